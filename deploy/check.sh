@@ -36,6 +36,9 @@ go generate ./...
 [ "$before" = "$(state)" ] || { echo "generated code is not current: commit what make generate changed"; git status --short; exit 1; }
 ok
 
+step sizes
+go run ./web/build --sizes
+
 step console
 deploy/web.sh --check
 

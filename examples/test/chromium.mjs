@@ -13,7 +13,9 @@ export async function browse() {
   page.on("pageerror", (error) => errors.push(String(error)));
   const loaded = new Map(); // URL to status
   page.on("response", (response) => response.request().method() !== "OPTIONS" && loaded.set(response.url(), response.status()));
-  return { page, errors, loaded, stop: () => browser.close() };
+  const asked = []; // URLs of all requests but preflights, also of those that were given up
+  page.on("request", (request) => request.method() !== "OPTIONS" && asked.push(request.url()));
+  return { page, errors, loaded, asked, stop: () => browser.close() };
 }
 
 /** Waits until check answers something, or fails after 10 s. */

@@ -98,7 +98,7 @@ func readOrigins(texts []string) ([]string, error) {
 	for _, text := range texts {
 		if !isNamable(text) {
 			return nil, errs.New(errs.InvalidRequest,
-				"origins has %.100q: write https://app.example.com, with a port if it is another than 443 and without a path, or https://*.example.com for all hosts below a domain of yours; http is for localhost only", text).With("field", "origins")
+				"origins has %.100q: write https://app.example.com in lower case and ASCII (xn--…), with a port if it is another than 443 and without a path, or https://*.example.com for all hosts below a domain of yours; http is for localhost only", text).With("field", "origins")
 		}
 		if !slices.Contains(origins, text) {
 			origins = append(origins, text)

@@ -83,8 +83,17 @@ export async function mock(document, table) {
 }
 
 /** Sends one reply of the table. */
-async function play({ status = 200, headers = {}, body: value, text, delay_ms = 0, cut, stall, reset }, response, table) {
+async function play({ status = 200, headers = {}, body: value, text, delay_ms = 0, cut, stall, reset, drip_ms }, response, table) {
   if (reset) return response.destroy();
+  if (drip_ms) { // the head of a reply, byte by byte
+    const { socket } = response;
+    for (const byte of `HTTP/1.1 200 OK\r\nServer: ${"slow ".repeat(50)}`) {
+      if (socket.destroyed) return;
+      socket.write(byte);
+      await new Promise((done) => setTimeout(done, drip_ms));
+    }
+    return socket.destroy();
+  }
   await new Promise((done) => setTimeout(done, delay_ms));
   const sent = value === undefined ? text : JSON.stringify(filledIn(value, table, values));
   response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(sent), ...headers });

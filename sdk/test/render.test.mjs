@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Adnet, publicAd } from "@adnet/sdk";
-import { adMessages, adPart, withoutAds } from "@adnet/sdk/ai-sdk";
+import { adMessages, adPart, withoutAds, writeAd } from "@adnet/sdk/ai-sdk";
 import { adMessage } from "@adnet/sdk/discord";
 import { addAd, adBlock, withAd } from "@adnet/sdk/mcp";
 
@@ -55,6 +55,9 @@ test("Discord gets texts within its limits, links as buttons, and mentions nobod
   assert.deepEqual(far.components, []);
   assert.ok(far.embeds[0].url.length > 600);
   assert.equal(adMessage({ ...ad, image_url: "http://plain.example/x.png" }).embeds[0].image, undefined);
+  const film = { ...ad, image_url: "https://backup.example/ad.mp4" };
+  assert.ok(adMessage(film).embeds[0].image);
+  assert.equal(adMessage({ ...film, type: "video" }).embeds[0].image, undefined, "a film is no picture");
 });
 
 test("the data part has no token of the auction", () => {
@@ -85,4 +88,20 @@ test("a call that the caller ends, or that cannot be written, is an error and no
   assert.equal((await asked).error.code, "aborted");
   assert.equal((await adnet.ad({ context: "x" }, { signal: ended.signal })).error.code, "aborted");
   assert.equal((await adnet.ad({ context: 1n })).error.code, "invalid_request");
+  assert.equal((await adnet.ad({ context: "x" }, { idempotencyKey: "two\nlines" })).error.code, "invalid_request");
+});
+
+test("no call throws, whatever it is given", async () => {
+  const adnet = new Adnet({ url: base, key: "x", fetch: async () => new Response('{"error": "no", "code": "invalid_request"}', { status: 400 }) });
+  const calls = [adnet.ad(), adnet.ad(null, null), adnet.report(undefined, "impression"), adnet.track(null, null), adnet.trackBatch(), adnet.conversion(null)];
+  for (const { kind } of await Promise.all(calls)) assert.equal(kind, "error");
+});
+
+test("a stream that has ended takes no ad, and nothing fails", async () => {
+  const adnet = new Adnet({ url: base, key: "x", fetch: async () => new Response(JSON.stringify({ ad })) });
+  const written = [];
+  assert.equal((await writeAd({ write: (part) => written.push(part) }, adnet, { context: "x" })).kind, "filled");
+  assert.equal(written.length, 1);
+  const ended = { write: () => { throw new TypeError("the stream is closed"); } };
+  assert.equal((await writeAd(ended, adnet, { context: "x" })).error.code, "aborted");
 });

@@ -3,7 +3,8 @@
 // ingress/mcp, from web/preview what draws previews into ingress/preview/dist, and from web/console the console into
 // ingress/console/dist, modules and the style sheet under names with their hashes, and the page that
 // loads them. Each file is there as gzip and brotli, too. It needs web/node_modules (npm ci in web);
-// deploy/web.sh brings them, generates the client's types and runs it.
+// deploy/web.sh brings them, generates the client's types and runs it. With --sizes it builds nothing:
+// it holds what is committed, and the imports of the npm package, to their limits, without Node.
 package main
 
 import (
@@ -51,6 +52,9 @@ func main() {
 }
 
 func run() error {
+	if slices.Contains(os.Args[1:], "--sizes") {
+		return checkSizes()
+	}
 	if err := buildSnippet(); err != nil {
 		return err
 	}

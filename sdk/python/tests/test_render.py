@@ -10,7 +10,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from adnet import Ad, Adnet, Advertiser, AsyncAdnet, Failed
+from adnet import Ad, Adnet, AdResult, Advertiser, AsyncAdnet, Failed
 from adnet.discord import ad_message
 from adnet.mcp import CARD_URI, ad_block, add_ad, card_contents, with_ad
 
@@ -87,11 +87,14 @@ def test_discord_gets_texts_within_its_limits() -> None:
     buttons = long["components"][0]["components"]
     assert [(len(button["label"]), button["url"]) for button in buttons] == [(80, AD.click_url), (12, AD.receipt_url)]
     assert long["allowed_mentions"] == {"parse": []}
+    film = replace(AD, image_url="https://backup.example/ad.mp4")
+    assert "image" in ad_message(film)["embeds"][0]
+    assert "image" not in ad_message(replace(film, type="video"))["embeds"][0], "a film is no picture"
     far = ad_message(replace(AD, click_url=f"{BASE}/s/{'x' * 600}", receipt_url=""))
     assert far["components"] == [] and len(far["embeds"][0]["url"]) > 600
 
 
-@pytest.mark.parametrize(("key", "url"), [("", BASE), ("a b", BASE), ("x", "ads.example.com"), ("x", "")])
+@pytest.mark.parametrize(("key", "url"), [("", BASE), ("a b", BASE), ("x", "ads.example.com"), ("x", ""), ("x", "http://[::1")])
 def test_the_client_refuses_settings_that_cannot_work(key: str, url: str) -> None:
     with pytest.raises(ValueError, match="adnet: "):
         Adnet(key, url)
@@ -101,6 +104,39 @@ def test_a_request_that_cannot_be_written_is_an_error() -> None:
     with Adnet("x", BASE) as adnet:
         result = adnet.ad(context=object())
     assert isinstance(result, Failed) and result.error.code == "invalid_request"
+
+
+def test_a_closed_client_answers_an_error() -> None:
+    closed = Adnet("x", BASE)
+    closed.close()
+    waiting = AsyncAdnet("x", BASE)
+
+    async def ask() -> AdResult:
+        await waiting.aclose()
+        return await waiting.ad(context="x")
+
+    for result in (closed.ad(context="x"), asyncio.run(ask())):
+        assert isinstance(result, Failed) and result.error.code == "closed" and not result.error.retryable
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, "1" * 100_000])
+def test_a_reply_that_no_parser_takes_is_an_error(body: str) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text=body))
+
+    async def ask() -> AdResult:
+        return await AsyncAdnet("x", BASE, transport=transport).ad(context="x")
+
+    for result in (Adnet("x", BASE, transport=transport).ad(context="x"), asyncio.run(ask())):
+        assert isinstance(result, Failed) and result.error.code == "invalid_reply"
+
+
+def test_a_transport_that_fails_in_its_own_way_is_an_error() -> None:
+    def fail(_: httpx.Request) -> httpx.Response:
+        raise KeyError("proxy")
+
+    with Adnet("x", BASE, transport=httpx.MockTransport(fail)) as adnet:
+        result = adnet.ad(context="x")
+    assert isinstance(result, Failed) and result.error.code == "network"
 
 
 def test_the_low_level_has_the_same_installation() -> None:

@@ -3,6 +3,7 @@
  * and models never read.
  */
 import type { Adnet, CallOptions } from "./client.js";
+import { AdnetError } from "./errors.js";
 import { publicAd, type Ad, type AdRequest, type AdResult, type PublicAd } from "./types.js";
 
 /** The type of the data part: `data-ad` in messages. */
@@ -38,9 +39,14 @@ export function adPart(ad: Ad | PublicAd): AdPart {
  * Asks for an ad and writes it into the stream. Call it without await before the answer is streamed:
  * then the ad costs the answer no time. Never rejects.
  */
-export async function writeAd(writer: StreamWriter, adnet: Adnet, request: AdRequest, options: CallOptions = {}): Promise<AdResult> {
+export async function writeAd(writer: StreamWriter, adnet: Adnet, request: AdRequest, options?: CallOptions): Promise<AdResult> {
   const result = await adnet.ad(request, options);
-  if (result.kind === "filled") writer.write(adPart(result.ad));
+  if (result.kind !== "filled") return result;
+  try {
+    writer.write(adPart(result.ad));
+  } catch (cause) {
+    return { kind: "error", error: new AdnetError("the stream takes no ad: it has ended", { code: "aborted", cause }) };
+  }
   return result;
 }
 

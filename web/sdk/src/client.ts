@@ -39,7 +39,7 @@ interface Call<T> {
   body: unknown;
   timeout: number;
   retries: number;
-  options: CallOptions;
+  options?: CallOptions | undefined;
   read: (body: unknown) => T | Failed;
 }
 
@@ -64,7 +64,7 @@ export class Adnet {
   }
 
   /** Asks for an ad. The result is exactly one of `filled`, `no_fill` and `error`. */
-  ad(request: AdRequest, options: CallOptions = {}): Promise<AdResult> {
+  ad(request: AdRequest, options?: CallOptions): Promise<AdResult> {
     const { timeout = 1500, retries = 0 } = this.#options;
     // The reader of a page with a browser key loads the links, so the rules for browsers hold.
     const body = this.#key.startsWith("pk_") ? { integration_method: "npm_sdk", ...request } : request;
@@ -72,22 +72,22 @@ export class Adnet {
   }
 
   /** Reports what happened to an ad, from a server that knows. Readers' links report by themselves. */
-  report(ad: Pick<Ad, "ad_id" | "auction_id">, event: Exclude<EventType, "conversion">, options: CallOptions = {}): Promise<TrackResult> {
-    return this.track({ event, campaign_id: ad.ad_id, auction_id: ad.auction_id }, options);
+  report(ad: Pick<Ad, "ad_id" | "auction_id">, event: Exclude<EventType, "conversion">, options?: CallOptions): Promise<TrackResult> {
+    return this.track({ event, campaign_id: ad?.ad_id, auction_id: ad?.auction_id }, options);
   }
 
   /** Reports a conversion, with a conversion key and the `adnet_click` of the landing page. */
-  conversion(conversion: Conversion, options: CallOptions = {}): Promise<TrackResult> {
+  conversion(conversion: Conversion, options?: CallOptions): Promise<TrackResult> {
     return this.track({ ...conversion, event: "conversion" }, options);
   }
 
   /** Sends one event. */
-  track(event: TrackEvent, options: CallOptions = {}): Promise<TrackResult> {
+  track(event: TrackEvent, options?: CallOptions): Promise<TrackResult> {
     return this.#call({ path: "/api/track", body: event, ...this.#patience(), options, read: trackResult });
   }
 
   /** Sends up to 500 events at once. */
-  trackBatch(events: TrackEvent[], options: CallOptions = {}): Promise<BatchResult> {
+  trackBatch(events: TrackEvent[], options?: CallOptions): Promise<BatchResult> {
     return this.#call({ path: "/api/track?action=batch", body: { events }, ...this.#patience(), options, read: batchResult });
   }
 
@@ -99,11 +99,11 @@ export class Adnet {
   /** Makes a call within its time limit. */
   async #call<T>(call: Call<T>): Promise<T | Failed> {
     const limit = new AbortController();
-    const { signal } = call.options;
+    const signal = call.options?.signal;
     const abort = () => limit.abort(new TimeLimitError("the caller ended the call", { code: "aborted" }));
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
-    const wait = Math.min(call.options.timeout ?? call.timeout, longest);
+    const wait = Math.min(call.options?.timeout ?? call.timeout, longest);
     const timer = setTimeout(() => limit.abort(new TimeLimitError(`no reply within ${wait} ms`, { code: "timeout" })), wait);
     // A fetch of the caller's that ignores the signal must not hold the call up.
     const ended = new Promise<never>((_, fail) => limit.signal.addEventListener("abort", () => fail(limit.signal.reason), { once: true }));
@@ -134,12 +134,13 @@ export class Adnet {
   #request<T>(call: Call<T>): RequestInit {
     return {
       method: "POST",
-      headers: {
+      // Made here, so that a key that no header can have is a wrong request and no broken network.
+      headers: new Headers({
         "Authorization": `Bearer ${this.#key}`,
         "Content-Type": "application/json",
-        "Idempotency-Key": call.options.idempotencyKey ?? crypto.randomUUID(),
-      },
-      body: JSON.stringify(call.body),
+        "Idempotency-Key": call.options?.idempotencyKey ?? crypto.randomUUID(),
+      }),
+      body: JSON.stringify(call.body, whole),
       redirect: "manual", // the key stays with the installation
     };
   }
@@ -166,6 +167,11 @@ export class Adnet {
     if (reply.status !== 200) return { kind: "error", error: errorOf(reply.status, body, reply.headers.get("retry-after")) };
     return call.read(body);
   }
+}
+
+/** Half of a surrogate pair, as of an emoji that was cut, is no text to a server. */
+function whole(_: string, value: unknown): unknown {
+  return typeof value === "string" ? value.replace(/\p{Cs}/gu, "\ufffd") : value;
 }
 
 /** How long to wait before the next try, in ms; undefined when there is none. */

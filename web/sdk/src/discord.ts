@@ -32,7 +32,8 @@ export function adMessage(ad: Ad | PublicAd): AdMessage {
       ...(ad.body && { description: cut(inert(ad.body), limits.description) }),
       // A link that is too long for a button may stand in the embed.
       ...(!short && ad.click_url.length <= 2048 && { url: ad.click_url }),
-      ...(ad.image_url?.startsWith("https://") && { image: { url: ad.image_url } }),
+      // Of a video the address is the film's, which is no picture.
+      ...(ad.type !== "video" && ad.image_url?.startsWith("https://") && { image: { url: ad.image_url } }),
       footer: { text: cut(labelOf(ad), limits.footer) },
     }],
     components: buttons.length === 0 ? [] : [{ type: 1, components: buttons }],

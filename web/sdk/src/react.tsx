@@ -15,7 +15,10 @@ export function useAd(adnet: Adnet, request: AdRequest | undefined): AdResult | 
   useEffect(() => {
     if (asked === "") return undefined;
     const unmounted = new AbortController();
-    void adnet.ad(JSON.parse(asked) as AdRequest, { signal: unmounted.signal }).then((is) => {
+    // A moment later: StrictMode mounts twice at once, and each question is an auction.
+    queueMicrotask(async () => {
+      if (unmounted.signal.aborted) return;
+      const is = await adnet.ad(JSON.parse(asked) as AdRequest, { signal: unmounted.signal });
       if (!unmounted.signal.aborted) setResult({ of: asked, is });
     });
     return () => unmounted.abort();
@@ -44,7 +47,8 @@ export function AdCard({ ad, className, why = "Why this ad?" }: AdCardProps): Re
   const place = useRef<HTMLElement>(null);
   const { impression_url, viewable_url } = ad ?? {};
   useEffect(() => {
-    if (place.current === null || impression_url === undefined) return undefined;
+    // Where nothing can say what is in view (jsdom), nothing is reported.
+    if (place.current === null || impression_url === undefined || typeof IntersectionObserver === "undefined") return undefined;
     const watch = new Watch(place.current, () => beacon(impression_url), () => beacon(viewable_url));
     watch.begin();
     return () => watch.stop();
@@ -54,7 +58,7 @@ export function AdCard({ ad, className, why = "Why this ad?" }: AdCardProps): Re
   return (
     <aside ref={place} className={className ?? "adnet-ad"} aria-label={ad.disclosure_label} data-ad={ad.ad_id}>
       <small dir="auto">{label(ad)}</small>
-      {ad.image_url ? <img src={ad.image_url} alt="" loading="lazy" referrerPolicy="no-referrer" /> : null}
+      {ad.image_url && ad.type !== "video" ? <img src={ad.image_url} alt="" loading="lazy" referrerPolicy="no-referrer" /> : null}
       <strong dir="auto">{ad.headline}</strong>
       {ad.body ? <p dir="auto">{ad.body}</p> : null}
       <a href={ad.click_url} {...outward} dir="auto">{ad.cta_label || ad.headline}</a>{" "}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
+import queue
 import random
 import re
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +62,10 @@ class _Installation:
             raise ValueError("adnet: key must be a key of adnet")
         if not isinstance(url, str) or not re.match(r"https?://[^/]", url):
             raise ValueError("adnet: url must be that of an adnet installation, as https://ads.example.com")
+        try:
+            httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ValueError(f"adnet: url must be that of an adnet installation: {error}") from error
         #: Where the installation is, without a slash at its end.
         self.url = url.rstrip("/")
         self._key = key
@@ -91,7 +98,7 @@ class _Installation:
         return client.build_request(
             "POST",
             self.url + call.path,
-            content=json.dumps(call.body, allow_nan=False).encode(),
+            content=_whole(json.dumps(call.body, allow_nan=False, ensure_ascii=False)),
             headers={
                 "Authorization": f"Bearer {self._key}",
                 "Content-Type": "application/json",
@@ -100,10 +107,15 @@ class _Installation:
         )
 
 
+def _whole(text: str) -> bytes:
+    """Text in UTF-8. Half of a surrogate pair, as of an emoji that was cut, is no text to a server."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
 def _read(call: _Call[T], reply: httpx.Response) -> T | Failed:
     try:
         body = json.loads(reply.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if reply.status_code != 200:
         return Failed(error_of(reply.status_code, body, reply.headers.get("retry-after")))
@@ -123,7 +135,10 @@ def _late(call: _Call[Any]) -> Failed:
     return Failed(TimeLimitError(f"no reply within {call.timeout} s", "timeout"))
 
 
-def _cut_off(error: Exception) -> Failed:
+def _broken(client: httpx.Client | httpx.AsyncClient, error: Exception) -> Failed:
+    """What came of a try that ended in an error of httpx, or of a transport of the caller's."""
+    if client.is_closed:
+        return Failed(RequestError("the request cannot be sent: the client is closed", "closed"))
     return Failed(NetworkError(f"adnet could not be reached, or the reply was cut off: {error}", "network"))
 
 
@@ -195,27 +210,34 @@ class Adnet(_Installation):
             tried += 1
 
     def _try(self, call: _Call[T], request: httpx.Request, ends: float) -> T | Failed:
-        """One try. Each read waits as long as is left at its begin, and the clock is asked in between."""
+        """One try, in a thread of its own.
+
+        The limits of httpx hold for each wait alone: not for the search of a name, for one address after
+        the other, or for a reply that comes byte by byte. A thread that is given up ends by them.
+        """
         left = ends - time.monotonic()
         if left <= 0:
             return _late(call)
         request.extensions = {**request.extensions, "timeout": httpx.Timeout(left).as_dict()}
+        answer: queue.SimpleQueue[T | Failed] = queue.SimpleQueue()
+        context = contextvars.copy_context()
+        sending = threading.Thread(target=lambda: answer.put(context.run(self._send, call, request)), daemon=True)
         try:
-            reply = self._client.send(request, stream=True)
-            try:
-                chunks = []
-                for chunk in reply.iter_raw():
-                    chunks.append(chunk)
-                    if time.monotonic() > ends:
-                        return _late(call)
-            finally:
-                reply.close()
+            sending.start()
+        except RuntimeError:  # no more threads, as in a program that is ending
+            return self._send(call, request)
+        try:
+            return answer.get(timeout=left)
+        except queue.Empty:
+            return _late(call)
+
+    def _send(self, call: _Call[T], request: httpx.Request) -> T | Failed:
+        try:
+            return _read(call, self._client.send(request))
         except httpx.TimeoutException:
             return _late(call)
-        except httpx.HTTPError as error:
-            return _cut_off(error)
-        whole = httpx.Response(reply.status_code, headers=reply.headers, content=b"".join(chunks))
-        return _read(call, whole)
+        except Exception as error:
+            return _broken(self._client, error)
 
 
 class AsyncAdnet(_Installation):
@@ -283,7 +305,6 @@ class AsyncAdnet(_Installation):
 
     async def _try(self, call: _Call[T], request: httpx.Request) -> T | Failed:
         try:
-            reply = await self._client.send(request)
-        except httpx.HTTPError as error:
-            return _cut_off(error)
-        return _read(call, reply)
+            return _read(call, await self._client.send(request))
+        except Exception as error:
+            return _broken(self._client, error)

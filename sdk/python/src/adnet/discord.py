@@ -22,7 +22,8 @@ def ad_message(ad: Ad) -> dict[str, Any]:
     # A link that is too long for a button may stand in the embed.
     if _URL < len(ad.click_url) <= _EMBED_URL:
         embed["url"] = ad.click_url
-    if ad.image_url.startswith("https://"):
+    # Of a video the address is the film's, which is no picture.
+    if ad.type != "video" and ad.image_url.startswith("https://"):
         embed["image"] = {"url": ad.image_url}
     links = ((ad.cta_label or "Learn more", ad.click_url), ("Why this ad?", ad.receipt_url))
     buttons = [

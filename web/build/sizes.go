@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+const (
+	card = "ingress/mcp/card.html"
+
+	npm      = "web/sdk"           // the package @adnet/sdk
+	npmSizes = npm + "/sizes.json" // the most that each of its imports may weigh, in bytes of gzip
+)
+
+// checkSizes holds what is built and committed, and each import of the npm package, to its limit. It needs
+// neither Node nor a package of npm's: make check runs it.
+func checkSizes() error {
+	zipped, err := weigh(snippet)
+	if err == nil && zipped > maxSnippet {
+		err = errors.New("adnet.js is larger than it may be")
+	}
+	fmt.Printf("adnet.js %d of %d, ", zipped, maxSnippet)
+	return cmp.Or(err, consoleSizes(), npmImports())
+}
+
+// consoleSizes weighs the committed console: its page names the modules that come at first.
+func consoleSizes() error {
+	page, err := os.ReadFile(dist + "/index.html")
+	if err != nil {
+		return err
+	}
+	names, err := filepath.Glob(dist + "/assets/*.[jc]s*")
+	if err != nil {
+		return err
+	}
+	var s size
+	for _, name := range names {
+		if ext := filepath.Ext(name); ext != ".js" && ext != ".css" {
+			continue // a compressed form
+		}
+		zipped, err := weigh(name)
+		if err != nil {
+			return err
+		}
+		switch first := bytes.Contains(page, []byte("/"+filepath.Base(name)+`"`)); {
+		case filepath.Ext(name) == ".css":
+			s.style += zipped
+		case first:
+			s.initial += zipped
+			fallthrough
+		default:
+			s.script += zipped
+		}
+	}
+	return s.check()
+}
+
+// weigh is the length of a built file as gzip, which lies beside it.
+func weigh(path string) (int, error) {
+	info, err := os.Stat(path + ".gz")
+	if err != nil {
+		return 0, err
+	}
+	return int(info.Size()), nil
+}
+
+// npmImports weighs each import of the npm package with all that it brings, but React.
+func npmImports() error {
+	text, err := os.ReadFile(npmSizes)
+	if err != nil {
+		return err
+	}
+	var limits map[string]int
+	if err := json.Unmarshal(text, &limits); err != nil {
+		return fmt.Errorf("%s: %w", npmSizes, err)
+	}
+	var large []string
+	for name, limit := range limits {
+		entry := npm + "/src/" + cmp.Or(strings.TrimPrefix(name, "./"), "index") + ".ts"
+		switch name {
+		case ".":
+			entry = npm + "/src/index.ts"
+		case "./react":
+			entry += "x"
+		case "./element":
+			entry = npm + "/adnet.ts"
+		}
+		weight, err := bundled(entry)
+		if err != nil {
+			return fmt.Errorf("%s of the npm package: %w", name, err)
+		}
+		fmt.Printf("%s %d of %d, ", name, weight, limit)
+		if weight > limit {
+			large = append(large, fmt.Sprintf("%s of the npm package has %d bytes, at most %d", name, weight, limit))
+		}
+	}
+	slices.Sort(large)
+	if len(large) > 0 {
+		return errors.New(strings.Join(large, "; "))
+	}
+	return nil
+}
+
+// made are the modules of the npm package that its build makes of files elsewhere in the repository.
+var made = api.Plugin{Name: "made", Setup: func(b api.PluginBuild) {
+	b.OnResolve(api.OnResolveOptions{Filter: `/(card|viewable)\.gen\.js$`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+		return api.OnResolveResult{Path: a.Path, Namespace: "made"}, nil
+	})
+	b.OnLoad(api.OnLoadOptions{Filter: "card", Namespace: "made"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+		page, err := os.ReadFile(card)
+		if err != nil {
+			return api.OnLoadResult{}, err
+		}
+		quoted, err := json.Marshal(string(page))
+		text := "export const card = " + string(quoted)
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, err
+	})
+	b.OnLoad(api.OnLoadOptions{Filter: "viewable", Namespace: "made"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+		page, err := os.ReadFile("web/shared/viewable.ts")
+		text := string(page)
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS}, err
+	})
+}}
+
+// bundled is the length as gzip of a module with all that it imports.
+func bundled(entry string) (int, error) {
+	result := api.Build(api.BuildOptions{
+		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, JSX: api.JSXAutomatic,
+		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, TsconfigRaw: "{}",
+		External: []string{"react", "react/jsx-runtime"}, Plugins: []api.Plugin{made}, LogLevel: api.LogLevelWarning,
+	})
+	if len(result.Errors) > 0 {
+		return 0, fmt.Errorf("%d errors", len(result.Errors))
+	}
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write(result.OutputFiles[0].Contents); err != nil {
+		return 0, err
+	}
+	err := w.Close()
+	return zipped.Len(), err
+}
