@@ -39,7 +39,7 @@ func (s script) groups() (least, most int) {
 func scriptOf(r rune, within script) script {
 	switch {
 	case r < 0x0E00:
-		if unicode.IsMark(r) {
+		if markRunes.has(r) {
 			return within
 		}
 		return spaced
@@ -67,13 +67,16 @@ var wordBytes = func() (of [256]bool) {
 
 // isWordRune says of a rune that is not ASCII whether it is part of a word.
 func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+	if r < 1<<16 {
+		return r != utf8.RuneError && wordRunes.has(r)
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
 // ignorable says of a rune whether it is not shown where it is not supported (Unicode property
 // Default_Ignorable_Code_Point), so that it may stand in a word unseen.
 func ignorable(r rune) bool {
-	if r < 0xAD {
+	if r < 1<<16 && !ignorableRows[r>>rowBits] || r < 0xAD {
 		return false
 	}
 	if r >= 0xFFF9 && r <= 0xFFFB || unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r >= 0x13430 && r <= 0x13455 {
@@ -88,25 +91,44 @@ func canonical(text string) (said, lower string) {
 	if isASCII(text) {
 		return text, lowerASCII(text)
 	}
-	said = norm.NFKC.String(strings.Map(func(r rune) rune {
-		if ignorable(r) {
-			return -1
-		}
-		return r
-	}, text))
-	var low, kept strings.Builder
-	low.Grow(len(said))
-	kept.Grow(len(said))
-	for _, r := range said {
-		small := unicode.ToLower(r)
-		low.WriteRune(small)
-		if utf8.RuneLen(small) == utf8.RuneLen(r) {
-			kept.WriteRune(r)
-		} else {
-			kept.WriteRune(small)
-		}
+	said = text
+	if strings.IndexFunc(text, ignorable) >= 0 || !utf8.ValidString(text) {
+		said = strings.Map(func(r rune) rune {
+			if ignorable(r) {
+				return -1
+			}
+			return r
+		}, text)
 	}
-	return kept.String(), low.String()
+	return cases(norm.NFKC.String(said))
+}
+
+// cases gives a text as it was said and in lower case, of the same offsets.
+func cases(text string) (said, lower string) {
+	low := make([]byte, 0, len(text)+utf8.UTFMax)
+	longer := false
+	for _, r := range text {
+		small := r
+		switch {
+		case 'A' <= r && r <= 'Z':
+			small += 'a' - 'A'
+		case r >= utf8.RuneSelf:
+			small = lowerRune(r)
+			longer = longer || utf8.RuneLen(small) != utf8.RuneLen(r)
+		}
+		low = utf8.AppendRune(low, small)
+	}
+	if !longer {
+		return text, string(low)
+	}
+	var kept strings.Builder
+	for _, r := range text {
+		if small := lowerRune(r); utf8.RuneLen(small) != utf8.RuneLen(r) {
+			r = small
+		}
+		kept.WriteRune(r)
+	}
+	return kept.String(), string(low)
 }
 
 // Every byte of a context comes by, so the next two look at eight at a time (benchmark rows

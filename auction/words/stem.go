@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"github.com/kljensen/snowball/english"
@@ -9,26 +10,39 @@ import (
 // stem is the form in which a word is compared: the English stem of a word of ASCII letters, any
 // other as it is.
 func stem(word string) string {
-	if len(word) < 3 {
-		return word
-	}
+	stem, _ := known(word)
+	return stem
+}
+
+// known is the stem of a word in lower case, and whether it is one of [commonWords].
+func known(word string) (stem string, common bool) {
 	for i := range len(word) {
 		if c := word[i]; c < 'a' || c > 'z' {
-			return word
+			return word, false
 		}
 	}
 	at := Hash(word) % uint32(len(stems))
 	newer, older := &stems[at], &stems[at^1]
 	for _, place := range [...]*atomic.Pointer[stemmed]{newer, older} {
 		if known := place.Load(); known != nil && known.word == word {
-			return known.stem
+			return known.stem, known.common
 		}
 	}
-	made := &stemmed{word: string([]byte(word))}
-	made.stem = english.Stem(made.word, false)
+	made := learn(string([]byte(word)))
 	older.Store(newer.Load())
 	newer.Store(made)
-	return made.stem
+	return made.stem, made.common
+}
+
+func learn(word string) *stemmed {
+	made := &stemmed{word: word, stem: word, common: commonWords[word]}
+	if len(word) >= 3 {
+		made.stem = english.Stem(word, false)
+	}
+	if strings.HasPrefix(word, made.stem) { // most are: one line of the cache for both
+		made.stem = word[:len(made.stem)]
+	}
+	return made
 }
 
 // stems remembers the stems of words, because stemming takes a microsecond and most words are
@@ -36,4 +50,7 @@ func stem(word string) string {
 // common words that meet do not drive each other out.
 var stems [1 << 15]atomic.Pointer[stemmed]
 
-type stemmed struct{ word, stem string }
+type stemmed struct {
+	word, stem string
+	common     bool
+}

@@ -360,11 +360,12 @@ func (s *scanner) spacedWord(at, end int) {
 		s.add(WeakMark+word, Weak)
 		return
 	}
+	stem, common := known(word)
 	kind := Plain
-	if commonWords[word] {
+	if common {
 		kind = Common
 	}
-	s.add(stem(word), kind)
+	s.add(stem, kind)
 	from := at
 	for i := at + 1; i < end; i++ {
 		if !s.capital(i) || s.capital(i-1) && (i+1 == end || s.capital(i+1) || !letter(s.said[i+1])) {
