@@ -98,7 +98,7 @@ func BenchmarkLinearScan(b *testing.B) {
 			}
 			var sum uint32
 			for _, w := range weights {
-				sum += w.By * uint32(c.impacts[w.Term])
+				sum += w.By * uint32(c.impacts[w.Term(index.Words())])
 			}
 			score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(ranker.Match(lexicon.Match(sum))))
 			if score > bestScore {

@@ -10,17 +10,14 @@ import (
 // none.
 func (t *Table) ByTermID(id uint32) uint32 {
 	t.once.Do(func() {
-		t.byTermID = make(map[uint32]uint32, len(t.terms))
-		for i, term := range t.terms {
-			if _, taken := t.byTermID[TermID(term)]; !taken {
-				t.byTermID[TermID(term)] = uint32(i)
+		t.byTermID = make(map[uint32]uint32, t.Len())
+		for id := range uint32(t.Len()) {
+			if term := TermID(t.Term(id)); t.byTermID[term] == 0 {
+				t.byTermID[term] = id + 1
 			}
 		}
 	})
-	if at, ok := t.byTermID[id]; ok {
-		return at
-	}
-	return None
+	return t.byTermID[id] - 1 // None without an entry
 }
 
 // Learnt appends the vector of a campaign after its lessons: a term adds what it did and what was

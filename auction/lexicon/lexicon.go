@@ -50,9 +50,17 @@ type Impact struct {
 
 // Weight is a term of a request.
 type Weight struct {
-	Term string
-	ID   uint32 // [None] for a term that the table does not know
+	Text string // of a term that the table does not know; see [Weight.Term]
+	ID   uint32 // [None] for such a term
 	By   uint32 // in units of 1/4096
+}
+
+// Term is the text of a term of a vector that table made.
+func (w *Weight) Term(table *Table) string {
+	if w.ID == None {
+		return w.Text
+	}
+	return table.Term(w.ID)
 }
 
 // Reader makes vectors. The zero value is ready, and one goroutine at a time may use it. What it
@@ -66,6 +74,7 @@ type Reader struct {
 	vector  Vector
 	named   []uint32 // of [Reader.Recorded]
 	looks   []Weight // of Recorded
+	ids     []uint32 // of the terms of a request
 }
 
 // saidTerm is a term of a campaign.
@@ -171,10 +180,7 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 	said := r.terms(t)
 	for i := range said {
 		term := &said[i]
-		id, known := table.ids[term.Text]
-		if !known {
-			id = None
-		}
+		id := table.ID(term.Text)
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
 		r.raw = append(r.raw, raw(id, term))
 	}
@@ -221,10 +227,13 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	g, v := table.gather(), &r.vector
 	defer table.gathers.Put(g)
 	*v = Vector{Weights: v.Weights[:0], Said: v.Said[:0], Empty: true}
+	r.ids = r.ids[:0]
+	for i := range terms { // by itself: the processor waits for several words at a time
+		r.ids = append(r.ids, table.ID(terms[i].Text))
+	}
 	var missed uint64 // the square of what no campaign says
-	for i := range terms {
-		term := &terms[i]
-		id, known := table.ids[term.Text]
+	for i, id := range r.ids {
+		term, known := &terms[i], id != None
 		damped := damp(term.Weight)
 		if known || term.Kind == words.Plain || term.Kind == words.Common || term.Kind == words.Letters {
 			v.Empty = false
@@ -242,7 +251,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		case term.Kind == words.Letters:
 			missed += w * w / 2 // groups overlap, so that each says half
 		}
-		v.Weights = append(v.Weights, Weight{Term: term.Text, ID: None, By: uint32(w)})
+		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})
 	}
 	g.finish(v, missed)
 	return v
@@ -261,7 +270,7 @@ func (g *gather) finish(v *Vector, missed uint64) {
 		v.Weights[i].By = g.table.scaled(uint64(v.Weights[i].By), length)
 	}
 	for _, id := range g.touched {
-		v.Weights = append(v.Weights, Weight{Term: g.table.terms[id], ID: id, By: g.table.scaled(uint64(g.weight[id]), length)})
+		v.Weights = append(v.Weights, Weight{ID: id, By: g.table.scaled(uint64(g.weight[id]), length)})
 	}
 }
 

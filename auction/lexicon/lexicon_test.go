@@ -35,7 +35,7 @@ func match(t *lexicon.Table, request, campaign string) uint32 {
 	var v lexicon.Reader
 	weights := map[string]uint32{}
 	for _, w := range v.Request(t, r.Terms()).Weights {
-		weights[w.Term] = w.By
+		weights[w.Term(t)] = w.By
 	}
 	var sum uint32
 	for _, impact := range v.Campaign(t, &lexicon.Text{Headline: campaign}) {

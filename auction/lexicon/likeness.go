@@ -171,7 +171,7 @@ type like struct{ id, likeness uint32 }
 func (t *Table) gather() *gather {
 	g, _ := t.gathers.Get().(*gather)
 	if g == nil {
-		g = &gather{table: t, weight: make([]uint32, len(t.terms)), shared: make([]uint32, len(t.terms))}
+		g = &gather{table: t, weight: make([]uint32, t.Len()), shared: make([]uint32, t.Len())}
 	}
 	for _, id := range g.touched {
 		g.weight[id] = 0

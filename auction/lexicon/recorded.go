@@ -25,19 +25,19 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	r.named = append(r.named[:0], r.vector.Said...)
 	if len(r.named) > most {
 		slices.SortFunc(r.named, func(a, b uint32) int {
-			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.terms[a], table.terms[b]))
+			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
 		})
 	}
 	if len(r.named) < most {
-		r.named = r.alike(r.named, most)
+		r.named = r.alike(table, r.named, most)
 	}
 	from := len(dst)
 	for _, id := range r.named {
 		if len(dst)-from == most {
 			break
 		}
-		if term := table.terms[id]; !Special(term) {
-			dst = append(dst, TermID(term))
+		if !table.special.has(id) {
+			dst = append(dst, TermID(table.Term(id)))
 		}
 	}
 	slices.Sort(dst[from:])
@@ -46,7 +46,7 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 
 // alike appends the terms that words of the request look like, the likest first where there are more
 // than most in all: those that fit are recorded in any order.
-func (r *Reader) alike(said []uint32, most int) []uint32 {
+func (r *Reader) alike(table *Table, said []uint32, most int) []uint32 {
 	r.looks = r.looks[:0]
 	for _, w := range r.vector.Weights {
 		if w.ID != None && !slices.Contains(said, w.ID) {
@@ -54,7 +54,9 @@ func (r *Reader) alike(said []uint32, most int) []uint32 {
 		}
 	}
 	if len(said)+len(r.looks) > most {
-		slices.SortFunc(r.looks, func(a, b Weight) int { return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(a.Term, b.Term)) })
+		slices.SortFunc(r.looks, func(a, b Weight) int {
+			return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(table.Term(a.ID), table.Term(b.ID)))
+		})
 	}
 	for i := range r.looks {
 		said = append(said, r.looks[i].ID)

@@ -13,6 +13,17 @@ import (
 // neither recorded nor learnt about.
 func Special(term string) bool { return special()[term] }
 
+// specialOf are the terms of a table that are special.
+func specialOf(n *names) idSet {
+	set := newIDSet(n.len())
+	for term := range special() {
+		if id := n.id(term); id != None {
+			set.add(id)
+		}
+	}
+	return set
+}
+
 // special holds the terms that the analyzer makes of [specialWords].
 var special = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}

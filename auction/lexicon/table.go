@@ -10,8 +10,8 @@ import (
 
 // Table is one frozen state of the words of all campaigns. It is immutable.
 type Table struct {
-	ids     map[string]uint32
-	terms   []string
+	names   names
+	special idSet    // terms of special categories, see [Special]
 	weights []uint16 // by term: how rare it is, in units of 1/256 bit
 	unseen  uint16   // of a term that no campaign has
 	grams   grams
@@ -26,18 +26,13 @@ type Table struct {
 }
 
 // Len is the number of terms; their ids are below it.
-func (t *Table) Len() int { return len(t.terms) }
+func (t *Table) Len() int { return t.names.len() }
 
 // Term is the text of a term.
-func (t *Table) Term(id uint32) string { return t.terms[id] }
+func (t *Table) Term(id uint32) string { return t.names.of(id) }
 
 // ID is the id of a term, [None] when the table lacks it.
-func (t *Table) ID(term string) uint32 {
-	if id, known := t.ids[term]; known {
-		return id
-	}
-	return None
-}
+func (t *Table) ID(term string) uint32 { return t.names.id(term) }
 
 // Version names the table: equal campaigns give equal versions.
 func (t *Table) Version() string { return t.version }
@@ -78,6 +73,8 @@ func (s Size) network() network {
 type Builder struct {
 	reader Reader
 	table  *Table
+	ids    map[string]uint32
+	terms  []string
 	votes  []uint64
 	common []bool
 	raw    []rawTerm // of all texts
@@ -92,19 +89,19 @@ type Posting struct {
 }
 
 // NewBuilder makes a Builder.
-func NewBuilder() *Builder { return &Builder{table: &Table{ids: map[string]uint32{}}} }
+func NewBuilder() *Builder { return &Builder{table: &Table{}, ids: map[string]uint32{}} }
 
 // Add takes a text in, with the [Share] of the votes of those who use it.
 func (b *Builder) Add(t *Text, votes uint64) {
 	said := b.reader.terms(t)
 	for i := range said {
 		term := &said[i]
-		id, known := b.table.ids[term.Text]
+		id, known := b.ids[term.Text]
 		if !known {
-			id = uint32(len(b.table.terms))
+			id = uint32(len(b.terms))
 			text := string([]byte(term.Text)) // not the text it stands in
-			b.table.ids[text] = id
-			b.table.terms, b.votes = append(b.table.terms, text), append(b.votes, 0)
+			b.ids[text] = id
+			b.terms, b.votes = append(b.terms, text), append(b.votes, 0)
 			b.common = append(b.common, term.Kind == words.Common)
 		}
 		b.votes[id] += votes
@@ -117,7 +114,9 @@ func (b *Builder) Add(t *Text, votes uint64) {
 // Freeze ends the adding: the table is of a network of that size.
 func (b *Builder) Freeze(of Size) *Table {
 	t := b.table
-	t.weights = make([]uint16, len(t.terms))
+	t.names = namesOf(b.terms)
+	t.special = specialOf(&t.names)
+	t.weights = make([]uint16, len(b.terms))
 	size := of.network()
 	for id, v := range b.votes {
 		t.weights[id] = size.rarity(v)
@@ -127,9 +126,9 @@ func (b *Builder) Freeze(of Size) *Table {
 	}
 	t.unseen = size.rarity(vote * size.advertisers / size.campaigns)
 	t.missed, t.gain = size.missed(), size.gain()
-	t.grams, t.alikes = gramsOf(t.terms), new(alikes)
-	t.version = fmt.Sprintf("%08x", t.digest())
-	b.votes, b.common = nil, nil
+	t.grams, t.alikes = gramsOf(b.terms), new(alikes)
+	t.version = fmt.Sprintf("%08x", t.digest(b.terms))
+	b.ids, b.terms, b.votes, b.common = nil, nil, nil, nil
 	return t
 }
 
@@ -181,8 +180,8 @@ func (n network) gain() uint32 {
 	return 256 + uint32((smallGain-256)*(grown-max(n.campaigns, small))/(grown-small))
 }
 
-func (t *Table) digest() (sum uint32) {
-	for id, term := range t.terms {
+func (t *Table) digest(terms []string) (sum uint32) {
+	for id, term := range terms {
 		h := uint32(2166136261)
 		for i := range len(term) {
 			h = (h ^ uint32(term[i])) * 16777619

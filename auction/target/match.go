@@ -75,8 +75,8 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 		m.query[dimToken][term.Text] = true
 	}
 	v := m.reader.Request(m.words, said)
-	for _, w := range v.Weights {
-		m.weights[w.Term] += w.By
+	for i := range v.Weights {
+		m.weights[v.Weights[i].Term(m.words)] += v.Weights[i].By
 	}
 	m.silent = v.Empty
 	m.floor = q.floor(v.Empty)

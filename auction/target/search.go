@@ -33,15 +33,15 @@ type Search struct {
 	table   ranker.Table
 	walks   [2]walk // base and overlay
 	heap    []entry
-	last    entry        // what [Search.Next] gave out last
-	given   bool         // and what follows it is not in the heap yet
-	formats uint8        // bit per Format; 0 is any
-	silent  bool         // the query has no words
-	views   bool         // a view can be reported
-	at      Second       // when the auction takes place
-	least   ranker.Match // that reaches the floor
-	best    money.Micros // the highest value of a group so far
-	seed    [2]uint64    // of the tie
+	last    entry              // what [Search.Next] gave out last
+	given   bool               // and what follows it is not in the heap yet
+	formats uint8              // bit per Format; 0 is any
+	silent  bool               // the query has no words
+	views   bool               // a view can be reported
+	at      Second             // when the auction takes place
+	least   ranker.Match       // that reaches the floor
+	best    [kept]money.Micros // the highest values of groups so far
+	seed    [2]uint64          // of the tie
 	reader  lexicon.Reader
 	words   words.Reader
 	buf     []byte
@@ -57,6 +57,7 @@ type walk struct {
 	leading int      // the first cursors: a group of none of them cannot reach the floor
 	enough  uint32   // the least sum of theirs with which a group may reach the floor
 	behind  uint64   // what the other cursors add at most
+	full    uint64   // what all cursors add at most
 	blocks  []uint32 // further blocks to look at, ascending: of free groups, or of deals
 	private bool     // blocks are of deals, and no other counts
 	next    uint32   // the lowest block ahead
@@ -70,9 +71,8 @@ type cursor struct {
 	at         uint32
 	was        uint32 // at, before the last window
 	weight     uint32
-	most       uint64 // weight × impact is at most
-	term       string
-	tool       bool
+	most       uint64          // weight × impact is at most
+	said       *lexicon.Weight // nil of a tool
 }
 
 // tie orders campaigns that are equal: by a hash of the auction and the advertiser, then of the
@@ -87,8 +87,9 @@ type entry struct {
 	at    uint32 // the block, or the group
 	walk  uint8
 	state state
-	// Of a block: the group that came last, if any. Of a candidate: the tier of members of its
-	// value, and its slot.
+	// Of a block: which sums count, from begin on and, if end is not 0, below it, and the group that
+	// came last, if any. Of blocks that were passed over: the same sums, and the block behind the
+	// last. Of a candidate: the tier of members of its value, and its slot.
 	begin, end, slot uint32
 	lastValue        money.Micros
 	lastMatch        ranker.Match
@@ -98,7 +99,8 @@ type entry struct {
 type state uint8
 
 const (
-	unopened  state = iota // a block that was put off
+	passed    state = iota // blocks whose lesser groups were passed over
+	unopened               // a block that was put off
 	rest                   // a block whose best groups are in the heap
 	unchecked              // a group
 	first                  // the first member of its tier
@@ -107,7 +109,7 @@ const (
 
 // Start begins the search for q, dropping any earlier one.
 func (s *Search) Start(x *Index, q *Query) {
-	s.heap, s.given, s.best = s.heap[:0], false, 0
+	s.heap, s.given, s.best = s.heap[:0], false, [kept]money.Micros{}
 	s.table = *x.base.table
 	s.formats = 0
 	for _, f := range q.Formats {
@@ -136,16 +138,17 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 		w.ids[d] = s.resolve(w.ids[d][:0], w.seg, d, q)
 	}
 	for i := range v.Weights {
-		id := v.Weights[i].ID
+		weight := &v.Weights[i]
+		id := weight.ID
 		if w.seg.own != nil {
-			id = w.seg.term(v.Weights[i].Term)
+			id = w.seg.term(weight.Term(w.seg.words))
 		}
 		if id != none {
-			w.add(&w.seg.said, cursor{weight: v.Weights[i].By, term: v.Weights[i].Term}, id)
+			w.add(&w.seg.said, cursor{weight: weight.By, said: weight}, id)
 		}
 	}
 	for _, tool := range w.ids[dimTool] {
-		w.add(&w.seg.tools, cursor{weight: lexicon.Sum(1), tool: true}, tool)
+		w.add(&w.seg.tools, cursor{weight: lexicon.Sum(1)}, tool)
 	}
 	switch {
 	case w.private:
@@ -162,7 +165,10 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 // those that add least for it first, so the commonest words are not read through: looking a term up
 // in the groups that are left costs more than reading a short list.
 func (w *walk) lead(floor uint32) {
-	w.leading, w.enough, w.behind = len(w.cursors), floor, 0
+	w.leading, w.enough, w.behind, w.full = len(w.cursors), floor, 0, 0
+	for i := range w.cursors {
+		w.full += w.cursors[i].most
+	}
 	if floor == 0 {
 		return
 	}
@@ -335,6 +341,8 @@ func (s *Search) Next() (c Candidate, ok bool) {
 		}
 		e := s.pop()
 		switch e.state {
+		case passed:
+			s.goBack(e)
 		case unopened, rest:
 			s.lookInto(e)
 		case unchecked:
@@ -385,27 +393,101 @@ func (s *Search) visit(which uint8) {
 	if w.private {
 		w.blocks = w.blocks[1:]
 		w.next = w.lowest()
-		s.push(entry{value: w.seg.blocks[begin].most, match: anyMatch, at: begin, walk: which})
+		s.push(entry{value: w.seg.blocks[begin].most, match: anyMatch, at: begin, walk: which, state: unopened})
+		return
+	}
+	end := min(begin+w.stride, uint32(len(w.seg.blocks)))
+	w.stride = min(2*w.stride, widest)
+	least := s.passOver(which, begin, end)
+	if uint64(least) > w.full {
+		w.skip(end)
 		return
 	}
 	s.window = windows.Get().(*window)
-	end := min(begin+w.stride, uint32(len(w.seg.blocks)))
-	w.stride = min(2*w.stride, widest)
+	enough := max(w.enough, least-uint32(min(uint64(least), w.behind)))
 	for i := range w.cursors[:w.leading] {
-		s.window.add(&w.cursors[i], w.enough, begin, end)
+		s.window.add(&w.cursors[i], enough, begin, end)
 	}
-	for len(w.blocks) > 0 && w.blocks[0] < end {
-		s.window.free(w.blocks[0]-begin, &w.seg.blocks[w.blocks[0]].free)
-		w.blocks = w.blocks[1:]
+	for ; len(w.blocks) > 0 && w.blocks[0] < end; w.blocks = w.blocks[1:] {
+		if least == 0 {
+			s.window.free(w.blocks[0]-begin, &w.seg.blocks[w.blocks[0]].free)
+		}
 	}
 	w.next = w.lowest()
 	for i := range s.window.open[:end-begin] {
 		if s.window.open[i] != (bits128{}) {
 			at := begin + uint32(i)
-			s.weigh(entry{value: w.seg.blocks[at].most, match: anyMatch, at: at, walk: which}, uint32(i))
+			s.weigh(entry{value: w.seg.blocks[at].most, match: anyMatch, at: at, walk: which, state: unopened, begin: least}, uint32(i))
 		}
 	}
 	s.window.forget(w.cursors[:w.leading], begin, end)
+	s.release()
+}
+
+// skip moves the walk behind blocks that it does not read.
+func (w *walk) skip(end uint32) {
+	for i := range w.cursors[:w.leading] {
+		c := &w.cursors[i]
+		c.at = c.from.from(c.at, c.end, end<<blockBits)
+	}
+	for len(w.blocks) > 0 && w.blocks[0] < end {
+		w.blocks = w.blocks[1:]
+	}
+	w.next = w.lowest()
+}
+
+// passOver gives the least sum with which a group of the blocks from begin to end may be worth as
+// much as the best so far, and queues the others, to be looked for when those have been given out.
+// 0 is any sum: then nothing is passed over.
+func (s *Search) passOver(which uint8, begin, end uint32) (least uint32) {
+	worth := s.best[kept-1]
+	if worth == 0 {
+		return 0
+	}
+	w := &s.walks[which]
+	var all block
+	for i := range w.seg.blocks[begin:end] {
+		all.join(&w.seg.blocks[begin+uint32(i)])
+	}
+	atMost := func(m ranker.Match) money.Micros { return all.atMost(&s.table, s.relevance(m)) }
+	below, from := all.place, ranker.Highest+all.place // no match up to below is worth it
+	if atMost(below) >= worth {
+		return 0
+	}
+	for step := (from - below) / 2; step > (ranker.Highest >> 6); step /= 2 {
+		if atMost(below+step) < worth {
+			below += step
+		}
+	}
+	least = lexicon.Sum(uint32(below - all.place + 1))
+	s.push(entry{value: atMost(below), match: anyMatch, at: begin, walk: which, state: passed, end: least, slot: end})
+	return least
+}
+
+// goBack queues the blocks of e whose lesser groups were passed over.
+func (s *Search) goBack(e entry) {
+	w := &s.walks[e.walk]
+	s.window = windows.Get().(*window)
+	for _, c := range w.cursors { // copies: the walk reads on where it is
+		c.at = c.from.from(c.begin, c.end, e.at<<blockBits)
+		s.window.add(&c, 0, e.at, e.slot)
+	}
+	for at := e.at; at < e.slot; at++ {
+		k, open := &w.seg.blocks[at], &s.window.open[at-e.at]
+		if s.unsaid() {
+			s.window.free(at-e.at, &k.free)
+		}
+		if *open == (bits128{}) {
+			continue
+		}
+		sums := (*[blockSize]uint32)(s.window.sums[(at-e.at)*blockSize:])
+		if sum, found := most(open, sums, s.floor(k.place), e.end); found {
+			match := ranker.Match(lexicon.Match(sum)) + k.place
+			s.push(entry{value: k.atMost(&s.table, s.relevance(match)), match: match, at: at, walk: e.walk, state: unopened, end: e.end})
+		}
+		*open = bits128{}
+	}
+	clear(s.window.sums[:(e.slot-e.at)*blockSize])
 	s.release()
 }
 
@@ -421,14 +503,15 @@ func (s *Search) weigh(e entry, at uint32) {
 	w := &s.walks[e.walk]
 	open, sums := &s.window.open[at], (*[blockSize]uint32)(s.window.sums[at*blockSize:])
 	few := open.count() <= several
-	if few || e.value >= s.best {
-		w.complete(e.at, s.floor(w.seg.blocks[e.at].place), open, sums)
+	if few || e.value >= s.best[0] {
+		k := &w.seg.blocks[e.at]
+		w.complete(e.at, max(e.begin, s.floor(k.place)), open, sums)
 		if !few {
-			k := &w.seg.blocks[e.at]
-			e.match = ranker.Match(lexicon.Match(most(open, sums))) + k.place
+			sum, _ := most(open, sums, 0, 0)
+			e.match = ranker.Match(lexicon.Match(sum)) + k.place
 			e.value = k.atMost(&s.table, s.relevance(e.match))
 		}
-		if few || e.value >= s.best {
+		if few || e.value >= s.best[0] {
 			s.pick(&e, open, sums)
 			return
 		}
@@ -460,22 +543,25 @@ func (s *Search) lookInto(e entry) {
 	s.release()
 }
 
-// several is how many groups of a block are queued at a time: a trace asks for some behind the
-// winner, and looking again costs more.
-const several = 4
+// several is how many groups of a block are queued at a time, and kept how many values are: a trace
+// asks for some behind the winner, and looking again costs more.
+const (
+	several = 4
+	kept    = 4
+)
 
 // pick queues the best of the open groups of the block e, and the block again for those behind them.
 // It clears the sums of the block.
 func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	w := &s.walks[e.walk]
-	floor := s.floor(w.seg.blocks[e.at].place)
-	var best [several + 1]entry // in their order
+	least, below := max(e.begin, s.floor(w.seg.blocks[e.at].place)), e.end-1 // 0 is none: any is below
+	var best [several + 1]entry                                              // in their order
 	found := 0
 	from := e.at << blockBits
 	for half, set := range open {
 		for ; set != 0; set &= set - 1 {
 			place := uint32(half*64 + bits.TrailingZeros64(set))
-			if sums[place] < floor {
+			if sum := sums[place]; sum < least || sum > below {
 				continue
 			}
 			next, ok := s.score(w, from+place, sums[place])
@@ -491,17 +577,30 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	if found == 0 {
 		return
 	}
-	s.best = max(s.best, best[0].value)
 	for i := range min(found, several) {
+		s.keep(&best[i])
 		s.push(best[i])
 	}
 	if found > several {
 		last, next := &best[several-1], &best[several]
 		s.push(entry{
-			value: next.value, match: next.match, at: e.at, walk: e.walk, state: rest,
+			value: next.value, match: next.match, at: e.at, walk: e.walk, state: rest, begin: e.begin, end: e.end,
 			slot: last.at, lastValue: last.value, lastMatch: last.match,
 		})
 	}
+}
+
+// keep puts the value of a group among the best, if its filters let it pass: others are soon given
+// up, and what was passed over for them would have to be looked for.
+func (s *Search) keep(e *entry) {
+	if e.value <= s.best[kept-1] || !s.passes(e.walk, e.at) {
+		return
+	}
+	at := kept - 1
+	for ; at > 0 && e.value > s.best[at-1]; at-- {
+		s.best[at] = s.best[at-1]
+	}
+	s.best[at] = e.value
 }
 
 // insert puts a group into its place among the best n, and gives their number.
@@ -752,13 +851,13 @@ func (s *Search) Found(c *Candidate) (found Found) {
 			continue
 		}
 		impact := cur.from.by[at]
-		if cur.tool {
+		if cur.said == nil {
 			found.Signals.Tools += ranker.Match(impact)
 			continue
 		}
 		by := cur.weight * uint32(impact)
 		sum += by
-		list.add(cur.term, by)
+		list.add(cur.said.Term(w.seg.words), by)
 	}
 	found.Signals.Words = ranker.Match(lexicon.Match(sum))
 	found.Terms = list.earned()
