@@ -513,6 +513,13 @@ func (k *block) add(t *ranker.Table, g *group, bid money.Micros) {
 	}
 }
 
+// join raises the bounds of a block to those of another.
+func (k *block) join(other *block) {
+	k.most, k.plain = max(k.most, other.most), max(k.plain, other.plain)
+	k.bid, k.aim = max(k.bid, other.bid), max(k.aim, other.aim)
+	k.place = max(k.place, other.place)
+}
+
 // atMost is a bound of the value of every group at a relevance. A goal is worth less the less
 // relevant the ad is, but where its bid is the cap it need not be shaded.
 func (k *block) atMost(t *ranker.Table, r ranker.PPM) money.Micros {

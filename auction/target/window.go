@@ -82,14 +82,17 @@ func (x *window) forget(terms []cursor, begin, end uint32) {
 	}
 }
 
-// most is the highest sum of the open groups.
-func most(open *bits128, sums *[blockSize]uint32) (sum uint32) {
+// most is the highest sum of the open groups, of those that are at least least and, if below is not
+// 0, below it.
+func most(open *bits128, sums *[blockSize]uint32, least, below uint32) (sum uint32, found bool) {
 	for half, set := range open {
 		for ; set != 0; set &= set - 1 {
-			sum = max(sum, sums[half*64+bits.TrailingZeros64(set)])
+			if one := sums[half*64+bits.TrailingZeros64(set)]; one >= max(sum, least) && one <= below-1 {
+				sum, found = one, true
+			}
 		}
 	}
-	return sum
+	return sum, found
 }
 
 // complete adds what the terms that do not lead add to the open groups of a block, and closes a
