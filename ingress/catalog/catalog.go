@@ -176,7 +176,7 @@ func (c *Catalog) Fresh(now time.Time) bool {
 
 // Creative finds a campaign in any state, for ads and for links that were handed out. What nothing
 // reads while ads are served is not kept and is zero: name, targeting, budgets, goal, review, times
-// and spend. The result is the caller's.
+// and spend. The result is shared: it must not be changed.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c.campaigns.Load().creative(id)
 }

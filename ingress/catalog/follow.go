@@ -316,7 +316,7 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 // entry returns the auction's view of k, which is in the campaign table. It keeps none of k's own
 // memory.
 func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
-	kept, _ := s.creative(k.ID)
+	kept := s.packed(k.ID).campaign(k.ID)
 	entry := bare(k)
 	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(kept.CTAURL), kept.Headline, kept.Subtext
 	entry.Targeting = equal.of(k)

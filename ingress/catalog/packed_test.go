@@ -148,3 +148,27 @@ func TestACampaignIsSmall(t *testing.T) {
 	kept := len(k.Headline) + len(k.Subtext) + len(k.MediaURL) + len(k.CTAURL)
 	require.Less(t, len(pack(nil, &k)), kept+80)
 }
+
+// A campaign that was asked for is not decoded again, and never shown as it was before.
+func TestARecentCampaignIsNeverAnOldOne(t *testing.T) {
+	table := newCampaignTable()
+	k := campaign.Campaign{ID: uuid.New(), ConfigVersion: 1, Headline: "before"}
+	other := campaign.Campaign{ID: k.ID, ConfigVersion: 1, Headline: "another"}
+	other.ID[0] ^= 1 // takes the same place
+	table.put([]campaign.Campaign{k, other})
+	first, _ := table.creative(k.ID)
+	again, _ := table.creative(k.ID)
+	require.Same(t, first, again)
+	second, _ := table.creative(other.ID)
+	require.Equal(t, "another", second.Headline)
+	k.ConfigVersion, k.Headline = 2, "after"
+	table.put([]campaign.Campaign{k})
+	changed, _ := table.creative(k.ID)
+	require.Equal(t, "after", changed.Headline)
+	require.Equal(t, "before", first.Headline)
+	k.ID[15]++ // a newer campaign of the same advertiser has its new name
+	k.ConfigVersion, k.Advertiser.Name = 3, "Acme"
+	table.put([]campaign.Campaign{k})
+	named, _ := table.creative(changed.ID)
+	require.Equal(t, "Acme", named.Advertiser.Name)
+}
