@@ -169,7 +169,10 @@ func (w *walk) lead(floor uint32) {
 	for i := range w.cursors {
 		w.full += w.cursors[i].most
 	}
-	if floor == 0 {
+	if uint64(floor) > w.full { // nothing in the segment can reach it
+		w.leading = 0
+	}
+	if floor == 0 || w.leading == 0 {
 		return
 	}
 	short := 0
