@@ -349,6 +349,14 @@ func TestHistoryLetsChangesDeliver(t *testing.T) {
 	require.False(t, f.update(t, u, page[0].ID, ad{headline: "A third text"}).Delivers())
 	*f.now = f.now.Add(91 * 24 * time.Hour)
 	require.True(t, f.update(t, u, page[1].ID, ad{headline: "A third text"}).Delivers())
+	// So does an administrator's pause: its text would come back in another campaign.
+	boss := f.user(t, account.RoleAdmin)
+	_, err = f.service.Pause(t.Context(), boss, page[1].ID)
+	require.NoError(t, err)
+	require.False(t, f.update(t, u, page[2].ID, ad{headline: "A fourth text"}).Delivers())
+	_, err = f.service.Release(t.Context(), boss, page[1].ID, 0)
+	require.NoError(t, err)
+	require.True(t, f.update(t, u, page[3].ID, ad{headline: "A fourth text"}).Delivers(), "unless it is taken back")
 }
 
 // What a person approved is this text: it delivers, as long as it is this text, despite what the

@@ -28,6 +28,9 @@ func (c *Campaign) stopped() []Violation {
 	return slices.DeleteFunc(slices.Clone(c.PolicyViolations), func(v Violation) bool { return !v.stops() })
 }
 
+// Stopped says whether an administrator's pause of c is in force.
+func (c *Campaign) Stopped() bool { return len(c.stopped()) > 0 }
+
 // letGo takes the findings of an administrator's pause away.
 func (c *Campaign) letGo() {
 	c.PolicyViolations = slices.DeleteFunc(slices.Clone(c.PolicyViolations), Violation.stops)
@@ -43,7 +46,7 @@ func (c *Campaign) ruledBy(caller account.User) bool {
 // a pause a moment earlier would keep the owner's right to resume.
 func (c *Campaign) pause(caller account.User) error {
 	ruled := c.ruledBy(caller)
-	if c.Status != Active && (!ruled || c.Status != Paused || len(c.stopped()) > 0) {
+	if c.Status != Active && (!ruled || c.Status != Paused || c.Stopped()) {
 		return wrongState(c.Status, Active)
 	}
 	if ruled {
@@ -72,7 +75,7 @@ func (s *Service) Resume(ctx context.Context, caller account.User, id uuid.UUID)
 		if c.Status != Paused {
 			return wrongState(c.Status, Paused)
 		}
-		if len(c.stopped()) > 0 && !c.ruledBy(caller) {
+		if c.Stopped() && !c.ruledBy(caller) {
 			return ErrStopped
 		}
 		c.letGo()

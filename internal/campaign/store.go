@@ -51,7 +51,7 @@ type Store interface {
 // Record is the history of an advertiser from its campaigns and their reviews.
 type Record struct {
 	Approved int       // campaigns that a reviewer approved
-	Refused  time.Time // the latest rejection, zero without one
+	Refused  time.Time // the latest rejection, or change of a campaign that an administrator's pause stops; zero without
 	Since    time.Time // when the first campaign was created, zero without one
 
 	Targeting int // size of the targeting of all campaigns, see [Campaign.TargetingSize]
@@ -61,7 +61,7 @@ type Record struct {
 const (
 	historyApproved = 3
 	historyAge      = 30 * 24 * time.Hour
-	historyClean    = 90 * 24 * time.Hour // since the last rejection
+	historyClean    = 90 * 24 * time.Hour // since the last rejection or pause by an administrator
 )
 
 // trusted says whether changes of the advertiser's texts and hosts may deliver at once.

@@ -135,6 +135,9 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
 			record.Approved++
 		}
+		if k.Stopped() && k.UpdatedAt.After(record.Refused) {
+			record.Refused = k.UpdatedAt
+		}
 		for _, r := range k.reviews {
 			if r.Decision == "rejected" && r.At.After(record.Refused) {
 				record.Refused = r.At

@@ -77,6 +77,9 @@ const (
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
+	// An administrator's pause, as [campaign.Campaign.Stopped] finds it.
+	stopping = `$[*] ? (@.rule == "` + campaign.RuleStopped + `" || @.rule == "` + campaign.RuleBarred + `")`
+
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
 
 	// targetingSize is [campaign.Campaign.TargetingSize], of rows that this build has not written yet.
@@ -84,7 +87,7 @@ const (
 		t.target_host_apps || t.target_surfaces || t.target_integration_methods || t.target_regions || t.target_languages || t.deal_ids) v)`
 
 	selectRecord = `SELECT count(DISTINCT c.id) FILTER (WHERE r.decision = 'approved'),
-		max(r.at) FILTER (WHERE r.decision = 'rejected'), min(c.created_at),
+		greatest(max(r.at) FILTER (WHERE r.decision = 'rejected'), max(c.updated_at) FILTER (WHERE c.policy_violations @? '` + stopping + `')), min(c.created_at),
 		(SELECT coalesce(sum(coalesce(t.targeting_size, ` + targetingSize + `)), 0)::bigint FROM campaign t
 			WHERE t.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1))
 		FROM campaign c LEFT JOIN campaign_review r ON r.campaign_id = c.id

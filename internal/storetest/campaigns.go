@@ -329,6 +329,20 @@ func recordCase(t *testing.T, s Stores) {
 	require.Equal(t, want, record(first.ID))
 	require.Equal(t, want, record(second.ID))
 	require.Equal(t, "digest", get(t, s, first.ID).Review.Creative)
+
+	// An administrator's pause counts as a refusal while it is in force, at the campaign's last change.
+	find := func(found ...campaign.Violation) time.Time {
+		kept, err := s.Campaigns.UpdateCampaign(t.Context(), second.ID, func(e *campaign.Campaign) error { e.PolicyViolations = found; return nil })
+		require.NoError(t, err)
+		return kept.UpdatedAt
+	}
+	for _, rule := range []string{campaign.RuleStopped, campaign.RuleBarred} {
+		want.Refused = find(campaign.Violation{Rule: "other"}, campaign.Violation{Rule: rule, Holds: true})
+		require.Equal(t, want, record(first.ID))
+	}
+	find(campaign.Violation{Rule: "other"})
+	want.Refused = keyTime.Add(2 * time.Hour)
+	require.Equal(t, want, record(first.ID))
 }
 
 func waitingCase(t *testing.T, s Stores) {

@@ -58,7 +58,7 @@ func attackers() []attacker {
 		{"connections", 3 * time.Millisecond, 20_000, hoard},
 		{"logins", 20 * time.Millisecond, 2_000, guess},
 		{"writes", 10 * time.Millisecond, 3_000, flood},
-		{"stolen browser key", 3 * time.Millisecond, 10_000, steal},
+		{"stolen browser key", 3 * time.Millisecond, stolenBudget, steal},
 	}
 }
 

@@ -48,6 +48,9 @@ const (
 	stolenMinute  = 3000  // of the key: ADNET_RATE_BROWSER
 	stolenPrice   = 5_000 // micro-USD: the most that one ad of the campaign costs
 	stolenSlack   = 1.1   // nodes count together a little late
+
+	stolenBudget = 10_000 // requests
+	stolenLeast  = 9_900  // of them that are answered in a full run, which has time for all
 )
 
 // prepareTheft makes the victim, its page's key and a campaign for it.
@@ -212,6 +215,9 @@ func (s *suite) judgeLimits(l *stolen) {
 	}
 	if most := l.loot.Ads * stolenPrice; l.loot.Charged > most {
 		s.breach("%d micro-USD were charged for %d ads of a stolen browser key", l.loot.Charged, l.loot.Ads)
+	}
+	if !s.cfg.Short && l.loot.Requests < stolenLeast {
+		s.breach("a stolen browser key: %d requests were answered, of %d that it has time for", l.loot.Requests, stolenBudget)
 	}
 	if l.loot.Requests > 1000 && (l.loot.Limited == 0 || l.loot.Refused == 0 || l.loot.Ads == 0) {
 		s.breach("a stolen browser key: of %d requests none was limited, refused or answered, so this run proves nothing about it (%s)",

@@ -143,6 +143,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/account"}, run: "TestNamesOfSponsors",
 	},
 	{
+		name: "pause-trusted", protects: "what an administrator has paused does not come back in another campaign before a person saw it",
+		file: "internal/memory/campaigns.go",
+		old:  "		if k.Stopped() && k", new: "		if false && k",
+		tests: []string{"./internal/campaign"}, run: "TestHistoryLetsChangesDeliver",
+	},
+	{
 		name: "pause-before", protects: "what an administrator paused before pauses were kept its owner cannot resume",
 		file: "schemas/postgres/0041_paused_before.sql",
 		old:  "last.actor_role = 'admin'", new: "last.actor_role = 'nobody'",

@@ -127,6 +127,7 @@ var nightly = map[string]bool{
 	"password-unproved":           true,
 	"pause-before":                true,
 	"pause-resumed":               true,
+	"pause-trusted":               true,
 	"paypal-body":                 true,
 	"paypal-dispute":              true,
 	"paypal-fetches":              true,
