@@ -118,7 +118,7 @@ func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error)
 			return User{}, errs.New(errs.InvalidRequest, "%s must be at most %d characters that can be seen", text.field, MaxProfileText).With("field", text.field)
 		}
 		if disguised(*text.value) {
-			return User{}, errs.New(errs.InvalidRequest, "%s must be a name in letters of one script: receipts show it to readers, and no reviewer sees it before", text.field).With("field", text.field)
+			return User{}, errs.New(errs.InvalidRequest, "%s must be a name in letters of one script", text.field).With("field", text.field)
 		}
 	}
 	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {
