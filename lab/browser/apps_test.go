@@ -85,18 +85,18 @@ func (h *appHost) events() (list []string) {
 	return list
 }
 
-// calls gives the demo's advertiser a name, which an administrator approves, or none, and waits until
-// ads say so.
-func (w *world) calls(t *testing.T, name string) {
+// named sells to everybody who asks for word an ad of an account whose name an administrator approved.
+func (w *world) named(t *testing.T, name, word string) {
 	t.Helper()
-	token, id := w.login(t, "advertiser")
+	token, id := w.registered(t, "named")
 	boss, _ := w.login(t, "admin")
 	said, err := json.Marshal(map[string]any{"company": name})
 	require.NoError(t, err)
 	w.send(t, http.MethodPatch, token, "/api/account/profile", bytes.NewReader(said))
-	if name != "" {
-		w.post(t, boss, "/api/admin/users/"+id+"/name", map[string]any{"name": name, "decision": "approved"})
-	}
+	w.post(t, boss, "/api/admin/users/"+id+"/name", map[string]any{"name": name, "decision": "approved"})
+	w.post(t, token, "/api/campaigns", map[string]any{
+		"advertiser_id": id, "headline": "Lessons in " + word, "subtext": "For beginners, with a coach.", "cta_url": "https://named.shop.example/", "bid_amount": 20, "pacing": "asap", "frequency_cap": 0, "target_intent_tokens": []string{word},
+	})
 	time.Sleep(2 * time.Second) // every node has it by then
 }
 
@@ -107,14 +107,14 @@ func TestMCPApps(t *testing.T) {
 	token, _ := w.login(t, "publisher")
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "host"}), &key))
-	w.calls(t, "Chess & Sons")
-	defer w.calls(t, "")
+	const word = "zithercraft"
+	w.named(t, "Chess & Sons", word)
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
 			h := newAppHost(t, w)
 			tab := w.tab(t, "", desk)
 			tab.Expect(`405 .*/api/mcp`) // of a stream, which every client tries
-			query := url.Values{"key": {key.Key}, "context": {"learning chess openings with a coach"}, "theme": {theme}, "least": {"0"}}
+			query := url.Values{"key": {key.Key}, "context": {word}, "theme": {theme}, "least": {"0"}}
 			require.NoError(t, tab.Do(chromedp.Navigate(h.URL+"/?"+query.Encode())))
 			require.NoError(t, tab.Await(`window.report && report.height > 60`), "%q", tab.Problems())
 			card, err := tab.Frame()

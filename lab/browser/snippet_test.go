@@ -361,7 +361,9 @@ func TestSnippetKeepsItsPlace(t *testing.T) {
 				require.Equal(t, "Sponsored · Example Ltd", at.Text)
 			}
 			require.Positive(t, at.Label)
-			require.Less(t, at.Right, at.Left, "the label begins at the right")
+			if name != "long" { // whose name is cut off, so that it begins and ends at the edges
+				require.Less(t, at.Right, at.Left, "the label begins at the right")
+			}
 			require.Zero(t, at.Over)
 			w.examine(t, tab, v)
 		}
