@@ -133,6 +133,9 @@ func TestNameInAds(t *testing.T) {
 	}
 	profile(name)
 	tab := w.tab(t, "admin", desk)
+	require.NoError(t, tab.Open(w.base+"/console/review"))
+	require.NoError(t, tab.Await(`!!document.querySelector('[data-part=names] a[href$="/console/users?state=name_waiting"]')`), "the queue says that names wait")
+	w.examine(t, tab, desk)
 	require.NoError(t, tab.Open(w.base+"/console/users?state=name_waiting&q="+id))
 	row := `document.querySelector('tr[data-id="` + id + `"]')`
 	require.NoError(t, tab.Await(row+`?.innerText.includes('claims of guaranteed gain') && `+row+`.innerText.includes('onerror=alert(1)') && !document.querySelector('img[src=x]')`))

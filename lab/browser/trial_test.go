@@ -18,6 +18,7 @@ import (
 func trials() []walk {
 	return []walk{
 		{"en", []view{{zoomed, false}}},
+		{"de", []view{{phone, true}}},
 		{"en-XA", []view{{desk, false}, {phone, true}, {zoomed, false}}},
 		{"he-XB", []view{{desk, false}, {phone, true}, {zoomed, false}}},
 	}

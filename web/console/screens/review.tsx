@@ -17,11 +17,19 @@ export default function Review() {
   const of = useLoad(() => need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })), []);
   return (
     <Page title={t().reviewQueue} lead={t().reviewLead}>
+      <Names />
       <Loaded of={of}>{({ campaigns, reported, total }) => campaigns.length === 0
         ? <Empty title={t().nothingWaits}><p>{t().nothingWaitsHelp}</p></Empty>
         : <Queue campaigns={campaigns} reported={new Map(reported.map((r) => [r.campaign_id, r]))} total={total} reload={of.reload} />}</Loaded>
     </Page>
   );
+}
+
+/** Names of accounts wait, too: ads say none that nobody has looked at. */
+function Names() {
+  const of = useLoad(() => need(api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } })), []);
+  if (of.is !== 'loaded' || Number(of.data.total) === 0) return null;
+  return <p class="notice" data-part="names"><a href={`${base}/console/users?state=name_waiting`}>{a().namesWait(Number(of.data.total))}</a></p>;
 }
 
 const decide = (c: Campaign, decision: Decision, notes: string) =>
