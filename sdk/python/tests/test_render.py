@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from adnet.discord import ad_message
 from adnet.mcp import CARD_URI, ad_block, add_ad, card_contents, with_ad
 
 BASE = "https://ads.example.com"
+WORLD = json.loads(os.environ["ADNET_WORLD"])
 AD = Ad(
     ad_id="1",
     auction_id="SECRET",
@@ -104,6 +106,20 @@ def test_a_request_that_cannot_be_written_is_an_error() -> None:
     with Adnet("x", BASE) as adnet:
         result = adnet.ad(context=object())
     assert isinstance(result, Failed) and result.error.code == "invalid_request"
+
+
+def test_an_idempotency_key_that_no_header_can_have_is_a_wrong_request() -> None:
+    url = WORLD["url"]  # a transport finds it out when it writes
+
+    async def ask(key: str) -> AdResult:
+        async with AsyncAdnet("pub_test_sandbox", url) as adnet:
+            return await adnet.ad(context="x", idempotency_key=key)
+
+    for key in ("two\nlines of a key", "é" * 16):
+        with Adnet("pub_test_sandbox", url) as adnet:
+            result = adnet.ad(context="x", idempotency_key=key)
+        for one in (result, asyncio.run(ask(key))):
+            assert isinstance(one, Failed) and one.error.code == "invalid_request"
 
 
 def test_a_closed_client_answers_an_error() -> None:

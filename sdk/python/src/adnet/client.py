@@ -139,6 +139,8 @@ def _broken(client: httpx.Client | httpx.AsyncClient, error: Exception) -> Faile
     """What came of a try that ended in an error of httpx, or of a transport of the caller's."""
     if client.is_closed:
         return Failed(RequestError("the request cannot be sent: the client is closed", "closed"))
+    if isinstance(error, httpx.LocalProtocolError):  # an idempotency_key that no header can have
+        return _refused(error)
     return Failed(NetworkError(f"adnet could not be reached, or the reply was cut off: {error}", "network"))
 
 
