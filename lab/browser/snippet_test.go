@@ -380,8 +380,9 @@ func TestSnippetThatComesLate(t *testing.T) {
 	_, rest, _ := strings.Cut(string(manual), "```css\n")
 	style, _, found := strings.Cut(rest, "```")
 	require.True(t, found)
-	for name, kept := range map[string]bool{"kept": true, "not kept": false} {
+	for name, css := range map[string]string{"kept": style, "not kept": "", "too low": "main { display: flex } adnet-ad { flex: 1 }"} {
 		t.Run(name, func(t *testing.T) {
+			kept := css == style
 			answer := make(chan struct{})
 			f := newFake(t, func(n int, w http.ResponseWriter) {
 				<-answer
@@ -390,11 +391,7 @@ func TestSnippetThatComesLate(t *testing.T) {
 			release := sync.OnceFunc(func() { close(answer) })
 			t.Cleanup(release)
 			origin := site(t, func(string) string {
-				page := strings.Replace(element(f.base(), "pk_live_x", `timeout="5000"`), `adnet.js"`, `adnet.js?late" async`, 1)
-				if kept {
-					page = "<style>" + style + "</style>" + page
-				}
-				return page
+				return "<style>" + css + "</style>" + strings.Replace(element(f.base(), "pk_live_x", `timeout="5000"`), `adnet.js"`, `adnet.js?late" async`, 1)
 			}, strict(f.URL)+"; style-src 'unsafe-inline'")
 			tab := w.reader(t, origin+"/")
 			require.NoError(t, tab.Await(`!!customElements.get('adnet-ad') && performance.getEntriesByType('paint').length > 0`))

@@ -102,8 +102,11 @@ const define = () => {
     constructor() {
       super()
       // Readers have seen the page without this element: a place that is kept now moves the rest,
-      // unless the page has kept it.
-      this.#fold(this.isConnected && performance.getEntriesByType('paint').length > 0 && !(this.offsetWidth && this.offsetHeight))
+      // unless the page has kept one that is as high.
+      const late = this.isConnected && performance.getEntriesByType('paint').length > 0
+      const kept = late && this.offsetHeight
+      this.#fold(false)
+      this.#fold(late && this.offsetHeight > +kept)
       this.addEventListener('refresh', () => void this.refresh())
     }
 
