@@ -74,6 +74,7 @@ func TestNamesWaitForAnAdministrator(t *testing.T) {
 	rules("Example Ltd", "approved", "verified", true).As(200)
 	require.Equal(t, account.Sponsor{Name: "Example Ltd", Verified: true}, says())
 	require.Equal(t, true, owner.Get(t, "/api/account/profile").As(200)["name_verified"])
+	require.Equal(t, true, at(owner.Get(t, "/api/account/export").As(200), "profile", "name_verified"), "it is held about the account")
 	require.Empty(t, waiting())
 	require.Equal(t, "approved", called("display_name", "Ada"), "ads say the company")
 	require.Equal(t, true, at(owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"name": "other"}).As(200), "campaign", "advertiser", "verified"))

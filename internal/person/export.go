@@ -40,14 +40,16 @@ type Credits struct {
 
 // Profile is the account itself.
 type Profile struct {
-	ID          uuid.UUID    `json:"id"`
-	DeveloperID uuid.UUID    `json:"developer_id"`
-	Email       string       `json:"email"`
-	Role        account.Role `json:"role"`
-	DisplayName string       `json:"display_name"`
-	Company     string       `json:"company"`
-	Disabled    bool         `json:"disabled"`
-	CreatedAt   time.Time    `json:"created_at"`
+	ID          uuid.UUID         `json:"id"`
+	DeveloperID uuid.UUID         `json:"developer_id"`
+	Email       string            `json:"email"`
+	Role        account.Role      `json:"role"`
+	DisplayName string            `json:"display_name"`
+	Company     string            `json:"company"`
+	NameState   account.NameState `json:"name_state"` // whether ads say it
+	Verified    bool              `json:"name_verified"`
+	Disabled    bool              `json:"disabled"`
+	CreatedAt   time.Time         `json:"created_at"`
 }
 
 // Key is a key as far as it is known: its text never was.
@@ -78,7 +80,7 @@ type Line struct {
 // Export collects what is held about an account. It is not a snapshot: rows that come meanwhile may
 // be in it or not.
 func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
-	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.Disabled, u.CreatedAt}
+	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified, u.Disabled, u.CreatedAt}
 	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
 		return h, err
 	}
