@@ -115,6 +115,11 @@ func TestNewCampaignsExplore(t *testing.T) {
 	away.Headline, away.Subtext, away.Bid = "Cheap flights", "to Rome", 400*money.USD
 	won, _ = wins(t, explorers(away), auctions)
 	require.Zero(t, won[id(2)], "what is not relevant is not shown")
+	open := explorers(away)
+	for n := range auctions {
+		req := auction.Request{ID: id(n), Words: terms("vector database hosting")}
+		require.False(t, decide(t, req, open, nil).Explores, "nor tried where the floor is off")
+	}
 }
 
 // Before anything was learnt, no campaign is newer than another.

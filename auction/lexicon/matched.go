@@ -18,7 +18,7 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 			r.Reset()
 			r.ReadStated(word, words.One)
 			for _, term := range r.Terms() {
-				if _, asked := slices.BinarySearch(recorded, TermID(term.Text)); !asked || Special(term.Text) {
+				if !asked(recorded, TermID(term.Text)) || Special(term.Text) {
 					continue
 				}
 				said := strings.ToLower(word)
@@ -35,4 +35,11 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 		}
 	}
 	return matched
+}
+
+// asked says whether a term was recorded, said or looked like.
+func asked(recorded []uint32, id uint32) bool {
+	_, said := slices.BinarySearch(recorded, id)
+	_, alike := slices.BinarySearch(recorded, LikeID(id))
+	return said || alike
 }

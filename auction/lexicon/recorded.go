@@ -17,12 +17,18 @@ func TermID(term string) uint32 {
 	return h ^ h>>13
 }
 
+// LikeID is the number by which it is recorded that a word of a request looks like a term, of the
+// term's id; and the term's id of that number. A word that was said teaches more about a term than
+// one that looks like it.
+func LikeID(id uint32) uint32 { return id ^ 0x9e3779b1 }
+
 // Recorded appends the ids of terms that campaigns say, at most so many, ascending: the terms of the
-// last request, those of the most weight first, and then those that other words of it look like, the
-// likest first, as the match counts them too. Not their text, and not their order. None is of a
-// special category.
+// last request, those of the most weight first, and then by [LikeID] those that other words of it look
+// like, the likest first, as the match counts them too. Not their text, and not their order. None is
+// of a special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	r.named = append(r.named[:0], r.vector.Said...)
+	said := len(r.named)
 	if len(r.named) > most {
 		slices.SortFunc(r.named, func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
@@ -32,12 +38,16 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 		r.named = r.alike(table, r.named, most)
 	}
 	from := len(dst)
-	for _, id := range r.named {
+	for i, id := range r.named {
 		if len(dst)-from == most {
 			break
 		}
 		if !table.special.has(id) {
-			dst = append(dst, TermID(table.Term(id)))
+			number := TermID(table.Term(id))
+			if i >= said {
+				number = LikeID(number)
+			}
+			dst = append(dst, number)
 		}
 	}
 	slices.Sort(dst[from:])

@@ -20,7 +20,8 @@ func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 	table := freeze(owners, order)
 	said := map[uint32]bool{}
 	for id := range table.Len() {
-		said[lexicon.TermID(table.Term(uint32(id)))] = true
+		term := lexicon.TermID(table.Term(uint32(id)))
+		said[term], said[lexicon.LikeID(term)] = true, true
 	}
 	var v lexicon.Reader
 	recorded := func(context string, most int) []uint32 {
@@ -29,15 +30,17 @@ func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 		v.Request(table, r.Terms())
 		return v.Recorded(table, nil, most)
 	}
-	look := lexicon.TermID("versicherungsvergleich")
+	look := lexicon.LikeID(lexicon.TermID("versicherungsvergleich"))
 	require.True(t, said[look])
-	got := recorded("versicherungsvergleiche for chess in the aquarium", 32)
+	require.Equal(t, lexicon.TermID("versicherungsvergleich"), lexicon.LikeID(look))
+	got := recorded("versicherungsvergliech for chess in the aquarium", 32)
 	require.Contains(t, got, look, "a word that looks like it")
 	require.Contains(t, got, lexicon.TermID("chess"))
+	require.NotContains(t, got, lexicon.LikeID(look), "which it did not say")
 	require.True(t, slices.IsSorted(got))
 	for _, term := range got {
 		require.True(t, said[term])
 	}
-	require.Equal(t, []uint32{lexicon.TermID("chess")}, recorded("versicherungsvergleiche for chess", 1), "its own words first")
+	require.Equal(t, []uint32{lexicon.TermID("chess")}, recorded("versicherungsvergliech for chess", 1), "its own words first")
 	require.Empty(t, recorded("aquarium", 32))
 }

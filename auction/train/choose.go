@@ -70,9 +70,9 @@ const silent = 20
 const least = 0.002
 
 // choose learns from a click that its campaign was the right one among all that say or were taught
-// something of the request: the other half of what a click tells, which impressions of one ad each
-// do not. Terms that a campaign neither says nor was taught are not moved below nothing, as a match
-// cannot be.
+// something of the request and may have been shown to its reader: the other half of what a click
+// tells, which impressions of one ad each do not. Terms are moved as far as auctions can count them,
+// see [pair.moves].
 func (m *Model) choose(s *Sample, weight float64) {
 	m.buf = m.prior.read(m.buf[:0], s.Terms)
 	chosen := m.prior.numbers[s.Campaign]
@@ -93,7 +93,7 @@ func (m *Model) choose(s *Sample, weight float64) {
 			if p.campaign == chosen {
 				miss--
 			}
-			if math.Abs(miss) >= least && (miss < 0 || p.worth() > 0) {
+			if math.Abs(miss) >= least && p.moves(miss) {
 				m.move(&p.at, m.settings.Ridge, float64(miss*f.share*weight))
 			}
 		}
@@ -113,7 +113,7 @@ func (m *Model) score(chosen uint32) {
 	for _, f := range m.buf {
 		m.pairs.of(f.id, chosen, true)
 		for _, p := range m.pairs.byTerm[f.id] {
-			if worth := p.worth(); worth > 0 {
+			if worth := p.worth(); worth > 0 && m.prior.audiences.meet(chosen, p.campaign) {
 				if c.scores[p.campaign] == 0 {
 					c.touched = append(c.touched, p.campaign)
 				}
@@ -126,5 +126,11 @@ func (m *Model) score(chosen uint32) {
 	}
 }
 
-// worth is what a term is worth to a campaign, in log-odds.
-func (p *pair) worth() float64 { return max(0, p.said+p.at.weight) }
+// worth is what a term is worth to a campaign, in log-odds: no more than auctions can count.
+func (p *pair) worth() float64 { return max(0, min(p.said+p.at.weight, slope)) }
+
+// moves says whether a gradient changes what a term is worth: neither below nothing nor above what
+// auctions can count, where other terms of the request have to learn.
+func (p *pair) moves(gradient float64) bool {
+	return gradient < 0 && p.worth() < slope || gradient > 0 && p.worth() > 0
+}

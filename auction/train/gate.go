@@ -280,6 +280,6 @@ func (r *Report) exams(candidate, incumbent Exam) {
 		r.refuse("%d of %d demo requests find the right ad, before %d", candidate.Right, candidate.Of, incumbent.Right)
 	}
 	if candidate.Taken > incumbent.Taken {
-		r.refuse("attacks win %d of %d requests, before %d", candidate.Taken, candidate.Of, incumbent.Taken)
+		r.refuse("attacks win %d of %d requests, before %d", candidate.Taken, candidate.Attacks, incumbent.Taken)
 	}
 }

@@ -114,6 +114,7 @@ type prior struct {
 	impacts   map[target.ID]map[uint32]uint16 // by the id of the term in words
 	campaigns []target.ID                     // ascending
 	numbers   map[target.ID]uint32            // of campaigns
+	audiences audiences
 }
 
 func newPrior(n Network) *prior {
@@ -135,6 +136,7 @@ func newPrior(n Network) *prior {
 	slices.SortFunc(p.campaigns, func(a, b target.ID) int { return bytes.Compare(a[:], b[:]) })
 	for number, id := range p.campaigns {
 		p.numbers[id] = uint32(number)
+		p.audiences.add(n.Index.Get(id))
 	}
 	return p
 }
@@ -150,6 +152,10 @@ func (p *prior) known(log []Sample) []Sample {
 	return list
 }
 
+// alikePart is how much a term that a word only looks like weighs in a match, about: how like they
+// were is not recorded.
+const alikePart = 0.4
+
 // feature is a term of a request with its share of what the request says: the squares of all are 1.
 type feature struct {
 	term  uint32
@@ -161,11 +167,15 @@ type feature struct {
 func (p *prior) read(dst []feature, terms []uint32) []feature {
 	var sum float64
 	for _, term := range terms {
-		id := p.words.ByTermID(term)
+		id, part := p.words.ByTermID(term), 1.0
+		if id == lexicon.None {
+			term, part = lexicon.LikeID(term), alikePart
+			id = p.words.ByTermID(term)
+		}
 		if id == lexicon.None {
 			continue
 		}
-		w := float64(p.words.Rarity(id))
+		w := float64(part * float64(p.words.Rarity(id)))
 		sum += float64(w * w)
 		dst = append(dst, feature{term: term, id: id, share: w})
 	}

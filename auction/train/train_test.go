@@ -151,6 +151,52 @@ func TestNothingIsPromotedOnFewClicks(t *testing.T) {
 	require.Contains(t, got.Report.Why[0], "at least 1000")
 }
 
+// forecasts are a day of readers who click as often as was foretold.
+func forecasts() (day []train.Forecast) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range 30_000 {
+		p := 0.02 + 0.02*float64(rng.IntN(10))
+		s := &train.Sample{Campaign: id('c', i%15), Publisher: id('p', i%publishers), Clicked: rng.Float64() < p, Network: uint32(i + 1)}
+		day = append(day, train.Forecast{Sample: s, Candidate: p, Incumbent: p})
+	}
+	return day
+}
+
+// Each rule of the gate refuses by itself what is worse, and nothing that is as good.
+func TestEachRuleOfTheGate(t *testing.T) {
+	const mean = 0.11
+	usual := train.Exam{Right: 50, Of: 60, Taken: 3, Attacks: 20}
+	for name, c := range map[string]struct {
+		foretell func(p float64) (candidate, incumbent float64)
+		exam     train.Exam
+		why      string // "" promotes
+	}{
+		"as good":             {nil, usual, ""},
+		"better":              {func(p float64) (float64, float64) { return p, mean }, usual, ""},
+		"worse loss":          {func(p float64) (float64, float64) { return mean + 0.85*(p-mean), p }, usual, "log loss"},
+		"too many in all":     {func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "foretold ÷ observed clicks are 1.2"},
+		"too few in all":      {func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "foretold ÷ observed clicks are 0."},
+		"too bold in a tenth": {func(p float64) (float64, float64) { return mean + 1.22*(p-mean), mean }, usual, "in tenth 1 "},
+		"demo":                {nil, train.Exam{Right: 49, Of: 60, Taken: 3, Attacks: 20}, "49 of 60 demo requests"},
+		"attacks":             {nil, train.Exam{Right: 50, Of: 60, Taken: 4, Attacks: 20}, "attacks win 4 of 20"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			day := forecasts()
+			if c.foretell != nil {
+				for i := range day {
+					day[i].Candidate, day[i].Incumbent = c.foretell(day[i].Candidate)
+				}
+			}
+			why := train.Judge(day, c.exam, usual).Why
+			if c.why == "" {
+				require.Empty(t, why)
+				return
+			}
+			require.Contains(t, strings.Join(why, "\n"), c.why)
+		})
+	}
+}
+
 // The three poisoned logs. Each is an honest network with an attack of its size beside it, on every
 // day.
 func TestPoisonedLogsAreNotPromoted(t *testing.T) {

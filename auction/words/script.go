@@ -34,6 +34,17 @@ func (s script) groups() (least, most int) {
 	return 3, 5
 }
 
+// words is about how many words a run of so many letters is.
+func (s script) words(letters int) int {
+	switch s {
+	case han:
+		return (letters + 1) / 2
+	case thai:
+		return (letters + 3) / 4
+	}
+	return 1
+}
+
 // scriptOf is the script of a word's rune; marks, digits and signs of no script take the one that
 // they stand in.
 func scriptOf(r rune, within script) script {

@@ -419,9 +419,12 @@ func (s *scanner) letters(at, end int, script script) {
 		n++
 	}
 	starts[n] = uint8(end - at)
-	s.count += (n + 1) / 2
+	s.count += script.words(n)
 	for size := least; size <= most; size++ {
 		for i := 0; i+size <= n; i++ {
+			if i > 0 && size == 1 && script == hangul {
+				break // within a word a single letter is mostly an ending
+			}
 			s.add(s.lower[at+int(starts[i]):at+int(starts[i+size])], Letters)
 		}
 	}

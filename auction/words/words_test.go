@@ -32,7 +32,7 @@ func TestTermsOfAText(t *testing.T) {
 		"𝐅𝐫𝐞𝐞 𝐕𝐏𝐍":                    {words.Common: {"free"}, words.Plain: {"vpn"}},
 		"v\u200bp\u00adn":             {words.Plain: {"vpn"}},
 		"天気":                          {words.Letters: {"天", "気", "天気"}},
-		"서울에서":                        {words.Letters: {"서", "울", "에", "서울", "울에", "에서", "서울에", "울에서"}},
+		"서울에서":                        {words.Letters: {"서", "서울", "울에", "에서", "서울에", "울에서"}},
 		"ตอง":                         {words.Letters: {"ตอ", "อง", "ตอง"}},
 		"iPhone手机":                    {words.Plain: {"iphon"}, words.Extra: {"phone"}, words.Letters: {"手", "机", "手机"}},
 		"see https://www.a.com/pg-db": {words.Common: {"see"}, words.Plain: {"pg", "db"}, words.Weak: {"=a"}},
@@ -84,6 +84,19 @@ func TestDistanceIsForgotten(t *testing.T) {
 	r.ReadContext("zebra " + strings.Repeat("filler ", 300) + "okapi")
 	require.EqualValues(t, words.One, weight(&r, "okapi"))
 	require.EqualValues(t, 1, weight(&r, "zebra"))
+}
+
+// A message of one length in words counts in full in every script.
+func TestScriptsForgetAlike(t *testing.T) {
+	for first, filler := range map[string]string{"얼룩말": " 이야기하고", "马": "长颈", "ม้าลาย": " ช้าง"} {
+		term := []rune(first)
+		var r words.Reader
+		r.ReadContext(first + strings.Repeat(filler, 30))
+		require.EqualValues(t, words.One, weight(&r, string(term[:min(len(term), 3)])), first)
+		r.Reset()
+		r.ReadContext(first + strings.Repeat(filler, 90))
+		require.Less(t, weight(&r, string(term[:min(len(term), 3)])), uint32(words.One), first)
+	}
 }
 
 func TestCodeAndAddressesCountHalf(t *testing.T) {

@@ -40,6 +40,14 @@ func body(t testing.TB, change map[string]any) string {
 	return string(text)
 }
 
+// said is so many equal messages.
+func said(count int, role, content string) (list []any) {
+	for range count {
+		list = append(list, map[string]any{"role": role, "content": content})
+	}
+	return list
+}
+
 func TestFields(t *testing.T) {
 	f := newFixture(t, 0)
 	long := strings.Repeat
@@ -59,6 +67,16 @@ func TestFields(t *testing.T) {
 		"context of a number":       {map[string]any{"context": 7}, "context", ""},
 		"context a list":            {map[string]any{"context": []string{"a"}}, "context", ""},
 		"context with NUL":          {map[string]any{"context": "a\x00"}, "context", ""},
+		"messages alone":            {map[string]any{"context": nil, "messages": said(1, "user", "hello")}, "", ""},
+		"messages of every role":    {map[string]any{"messages": slices.Concat(said(1, "system", "a"), said(1, "tool", "b"), said(1, "assistant", "c"))}, "", ""},
+		"no messages":               {map[string]any{"context": nil, "messages": []any{}}, "context", "missing_context"},
+		"32 messages":               {map[string]any{"messages": said(32, "user", "hello")}, "", ""},
+		"33 messages":               {map[string]any{"messages": said(33, "user", "hello")}, "messages", ""},
+		"messages of 8000":          {map[string]any{"messages": said(2, "user", long("é", 4000))}, "", ""},
+		"messages of 8001":          {map[string]any{"messages": append(said(2, "user", long("é", 4000)), said(1, "tool", "a")...)}, "messages", ""},
+		"a message of a stranger":   {map[string]any{"messages": said(1, "developer", "hello")}, "messages", ""},
+		"a message with NUL":        {map[string]any{"messages": said(1, "user", "a\x00")}, "messages", ""},
+		"messages a string":         {map[string]any{"messages": "hello"}, "messages", ""},
 		"format unknown":            {map[string]any{"format": "popup"}, "format", ""},
 		"format upper case":         {map[string]any{"format": "Card"}, "format", ""},
 		"format a bool":             {map[string]any{"format": true}, "format", ""},

@@ -1,0 +1,45 @@
+package train
+
+import (
+	"strconv"
+	"testing"
+
+	"adnet/auction/lexicon"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A term that a word only looks like teaches less than one that was said, as it counts less where the
+// auction is decided.
+func TestLikenessTeachesLess(t *testing.T) {
+	p := newPrior(Network{Index: target.Build(ranker.Version2(), []target.Campaign{{ID: target.ID{15: 1}, Headline: "zebra okapi"}})})
+	zebra, okapi := lexicon.TermID("zebra"), lexicon.TermID("okapi")
+	both := p.read(nil, []uint32{zebra, okapi})
+	require.Len(t, both, 2)
+	require.Equal(t, both[0].share, both[1].share)
+	alike := p.read(nil, []uint32{zebra, lexicon.LikeID(okapi), 1})
+	require.Len(t, alike, 2, "what no campaign says teaches nothing")
+	require.Equal(t, okapi, alike[1].term)
+	require.Less(t, alike[1].share, alike[0].share/2)
+}
+
+// Campaigns that speak no language in common are not compared.
+func TestWhoMayStandBesideWhom(t *testing.T) {
+	var a audiences
+	for _, languages := range [][]string{{"de"}, {"fr-CA", "EN"}, nil, {"de-AT"}, {"fr"}} {
+		a.add(&target.Campaign{Targeting: &target.Targeting{Languages: languages}})
+	}
+	a.add(&target.Campaign{})
+	for one, row := range []string{"101101", "011011", "111111", "101101", "011011", "111111"} {
+		for other, meets := range row {
+			require.Equal(t, meets == '1', a.meet(uint32(one), uint32(other)), "%d %d", one, other)
+		}
+	}
+	for i := range 2 * mostLists {
+		a.add(&target.Campaign{Targeting: &target.Targeting{Languages: []string{"x" + strconv.Itoa(i)}}})
+	}
+	require.LessOrEqual(t, len(a.lists), mostLists)
+	require.True(t, a.meet(0, uint32(len(a.of)-1)), "of too many lists the last are every language")
+}

@@ -1,0 +1,27 @@
+package offer
+
+import (
+	"testing"
+
+	"adnet/auction/words"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The last message counts in full, each one back half of the one after it, and what instructs the
+// assistant is neither read nor a turn.
+func TestTurnsOfMessages(t *testing.T) {
+	in := Request{Messages: []Message{
+		{Role: "system", Content: "axolotl"}, {Role: "user", Content: "zebra"}, {Role: "assistant", Content: "okapi"},
+		{Role: "tool", Content: "gibbon"}, {Role: "system", Content: "axolotl"}, {Role: "user", Content: "lemur"},
+	}}
+	require.NoError(t, in.Check())
+	var r words.Reader
+	r.ReadTurn("of another request", 0)
+	in.read(&r)
+	weights := map[string]uint32{}
+	for _, term := range r.Terms() {
+		weights[term.Text] = term.Weight
+	}
+	require.Equal(t, map[string]uint32{"lemur": words.One, "gibbon": words.One / 2, "okapi": words.One / 4, "zebra": words.One / 8}, weights)
+}
