@@ -145,6 +145,9 @@ func (w *world) connect(ctx context.Context) error {
 		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS=s1:"+secret(),
 		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec, "ADNET_LOG_LEVEL=warn",
+		// Attackers see the ads of honest publishers as fast as the machine allows. What they spend of
+		// those publishers' own rate is the suite's doing: a reader cannot make a page's server ask.
+		"ADNET_RATE_PER_MINUTE=6000",
 		// The suite is the proxy, so that it can speak for many addresses.
 		"ADNET_TRUSTED_PROXIES=127.0.0.0/8", "ADNET_RATE_REGISTER=1000",
 		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
