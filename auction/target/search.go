@@ -467,19 +467,27 @@ func (s *Search) passOver(which uint8, begin, end uint32) (least uint32) {
 	return least
 }
 
+// read adds all terms up in the blocks from begin to end, wherever the walk is.
+func (s *Search) read(w *walk, begin, end uint32) {
+	s.window = windows.Get().(*window)
+	for _, c := range w.cursors { // copies: the walk reads on where it is
+		c.at = c.from.from(c.begin, c.end, begin<<blockBits)
+		s.window.add(&c, 0, begin, end)
+	}
+	if !w.private && !s.unsaid() {
+		return
+	}
+	for at := begin; at < end; at++ {
+		s.window.free(at-begin, &w.seg.blocks[at].free)
+	}
+}
+
 // goBack queues the blocks of e whose lesser groups were passed over.
 func (s *Search) goBack(e entry) {
 	w := &s.walks[e.walk]
-	s.window = windows.Get().(*window)
-	for _, c := range w.cursors { // copies: the walk reads on where it is
-		c.at = c.from.from(c.begin, c.end, e.at<<blockBits)
-		s.window.add(&c, 0, e.at, e.slot)
-	}
+	s.read(w, e.at, e.slot)
 	for at := e.at; at < e.slot; at++ {
 		k, open := &w.seg.blocks[at], &s.window.open[at-e.at]
-		if s.unsaid() {
-			s.window.free(at-e.at, &k.free)
-		}
 		if *open == (bits128{}) {
 			continue
 		}
@@ -534,14 +542,7 @@ func (s *Search) floor(place ranker.Match) uint32 {
 // the block for those behind it.
 func (s *Search) lookInto(e entry) {
 	w := &s.walks[e.walk]
-	s.window = windows.Get().(*window)
-	for _, c := range w.cursors { // copies: the walk reads on where it is
-		c.at = c.from.from(c.begin, c.end, e.at<<blockBits)
-		s.window.add(&c, 0, e.at, e.at+1)
-	}
-	if w.private || s.unsaid() {
-		s.window.free(0, &w.seg.blocks[e.at].free)
-	}
+	s.read(w, e.at, e.at+1)
 	s.pick(&e, &s.window.open[0], (*[blockSize]uint32)(s.window.sums[:]))
 	s.release()
 }

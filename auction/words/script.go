@@ -102,16 +102,12 @@ func canonical(text string) (said, lower string) {
 	if isASCII(text) {
 		return text, lowerASCII(text)
 	}
-	said = text
-	if strings.IndexFunc(text, ignorable) >= 0 || !utf8.ValidString(text) {
-		said = strings.Map(func(r rune) rune {
-			if ignorable(r) {
-				return -1
-			}
-			return r
-		}, text)
-	}
-	return cases(norm.NFKC.String(said))
+	return cases(norm.NFKC.String(strings.Map(func(r rune) rune {
+		if ignorable(r) {
+			return -1
+		}
+		return r
+	}, text)))
 }
 
 // cases gives a text as it was said and in lower case, of the same offsets.
@@ -119,14 +115,8 @@ func cases(text string) (said, lower string) {
 	low := make([]byte, 0, len(text)+utf8.UTFMax)
 	longer := false
 	for _, r := range text {
-		small := r
-		switch {
-		case 'A' <= r && r <= 'Z':
-			small += 'a' - 'A'
-		case r >= utf8.RuneSelf:
-			small = lowerRune(r)
-			longer = longer || utf8.RuneLen(small) != utf8.RuneLen(r)
-		}
+		small := lowerRune(r)
+		longer = longer || utf8.RuneLen(small) != utf8.RuneLen(r)
 		low = utf8.AppendRune(low, small)
 	}
 	if !longer {

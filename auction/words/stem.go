@@ -24,8 +24,8 @@ func known(word string) (stem string, common bool) {
 	at := Hash(word) % uint32(len(stems))
 	newer, older := &stems[at], &stems[at^1]
 	for _, place := range [...]*atomic.Pointer[stemmed]{newer, older} {
-		if known := place.Load(); known != nil && known.word == word {
-			return known.stem, known.common
+		if one := place.Load(); one != nil && one.word == word {
+			return one.stem, one.common
 		}
 	}
 	made := learn(string([]byte(word)))
