@@ -8,23 +8,10 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/person"
-
-	"github.com/google/uuid"
 )
 
-type profileReply struct {
-	ID          uuid.UUID         `json:"id"`
-	DeveloperID uuid.UUID         `json:"developer_id"`
-	Email       string            `json:"email"`
-	Role        account.Role      `json:"role"`
-	DisplayName string            `json:"display_name"`
-	Company     string            `json:"company"`
-	NameState   account.NameState `json:"name_state"` // whether ads say it
-	Verified    bool              `json:"name_verified"`
-}
-
 func answerProfile(c *httpapi.Context, u account.User) error {
-	return httpapi.JSON(c, http.StatusOK, profileReply{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified})
+	return httpapi.JSON(c, http.StatusOK, person.IdentityOf(&u))
 }
 
 func (a *API) readProfile(c *httpapi.Context) error {

@@ -40,6 +40,13 @@ type Credits struct {
 
 // Profile is the account itself.
 type Profile struct {
+	Identity
+	Disabled  bool      `json:"disabled"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Identity is who an account is, as its owner reads it.
+type Identity struct {
 	ID          uuid.UUID         `json:"id"`
 	DeveloperID uuid.UUID         `json:"developer_id"`
 	Email       string            `json:"email"`
@@ -48,8 +55,11 @@ type Profile struct {
 	Company     string            `json:"company"`
 	NameState   account.NameState `json:"name_state"` // whether ads say it
 	Verified    bool              `json:"name_verified"`
-	Disabled    bool              `json:"disabled"`
-	CreatedAt   time.Time         `json:"created_at"`
+}
+
+// IdentityOf is that of u.
+func IdentityOf(u *account.User) Identity {
+	return Identity{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified}
 }
 
 // Key is a key as far as it is known: its text never was.
@@ -80,7 +90,7 @@ type Line struct {
 // Export collects what is held about an account. It is not a snapshot: rows that come meanwhile may
 // be in it or not.
 func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
-	h.Profile = Profile{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified, u.Disabled, u.CreatedAt}
+	h.Profile = Profile{IdentityOf(&u), u.Disabled, u.CreatedAt}
 	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
 		return h, err
 	}
