@@ -231,7 +231,11 @@ func demoRequests(t testing.TB) (vocabulary []string, requests []auction.Request
 // finds what a scan of all campaigns finds.
 func TestManyBlocks(t *testing.T) {
 	vocabulary, requests := demoRequests(t)
-	index := target.Build(ranker.Version2(), demoCampaigns(20_000, vocabulary))
+	campaigns := demoCampaigns(20_000, vocabulary)
+	for i := range campaigns { // no word is lone, so that each campaign is a group
+		campaigns[i].Headline = "Bench campaign " + strconv.Itoa(i%500) + " of " + strconv.Itoa(500+i/500)
+	}
+	index := target.Build(ranker.Version2(), campaigns)
 	var scratch auction.Scratch
 	filled := 0
 	for i := range requests {

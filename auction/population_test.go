@@ -54,6 +54,10 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	c.Headline = rapid.SampledFrom([]string{"", "Vector databases", "Travel with the API", "search for café"}).Draw(t, "headline")
 	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
 	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
+	if rapid.Bool().Draw(t, "feed") {
+		ofFeed(t, &c)
+		return c
+	}
 	if rapid.IntRange(0, 9).Draw(t, "untargeted") == 0 {
 		return c
 	}
@@ -78,6 +82,18 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	return c
 }
 
+// models are words that often one campaign alone says.
+var models = []string{"alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"}
+
+// ofFeed makes c one of many products whose campaigns say the same but for names of models.
+func ofFeed(t *rapid.T, c *auction.Campaign) {
+	c.Headline = strings.Join(append(few(t, "models", 2, models...), "vector databases for travel"), " ")
+	c.Subtext, c.Start, c.End, c.Format = "", 0, 0, 0
+	if rapid.Bool().Draw(t, "targeted feed") {
+		c.Targeting = &auction.Targeting{IntentTokens: []string{"vector", "api"}, Exact: rapid.Bool().Draw(t, "exact feed"), ActiveTools: few(t, "tools of the feed", 1, "git")}
+	}
+}
+
 func drawRequest(t *rapid.T) auction.Request {
 	one := func(label string, values ...string) string {
 		return rapid.SampledFrom(append(values, "")).Draw(t, label)
@@ -97,6 +113,7 @@ func drawRequest(t *rapid.T) auction.Request {
 		Language:          one("req language", "en", "en-US", "en-GB", "zh-Hant-TW", "fr"),
 		FloorCPM:          money.Micros(rapid.SampledFrom([]int64{0, 0, 0, 2_500_000, 60_000_000, 1 << 50}).Draw(t, "floor")),
 	}
+	r.Tokens = append(r.Tokens, few(t, "req models", 3, models...)...)
 	if rapid.Bool().Draw(t, "tokenised") {
 		r.Words = terms(strings.Join(r.Tokens, " "))
 		r.Tokens = few(t, "stated", 1, "travel", "news")

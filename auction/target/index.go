@@ -13,6 +13,9 @@
 //
 // # Not obvious
 //
+// Campaigns that differ only in words that no other text says are one group: a million campaigns of
+// a product feed cost a search what its kinds of products cost. See lone.go.
+//
 // The terms of a query are summed up for many groups of campaigns at a time ([window]): most
 // campaigns share one word with it, few reach the floor, and sorting by campaign first would cost
 // more than the sums.

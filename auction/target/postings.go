@@ -49,3 +49,9 @@ func (p *postings) from(from, to, group uint32) uint32 {
 	i, _ := slices.BinarySearch(p.group[from:to], group)
 	return from + uint32(i)
 }
+
+// find is the entry of a group among those from and to.
+func (p *postings) find(from, to, group uint32) (at uint32, ok bool) {
+	at = p.from(from, to, group)
+	return at, at < to && p.group[at] == group
+}

@@ -22,6 +22,7 @@ type Candidate struct {
 	EffectiveCPM money.Micros
 	// Relevance of the campaign to the query.
 	Relevance ranker.PPM
+	lone      []loneWord // those that it was found by, then others
 	group     uint32
 	walk      uint8
 }
@@ -42,6 +43,7 @@ type Search struct {
 	least   ranker.Match       // that reaches the floor
 	best    [kept]money.Micros // the highest values of groups so far
 	seed    [2]uint64          // of the tie
+	lone    []loneWord         // by walk and place
 	reader  lexicon.Reader
 	words   words.Reader
 	buf     []byte
@@ -54,6 +56,7 @@ type walk struct {
 	dead    []uint64
 	ids     [dims][]uint32 // the query's terms that the segment knows, ascending
 	cursors []cursor
+	said    []saidID // the query's terms, ascending; only where lone words are found
 	leading int      // the first cursors: a group of none of them cannot reach the floor
 	enough  uint32   // the least sum of theirs with which a group may reach the floor
 	behind  uint64   // what the other cursors add at most
@@ -105,11 +108,12 @@ const (
 	unchecked              // a group
 	first                  // the first member of its tier
 	following
+	alone // a campaign whose lone words the query says, the first of which is begin
 )
 
 // Start begins the search for q, dropping any earlier one.
 func (s *Search) Start(x *Index, q *Query) {
-	s.heap, s.given, s.best = s.heap[:0], false, [kept]money.Micros{}
+	s.heap, s.lone, s.given, s.best = s.heap[:0], s.lone[:0], false, [kept]money.Micros{}
 	s.table = *x.base.table
 	s.formats = 0
 	for _, f := range q.Formats {
@@ -123,13 +127,15 @@ func (s *Search) Start(x *Index, q *Query) {
 	s.walks[0].seg, s.walks[0].dead = x.base, x.dead
 	s.walks[1].seg, s.walks[1].dead = x.overlay, nil
 	for i := range s.walks {
-		s.open(&s.walks[i], q, v, said)
+		s.open(uint8(i), q, v, said)
 	}
+	s.findLone()
 }
 
 // open resolves the query's values and sets the cursors.
-func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
-	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, narrowest
+func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Term) {
+	w := &s.walks[which]
+	w.cursors, w.said, w.blocks, w.private, w.next, w.stride = w.cursors[:0], w.said[:0], nil, len(q.Deals) > 0, none, narrowest
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
@@ -145,6 +151,7 @@ func (s *Search) open(w *walk, q *Query, v *lexicon.Vector, said []words.Term) {
 		}
 		if id != none {
 			w.add(&w.seg.said, cursor{weight: weight.By, said: weight}, id)
+			s.addLone(which, weight, id)
 		}
 	}
 	for _, tool := range w.ids[dimTool] {
@@ -354,12 +361,20 @@ func (s *Search) Next() (c Candidate, ok bool) {
 			}
 		default:
 			s.last, s.given = e, true
-			w := &s.walks[e.walk]
-			return Candidate{
-				Campaign: &w.seg.campaigns[e.slot], EffectiveCPM: e.value, Relevance: s.relevance(e.match), group: e.at, walk: e.walk,
-			}, true
+			return s.candidate(&e), true
 		}
 	}
+}
+
+// candidate is an entry as searches give it out.
+func (s *Search) candidate(e *entry) Candidate {
+	c := Candidate{
+		Campaign: &s.walks[e.walk].seg.campaigns[e.slot], EffectiveCPM: e.value, Relevance: s.relevance(e.match), group: e.at, walk: e.walk,
+	}
+	if e.state == alone {
+		c.lone = s.lone[e.begin:]
+	}
+	return c
 }
 
 // ahead is the walk whose next block has the higher bound, -1 when both are exhausted.
@@ -724,8 +739,9 @@ func (s *Search) openTier(e entry, begin uint32) {
 // member sets the live member of e's tier that comes first, or first after a tie.
 func (s *Search) member(e *entry, after tie, follows bool) (found bool) {
 	w := &s.walks[e.walk]
-	for _, slot := range w.seg.slots[e.begin:e.end] {
-		if isDead(w.dead, slot) {
+	lone := s.loneFrom(e.walk, e.begin)
+	for i, slot := range w.seg.slots[e.begin:e.end] {
+		if isDead(w.dead, slot) || isLone(&lone, e.walk, e.begin+uint32(i)) {
 			continue
 		}
 		c := &w.seg.campaigns[slot]
@@ -850,8 +866,8 @@ func (s *Search) Found(c *Candidate) (found Found) {
 	var list top
 	for i := range w.cursors {
 		cur := &w.cursors[i]
-		at := cur.from.from(cur.begin, cur.end, c.group)
-		if at == cur.end || cur.from.group[at] != c.group {
+		at, ok := cur.from.find(cur.begin, cur.end, c.group)
+		if !ok {
 			continue
 		}
 		impact := cur.from.by[at]
@@ -862,6 +878,10 @@ func (s *Search) Found(c *Candidate) (found Found) {
 		by := cur.weight * uint32(impact)
 		sum += by
 		list.add(cur.said.Term(w.seg.words), by)
+	}
+	for i := 0; i < len(c.lone) && c.lone[i].compare(c.lone[0]) == 0; i++ {
+		sum += c.lone[i].by
+		list.add(c.lone[i].said.Term(w.seg.words), c.lone[i].by)
 	}
 	found.Signals.Words = ranker.Match(lexicon.Match(sum))
 	found.Terms = list.earned()

@@ -11,9 +11,10 @@ import (
 	"adnet/internal/money"
 )
 
-// segment is an immutable index over one set of campaigns. Campaigns that target and say the same,
-// are billed the same and have an aim of the same worth, the same format and dates form a group:
-// within it the relevance is the same for every request, so the order by bid is the order by value.
+// segment is an immutable index over one set of campaigns. Campaigns that target and say the same
+// (but for lone words, see lone.go), are billed the same and have an aim of the same worth, the same
+// format and dates form a group: within it the relevance is the same for every request that says no
+// lone word, so the order by bid is the order by value.
 // Groups are numbered by descending value of their highest bid at full relevance, and those of one
 // number by topic; each block of them knows for each term the most that it adds to a match, so that
 // a search passes blocks over that cannot hold the next candidate.
@@ -29,6 +30,8 @@ type segment struct {
 	vocab     [dims]map[string]uint32
 	said      postings // by term of the words
 	tools     postings // by tool
+	lone      postings // by lone word, places among slots instead of groups; empty where no texts are joined
+	joined    postings // by [group.joined], the terms that joined texts share instead of groups
 	blocks    []block
 	place     ranker.Match        // the most that a place adds to any group
 	free      []uint32            // ascending, the blocks with free groups
@@ -60,6 +63,7 @@ type group struct {
 	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
 	ends      [dims]uint32
 	aim       money.Micros // of all members, as auctions value it; 0 without a goal
+	joined    uint32       // the number of its joined texts, if it is of such
 	least     uint32       // the relevance that the owner accepts, ppm
 	place     uint16       // what the place adds when it matches
 	billing   ranker.Billing
@@ -109,6 +113,8 @@ type builder struct {
 	byVector func(doc uint32) []lexicon.Posting
 	lessons  [][]ranker.Lesson // by doc.learnt, less 1
 	names    []string          // of an overlay, by term
+	textOf   []uint32          // by slot; nil where no texts are joined
+	lone     func(doc uint32, yield func(lexicon.Posting))
 }
 
 // placed is a distinct targeting with its terms.
@@ -127,9 +133,12 @@ type doc struct {
 }
 
 type docText struct {
-	doc   doc
-	votes uint64
-	topic uint32
+	doc       doc
+	votes     uint64
+	topic     uint32
+	campaigns uint32
+	as        uint32 // the text that it was joined to; itself when it was not
+	joined    bool   // others were joined to it
 }
 
 type groupKey struct {
@@ -171,6 +180,7 @@ func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign
 		b.look()
 	}
 	b.learn()
+	b.join()
 	b.exactTokens()
 	b.fillGroups()
 	b.fillPostings()
@@ -194,6 +204,7 @@ func (b *builder) take(slot uint32, votes uint64) {
 		b.texts = append(b.texts, docText{doc: d})
 	}
 	b.texts[number].votes += votes
+	b.texts[number].campaigns++
 	_, aim := c.stake(b.seg.table)
 	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
 	g, known := b.groups[key]
@@ -295,6 +306,14 @@ func (s *segment) term(text string) uint32 {
 		return id
 	}
 	return none
+}
+
+// vocabulary is the number of terms.
+func (s *segment) vocabulary() int {
+	if s.own == nil {
+		return s.words.Len()
+	}
+	return len(s.own)
 }
 
 // place finds or creates the distinct targeting that t means. Tokens are compared as they are
@@ -462,11 +481,17 @@ func (s *segment) datesOf(group uint32) dates {
 func (b *builder) topics() {
 	count := map[uint32]uint32{}
 	for i := range b.texts {
+		if b.texts[i].as != uint32(i) {
+			continue
+		}
 		for _, p := range b.byVector(uint32(i)) {
 			count[p.ID]++
 		}
 	}
 	for i := range b.texts {
+		if b.texts[i].as != uint32(i) {
+			continue
+		}
 		best := uint32(0)
 		for _, p := range b.byVector(uint32(i)) {
 			if w := min(count[p.ID], blockSize/2) * uint32(p.By); w > best {
@@ -479,11 +504,7 @@ func (b *builder) topics() {
 // fillPostings enters every group into the postings of its terms and tools.
 func (b *builder) fillPostings() {
 	s := b.seg
-	terms := len(s.own)
-	if s.own == nil {
-		terms = s.words.Len()
-	}
-	s.said = lay(terms, func(add func(posting)) {
+	s.said = lay(s.vocabulary(), func(add func(posting)) {
 		for number, doc := range b.of {
 			for _, p := range b.byVector(doc) {
 				add(posting{term: p.ID, group: uint32(number), by: p.By})
@@ -499,6 +520,7 @@ func (b *builder) fillPostings() {
 			}
 		}
 	})
+	b.fillLone()
 	b.fillBlocks()
 }
 

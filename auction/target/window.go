@@ -121,7 +121,7 @@ func (w *walk) sum(sum, group, floor uint32) uint32 {
 		}
 		c := &w.cursors[w.leading+i]
 		left -= c.most
-		if at := c.from.from(c.begin, c.end, group); at < c.end && c.from.group[at] == group {
+		if at, ok := c.from.find(c.begin, c.end, group); ok {
 			sum = min(sum+c.weight*uint32(c.from.by[at]), fullSum)
 		}
 	}

@@ -587,6 +587,18 @@ var mutants = []mutant{
 		tests: []string{"./auction"}, run: "TiesFavour",
 	},
 	{
+		name: "lone-twice", protects: "a campaign whose lone word was said is one candidate, not two",
+		file: "auction/target/lone.go",
+		old:  "len(*lone) > 0 && (*lone)[0].walk == which && (*lone)[0].place == place", new: "false",
+		tests: []string{"./auction/target"}, run: "LoneWords",
+	},
+	{
+		name: "lone-copies", protects: "a request that says a word of many copies does not look at each by itself",
+		file: "auction/target/lone.go",
+		old:  "t.doc.learnt == 0 && t.campaigns <= fewCampaigns", new: "t.doc.learnt == 0",
+		tests: []string{"./auction/target"}, run: "ManyCopies",
+	},
+	{
 		name: "relevance-stuffing", protects: "the second time that a campaign says a word adds less than the first",
 		file: "auction/lexicon/lexicon.go",
 		old:  "if weight <= words.One {", new: "if weight <= 100*words.One {",

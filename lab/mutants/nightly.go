@@ -37,6 +37,8 @@ var nightly = map[string]bool{
 	"consent-child":               true,
 	"consent-click":               true,
 	"consent-request":             true,
+	"lone-copies":                 true,
+	"lone-twice":                  true,
 	"consent-rtb":                 true,
 	"conversion-anybody":          true,
 	"conversion-cap":              true,

@@ -1,0 +1,279 @@
+package target
+
+import (
+	"cmp"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"sort"
+
+	"adnet/auction/lexicon"
+	"adnet/auction/ranker"
+)
+
+// A lone word is one that a single text says: a number, a name, a model. Texts that say the same
+// but for their lone words are joined, so that a feed of a million products has as many groups as
+// it has kinds of products. A request that says a lone word finds the campaigns of its text one by
+// one, before any group ([Search.findLone]), and the search passes them over as members.
+
+// fewCampaigns is how many campaigns may share a text whose words can be lone: each is looked at by
+// itself when a request says the word.
+const fewCampaigns = 4
+
+// joiner joins the texts of a builder.
+type joiner struct {
+	b       *builder
+	said    func(doc uint32) []lexicon.Posting
+	texts   []uint8 // by term, how many texts say it; 2 is more than one
+	like    map[likeKey]uint32
+	seed    maphash.Seed
+	shared  []lexicon.Posting
+	scratch []byte
+}
+
+// likeKey is what texts that are joined have in common, but for a collision of the hash.
+type likeKey struct {
+	placed uint32
+	least  ranker.PPM
+	hash   uint64
+}
+
+// join makes one text of those of a targeting that say the same but for lone words. A text that
+// something was learnt about stays by itself, and so does one of many campaigns.
+func (b *builder) join() {
+	j := joiner{b: b, said: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{}, seed: maphash.MakeSeed()}
+	for doc := range b.texts {
+		b.texts[doc].as = uint32(doc)
+		for _, p := range j.said(uint32(doc)) {
+			j.texts[p.ID] = min(j.texts[p.ID]+1, 2)
+		}
+	}
+	joined := false
+	for doc := range b.texts {
+		if t := &b.texts[doc]; t.doc.learnt == 0 && t.campaigns <= fewCampaigns {
+			joined = j.find(uint32(doc)) || joined
+		}
+	}
+	if !joined {
+		return
+	}
+	b.lone = func(doc uint32, yield func(lexicon.Posting)) {
+		if !b.texts[b.texts[doc].as].joined {
+			return
+		}
+		for _, p := range j.said(doc) {
+			if j.texts[p.ID] == 1 {
+				yield(p)
+			}
+		}
+	}
+	b.byVector = func(doc uint32) []lexicon.Posting {
+		if !b.texts[doc].joined {
+			return j.said(doc)
+		}
+		return j.sharedBy(doc)
+	}
+	b.regroup()
+}
+
+// find joins a text to an earlier one that it equals.
+func (j *joiner) find(doc uint32) bool {
+	t := &j.b.texts[doc]
+	mine := j.sharedBy(doc)
+	key := likeKey{placed: t.doc.placed, least: t.doc.least, hash: j.hash(mine)}
+	other, known := j.like[key]
+	if !known {
+		j.like[key] = doc
+		return false
+	}
+	if !slices.Equal(slices.Clone(mine), j.sharedBy(other)) { // a collision
+		return false
+	}
+	t.as, j.b.texts[other].joined = other, true
+	return true
+}
+
+// sharedBy are the words of a text that others say, too. The next call overwrites them.
+func (j *joiner) sharedBy(doc uint32) []lexicon.Posting {
+	j.shared = j.shared[:0]
+	for _, p := range j.said(doc) {
+		if j.texts[p.ID] > 1 {
+			j.shared = append(j.shared, p)
+		}
+	}
+	slices.SortFunc(j.shared, func(a, b lexicon.Posting) int { return cmp.Compare(a.ID, b.ID) })
+	return j.shared
+}
+
+func (j *joiner) hash(vector []lexicon.Posting) uint64 {
+	j.scratch = j.scratch[:0]
+	for _, p := range vector {
+		j.scratch = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint32(j.scratch, p.ID), p.By)
+	}
+	return maphash.Bytes(j.seed, j.scratch)
+}
+
+// regroup joins the groups of joined texts.
+func (b *builder) regroup() {
+	b.textOf = make([]uint32, len(b.of))
+	made, to := b.made, make([]uint32, len(b.made))
+	for slot, g := range b.of {
+		b.textOf[slot] = made[g].key.doc
+	}
+	b.made, b.groups = nil, map[groupKey]uint32{}
+	for i := range made {
+		m := made[i]
+		m.key.doc = b.texts[m.key.doc].as
+		g, known := b.groups[m.key]
+		if !known {
+			g = uint32(len(b.made))
+			b.groups[m.key] = g
+			b.made = append(b.made, making{key: m.key})
+		}
+		to[i] = g
+		b.made[g].count += m.count
+		b.made[g].most = max(b.made[g].most, m.most)
+	}
+	for slot, g := range b.of {
+		b.of[slot] = to[g]
+	}
+}
+
+// fillLone enters the campaigns of joined texts into the postings of their lone words, by their
+// place among the slots, and keeps the words that a joined text shares: with them a campaign is
+// scored by itself. Both together are no larger than what joining saved.
+func (b *builder) fillLone() {
+	s := b.seg
+	if b.lone == nil {
+		return
+	}
+	s.lone = lay(s.vocabulary(), func(add func(posting)) {
+		for place, slot := range s.slots {
+			b.lone(b.textOf[slot], func(p lexicon.Posting) { add(posting{term: p.ID, group: uint32(place), by: p.By}) })
+		}
+	})
+	joined, number := map[uint32]uint32{}, []uint32{}
+	for at, doc := range b.of {
+		if !b.texts[doc].joined {
+			continue
+		}
+		if _, known := joined[doc]; !known {
+			joined[doc], number = uint32(len(number)), append(number, doc)
+		}
+		s.groups[at].joined = joined[doc]
+	}
+	s.joined = lay(len(number), func(add func(posting)) {
+		for i, doc := range number {
+			for _, p := range b.byVector(doc) {
+				add(posting{term: uint32(i), group: p.ID, by: p.By})
+			}
+		}
+	})
+}
+
+// loneWord is a lone word of a campaign that the query says.
+type loneWord struct {
+	walk  uint8
+	place uint32 // of the campaign among the slots of its segment
+	by    uint32 // weight × impact
+	said  *lexicon.Weight
+}
+
+// saidID is a term of the query, in the terms of a segment.
+type saidID struct{ id, weight uint32 }
+
+// addLone notes which campaigns alone say a term of the query.
+func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
+	w := &s.walks[which]
+	lone := &w.seg.lone
+	if len(lone.peak) == 0 {
+		return
+	}
+	w.said = append(w.said, saidID{id: term, weight: weight.By})
+	for at, end := lone.entries(term); at < end; at++ {
+		s.lone = append(s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), said: weight})
+	}
+}
+
+// findLone queues the campaigns whose lone words the query says.
+func (s *Search) findLone() {
+	if len(s.lone) == 0 {
+		return
+	}
+	for i := range s.walks {
+		slices.SortFunc(s.walks[i].said, func(a, b saidID) int { return cmp.Compare(a.id, b.id) })
+	}
+	slices.SortFunc(s.lone, loneWord.compare)
+	for from, end := 0, 0; from < len(s.lone); from = end {
+		sum := uint32(0)
+		for end = from; end < len(s.lone) && s.lone[end].compare(s.lone[from]) == 0; end++ {
+			sum = min(sum+s.lone[end].by, fullSum)
+		}
+		s.queueLone(uint32(from), sum)
+	}
+}
+
+// compare is 0 for two words of one campaign.
+func (l loneWord) compare(other loneWord) int {
+	return cmp.Or(cmp.Compare(l.walk, other.walk), cmp.Compare(l.place, other.place))
+}
+
+// queueLone queues the campaign of a lone word, its first, if it is live, relevant and passes the
+// filters. What its group says is added to the sum of its lone words.
+func (s *Search) queueLone(first, sum uint32) {
+	which, place := s.lone[first].walk, s.lone[first].place
+	w := &s.walks[which]
+	slot := w.seg.slots[place]
+	if isDead(w.dead, slot) {
+		return
+	}
+	at := uint32(sort.Search(len(w.seg.groups), func(i int) bool { return w.seg.groups[i].end > place }))
+	e, ok := s.score(w, at, min(sum+w.shared(at), fullSum))
+	if !ok || !s.passes(which, at) {
+		return
+	}
+	g := &w.seg.groups[at]
+	e.value = s.table.Value(g.billing, w.seg.bids[place], g.aim, s.relevance(e.match))
+	e.walk, e.slot, e.state, e.begin, e.end = which, slot, alone, first, first
+	e.tie = tieOf(s.seed, &w.seg.campaigns[slot])
+	s.keep(&e)
+	s.push(e)
+}
+
+// shared is the sum of a group with the query: of the words that its joined texts share, and of its
+// tools.
+func (w *walk) shared(at uint32) (sum uint32) {
+	vectors := &w.seg.joined
+	for i, end := vectors.entries(w.seg.groups[at].joined); i < end; i++ {
+		said, ok := slices.BinarySearchFunc(w.said, vectors.group[i], func(s saidID, id uint32) int { return cmp.Compare(s.id, id) })
+		if ok {
+			sum = min(sum+w.said[said].weight*uint32(vectors.by[i]), fullSum)
+		}
+	}
+	for i := range w.cursors {
+		c := &w.cursors[i]
+		if c.said != nil {
+			continue
+		}
+		if entry, ok := c.from.find(c.begin, c.end, at); ok {
+			sum = min(sum+c.weight*uint32(c.from.by[entry]), fullSum)
+		}
+	}
+	return sum
+}
+
+// loneFrom are the lone words of the campaigns of a walk from a place on. These campaigns come by
+// themselves, or are not relevant even with their lone words.
+func (s *Search) loneFrom(which uint8, place uint32) []loneWord {
+	from := loneWord{walk: which, place: place}
+	at, _ := slices.BinarySearchFunc(s.lone, from, loneWord.compare)
+	return s.lone[at:]
+}
+
+// isLone says whether the campaign at the place has one of the lone words. It forgets those before.
+func isLone(lone *[]loneWord, which uint8, place uint32) bool {
+	for len(*lone) > 0 && (*lone)[0].walk == which && (*lone)[0].place < place {
+		*lone = (*lone)[1:]
+	}
+	return len(*lone) > 0 && (*lone)[0].walk == which && (*lone)[0].place == place
+}
