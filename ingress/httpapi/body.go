@@ -56,7 +56,7 @@ func unreadBody(err error) error {
 
 // Decode reads a JSON object into dst, a pointer to a struct. Unknown fields are ignored; duplicate
 // names, known names in another case, invalid UTF-8, wrong types and anything after the object are
-// errs.InvalidRequest naming the field.
+// errs.InvalidRequest naming the field. 2.0 is an integer.
 func Decode(c *Context, dst any) error {
 	return ReadBody(c, func(body []byte) error { return Unmarshal(body, dst) })
 }
@@ -69,6 +69,14 @@ func Unmarshal(body []byte, dst any) error {
 	if body = bytes.TrimLeft(body, " \t\r\n"); body[0] != '{' {
 		return errs.New(errs.InvalidRequest, "the body must be a JSON object")
 	}
+	err := unmarshal(body, dst)
+	if plain, ok := wholes(body, err); ok {
+		return unmarshal(plain, dst)
+	}
+	return err
+}
+
+func unmarshal(body []byte, dst any) error {
 	err := json.Unmarshal(body, dst, json.RejectUnknownMembers(true))
 	if errors.Is(err, json.ErrUnknownName) {
 		if err = json.Unmarshal(body, dst); err == nil {
@@ -151,7 +159,7 @@ func wanted(e *json.SemanticError) string {
 	case errors.Is(e.Err, money.ErrSyntax):
 		return "must be a plain number, like 2.5"
 	case errors.Is(e.Err, money.ErrRange):
-		return "must be a number with at most six decimals, and of at most 10,000,000,000"
+		return "must be a number of at most 10,000,000,000"
 	case e.Err == nil || e.GoType == nil:
 		return "has a value of the wrong kind"
 	}

@@ -94,7 +94,7 @@ type Ratio struct {
 	Value *money.Micros // six decimals; nil clears
 }
 
-// UnmarshalJSON reads a number or null. Errors: another form, or finer than a millionth.
+// UnmarshalJSON reads a number, rounded to the nearest millionth, or null. Errors: another form.
 func (r *Ratio) UnmarshalJSON(b []byte) error {
 	r.Given, r.Value = true, nil
 	if string(b) == "null" {
@@ -102,7 +102,7 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 	}
 	r.Value = new(money.Micros)
 	if r.Value.UnmarshalJSON(b) != nil {
-		return errForm("a number with at most six decimals, or null")
+		return errForm("a number, or null")
 	}
 	return nil
 }

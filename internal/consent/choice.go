@@ -1,6 +1,8 @@
 package consent
 
 import (
+	"strconv"
+
 	"adnet/internal/jsonscan"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,6 +47,12 @@ func choice(v string) Choice {
 	case "true", "1", `"1"`, `"true"`:
 		return Yes
 	case "false", "0", `"0"`, `"false"`:
+		return No
+	}
+	switch f, err := strconv.ParseFloat(v, 64); {
+	case err == nil && f == 1:
+		return Yes
+	case err == nil && f == 0:
 		return No
 	}
 	return unclear

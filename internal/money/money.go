@@ -34,8 +34,16 @@ var ErrSyntax = errors.New("not a decimal amount of USD")
 var ErrRange = errors.New("amount out of range (at most six decimals, at most 10,000,000,000 USD)")
 
 // Parse reads a JSON number of dollars exactly, without passing through a float. It accepts an
-// exponent as JSON does ("5e-2") and refuses anything finer than a micro-dollar.
-func Parse(s string) (Micros, error) {
+// exponent as JSON does ("5e-2") and refuses anything finer than a micro-dollar. Errors: [ErrSyntax],
+// [ErrRange].
+func Parse(s string) (Micros, error) { return parse(s, false) }
+
+// Round is [Parse], and what is finer than a micro-dollar goes to the nearest: programs that compute
+// an amount state more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). An amount below
+// zero stays below it.
+func Round(s string) (Micros, error) { return parse(s, true) }
+
+func parse(s string, round bool) (Micros, error) {
 	mantissa, exponent, err := splitExponent(s)
 	if err != nil {
 		return 0, err
@@ -55,29 +63,48 @@ func Parse(s string) (Micros, error) {
 	if number == "" {
 		return 0, nil
 	}
+	up := Micros(0)
+	if shift < 0 && round {
+		number, up = nearest(number, -shift)
+		shift = 0
+	}
 	if shift < 0 || len(number)+shift > 17 {
 		return 0, ErrRange
 	}
 	n, err := strconv.ParseInt(number+strings.Repeat("0", shift), 10, 64)
-	if err != nil || Micros(n) > Max {
+	amount := Micros(n) + up
+	if err != nil || amount > Max {
 		return 0, ErrRange
 	}
 	if negative {
-		n = -n
+		return -max(amount, 1), nil
 	}
-	return Micros(n), nil
+	return amount, nil
 }
 
+// nearest takes the last digits off a number; up is 1 where they were half of a unit or more.
+func nearest(number string, last int) (kept string, up Micros) {
+	from := len(number) - last
+	if from >= 0 && number[from] >= '5' {
+		up = 1
+	}
+	return "0" + number[:max(from, 0)], up
+}
+
+// splitExponent gives an exponent that no int holds as one beyond every number that can be sent.
 func splitExponent(s string) (mantissa string, exponent int, err error) {
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {
 		return s, 0, nil
 	}
 	exponent, err = strconv.Atoi(s[i+1:])
-	if err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		exponent = min(max(exponent, -1<<30), 1<<30)
+	case err != nil:
 		return "", 0, ErrSyntax
 	}
-	if exponent < -30 || exponent > 30 {
+	if exponent > 30 {
 		return "", 0, ErrRange
 	}
 	return s[:i], exponent, nil
@@ -101,9 +128,9 @@ func (m Micros) String() string { return string(m.Append(nil)) }
 // MarshalJSON writes a JSON number of dollars.
 func (m Micros) MarshalJSON() ([]byte, error) { return m.Append(nil), nil }
 
-// UnmarshalJSON reads a JSON number of dollars exactly. Errors: [ErrSyntax], [ErrRange].
+// UnmarshalJSON reads a JSON number of dollars by [Round]. Errors: [ErrSyntax], [ErrRange].
 func (m *Micros) UnmarshalJSON(b []byte) error {
-	v, err := Parse(string(b))
+	v, err := Round(string(b))
 	if err != nil {
 		return err
 	}

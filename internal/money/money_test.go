@@ -33,6 +33,28 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// What a program computes is read as the amount that it means, never beyond a bound or a sign.
+func TestRoundTakesTheNearest(t *testing.T) {
+	for text, want := range map[string]Micros{
+		"0.30000000000000004": 300_000, "56.99999999999999": 57_000_000, "0.0000005": 1, "0.00000049": 0, "6.9e-143": 0, "1e-99999999999999999999": 0,
+		"0e5": 0, "-0.0000001": -1, "-6.9e-143": -1, "-0.0": 0, "-0.9999999": -1_000_000, "9999999999.9999999": Max, "12.3456785": 12_345_679, "99.9999995": 100_000_000,
+		"5": 5_000_000, "3.37": 3_370_000, "1e3": 1_000_000_000, "10000000000": Max, "100000000000000000000000000000000000000e-38": 1_000_000, "5000000e-13": 1,
+	} {
+		got, err := Round(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]error{
+		"": ErrSyntax, `"5"`: ErrSyntax, "null": ErrSyntax, "1e1.5": ErrSyntax, "1e400": ErrRange, "1e99999999999999999999": ErrRange, "10000000000.0000001": ErrRange, "20000000000.00000001": ErrRange,
+	} {
+		_, err := Round(text)
+		require.ErrorIs(t, err, want, text)
+	}
+	var m Micros
+	require.NoError(t, json.Unmarshal([]byte("0.30000000000000004"), &m))
+	require.Equal(t, Micros(300_000), m)
+}
+
 func TestJSONRoundTripKeepsEveryMicro(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Micros(rapid.Int64Range(-int64(Max), int64(Max)).Draw(t, "micros"))
