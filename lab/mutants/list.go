@@ -143,6 +143,24 @@ var mutants = []mutant{
 		tests: []string{"./internal/account"}, run: "TestNamesOfSponsors",
 	},
 	{
+		name: "name-beside", protects: "a campaign that instructs a model once its advertiser's name is read with it waits for a person",
+		file: "internal/campaign/policy.go",
+		old:  `	if c.Advertiser.Name != "" {`, new: `	if false {`,
+		tests: []string{"./ingress/manage"}, run: "TestNamesAreJudgedWithTheTexts",
+	},
+	{
+		name: "name-held", protects: "no name gets into ads that its campaigns make an instruction of",
+		file: "ingress/manage/users.go",
+		old:  `	return a.deps.Campaigns.HoldBeside(ctx, id, in.Name)`, new: `	return nil`,
+		tests: []string{"./ingress/manage"}, run: "TestNamesAreJudgedWithTheTexts",
+	},
+	{
+		name: "name-receipt", protects: "no receipt says an instruction in name and headline",
+		file: "ingress/track/receipt.go",
+		old:  `u.Sponsor(), ad.Headline); together {`, new: `u.Sponsor(), ad.Headline); together && false {`,
+		tests: []string{"./ingress/track"}, run: "TestReceiptSaysNoInstructionOfTwoParts",
+	},
+	{
 		name: "pause-trusted", protects: "what an administrator has paused does not come back in another campaign before a person saw it",
 		file: "internal/memory/campaigns.go",
 		old:  "		if k.Stopped() && k", new: "		if false && k",
@@ -1088,8 +1106,14 @@ var mutants = []mutant{
 	{
 		name: "click-too-fast", protects: "a click sooner than a person can is invalid traffic",
 		file: "ingress/track/traffic.go",
-		old:  "c.at.Sub(issued) < t.cfg.ClickDelay", new: "c.at.Sub(issued) < 0",
+		old:  "sooner(e, c.at, t.cfg.ClickDelay)", new: "sooner(e, c.at, 0)",
 		tests: []string{"./ingress/track"}, run: "TestClickTooFast",
+	},
+	{
+		name: "view-too-fast", protects: "a view that nobody can have had is invalid traffic",
+		file: "ingress/track/traffic.go",
+		old:  "e.Type == event.Type_VIEWABLE && sooner(", new: "e.Type == event.Type_CLICK && sooner(",
+		tests: []string{"./ingress/track"}, run: "TestViewTooFast",
 	},
 	{
 		name: "click-rate", protects: "the clicks of one network are limited over all nodes",
