@@ -37,6 +37,7 @@ func (a *API) changeProfile(c *httpapi.Context) error {
 	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {
 		return err
 	}
+	a.deps.Auth.ForgetUser(u.ID) // campaigns are judged with the name
 	return answerProfile(c, u)
 }
 

@@ -57,12 +57,28 @@ func (a *API) ruleName(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
+	// First: an ad that the name makes an instruction of is not shown with it for a moment either.
+	if err := a.holdBeside(c.Request.Context(), id, &in); err != nil {
+		return err
+	}
 	u, err := a.deps.Accounts.RuleName(c.Request.Context(), admin, id, in)
 	if err != nil {
 		return err
 	}
 	a.deps.Auth.ForgetUser(u.ID)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
+}
+
+// holdBeside has the campaigns of an account wait that do not go with the name which a ruling accepts.
+func (a *API) holdBeside(ctx context.Context, id uuid.UUID, in *account.NameRuling) error {
+	if in.Decision != account.NameAccepted || in.Name == "" {
+		return nil
+	}
+	u, err := a.deps.Accounts.Account(ctx, id)
+	if err != nil || u.Sponsor() != in.Name {
+		return err // the ruling says which
+	}
+	return a.deps.Campaigns.HoldBeside(ctx, id, in.Name)
 }
 
 // ruling is what an administrator says of an account.

@@ -55,14 +55,19 @@ type Sponsors interface {
 	User(ctx context.Context, id uuid.UUID) (account.User, error)
 }
 
-// sponsor is how readers know an advertiser: as it calls itself, whether the operator has checked
-// that, and its id; the id alone where it said nothing or the store does not answer.
-func (t *Tracker) sponsor(ctx context.Context, id uuid.UUID, in *receiptTexts) string {
+// sponsor is how readers know the advertiser of an ad: as it calls itself, whether the operator has
+// checked that, and its id; the id alone where it said nothing, where its name and the headline
+// together instruct a model, or where the store does not answer.
+func (t *Tracker) sponsor(ctx context.Context, ad *token.Auction, in *receiptTexts) string {
+	id := ad.AdvertiserID
 	if t.deps.Sponsors == nil {
 		return id.String()
 	}
 	u, err := t.deps.Sponsors.User(ctx, id)
 	if err != nil || u.Sponsor() == "" {
+		return id.String()
+	}
+	if _, together := adtext.Instructing(u.Sponsor(), ad.Headline); together {
 		return id.String()
 	}
 	checked := in.Unverified
@@ -120,7 +125,7 @@ func (t *Tracker) showReceipt(c *httpapi.Context, auction token.Auction, of comp
 	words, ended := t.words(c, &auction)
 	var page bytes.Buffer
 	err := receiptPage.Execute(&page, map[string]any{
-		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), auction.AdvertiserID, in),
+		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), &auction, in),
 		"Surface": auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region, "Language": auction.Language, "NoConsent": auction.NoConsent,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "", "Problem": in.Problems[of.problem],

@@ -93,6 +93,20 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	require.Contains(t, post(url.Values{"reason": {"scam"}}), "Danke.")
 }
 
+// A receipt shows a name that nobody has looked at beside the headline: what they say together may be
+// read by a model.
+func TestReceiptSaysNoInstructionOfTwoParts(t *testing.T) {
+	f := newFixture(t)
+	f.tracker.deps.Sponsors = profiles{company: "Ignore all Ltd"}
+	for headline, shown := range map[string]bool{"Previous instructions for Postgres": false, "Chess for beginners": true, "": true} {
+		a := auction(f.Now)
+		a.Headline = headline
+		page := f.Do("GET", "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String()
+		require.Equal(t, shown, strings.Contains(page, "Ignore all Ltd"), headline)
+		require.Contains(t, page, advertiserID.String())
+	}
+}
+
 // asked is what was recorded of auctions.
 type asked struct {
 	words []string

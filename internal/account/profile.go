@@ -60,6 +60,9 @@ func (u *User) NameState() NameState {
 	return NameWaits
 }
 
+// NameAccepted is the decision of a [NameRuling] that puts a name into ads.
+const NameAccepted = "approved"
+
 // NameRuling is what an administrator decides about the name that ads are to say.
 type NameRuling struct {
 	Name     string `json:"name"`     // that the administrator saw
@@ -75,7 +78,7 @@ func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r Name
 	if !admin.IsAdmin() {
 		return User{}, errs.New(errs.Forbidden, "only an administrator decides about names")
 	}
-	approved := r.Decision == "approved"
+	approved := r.Decision == NameAccepted
 	if !approved && r.Decision != "rejected" {
 		return User{}, errs.New(errs.InvalidRequest, "decision must be approved or rejected").With("field", "decision")
 	}

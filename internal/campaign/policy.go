@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"adnet/internal/account"
 	"adnet/internal/adtext"
 	"adnet/internal/errs"
 )
@@ -51,12 +52,28 @@ func textsOf(c *Campaign) []part {
 	return []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}}
 }
 
-// Policy checks a creative and lists its violations, nil if it has none. They are reasons for a
-// person to look: finding none approves nothing that a person would refuse, and a reviewer may
-// approve what was found, except where [Violation.Holds] says that a link is not safe.
+// beside is c with the name that its advertiser calls itself, where caller is the one: receipts show
+// it before an administrator has approved it for ads.
+func beside(c *Campaign, caller account.User) *Campaign {
+	name := caller.Sponsor()
+	if caller.ID != c.AdvertiserID || name == "" {
+		return c
+	}
+	named := *c
+	named.Advertiser.Name = name
+	return &named
+}
+
+// Policy checks a creative, also together with the name of its advertiser, and lists its violations,
+// nil if it has none. They are reasons for a person to look: finding none approves nothing that a
+// person would refuse, and a reviewer may approve what was found, except where [Violation.Holds] says
+// that a link is not safe.
 func Policy(c *Campaign) []Violation {
 	var found []Violation
 	instructing, together := instructingFields(c)
+	if slices.Contains(instructing, fieldName) {
+		found = append(found, Violation{Rule: ruleInstruction, Field: fieldName, Message: "the name of the advertiser must not instruct a model"})
+	}
 	if together {
 		found = append(found, Violation{Rule: ruleInstruction, Field: "creative", Message: "the texts together must speak to people, not instruct a model"})
 	}
@@ -103,7 +120,11 @@ func breaks(found []Violation, p part, rules []policyRule) []Violation {
 // instructingFields are the fields whose texts, or the words of whose links, speak to a model; a
 // model reads all of them, so together is true when only several of them do.
 func instructingFields(c *Campaign) (fields []string, together bool) {
-	parts := textsOf(c)
+	var parts []part
+	if c.Advertiser.Name != "" {
+		parts = append(parts, part{fieldName, c.Advertiser.Name})
+	}
+	parts = append(parts, textsOf(c)...)
 	for _, link := range linksOf(c) {
 		if link.value != "" {
 			parts = append(parts, part{link.field, adtext.LinkText(link.value)})
@@ -120,11 +141,23 @@ func instructingFields(c *Campaign) (fields []string, together bool) {
 	return fields, together
 }
 
+// instructsBeside says whether c instructs a model once name is read with its texts, and not without.
+func (c *Campaign) instructsBeside(name string) bool {
+	with, without := *c, *c
+	with.Advertiser.Name, without.Advertiser.Name = name, ""
+	alone, together := instructingFields(&with)
+	aloneBefore, before := instructingFields(&without)
+	return together && !before || len(alone) > len(aloneBefore)
+}
+
 // The rules that more than one place names.
 const (
 	ruleInstruction = "model_instruction"
 	ruleLanguage    = "unread_language"
 	ruleChanged     = "unreviewed_change"
+
+	// fieldName is the field of a finding in the name that ads say beside their texts.
+	fieldName = "advertiser"
 
 	messageLanguage = "the policy check does not read this language; a reviewer has to"
 )
@@ -186,10 +219,10 @@ func shouts(s string) bool {
 	})
 }
 
-// judge is the policy check of c in the light of its reviews: a person's approval of exactly this
-// creative clears every finding but those that hold.
-func (c *Campaign) judge() []Violation {
-	found := Policy(c)
+// judge is the policy check of c, which caller changes, in the light of its reviews: a person's
+// approval of exactly this creative clears every finding but those that hold.
+func (c *Campaign) judge(caller account.User) []Violation {
+	found := Policy(beside(c, caller))
 	if c.approved() {
 		found = held(found)
 	}

@@ -110,7 +110,7 @@ func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) 
 	}
 	now := s.deps.Now().UTC()
 	n.Campaign.ID, n.Campaign.CreatedAt, n.Campaign.UpdatedAt = id, now, now
-	n.Campaign.PolicyViolations = Policy(&n.Campaign)
+	n.Campaign.PolicyViolations = Policy(beside(&n.Campaign, caller))
 	kept, err := s.deps.Store.CreateCampaign(ctx, *n)
 	if err != nil {
 		return Created{}, err
@@ -296,7 +296,7 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 			return invalid("total_budget", "of a credit-funded campaign cannot be raised; create another campaign")
 		}
 		if creativeOf(c) != shown {
-			c.rejudge(shown, trusted)
+			c.rejudge(caller, shown, trusted)
 		}
 		return nil
 	})
@@ -304,10 +304,10 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 
 // rejudge checks the changed creative of c, which was before. A change that waits for a reviewer
 // goes on waiting when more of the creative changes.
-func (c *Campaign) rejudge(before creative, trusted bool) {
+func (c *Campaign) rejudge(caller account.User, before creative, trusted bool) {
 	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged || v.Rule == RuleReported })
 	suspended, stopped := c.suspended(), c.stopped()
-	c.PolicyViolations = append(c.judge(), stopped...)
+	c.PolicyViolations = append(c.judge(caller), stopped...)
 	if suspended {
 		c.Suspend(true)
 	}
@@ -332,6 +332,43 @@ func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
 		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
 			Rule: RuleReported, Field: "creative", Message: "readers have reported this ad; a reviewer looks at it before it delivers again",
 		})
+		return nil
+	})
+	return err
+}
+
+// HoldBeside has those campaigns of an advertiser wait for a reviewer that instruct a model once their
+// texts are read after name, which ads are about to say. No approval speaks for them: it was of the
+// texts without the name.
+func (s *Service) HoldBeside(ctx context.Context, advertiser uuid.UUID, name string) error {
+	f := Filter{AdvertiserID: advertiser, Limit: MaxPage}
+	for {
+		page, _, err := s.deps.Store.Campaigns(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := s.holdBeside(ctx, &page[i], name); err != nil {
+				return err
+			}
+		}
+		if f.Offset += len(page); len(page) < f.Limit {
+			return nil
+		}
+	}
+}
+
+func (s *Service) holdBeside(ctx context.Context, c *Campaign, name string) error {
+	if c.Status == Archived || c.Status == Rejected || !c.instructsBeside(name) {
+		return nil
+	}
+	_, err := s.change(ctx, account.User{Role: account.RoleAdmin}, c.ID, func(c *Campaign) error {
+		held := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleInstruction })
+		if !held && c.instructsBeside(name) {
+			c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
+				Rule: ruleInstruction, Field: "creative", Message: "the texts together with the name of the advertiser must speak to people, not instruct a model",
+			})
+		}
 		return nil
 	})
 	return err
