@@ -2,17 +2,16 @@ package token
 
 import (
 	"crypto/hmac"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/segmentio/asm/base64"
 
 	"adnet/internal/day"
 	"adnet/internal/money"
@@ -220,10 +219,7 @@ func (r *Keyring) seal(dst []byte, w *work, purpose Purpose, content []byte) []b
 	raw = append(raw, id...)
 	raw = append(raw, content...)
 	raw = append(raw, w.sum(mac, raw)...)
-	from := len(dst)
-	dst = slices.Grow(dst, base64.RawURLEncoding.EncodedLen(len(raw)))[:from+base64.RawURLEncoding.EncodedLen(len(raw))]
-	base64.RawURLEncoding.Encode(dst[from:], raw)
-	return dst
+	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
 
 // Verify returns the auction that was signed for one of the allowed purposes. It does not check the

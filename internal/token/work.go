@@ -3,19 +3,16 @@ package token
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"hash"
-	"unsafe"
-
-	"github.com/segmentio/asm/base64"
 )
 
 // work is the scratch state for making or reading a token. It passes from one token to the next:
-// keying an HMAC costs more than the MAC of a token, the vectorised decoder is called through a
-// pointer, which moves its arguments off the stack, and the texts of a publisher's tokens repeat
+// keying an HMAC costs more than the MAC of a token, and the texts of a publisher's tokens repeat
 // (benchmark row token_verify).
 type work struct {
 	text    [MaxLen]byte
-	raw     [maxRaw + 32]byte // the decoder stores whole vectors
+	raw     [maxRaw]byte
 	content [maxRaw]byte
 	digest  [sha256.Size]byte
 	macs    []keyMACs // by key
@@ -56,9 +53,7 @@ func (w *work) decode(token string) ([]byte, error) {
 	if len(token) > MaxLen || len(token)%4 == 1 {
 		return nil, ErrMalformed
 	}
-	// The decoder only reads. A copy would cost more than its few bytes: vector loads of data that
-	// was just stored in smaller pieces wait for the store buffer.
-	n, err := strict.Decode(w.raw[:], unsafe.Slice(unsafe.StringData(token), len(token)))
+	n, err := strict.Decode(w.raw[:], w.text[:copy(w.text[:], token)])
 	if err != nil || n != strict.DecodedLen(len(token)) {
 		return nil, ErrMalformed
 	}
