@@ -1,6 +1,8 @@
 package auction_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,6 +92,36 @@ func TestIrrelevantAdsAreNotShown(t *testing.T) {
 	require.Equal(t, "databas", won.Prediction.Terms[0].Term)
 	require.GreaterOrEqual(t, won.Prediction.Relevance, floor)
 	require.Equal(t, auction.NoMatch, decide(t, auction.Request{Formats: []auction.Format{target.Video}, MinRelevance: floor}, snap, nil).Reason)
+}
+
+// A campaign that came after the words of the others were counted says no more by common words than
+// once they are counted anew, whoever says the rest of them.
+func TestANewCampaignOfCommonWords(t *testing.T) {
+	var others []auction.Campaign
+	for n, topic := range strings.Fields("postgres flights coffee bicycles spanish tomatoes invoices headphones yoga chess pianos sailing") {
+		for i := range 10 {
+			c := cpm(10*n+i+1, 5)
+			c.Headline, c.Subtext = topic+" lessons", fmt.Sprintf("of school%d in street%d", i, n)
+			others = append(others, c)
+		}
+	}
+	everywhere := cpm(900, 9)
+	everywhere.Headline = "Great offers for you"
+	counted := snapshot(append(others, everywhere)...)
+	heard := snapshot(others...).Apply(target.Changes{Upsert: []auction.Campaign{everywhere}})
+	relevance := func(s *auction.Snapshot, asked string) ranker.PPM {
+		req := auction.Request{Words: terms(asked)}
+		return decide(t, req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+			if c.ID != everywhere.ID {
+				return auction.Blocked
+			}
+			return ""
+		})).Prediction.Relevance
+	}
+	for _, asked := range []string{"Offer me something great about marzipan", "Which great museums are there in Vienna?", "Are there any offers of rubber boats"} {
+		require.Less(t, relevance(counted, asked), ranker.DefaultFloor, asked)
+		require.InDelta(t, int64(relevance(counted, asked)), int64(relevance(heard, asked)), 100_000, asked)
+	}
 }
 
 // The worked example of docs/relevance.md.

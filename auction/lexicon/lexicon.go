@@ -182,6 +182,9 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 		term := &said[i]
 		id := table.ID(term.Text)
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
+		if id == None && term.Kind == words.Common {
+			id = unseenCommon // of a campaign that is newer than the table: it says no more than once it is in it
+		}
 		r.raw = append(r.raw, raw(id, term))
 	}
 	table.impacts(r.raw, func(i int, by uint16) { r.impacts[i].By = by })
@@ -248,6 +251,8 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 			likeness := g.similar(term.Text, damped)
 			left := w * uint64(likenessFull-likeness) / likenessFull
 			missed += left * left
+		case term.Kind == words.Common:
+			w = uint64(damped) * uint64(table.faint) / words.One
 		case term.Kind == words.Letters:
 			missed += w * w / 2 // groups overlap, so that each says half
 		}

@@ -14,6 +14,7 @@ type Table struct {
 	special idSet    // terms of special categories, see [Special]
 	weights []uint16 // by term: how rare it is, in units of 1/256 bit
 	unseen  uint16   // of a term that no campaign has
+	faint   uint16   // of a common one that no campaign has
 	grams   grams
 	alikes  *alikes
 	version string
@@ -37,9 +38,15 @@ func (t *Table) ID(term string) uint32 { return t.names.id(term) }
 // Version names the table: equal campaigns give equal versions.
 func (t *Table) Version() string { return t.version }
 
+// unseenCommon is the id of a common word that the table does not know, where a weight is looked up.
+const unseenCommon = None - 1
+
 func (t *Table) weight(id uint32) uint16 {
-	if id == None {
+	switch id {
+	case None:
 		return t.unseen
+	case unseenCommon:
+		return t.faint
 	}
 	return t.weights[id]
 }
@@ -124,7 +131,8 @@ func (b *Builder) Freeze(of Size) *Table {
 			t.weights[id] = size.commonRarity(v)
 		}
 	}
-	t.unseen = size.rarity(vote * size.advertisers / size.campaigns)
+	one := vote * size.advertisers / size.campaigns
+	t.unseen, t.faint = size.rarity(one), size.commonRarity(one)
 	t.missed, t.gain = size.missed(), size.gain()
 	t.grams, t.alikes = gramsOf(b.terms), new(alikes)
 	t.version = fmt.Sprintf("%08x", t.digest(b.terms))
