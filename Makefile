@@ -81,7 +81,7 @@ bench: ## Speed as ratios, with a table; ONLY="row,row" for some rows, SMOKE=1 f
 	@deploy/test.sh --run $(GO) run ./lab/bench $(if $(SMOKE),--smoke) $(if $(ONLY),--only $(ONLY)) \
 		$(if $(SMOKE)$(ONLY),,--results lab/bench/results --readme lab/bench/README.md)
 
-relevance: ## How often the right ad is found, as ratios and a table (../shared/data/relevance).
+relevance: ## How often the right ad is found, as ratios and a table; fails where one is missed (../shared/data/relevance).
 	@$(GO) run ./lab/relevance
 
 generate: ## Make the generated code again.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -43,5 +44,22 @@ func run(cfg settings) error {
 	if err != nil {
 		return err
 	}
-	return show(os.Stdout, rows)
+	if err := show(os.Stdout, rows); err != nil {
+		return err
+	}
+	return missed(rows)
+}
+
+// missed says which rows are not what they must be.
+func missed(rows []row) error {
+	var names []string
+	for i := range rows {
+		if !rows[i].ok() {
+			names = append(names, rows[i].Name)
+		}
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("missed: %s", strings.Join(names, "; "))
+	}
+	return nil
 }
