@@ -27,7 +27,7 @@ type shop struct {
 // 1,000 USD for a conversion.
 func newShop(t *testing.T, args ...string) *shop {
 	_, base, admin := standalone(t, append([]string{
-		"--demo=off", "--unsigned-beacons=record", "--click-min-delay=0", "--view-min-delay=0", "--click-rates=off",
+		"--demo=off", "--unsigned-beacons=record", "--click-min-delay=0", "--click-rates=off",
 	}, args...)...)
 	m := &shop{client: client{t, base}, admin: admin}
 	m.owner, m.publisher = m.register("owner@shop.example"), m.register("pub@bot.example")

@@ -29,7 +29,7 @@ var topics = []struct {
 	{"Ads and reservations", []string{"DISCLOSURE_", "HOUSE_", "MIN_RELEVANCE", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_"}},
 	{"OpenRTB", []string{"RTB_"}},
 	{"Events", []string{"UNSIGNED_", "ACK_", "SPOOL_", "IMPRESSION_LIFE", "CLICK_LIFE", "CONVERSION_"}},
-	{"Invalid traffic and quarantine", []string{"INVALID_", "CLICK_MIN_DELAY", "VIEW_MIN_DELAY", "CLICK_RATES", "VIEWS_", "POSTED_", "QUARANTINE_"}},
+	{"Invalid traffic and quarantine", []string{"INVALID_", "CLICK_MIN_DELAY", "CLICK_RATES", "VIEWS_", "POSTED_", "QUARANTINE_"}},
 	{"Limits", []string{"RATE_"}},
 	{"PostgreSQL", []string{"POSTGRES_", "PG_"}},
 	{"Redis", []string{"REDIS_"}},

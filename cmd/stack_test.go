@@ -51,7 +51,7 @@ func install(t testing.TB) *installation {
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
 		// The load client clicks from one address as fast as it can; TestInvalidTrafficOnTwoNodes
 		// has the rules on.
-		"ADNET_CLICK_MIN_DELAY=0", "ADNET_VIEW_MIN_DELAY=0", "ADNET_CLICK_RATES=off",
+		"ADNET_CLICK_MIN_DELAY=0", "ADNET_CLICK_RATES=off",
 	)}
 }
 

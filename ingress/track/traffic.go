@@ -27,7 +27,6 @@ import (
 type TrafficConfig struct {
 	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic, and, where the request is the reader's, tools and empty user agents."`
 	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"A click sooner after the auction is invalid traffic; 0 switches the rule off."`
-	ViewDelay  time.Duration `name:"view-min-delay" env:"ADNET_VIEW_MIN_DELAY" default:"900ms" help:"A view (event viewable) sooner after the auction is invalid traffic: one takes a second, of which the clocks of two nodes may take a tenth; 0 switches the rule off."`
 	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Most clicks that count per network (IPv4 /24, IPv6 /56) and time; off switches the rule off."`
 }
 
@@ -128,9 +127,6 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	if cfg.ClickDelay < 0 {
 		return nil, errors.New("ADNET_CLICK_MIN_DELAY must not be negative")
 	}
-	if cfg.ViewDelay < 0 || cfg.ViewDelay > time.Second {
-		return nil, errors.New("ADNET_VIEW_MIN_DELAY must be from 0 to 1s")
-	}
 	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views, posted: deps.Reports}
 	var err error
 	if t.rates, err = cfg.rates(); err != nil {
@@ -164,10 +160,6 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 	case event.Type_CLICK:
 		return t.click(ctx, e, click{o, server, now})
 	case event.Type_IMPRESSION, event.Type_VIEWABLE:
-		if e.Type == event.Type_VIEWABLE && sooner(e, now, t.cfg.ViewDelay) {
-			e.InvalidTraffic = traffic.RuleViewTooFast
-			return true
-		}
 		if onView := e.BillingModel == event.BillingModel_VCPM; onView != (e.Type == event.Type_VIEWABLE) {
 			return true // costs nothing: of an ad one event counts against the network
 		}
@@ -189,7 +181,7 @@ type click struct {
 func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted bool) {
 	auction, proven := uuid.UUID(e.AuctionId), e.Proof == event.Proof_SIGNED
 	e.NetworkMark = networkMark(e, c)
-	if sooner(e, c.at, t.cfg.ClickDelay) {
+	if issued, _ := day.TimeOfUUID(auction); proven && c.at.Sub(issued) < t.cfg.ClickDelay {
 		e.InvalidTraffic = traffic.RuleClickTooFast
 		return true
 	}
@@ -210,13 +202,6 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 		t.posted.Followed(auction)
 	}
 	return err == nil
-}
-
-// sooner says whether now is less than delay after the auction of an event whose token proves when that
-// was.
-func sooner(e *event.Event, now time.Time, delay time.Duration) bool {
-	issued, _ := day.TimeOfUUID(uuid.UUID(e.AuctionId))
-	return e.Proof == event.Proof_SIGNED && now.Sub(issued) < delay
 }
 
 // networkMark is 16 bits of a hash of a click's network, campaign and UTC day, and 1: learning takes

@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,7 +40,7 @@ func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 	t.Helper()
 	clicks := &counter{allow: true}
 	f := newFixture(t, append([]func(*Config){func(c *Config) {
-		c.Traffic = TrafficConfig{Agents: "on", ClickDelay: 300 * time.Millisecond, ViewDelay: 900 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h"}
+		c.Traffic = TrafficConfig{Agents: "on", ClickDelay: 300 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h"}
 	}}, change...)...)
 	f.tracker.traffic.clicks = clicks
 	views, err := limits.New(limits.Config{Views: 5}, limits.Deps{Now: func() time.Time { return f.Now }})
@@ -227,34 +226,6 @@ func TestClickTooFast(t *testing.T) {
 	require.Empty(t, rule, "a sandbox click has its own verdict")
 }
 
-// A view takes a second in view: what is reported sooner after the auction was seen by nobody, whoever
-// reports it and whatever it pays.
-func TestViewTooFast(t *testing.T) {
-	f, _ := guarded(t)
-	for i, method := range []string{"rest", "mcp", "openrtb", "js_snippet", "npm_sdk"} {
-		for age, want := range map[time.Duration]string{
-			-time.Second: traffic.RuleViewTooFast, 0: traffic.RuleViewTooFast, 899 * time.Millisecond: traffic.RuleViewTooFast, 900 * time.Millisecond: "", time.Minute: "",
-		} {
-			ad, address := f.ad(method, age), fmt.Sprintf("198.51.%d.1:1", 100+i)
-			rule, w := f.fire("GET", beacon("viewable", ad), "", address, "User-Agent", browser)
-			require.Equal(t, want, rule, "%s after %s", method, age)
-			require.Equal(t, http.StatusOK, w.Code)
-			rule, w = f.fire("POST", "/api/track", `{"event_type":"viewable","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`"}`, address, "User-Agent", browser)
-			require.Equal(t, want, rule, "%s after %s, posted", method, age)
-			require.Equal(t, http.StatusOK, w.Code)
-		}
-	}
-	paid := auction(f.Now)
-	paid.BillingModel, paid.IntegrationMethod = "vcpm", "js_snippet"
-	rule, _ := f.fire("GET", beacon("viewable", f.Ring.Sign(token.PurposeAuction, paid)), "", "192.0.2.1:1", "User-Agent", browser)
-	require.Equal(t, traffic.RuleViewTooFast, rule, "a view that is paid for")
-	rule, _ = f.fire("GET", beacon("impression", f.Ring.Sign(token.PurposeAuction, paid)), "", "192.0.2.1:1", "User-Agent", browser)
-	require.Empty(t, rule, "its impression may be at once")
-	f.tracker.traffic.cfg.ViewDelay = 0
-	rule, _ = f.fire("GET", beacon("viewable", f.ad("rest", 0)), "", "192.0.2.1:1", "User-Agent", browser)
-	require.Empty(t, rule, "switched off")
-}
-
 // SECURITY.md line 10: which events count, and by which key.
 func TestClicksAreCountedByNetwork(t *testing.T) {
 	f, clicks := guarded(t)
@@ -326,10 +297,6 @@ func TestTrafficSettings(t *testing.T) {
 	require.Empty(t, none)
 	_, err = newScreening(TrafficConfig{ClickDelay: -1}, Deps{})
 	require.ErrorContains(t, err, "ADNET_CLICK_MIN_DELAY")
-	for _, delay := range []time.Duration{-1, time.Second + 1} {
-		_, err = newScreening(TrafficConfig{ViewDelay: delay}, Deps{})
-		require.ErrorContains(t, err, "ADNET_VIEW_MIN_DELAY")
-	}
 }
 
 // No event holds an address, in whole or in part.
@@ -369,5 +336,5 @@ func TestRulesAreAClosedList(t *testing.T) {
 		require.False(t, seen[rule])
 		seen[rule] = true
 	}
-	require.Len(t, seen, 9)
+	require.Len(t, seen, 8)
 }

@@ -15,7 +15,6 @@ const (
 	RulePrefetch     = "prefetch"                 // Purpose or Sec-Purpose says prefetch
 	RuleClickTooFast = "click_too_fast"           // clicked sooner after the auction than a person can
 	RuleClickRate    = "click_rate"               // too many clicks of one network ([Network])
-	RuleViewTooFast  = "view_too_fast"            // viewed sooner after the auction than the second that a view takes
 	RuleViewRate     = "view_rate"                // too many impressions of one network; the reader's requests only
 	RulePostedRate   = "posted_click_rate"        // a server reports more clicks for a publisher than the network's click rate allows
 	RuleNoImpression = "click_without_impression" // no impression of the auction stands before the click in the log
@@ -23,5 +22,5 @@ const (
 
 // InvalidRules lists the rules in the order in which they are documented.
 func InvalidRules() []string {
-	return []string{RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewTooFast, RuleViewRate, RulePostedRate, RuleNoImpression}
+	return []string{RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewRate, RulePostedRate, RuleNoImpression}
 }

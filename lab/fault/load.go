@@ -161,7 +161,7 @@ func (l *load) visit(ctx context.Context) {
 		fire("skip")
 	}
 	for b.model == onView { // most ads are seen, some more than once
-		wait(ctx, 900, 200) // a view takes a second
+		wait(ctx, 300, 300)
 		if rand.IntN(4) == 0 || !fire("viewable") || rand.IntN(10) > 0 {
 			break
 		}
