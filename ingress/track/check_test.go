@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/token"
 
 	"github.com/go-json-experiment/json"
@@ -17,12 +19,18 @@ import (
 func TestConversionsAreTriedWithoutTrace(t *testing.T) {
 	f := newFixture(t)
 	const path = "/api/track/check"
+	contract := apitest.Load(t)
 	owner, other := "Bearer "+f.login(advertiserID, uuid.New()), "Bearer "+f.login(uuid.New(), uuid.New())
 	id := f.clickID()
 	ask := func(who, body string) (said checked) {
 		t.Helper()
 		w := f.Do(http.MethodPost, path, body, "Authorization", who)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		for _, path := range []string{path, "/api/track?action=check"} { // two forms of one call
+			r := ingresstest.Request(http.MethodPost, path, body)
+			contract.Accepts(t, r, body)
+			contract.Check(t, r, w)
+		}
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &said))
 		return said
 	}
