@@ -84,6 +84,9 @@ type Policy struct {
 	Audited Answer
 	// Scans says that an answer costs a scan of what was recorded ([WorkStats]).
 	Scans bool
+	// Judges says that an answer costs the policy check of texts, as a change does ([WorkWrites]),
+	// though nothing is kept.
+	Judges bool
 	// Params are the forms of the query's parameters: a request whose query has another is 400,
 	// before its handler is asked.
 	Params Params
@@ -98,7 +101,7 @@ type Policy struct {
 
 // stated says whether p is more than the zero value.
 func (p *Policy) stated() bool {
-	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Params != nil || p.Body != 0 || p.Errors != nil
+	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges || p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
 // work is what a request costs a logged-in account. A route that is repeated safely or audited
@@ -107,7 +110,7 @@ func (p *Policy) work() Work {
 	switch {
 	case p.Scans:
 		return WorkStats
-	case p.Audited == Yes || p.Idempotent == Yes:
+	case p.Audited == Yes || p.Idempotent == Yes || p.Judges:
 		return WorkWrites
 	}
 	return WorkNone

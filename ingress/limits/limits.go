@@ -46,7 +46,7 @@ type Config struct {
 	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
 	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send at once when it used less before; a silent minute gives all of them back."`
 	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins in 10 minutes per address, and per account and network, after which no more are tried; four times as many in a day. An account has five times as many in an hour, and twenty times in a day, from all networks without a good login in 90 days. 0 switches all off."`
-	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes per minute and account: campaigns, keys, deposits. 0 switches the limit off. Administrators have none."`
+	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 switches the limit off. Administrators have none."`
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 switches the limit off. Administrators have none."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`

@@ -116,8 +116,8 @@ func (a *API) Mount(s *httpapi.Server) {
 	// Guesses of tokens are answered 401, which is limited.
 	byLink := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
 	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No}
-	scans := asks
-	scans.Scans = true
+	scans, judges := asks, asks
+	scans.Scans, judges.Judges = true, true
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.login}, "login": {Do: a.login},
@@ -172,7 +172,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		"copy":   {Do: a.copyCampaign},
 		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: it keeps nothing.
-		"check": {Do: a.checkCampaign, Policy: asks}, "forecast": {Do: a.forecastCampaign, Policy: scans},
+		"check": {Do: a.checkCampaign, Policy: judges}, "forecast": {Do: a.forecastCampaign, Policy: scans},
 	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)

@@ -143,6 +143,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/account"}, run: "TestNamesOfSponsors",
 	},
 	{
+		name: "check-unlimited", protects: "no account keeps the cores busy with texts that take long to judge",
+		file: "ingress/manage/manage.go",
+		old:  `{Do: a.checkCampaign, Policy: judges}`, new: `{Do: a.checkCampaign, Policy: asks}`,
+		tests: []string{"./cmd"}, run: "TestChecksCountAsChanges",
+	},
+	{
 		name: "name-beside", protects: "a campaign that instructs a model once its advertiser's name is read with it waits for a person",
 		file: "internal/campaign/policy.go",
 		old:  `	if c.Advertiser.Name != "" {`, new: `	if false {`,
