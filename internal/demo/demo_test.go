@@ -53,10 +53,18 @@ func TestLoad(t *testing.T) {
 	page, total, err := deps.Campaigns.List(t.Context(), admin, campaign.Filter{Limit: 500})
 	require.NoError(t, err)
 	require.Equal(t, len(all), total)
+	names, verified := map[string]bool{}, 0
 	for _, c := range page {
 		require.Equal(t, campaign.Active, c.Status, c.Name)
 		require.Empty(t, c.PolicyViolations, c.Name)
+		require.NotEmpty(t, c.Advertiser.Name, "%s: ads say who paid", c.Name)
+		if !names[c.Advertiser.Name] && c.Advertiser.Verified {
+			verified++
+		}
+		names[c.Advertiser.Name] = true
 	}
+	require.Len(t, names, 8, "each agency has its own")
+	require.Equal(t, 7, verified, "one was not checked")
 
 	agencies := map[string]string{}
 	for _, email := range creds.Advertisers {

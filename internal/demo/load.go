@@ -29,6 +29,20 @@ const (
 // several companies.
 func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
 
+// agencies are the names of the advertiser accounts, which are invented as their companies are. Ads
+// and receipts say them.
+var agencies = [advertisers]string{
+	"Quillmarsh Media", "Bramblewick & Daughters", "Lanternfold Agency", "Saltmeadow Studio",
+	"Thistlecombe Works", "Pebblecrest Media", "Ninefold Harbour", "Wrenhollow Partners",
+}
+
+// unchecked is the agency whose name is approved, and nobody has checked who is behind it, so that
+// both kinds are seen.
+const unchecked = advertisers - 1
+
+// publisherName is what the account that shows ads calls itself.
+const publisherName = "Fernwick Chat"
+
 // Deps are the services through which the demo is created.
 type Deps struct {
 	Accounts  *account.Service
@@ -70,13 +84,16 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 		if err != nil {
 			return err
 		}
+		if err := l.name(gctx, publisher, publisherName, true); err != nil {
+			return err
+		}
 		key, err := deps.Accounts.CreateKey(gctx, publisher, account.KeyRequest{Kind: account.KindPublisher, Name: "demo"})
 		out.PublisherKey, out.DeveloperID = key.Plain, publisher.DeveloperID
 		return err
 	})
 	for n := range advertisers {
 		out.Advertisers = append(out.Advertisers, Advertiser(n+1))
-		g.Go(func() error { return l.advertiser(gctx, Advertiser(n+1), lists[n]) })
+		g.Go(func() error { return l.advertiser(gctx, n, lists[n]) })
 	}
 	if err := g.Wait(); err != nil {
 		return Credentials{}, fmt.Errorf("load the demo: %w", err)
@@ -126,11 +143,26 @@ func (l *loader) account(ctx context.Context, email string, create func(context.
 	return u, nil
 }
 
-// advertiser makes one advertiser with its campaigns. They are created in order, so those of an
-// earlier run are the first ones.
-func (l *loader) advertiser(ctx context.Context, email string, list []campaign.Fields) error {
-	owner, err := l.account(ctx, email, l.deps.Accounts.Register)
+// name has an account be called so in its ads, unless it calls itself something already.
+func (l *loader) name(ctx context.Context, u account.User, name string, verified bool) error {
+	if u.NameState() != account.Nameless {
+		return nil
+	}
+	if _, err := l.deps.Accounts.Describe(ctx, u, account.Profile{Company: &name}); err != nil {
+		return fmt.Errorf("name %q: %w", name, err)
+	}
+	_, err := l.deps.Accounts.RuleName(ctx, l.admin, u.ID, account.NameRuling{Name: name, Decision: "approved", Verified: verified})
+	return err
+}
+
+// advertiser makes the n-th advertiser, from 0, with its campaigns. They are created in order, so those
+// of an earlier run are the first ones.
+func (l *loader) advertiser(ctx context.Context, n int, list []campaign.Fields) error {
+	owner, err := l.account(ctx, Advertiser(n+1), l.deps.Accounts.Register)
 	if err != nil {
+		return err
+	}
+	if err := l.name(ctx, owner, agencies[n], n != unchecked); err != nil {
 		return err
 	}
 	_, have, err := l.deps.Campaigns.List(ctx, owner, campaign.Filter{Limit: 1})
