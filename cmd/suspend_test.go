@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	seat, path, conversion := bySeat("seat"), bySeat("seatpath"), issue(owner, `{"kind":"conversion"}`)
 	others := issue(publisher, `{"kind":"publisher","name":"bot"}`)
 	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Wombat field guide",
-		"cta_url":"https://wombat.example.com/","bid_amount":1000,"target_intent_tokens":["wombat"],"pacing":"asap"}`, 201)
+		"cta_url":"https://wombat.example.com/","bid_amount":1000,"daily_budget":100000,"total_budget":1000000,"target_intent_tokens":["wombat"],"pacing":"asap"}`, 201)
 	campaign := made["campaign"].(map[string]any)["id"].(string)
 
 	ask := func(method, path, body string, header ...string) func() (int, string) {
@@ -138,7 +139,50 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 			require.Equal(t, 401, status, "%s ended for good: %s", w.name, body)
 		}
 	}
+	owner.token = api.do("POST", "/api/auth", "", `{"email":"suspended@e2e.example","password":"correct horse"}`, 200)["token"].(string)
+	t.Run("names", func(t *testing.T) { namesReachTheOtherNode(t, api, there.base, boss, owner, others) })
 	t.Run("health", func(t *testing.T) { healthOfAll(t, client{t, there.base}, boss) })
+}
+
+// namesReachTheOtherNode has administrators and the owner of a campaign decide on one node how its ads
+// name who paid, while readers ask another, which hears of it by Redis: within two seconds of each
+// decision its ads say the approved name, another one, or none.
+func namesReachTheOtherNode(t *testing.T, api client, there, boss string, owner login, key string) {
+	t.Helper()
+	says := func() (advertiser any, shown bool) { // a node that is behind shows no ad
+		_, body := askAs(t, there, "POST", "/v1/ad-request", `{"context":"wombat"}`, "Authorization", "Bearer "+key)
+		var reply struct{ Ad map[string]any }
+		err := json.Unmarshal([]byte(body), &reply)
+		return reply.Ad["advertiser"], err == nil && reply.Ad != nil
+	}
+	called := func(name string) { api.do("PATCH", "/api/account/profile", owner.token, `{"company":"`+name+`"}`, 200) }
+	rule := func(body string) { api.do("POST", "/api/admin/users/"+owner.id+"/name", boss, body, 200) }
+	for _, step := range []struct {
+		what   string
+		decide func()
+		want   any
+	}{
+		{"nobody has looked at it", func() { called("Wombat Ltd") }, nil},
+		{"approved", func() { rule(`{"name":"Wombat Ltd","decision":"approved"}`) }, map[string]any{"name": "Wombat Ltd", "verified": false}},
+		{"verified", func() { rule(`{"name":"Wombat Ltd","decision":"approved","verified":true}`) }, map[string]any{"name": "Wombat Ltd", "verified": true}},
+		{"withdrawn", func() { rule(`{"name":"Wombat Ltd","decision":"rejected","reason":"It is another's."}`) }, nil},
+		{"another one", func() { called("Wombat House"); rule(`{"name":"Wombat House","decision":"approved"}`) }, map[string]any{"name": "Wombat House", "verified": false}},
+		{"called otherwise", func() { called("Wombat Bank") }, nil},
+	} {
+		step.decide()
+		decided, last := time.Now(), time.Duration(0)
+		require.Eventually(t, func() bool {
+			sent := time.Since(decided)
+			advertiser, shown := says()
+			if shown && !reflect.DeepEqual(advertiser, step.want) {
+				last = sent
+				return false
+			}
+			return shown
+		}, 20*time.Second, 20*time.Millisecond, "%s: %v", step.what, step.want)
+		t.Logf("%-24s said otherwise for %v", step.what, last.Round(time.Millisecond))
+		require.Less(t, last, believed, step.what)
+	}
 }
 
 // healthOfAll reads on one node what every process of the installation says of itself.

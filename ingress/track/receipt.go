@@ -57,13 +57,19 @@ type Sponsors interface {
 
 // sponsor is how readers know the advertiser of an ad: as it calls itself, whether the operator has
 // checked that, and its id; the id alone where it said nothing, where its name and the headline
-// together instruct a model, or where the store does not answer.
+// together instruct a model, or where the store does not answer. A seat is known by its owner, unless
+// that is an administrator.
 func (t *Tracker) sponsor(ctx context.Context, ad *token.Auction, in *receiptTexts) string {
 	id := ad.AdvertiserID
 	if t.deps.Sponsors == nil {
 		return id.String()
 	}
 	u, err := t.deps.Sponsors.User(ctx, id)
+	if err == nil && u.ParentID != uuid.Nil {
+		if u, err = t.deps.Sponsors.User(ctx, u.ParentID); u.IsAdmin() {
+			return id.String()
+		}
+	}
 	if err != nil || u.Sponsor() == "" {
 		return id.String()
 	}

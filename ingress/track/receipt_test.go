@@ -107,6 +107,28 @@ func TestReceiptSaysNoInstructionOfTwoParts(t *testing.T) {
 	}
 }
 
+// owned has the advertiser be a seat of an account.
+type owned struct{ by account.User }
+
+func (o owned) User(_ context.Context, id uuid.UUID) (account.User, error) {
+	if id == advertiserID {
+		return account.User{ID: id, Role: account.RoleSeat, ParentID: o.by.ID}, nil
+	}
+	return o.by, nil
+}
+
+// Readers know a seat by its owner, unless that is the operator, whose seats are exchanges of others.
+func TestASeatIsKnownByItsOwner(t *testing.T) {
+	f := newFixture(t)
+	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, auction(f.Now))
+	owner := account.User{ID: uuid.New(), Role: account.RoleAdvertiser, Company: "Wombat Exchange", Approved: account.Sponsor{Name: "Wombat Exchange", Verified: true}}
+	f.tracker.deps.Sponsors = owned{owner}
+	require.Contains(t, f.Do("GET", receipt, "").Body.String(), "Wombat Exchange (verified by this network; account "+advertiserID.String()+")")
+	owner.Role = account.RoleAdmin
+	f.tracker.deps.Sponsors = owned{owner}
+	require.NotContains(t, f.Do("GET", receipt, "").Body.String(), "Wombat")
+}
+
 // asked is what was recorded of auctions.
 type asked struct {
 	words []string

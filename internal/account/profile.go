@@ -32,6 +32,28 @@ type Sponsor struct {
 // Sponsor is what readers of receipts see of u in place of its id, "" where it said nothing.
 func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 
+// SeatSponsor is how the ads of u's seats name who is behind them, since seats say nothing of themselves:
+// as u's own ads do, but not for an administrator, who made them for other companies.
+func (u *User) SeatSponsor() Sponsor {
+	if u.IsAdmin() {
+		return Sponsor{}
+	}
+	return u.Approved
+}
+
+// Renamed are the accounts whose ads name somebody else, or nobody, now that before has become u.
+func (u *User) Renamed(before *User) (ids []uuid.UUID) {
+	if before.Approved != u.Approved {
+		ids = append(ids, u.ID)
+	}
+	if before.SeatSponsor() != u.SeatSponsor() {
+		for _, seat := range u.Seats {
+			ids = append(ids, seat.ID)
+		}
+	}
+	return ids
+}
+
 // disguised says whether a name may be taken for another, or for an instruction to the model that
 // reads a receipt.
 func disguised(name string) bool {

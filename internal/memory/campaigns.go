@@ -245,7 +245,7 @@ func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]c
 func (s *Store) heldCampaign(k *kept) campaign.Campaign {
 	c := k.Clone()
 	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, day.Of(s.now()))
-	c.Advertiser = s.users[c.AdvertiserID].Approved
+	c.Advertiser = s.sponsor(c.AdvertiserID)
 	return c
 }
 

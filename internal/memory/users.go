@@ -92,13 +92,25 @@ func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User,
 	delete(s.byEmail, before.Email)
 	s.users[id], s.byEmail[u.Email] = u, id
 	s.hold(held, u.Disabled)
-	if len(held) == 0 && before.Approved != u.Approved {
-		for _, k := range s.deliverable(u.ID) { // nodes hear of the name with the campaigns
-			before := k.Clone()
-			s.keep(k, &before, k.Clone())
+	if len(held) == 0 {
+		for _, owner := range u.Renamed(&before) {
+			for _, k := range s.deliverable(owner) { // nodes hear of the name with the campaigns
+				before := k.Clone()
+				s.keep(k, &before, k.Clone())
+			}
 		}
 	}
 	return u, nil
+}
+
+// sponsor is how the ads of an advertiser name it.
+func (s *Store) sponsor(id uuid.UUID) account.Sponsor {
+	u := s.users[id]
+	if u.ParentID == uuid.Nil {
+		return u.Approved
+	}
+	owner := s.users[u.ParentID]
+	return owner.SeatSponsor()
 }
 
 // deliverable are the campaigns of an account that may serve again.

@@ -17,6 +17,10 @@ import (
 )
 
 const (
+	// sponsorOfUser joins to an account u the one that ads of u name: a seat's is its owner, as
+	// account.User.SeatSponsor says.
+	sponsorOfUser = `a.id = coalesce(u.parent_id, u.id) AND (u.parent_id IS NULL OR a.role <> 'admin')`
+
 	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
 	selectCampaigns = `SELECT c.id, c.advertiser_id, c.name, c.status,
 		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.logo_url, c.cta_label, c.cta_url, c.skippable_after_sec,
@@ -26,7 +30,8 @@ const (
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''), coalesce(a.name_verified, false)
 		FROM campaign c
-		LEFT JOIN app_user a ON a.id = c.advertiser_id
+		LEFT JOIN app_user u ON u.id = c.advertiser_id
+		LEFT JOIN app_user a ON ` + sponsorOfUser + `
 		LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = floor(extract(epoch FROM now()) / 86400)::int
 		LEFT JOIN campaign_total t ON t.campaign_id = c.id`
 
@@ -45,7 +50,8 @@ const (
 	// The advertiser's name is read again: a change of it, too, locks its campaigns before the head, so
 	// that what follows the lock of one sees it.
 	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp(),
-		coalesce((SELECT approved_name FROM app_user WHERE id = $1), ''), coalesce((SELECT name_verified FROM app_user WHERE id = $1), false)`
+		coalesce((SELECT a.approved_name FROM app_user u JOIN app_user a ON ` + sponsorOfUser + ` WHERE u.id = $1), ''),
+		coalesce((SELECT a.name_verified FROM app_user u JOIN app_user a ON ` + sponsorOfUser + ` WHERE u.id = $1), false)`
 
 	// The account's row is the advertiser's lock: creations of one advertiser take turns.
 	lockAdvertiser = `SELECT developer_id, disabled FROM app_user WHERE id = $1 FOR NO KEY UPDATE`

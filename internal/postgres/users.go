@@ -148,8 +148,8 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 			return account.User{}, err
 		}
 	}
-	if held == 0 && before.Approved != u.Approved {
-		if err := renameCampaigns(ctx, tx, u.ID); err != nil {
+	if renamed := u.Renamed(&before); held == 0 && len(renamed) > 0 {
+		if err := renameCampaigns(ctx, tx, renamed); err != nil {
 			return account.User{}, err
 		}
 	}
@@ -181,9 +181,9 @@ func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error)
 	return len(owned), err
 }
 
-// renameCampaigns gives the campaigns of an account new versions, with which nodes hear of its name.
-func renameCampaigns(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	owned, head, _, err := versionsFor(ctx, tx, []uuid.UUID{id})
+// renameCampaigns gives the campaigns of accounts new versions, with which nodes hear of their names.
+func renameCampaigns(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) error {
+	owned, head, _, err := versionsFor(ctx, tx, owners)
 	if err != nil || len(owned) == 0 {
 		return err
 	}

@@ -21,10 +21,8 @@ func disabled(yes bool) func(*account.User) error {
 // followers see, and so are those of its seats; no account can add one.
 func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 	u, other := AddUser(t, s), AddUser(t, s)
-	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: u.ID}
-	require.NoError(t, s.Keys.CreateSeat(t.Context(), seat, account.Key{ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{7}, CreatedAt: keyTime}))
 	var own []uuid.UUID
-	for _, owner := range []uuid.UUID{u.ID, u.ID, seat.ID} {
+	for _, owner := range []uuid.UUID{u.ID, u.ID, seatOf(t, s, u, 7)} {
 		own = append(own, AddCampaign(t, s, owner, campaign.Active).ID)
 	}
 	gone, foreign := AddCampaign(t, s, u.ID, campaign.Archived), AddCampaign(t, s, other.ID, campaign.Active)
@@ -69,7 +67,8 @@ func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 // see, and no more when the account is called otherwise.
 func namesReachCampaigns(t *testing.T, s Stores) {
 	u, other := AddUser(t, s), AddUser(t, s) // called Example Ltd
-	own := []uuid.UUID{AddCampaign(t, s, u.ID, campaign.Active).ID, AddCampaign(t, s, u.ID, campaign.Paused).ID}
+	seat := seatOf(t, s, u, 8)
+	own := []uuid.UUID{AddCampaign(t, s, u.ID, campaign.Active).ID, AddCampaign(t, s, u.ID, campaign.Paused).ID, AddCampaign(t, s, seat, campaign.Active).ID}
 	untouched := []campaign.Campaign{AddCampaign(t, s, u.ID, campaign.Archived), AddCampaign(t, s, other.ID, campaign.Active)}
 	approve := func(u *account.User) error {
 		u.Approved = account.Sponsor{Name: "Example Ltd", Verified: true}
@@ -102,8 +101,8 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 		}
 		require.Len(t, changed, step.told)
 		for _, c := range changed {
-			require.Equal(t, u.ID, c.AdvertiserID)
-			require.Equal(t, step.want, c.Advertiser)
+			require.Contains(t, []uuid.UUID{u.ID, seat}, c.AdvertiserID)
+			require.Equal(t, step.want, c.Advertiser, "a seat's, too")
 		}
 		head = next
 		for _, id := range own {
@@ -130,6 +129,27 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, account.Sponsor{Name: "Example Ltd", Verified: true}, edited.Advertiser, "no edit of a campaign says who pays")
+
+	// An administrator's seats are exchanges of others.
+	sold := AddCampaign(t, s, seatOf(t, s, other, 9), campaign.Active)
+	require.Equal(t, "Example Ltd", sold.Advertiser.Name)
+	_, head, err = s.Changes.ChangedCampaigns(t.Context(), 0, 100)
+	require.NoError(t, err)
+	_, err = s.Users.RuleUser(t.Context(), account.Ruling{UserID: other.ID, Reason: "why", Edit: func(u *account.User) error { u.Role = account.RoleAdmin; return nil }})
+	require.NoError(t, err)
+	changed, _, err := s.Changes.ChangedCampaigns(t.Context(), head, 100)
+	require.NoError(t, err)
+	require.Len(t, changed, 1)
+	require.Equal(t, sold.ID, changed[0].ID)
+	require.Zero(t, changed[0].Advertiser)
+}
+
+// seatOf gives an account a seat, whose key has a hash of its own, and returns its id.
+func seatOf(t *testing.T, s Stores, owner account.User, key byte) uuid.UUID {
+	t.Helper()
+	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: newID(t).String() + "@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: owner.ID}
+	require.NoError(t, s.Keys.CreateSeat(t.Context(), seat, account.Key{ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{key}, CreatedAt: keyTime}))
+	return seat.ID
 }
 
 // A change of the name and changes of the campaign at one time: whoever is last, the highest version
