@@ -32,7 +32,8 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 
 	tab, row := admin.tab, `tr[data-id="`+id+`"]`
 	require.NoError(t, tab.Open(w.base+"/console/letters"))
-	require.NoError(t, tab.Do(chromedp.Focus(row+` [data-act=read]`, chromedp.ByQuery), chromedp.KeyEvent("\r")))
+	by := keys{t, w, tab}
+	by.enter(row + ` [data-act=read]`)
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-act=replay]')`))
 	var shown string
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main').innerText`, &shown)))
@@ -46,9 +47,10 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 		}
 	}
 	require.NoError(t, tab.Look(desk))
-	require.NoError(t, tab.Do(chromedp.Click(`[data-act=replay]`, chromedp.ByQuery)))
+	by.enter(`[data-act=replay]`)
 	require.NoError(t, tab.Await(`document.querySelector('main').innerText.includes('It is in the log again.')`))
 	require.NoError(t, tab.Await(`!document.querySelector('`+row+`')`), "it waits no more")
+	by.at(`[data-act=replay]`)
 	require.Eventually(t, func() bool { return len(letters("all")) == 2 && len(letters("open")) == 1 }, time.Minute, 200*time.Millisecond, "it came again, and is as unreadable")
 	require.NotEqual(t, id, letters("open")[0].(map[string]any)["id"])
 

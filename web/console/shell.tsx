@@ -36,13 +36,18 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
   const menu = useRef<HTMLDetailsElement>(null);
   const [open, setOpen] = useState(false);
   useEffect(() => { if (menu.current) menu.current.open = false; setOpen(false); }, [at]);
+  const closeByEscape = (e: KeyboardEvent) => {
+    if (e.key !== 'Escape' || !menu.current?.open) return;
+    menu.current.open = false;
+    menu.current.querySelector('summary')!.focus();
+  };
   return (
     <div class="shell">
       <a class="skip" href="#main">{t().skip}</a>
       <header class="top">
         <a class="brand" href={`${base}/console`}><Logo /><b>adnet</b></a>
         <button type="button" class="menu" aria-expanded={open} aria-controls="side" onClick={() => setOpen(!open)}><Icon name="menu" />{t().navigation}</button>
-        <details class="account" ref={menu}>
+        <details class="account" ref={menu} onKeyDown={closeByEscape}>
           <summary><span class="email">{user.value?.email}</span></summary>
           <div class="sheet">
             <p class="note">{isAdmin.value ? t().roleAdmin : t().roleUser}</p>

@@ -77,6 +77,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
   const [asksCode, setAsksCode] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const signup = info.value?.signup ?? 'open';
+  useEffect(() => { if (asksCode) (form.current?.elements.namedItem('code') as HTMLElement | null)?.focus(); }, [asksCode]);
   const submit = async (e: Event) => {
     e.preventDefault();
     const field = (name: string) => (form.current!.elements.namedItem(name) as HTMLInputElement | null)?.value ?? '';
@@ -107,7 +108,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
         <label>{t().password}<input name="password" type="password" required minLength={register ? 12 : undefined} maxLength={256} autocomplete={register ? 'new-password' : 'current-password'} aria-describedby={register ? 'password-help' : undefined} /></label>
         {register && <p class="note" id="password-help">{t().passwordHelp}</p>}
         {register && signup === 'invite' && <label>{t().invite}<input name="invite" required autocomplete="off" /></label>}
-        {asksCode && !register && <label>{t().factorCode}<input name="code" required maxLength={64} autocomplete="one-time-code" autofocus aria-describedby="code-help" /></label>}
+        {asksCode && !register && <label>{t().factorCode}<input name="code" required maxLength={64} autocomplete="one-time-code" aria-describedby="code-help" /></label>}
         {asksCode && !register && <p class="note" id="code-help" role="status">{t().factorAsked}</p>}
         {error && <p class="problem" role="alert">{error}</p>}
         <button class="primary" disabled={busy}>{register ? t().register : t().signIn}</button>

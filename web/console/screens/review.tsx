@@ -111,7 +111,7 @@ function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; 
         <div class="stack">
           <section class="card" aria-labelledby="reviewed">
             <h2 id="reviewed"><a href={`${base}/console/campaigns/${c.id}`}>{title(c)}</a></h2>
-            <p class="note">{time(c.updated_at)} · <span class="mono">{c.advertiser_id}</span></p>
+            <p class="note">{time(c.updated_at)} · {c.advertiser && <bdi>{c.advertiser.name} </bdi>}<span class="mono">{c.advertiser_id}</span></p>
             {c.policy_violations.length > 0
               ? <ul class="violations">{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b> <span class="mono">{v.rule}</span><p>{v.message}</p></li>)}</ul>
               : <p>{t().noViolations}</p>}

@@ -6,6 +6,7 @@ import { base, t, usd, user } from '../state';
 import { asks, blank, fields, problemsOf, steps, type Draft, type Problems, type Step } from '../ui/draft';
 import { atFields, AudienceFields, BudgetFields, check, CreativeFields, GoalFields, hash, nothing, Policy, refused, type Editor, type Finding } from '../ui/fields';
 import { Forecast } from '../ui/forecast';
+import { useLoad } from '../ui/load';
 import { Page } from '../ui/page';
 import { Preview } from '../ui/preview';
 
@@ -36,6 +37,7 @@ export default function Wizard() {
   const [finding, setFinding] = useState<Finding>(nothing);
   const [busy, setBusy] = useState(false);
   const [key] = useState(() => crypto.randomUUID());
+  const purse = useLoad(() => need(api.GET('/api/billing/balance', { params: { query: { advertiser_id: user.value!.id } } })), []);
   const heading = useRef<HTMLHeadingElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const first = useRef(true);
@@ -94,8 +96,8 @@ export default function Wizard() {
     setBusy(true);
     try {
       const { campaign } = await need(api.POST('/api/campaigns/create', {
-        params: { header: { 'Idempotency-Key': `${key}-${hash(JSON.stringify(fields(d)) + asDraft)}` } },
-        body: { ...fields(d), advertiser_id: user.value!.id, ...(asDraft ? { status: 'draft' as const } : {}) },
+        params: { header: { 'Idempotency-Key': `${key}-${hash(JSON.stringify(fields(d)) + asDraft + d.paid_by)}` } },
+        body: { ...fields(d), advertiser_id: user.value!.id, ...(asDraft ? { status: 'draft' as const } : {}), ...(d.paid_by === 'credits' ? { use_ad_credit: true } : {}) },
       }));
       keep(null);
       route(`${base}/console/campaigns/${campaign.id}`);
@@ -119,7 +121,7 @@ export default function Wizard() {
             {step === 'audience' && <AudienceFields of={editor} />}
             {step === 'creative' && <CreativeFields of={editor} />}
             {step === 'check' && <><p class="note">{t().checkHelp}</p><Policy finding={finding} ready />{held && <p><a class="button" href={`${base}/console/campaigns/new?step=creative`}>{t().changeCreative}</a></p>}</>}
-            {step === 'budget' && <BudgetFields of={editor} />}
+            {step === 'budget' && <BudgetFields of={editor} credits={purse.is === 'loaded' ? purse.data.credits : 0} />}
             {step === 'forecast' && <Forecast fields={fields(d)} />}
             {step === 'summary' && <Summary d={d} finding={finding} />}
             <div class="row spread">
@@ -145,7 +147,7 @@ function Summary({ d, finding }: { d: Draft; finding: Finding }) {
       <dl class="facts">
         {row(t().headline, d.headline)}{row(t().subtext, d.subtext)}{row(t().landingPage, d.cta_url)}{row(t().format, d.format && t().formats[d.format])}{row(d.format === 'video' ? t().film : t().picture, d.media_url)}{row(t().poster, d.format === 'video' ? d.poster_url : '')}{row(t().goal, t().goals[d.billing_model])}
         {row(t().bids[d.billing_model], usd(d.bid_amount, 6))}{row(t().words, d.tokens || t().everybody)}{row(t().tools, d.tools)}{row(t().hosts, d.hosts)}{row(t().surfacesLabel, d.surfaces)}{row(t().regions, d.regions)}{row(t().languages, d.languages)}
-        {row(t().pacing, t().pacings[d.pacing])}{row(t().starts, d.start_at.replace('T', ' ') || t().atOnce)}{row(t().ends, d.end_at.replace('T', ' ') || t().never)}
+        {row(t().paidBy, d.paid_by === 'credits' ? t().credits : '')}{row(t().pacing, t().pacings[d.pacing])}{row(t().starts, d.start_at.replace('T', ' ') || t().atOnce)}{row(t().ends, d.end_at.replace('T', ' ') || t().never)}
       </dl>
       <p>{t().summaryText(usd(micros(d.daily_budget)), usd(micros(d.total_budget)), Number(days))}</p>
       <Policy finding={finding} ready />

@@ -7,24 +7,32 @@ export interface Asked { title: string; help?: string; label?: string; act: stri
 /** Asks before an act, for words where it has a label: they are kept, and the person whom it concerns reads them. */
 export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const left = useRef(false);
   const [text, setText] = useState('');
   const [checked, setChecked] = useState(false);
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   useEffect(() => { dialog.current?.showModal(); }, []);
+  // Once, and at once: the event of a dialog's end comes late, when the next question may be asked already.
+  const leave = (done: boolean) => {
+    if (left.current) return;
+    left.current = true;
+    dialog.current?.close(); // which gives the focus back to what asked
+    onClose(done);
+  };
   const act = async (e: Event) => {
     e.preventDefault();
     setBusy(true);
     try {
       await of.does(text.trim(), checked);
-      onClose(true);
+      leave(true);
     } catch (e) {
       setProblem(words(e));
       setBusy(false);
     }
   };
   return (
-    <dialog ref={dialog} aria-labelledby="asked" onClose={() => onClose(false)}>
+    <dialog ref={dialog} aria-labelledby="asked" onCancel={(e) => { e.preventDefault(); leave(false); }} onClose={() => leave(false)}>
       <h2 id="asked">{of.title}</h2>
       {of.help && <p>{of.help}</p>}
       <form class="stack" onSubmit={act} data-form="ask">
@@ -32,7 +40,7 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
         {of.check && <label class="check"><span><input type="checkbox" name="checked" checked={checked} onInput={(e) => setChecked(e.currentTarget.checked)} /> {of.check}</span></label>}
         {problem && <p class="problem" role="alert">{problem}</p>}
         <div class="row"><button class={of.danger ? 'danger' : 'primary'} disabled={busy}>{of.act}</button>
-          <button type="button" onClick={() => dialog.current?.close()}>{t().cancel}</button></div>
+          <button type="button" onClick={() => leave(false)}>{t().cancel}</button></div>
       </form>
     </dialog>
   );

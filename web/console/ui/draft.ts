@@ -11,18 +11,18 @@ export interface Draft {
   format: '' | Schemas['Format']; poster_url: string; skippable_after_sec: string;
   billing_model: 'cpm' | 'cpc' | 'cpa'; billing_event: 'impression' | 'viewable'; bid_amount: string; daily_budget: string; total_budget: string; pacing: 'even' | 'asap'; frequency_cap: string;
   tokens: string; tools: string; hosts: string; regions: string; languages: string; surfaces: string;
-  start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string;
+  start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string; paid_by: 'balance' | 'credits';
 }
 
 export const blank: Draft = {
   name: '', headline: '', subtext: '', cta_label: '', cta_url: '', media_url: '', logo_url: '', format: '', poster_url: '', skippable_after_sec: '3', billing_model: 'cpm', billing_event: 'impression', bid_amount: '5', daily_budget: '50',
   total_budget: '1000', pacing: 'even', frequency_cap: '3', tokens: '', tools: '', hosts: '', regions: '', languages: '', surfaces: '',
-  start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '',
+  start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '', paid_by: 'balance',
 };
 
 /** Fields that the API knows by another name. */
 const sentAs: Partial<Record<keyof Draft, string>> = {
-  tokens: 'target_intent_tokens', tools: 'target_active_tools', hosts: 'target_host_apps', regions: 'target_regions', languages: 'target_languages', surfaces: 'target_surfaces', aim: 'optimization_goal',
+  tokens: 'target_intent_tokens', tools: 'target_active_tools', hosts: 'target_host_apps', regions: 'target_regions', languages: 'target_languages', surfaces: 'target_surfaces', aim: 'optimization_goal', paid_by: 'use_ad_credit',
 };
 /** The field of a draft that an answer of the API names, if the form has it. */
 export function fieldOf(name: string | undefined): keyof Draft | undefined {
@@ -58,7 +58,7 @@ export function draftOf(c: Schemas['Campaign']): Draft {
     billing_model: c.billing_model, billing_event: c.billing_event, bid_amount: amount(c.bid_amount), daily_budget: amount(c.daily_budget), total_budget: amount(c.total_budget),
     pacing: c.pacing, frequency_cap: String(c.frequency_cap), tokens: c.target_intent_tokens.join(', '), tools: c.target_active_tools.join(', '),
     hosts: c.target_host_apps.join(', '), regions: c.target_regions.join(', '), languages: c.target_languages.join(', '), surfaces: c.target_surfaces.join(', '),
-    start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '),
+    start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '), paid_by: c.credit_funded ? 'credits' : 'balance',
   };
 }
 
@@ -71,7 +71,7 @@ export const asks: Record<Step, (keyof Draft)[]> = {
   goal: ['billing_model', 'aim', 'billing_event', 'target_cpa'],
   audience: ['tokens', 'tools', 'hosts', 'surfaces', 'regions', 'languages'],
   creative: ['headline', 'subtext', 'cta_url', 'cta_label', 'format', 'media_url', 'poster_url', 'skippable_after_sec', 'logo_url', 'categories', 'name'],
-  check: [], budget: ['bid_amount', 'daily_budget', 'total_budget', 'pacing', 'start_at', 'end_at', 'frequency_cap'], forecast: [], summary: [],
+  check: [], budget: ['bid_amount', 'daily_budget', 'total_budget', 'pacing', 'start_at', 'end_at', 'frequency_cap', 'paid_by'], forecast: [], summary: [],
 };
 
 export type Problems = Partial<Record<keyof Draft, string>>;

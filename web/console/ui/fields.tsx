@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
-import { t } from '../state';
+import { count, t } from '../state';
 import { fields, fieldOf, type Dates, type Draft, type Problems } from './draft';
 import { words } from './load';
 
@@ -72,7 +72,8 @@ export function CreativeFields({ of }: { of: Editor }) {
   );
 }
 
-export function BudgetFields({ of }: { of: Editor }) {
+/** credits are those that a new campaign can be paid with. */
+export function BudgetFields({ of, credits = 0 }: { of: Editor; credits?: number }) {
   const money = { type: 'number', step: 'any', required: true, inputMode: 'decimal' };
   return (
     <>
@@ -84,7 +85,9 @@ export function BudgetFields({ of }: { of: Editor }) {
         <Text of={of} name="start_at" label={t().starts} type="datetime-local" />
         <Text of={of} name="end_at" label={t().ends} type="datetime-local" />
         <Text of={of} name="frequency_cap" label={t().frequencyCap} type="number" min={0} max={1000} step={1} required />
+        {credits > 0 && <Choice of={of} name="paid_by" label={t().paidBy} options={{ balance: t().balance, credits: t().paidCredits(count(credits)) }} />}
       </div>
+      {credits > 0 && of.d.paid_by === 'credits' && <p class="note">{t().paidCreditsHelp}</p>}
       <p class="note">{t().datesHelp}</p>
     </>
   );

@@ -32,7 +32,8 @@ export function draw(box: HTMLElement, points: Point[], write: (value: number) =
       { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '12px system-ui', size: 70, incrs: whole ? steps : undefined, values: (_, values) => values.map(write) },
     ],
     series: [{}, { stroke: line, width: 0, fill: line, paths: uPlot.paths.bars!({ size: [0.7, 28], radius: 0.15 }), points: { show: false } }],
-    hooks: { setCursor: [(u) => at(u.cursor.idx ?? null)] },
+    // It tells of a cursor that is nowhere when it is drawn, too; the keyboard's may stand somewhere then.
+    hooks: { setCursor: [(u) => { if (u.cursor.idx != null || u.cursor.event) at(u.cursor.idx ?? null); }] },
     tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'UTC'),
   }, [points.map((p) => Date.parse(p.date) / 1000), points.map((p) => p.value)], box);
   const resize = new ResizeObserver(() => { if (box.clientWidth > 0) plot.setSize({ width: box.clientWidth, height }); });

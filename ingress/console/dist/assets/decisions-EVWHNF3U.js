@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-OSZOT6RQ.js";import"./chunk-AQSXU2PS.js";import"./chunk-VEZCGUB4.js";import"./chunk-XFJ6V32Z.js";import"./chunk-5B2LDVYQ.js";import"./chunk-2SIPOCAW.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
