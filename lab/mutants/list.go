@@ -31,7 +31,7 @@ var mutants = []mutant{
 	{
 		name: "name-told", protects: "a name that was taken back leaves the ads of every node",
 		file: "internal/memory/users.go",
-		old:  `len(held) == 0 && before.Approved != u.Approved`, new: `false`,
+		old:  `u.Renamed(&before)`, new: `u.Renamed(&u)`,
 		tests: []string{"./internal/memory"}, run: "TestConformance/Users/NamesReachCampaigns",
 	},
 	{
