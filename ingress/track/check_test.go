@@ -10,6 +10,7 @@ import (
 	"adnet/internal/token"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
@@ -43,6 +44,7 @@ func TestConversionsAreTriedWithoutTrace(t *testing.T) {
 		require.Equal(t, "purchase", good.ConversionType)
 		require.Equal(t, start.Add(5*time.Second), *good.ClickedAt)
 	}
+	require.True(t, ask(owner, conversion(t, id, map[string]any{"campaign_id": nil, "external_id": jsontext.Value("null"), "value": jsontext.Value("6.9e-143")})).Accepted)
 	foreign := ask(other, body)
 	require.False(t, foreign.Accepted)
 	require.Equal(t, checked{Reason: "not_yours", Message: foreign.Message}, foreign, "nothing is told of another's click")
