@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/account"
+	"adnet/internal/campaign"
 	"adnet/internal/storetest"
 
 	"github.com/google/uuid"
@@ -126,6 +127,18 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	honest.Call(t, "PATCH", "/api/account/profile", object{"company": "Example Ltd"}).As(200)
 	approves(honest, "Example Ltd")
 	require.Equal(t, "active", honest.status(t, honest.creates(t, "headline", rest)))
+
+	// Ads of a seat say the name of its owner.
+	exchange := w.advertiser(t)
+	seat := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "beside@seats.invalid", Role: account.RoleSeat, ParentID: exchange.ID}
+	require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{2}}))
+	sold, err := w.Store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: campaign.Campaign{ID: uuid.New(), AdvertiserID: seat.ID, Status: campaign.Active, Headline: rest}})
+	require.NoError(t, err)
+	exchange.Call(t, "PATCH", "/api/account/profile", object{"company": name}).As(200)
+	approves(exchange, name)
+	kept, err := w.Store.Campaign(t.Context(), sold.ID)
+	require.NoError(t, err)
+	require.Len(t, kept.PolicyViolations, 1)
 
 	stranger := w.advertiser(t)
 	stranger.Call(t, "PATCH", "/api/account/profile", object{"display_name": name}).As(200)

@@ -78,7 +78,12 @@ func (a *API) holdBeside(ctx context.Context, id uuid.UUID, in *account.NameRuli
 	if err != nil || u.Sponsor() != in.Name {
 		return err // the ruling says which
 	}
-	return a.deps.Campaigns.HoldBeside(ctx, id, in.Name)
+	for _, id := range u.Named() {
+		if err := a.deps.Campaigns.HoldBeside(ctx, id, in.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ruling is what an administrator says of an account.

@@ -41,6 +41,17 @@ func (u *User) SeatSponsor() Sponsor {
 	return u.Approved
 }
 
+// Named are the accounts whose ads say u's name: its own, and its seats as [User.SeatSponsor] has it.
+func (u *User) Named() []uuid.UUID {
+	ids := []uuid.UUID{u.ID}
+	if !u.IsAdmin() {
+		for _, seat := range u.Seats {
+			ids = append(ids, seat.ID)
+		}
+	}
+	return ids
+}
+
 // Renamed are the accounts whose ads name somebody else, or nobody, now that before has become u.
 func (u *User) Renamed(before *User) (ids []uuid.UUID) {
 	if before.Approved != u.Approved {

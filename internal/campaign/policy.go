@@ -52,11 +52,11 @@ func textsOf(c *Campaign) []part {
 	return []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}}
 }
 
-// beside is c with the name that its advertiser calls itself, where caller is the one: receipts show
-// it before an administrator has approved it for ads.
+// beside is c with the name that its advertiser calls itself, where caller is the one or the owner of
+// that seat: receipts show it before an administrator has approved it for ads.
 func beside(c *Campaign, caller account.User) *Campaign {
 	name := caller.Sponsor()
-	if caller.ID != c.AdvertiserID || name == "" {
+	if name == "" || !slices.Contains(caller.Named(), c.AdvertiserID) {
 		return c
 	}
 	named := *c

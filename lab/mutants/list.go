@@ -157,7 +157,7 @@ var mutants = []mutant{
 	{
 		name: "name-held", protects: "no name gets into ads that its campaigns make an instruction of",
 		file: "ingress/manage/users.go",
-		old:  `	return a.deps.Campaigns.HoldBeside(ctx, id, in.Name)`, new: `	return nil`,
+		old:  `err := a.deps.Campaigns.HoldBeside(ctx, id, in.Name)`, new: `err := error(nil)`,
 		tests: []string{"./ingress/manage"}, run: "TestNamesAreJudgedWithTheTexts",
 	},
 	{
