@@ -7,90 +7,69 @@ import (
 
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
+	"adnet/auction/target"
 )
-
-// folds is in how many parts the last day is cut, each of which is asked about by a model that did
-// not see it: what was learnt from is foretold too well.
-const folds = 3
-
-// attempts are ways to learn, of which the one that foretells best is taken: rare clicks among many
-// impressions are noise when they are learnt by heart, and where people click as a rule much is lost
-// by caution.
-var attempts = []Settings{
-	{Choices: 2, Ridge: 0.8, Lasso: 0.05},
-	{Choices: 15, Ridge: 0.8, Lasso: 0.05},
-	{},
-}
 
 // teach learns from all of a log and calibrates on its last day.
 func teach(t *Task) (*Model, *ranker.Learnt) {
-	best, settings := []point(nil), t.Settings
-	for _, attempt := range attempts {
-		tried := t.Settings.or(attempt)
-		if points := crossed(t, tried); best == nil || lost(points, t) < lost(best, t) {
-			best, settings = points, tried
-		}
-	}
-	m := Learn(slices.Concat(t.Log, t.Last), t.Network, settings)
-	learnt := m.Learnt(1, nil)
-	learnt.Clicks = isotonic(best, &m.prior.table)
+	p := newPrior(t.Network)
+	log := p.gather(t.Log, t.Last)
+	m := learn(p, log, all, t.Settings)
+	m.explored, m.advertisers = experience(slices.Concat(t.Log, t.Last), t.Network)
+	learnt := m.table(1)
+	learnt.Clicks = isotonic(p.crossed(log, t.Settings), &p.table)
 	return m, learnt
 }
 
 // crossed are the points of the last day, each by a model that did not see it.
-func crossed(t *Task, settings Settings) (points []point) {
-	for fold := range uint32(folds) {
-		seen, held := slices.Clone(t.Log), []Sample(nil)
-		for _, s := range t.Last {
-			if s.hash()%folds == fold {
-				held = append(held, s)
-			} else {
-				seen = append(seen, s)
-			}
-		}
-		m := Learn(seen, t.Network, settings)
-		points = append(points, m.points(&ranker.Learnt{Campaigns: m.lessons()}, held)...)
+func (p *prior) crossed(log []asked, s Settings) (points []point) {
+	for part := range folds {
+		m := learn(p, log, part, s)
+		points = append(points, p.points(&ranker.Learnt{Campaigns: m.lessons()}, log, part)...)
 	}
 	return points
-}
-
-// lost is the log loss of points by their own curve.
-func lost(points []point, t *Task) (sum float64) {
-	table := t.Network.Index.Table()
-	curve := isotonic(points, &table)
-	for _, p := range points {
-		knot := int(math.Round(p.at * (ranker.Knots - 1)))
-		sum += float64(p.weight * missed(float64(curve[knot])/float64(ranker.Certain), p.clicked))
-	}
-	return sum
 }
 
 // Learnt is the model as auctions use it: lessons, and the probability of a click at each relevance,
 // calibrated on impressions that it was not learnt from.
 func (m *Model) Learnt(version int64, last []Sample) *ranker.Learnt {
-	l := &ranker.Learnt{Version: version, Campaigns: m.lessons(), Explored: m.explored, Advertisers: m.advertisers}
-	l.Clicks = isotonic(m.points(l, last), &m.prior.table)
+	l := m.table(version)
+	l.Clicks = isotonic(m.prior.points(l, m.prior.gather(last, nil), all), &m.prior.table)
 	return l
 }
 
-// points are impressions at the relevances that a node would find.
-func (m *Model) points(l *ranker.Learnt, log []Sample) []point {
-	log = m.prior.known(log)
-	weights := Weigh(log)
-	points := make([]point, 0, len(log))
+// table is the model before it is calibrated.
+func (m *Model) table(version int64) *ranker.Learnt {
+	return &ranker.Learnt{Version: version, Campaigns: m.lessons(), Explored: m.explored, Advertisers: m.advertisers}
+}
+
+// points are impressions at the relevances that a node would find, all or those of a part.
+func (p *prior) points(l *ranker.Learnt, log []asked, part int) (points []point) {
 	for i := range log {
-		s := &log[i]
-		r := float64(m.prior.relevance(l, s)) / float64(ranker.Certain)
-		points = append(points, point{at: r, clicked: s.Clicked, weight: weights[s.Publisher]})
+		for at := range log[i].shown {
+			s := &log[i].shown[at]
+			impressions, clicks := s.total.of()
+			if part != all {
+				impressions, clicks = s.parts[part].of()
+			}
+			if impressions > 0 {
+				r := float64(p.matched(l, p.campaigns[s.campaign], log[i].features)) / float64(ranker.Certain)
+				points = append(points, point{at: r, impressions: impressions, clicks: clicks})
+			}
+		}
 	}
 	return points
 }
 
 // relevance of an impression by what was learnt, as a node would find it.
 func (p *prior) relevance(l *ranker.Learnt, s *Sample) ranker.PPM {
-	features := p.read(nil, s.Terms)
-	said := p.impacts[s.Campaign]
-	lessons := l.Campaigns[s.Campaign]
+	return p.matched(l, s.Campaign, p.read(nil, s.Terms))
+}
+
+// matched is the relevance of a campaign to a request.
+func (p *prior) matched(l *ranker.Learnt, campaign target.ID, features []feature) ranker.PPM {
+	said := p.impacts[campaign]
+	lessons := l.Campaigns[campaign]
 	var sum float64
 	for _, f := range features {
 		by := said[f.id]
@@ -102,12 +81,11 @@ func (p *prior) relevance(l *ranker.Learnt, s *Sample) ranker.PPM {
 	return p.table.Relevance(ranker.Match(min(sum, float64(ranker.Highest))))
 }
 
-// point is an impression at a relevance.
-type point struct {
-	at      float64
-	clicked bool
-	weight  float64
-}
+// point is impressions at a relevance.
+type point struct{ at, impressions, clicks float64 }
+
+// knot is the nearest of a curve.
+func (p *point) knot() int { return min(int(math.Round(p.at*(ranker.Knots-1))), ranker.Knots-1) }
 
 // Pool is neighbouring knots of a curve that share one probability.
 type Pool struct {
@@ -135,23 +113,23 @@ const (
 	// priorWeight is how many impressions each knot has seen beforehand, at what the day-one table
 	// says.
 	priorWeight = 0.05
-	// reach is over how many knots a point is felt, at each an eighth of what it is at the one before:
-	// where no request was as relevant, the nearest ones say how likely a click is.
+	// reach is how far a knot looks for impressions where it has too few of its own.
 	reach = 6
+	// enoughForetold is how many clicks must be foretold of the impressions of a knot.
+	enoughForetold = 5
 )
 
 // isotonic is the monotone curve of clicks that is nearest to the points.
 func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.PPM) {
 	var at [ranker.Knots]Pool
 	var clicks, foretold float64
-	for _, p := range points {
-		knot := min(int(math.Round(p.at*(ranker.Knots-1))), ranker.Knots-1)
-		foretold += float64(p.weight * chance(dayOne, knot))
-		at[knot].All += p.weight
-		if p.clicked {
-			at[knot].Right += p.weight
-			clicks += p.weight
-		}
+	for i := range points {
+		p := &points[i]
+		knot := p.knot()
+		foretold += float64(p.impressions * chance(dayOne, knot))
+		at[knot].All += p.impressions
+		at[knot].Right += p.clicks
+		clicks += p.clicks
 	}
 	scale := (clicks + 1) / (foretold + 1)
 	var pools []Pool
@@ -168,15 +146,24 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 	return curve
 }
 
-// felt is what is seen at a knot, with what is felt of its neighbours.
+// felt is what is seen at a knot; while that says too little, what is seen at the nearest ones says how
+// likely a click is. It weighs no more for that: what is seen elsewhere counts there.
 func felt(at *[ranker.Knots]Pool, knot int, beforehand float64) Pool {
-	p := Pool{Right: float64(priorWeight * beforehand), All: priorWeight, Knots: 1}
-	for other := max(0, knot-reach); other <= min(knot+reach, ranker.Knots-1); other++ {
-		part := math.Ldexp(1, -3*max(other-knot, knot-other))
-		p.Right += float64(part * at[other].Right)
-		p.All += float64(part * at[other].All)
+	seen := Pool{Right: at[knot].Right + float64(priorWeight*beforehand), All: at[knot].All + priorWeight}
+	weight, enough := seen.All, enoughForetold/beforehand
+	for away := 1; away <= reach && seen.All < enough; away++ {
+		var near Pool
+		for _, other := range []int{knot - away, knot + away} {
+			if other >= 0 && other < ranker.Knots {
+				near.Right += at[other].Right
+				near.All += at[other].All
+			}
+		}
+		part := min(1, (enough-seen.All)/max(near.All, 1))
+		seen.Right += float64(part * near.Right)
+		seen.All += float64(part * near.All)
 	}
-	return p
+	return Pool{Right: float64(seen.Rate() * weight), All: weight, Knots: 1}
 }
 
 // chance is that of a click at a knot by the table of the first day.

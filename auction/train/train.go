@@ -2,9 +2,12 @@
 //
 // It is a pure function: a [Log] of served impressions and the campaigns of now go in, a
 // [ranker.Learnt] comes out. What is known from the text is the prior: [Learn] finds by
-// FTRL-proximal what each term adds to it for a campaign, what a campaign and its place add to the
-// rate of clicks, and calibrates the probability of a click. [Judge] holds a candidate against the
-// table in force before it may decide anything.
+// FTRL-proximal what each term adds to it for a campaign, and calibrates the probability of a click.
+// [Judge] holds a candidate against the table in force before it may decide anything.
+//
+// A campaign has no rate of its own beside its terms, nor has it one in each place: what it is clicked
+// is what its terms are worth, as in auctions. Rates that auctions do not count would take what terms
+// have to learn: with them 46 in place of 70 % of labelled requests found the right ad (metatool).
 //
 // Nobody can teach much alone: a publisher weighs at most 5 % of all impressions ([Weigh]), a
 // network counts one click a campaign and day, and only valid, billed events are in a log.
@@ -58,20 +61,12 @@ type Network struct {
 type Settings struct {
 	// Rate, Ridge and Lasso are α, λ₂ and λ₁ of FTRL-proximal.
 	Rate, Ridge, Lasso float64
-	// Passes over the log, and Choices over its clicks.
-	Passes, Choices int
-}
-
-// or takes what is not set from others.
-func (s Settings) or(others Settings) Settings {
-	return Settings{
-		Rate: cmp.Or(s.Rate, others.Rate), Ridge: cmp.Or(s.Ridge, others.Ridge), Lasso: cmp.Or(s.Lasso, others.Lasso),
-		Passes: cmp.Or(s.Passes, others.Passes), Choices: cmp.Or(s.Choices, others.Choices),
-	}
+	// Choices is how many times requests are looked at, where they are few.
+	Choices int
 }
 
 func (s Settings) filled() Settings {
-	return s.or(Settings{Rate: 0.7, Ridge: 0.1, Lasso: 0.001, Passes: 1, Choices: 15})
+	return Settings{Rate: cmp.Or(s.Rate, 0.7), Ridge: cmp.Or(s.Ridge, 0.1), Lasso: cmp.Or(s.Lasso, 0.001), Choices: cmp.Or(s.Choices, 40)}
 }
 
 // slope is how many log-odds of a click a full match is worth: it turns what is learnt in log-odds
@@ -79,7 +74,7 @@ func (s Settings) filled() Settings {
 const slope = 8.0
 
 // MostLessons is how many terms are learnt of one campaign at most: the strongest.
-const MostLessons = 256
+const MostLessons = 512
 
 // sorted is a copy of a log in its one order.
 func sorted(log []Sample) []Sample {

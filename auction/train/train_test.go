@@ -2,13 +2,13 @@ package train_test
 
 import (
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"adnet/auction"
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/auction/train"
@@ -54,8 +54,8 @@ func newLab() *lab {
 	for i := range len(topics) * copies {
 		topic := topics[i%len(topics)]
 		c := target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Headline: topic.headline, Subtext: topic.subtext}
-		if i/len(topics) == 1 { // one of each says what people ask
-			c.Targeting = &target.Targeting{IntentTokens: []string{topic.asked}}
+		if i/len(topics) == 1 { // one of each says the half of what people ask
+			c.Targeting = &target.Targeting{IntentTokens: strings.Fields(topic.asked)[:3]}
 		}
 		campaigns = append(campaigns, c)
 	}
@@ -220,7 +220,7 @@ func TestPoisonedLogsAreNotPromoted(t *testing.T) {
 		"clicks on a rival's ad where it does not belong": func(l *lab, day int32) (list []train.Sample) {
 			for i := range 40_000 {
 				s, ok := l.visit(day, i%publishers, 0, 0)
-				if !ok || len(list) == 2_000 {
+				if !ok || len(list) == 600 {
 					continue
 				}
 				s.Campaign, s.Clicked = id('c', 0), l.rng.Float64() < 0.5
@@ -298,16 +298,44 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// A new campaign's rate is the network's until clicks show otherwise.
-func TestNewCampaignsHaveTheNetworksRate(t *testing.T) {
-	l := newLab()
-	log := l.log(0, 1, 3_000)
-	m := train.Learn(train.Counted(log), l.network, train.Settings{})
-	known := log[0]
-	stranger := known
-	stranger.Campaign = id('c', 12345)
-	require.False(t, math.IsNaN(m.Odds(&stranger)))
-	require.Less(t, m.Odds(&stranger), m.Odds(&known))
+// teaches is what some impressions of an ad teach for a request that it and others answer by their
+// text, as lessons about each.
+func teaches(shown, clicked int) (about func(campaign int) int32) {
+	var list []target.Campaign
+	for i, headline := range []string{"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans"} {
+		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Headline: headline})
+	}
+	n := train.Network{Index: target.Build(ranker.Version2(), list)}
+	term := lexicon.TermID("postgr")
+	var log []train.Sample
+	for i := range shown {
+		log = append(log, train.Sample{Campaign: id('c', 0), Publisher: id('p', i%publishers), Terms: []uint32{term}, Clicked: i < clicked})
+	}
+	for i := range 20_000 { // what is usual
+		log = append(log, train.Sample{Campaign: id('c', 3), Publisher: id('p', i%publishers), Terms: []uint32{lexicon.TermID("coffe")}, Clicked: i%50 == 0})
+	}
+	learnt := train.Learn(log, n, train.Settings{}).Learnt(1, log)
+	return func(campaign int) (by int32) {
+		for _, l := range learnt.Campaigns[id('c', campaign)] {
+			if l.Term == term {
+				by = l.By
+			}
+		}
+		return by
+	}
+}
+
+// Impressions that nobody clicks are evidence against an ad, and clicks are for it, as far as there
+// are more of them than on ads that do not answer.
+func TestWhatNobodyClicksLosesItsWords(t *testing.T) {
+	ignored := teaches(600, 1)
+	require.Less(t, ignored(0), int32(-1000), "600 impressions and one click")
+	require.Zero(t, ignored(1), "nobody knows whether another is better")
+	require.Less(t, ignored(0), teaches(60, 0)(0), "fewer say less")
+	require.Greater(t, teaches(3, 0)(0), ignored(0)/3, "three impressions say little")
+	liked := teaches(600, 14)
+	require.Greater(t, liked(0), int32(1000))
+	require.Less(t, liked(1), int32(-100), "the others are not what was asked for")
 }
 
 // Campaigns that ended teach nothing, and spoil nothing.

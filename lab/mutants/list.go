@@ -473,6 +473,12 @@ var mutants = []mutant{
 		tests: []string{"./analytics/clickhouse"}, run: "WhatIsLearntFrom", servers: []string{clickhouse},
 	},
 	{
+		name: "train-ignored", protects: "impressions that nobody clicks are evidence against an ad",
+		file: "auction/train/choose.go",
+		old:  "min(mostEvidence, trust*e)", new: "min(mostEvidence, trust*max(0, e))",
+		tests: []string{"./auction/train"}, run: "NobodyClicks",
+	},
+	{
 		name: "train-few-clicks", protects: "nothing is promoted below 1,000 clicks",
 		file: "auction/train/gate.go",
 		old:  "if r.Clicks < LeastClicks {", new: "if r.Clicks < 1 {",
@@ -603,6 +609,12 @@ var mutants = []mutant{
 		file: "auction/lexicon/table.go",
 		old:  "return vote / uint64(campaigns)", new: "return vote",
 		tests: []string{"./auction/lexicon"}, run: "Copies",
+	},
+	{
+		name: "relevance-heard", protects: "a campaign that a node just heard of says little by common words",
+		file: "auction/lexicon/lexicon.go",
+		old:  "id = unseenCommon //", new: "id = None //",
+		tests: []string{"./auction"}, run: "CommonWords",
 	},
 	{
 		name: "relevance-ties", protects: "twenty copies win no more ties than one campaign",

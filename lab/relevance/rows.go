@@ -58,6 +58,7 @@ func measure(folder string, make maker) (rows []row, err error) {
 	rows = append(rows, u.conversationRows(u.sets["metatool"])...)
 	rows = append(rows, u.typingRow(u.sets["metatool"]))
 	rows = append(rows, trainedRows(u.sets)...)
+	rows = append(rows, simulatedRows(u.sets)...)
 	return append(rows, goalRows()...), u.err
 }
 
