@@ -45,6 +45,8 @@ const (
 	CPC
 	CPA
 	VCPM
+	// Billings is their number.
+	Billings = iota
 )
 
 // FirstView is p(view) before a network has learnt it: of two impressions, one is taken to be a view

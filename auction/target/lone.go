@@ -132,7 +132,7 @@ func (b *builder) regroup() {
 		}
 		to[i] = g
 		b.made[g].count += m.count
-		b.made[g].most = max(b.made[g].most, m.most)
+		b.made[g].raise(m.most, m.bid)
 	}
 	for slot, g := range b.of {
 		b.of[slot] = to[g]
@@ -228,11 +228,11 @@ func (s *Search) queueLone(first, sum uint32) {
 		return
 	}
 	at := uint32(sort.Search(len(w.seg.groups), func(i int) bool { return w.seg.groups[i].end > place }))
-	e, ok := s.score(w, at, min(sum+w.shared(at), fullSum))
+	g := &w.seg.groups[at]
+	e, ok := s.score(w, at, g.match(min(sum+w.shared(at), fullSum)))
 	if !ok || !s.passes(which, at) {
 		return
 	}
-	g := &w.seg.groups[at]
 	e.value = s.table.Value(g.billing, w.seg.bids[place], g.aim, s.relevance(e.match))
 	e.walk, e.slot, e.state, e.begin, e.end = which, slot, alone, first, first
 	e.tie = tieOf(s.seed, &w.seg.campaigns[slot])

@@ -576,6 +576,9 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	least, below := max(e.begin, s.floor(w.seg.blocks[e.at].place)), e.end-1 // 0 is none: any is below
 	var best [several + 1]entry                                              // in their order
 	found := 0
+	// By billing model, 1 more than the match of a group without a goal that is not among the best.
+	// Nor is one behind it that matches no better, as its bid is no higher.
+	var beaten [ranker.Billings]ranker.Match
 	from := e.at << blockBits
 	for half, set := range open {
 		for ; set != 0; set &= set - 1 {
@@ -583,12 +586,20 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 			if sum := sums[place]; sum < least || sum > below {
 				continue
 			}
-			next, ok := s.score(w, from+place, sums[place])
+			g := &w.seg.groups[from+place]
+			match := g.match(sums[place])
+			if g.aim == 0 && match < beaten[g.billing] {
+				continue
+			}
+			next, ok := s.score(w, from+place, match)
 			if !ok || e.state == rest && !behind(&next, e) {
 				continue
 			}
 			next.walk = e.walk
-			found = insert(&best, found, &next)
+			kept := false
+			if found, kept = insert(&best, found, &next); !kept && g.aim == 0 {
+				beaten[g.billing] = max(beaten[g.billing], match+1)
+			}
 		}
 	}
 	clear(sums[:])
@@ -622,25 +633,24 @@ func (s *Search) keep(e *entry) {
 	s.best[at] = e.value
 }
 
-// insert puts a group into its place among the best n, and gives their number.
-func insert(best *[several + 1]entry, n int, e *entry) int {
+// insert puts a group into its place among the best n, if it has one, and gives their number.
+func insert(best *[several + 1]entry, n int, e *entry) (now int, kept bool) {
 	at := n
 	for at > 0 && better(e, &best[at-1]) {
 		at--
 	}
 	if at == len(best) {
-		return n
+		return n, false
 	}
 	n = min(n+1, len(best))
 	copy(best[at+1:n], best[at:])
 	best[at] = *e
-	return n
+	return n, true
 }
 
 // score is a group as an entry, unless its relevance keeps it out.
-func (s *Search) score(w *walk, at, sum uint32) (e entry, ok bool) {
+func (s *Search) score(w *walk, at uint32, match ranker.Match) (e entry, ok bool) {
 	g := &w.seg.groups[at]
-	match := ranker.Match(lexicon.Match(sum)) + ranker.Match(g.place)
 	if match < s.least {
 		return e, false
 	}

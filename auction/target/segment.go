@@ -15,9 +15,9 @@ import (
 // (but for lone words, see lone.go), are billed the same and have an aim of the same worth, the same
 // format and dates form a group: within it the relevance is the same for every request that says no
 // lone word, so the order by bid is the order by value.
-// Groups are numbered by descending value of their highest bid at full relevance, and those of one
-// number by topic; each block of them knows for each term the most that it adds to a match, so that
-// a search passes blocks over that cannot hold the next candidate.
+// Groups are numbered by descending value of their highest bid at full relevance, then by that bid
+// (values are rounded), then by topic. Each block of them knows the most that any is worth, so that a
+// search passes blocks over that cannot hold the next candidate.
 type segment struct {
 	table     *ranker.Table
 	words     *lexicon.Table
@@ -76,6 +76,11 @@ func (g *group) terms(s *segment, d int) []uint32 {
 		from = g.ends[d-1]
 	}
 	return s.terms[from:g.ends[d]]
+}
+
+// match is that of the group with a query, where its terms and tools add up to sum.
+func (g *group) match(sum uint32) ranker.Match {
+	return ranker.Match(lexicon.Match(sum)) + ranker.Match(g.place)
 }
 
 // appendFilters appends what decides whether the group passes the filters of a query.
@@ -154,7 +159,11 @@ type making struct {
 	key   groupKey
 	count uint32
 	most  money.Micros
+	bid   money.Micros // the highest, as auctions value it
 }
+
+// raise takes a member in.
+func (m *making) raise(most, bid money.Micros) { m.most, m.bid = max(m.most, most), max(m.bid, bid) }
 
 // newSegment indexes campaigns, which must have ascending distinct ids; it keeps the slice and
 // replaces equal targetings in it by one shared value. Without a table of words it freezes one.
@@ -205,7 +214,7 @@ func (b *builder) take(slot uint32, votes uint64) {
 	}
 	b.texts[number].votes += votes
 	b.texts[number].campaigns++
-	_, aim := c.stake(b.seg.table)
+	bid, aim := c.stake(b.seg.table)
 	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
 	g, known := b.groups[key]
 	if !known {
@@ -215,7 +224,7 @@ func (b *builder) take(slot uint32, votes uint64) {
 	}
 	b.of[slot] = g
 	b.made[g].count++
-	b.made[g].most = max(b.made[g].most, c.Value(b.seg.table, ranker.Certain))
+	b.made[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
 }
 
 func (b *builder) text(number uint32) lexicon.Text {
@@ -410,7 +419,7 @@ func (b *builder) fillGroups() {
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
 		g, h := &b.made[x], &b.made[y]
-		return cmp.Or(cmp.Compare(h.most, g.most), cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(h.most, g.most), cmp.Compare(h.bid, g.bid), cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y))
 	})
 	numbers := make([]uint32, len(order))
 	s.groups = make([]group, len(order))

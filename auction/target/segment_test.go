@@ -106,6 +106,25 @@ func TestBoundsHoldForEveryRequest(t *testing.T) {
 	})
 }
 
+// Of groups that are billed the same and have no goal none has a higher bid than those before it: a
+// search takes one that matches no better for worth no more.
+func TestGroupsWithoutGoalsAreInTheOrderOfBids(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSegment(t)
+		highest := map[ranker.Billing]money.Micros{}
+		for i := range s.groups {
+			g := &s.groups[i]
+			if g.aim > 0 {
+				continue
+			}
+			if before, seen := highest[g.billing]; seen {
+				require.LessOrEqual(t, s.bids[g.begin], before)
+			}
+			highest[g.billing] = s.bids[g.begin]
+		}
+	})
+}
+
 // Whatever passes the filters is found by one value of each targeted dimension.
 func TestEveryGroupIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
