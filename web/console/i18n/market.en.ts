@@ -20,4 +20,6 @@ export const market = {
   outcome: 'Outcome', filled: 'An ad was shown', unfilled: 'No ad', winnerPrice: 'Price that won, a unit', yourCandidates: 'Your candidates, and the winner', allCandidates: 'All candidates', noCandidates: 'None that you may see.', otherCandidates: 'Others', moreCandidates: 'There may have been others behind these.',
   theRequest: 'The request', floor: 'Least price of 1,000', notRecorded: 'Its record is not there yet, or not kept: this is what its signed id says.', events: 'Events', event: 'Event', verdict: 'Verdict',
   results: { won: 'won', outbid: 'outbid', below_floor: 'below the floor', budget: 'no budget left', paced: 'paced', frequency_capped: 'seen often enough', blocked: 'blocked by the publisher', no_match: 'nothing matched', irrelevant: 'nothing was relevant', no_campaigns: 'no campaigns', stale: 'the node was not sure' } as Record<string, string>,
+  /** What the API says of a cause is in English; other languages say the same in words of their own. */
+  causes: {} as Record<string, string>,
 };

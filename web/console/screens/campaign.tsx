@@ -168,7 +168,7 @@ function Diagnose({ id, version, status, held, reload }: { id: string; version: 
       <Loaded of={of}>{(d) => (
         <>
           <p><b>{d.delivers ? t().delivers : t().deliversNot}</b></p>
-          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} held={held} reload={reload} /></span></li>)}</ul>
+          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{t().causes[c.cause] ?? c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} held={held} reload={reload} /></span></li>)}</ul>
           <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
           {d.state.conversion_rate !== null && <p class="note" data-part="conversion-rate">{t().convertsAt(percent(d.state.conversion_rate))}</p>}
         </>)}</Loaded>

@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { api, need, type Schemas } from '../../shared/api';
 import { s } from '../i18n/system';
-import { base, count, date, day, percent, usd } from '../state';
+import { base, count, date, day, percent, t, usd } from '../state';
 import { CSV } from '../ui/csv';
 import { Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
@@ -34,7 +34,7 @@ export default function Network() {
         <Figures title={s().month} of={d.whole as Counted} asked={d.monthly} part="month" />
         <Card title={`${s().noFill} · ${s().month}`} wide>{d.monthly.no_fill.length === 0 ? <p>{s().noneUnfilled}</p> :
           <div class="scroll flush" tabIndex={0} role="region" aria-label={s().noFill}><table class="rows" data-table="nofill"><thead><tr><th scope="col">{s().reason}</th><th scope="col" class="num">{s().requests}</th></tr></thead>
-            <tbody>{d.monthly.no_fill.map((r) => <tr key={r.reason}><th scope="row" class="mono">{r.reason}</th><td class="num">{count(r.requests)}</td></tr>)}</tbody></table></div>}</Card></>}</Loaded>
+            <tbody>{d.monthly.no_fill.map((r) => <tr key={r.reason}><th scope="row">{t().noFillReasons[r.reason] ?? r.reason}</th><td class="num">{count(r.requests)}</td></tr>)}</tbody></table></div>}</Card></>}</Loaded>
       <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
         <label>{s().publisher}<input type="search" name="publisher" maxLength={36} defaultValue={query.publisher ?? ''} onInput={(e) => { const text = e.currentTarget.value.trim(); if (!text || id.test(text)) set({ publisher: text || undefined }); }} /></label>
         <label>{s().period}<select value={String(days)} onChange={(e) => set({ days: e.currentTarget.value })}>{periods.map((n) => <option key={n} value={n}>{n === 1 ? s().today : s().days(n)}</option>)}</select></label>

@@ -78,16 +78,16 @@ function Table({ users, names, reload }: { users: Account[]; names: Record<strin
       {asked && <Ask of={asked} onClose={(done) => { ask(null); if (done) reload(); }} />}
       <output aria-live="polite" class="good">{said}</output>
       <div class="scroll card flush" tabIndex={0} role="region" aria-label={a().users}>
-        <table class="rows"><thead><tr><th scope="col">{t().email}</th><th scope="col">{t().role}</th><th scope="col">{a().state}</th><th scope="col">{a().nameInAds}</th><th scope="col">{t().since}</th><th scope="col">{a().ids}</th><th scope="col"><span class="hidden">{t().acts}</span></th></tr></thead>
+        <table class="rows"><thead><tr><th scope="col">{t().email}<br />{a().ids}</th><th scope="col">{t().role}</th><th scope="col">{a().state}</th><th scope="col">{a().nameInAds}</th><th scope="col">{t().since}</th><th scope="col"><span class="hidden">{t().acts}</span></th></tr></thead>
           <tbody>{users.map((u) => <tr key={u.id} data-id={u.id}>
-            <th scope="row" class="break">{u.email}</th><td>{names[u.role]}</td>
+            <th scope="row" class="who break">{u.email}<br /><span class="note mono">{u.id}<br />{u.developer_id}</span></th><td>{names[u.role]}</td>
             <td><span class={`status ${u.suspended ? 'rejected' : 'active'}`}>{u.erased ? a().erased : u.suspended ? t().suspended : t().working}</span></td>
             <td>{u.name_state === 'none' ? '–' : <>
               <bdi class="break">{u.name}</bdi><br /><span class={`status ${u.name_state === 'approved' ? 'active' : 'in_review'}`}>{u.name_verified ? a().nameVerified : a().nameStates[u.name_state]}</span>
               {u.name_findings.length > 0 && <ul class="problem">{u.name_findings.map((f) => <li key={f.rule}>{f.message}</li>)}</ul>}
               <div class="row">{u.name_state === 'waiting' && <button type="button" class="small" data-act="name-approve" aria-label={`${a().nameApprove}: ${u.name}`} onClick={() => ruleName(u, 'approved')}>{a().nameApprove}</button>}
                 <button type="button" class="small danger" data-act="name-reject" aria-label={`${a().nameReject}: ${u.name}`} onClick={() => ruleName(u, 'rejected')}>{a().nameReject}</button></div></>}</td>
-            <td>{time(u.created_at)}</td><td class="mono">{u.id}<br />{u.developer_id}</td>
+            <td>{time(u.created_at)}</td>
             <td class="num">{u.id === user.value?.id ? a().you : !u.erased && <>
               {u.suspended
                 ? <button type="button" class="small" data-act="restore" aria-label={`${t().restore}: ${u.email}`} onClick={() => rule(u, 'restore')}>{t().restore}</button>

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-FKCOIUKP.js";import"./chunk-OY4SNNIX.js";import"./chunk-JLUXKP3C.js";import"./chunk-ZU4D2NVB.js";import"./chunk-T3HOB5CI.js";import"./chunk-IGZ4YLER.js";import"./chunk-HEG4UUZV.js";export{a as default};
