@@ -61,8 +61,9 @@ func (k keys) walk(want string, back bool) {
 	lost := 0
 	for range 200 {
 		require.NoError(k.t, k.tab.Do(chromedp.KeyEvent(kb.Tab, opts...), chromedp.Evaluate(`({there: document.activeElement.matches(`+string(wanted)+`), wrong: `+focused+`})`, &is)))
-		// The browser's own bar is between the end and the beginning, and a frame takes the focus a moment later.
-		if is.Wrong == "nothing has the focus" && lost < 3 {
+		// The browser's own bar is between the end and the beginning, and a frame of another process takes
+		// the focus moments later.
+		if is.Wrong == "nothing has the focus" && lost < 10 {
 			lost++
 			continue
 		}
