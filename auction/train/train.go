@@ -66,7 +66,7 @@ type Settings struct {
 }
 
 func (s Settings) filled() Settings {
-	return Settings{Rate: cmp.Or(s.Rate, 0.7), Ridge: cmp.Or(s.Ridge, 0.1), Lasso: cmp.Or(s.Lasso, 0.001), Choices: cmp.Or(s.Choices, 40)}
+	return Settings{Rate: cmp.Or(s.Rate, 0.7), Ridge: cmp.Or(s.Ridge, 0.03), Lasso: cmp.Or(s.Lasso, 0.001), Choices: cmp.Or(s.Choices, 40)}
 }
 
 // slope is how many log-odds of a click a full match is worth: it turns what is learnt in log-odds
