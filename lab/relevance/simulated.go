@@ -20,9 +20,9 @@ const (
 	simulatedSites = 40                        // publishers
 	clickRight     = 0.02
 	clickWrong     = 0.002
-	// variants is how many auctions of each request are run in a day: ties and campaigns that explore
-	// differ from auction to auction.
-	variants = 8
+	// variants is how many auctions of each request are run in a day, each for ten readers: ties and
+	// campaigns that explore differ from auction to auction.
+	variants = 16
 )
 
 // simulated are the sets whose networks are simulated.
