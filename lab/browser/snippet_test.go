@@ -130,7 +130,7 @@ func TestSnippet(t *testing.T) {
 		return {Label: label.checkVisibility({checkOpacity: true}) && label.textContent, Name: box.ariaLabel, Role: box.role, Rel: cta.rel, Why: why.href, Click: cta.href,
 			Height: box.getBoundingClientRect().height, Stored: localStorage.length + sessionStorage.length + document.cookie.length};
 	})()`, &ad)))
-	require.Equal(t, "Sponsored", ad.Label)
+	require.Regexp(t, `^Sponsored · \S+`, ad.Label, "and who paid")
 	require.Equal(t, "group", ad.Role)
 	require.True(t, strings.HasPrefix(ad.Name, "Sponsored: "), ad.Name)
 	require.Equal(t, "sponsored noopener", ad.Rel)
