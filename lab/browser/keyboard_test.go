@@ -79,8 +79,21 @@ func (k keys) walk(want string, back bool) {
 func (k keys) to(want string)   { k.t.Helper(); k.walk(want, false) }
 func (k keys) back(want string) { k.t.Helper(); k.walk(want, true) }
 
-// enter goes to an element and presses Enter there.
-func (k keys) enter(want string) { k.t.Helper(); k.to(want); k.press(kb.Enter) }
+// enter goes to an element and presses Enter there, once the focus stays: a heading takes it when its
+// screen has loaded, and a frame moments after it was passed.
+func (k keys) enter(want string) {
+	k.t.Helper()
+	for range 5 {
+		k.to(want)
+		time.Sleep(50 * time.Millisecond)
+		var stays bool
+		require.NoError(k.t, k.tab.Do(chromedp.Evaluate(`document.activeElement.matches('`+want+`')`, &stays)))
+		if stays {
+			break
+		}
+	}
+	k.press(kb.Enter)
+}
 
 // sees waits until an expression is true.
 func (k keys) sees(expression string) {
@@ -433,6 +446,7 @@ func copies(k keys) {
 	k.opens(`/console/campaigns?q=Written`)
 	k.enter(`tbody a`)
 	k.sees(`!!document.querySelector('[data-act=archive]')`)
+	k.at(`h1`)
 	k.enter(`[data-act=archive]`)
 	k.sees(`!!document.querySelector('.status.archived')`)
 	k.holds()
