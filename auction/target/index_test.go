@@ -9,7 +9,8 @@ import (
 	"adnet/internal/money"
 )
 
-func found(x *Index, q Query) (ids []byte) {
+// order are all campaigns that match, best first.
+func order(x *Index, q Query) (ids []ID) {
 	var s Search
 	s.Start(x, &q)
 	for {
@@ -17,8 +18,16 @@ func found(x *Index, q Query) (ids []byte) {
 		if !ok {
 			return ids
 		}
-		ids = append(ids, c.Campaign.ID[15])
+		ids = append(ids, c.Campaign.ID)
 	}
+}
+
+// found are the last bytes of their ids.
+func found(x *Index, q Query) (ids []byte) {
+	for _, id := range order(x, q) {
+		ids = append(ids, id[15])
+	}
+	return ids
 }
 
 func one(t Targeting) Campaign { return Campaign{ID: ID{15: 1}, Bid: money.USD, Targeting: &t} }

@@ -124,12 +124,7 @@ func (b *builder) regroup() {
 	for i := range made {
 		m := made[i]
 		m.key.doc = b.texts[m.key.doc].as
-		g, known := b.groups[m.key]
-		if !known {
-			g = uint32(len(b.made))
-			b.groups[m.key] = g
-			b.made = append(b.made, making{key: m.key})
-		}
+		g := b.group(m.key)
 		to[i] = g
 		b.made[g].count += m.count
 		b.made[g].raise(m.most, m.bid)
@@ -184,12 +179,10 @@ type saidID struct{ id, weight uint32 }
 
 // addLone notes which campaigns alone say a term of the query.
 func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
-	w := &s.walks[which]
-	lone := &w.seg.lone
+	lone := &s.walks[which].seg.lone
 	if len(lone.peak) == 0 {
 		return
 	}
-	w.said = append(w.said, saidID{id: term, weight: weight.By})
 	for at, end := lone.entries(term); at < end; at++ {
 		s.lone = append(s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), said: weight})
 	}
@@ -201,7 +194,7 @@ func (s *Search) findLone() {
 		return
 	}
 	for i := range s.walks {
-		slices.SortFunc(s.walks[i].said, func(a, b saidID) int { return cmp.Compare(a.id, b.id) })
+		s.walks[i].sortSaid()
 	}
 	slices.SortFunc(s.lone, loneWord.compare)
 	for from, end := 0, 0; from < len(s.lone); from = end {
@@ -216,6 +209,17 @@ func (s *Search) findLone() {
 // compare is 0 for two words of one campaign.
 func (l loneWord) compare(other loneWord) int {
 	return cmp.Or(cmp.Compare(l.walk, other.walk), cmp.Compare(l.place, other.place))
+}
+
+// sortSaid sets the query's terms that groups say, from the cursors.
+func (w *walk) sortSaid() {
+	w.said = w.said[:0]
+	for i := range w.cursors {
+		if c := &w.cursors[i]; c.said != nil {
+			w.said = append(w.said, saidID{id: c.term, weight: c.weight})
+		}
+	}
+	slices.SortFunc(w.said, func(a, b saidID) int { return cmp.Compare(a.id, b.id) })
 }
 
 // queueLone queues the campaign of a lone word, its first, if it is live, relevant and passes the

@@ -22,19 +22,6 @@ func feed(n int) (campaigns []Campaign) {
 	return campaigns
 }
 
-// order are all campaigns that match, best first.
-func order(x *Index, q Query) (ids []ID) {
-	var s Search
-	s.Start(x, &q)
-	for {
-		c, ok := s.Next()
-		if !ok {
-			return ids
-		}
-		ids = append(ids, c.Campaign.ID)
-	}
-}
-
 func TestCampaignsThatDifferInLoneWordsAreOneGroup(t *testing.T) {
 	campaigns := feed(1000)
 	index := Build(ranker.Version2(), campaigns)

@@ -56,7 +56,7 @@ type walk struct {
 	dead    []uint64
 	ids     [dims][]uint32 // the query's terms that the segment knows, ascending
 	cursors []cursor
-	said    []saidID // the query's terms, ascending; only where lone words are found
+	said    []saidID // the query's terms, ascending; set only where lone words are found
 	leading int      // the first cursors: a group of none of them cannot reach the floor
 	enough  uint32   // the least sum of theirs with which a group may reach the floor
 	behind  uint64   // what the other cursors add at most
@@ -74,6 +74,7 @@ type cursor struct {
 	at         uint32
 	was        uint32 // at, before the last window
 	weight     uint32
+	term       uint32
 	most       uint64          // weight × impact is at most
 	said       *lexicon.Weight // nil of a tool
 }
@@ -135,7 +136,7 @@ func (s *Search) Start(x *Index, q *Query) {
 // open resolves the query's values and sets the cursors.
 func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Term) {
 	w := &s.walks[which]
-	w.cursors, w.said, w.blocks, w.private, w.next, w.stride = w.cursors[:0], w.said[:0], nil, len(q.Deals) > 0, none, narrowest
+	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, narrowest
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
@@ -231,7 +232,7 @@ func (s *segment) appendSaid(ids []uint32, v *lexicon.Vector, said []words.Term)
 
 func (w *walk) add(from *postings, c cursor, term uint32) {
 	if c.begin, c.end = from.entries(term); c.begin < c.end {
-		c.from, c.at, c.most = from, c.begin, uint64(c.weight)*uint64(from.peak[term])
+		c.from, c.term, c.at, c.most = from, term, c.begin, uint64(c.weight)*uint64(from.peak[term])
 		w.cursors = append(w.cursors, c)
 	}
 }

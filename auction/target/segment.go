@@ -216,15 +216,21 @@ func (b *builder) take(slot uint32, votes uint64) {
 	b.texts[number].campaigns++
 	bid, aim := c.stake(b.seg.table)
 	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
+	g := b.group(key)
+	b.of[slot] = g
+	b.made[g].count++
+	b.made[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
+}
+
+// group finds or begins the group of a key.
+func (b *builder) group(key groupKey) uint32 {
 	g, known := b.groups[key]
 	if !known {
 		g = uint32(len(b.made))
 		b.groups[key] = g
 		b.made = append(b.made, making{key: key})
 	}
-	b.of[slot] = g
-	b.made[g].count++
-	b.made[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
+	return g
 }
 
 func (b *builder) text(number uint32) lexicon.Text {
