@@ -244,6 +244,15 @@ func tasks() []task {
 
 const fresh, renewed = "by-keyboard@shop.example", passphrase + " more"
 
+// signs fills in the form of sign-in and sends it.
+func (k keys) signs(email string) {
+	k.t.Helper()
+	k.to(`input[name=email]`)
+	k.press(email)
+	k.to(`input[name=password]`)
+	k.press(passphrase + kb.Enter)
+}
+
 func signsIn(k keys) {
 	k.opens("/")
 	k.enter(`.door .link`)
@@ -258,10 +267,7 @@ func signsIn(k keys) {
 	k.enter(`.sheet button`)
 	k.sees(`location.pathname === '/' && !!document.querySelector('.door form')`)
 	k.opens("/console/security")
-	k.to(`input[name=email]`)
-	k.press(fresh)
-	k.to(`input[name=password]`)
-	k.press(passphrase + kb.Enter)
+	k.signs(fresh)
 	k.sees(`!!document.querySelector('[data-form=password]')`)
 	k.at(`h1`)
 	k.to(`[data-form=password] input[name=current]`)
@@ -559,7 +565,7 @@ func blocksAds(k keys) {
 }
 
 func explains(k keys) {
-	id, _ := k.w.ad(k.t)
+	id := k.w.ad(k.t).Auction
 	k.opens("/console/auctions")
 	k.to(`input[name=id]`)
 	k.press(id + kb.Enter)
@@ -568,7 +574,7 @@ func explains(k keys) {
 }
 
 func reportsAd(k keys) {
-	_, receipt := k.w.ad(k.t)
+	receipt := k.w.ad(k.t).Receipt
 	require.NoError(k.t, k.tab.Do(chromedp.Navigate(receipt)))
 	k.choose(`#reason`, "misleading")
 	k.to(`#text`)
@@ -674,10 +680,7 @@ func answersAppeal(k keys) {
 	tab := k.w.tab(k.t, "", desk)
 	own := keys{k.t, k.w, tab}
 	own.opens("/console/decisions")
-	own.to(`input[name=email]`)
-	own.press(email)
-	own.to(`input[name=password]`)
-	own.press(passphrase + kb.Enter)
+	own.signs(email)
 	own.sees(`!!document.querySelector('[data-act=appeal]')`)
 	own.enter(`[data-act=appeal]`)
 	own.trapped(`[data-act=appeal]`)
@@ -727,19 +730,21 @@ func searches(k keys) {
 	k.to(`main .scroll`)
 }
 
-// ad asks for an ad as a program of the demo publisher: its auction and its receipt.
-func (w *world) ad(t *testing.T) (auction, receipt string) {
+// shownAd is an ad as a publisher gets it.
+type shownAd struct {
+	Auction    string `json:"auction_id"`
+	Receipt    string `json:"receipt_url"`
+	Impression string `json:"impression_url"`
+}
+
+// ad asks for an ad as a program of the demo publisher.
+func (w *world) ad(t *testing.T) shownAd {
 	t.Helper()
 	token, _ := w.login(t, "publisher")
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "an ad"}), &key))
-	var asked struct {
-		Ad struct {
-			Auction string `json:"auction_id"`
-			Receipt string `json:"receipt_url"`
-		}
-	}
+	var asked struct{ Ad shownAd }
 	require.NoError(t, json.Unmarshal(w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &asked))
 	require.NotEmpty(t, asked.Ad.Receipt)
-	return asked.Ad.Auction, asked.Ad.Receipt
+	return asked.Ad
 }

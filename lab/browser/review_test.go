@@ -104,20 +104,10 @@ func TestStoppedCampaignShowsWhy(t *testing.T) {
 // What readers report of a live ad waits in the review queue with its counts, and is decided there.
 func TestReportedAdWaitsInTheQueue(t *testing.T) {
 	w := shared
-	token, _ := w.login(t, "publisher")
-	key := struct{ Key string }{}
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "queue"}), &key))
-	var ad struct {
-		Ad struct {
-			ReceiptURL    string `json:"receipt_url"`
-			ImpressionURL string `json:"impression_url"`
-		}
-	}
-	require.NoError(t, json.Unmarshal(w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &ad))
-	require.NotEmpty(t, ad.Ad.ReceiptURL)
+	ad := w.ad(t)
 	reader := w.tab(t, "", desk)
-	w.sees(t, ad.Ad.ImpressionURL)
-	require.NoError(t, reader.Do(chromedp.Navigate(ad.Ad.ReceiptURL), chromedp.SetValue(`#reason`, "misleading", chromedp.ByQuery), chromedp.Click(`form button`, chromedp.ByQuery)))
+	w.sees(t, ad.Impression)
+	require.NoError(t, reader.Do(chromedp.Navigate(ad.Receipt), chromedp.SetValue(`#reason`, "misleading", chromedp.ByQuery), chromedp.Click(`form button`, chromedp.ByQuery)))
 	require.NoError(t, reader.Await(`document.body.innerText.includes('Thank you.')`))
 	boss, _ := w.login(t, "admin")
 	id := ""
