@@ -21,7 +21,7 @@ import (
 // decided ones.
 func (s *suite) settleAccounts(ctx context.Context) error {
 	s.report.Acknowledged = s.load.acknowledged.Load()
-	s.say("the load has ended: %d ads asked for, %d filled", s.load.asked.Load(), s.load.filled.Load())
+	s.say("the load has ended: %d ads asked for, %d filled; in vain: %s", s.load.asked.Load(), s.load.filled.Load(), s.load.misses())
 	end := time.Now()
 	if err := s.spoolsEmpty(ctx); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,8 +29,9 @@ type load struct {
 
 	acknowledged, refused, asked, filled atomic.Int64
 
-	mu   sync.Mutex
-	acks map[beacon]int // how many requests were answered 200
+	mu       sync.Mutex
+	acks     map[beacon]int // how many requests were answered 200
+	unfilled map[string]int // ads that were asked for in vain, by reason or status
 }
 
 // beacon names an event as settlement does.
@@ -39,7 +41,7 @@ type beacon struct {
 }
 
 func newLoad(s *suite) *load {
-	return &load{s: s, acks: make(map[beacon]int), http: &http.Client{
+	return &load{s: s, acks: make(map[beacon]int), unfilled: make(map[string]int), http: &http.Client{
 		Timeout:       6 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 20 * time.Second},
@@ -166,7 +168,9 @@ func (l *load) visit(ctx context.Context) {
 			break
 		}
 	}
-	if shows[b.model] == "" || rand.IntN(5) == 0 {
+	// Of all impressions less than half are clicked: a publisher above ADNET_QUARANTINE_CTR would get
+	// no more ads once its day has 1,000 impressions.
+	if clicks := rand.IntN(10); clicks == 0 || clicks < 5 && shows[b.model] == "" {
 		wait(ctx, 500, 500)
 		if fire("click") && (b.model == "cpa" || rand.IntN(5) == 0) {
 			wait(ctx, 100, 300)
@@ -217,9 +221,11 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 		Reason string `json:"reason"`
 	}
 	if status != http.StatusOK || json.Unmarshal(text, &reply) != nil {
+		l.miss(fmt.Sprintf("status %d", status))
 		return served{}, false
 	}
 	if reply.Ad == nil {
+		l.miss(reply.Reason)
 		if reply.Reason == "budget" {
 			b.refused.Store(true)
 		}
@@ -313,6 +319,25 @@ func (l *load) location(ctx context.Context, who visitor, path string) string {
 	}
 	_ = reply.Body.Close()
 	return reply.Header.Get("Location")
+}
+
+func (l *load) miss(why string) {
+	l.mu.Lock()
+	l.unfilled[why]++
+	l.mu.Unlock()
+}
+
+// misses says why ads were asked for in vain: the first thing to read when a run is short of
+// beacons.
+func (l *load) misses() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	why := make([]string, 0, len(l.unfilled))
+	for reason, n := range l.unfilled {
+		why = append(why, fmt.Sprintf("%d %s", n, reason))
+	}
+	slices.Sort(why)
+	return strings.Join(why, ", ")
 }
 
 func (l *load) note(b beacon) {

@@ -44,7 +44,7 @@ type settings struct {
 	Seed  uint64        `name:"seed" env:"FAULT_SEED" help:"Chooses faults, victims and moments; 0 takes one from the clock."`
 	Short bool          `name:"short" help:"A run of at most 3 minutes: each of the quick faults once."`
 	Dir   string        `name:"dir" env:"FAULT_DIR" default:".adnet/fault" help:"Folder of the run; emptied at the start."`
-	Rate  float64       `name:"rate" help:"Visits (an ad request and its beacons) per second (default 60, short 40)."`
+	Rate  float64       `name:"rate" help:"Visits (an ad request and its beacons) per second (default 80, short 40)."`
 	Limit time.Duration `name:"limit" help:"When the last repeated fault may begin, counted from the first beacon (default 8m30s); every kind comes once, also after it."`
 	Only  []string      `name:"only" help:"Only faults of these kinds, each of them once."`
 	Break string        `name:"break" enum:",spool,double" default:"" help:"Build adnet with a protection taken out (spool: beacons are acknowledged that nobody keeps; double: a repeat counts again), which the suite must notice."`
@@ -143,7 +143,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 		cfg.Limit = 8*time.Minute + 30*time.Second
 	}
 	if cfg.Rate <= 0 {
-		cfg.Rate = 60
+		cfg.Rate = 80
 		if cfg.Short { // it runs in CI, where the 30 s from healing to no lag must hold on a machine that is busy
 			cfg.Rate = 40
 		}
