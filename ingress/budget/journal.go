@@ -172,13 +172,16 @@ func (h *lease) kept(e reserve.Entry, sure bool) {
 
 // mayHold is the most that a slot may hold before a page says more, with the lease's mu held.
 func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
-	if l.deps.Journal == nil || l.alone() {
+	if l.deps.Journal == nil {
 		return math.MaxInt64
 	}
 	if l.keptAt.Load() == 0 {
 		return 0 // no projector knows of this node
 	}
 	spare := firstTake * price
+	if l.alone() {
+		spare += reserve.GapTimes * h.largest()
+	}
 	for i := range h.slots {
 		if other := h.slots[i].Load(); other != nil && other != s {
 			spare -= max(0, other.leased-other.kept)
@@ -190,8 +193,21 @@ func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
 	return s.kept + max(0, spare)
 }
 
+// largest is the largest ceiling that the journal surely has of a minute, with mu held.
+func (h *lease) largest() (kept money.Micros) {
+	for i := range h.slots {
+		if s := h.slots[i].Load(); s != nil {
+			kept = max(kept, s.kept)
+		}
+	}
+	for _, p := range h.past {
+		kept = max(kept, p.kept)
+	}
+	return kept
+}
+
 // alone says that neither this node nor a projector reaches the journal's store, and that this node
-// did until the projectors stopped. Ads go on then, and the time is known as a gap.
+// did until the projectors stopped. Ads go on then for a while, and the time is known as a gap.
 func (l *Leases) alone() bool {
 	now, worked, kept := int64(l.deps.Now().Sub(l.start)), l.worked.Load(), l.keptAt.Load()
 	return kept != 0 && now-worked > int64(reserve.SilentFor) && now-kept > int64(3*reserve.PageEvery) && kept > worked-int64(3*reserve.PageEvery)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/memory"
@@ -175,7 +176,7 @@ func TestAClosedJournalSaysWhatWasReserved(t *testing.T) {
 }
 
 // While its journal fails and the projectors work, a node reserves no more than a few prices; when
-// no process reaches the journal's store, ads go on.
+// no process reaches the journal's store, ads of the campaigns that it has sold lately go on.
 func TestWithoutPagesLittleIsReserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = money.Micros(10)
@@ -187,9 +188,7 @@ func TestWithoutPagesLittleIsReserved(t *testing.T) {
 		n := startOver(t, out, "n")
 		defer n.stop()
 		time.Sleep(1500 * time.Millisecond)
-		ask := func() (ads int) {
-			c := perMille(price)
-			newLedger(store, c, money.USD)
+		askFor := func(c *auction.Campaign) (ads int) {
 			for range 300 {
 				if _, ok := n.serve(t, c, false); ok {
 					ads++
@@ -197,6 +196,11 @@ func TestWithoutPagesLittleIsReserved(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			return ads
+		}
+		ask := func() int {
+			c := perMille(price)
+			newLedger(store, c, money.USD)
+			return askFor(c)
 		}
 		require.Zero(t, ask(), "nobody knows of this node yet")
 		out.set(func() { out.noPages = false })
@@ -212,6 +216,9 @@ func TestWithoutPagesLittleIsReserved(t *testing.T) {
 
 		out.set(func() { out.noPages, out.idle = false, 0 })
 		time.Sleep(2 * time.Second)
+		known := perMille(price)
+		newLedger(store, known, money.USD)
+		require.Greater(t, askFor(known), 290)
 		out.set(func() { out.noPages = true })
 		for idle := range 8 {
 			out.set(func() { out.idle = time.Duration(idle) * time.Second })
@@ -220,8 +227,71 @@ func TestWithoutPagesLittleIsReserved(t *testing.T) {
 		ads := 0
 		for range 3 {
 			out.set(func() { out.idle += 3 * time.Second })
-			ads += ask()
+			ads += askFor(known)
 		}
 		require.Greater(t, ads, 800, "the journal's store is away for everybody")
+		for range 100 {
+			out.set(func() { out.idle += 3 * time.Second })
+			ads += askFor(known)
+		}
+		require.Greater(t, ads, reserve.GapTimes*290)
+		require.Less(t, ads, reserve.GapTimes*1000, "it does not go on for ever")
+		out.set(func() { out.idle += 3 * time.Second })
+		require.Equal(t, reserve.Unkept, ask(), "no page says anything of this campaign")
+	})
+}
+
+// A node dies after it went on without pages, then the store is lost: what it may have reserved
+// meanwhile is not sold again, and the rest of the room is.
+func TestADeadNodeOfAGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const price, room = money.Micros(10), money.Micros(10 * 100_000)
+		store, copies := &budgettest.Store{Now: time.Now, Nodes: 2}, memory.New(time.Now)
+		journal := copies.RoomReader(reserve.RoomOptions{})
+		c := perMille(price)
+		l := newLedger(store, c, room)
+		l.room.Price = price
+		store.Open(1)
+		outA, outB := &outside{store: store, journal: copies}, &outside{store: store, journal: copies}
+		a, b := startOver(t, outA, "a"), startOver(t, outB, "b")
+		defer b.stop()
+		time.Sleep(1500 * time.Millisecond)
+		sell := func(n *node, d time.Duration) (ads int) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+				if _, ok := n.serve(t, c, false); ok {
+					ads++
+				}
+			}
+			return ads
+		}
+		watch := func() {
+			_, err := journal.Watch(t.Context(), 0)
+			require.NoError(t, err)
+		}
+		watch()
+		sold := sell(a, 2*time.Second)
+		watch()
+		paged := sold
+		outA.set(func() { outA.noPages = true })
+		outB.set(func() { outB.noPages = true })
+		for range 300 { // five minutes without projectors
+			outA.set(func() { outA.idle += time.Second })
+			outB.set(func() { outB.idle += time.Second })
+			sold += sell(a, time.Second)
+		}
+		require.Greater(t, sold, 10*paged, "ads go on")
+		outA.kill(a)
+		outB.set(func() { outB.noPages, outB.idle = false, 0 })
+		watch()
+		store.Lose()
+		time.Sleep(3 * time.Second)
+		l.publish()
+		store.Open(2)
+		time.Sleep(budgettest.GatherFor - time.Millisecond)
+		require.Equal(t, 1, holdBack(t, store, journal, 2, []reserve.Room{l.room}))
+		held := int(store.Outstanding(l.room.CampaignID) / price)
+		require.GreaterOrEqual(t, held, sold, "what the dead node has out can be sold again")
+		require.Less(t, held, 80_000, "most of the room is not held back")
+		require.Greater(t, sell(b, 10*time.Second), 1900)
 	})
 }

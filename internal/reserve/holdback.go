@@ -28,13 +28,15 @@ func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Roo
 		if w.Closed {
 			continue
 		}
-		until, anything := j.unkept(w)
+		until, inGap := j.inGap(w)
 		at := day.MinuteOf(until) + slackFor
 		if slack[at] == nil {
-			slack[at] = new(sinceLast)
+			slack[at] = &sinceLast{inGap: make(map[uuid.UUID]money.Micros)}
 		}
 		slack[at].nodes++
-		slack[at].anything = slack[at].anything || anything
+		if inGap {
+			slack[at].alone(entries[w.Node])
+		}
 	}
 	for minute, s := range slack {
 		calls = append(calls, Call{Node: unheard, Requests: s.requests(minute, rooms)})
@@ -69,18 +71,30 @@ func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (requ
 // sinceLast returns the amounts that nodes may have reserved after their last pages, for auctions
 // up to one minute.
 type sinceLast struct {
-	nodes    int
-	anything bool // one of them may have gone on without pages
+	nodes int
+	inGap map[uuid.UUID]money.Micros // by campaign, of those that may have gone on without pages
+}
+
+// alone adds what a node may have reserved in a gap: see [GapTimes].
+func (s *sinceLast) alone(entries []Entry) {
+	type lease struct {
+		campaign uuid.UUID
+		bid      bool
+	}
+	largest := make(map[lease]money.Micros)
+	for _, e := range entries {
+		l := lease{e.CampaignID, e.Bid}
+		largest[l] = max(largest[l], e.Amount)
+	}
+	for l, amount := range largest {
+		s.inGap[l.campaign] += GapTimes * amount
+	}
 }
 
 func (s *sinceLast) requests(minute day.Minute, rooms []Room) (requests []LeaseRequest) {
 	for i := range rooms {
 		r := &rooms[i]
-		most := min(r.Daily, r.Total, r.Balance)
-		held := min(most, money.Micros(s.nodes*leases*Unkept)*r.Price)
-		if s.anything {
-			held = most
-		}
+		held := min(r.Daily, r.Total, r.Balance, money.Micros(s.nodes*leases*Unkept)*r.Price+s.inGap[r.CampaignID])
 		if held > 0 {
 			requests = append(requests, LeaseRequest{
 				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes, Amount: held, Exact: true, Step: 1,

@@ -18,14 +18,19 @@ import (
 //   - A node writes a page at least every [PageEvery]. Its entries are ceilings: at least what it has
 //     reserved of a campaign's minute. Of what no page says yet it reserves at most [Unkept] prices a lease, and nothing
 //     before its first page.
-//   - When neither it nor the projectors reach the journal's store, a node may reserve more, so that ads go on. Such a time
-//     is a [Gap]; of a node that may have died in one everything is held back.
+//   - When neither it nor the projectors reach the journal's store, a node may reserve more, so that
+//     ads go on: [GapTimes] the largest ceiling that the journal has of the lease. Such a time is a
+//     [Gap]; of a node that may have died in one that much is held back, too.
 //   - A node that ends in order closes its journal with what it has reserved; then there is no slack.
 const (
 	// PageEvery is how often a node writes at least, which shows that it lives.
 	PageEvery = time.Second
 	// Unkept is how many prices of a lease a node may reserve before a page says so.
 	Unkept = 4
+	// GapTimes is how many times the largest ceiling of a lease, which is about what it sold in its
+	// best minute, a node may reserve beyond its pages in a [Gap]. Keys are believed for a minute
+	// without their store, so ads do not go on for longer than this lasts.
+	GapTimes = 16
 	// SilentFor is how long a projector must not have been at work before a node goes on without
 	// pages.
 	SilentFor = 3500 * time.Millisecond
@@ -156,17 +161,17 @@ func (j Journal) Dead(epoch int64) (list []Writer) {
 	return list
 }
 
-// unkept is what no page says of a node's reservations: those of how many leases, or all
-// (anything), until when.
-func (j Journal) unkept(w Writer) (until time.Time, anything bool) {
+// inGap says whether the node may have died in a gap, and until when it may have reserved what no
+// page says.
+func (j Journal) inGap(w Writer) (until time.Time, in bool) {
 	until = w.Seen
 	for _, g := range j.Gaps {
 		if w.Seen.After(g.From.Add(-gapSlack)) && !w.Seen.After(g.To) {
-			anything = true
+			in = true
 			if g.To.After(until) {
 				until = g.To
 			}
 		}
 	}
-	return until, anything
+	return until, in
 }

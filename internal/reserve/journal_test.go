@@ -66,18 +66,26 @@ func TestHoldBack(t *testing.T) {
 		held(reserve.Journal{}, nil, node(time.Second), node(time.Second))["unheard"], "of each node")
 
 	gap := reserve.Journal{Gaps: []reserve.Gap{{From: now.Add(-10 * time.Minute), To: now.Add(-5 * time.Minute)}}}
-	for ago, all := range map[time.Duration]bool{
+	lately := []reserve.Entry{
+		{CampaignID: room.CampaignID, Minute: minute - 12, Window: 60, Amount: 9},
+		{CampaignID: room.CampaignID, Minute: minute - 11, Window: 60, Amount: 3},
+		{CampaignID: room.CampaignID, Minute: minute - 11, Window: 60, Amount: 2, Bid: true},
+	}
+	for ago, in := range map[time.Duration]bool{
 		4 * time.Minute:                false, // it wrote again after the gap
 		7 * time.Minute:                true,
 		10*time.Minute + time.Second:   true, // the first page that it could not write
 		10*time.Minute + 8*time.Second: false,
 	} {
 		want := money.Micros(slack)
-		if all {
-			want = 900 // whatever is left in total
+		if in {
+			want += reserve.GapTimes * (9 + 2)
 		}
-		require.Equal(t, want, held(gap, nil, node(ago))["unheard"][room.CampaignID], ago)
+		require.Equal(t, want, held(gap, lately, node(ago))["unheard"][room.CampaignID], ago)
 	}
+	lately[0].Amount = 900
+	require.Equal(t, money.Micros(900), held(gap, lately, node(7*time.Minute))["unheard"][room.CampaignID], "whatever is left in total")
+	require.Equal(t, money.Micros(30), held(gap, lately, node(7*time.Minute))["unheard"][small.CampaignID])
 }
 
 func TestWhoIsHeard(t *testing.T) {

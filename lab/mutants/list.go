@@ -876,6 +876,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/budget"}, run: "TestWithoutPages",
 	},
 	{
+		name: "journal-gap", protects: "a node without pages takes no more than is held back for it",
+		file: "ingress/budget/journal.go",
+		old:  "spare += reserve.GapTimes * h.largest()", new: "spare += 2 * reserve.GapTimes * h.largest()",
+		tests: []string{"./ingress/budget"}, run: "TestADeadNodeOfAGap",
+	},
+	{
 		name: "journal-await", protects: "a rebuilt epoch grants when living nodes have spoken",
 		file: "consumers/project/epoch.go",
 		old:  "since < gatherMost && j.Awaited(p.epoch)", new: "since < gatherMost && j.Awaited(p.epoch) && false",
