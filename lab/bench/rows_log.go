@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,6 +186,9 @@ func (w *stretch) sample(n float64, without ...string) (one sample) {
 	return one
 }
 
+// tidy collects the garbage of what made a sample's input: it is no part of the sample.
+func tidy() { runtime.GC() }
+
 // meter counts what went through, from the first records to the last.
 type meter struct {
 	s     *session
@@ -196,6 +200,7 @@ type meter struct {
 }
 
 func (s *session) newMeter(want int) *meter {
+	tidy()
 	return &meter{s: s, want: want, ended: make(chan sample, 1)}
 }
 
@@ -308,6 +313,7 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 			id := uuid.Must(uuid.NewV7())
 			rows[i] = []any{int32(day.OfUUID(id)), id, "impression"}
 		}
+		tidy()
 		counted := s.begin()
 		_, err := db.CopyFrom(ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"}, pgx.CopyFromRows(rows))
 		return counted.sample(float64(n)), err
@@ -478,6 +484,7 @@ func (s *session) bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatc
 		}
 		names += name
 	}
+	tidy()
 	counted := s.begin()
 	for from := 0; from < len(all); from += perBatch {
 		batch, err := conn.PrepareBatch(ctx, "INSERT INTO bench_rows ("+names+")")
