@@ -92,21 +92,40 @@ func holdBack(t testing.TB, store *budgettest.Store, journal *memory.RoomReader,
 	return len(nodes)
 }
 
+// pair is two nodes with journals that sell one campaign.
+type pair struct {
+	store      *budgettest.Store
+	journal    *memory.RoomReader
+	campaign   *auction.Campaign
+	ledger     *ledgerOf
+	outA, outB *outside
+	a, b       *node
+}
+
+func startPair(t testing.TB, price, room money.Micros) pair {
+	t.Helper()
+	store, copies := &budgettest.Store{Now: time.Now, Nodes: 2}, memory.New(time.Now)
+	c := perMille(price)
+	l := newLedger(store, c, room)
+	l.room.Price = price
+	store.Open(1)
+	outA, outB := &outside{store: store, journal: copies}, &outside{store: store, journal: copies}
+	p := pair{
+		store: store, journal: copies.RoomReader(reserve.RoomOptions{}), campaign: c, ledger: l,
+		outA: outA, outB: outB, a: startOver(t, outA, "a"), b: startOver(t, outB, "b"),
+	}
+	time.Sleep(1500 * time.Millisecond)
+	return p
+}
+
 // A store is lost after a node died: what the dead node has out is not sold again, and comes back
 // when it has ended.
 func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price, room = money.Micros(10), money.Micros(10 * 2000)
-		store, copies := &budgettest.Store{Now: time.Now, Nodes: 2}, memory.New(time.Now)
-		journal := copies.RoomReader(reserve.RoomOptions{})
-		c := perMille(price)
-		l := newLedger(store, c, room)
-		l.room.Price = price
-		store.Open(1)
-		outA, outB := &outside{store: store, journal: copies}, &outside{store: store, journal: copies}
-		a, b := startOver(t, outA, "a"), startOver(t, outB, "b")
+		p := startPair(t, price, room)
+		store, journal, c, l, outA, a, b := p.store, p.journal, p.campaign, p.ledger, p.outA, p.a, p.b
 		defer b.stop()
-		time.Sleep(1500 * time.Millisecond)
 		var dead, alive []served
 		demand := func(n *node, to *[]served, d time.Duration) {
 			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -246,16 +265,9 @@ func TestWithoutPagesLittleIsReserved(t *testing.T) {
 func TestADeadNodeOfAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price, room = money.Micros(10), money.Micros(10 * 100_000)
-		store, copies := &budgettest.Store{Now: time.Now, Nodes: 2}, memory.New(time.Now)
-		journal := copies.RoomReader(reserve.RoomOptions{})
-		c := perMille(price)
-		l := newLedger(store, c, room)
-		l.room.Price = price
-		store.Open(1)
-		outA, outB := &outside{store: store, journal: copies}, &outside{store: store, journal: copies}
-		a, b := startOver(t, outA, "a"), startOver(t, outB, "b")
+		p := startPair(t, price, room)
+		store, journal, c, l, outA, outB, a, b := p.store, p.journal, p.campaign, p.ledger, p.outA, p.outB, p.a, p.b
 		defer b.stop()
-		time.Sleep(1500 * time.Millisecond)
 		sell := func(n *node, d time.Duration) (ads int) {
 			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 				if _, ok := n.serve(t, c, false); ok {
