@@ -21,16 +21,17 @@ func known(word string) (stem string, common bool) {
 			return word, false
 		}
 	}
-	at := Hash(word) % uint32(len(stems))
-	newer, older := &stems[at], &stems[at^1]
-	for _, place := range [...]*atomic.Pointer[stemmed]{newer, older} {
-		if one := place.Load(); one != nil && one.word == word {
+	h := Hash(word)
+	places := (*[ways]atomic.Pointer[stemmed])(stems[h%uint32(len(stems))&^(ways-1):])
+	for i := range uint32(ways) {
+		if one := places[(h+i)%ways].Load(); one != nil && one.word == word {
 			return one.stem, one.common
 		}
 	}
 	made := learn(string([]byte(word)))
-	older.Store(newer.Load())
-	newer.Store(made)
+	for i, moved := uint32(0), made; i < ways && moved != nil; i++ {
+		moved = places[(h+i)%ways].Swap(moved)
+	}
 	return made.stem, made.common
 }
 
@@ -46,9 +47,13 @@ func learn(word string) *stemmed {
 }
 
 // stems remembers the stems of words, because stemming takes a microsecond and most words are
-// common. A word has two places by its hash, so the memory is bounded whatever is asked, and two
-// common words that meet do not drive each other out.
+// common. A word has four places, beside each other, by its hash: the memory is bounded whatever is
+// asked, and common words that meet do not drive each other out. With two places one word in forty
+// of the demo was stemmed again every time.
 var stems [1 << 15]atomic.Pointer[stemmed]
+
+// ways is how many places a word has.
+const ways = 4
 
 type stemmed struct {
 	word, stem string
