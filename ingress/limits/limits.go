@@ -119,6 +119,7 @@ const (
 type Limits struct {
 	deps     Deps
 	classes  [classes]class
+	limits   [classes]string // of classes, as replies say them
 	shards   [shards]*shard
 	heard    map[string]*peer // of Run's goroutine
 	stopped  [classes]prometheus.Counter
@@ -176,7 +177,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{unseenNetwork, "unseen_network", math.MaxInt64, 0, 0, time.Hour},
 		{badDelivery, "bad_webhook", int64(cfg.Webhooks), 0, 0, time.Minute},
 	} {
-		l.classes[c.id] = c
+		l.classes[c.id], l.limits[c.id] = c, strconv.FormatInt(c.limit, 10)
 	}
 	for i := range l.shards {
 		if l.shards[i], err = newShard(); err != nil {
@@ -270,9 +271,9 @@ func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
 	}
 	seconds := max(1, int((reset+time.Second-1)/time.Second))
 	if reply != nil {
-		reply["Ratelimit-Limit"] = []string{strconv.FormatInt(c.limit, 10)}
-		reply["Ratelimit-Remaining"] = []string{strconv.FormatInt(left, 10)}
-		reply["Ratelimit-Reset"] = []string{strconv.Itoa(seconds)}
+		// One allocation for the three: every request of a publisher has them.
+		said := &[3]string{l.limits[id], strconv.FormatInt(left, 10), strconv.Itoa(seconds)}
+		reply["Ratelimit-Limit"], reply["Ratelimit-Remaining"], reply["Ratelimit-Reset"] = said[:1:1], said[1:2:2], said[2:3:3]
 	}
 	if full {
 		return c.refusal(seconds)
