@@ -26,8 +26,7 @@
 // lease beyond them. An amount told in a node's name counts until its window ends, an hour at most,
 // or until the node itself speaks of the minute; a node that ends in order leaves exact amounts.
 // While PostgreSQL is away for everybody, a lease grows by at most [reserve.GapTimes] what the
-// journal says of its best minute.
-// While the store lives nothing is held back.
+// journal says of its best minute. While the store lives nothing is held back.
 //
 // # Not obvious
 //

@@ -118,13 +118,24 @@ func startPair(t testing.TB, price, room money.Micros) pair {
 	return p
 }
 
+// rebuild loses the store and builds it anew while one of the two nodes cannot speak.
+func (p pair) rebuild(t testing.TB) {
+	t.Helper()
+	p.store.Lose()
+	time.Sleep(3 * time.Second)
+	p.ledger.publish()
+	p.store.Open(2)
+	time.Sleep(budgettest.GatherFor - time.Millisecond)
+	require.Equal(t, 1, holdBack(t, p.store, p.journal, 2, []reserve.Room{p.ledger.room}))
+}
+
 // A store is lost after a node died: what the dead node has out is not sold again, and comes back
 // when it has ended.
 func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price, room = money.Micros(10), money.Micros(10 * 2000)
 		p := startPair(t, price, room)
-		store, journal, c, l, outA, a, b := p.store, p.journal, p.campaign, p.ledger, p.outA, p.a, p.b
+		c, l, outA, a, b := p.campaign, p.ledger, p.outA, p.a, p.b
 		defer b.stop()
 		var dead, alive []served
 		demand := func(n *node, to *[]served, d time.Duration) {
@@ -140,12 +151,7 @@ func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 		require.Greater(t, len(dead), 150)
 		outA.kill(a)
 
-		store.Lose()
-		time.Sleep(3 * time.Second)
-		l.publish()
-		store.Open(2)
-		time.Sleep(budgettest.GatherFor - time.Millisecond)
-		require.Equal(t, 1, holdBack(t, store, journal, 2, []reserve.Room{l.room}))
+		p.rebuild(t)
 		demand(b, &alive, time.Minute)
 		require.LessOrEqual(t, len(dead)+len(alive), int(room/price), "what the dead node has out was sold again")
 		require.Greater(t, len(dead)+len(alive), int(room/price)-900, "what is held back is what it may have out, and the spend of some seconds")
@@ -295,12 +301,7 @@ func TestADeadNodeOfAGap(t *testing.T) {
 		outA.kill(a)
 		outB.set(func() { outB.noPages, outB.idle = false, 0 })
 		watch()
-		store.Lose()
-		time.Sleep(3 * time.Second)
-		l.publish()
-		store.Open(2)
-		time.Sleep(budgettest.GatherFor - time.Millisecond)
-		require.Equal(t, 1, holdBack(t, store, journal, 2, []reserve.Room{l.room}))
+		p.rebuild(t)
 		held := int(store.Outstanding(l.room.CampaignID) / price)
 		require.GreaterOrEqual(t, held, sold, "what the dead node has out can be sold again")
 		require.Less(t, held, 80_000, "most of the room is not held back")

@@ -186,7 +186,8 @@ func (w *stretch) sample(n float64, without ...string) (one sample) {
 	return one
 }
 
-// tidy collects the garbage of what made a sample's input: it is no part of the sample.
+// tidy runs the garbage collector before a sample begins, so that the sample does not pay for what
+// made its input.
 func tidy() { runtime.GC() }
 
 // meter counts what went through, from the first records to the last.
