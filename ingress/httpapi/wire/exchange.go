@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -20,12 +21,14 @@ import (
 // of them they may keep.
 type exchange struct {
 	request http.Request
+	blank   *http.Request // the request before anything is known of it
 	url     url.URL
 	body    body
 	reply   reply
 	text    []byte // the target and the header values of the request, one behind the other
 	ends    []int  // of the target and the values in text
 	names   []string
+	values  []string // of the header, whose map points into it
 }
 
 // exchanges are those at rest.
@@ -37,9 +40,9 @@ const fewHeaders = 8
 
 // newExchanges gives every request the context base.
 func newExchanges(base context.Context) exchanges {
+	blank := new(http.Request).WithContext(base)
 	return exchanges{&sync.Pool{New: func() any {
-		x := &exchange{reply: reply{header: make(http.Header, fewHeaders)}}
-		x.request = *new(http.Request).WithContext(base)
+		x := &exchange{blank: blank, reply: reply{header: make(http.Header, fewHeaders)}}
 		x.request.Header = make(http.Header, fewHeaders)
 		return x
 	}}}
@@ -91,6 +94,9 @@ var (
 // read takes over what fasthttp has read, and the body from c. Errors: the ones above.
 func (x *exchange) read(ctx *fasthttp.RequestCtx, c *conn) error {
 	head, r := &ctx.Request.Header, &x.request
+	header := r.Header
+	*r = *x.blank // what a handler has left in it (a form) is of another request
+	r.Header = header
 	if err := x.readHeader(head, c.said); err != nil {
 		return err
 	}
@@ -127,10 +133,15 @@ func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error 
 			return errHeaderName
 		}
 		x.names = append(x.names, known)
-		x.text = append(x.text, value...)
+		if known == "Content-Length" && said.sized { // fasthttp was told another: see headerOnly
+			x.text = strconv.AppendInt(x.text, said.size, 10)
+		} else {
+			x.text = append(x.text, value...)
+		}
 		x.ends = append(x.ends, len(x.text))
 	}
-	text, values, header := string(x.text), make([]string, len(x.names)), x.request.Header
+	x.values = slices.Grow(x.values[:0], len(x.names))[:len(x.names)]
+	text, values, header := string(x.text), x.values, x.request.Header
 	clear(header)
 	x.request.RequestURI, x.request.Host = text[:x.ends[0]], ""
 	for i, name := range x.names {
@@ -140,9 +151,6 @@ func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error 
 			x.request.Host = values[i]
 		case name == "Transfer-Encoding", name == "Trailer" && said.chunked: // undone
 		case name == "Content-Length" && !said.sized: // of fasthttp
-		case name == "Content-Length": // fasthttp was told another
-			values[i] = said.text
-			header[name] = values[i : i+1 : i+1]
 		case before != nil:
 			header[name] = append(before, values[i])
 		default:
@@ -216,6 +224,7 @@ func (w *reply) write() {
 	out := &w.ctx.Response
 	w.WriteHeader(http.StatusOK)
 	out.SetStatusCode(w.status)
+	out.Header.DisableNormalizing() // as handlers wrote them, and as net/http sends them
 	w.names = w.names[:0]
 	for name := range w.header {
 		w.names = append(w.names, name)

@@ -20,12 +20,11 @@ import (
 // refuses lines that are malformed or said twice; lines that two readers could cut differently are
 // refused here, so both see the same ones.
 type framing struct {
-	sized   bool   // it has a Content-Length,
-	size    int64  // this one,
-	text    string // written so
-	chunked bool   // it has a Transfer-Encoding
-	expects bool   // the client waits for "100 Continue"
-	closes  bool   // nothing follows
+	sized   bool  // it has a Content-Length,
+	size    int64 // this one
+	chunked bool  // it has a Transfer-Encoding
+	expects bool  // the client waits for "100 Continue"
+	closes  bool  // nothing follows
 }
 
 var (
@@ -107,22 +106,22 @@ func (f *framing) read(line []byte) error {
 	switch line[0] | 0x20 {
 	case 'c':
 		if value, is := valueOf(line, "content-length"); is {
-			size, err := strconv.ParseUint(value, 10, 63)
+			size, err := strconv.ParseUint(string(value), 10, 63)
 			if err != nil {
 				size = math.MaxInt64 // fasthttp refuses it
 			}
-			f.sized, f.size, f.text = true, int64(size), value
+			f.sized, f.size = true, int64(size)
 		} else if value, is := valueOf(line, "connection"); is {
-			f.closes = f.closes || httpguts.HeaderValuesContainsToken([]string{value}, "close")
+			f.closes = f.closes || httpguts.HeaderValuesContainsToken([]string{string(value)}, "close")
 		}
 	case 't':
 		if value, is := valueOf(line, "transfer-encoding"); is {
-			if f.chunked = true; !strings.EqualFold(value, "chunked") {
+			if f.chunked = true; !strings.EqualFold(string(value), "chunked") {
 				return errCoding
 			}
 		}
 	case 'e':
-		if value, is := valueOf(line, "expect"); is && strings.EqualFold(value, "100-continue") {
+		if value, is := valueOf(line, "expect"); is && strings.EqualFold(string(value), "100-continue") {
 			f.expects = true
 		}
 	}
@@ -130,11 +129,11 @@ func (f *framing) read(line []byte) error {
 }
 
 // valueOf is the value of a header line that has this name.
-func valueOf(line []byte, name string) (string, bool) {
+func valueOf(line []byte, name string) ([]byte, bool) {
 	if len(line) <= len(name) || line[len(name)] != ':' || !strings.EqualFold(string(line[:len(name)]), name) {
-		return "", false
+		return nil, false
 	}
-	return string(bytes.Trim(line[len(name)+1:], " \t")), true
+	return bytes.Trim(line[len(name)+1:], " \t"), true
 }
 
 // bodyLimit asks how long the body may be.

@@ -298,6 +298,35 @@ func TestTextIsKept(t *testing.T) {
 	require.Equal(t, []string{"/onefirstaalpha1127.0.0.1", "/twootherbgamma127.0.0.1"}, kept)
 }
 
+// What a handler has a request parse is not part of the next one.
+func TestFormsAreOfOneRequest(t *testing.T) {
+	t.Parallel()
+	var forms []string
+	ours, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		r.Pattern, r.Method = r.Pattern+"x", "GET"
+		forms = append(forms, r.FormValue("of")+r.Pattern)
+	})
+	const h = " HTTP/1.1\r\nHost: a\r\n\r\n"
+	exchange(t, ours, "GET /?of=one"+h+"GET /?of=two"+h+"GET /"+h, 3)
+	require.Equal(t, []string{"onex", "twox", "x"}, forms)
+}
+
+// The base of all requests ends with the server, and each has it.
+func TestRequestsHaveTheServersContext(t *testing.T) {
+	t.Parallel()
+	var ended []error
+	var last context.Context
+	ours, server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		last = r.Context()
+		ended = append(ended, last.Err())
+	})
+	const h = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	exchange(t, ours, h+h, 2)
+	require.Equal(t, []error{nil, nil}, ended)
+	server.Close()
+	require.ErrorIs(t, last.Err(), context.Canceled)
+}
+
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	answer := func(w http.ResponseWriter, r *http.Request) {
