@@ -45,21 +45,27 @@ func (p proxies) trust(ip net.IP) bool {
 
 const forwardedFor = "X-Forwarded-For"
 
-// peer is the other end of r's connection.
-func peer(r *http.Request) (netip.Addr, bool) {
+// peer is the other end of r's connection, and its text, which is the same for the same address.
+func peer(r *http.Request) (addr netip.Addr, text string, ok bool) {
 	host, _, err := net.SplitHostPort(strings.TrimSpace(r.RemoteAddr))
 	if err != nil {
-		return netip.Addr{}, false
+		return netip.Addr{}, "", false
 	}
-	addr, err := netip.ParseAddr(host)
-	return addr.Unmap(), err == nil && addr.Zone() == ""
+	if addr, err = netip.ParseAddr(host); err != nil || addr.Zone() != "" {
+		return netip.Addr{}, "", false
+	}
+	if addr.Is4() { // has one spelling
+		return addr, host, true
+	}
+	addr = addr.Unmap()
+	return addr, addr.String(), true
 }
 
 // client is the address that r comes from: of a trusted proxy's X-Forwarded-For the last address
 // that does not belong to a trusted proxy; otherwise the connection's. Empty if that does not
 // parse. No other header is believed: a proxy that does not set it would pass on its client's.
 func (p proxies) client(r *http.Request) string {
-	addr, ok := peer(r)
+	addr, text, ok := peer(r)
 	if !ok {
 		return ""
 	}
@@ -68,20 +74,20 @@ func (p proxies) client(r *http.Request) string {
 			return said
 		}
 	}
-	return addr.String()
+	return text
 }
 
 // noticeProxy says so when r, which has X-Forwarded-For, looks like it came through a proxy that
 // the settings do not name: then all people behind that proxy share its address, so that the
 // limits strike them together and most of their clicks do not count.
 func (s *Server) noticeProxy(r *http.Request) {
-	addr, ok := peer(r)
+	addr, text, ok := peer(r)
 	if !ok || !addr.IsPrivate() && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() || s.proxies.trust(addr.AsSlice()) {
 		return
 	}
 	s.metrics.unnamed.Inc()
 	s.often.Error(r.Context(), "a proxy that ADNET_TRUSTED_PROXIES does not name: everybody behind it counts as one person; add its address there",
-		"address", addr.String())
+		"address", text)
 }
 
 // said is the client in a list to which every proxy has added the address that it was called from:

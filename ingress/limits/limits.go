@@ -337,15 +337,19 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 // addressKey is the key of an address: the whole of IPv4, the /64 of IPv6, which is what one
 // subscriber has.
 func addressKey(id byte, ip string) key {
+	var room [64]byte // on the path of every request
+	text := append(room[:0], id)
 	if addr, err := netip.ParseAddr(ip); err == nil {
 		addr = addr.Unmap()
 		if addr.Is6() {
 			prefix, _ := addr.WithZone("").Prefix(64)
 			addr = prefix.Addr()
 		}
-		ip = addr.String()
+		text = addr.AppendTo(text)
+	} else {
+		text = append(text, ip...)
 	}
-	sum := sha256.Sum256(append([]byte{id}, ip...))
+	sum := sha256.Sum256(text)
 	k := key(sum[:16])
 	k[0] = id
 	return k
