@@ -182,7 +182,7 @@ func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 		return p, errs.New(errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours")
 	}
 	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {
-		owner, err := a.deps.Users.User(c.Request.Context(), p.advertiser)
+		owner, err := a.deps.Users.User(c.Context(), p.advertiser)
 		if errs.Is(err, errs.NotFound) {
 			return p, errs.New(errs.NotFound, "there is no such advertiser")
 		}

@@ -69,7 +69,7 @@ func dollars(m money.Micros) string {
 func (a *API) payCheckout(c *httpapi.Context) error {
 	d, err := a.checkout(c)
 	if err == nil {
-		d, err = a.deps.Demo.Complete(c.Request.Context(), d.ID)
+		d, err = a.deps.Demo.Complete(c.Context(), d.ID)
 	}
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *API) checkout(c *httpapi.Context) (ledger.Deposit, error) {
 	if a.deps.Demo == nil || err != nil {
 		return ledger.Deposit{}, missing
 	}
-	d, err := a.deps.Demo.Checkout(c.Request.Context(), id)
+	d, err := a.deps.Demo.Checkout(c.Context(), id)
 	if errs.Is(err, errs.NotFound) {
 		err = missing
 	}

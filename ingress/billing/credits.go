@@ -24,7 +24,7 @@ func (a *API) credits(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	balance, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (a *API) createCheckout(c *httpapi.Context) error {
 	if p.advertiser == uuid.Nil {
 		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
 	}
-	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.CheckoutRequest{
+	opened, err := a.deps.Payments.Open(c.Context(), p.caller, payment.CheckoutRequest{
 		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider, Currency: in.Currency,
 	})
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *API) deposit(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	d, deduped, err := a.deps.Payments.Confirm(c.Request.Context(), p.caller, claim)
+	d, deduped, err := a.deps.Payments.Confirm(c.Context(), p.caller, claim)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a *API) parked(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.deps.Payments.Parked(c.Request.Context(), limit)
+	list, err := a.deps.Payments.Parked(c.Context(), limit)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (a *API) webhook(c *httpapi.Context) error {
 	}
 	var receipt payment.Receipt
 	err := httpapi.ReadBody(c, func(body []byte) (err error) {
-		ctx := c.Request.Context()
+		ctx := c.Context()
 		if a.deps.Deliveries != nil && a.deps.Deliveries.Doubts(c.ClientIP(), a.deps.Now()) {
 			ctx = payment.Doubted(ctx)
 		}

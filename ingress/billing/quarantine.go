@@ -103,7 +103,7 @@ func (a *API) quarantines(c *httpapi.Context) error {
 		}
 	}
 	q.Open = c.Query("state") == "open"
-	list, err := a.deps.Publishers.Quarantines(c.Request.Context(), q)
+	list, err := a.deps.Publishers.Quarantines(c.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (a *API) decideQuarantine(c *httpapi.Context) error {
 	if v.Case, err = httpapi.ParseID("id", in.ID); err != nil {
 		return err
 	}
-	ended, err := a.deps.Publishers.EndQuarantine(c.Request.Context(), v)
+	ended, err := a.deps.Publishers.EndQuarantine(c.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (a *API) hold(c *httpapi.Context, admin account.User, in decision) error {
 	if err != nil {
 		return err
 	}
-	ctx, now := c.Request.Context(), a.deps.Now().UTC()
+	ctx, now := c.Context(), a.deps.Now().UTC()
 	before, err := a.deps.Publishers.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (a *API) mintCap(c *httpapi.Context) error {
 	if in.Cap != nil && *in.Cap < 0 {
 		return errs.New(errs.InvalidRequest, "cap must be 0 or more, or null").With("field", "cap")
 	}
-	if err := a.deps.Publishers.SetMintCap(c.Request.Context(), set); err != nil {
+	if err := a.deps.Publishers.SetMintCap(c.Context(), set); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note})

@@ -29,7 +29,7 @@ func (a *API) balance(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	credits, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *API) history(c *httpapi.Context) error {
 	}
 	page := q
 	page.Limit++ // one more tells whether there is a next page
-	lines, err := a.deps.Ledger.History(c.Request.Context(), page)
+	lines, err := a.deps.Ledger.History(c.Context(), page)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (a *API) statement(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.deps.Ledger.Statement(c.Request.Context(), ledger.StatementQuery{
+	made, err := a.deps.Ledger.Statement(c.Context(), ledger.StatementQuery{
 		Advertiser: p.advertiser, Developer: p.developer, Month: month, Now: a.deps.Now().UTC(),
 	})
 	if err != nil {
@@ -202,11 +202,11 @@ func (a *API) earnings(c *httpapi.Context) error {
 	if first > last || last-first >= maxDays {
 		return errs.New(errs.InvalidRequest, "since must not be after until, nor more than %d days before", maxDays-1).With("field", "since")
 	}
-	e, err := a.deps.Ledger.Earnings(c.Request.Context(), p.developer, first, last)
+	e, err := a.deps.Ledger.Earnings(c.Context(), p.developer, first, last)
 	if err != nil {
 		return err
 	}
-	credits, err := a.deps.Ledger.CreditBalance(c.Request.Context(), p.developer)
+	credits, err := a.deps.Ledger.CreditBalance(c.Context(), p.developer)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (a *API) auction(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	f, err := a.facts(ctx, c.Param("auction_id"))
 	if err != nil {
 		return err

@@ -102,12 +102,12 @@ func (a *API) diagnose(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	k, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	k, err := a.deps.Campaigns.Get(c.Context(), caller, id)
 	if err != nil {
 		return err
 	}
 	now := a.deps.Now().UTC()
-	delivery, err := a.deps.History.Delivery(c.Request.Context(), id, now.Add(-window), now)
+	delivery, err := a.deps.History.Delivery(c.Context(), id, now.Add(-window), now)
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (a *Auth) Heard(c *Context) (account.User, account.Session, error) {
 	if err != nil {
 		return account.User{}, account.Session{}, err
 	}
-	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
+	auditlog.Identify(c.Context(), user.ID, string(user.Role))
 	if !user.IsAdmin() {
 		if err := a.spend(c, user.ID); err != nil {
 			return account.User{}, account.Session{}, err
@@ -175,7 +175,7 @@ func (a *Auth) login(c *Context) (user account.User, login account.Session, err 
 	if err != nil {
 		return user, login, errSession
 	}
-	user, err = a.user(c.Request.Context(), claims.UserID)
+	user, err = a.user(c.Context(), claims.UserID)
 	switch {
 	case errs.Is(err, errs.NotFound):
 		return user, login, errSession
@@ -184,7 +184,7 @@ func (a *Auth) login(c *Context) (user account.User, login account.Session, err 
 	case user.Erased():
 		return user, login, errSession
 	case claims.SessionID != uuid.Nil && a.deps.Logins != nil:
-		login, err = a.loggedIn(c.Request.Context(), claims)
+		login, err = a.loggedIn(c.Context(), claims)
 		return user, login, err
 	case user.TokenVersion != claims.Version:
 		return user, login, errSession
@@ -229,7 +229,7 @@ func (a *Auth) spend(c *Context, id uuid.UUID) error {
 		return err
 	}
 	var err error
-	c.leave, err = a.turns.take(c.Request.Context(), id)
+	c.leave, err = a.turns.take(c.Context(), id)
 	return err
 }
 
@@ -282,7 +282,7 @@ func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, er
 	if err != nil || has != kind {
 		return Caller{}, errKey
 	}
-	key, err := a.key(c.Request.Context(), hash)
+	key, err := a.key(c.Context(), hash)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -343,7 +343,7 @@ func (a *Auth) KnownKey(c *Context) (known, formed bool) {
 func (a *Auth) sandbox(c *Context, bearer string) Caller {
 	caller := Caller{Sandbox: true, Reply: c.Writer.Header()}
 	if _, hash, err := account.ParseKey(bearer); err == nil {
-		if key, err := a.key(c.Request.Context(), hash); err == nil {
+		if key, err := a.key(c.Context(), hash); err == nil {
 			caller.KeyID, caller.OwnerID, caller.DeveloperID = key.ID, key.OwnerID, key.DeveloperID
 		}
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 )
@@ -18,9 +19,10 @@ type ResponseWriter interface {
 // Context is a request and its reply. It is used again for another one as soon as the handler has
 // returned.
 type Context struct {
-	Request *http.Request
+	Request *http.Request // its own context says nothing: see [Context.Context]
 	Writer  ResponseWriter
 
+	ctx    context.Context
 	server *Server
 	site   *site     // of the path; nil for an unknown path
 	at     *entrance // of the method and path, or of the refusal
@@ -41,10 +43,18 @@ func NewContext(w http.ResponseWriter, r *http.Request) *Context {
 }
 
 func (c *Context) begin(w http.ResponseWriter, r *http.Request) {
-	c.Request, c.site, c.at, c.to, c.spent, c.leave, c.values, c.query = r, nil, nil, nil, false, nil, c.values[:0], nil
+	c.Request, c.ctx, c.site, c.at, c.to, c.spent, c.leave, c.values, c.query = r, r.Context(), nil, nil, nil, false, nil, c.values[:0], nil
 	c.reply = reply{to: w, status: http.StatusOK}
 	c.Writer = &c.reply
 }
+
+// Context is the context that the handler works under: it carries the request's id, and what else
+// [Context.Under] was given.
+func (c *Context) Context() context.Context { return c.ctx }
+
+// Under has the handler work under ctx from here on. http.Request.WithContext would copy the whole
+// request for it (benchmark row ad_request_100k).
+func (c *Context) Under(ctx context.Context) { c.ctx = ctx }
 
 // FullPath is the path as it was mounted, with the names of its parameters; empty for a path or a
 // method that was not.

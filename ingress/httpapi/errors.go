@@ -58,10 +58,10 @@ type ErrorForm func(c *Context, e *errs.Error, status int) error
 func (s *Server) fail(c *Context, err error) {
 	e := errs.Of(err)
 	status := Status(e.Code)
-	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
+	gone := errors.Is(err, context.Canceled) && c.Context().Err() != nil
 	if status >= http.StatusInternalServerError && !gone {
 		// Logged only here; handlers return their errors. A client that left is not a failure.
-		s.log.Error(c.Request.Context(), "request failed", "code", string(e.Code), "route", c.FullPath(), "error", err.Error())
+		s.log.Error(c.Context(), "request failed", "code", string(e.Code), "route", c.FullPath(), "error", err.Error())
 	}
 	if seconds, ok := e.Extra[retryAfter].(int); ok {
 		c.Header("Retry-After", strconv.Itoa(seconds))

@@ -82,8 +82,8 @@ func (s *Server) around(c *Context) {
 	if !plainID(id) {
 		id = newID()
 	}
-	identity := obs.Identify(c.Request.Context(), id)
-	c.Request = c.Request.WithContext(identity)
+	identity := obs.Identify(c.Context(), id)
+	c.Under(identity)
 	header := c.Writer.Header()
 	header[requestIDHeader] = identity.Header()
 	header["X-Content-Type-Options"], header["Referrer-Policy"], header["Cache-Control"] = nosniff, noReferrer, noStore
@@ -104,7 +104,7 @@ func (s *Server) around(c *Context) {
 }
 
 func (s *Server) panicked(c *Context, p any) {
-	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.deps.Log.ErrorContext(c.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !c.Writer.Written() {
 		s.fail(c, errs.New(errs.Internal, "internal error"))
 	}

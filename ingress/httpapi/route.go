@@ -349,8 +349,8 @@ func (s *Server) call(c *Context, to *endpoint) {
 		return
 	}
 	if to.policy.Audited == Yes {
-		ctx := c.Request.Context()
-		c.Request = c.Request.WithContext(auditlog.With(ctx, auditlog.Actor{
+		ctx := c.Context()
+		c.Under(auditlog.With(ctx, auditlog.Actor{
 			Via: auditlog.API, Network: traffic.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
 		}))
 	}

@@ -132,7 +132,7 @@ func TestEnvelope(t *testing.T) {
 
 func TestClientThatLeftIsNoFailure(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(c *httpapi.Context) error { return c.Request.Context().Err() }, open)
+	s.Handle(http.MethodGet, "/x", func(c *httpapi.Context) error { return c.Context().Err() }, open)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
@@ -314,7 +314,7 @@ func TestDrain(t *testing.T) {
 		s.Handle(http.MethodGet, "/slow", func(c *httpapi.Context) error {
 			close(entered)
 			<-release
-			if err := c.Request.Context().Err(); err != nil {
+			if err := c.Context().Err(); err != nil {
 				return err // a stop must not cancel running requests
 			}
 			return ok(c)

@@ -147,7 +147,7 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 	in.request.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
 	in.request.Scope = sha256.Sum256([]byte(of))
 	in.request.Token, in.request.Lease, in.request.Life = uuid.New(), lease, life
-	found, err := k.begin(c.Request.Context(), in.request)
+	found, err := k.begin(c.Context(), in.request)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (k *Keys) begin(ctx context.Context, request once.Request) (once.Found, err
 
 // run is the first call. Its reply is kept before it is sent: who has seen it can have it again.
 func (k *Keys) run(c *httpapi.Context, in call) error {
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	recorded, done := &recorder{ResponseWriter: c.Writer, status: http.StatusOK}, false
 	defer func() {
 		if !done { // a panic: the effect, if there was one, is marked; the key is free otherwise
@@ -234,7 +234,7 @@ func (k *Keys) run(c *httpapi.Context, in call) error {
 		}
 	}()
 	c.Writer = recorded
-	c.Request = c.Request.WithContext(once.With(ctx, in.request.Attempt))
+	c.Under(once.With(ctx, in.request.Attempt))
 	in.handle(c)
 	c.Writer = recorded.ResponseWriter
 	done = true
@@ -308,7 +308,7 @@ func (k *Keys) recovered(c *httpapi.Context, in call, e once.Effect) error {
 		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown again",
 	}
 	if k.deps.Recover != nil {
-		made, err := k.deps.Recover(c.Request.Context(), in.user, e)
+		made, err := k.deps.Recover(c.Context(), in.user, e)
 		if err != nil {
 			return err
 		}

@@ -218,7 +218,7 @@ func TestDeathBetweenEffectAndReply(t *testing.T) {
 	f := newFixture(t)
 	f.act = func(c *httpapi.Context) error {
 		u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: account.RoleAdvertiser}
-		if err := f.store.CreateUser(c.Request.Context(), u); err != nil {
+		if err := f.store.CreateUser(c.Context(), u); err != nil {
 			return err
 		}
 		return httpapi.JSON(c, 201, map[string]any{"id": u.ID})

@@ -63,11 +63,11 @@ func (a *API) login(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
+	strong, err := a.deps.Accounts.ShowFactor(c.Context(), u, in.Code)
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP())); err != nil {
+	if err := a.deps.Accounts.NoteNetwork(c.Context(), u, traffic.Network(c.ClientIP())); err != nil {
 		return err
 	}
 	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie, strong: strong})
@@ -87,7 +87,7 @@ func (a *API) register(c *httpapi.Context) error {
 	if a.deps.Verify {
 		return a.askRegister(c, in)
 	}
-	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
+	u, err := a.deps.Accounts.Register(c.Context(), in.Email, in.Password)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a *API) listKeys(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	keys, err := a.deps.Accounts.Working(c.Request.Context(), caller)
+	keys, err := a.deps.Accounts.Working(c.Context(), caller)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (a *API) createKey(c *httpapi.Context) error {
 			return err
 		}
 	}
-	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, want)
+	key, err := a.deps.Accounts.CreateKey(c.Context(), caller, want)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (a *API) rotateKey(c *httpapi.Context) error {
 	if in.Grace != nil {
 		grace = min(max(*in.Grace, -1), math.MaxInt32)
 	}
-	next, ends, err := a.deps.Accounts.RotateKey(c.Request.Context(), caller, id, time.Duration(grace)*time.Second)
+	next, ends, err := a.deps.Accounts.RotateKey(c.Context(), caller, id, time.Duration(grace)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (a *API) ownCampaign(c *httpapi.Context, caller account.User, text string) 
 	if err != nil {
 		return uuid.Nil, err
 	}
-	campaign, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	campaign, err := a.deps.Campaigns.Get(c.Context(), caller, id)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -266,7 +266,7 @@ func (a *API) revokeKey(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.RevokeKey(c.Request.Context(), caller, id); err != nil {
+	if err := a.deps.Accounts.RevokeKey(c.Context(), caller, id); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
@@ -302,7 +302,7 @@ func idOf(c *httpapi.Context) (uuid.UUID, error) {
 		if err != nil {
 			return uuid.Nil, err
 		}
-		auditlog.Because(c.Request.Context(), reason)
+		auditlog.Because(c.Context(), reason)
 	}
 	return httpapi.ParseID("id", text)
 }

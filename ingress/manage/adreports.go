@@ -34,7 +34,7 @@ func (a *API) listReports(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Request.Context(), limit, offset)
+	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Context(), limit, offset)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *API) listReports(c *httpapi.Context) error {
 	reply := make([]reported, len(list))
 	for i := range list {
 		reply[i].Reported = list[i]
-		switch of, err := a.deps.Campaigns.Get(c.Request.Context(), admin, list[i].CampaignID); {
+		switch of, err := a.deps.Campaigns.Get(c.Context(), admin, list[i].CampaignID); {
 		case err == nil:
 			reply[i].Campaign = &of
 		case !errs.Is(err, errs.NotFound):
@@ -80,7 +80,7 @@ func (a *API) decideReports(c *httpapi.Context) error {
 	if d.Words, err = decision.Clean("words", in.Words, 1000); err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	of, err := a.deps.Campaigns.Get(ctx, admin, d.CampaignID)
 	if err != nil {
 		return err

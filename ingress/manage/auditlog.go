@@ -36,7 +36,7 @@ func (a *API) auditLog(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := a.deps.Audit.AuditLog(c.Request.Context(), q)
+	entries, err := a.deps.Audit.AuditLog(c.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (a *API) ofCaller(c *httpapi.Context, read func(ctx context.Context, user u
 	if err != nil {
 		return err
 	}
-	found, err := read(c.Request.Context(), caller.ID)
+	found, err := read(c.Context(), caller.ID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *API) putBlocks(c *httpapi.Context) error {
 	if err := blocks.Normalize(); err != nil {
 		return err
 	}
-	if err := a.deps.Blocks.PutBlocks(c.Request.Context(), caller.ID, blocks); err != nil {
+	if err := a.deps.Blocks.PutBlocks(c.Context(), caller.ID, blocks); err != nil {
 		return err
 	}
 	return a.onItsKeys(c, caller, blocks)
@@ -78,7 +78,7 @@ func (a *API) putPublishing(c *httpapi.Context) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	if err := a.deps.Publish.PutPublishing(c.Request.Context(), caller.ID, in); err != nil {
+	if err := a.deps.Publish.PutPublishing(c.Context(), caller.ID, in); err != nil {
 		return err
 	}
 	return a.onItsKeys(c, caller, in)

@@ -52,7 +52,7 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 	if in.Status != "" && in.Status != campaign.Draft {
 		return errs.New(errs.InvalidRequest, "status may only be draft at creation; review decides the rest").With("field", "status")
 	}
-	created, err := a.deps.Campaigns.Create(c.Request.Context(), caller, campaign.Create{
+	created, err := a.deps.Campaigns.Create(c.Context(), caller, campaign.Create{
 		Fields: in.Fields, AdvertiserID: advertiser, Draft: in.Status == campaign.Draft, UseAdCredit: in.UseAdCredit,
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *API) copyCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	created, err := a.deps.Campaigns.Copy(c.Request.Context(), caller, id)
+	created, err := a.deps.Campaigns.Copy(c.Context(), caller, id)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *API) answerCreated(c *httpapi.Context, created campaign.Created) error 
 	if a.deps.Unfunded != nil {
 		// The campaign exists: a balance that cannot be read must not make a retry create a second
 		// one.
-		if unfunded, err := a.deps.Unfunded(c.Request.Context(), created.Campaign); err == nil && unfunded {
+		if unfunded, err := a.deps.Unfunded(c.Context(), created.Campaign); err == nil && unfunded {
 			reply["unfunded"] = true
 		}
 	}
@@ -120,7 +120,7 @@ func (a *API) listCampaigns(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	page, total, err := a.deps.Campaigns.List(c.Request.Context(), caller, f)
+	page, total, err := a.deps.Campaigns.List(c.Context(), caller, f)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (a *API) listOne(c *httpapi.Context, caller account.User, text string) erro
 	if err != nil {
 		return err
 	}
-	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	one, err := a.deps.Campaigns.Get(c.Context(), caller, id)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (a *API) getCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	one, err := a.deps.Campaigns.Get(c.Context(), caller, id)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (a *API) updateCampaign(c *httpapi.Context) error {
 		return errs.New(errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive").With("field", "status")
 	}
 	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
-	changed, err := a.deps.Campaigns.Update(c.Request.Context(), caller, id, edit)
+	changed, err := a.deps.Campaigns.Update(c.Context(), caller, id, edit)
 	if err != nil {
 		return err
 	}
@@ -253,12 +253,12 @@ func (a *API) moveCampaign(to move) httpapi.Handler {
 		if err != nil {
 			return err
 		}
-		changed, err := to(c.Request.Context(), caller, id)
+		changed, err := to(c.Context(), caller, id)
 		if errs.Is(err, errs.NotFound) {
 			return errs.New(errs.InvalidState, "there is no such campaign")
 		}
 		if errors.Is(err, campaign.ErrStopped) {
-			return a.sayWhy(c.Request.Context(), caller, id, err)
+			return a.sayWhy(c.Context(), caller, id, err)
 		}
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ func (a *API) converted(c *httpapi.Context) (err error) {
 	if q.Since, q.Until, err = a.daysOf(c); err != nil {
 		return err
 	}
-	result, err := a.deps.Stats.Converted(c.Request.Context(), q)
+	result, err := a.deps.Stats.Converted(c.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (a *API) listDecisions(c *httpapi.Context) error {
 	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
 		return err
 	}
-	list, total, err := a.deps.Decisions.Decisions(c.Request.Context(), q)
+	list, total, err := a.deps.Decisions.Decisions(c.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (a *API) appeal(c *httpapi.Context) error {
 		return err
 	}
 	made := decision.Appeal{ID: id, DecisionID: of, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
-	if err := a.deps.Decisions.Appeal(c.Request.Context(), made); err != nil {
+	if err := a.deps.Decisions.Appeal(c.Context(), made); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusCreated, map[string]any{"appeal": made})
@@ -137,7 +137,7 @@ func (a *API) answerAppeal(c *httpapi.Context) error {
 	if answer.Words, err = decision.Clean("words", in.Words, decision.MaxWords); err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	of, err := a.appealed(ctx, answer.AppealID)
 	if err != nil {
 		return err

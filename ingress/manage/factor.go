@@ -25,7 +25,7 @@ func (a *API) readFactor(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := a.deps.Accounts.Factor(c.Request.Context(), u)
+	f, err := a.deps.Accounts.Factor(c.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *API) beginFactor(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.deps.Accounts.BeginFactor(c.Request.Context(), u, issuer)
+	made, err := a.deps.Accounts.BeginFactor(c.Context(), u, issuer)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *API) confirmFactor(c *httpapi.Context) error {
 	if in.Code == "" || len(in.Code) > maxCode {
 		return errs.New(errs.InvalidRequest, "code is required: the six digits of the authenticator app").With("field", "code")
 	}
-	codes, err := a.deps.Accounts.ConfirmFactor(c.Request.Context(), u, session.ID, in.Code)
+	codes, err := a.deps.Accounts.ConfirmFactor(c.Context(), u, session.ID, in.Code)
 	a.deps.Auth.Forget(session.ID)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (a *API) factorShown(c *httpapi.Context) (account.User, error) {
 	if err != nil {
 		return u, err
 	}
-	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
+	strong, err := a.deps.Accounts.ShowFactor(c.Context(), u, in.Code)
 	if err == nil && !strong {
 		err = errs.New(errs.InvalidState, "there is no second factor")
 	}
@@ -140,7 +140,7 @@ func (a *API) renewRecovery(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	codes, err := a.deps.Accounts.RenewRecovery(c.Request.Context(), u)
+	codes, err := a.deps.Accounts.RenewRecovery(c.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (a *API) removeFactor(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.RemoveFactor(c.Request.Context(), u); err != nil {
+	if err := a.deps.Accounts.RemoveFactor(c.Context(), u); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": false})

@@ -49,7 +49,7 @@ func (a *API) forecastCampaign(c *httpapi.Context) error {
 		Since: today - report.ForecastDays, Until: today, HostApps: would.HostApps, Surfaces: would.Surfaces, Methods: would.IntegrationMethods,
 		Regions: would.Regions, Languages: would.Languages,
 	}
-	won, err := a.deps.Stats.Requests(c.Request.Context(), places)
+	won, err := a.deps.Stats.Requests(c.Context(), places)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (a *API) delivery() string {
 // askRegister begins a registration that the owner of the e-mail confirms. Known and unknown e-mails
 // get one answer, in the same time.
 func (a *API) askRegister(c *httpapi.Context, in credentials) error {
-	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
+	mailed, err := a.deps.Accounts.AskRegister(c.Context(), in.Email, in.Password)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (a *API) verify(c *httpapi.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password)
+	u, err := a.deps.Accounts.ConfirmRegister(c.Context(), in.Token, in.Password)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *API) forgot(c *httpapi.Context) error {
 	if a.deps.Mailer == nil {
 		return errs.New(errs.Forbidden, "this server sends no mail; ask its operator for a new password")
 	}
-	mailed, err := a.deps.Accounts.AskReset(c.Request.Context(), in.Email)
+	mailed, err := a.deps.Accounts.AskReset(c.Context(), in.Email)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *API) reset(c *httpapi.Context) error {
 	if err := checkLink(in.Token, in.Password); err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (a *API) readProfile(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil { // not one of 2 s ago
+	if u, err = a.deps.Persons.User(c.Context(), u.ID); err != nil { // not one of 2 s ago
 		return err
 	}
 	return answerProfile(c, u)
@@ -34,7 +34,7 @@ func (a *API) changeProfile(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {
+	if u, err = a.deps.Accounts.Describe(c.Context(), u, in); err != nil {
 		return err
 	}
 	a.deps.Auth.ForgetUser(u.ID) // campaigns are judged with the name
@@ -47,10 +47,10 @@ func (a *API) exportAccount(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil {
+	if u, err = a.deps.Persons.User(c.Context(), u.ID); err != nil {
 		return err
 	}
-	held, err := person.Export(c.Request.Context(), a.deps.Persons, u)
+	held, err := person.Export(c.Context(), a.deps.Persons, u)
 	if err != nil {
 		return err
 	}
@@ -74,13 +74,13 @@ func (a *API) eraseAccount(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code); err != nil {
+	if _, err := a.deps.Accounts.ShowFactor(c.Context(), u, in.Code); err != nil {
 		return err
 	}
 	if len(u.Seats) > 0 {
 		return errs.New(errs.Conflict, "the account owns seats of exchanges; ask the operator to end them first")
 	}
-	done, err := person.Erase(c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now())
+	done, err := person.Erase(c.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now())
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (a *API) networkRequests(c *httpapi.Context) error {
 }
 
 func (a *API) answerRequests(c *httpapi.Context, q report.AskedQuery) error {
-	found, err := a.deps.Stats.Asked(c.Request.Context(), q)
+	found, err := a.deps.Stats.Asked(c.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (a *API) reviewQueue(c *httpapi.Context) error {
 		return err
 	}
 	f.Status, f.Waiting = "", true
-	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
+	page, total, err := a.deps.Campaigns.List(c.Context(), admin, f)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *API) reviewQueue(c *httpapi.Context) error {
 	for i := range page {
 		ids[i] = page[i].ID
 	}
-	reported, err := a.deps.AdReports.ReportsOf(c.Request.Context(), ids)
+	reported, err := a.deps.AdReports.ReportsOf(c.Context(), ids)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *API) reviewCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	reports, err := a.deps.AdReports.ReportsOf(ctx, []uuid.UUID{id})
 	if err != nil {
 		return err
@@ -109,12 +109,12 @@ func (a *API) approvedBefore(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := a.deps.Campaigns.Get(c.Request.Context(), admin, id)
+	now, err := a.deps.Campaigns.Get(c.Context(), admin, id)
 	if err != nil {
 		return err
 	}
 	past := auditlog.PastOf(&now)
-	if err := a.goBack(c.Request.Context(), past, id); err != nil {
+	if err := a.goBack(c.Context(), past, id); err != nil {
 		return err
 	}
 	approved, differs, whole := past.Found()

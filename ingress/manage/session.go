@@ -45,7 +45,7 @@ func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
 	if u.IsAdmin() && (s.cookie || s.strong) { // a person; programs have no second factor
 		life = token.AdminConsoleLife
 	}
-	session, err := a.deps.Accounts.OpenSession(c.Request.Context(), u, account.Session{
+	session, err := a.deps.Accounts.OpenSession(c.Context(), u, account.Session{
 		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()), Agent: c.GetHeader("User-Agent"), Strong: s.strong,
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *API) logout(c *httpapi.Context) error {
 	case byToken && session.ID == uuid.Nil:
 		return errs.New(errs.InvalidState, "this token is of an earlier build and has no session of its own; DELETE /api/account/sessions ends all logins, this one too")
 	default:
-		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
+		if err := a.end(c.Context(), u, session.ID); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (a *API) demoLogin(c *httpapi.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.ByEmail(c.Request.Context(), email)
+	u, err := a.deps.Accounts.ByEmail(c.Context(), email)
 	if err != nil {
 		return err
 	}

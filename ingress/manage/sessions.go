@@ -28,7 +28,7 @@ func (a *API) listSessions(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := a.deps.Accounts.Sessions(c.Request.Context(), u)
+	sessions, err := a.deps.Accounts.Sessions(c.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *API) endSession(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.end(c.Request.Context(), u, id); err != nil {
+	if err := a.end(c.Context(), u, id); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "ended": true})
@@ -77,7 +77,7 @@ func (a *API) endSessions(c *httpapi.Context) error {
 	if c.Query("keep") == "current" {
 		keep = current.ID
 	}
-	ended, err := a.deps.Accounts.EndSessions(c.Request.Context(), u, keep)
+	ended, err := a.deps.Accounts.EndSessions(c.Context(), u, keep)
 	a.deps.Auth.Forget(current.ID)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (a *API) changePassword(c *httpapi.Context) error {
 	if u, err = a.checkPassword(c, u.Email, in.Current); err != nil {
 		return err
 	}
-	ctx := c.Request.Context()
+	ctx := c.Context()
 	reply := struct {
 		Changed bool `json:"changed"`
 		Ended   int  `json:"sessions_ended"`
@@ -128,7 +128,7 @@ func (a *API) changePassword(c *httpapi.Context) error {
 // checkPassword finds the account of an e-mail by its password. Wrong ones are limited wherever they
 // are tried. Errors: errs.InvalidCredentials, errs.RateLimited.
 func (a *API) checkPassword(c *httpapi.Context, email, password string) (account.User, error) {
-	ctx, address := c.Request.Context(), c.ClientIP()
+	ctx, address := c.Context(), c.ClientIP()
 	if a.deps.Logins == nil {
 		return a.deps.Accounts.Login(ctx, email, password)
 	}

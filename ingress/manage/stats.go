@@ -30,14 +30,14 @@ func (a *API) stats(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.deps.Stats.Stats(c.Request.Context(), q)
+	result, err := a.deps.Stats.Stats(c.Context(), q)
 	if err != nil {
 		return err
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
 	if kind == report.Campaign && a.deps.Unproven != nil {
-		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Request.Context(), q.CampaignID, q.Since, q.Until); err != nil {
+		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Context(), q.CampaignID, q.Since, q.Until); err != nil {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (a *API) campaignOf(c *httpapi.Context) (id uuid.UUID, goal *campaign.Pursu
 		return uuid.Nil, nil, err
 	}
 	// Owner check: the campaign is read, and refused when it is another's.
-	of, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	of, err := a.deps.Campaigns.Get(c.Context(), caller, id)
 	return id, &of.Pursuit, err
 }
 
@@ -337,7 +337,7 @@ func (a *API) aggregate(c *httpapi.Context) error {
 	}
 	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is
 	// waste.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Minute)
 	defer cancel()
 	rows, err := a.deps.Rollup.Aggregate(ctx, date)
 	if err != nil {

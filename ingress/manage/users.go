@@ -58,10 +58,10 @@ func (a *API) ruleName(c *httpapi.Context) error {
 		return err
 	}
 	// First: an ad that the name makes an instruction of is not shown with it for a moment either.
-	if err := a.holdBeside(c.Request.Context(), id, &in); err != nil {
+	if err := a.holdBeside(c.Context(), id, &in); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.RuleName(c.Request.Context(), admin, id, in)
+	u, err := a.deps.Accounts.RuleName(c.Context(), admin, id, in)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (a *API) listUsers(c *httpapi.Context) error {
 	if f.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
 		return err
 	}
-	found, total, err := a.deps.Accounts.List(c.Request.Context(), f)
+	found, total, err := a.deps.Accounts.List(c.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) h
 		if err := httpapi.Decode(c, &r); err != nil {
 			return err
 		}
-		u, err := do(c.Request.Context(), r)
+		u, err := do(c.Context(), r)
 		if err != nil {
 			return err
 		}

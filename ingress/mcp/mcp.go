@@ -152,7 +152,7 @@ func (s *Server) post(c *httpapi.Context) error {
 	r.caller = caller
 	r.bearer, _ = httpapi.Bearer(c)
 	r.private = consent.GPC(c.Request.Header)
-	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
+	if failure := s.answer(c.Context(), c.Request.Header, r); failure != nil {
 		return s.fail(c, r.echo(), failure)
 	}
 	if r.method == methodInitialize && r.apps {
@@ -163,8 +163,8 @@ func (s *Server) post(c *httpapi.Context) error {
 
 // fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
 func (s *Server) fail(c *httpapi.Context, id string, f *failure) error {
-	if f.cause != nil && c.Request.Context().Err() == nil {
-		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
+	if f.cause != nil && c.Context().Err() == nil {
+		s.log.Error(c.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
 	}
 	if f.status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
@@ -193,7 +193,7 @@ func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 // panicked ends a request whose handler panicked, with its id, so that the client does not wait for
 // the answer.
 func (s *Server) panicked(c *httpapi.Context, id string, p any) {
-	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.deps.Log.ErrorContext(c.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
 		return
 	}

@@ -60,8 +60,8 @@ func (a *API) health(c *httpapi.Context) error {
 		return err
 	}
 	reply := healthReply{Node: a.deps.Ready()}
-	reply.Health, reply.AsOf = a.look(c.Request.Context())
-	runs, err := a.deps.Ledger.Verifications(c.Request.Context(), 1)
+	reply.Health, reply.AsOf = a.look(c.Context())
+	runs, err := a.deps.Ledger.Verifications(c.Context(), 1)
 	switch {
 	case err != nil: // PostgreSQL is away, which is just what this page must be able to say
 	case len(runs) > 0:

@@ -50,7 +50,7 @@ func (a *API) movements(c *httpapi.Context) error {
 	}
 	reply := map[string]any{"movements": []movementReply{}, "next": nil}
 	if text := c.Query("auction"); text != "" {
-		known, err := a.ofAuction(c.Request.Context(), text, &q)
+		known, err := a.ofAuction(c.Context(), text, &q)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (a *API) movements(c *httpapi.Context) error {
 			return httpapi.JSON(c, http.StatusOK, reply)
 		}
 	}
-	found, err := a.deps.Ledger.Movements(c.Request.Context(), q)
+	found, err := a.deps.Ledger.Movements(c.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (a *API) heads(c *httpapi.Context) error {
 		}
 		q.After = ledger.Side{Account: ledger.Account(account), Asset: ledger.Asset(asset)}
 	}
-	list, err := a.deps.Ledger.Heads(c.Request.Context(), q)
+	list, err := a.deps.Ledger.Heads(c.Context(), q)
 	if err != nil {
 		return err
 	}

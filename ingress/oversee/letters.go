@@ -86,7 +86,7 @@ func (a *API) letters(c *httpapi.Context) error {
 	}
 	limit := q.Limit
 	q.Limit++ // whether there is a next page
-	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), q)
+	list, err := a.deps.Letters.DeadLetters(c.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *API) letter(c *httpapi.Context) error {
 }
 
 func (a *API) answerOne(c *httpapi.Context, at stream.Range) error {
-	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), ledger.DeadLetterQuery{At: &at, Limit: 1})
+	list, err := a.deps.Letters.DeadLetters(c.Context(), ledger.DeadLetterQuery{At: &at, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (a *API) replayLetter(c *httpapi.Context) error {
 		return err
 	}
 	s.Again = in.Again
-	ctx, stop := context.WithTimeout(c.Request.Context(), replayWait)
+	ctx, stop := context.WithTimeout(c.Context(), replayWait)
 	defer stop()
 	if err := deadletter.Replay(ctx, a.deps.Letters, a.deps.Broker, s); err != nil {
 		return err

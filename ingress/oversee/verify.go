@@ -73,7 +73,7 @@ func (a *API) verifications(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.deps.Ledger.Verifications(c.Request.Context(), limit)
+	list, err := a.deps.Ledger.Verifications(c.Context(), limit)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *API) askVerification(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := a.deps.Ledger.AskVerification(c.Request.Context(), admin.ID, a.deps.Now().UTC())
+	v, err := a.deps.Ledger.AskVerification(c.Context(), admin.ID, a.deps.Now().UTC())
 	if err != nil {
 		return err
 	}

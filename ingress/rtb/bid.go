@@ -132,7 +132,7 @@ func (s *bidSession) refuseAll(reason auction.Reason) {
 func (s *bidSession) unfit() auction.Reason {
 	in := &s.in
 	switch {
-	case !s.deps.Seller.Ready(s.c.Request.Context(), s.started):
+	case !s.deps.Seller.Ready(s.c.Context(), s.started):
 		return auction.Stale
 	case len(in.Cur) > 0 && !slices.ContainsFunc(in.Cur, func(c string) bool { return upper(c) == "USD" }):
 		return currency
@@ -176,7 +176,7 @@ func (s *bidSession) releaseReservations() {
 // imp runs the auction of one impression and writes the bid, or returns the reason for no bid.
 func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 	current, a := s.beginAuction(p), &s.auction
-	if err := s.deps.Seller.Sell(s.c.Request.Context(), a, &s.ad); err != nil {
+	if err := s.deps.Seller.Sell(s.c.Context(), a, &s.ad); err != nil {
 		return "", err
 	}
 	if a.Outcome.Winner == nil {

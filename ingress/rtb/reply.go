@@ -165,7 +165,7 @@ func nbr(reasons []auction.Reason) int {
 // status serves GET /api/rtb?op=status.
 func (s *Server) status(c *httpapi.Context) error {
 	state := "ok"
-	if !s.deps.Seller.Ready(c.Request.Context(), s.deps.Now()) {
+	if !s.deps.Seller.Ready(c.Context(), s.deps.Now()) {
 		state = "degraded"
 	}
 	formats := make([]string, kinds)

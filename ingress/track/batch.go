@@ -59,7 +59,7 @@ func (t *Tracker) batch(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	taken, err := t.takeBatch(c.Request.Context(), in.Events, by, Origin{request: c, posted: true})
+	taken, err := t.takeBatch(c.Context(), in.Events, by, Origin{request: c, posted: true})
 	if err != nil {
 		return err
 	}

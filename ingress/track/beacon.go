@@ -66,11 +66,11 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 		return err
 	}
 	if !looksOnly(c) {
-		made, err := t.take(c.Request.Context(), what)
+		made, err := t.take(c.Context(), what)
 		if err != nil {
 			return err
 		}
-		t.noted(c.Request.Context(), made)
+		t.noted(c.Context(), made)
 	}
 	c.Data(http.StatusOK, "image/gif", gif)
 	return nil

@@ -51,7 +51,7 @@ func (t *Tracker) reportAd(c *httpapi.Context) error {
 		DeveloperID: auction.DeveloperID, Headline: auction.Headline, At: t.deps.Now().UTC(), Network: [16]byte(network[:16]),
 		Reason: form.Get("reason"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")), Email: strings.TrimSpace(form.Get("email")),
 	}}
-	switch err := t.deps.Complaints.File(c.Request.Context(), of.Report); {
+	switch err := t.deps.Complaints.File(c.Context(), of.Report); {
 	case errs.Is(err, errs.InvalidRequest):
 		of.status = http.StatusBadRequest
 		of.problem, _ = errs.Of(err).Extra["field"].(string) // of which the page has the words

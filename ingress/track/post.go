@@ -91,7 +91,7 @@ func (t *Tracker) post(c *httpapi.Context) error {
 	if in.By, err = t.reporter(c); err != nil {
 		return err
 	}
-	taken, err := t.Take(c.Request.Context(), &in)
+	taken, err := t.Take(c.Context(), &in)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (t *Tracker) words(c *httpapi.Context, auction *token.Auction) (words strin
 	if _, err := t.deps.Keyring.Verify(token.PurposeReceipt.Only(), c.Param("token"), t.deps.Now()); err != nil {
 		return "", false
 	}
-	ctx, stop := context.WithTimeout(c.Request.Context(), wordsWait)
+	ctx, stop := context.WithTimeout(c.Context(), wordsWait)
 	defer stop()
 	list, err := t.deps.Words.Matched(ctx, auction.AuctionID, auction.CampaignID, auction.IssuedAt())
 	if err != nil { // the page is the receipt, with or without them
@@ -131,7 +131,7 @@ func (t *Tracker) showReceipt(c *httpapi.Context, auction token.Auction, of comp
 	words, ended := t.words(c, &auction)
 	var page bytes.Buffer
 	err := receiptPage.Execute(&page, map[string]any{
-		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), &auction, in),
+		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Context(), &auction, in),
 		"Surface": auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region, "Language": auction.Language, "NoConsent": auction.NoConsent,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "", "Problem": in.Problems[of.problem],

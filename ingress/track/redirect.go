@@ -50,9 +50,9 @@ func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string)
 	t.signed(made, text, now)
 	e, from := &made.Event, Origin{request: c, link: true}
 	t.remember(made, &reportedEvent{session: c.Query("session"), origin: from}, now)
-	t.judge(c.Request.Context(), e, from, now)
+	t.judge(c.Context(), e, from, now)
 	t.recent.note(e)
-	return e, t.recorder.recordLater(c.Request.Context(), e)
+	return e, t.recorder.recordLater(c.Context(), e)
 }
 
 // served is the ad that a token was made for, if it may be used so. A key past its grace proves

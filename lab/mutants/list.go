@@ -1700,7 +1700,7 @@ var mutants = []mutant{
 	{
 		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
 		file: "ingress/track/beacon.go",
-		old:  "		t.noted(c.Request.Context(), made)\n", new: "		_ = made\n",
+		old:  "		t.noted(c.Context(), made)\n", new: "		_ = made\n",
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{
