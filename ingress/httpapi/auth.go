@@ -260,6 +260,11 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 	if !ok {
 		return Caller{}, errNoBearer
 	}
+	return a.shown(c, bearer, kind)
+}
+
+// shown is the caller that shows bearer as a key of kind, or as a sandbox key.
+func (a *Auth) shown(c *Context, bearer string, kind account.KeyKind) (Caller, error) {
 	if kind == account.KindPublisher && account.IsSandbox(bearer) {
 		return a.sandbox(c, bearer), nil
 	}

@@ -33,10 +33,14 @@ var (
 // origins: only that page gets the headers by which it may read the reply. Errors: as [Auth.Key],
 // and errs.Forbidden for a browser key elsewhere.
 func (a *Auth) Publisher(c *Context) (Caller, error) {
-	if bearer, ok := Bearer(c); ok && account.LooksLike(account.KindBrowser, bearer) {
+	bearer, ok := Bearer(c)
+	switch {
+	case !ok:
+		return Caller{}, errNoBearer
+	case account.LooksLike(account.KindBrowser, bearer):
 		return a.holder(c, bearer, account.KindBrowser)
 	}
-	return a.Key(c, account.KindPublisher)
+	return a.shown(c, bearer, account.KindPublisher)
 }
 
 // allowPage says whether key names the origin that c comes from, and if so lets its page read the
@@ -63,7 +67,7 @@ func (a *Auth) Preflight(c *Context) error {
 	if len(patterns) == 0 {
 		return errPage
 	}
-	named, err := cached(c.Request.Context(), a, a.pages, outageFor, originKey(sent[0]), func(ctx context.Context) (bool, error) {
+	named, err := cached(c.Context(), a, a.pages, outageFor, originKey(sent[0]), func(ctx context.Context) (bool, error) {
 		return a.deps.Keys.NamesOrigin(ctx, patterns, a.deps.Now())
 	})
 	if err != nil {
