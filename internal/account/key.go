@@ -75,6 +75,13 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
+var inBase62 = func() (in [256]bool) {
+	for _, digit := range []byte(base62) {
+		in[digit] = true
+	}
+	return in
+}()
+
 // PublicSandboxKey is the documented sandbox key that anyone may use.
 const PublicSandboxKey = "pub_test_sandbox"
 
@@ -183,7 +190,7 @@ func checksumOf(body []byte) (digits [keyChecksum]byte) {
 
 func isBase62(text string) bool {
 	for i := range len(text) {
-		if strings.IndexByte(base62, text[i]) < 0 {
+		if !inBase62[text[i]] {
 			return false
 		}
 	}
