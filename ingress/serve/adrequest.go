@@ -3,22 +3,10 @@ package serve
 import (
 	"net/http"
 
-	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
-
-	"github.com/google/uuid"
 )
-
-// noAd is the reply to a request that no ad is for; see [AppendReply] for the other.
-type noAd struct {
-	Ad         *struct{}      `json:"ad"`                  // null
-	AuctionID  uuid.UUID      `json:"auction_id,omitzero"` // what explains it
-	Reason     auction.Reason `json:"reason,omitempty"`
-	RetryAfter int            `json:"retry_after,omitzero"` // seconds
-	RetryTurns int            `json:"retry_after_turns,omitzero"`
-}
 
 // adRequest serves POST /v1/ad-request.
 func (s *Server) adRequest(c *httpapi.Context) error {
@@ -43,15 +31,15 @@ func (s *Server) adRequest(c *httpapi.Context) error {
 	if consent.GPC(c.Request.Header) {
 		in.Consent.GPC = consent.Yes
 	}
-	if err := s.deps.Ads.Answer(c.Request.Context(), caller, in, answer); err != nil {
+	if err := s.deps.Ads.Answer(c.Context(), caller, in, answer); err != nil {
 		return err
 	}
-	if answer.Creative == nil {
-		return httpapi.JSON(c, http.StatusOK, noAd{
-			AuctionID: answer.AuctionID, Reason: answer.Reason, RetryAfter: answer.RetryAfter, RetryTurns: answer.RetryTurns,
-		})
-	}
-	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) { return AppendReply(dst, &answer.Ad) })
+	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) {
+		if answer.Creative == nil {
+			return appendNone(dst, answer)
+		}
+		return AppendReply(dst, &answer.Ad)
+	})
 }
 
 // asked is the memory of one POST /v1/ad-request.

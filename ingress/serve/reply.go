@@ -6,10 +6,11 @@ import (
 	"adnet/ingress/offer"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 )
 
-// AppendReply appends the reply with an ad as JSON, as POST /v1/ad-request answers it. A marshaller takes three times as long for it
-// (benchmark row ad_request). Errors: a text that is not UTF-8.
+// AppendReply appends the reply with an ad as JSON, as POST /v1/ad-request answers it. A marshaller
+// takes three times as long for it (benchmark row ad_request). Errors: a text that is not UTF-8.
 func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w := replyWriter{b: append(b, `{"ad":{"ad_id":"`...)}
 	w.b = o.AppendCampaign(w.b)
@@ -36,6 +37,22 @@ func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	return w.b, w.err
 }
 
+// appendNone appends the reply to a request that no ad is for: why, what explains it, and when to
+// ask again.
+func appendNone(b []byte, a *offer.Answer) ([]byte, error) {
+	w := replyWriter{b: append(b, `{"ad":null`...)}
+	if a.AuctionID != uuid.Nil {
+		text := a.AuctionID.String()
+		w.b = append(append(append(w.b, `,"auction_id":"`...), text...), '"')
+	}
+	if a.Reason != "" {
+		w.text(`,"reason":`, string(a.Reason))
+	}
+	w.some(`,"retry_after":`, a.RetryAfter)
+	w.some(`,"retry_after_turns":`, a.RetryTurns)
+	return append(w.b, '}'), w.err
+}
+
 // replyWriter keeps the first error.
 type replyWriter struct {
 	b   []byte
@@ -46,5 +63,12 @@ func (w *replyWriter) text(lead, value string) {
 	var err error
 	if w.b, err = jsontext.AppendQuote(append(w.b, lead...), value); w.err == nil {
 		w.err = err
+	}
+}
+
+// some writes a number that is not 0.
+func (w *replyWriter) some(lead string, n int) {
+	if n != 0 {
+		w.b = strconv.AppendInt(append(w.b, lead...), int64(n), 10)
 	}
 }

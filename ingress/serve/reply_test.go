@@ -4,6 +4,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"adnet/auction"
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -37,6 +38,31 @@ type marshalled struct {
 		} `json:"advertiser,omitempty"`
 		Sandbox bool `json:"sandbox"`
 	} `json:"ad"`
+}
+
+// none is the reply without an ad, as a marshaller writes it.
+type none struct {
+	Ad         *struct{}      `json:"ad"`
+	AuctionID  uuid.UUID      `json:"auction_id,omitzero"`
+	Reason     auction.Reason `json:"reason,omitempty"`
+	RetryAfter int            `json:"retry_after,omitzero"`
+	RetryTurns int            `json:"retry_after_turns,omitzero"`
+}
+
+func TestAppendedNoneIsTheMarshalled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := none{
+			AuctionID:  rapid.SampledFrom([]uuid.UUID{uuid.Nil, uuid.New()}).Draw(t, "id"),
+			Reason:     auction.Reason(rapid.SampledFrom([]string{"", "no_match", "a\"b", "\u2028é"}).Draw(t, "reason")),
+			RetryAfter: rapid.IntRange(0, 3).Draw(t, "seconds"),
+			RetryTurns: rapid.IntRange(0, 3).Draw(t, "turns"),
+		}
+		text, err := json.Marshal(want)
+		require.NoError(t, err)
+		got, err := appendNone([]byte("before"), &offer.Answer{AuctionID: want.AuctionID, Reason: want.Reason, RetryAfter: want.RetryAfter, RetryTurns: want.RetryTurns})
+		require.NoError(t, err)
+		require.Equal(t, "before"+string(text), string(got))
+	})
 }
 
 func TestAppendedReplyIsTheMarshalled(t *testing.T) {
