@@ -132,7 +132,7 @@ type Seller struct {
 	sandboxTurn sandboxRotation
 	work        sync.Pool // of *work
 	links       atomic.Pointer[linkBase]
-	taken       func(error) // receives the result of producing an outcome to the log
+	sent        sync.Pool // of *sent
 	metrics     sellerMetrics
 }
 
@@ -185,10 +185,15 @@ func New(cfg Config, deps Deps) *Seller {
 			dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."})),
 		},
 	}
-	s.taken = func(err error) {
-		if err != nil {
-			s.metrics.dropped.Inc()
+	s.sent.New = func() any {
+		one := new(sent)
+		one.taken = func(err error) {
+			if err != nil {
+				s.metrics.dropped.Inc()
+			}
+			s.sent.Put(one)
 		}
+		return one
 	}
 	return s
 }

@@ -38,15 +38,21 @@ func (s *Seller) record(a *Auction) {
 	if a.House != nil { // never as the winner: nothing is learnt or forecast from it
 		w.record.HouseCampaignId = a.House.ID[:]
 	}
+	one := s.sent.Get().(*sent)
 	var err error
-	if w.wire, err = w.record.AppendTo(append(w.wire[:0], a.ID[:]...)); err != nil {
-		s.metrics.dropped.Inc()
+	if one.text, err = w.record.AppendTo(append(one.text[:0], a.ID[:]...)); err != nil {
+		one.taken(err)
 		return
 	}
-	// Key and value in one allocation: they are the producer's, the auction's memory is not.
-	both := append([]byte(nil), w.wire...)
-	key, value := both[:len(a.ID):len(a.ID)], both[len(a.ID):]
-	s.deps.Producer.Produce(event.TopicAuctions, key, value, s.taken)
+	key, value := one.text[:len(a.ID):len(a.ID)], one.text[len(a.ID):]
+	s.deps.Producer.Produce(event.TopicAuctions, key, value, one.taken)
+}
+
+// sent is an outcome on the wire after its key. Its memory is the producer's until it was taken or
+// dropped.
+type sent struct {
+	text  []byte
+	taken func(error) // the result of producing it; called once
 }
 
 // learn adds what can be learnt from: which terms of the network the request had, by number and

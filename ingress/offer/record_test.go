@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 )
@@ -81,6 +83,50 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 	require.Empty(t, none.Terms)
 	require.Zero(t, none.SessionMark)
 	require.Zero(t, none.PClick)
+}
+
+// slow keeps what is produced, and reports it later.
+type slow struct {
+	one
+	values [][]byte
+	ends   []func(error)
+}
+
+func (s *slow) Produce(_ string, key, value []byte, done func(error)) {
+	s.values, s.ends = append(s.values, slices.Concat(key, value), key, value), append(s.ends, done)
+}
+
+// The memory of a record is the producer's until it reports, and used again afterwards.
+func TestTheProducerKeepsRecords(t *testing.T) {
+	id := uuid.UUID{15: 1}
+	shelf := &slow{one: one{
+		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
+		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
+	}}
+	master, err := token.NewKey("k1")
+	require.NoError(t, err)
+	ring, err := token.NewKeyring([]token.Key{master})
+	require.NoError(t, err)
+	seller := New(Config{}, Deps{
+		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf,
+		BaseURL: func() string { return "https://ads.example" }, Now: time.Now,
+	})
+	ask := func() {
+		in := Request{Context: "chess"}
+		require.NoError(t, in.Check())
+		require.NoError(t, seller.Answer(t.Context(), httpapi.Caller{DeveloperID: uuid.New()}, &in, new(Answer)))
+	}
+	for range 3 { // in flight at once
+		ask()
+	}
+	for i := 0; i < len(shelf.values); i += 3 {
+		require.Equal(t, shelf.values[i], slices.Concat(shelf.values[i+1], shelf.values[i+2]))
+		require.Len(t, shelf.values[i+1], 16)
+	}
+	for i, end := range shelf.ends {
+		end([]error{nil, io.ErrClosedPipe}[i%2])
+	}
+	require.EqualValues(t, 1, testutil.ToFloat64(seller.metrics.dropped), "the one that failed")
 }
 
 // trials has weights on trial.

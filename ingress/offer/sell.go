@@ -269,7 +269,6 @@ type written struct {
 	candidates [auction.MaxTrace]event.Candidate
 	refs       [auction.MaxTrace]*event.Candidate
 	terms      [auction.MaxRecorded]uint32
-	wire       []byte // of the record, after its key
 }
 
 func (w *written) forget() {
