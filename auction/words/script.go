@@ -112,15 +112,21 @@ func canonical(text string) (said, lower string) {
 
 // cases gives a text as it was said and in lower case, of the same offsets.
 func cases(text string) (said, lower string) {
-	low := make([]byte, 0, len(text)+utf8.UTFMax)
+	capitals := strings.IndexFunc(text, func(r rune) bool { return lowerRune(r) != r })
+	if capitals < 0 {
+		return text, text
+	}
+	var low strings.Builder
+	low.Grow(len(text) + utf8.UTFMax)
+	low.WriteString(text[:capitals])
 	longer := false
-	for _, r := range text {
+	for _, r := range text[capitals:] {
 		small := lowerRune(r)
 		longer = longer || utf8.RuneLen(small) != utf8.RuneLen(r)
-		low = utf8.AppendRune(low, small)
+		low.WriteRune(small)
 	}
 	if !longer {
-		return text, string(low)
+		return text, low.String()
 	}
 	var kept strings.Builder
 	for _, r := range text {
@@ -129,7 +135,7 @@ func cases(text string) (said, lower string) {
 		}
 		kept.WriteRune(r)
 	}
-	return kept.String(), string(low)
+	return kept.String(), low.String()
 }
 
 // Every byte of a context comes by, so the next two look at eight at a time (benchmark rows
