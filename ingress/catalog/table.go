@@ -26,7 +26,7 @@ type campaignTable struct {
 	creatives []packed            // by slot; empty while only the room is known
 	rooms     []room              // by slot
 	names     map[uuid.UUID]named // by advertiser, once for all of its campaigns; nil while none has one
-	recent    [1 << 10]atomic.Pointer[recent]
+	recent    [1 << 12]atomic.Pointer[recent]
 }
 
 // named is what the ads of an advertiser say of it, as its newest campaign had it.
