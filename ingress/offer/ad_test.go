@@ -78,6 +78,25 @@ func (o *one) CanRecord(context.Context) bool { return true }
 
 func (o *one) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 
+// shelf is what a seller sells from and writes to.
+type shelf interface {
+	Catalog
+	Producer
+	Recording
+}
+
+// sellerOf is a seller over of; deps needs nothing that every seller has.
+func sellerOf(t testing.TB, cfg Config, of shelf, deps Deps) *Seller {
+	t.Helper()
+	master, err := token.NewKey("k1")
+	require.NoError(t, err)
+	ring, err := token.NewKeyring([]token.Key{master})
+	require.NoError(t, err)
+	deps.Metrics, deps.Catalog, deps.Keyring, deps.Producer, deps.Recording = prometheus.NewRegistry(), of, ring, of, of
+	deps.BaseURL = func() string { return "https://ads.example" }
+	return New(cfg, deps)
+}
+
 func auctionID(a Answer) string { return string(a.AppendAuctionID(nil)) }
 
 // An answer may be filled again: nothing is left of what it was.
@@ -87,14 +106,7 @@ func TestAnswersAreFilledAfresh(t *testing.T) {
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
 		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
 	}
-	master, err := token.NewKey("k1")
-	require.NoError(t, err)
-	ring, err := token.NewKeyring([]token.Key{master})
-	require.NoError(t, err)
-	seller := New(Config{Disclosure: "Sponsored"}, Deps{
-		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf,
-		BaseURL: func() string { return "https://ads.example" }, Now: time.Now,
-	})
+	seller := sellerOf(t, Config{Disclosure: "Sponsored"}, shelf, Deps{})
 	developerID := uuid.New()
 	caller := httpapi.Caller{DeveloperID: developerID}
 	var answer Answer

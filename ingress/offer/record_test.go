@@ -14,11 +14,9 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-	"adnet/internal/token"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -46,15 +44,8 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
 		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Targeting: &auction.Targeting{IntentTokens: letters},
 	}})}}
-	master, err := token.NewKey("k1")
-	require.NoError(t, err)
-	ring, err := token.NewKeyring([]token.Key{master})
-	require.NoError(t, err)
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	seller := New(Config{}, Deps{
-		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf,
-		BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
-	})
+	seller := sellerOf(t, Config{}, shelf, Deps{Now: func() time.Time { return now }})
 	caller := httpapi.Caller{DeveloperID: uuid.New()}
 	ask := func(context, session string) *event.Auction {
 		in := Request{Context: context, SessionID: session}
@@ -103,14 +94,7 @@ func TestTheProducerKeepsRecords(t *testing.T) {
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
 		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
 	}}
-	master, err := token.NewKey("k1")
-	require.NoError(t, err)
-	ring, err := token.NewKeyring([]token.Key{master})
-	require.NoError(t, err)
-	seller := New(Config{}, Deps{
-		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf,
-		BaseURL: func() string { return "https://ads.example" }, Now: time.Now,
-	})
+	seller := sellerOf(t, Config{}, shelf, Deps{})
 	ask := func() {
 		in := Request{Context: "chess"}
 		require.NoError(t, in.Check())
@@ -149,14 +133,7 @@ func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
 		creative: campaign.Campaign{ID: uuid.UUID{15: 1}, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
 		snapshot: target.Build(ranker.Version2(), campaigns),
 	}}
-	master, err := token.NewKey("k1")
-	require.NoError(t, err)
-	ring, err := token.NewKeyring([]token.Key{master})
-	require.NoError(t, err)
-	seller := New(Config{}, Deps{
-		Metrics: prometheus.NewRegistry(), Catalog: shelf, Keyring: ring, Producer: shelf, Recording: shelf, Trials: trial,
-		BaseURL: func() string { return "https://ads.example" }, Now: time.Now,
-	})
+	seller := sellerOf(t, Config{}, shelf, Deps{Trials: trial})
 	ask := func(context string) *event.Auction {
 		in := Request{Context: context}
 		require.NoError(t, in.Check())
