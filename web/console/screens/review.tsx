@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
 import { a } from '../i18n/admin';
 import { base, count, t, time, usd } from '../state';
@@ -47,10 +47,12 @@ function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; 
   const i = Math.max(0, campaigns.findIndex((c) => c.id === at));
   const c = campaigns[i]!;
   const go = (to: number) => { moved.current = true; setAt(campaigns[Math.max(0, Math.min(campaigns.length - 1, to))]!.id); };
-  // The focus follows the row, also when the one that had it has left.
-  useEffect(() => {
+  // The focus follows the row, also when the one that had it has left. It does so with the row, before
+  // the paint: later keepFocus would have put it on what is nearest.
+  useLayoutEffect(() => {
+    if (asked) return;
     const lost = said !== '' && document.activeElement === document.body;
-    if ((moved.current || lost) && !asked) list.current?.querySelector<HTMLElement>('[aria-current]')?.focus();
+    if (moved.current || lost) list.current?.querySelector<HTMLElement>('[aria-current]')?.focus();
     moved.current = false;
   });
   useEffect(() => () => document.querySelector('h1')?.focus(), []);
@@ -83,7 +85,7 @@ function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; 
     reload();
   };
   const rejectAll = () => ask({ title: a().rejectSureN(chosen.marked.length), label: a().reason, act: t().reject, danger: true, does: (why) => all('rejected', why) });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const key = (e: KeyboardEvent) => {
       const on = e.target instanceof HTMLElement ? e.target : document.body;
       const elsewhere = on !== document.body && !on.closest('main');
