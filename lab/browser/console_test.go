@@ -103,6 +103,10 @@ func (w *world) tab(t *testing.T, as string, v browser.View) *browser.Tab {
 	return tab
 }
 
+// late is a page on a loaded machine: frames come late, and what waits for a paint with them. Where
+// the keyboard stands must not depend on it.
+const late = `{ const soon = requestAnimationFrame; requestAnimationFrame = (f) => soon(() => setTimeout(() => f(performance.now()), 300)) }`
+
 var (
 	desk  = browser.View{Width: 1280, Height: 900}
 	phone = browser.View{Width: 320, Height: 700}

@@ -38,7 +38,7 @@ func TestReviewByKeyboard(t *testing.T) {
 		ids = append(ids, create(fmt.Sprintf("Review row %d", i)))
 	}
 	tab := w.tab(t, "admin", desk)
-	require.NoError(t, tab.Before(`requestAnimationFrame = () => 0`)) // a loaded machine paints late
+	require.NoError(t, tab.Before(late))
 	require.NoError(t, tab.Open(w.base+"/console/review"))
 	press := func(keys string) { require.NoError(t, tab.Do(chromedp.KeyEvent(keys))) }
 	at := func(text string) {

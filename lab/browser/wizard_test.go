@@ -108,6 +108,7 @@ func TestFirstCampaign(t *testing.T) {
 func TestWizardByKeyboard(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "advertiser", desk)
+	require.NoError(t, tab.Before(late))
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/new"))
 	focus := func(want string) {
 		t.Helper()

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, need } from '../shared/api';
 import { base, info, isAdmin, lang, setLang, t, theme, user, zone, type Lang, type Theme, type Zone } from './state';
 import { Icon, Logo, type IconName } from './ui/icons';
@@ -35,7 +35,7 @@ export function Preferences() {
 export function Shell({ at, children }: { at: string; children: ComponentChildren }) {
   const menu = useRef<HTMLDetailsElement>(null);
   const [open, setOpen] = useState(false);
-  useEffect(() => { if (menu.current) menu.current.open = false; setOpen(false); }, [at]);
+  useLayoutEffect(() => { if (menu.current) menu.current.open = false; setOpen(false); }, [at]);
   const closeByEscape = (e: KeyboardEvent) => {
     if (e.key !== 'Escape' || !menu.current?.open) return;
     menu.current.open = false;

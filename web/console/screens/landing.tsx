@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { base, info, loadInfo, t, user } from '../state';
@@ -77,7 +77,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
   const [asksCode, setAsksCode] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const signup = info.value?.signup ?? 'open';
-  useEffect(() => { if (asksCode) (form.current?.elements.namedItem('code') as HTMLElement | null)?.focus(); }, [asksCode]);
+  useLayoutEffect(() => { if (asksCode) (form.current?.elements.namedItem('code') as HTMLElement | null)?.focus(); }, [asksCode]);
   const submit = async (e: Event) => {
     e.preventDefault();
     const field = (name: string) => (form.current!.elements.namedItem(name) as HTMLInputElement | null)?.value ?? '';

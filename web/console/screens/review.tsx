@@ -14,22 +14,26 @@ type Decision = 'approved' | 'rejected';
 
 /** What waits for a reviewer: each beside what was approved before, what the policy found and what readers say. */
 export default function Review() {
-  const of = useLoad(() => need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })), []);
+  // Together: a notice that came later would move what is about to be clicked.
+  const of = useLoad(() => Promise.all([
+    need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })),
+    need(api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } })),
+  ]), []);
   return (
     <Page title={t().reviewQueue} lead={t().reviewLead}>
-      <Names />
-      <Loaded of={of}>{({ campaigns, reported, total }) => campaigns.length === 0
-        ? <Empty title={t().nothingWaits}><p>{t().nothingWaitsHelp}</p></Empty>
-        : <Queue campaigns={campaigns} reported={new Map(reported.map((r) => [r.campaign_id, r]))} total={total} reload={of.reload} />}</Loaded>
+      <Loaded of={of}>{([{ campaigns, reported, total }, names]) => <>
+        <Names waiting={Number(names.total)} />
+        {campaigns.length === 0
+          ? <Empty title={t().nothingWaits}><p>{t().nothingWaitsHelp}</p></Empty>
+          : <Queue campaigns={campaigns} reported={new Map(reported.map((r) => [r.campaign_id, r]))} total={total} reload={of.reload} />}</>}</Loaded>
     </Page>
   );
 }
 
 /** Names of accounts wait, too: ads say none that nobody has looked at. */
-function Names() {
-  const of = useLoad(() => need(api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } })), []);
-  if (of.is !== 'loaded' || Number(of.data.total) === 0) return null;
-  return <p class="notice" data-part="names"><a href={`${base}/console/users?state=name_waiting`}>{a().namesWait(Number(of.data.total))}</a></p>;
+function Names({ waiting }: { waiting: number }) {
+  if (waiting === 0) return null;
+  return <p class="notice" data-part="names"><a href={`${base}/console/users?state=name_waiting`}>{a().namesWait(waiting)}</a></p>;
 }
 
 const decide = (c: Campaign, decision: Decision, notes: string) =>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api, need } from '../../shared/api';
 import { micros } from '../../shared/money';
@@ -45,7 +45,7 @@ export default function Wizard() {
 
   useEffect(() => { keep(d); }, [d]);
   // A step that is shown is begun at its heading, but for the first: there the page's title is.
-  useEffect(() => {
+  useLayoutEffect(() => {
     setProblems({});
     setFinding(nothing);
     if (first.current) first.current = false;
@@ -56,7 +56,7 @@ export default function Wizard() {
     return () => { current = false; };
   }, [step]);
   // What a step lacks is where the keyboard goes, once: while it is mended the focus stays.
-  useEffect(() => { if (lacks > 0) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(); }, [lacks]);
+  useLayoutEffect(() => { if (lacks > 0) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(); }, [lacks]);
 
   const editor: Editor = {
     d, problems: { ...atFields(finding), ...problems },

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../state';
 import { words } from './load';
 
@@ -12,7 +12,7 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
   const [checked, setChecked] = useState(false);
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
-  useEffect(() => { dialog.current?.showModal(); }, []);
+  useLayoutEffect(() => { dialog.current?.showModal(); }, []);
   // Once, and at once: the event of a dialog's end comes late, when the next question may be asked already.
   const leave = (done: boolean) => {
     if (left.current) return;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { answeredAt, base, calls, info, t, time } from '../state';
 
 interface PageProps {
@@ -14,7 +14,8 @@ interface PageProps {
 export function Page({ title, lead, actions, asOf, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => { document.title = `${title} · adnet`; }, [title]);
-  useEffect(() => { heading.current?.focus({ preventScroll: true }); }, []);
+  // Before the paint: later it would take the focus from who has begun to type.
+  useLayoutEffect(() => { heading.current?.focus({ preventScroll: true }); }, []);
   return (
     <main id="main" class="page">
       <header class="page-head">

@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-MKKSMNU5.js";import"./chunk-EBY6URSI.js";import"./chunk-T3F3LFW7.js";import"./chunk-M7TQENXC.js";import"./chunk-DHS756XO.js";import"./chunk-ILFNVRRB.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
