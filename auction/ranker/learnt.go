@@ -31,7 +31,7 @@ type Learnt struct {
 // Rates say how often clicks are followed by a conversion, as multiples in parts per million, each
 // from [LeastRate] to [MostRate]. Whoever has none has [Certain], which changes nothing.
 type Rates struct {
-	// Network is that of all campaigns ÷ what the table of the first day foretells; 0 is none.
+	// Network is that of all campaigns ÷ what the table of the first day foretells; 0: not known.
 	Network PPM
 	// Campaigns and Advertisers are ÷ that of the network. An advertiser's is that of its campaigns
 	// that have none of their own.

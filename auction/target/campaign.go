@@ -89,7 +89,7 @@ func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
 // clicks on the campaign convert.
 func (c *Campaign) stake(t *ranker.Table) (bid, aim money.Micros) {
 	switch {
-	case c.Aim > 0: // at least 1, as 0 is none
+	case c.Aim > 0: // at least 1: 0 stands for no aim
 		return c.Bid, max(1, t.Worth(c.Aim, c.ID, c.Advertiser))
 	case c.Billing == ranker.CPA:
 		return t.Worth(c.Bid, c.ID, c.Advertiser), 0

@@ -574,11 +574,11 @@ const (
 // It clears the sums of the block.
 func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	w := &s.walks[e.walk]
-	least, below := max(e.begin, s.floor(w.seg.blocks[e.at].place)), e.end-1 // 0 is none: any is below
+	least, below := max(e.begin, s.floor(w.seg.blocks[e.at].place)), e.end-1 // 0: any is below
 	var best [several + 1]entry                                              // in their order
 	found := 0
 	// By billing model, 1 more than the match of a group without a goal that is not among the best.
-	// Nor is one behind it that matches no better, as its bid is no higher.
+	// Nor is one behind it that matches no better, as its bid is not higher.
 	var beaten [ranker.Billings]ranker.Match
 	from := e.at << blockBits
 	for half, set := range open {

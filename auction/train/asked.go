@@ -11,7 +11,7 @@ import (
 // as what was learnt from is foretold too well.
 const folds = 4
 
-// all is no part: nothing is left out.
+// all leaves nothing out.
 const all = -1
 
 // asked is a request with what was shown for it: impressions for requests that say the same count

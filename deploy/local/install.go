@@ -140,7 +140,7 @@ func (s *stack) chooseKafka(ctx context.Context, missing []need) error {
 	return s.fetchKafka(ctx)
 }
 
-// javaVersion returns the major version of the java in PATH, 0 if there is no java.
+// javaVersion returns the major version of the java in PATH, 0 without a java.
 func javaVersion(ctx context.Context) int {
 	out, err := exec.CommandContext(ctx, "java", "-version").CombinedOutput()
 	if err != nil {

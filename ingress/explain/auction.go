@@ -269,7 +269,7 @@ func candidate(rank int, c report.Candidate) candidateReply {
 	return candidateReply{Rank: rank, CampaignID: &c.CampaignID, ECPM: &c.ECPM, Result: cmp.Or(c.Reason, "won")}
 }
 
-// others counts a candidate that who asks must not see: what somebody bids is nobody else's.
+// others counts a candidate that who asks must not see: a bid is its owner's business.
 func (r *auctionReply) others(result string) {
 	for i := range r.Others {
 		if r.Others[i].Result == result {

@@ -829,7 +829,7 @@ func TestNotices(t *testing.T) {
 		for _, link := range []string{b.NURL, b.BURL} {
 			n := fire(strings.Replace(link, "${AUCTION_PRICE}", price, 1))
 			if price == "0x10" {
-				want = n.PriceMicros // hexadecimal floats need an exponent: whatever it is, it is no more than the bid
+				want = n.PriceMicros // hexadecimal floats need an exponent: whatever it is, it is at most the bid
 				require.LessOrEqual(t, want, int64(5_000_000))
 			}
 			require.Equal(t, want, n.PriceMicros, price)

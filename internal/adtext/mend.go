@@ -27,7 +27,7 @@ func mended(text string) (out string, changed bool) {
 // fewestLetters of a word that can be taken for a longer one.
 const fewestLetters = 5
 
-// meant is the key word that folded letters are taken for, "" if there is none or they are one.
+// meant is the key word that folded letters are taken for, "" where they are one or like none.
 func meant(letters string) string {
 	found := ""
 	for _, k := range keys() {

@@ -55,7 +55,7 @@ const (
 	headerNational = "DBABLA" // 7
 	headerCA       = "DBABBg" // 8
 
-	newerSection = "DBABKY" // 28, which is none yet
+	newerSection = "DBABKY" // 28, not assigned yet
 )
 
 func TestSignals(t *testing.T) {

@@ -74,7 +74,7 @@ func ID(l *ledger.StoredDeadLetter) string {
 	return fmt.Sprintf("%s-%d-%d", l.Stream, l.Number, l.Offset)
 }
 
-// ParseID reads what [ID] wrote. Errors carry errs.NotFound: there is no such letter.
+// ParseID reads what [ID] wrote. Errors carry errs.NotFound: such a letter does not exist.
 func ParseID(text string) (stream.Range, error) {
 	none := errs.New(errs.NotFound, "there is no such dead letter")
 	parts := strings.Split(text, "-")

@@ -201,7 +201,7 @@ func (s *sending) report(_ *kgo.Record, err error) {
 	done(p.cfg.unavailable(err))
 }
 
-// end gives s back: nobody has its record any more.
+// end gives s back: its record is not used any more.
 func (s *sending) end() {
 	s.by.buffered.Add(-s.size)
 	s.record, s.metrics, s.done = kgo.Record{}, nil, nil

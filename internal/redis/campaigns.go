@@ -88,7 +88,7 @@ func (c *Campaigns) publish(ctx context.Context, changed []campaign.Campaign, he
 	return nil
 }
 
-// Head is the version up to which the catalog is complete. found is false if there is no complete
+// Head is the version up to which the catalog is complete. found is false without a complete
 // catalog, and once if it is another one than this value has seen before: everything read from the
 // old one must be read again, and a writer must start at version 0.
 func (c *Campaigns) Head(ctx context.Context) (version int64, found bool, err error) {

@@ -78,7 +78,7 @@ type Forecast struct {
 	// were sold; nil where they would tell of a single account.
 	Prices []money.Micros
 	// Share of the requests that a bid would have won, from 0 to 1; negative where it would tell of
-	// somebody.
+	// a single account.
 	Share float64
 }
 

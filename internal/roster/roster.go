@@ -161,7 +161,7 @@ func (c *Clerk) Say(ctx context.Context) error {
 	return c.deps.Store.Say(ctx, self)
 }
 
-// Told is how a recurring job tells of its runs; nil tells nobody.
+// Told is how a recurring job tells of its runs; nil does not tell.
 type Told func(ctx context.Context, ended *Run, next time.Time)
 
 // Of is the [Told] of a job.

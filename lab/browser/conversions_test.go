@@ -71,7 +71,7 @@ func TestConversionTypesAreShown(t *testing.T) {
 	require.Empty(t, tab.Problems())
 }
 
-// shown asks for an ad, shows it, and gives its link; empty where there is none.
+// shown asks for an ad, shows it, and gives its link; empty without an ad.
 func (w *world) shown(t *testing.T, key, context string) string {
 	t.Helper()
 	var ad struct {

@@ -69,7 +69,7 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 	time.Sleep(2500 * time.Millisecond) // nodes keep a key for two seconds
 	html = second
 	reader := w.reader(t, origin+"/")
-	reader.Expect(`/v1/ad-request`) // which a key that is none allows to no page
+	reader.Expect(`/v1/ad-request`) // which a key that does not exist allows no page
 	require.NoError(t, reader.Await(`seen.said.length > 0`))
 	require.Equal(t, []string{"empty error"}, noted(t, reader).Said)
 }

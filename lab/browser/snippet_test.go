@@ -409,7 +409,7 @@ func TestSnippetThatComesLate(t *testing.T) {
 	}
 }
 
-// Attributes that cannot mean what they say do not cost the ad: a consent that is no JSON is read as a
+// Attributes that cannot mean what they say do not cost the ad: a consent that is not JSON is read as a
 // TC string, and the longest time limit of a browser is 24 days.
 func TestSnippetReadsItsAttributes(t *testing.T) {
 	f := newFake(t, filled(nil))

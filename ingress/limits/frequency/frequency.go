@@ -173,7 +173,7 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 
 // Ask is a request as the caps see it.
 type Ask struct {
-	Session   campaign.SessionKey // of the UTC day of Now; zero: there is none
+	Session   campaign.SessionKey // of the UTC day of Now; zero without one
 	Seen      []auction.ID        // campaigns that the page has shown, one entry a time; they count without a session
 	Turn      int                 // of the conversation, from 1; 0: it is counted, one per request of the session
 	FirstTurn *int                // nil: the setting
@@ -185,7 +185,7 @@ type Ask struct {
 // Visit is one auction of a session, from [Caps.Begin] to [Visit.End]. The zero value caps nothing.
 type Visit struct {
 	caps    *Caps
-	session *session     // nil: there is none
+	session *session     // nil without one
 	seen    []auction.ID // without a session
 	key     campaign.SessionKey
 	day     int32

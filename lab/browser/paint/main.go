@@ -1,7 +1,7 @@
 // Command paint measures how soon the console shows what matters: the largest contentful paint of
 // its main screens, on a processor that is slowed down four times and with 10,000 campaigns of the
 // account that looks: `make paint`. It starts the binary that its first argument names, in memory,
-// and prints a line for each screen. It is no test: a busy machine is slow, too.
+// and prints a line for each screen. It is not a test: a busy machine is slow, too.
 package main
 
 import (
