@@ -18,8 +18,9 @@ import (
 var layers = map[string][]string{
 	"schemas":           {},
 	"schemas/event":     {"schemas/event"},
-	"auction":           {"auction", "internal/money", "internal/eight"},
+	"auction":           {"auction", "internal/money", "internal/eight", "internal/subject", "internal/adtext"},
 	"internal/errs":     {},
+	"internal/subject":  {},
 	"internal/traffic":  {"internal/day", "internal/money"},
 	"internal/reserve":  {"internal/day", "internal/money"},
 	"internal/stream":   {"internal/errs"},
@@ -29,12 +30,12 @@ var layers = map[string][]string{
 	"internal/share":    {"internal/decimal"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
-	"internal/account":  {"internal/adtext", "internal/schedule", "internal/errs", "internal/share"},
+	"internal/account":  {"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share"},
 	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
 	"internal/adtext":   {},
 	"internal/consent":  {"internal/jsonscan"},
 	"internal/ranking":  {"internal/errs"},
-	"internal/campaign": {"internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/share", "internal/jsonscan", "internal/account"},
+	"internal/campaign": {"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/share", "internal/jsonscan", "internal/account"},
 	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
 	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
 
@@ -116,7 +117,7 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
+	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking", "internal/roster",
 }
 

@@ -22,6 +22,7 @@ import (
 	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 // Names of the parts that make up an auction, so that callers need only this package.
@@ -75,6 +76,12 @@ const (
 	// Stale: the node cannot prove that its snapshot is fresh or, from a [Gate], cannot say in time
 	// whether the campaign has budget left. Only the caller of this package can say so.
 	Stale Reason = "stale"
+	// Unsuitable: the conversation has a subject beside which no ad is shown. Only the caller of this
+	// package can say so.
+	Unsuitable Reason = "unsuitable"
+	// SensitiveSubject: the conversation has a sensitive subject that publisher and campaign did not
+	// both allow.
+	SensitiveSubject Reason = "sensitive"
 	// RateLimited: the caller asks too often. Only the caller of this package can say so.
 	RateLimited Reason = "rate_limited"
 	// Outbid is the reason of a campaign that could have served but another one won; it is found in
@@ -113,6 +120,11 @@ type Request struct {
 	// BlockedDomains must not be landed on, nor their subdomains. BlockedAdvertisers must not win.
 	BlockedDomains     []string
 	BlockedAdvertisers []ID
+	// Subjects are the sensitive subjects of the conversation, all of which its publisher allows: only
+	// campaigns that allow all of them and exclude none match.
+	Subjects subject.Set
+	// Trades are the restricted trades that may run: campaigns with another one do not match.
+	Trades subject.TradeSet
 	// Deals, when not empty, leaves only campaigns that may answer one of these private deals; see
 	// [target.Query].
 	Deals []string

@@ -7,6 +7,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/auction/words"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 // ID identifies a campaign or an advertiser: the 16 bytes of a UUID, ordered bytewise.
@@ -74,6 +75,10 @@ type Campaign struct {
 	Headline, Subtext string
 	// MinRelevance is the least relevance that its owner accepts; 0 is off.
 	MinRelevance ranker.PPM
+	// Allowed are the sensitive subjects beside which it runs, Excluded those beside which it does
+	// not, and Trades its restricted trades.
+	Allowed, Excluded subject.Set
+	Trades            subject.TradeSet
 	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the
 	// same share one value, so it may come back as an equal one of another campaign.
 	Targeting *Targeting

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"adnet/auction"
+	"adnet/auction/suitability"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
@@ -34,12 +35,14 @@ func (a *Answer) Reset() {
 type work struct {
 	Auction
 	words words.Reader
+	suits suitability.Reader
 }
 
 // forget lets go of what the request said.
 func (w *work) forget() {
 	w.Forget()
 	w.words.Reset()
+	w.suits.Reset()
 }
 
 // Admit counts a request against the caller's rate. Errors: errs.RateLimited.
@@ -72,10 +75,11 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	defer s.work.Put(w)
 	defer w.forget()
 	in.read(&w.words)
+	in.judge(&w.suits)
 	w.Terms = Terms{
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
-		Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
+		Judged: s.Judge(ctx, &w.suits, Stated{}), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
 	w.Place.Unlearned = caller.Unlearned
 	if caller.Browser {

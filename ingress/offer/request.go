@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/auction"
+	"adnet/auction/suitability"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/frequency"
@@ -199,6 +200,22 @@ func (r *Request) read(to *words.Reader) {
 	}
 	if r.Context != "" {
 		to.ReadContext(r.Context)
+	}
+}
+
+// judge reads what people and the assistant said, and the context.
+func (r *Request) judge(to *suitability.Reader) {
+	to.Reset()
+	for i := range r.Messages {
+		switch r.Messages[i].Role {
+		case "user":
+			to.Read(r.Messages[i].Content, suitability.User)
+		case "assistant":
+			to.Read(r.Messages[i].Content, suitability.Assistant)
+		}
+	}
+	if r.Context != "" {
+		to.Read(r.Context, suitability.User)
 	}
 }
 

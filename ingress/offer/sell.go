@@ -67,6 +67,8 @@ type Terms struct {
 	Bid bool
 	// Sandbox is set for a test: neither capped, paced nor reserved, and its token says so.
 	Sandbox bool
+	// Judged is the verdict on the conversation; see [Seller.Judge].
+	Judged Judged
 	// Blocks are what the publisher does not show, besides what Request blocks; nil is nothing.
 	Blocks *account.Blocks
 	// Publishing is what the publisher asks of ads, and MinRelevance what the request does; nil is
@@ -132,6 +134,9 @@ func (a *Auction) Forget() {
 // Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one
 // a.Outcome says why, and ad is filled with a.House, or left alone where that is nil. Errors: no auction took place.
 func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
+	if !a.Judged.made {
+		return errUnjudged
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return err
@@ -159,6 +164,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	r, p := &a.Request, &a.Place
 	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Asked.Unix()))
 	a.blocked.begin(a)
+	r.Subjects = a.Judged.Sensitive
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
 }
 
@@ -171,6 +177,9 @@ func (a *Auction) try(snapshot *auction.Snapshot, decides bool) {
 
 // decide runs the auction where this node may, and not too early in the conversation.
 func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcome) {
+	if reason := a.unsuited(); reason != "" {
+		return auction.Outcome{Reason: reason}
+	}
 	if !s.Ready(ctx, a.Asked) {
 		return auction.Outcome{Reason: auction.Stale}
 	}

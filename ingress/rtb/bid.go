@@ -175,7 +175,7 @@ func (s *bidSession) releaseReservations() {
 
 // imp runs the auction of one impression and writes the bid, or returns the reason for no bid.
 func (s *bidSession) imp(p *imp) (auction.Reason, error) {
-	current, a := s.beginAuction(p), &s.auction
+	current, a := s.beginAuction(s.c.Context(), p), &s.auction
 	if err := s.deps.Seller.Sell(s.c.Context(), a, &s.ad); err != nil {
 		return "", err
 	}

@@ -341,7 +341,7 @@ func TestTurnsLetGo(t *testing.T) {
 	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{deps: Deps{Seller: new(offer.Seller)}}
 	require.NoError(t, turn.read([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","intent_tokens":["backup"],"active_tools":["db"]}}}`)))
-	place := turn.beginAuction(&turn.in.Imp.list[0]).place
+	place := turn.beginAuction(t.Context(), &turn.in.Imp.list[0]).place
 	require.Equal(t, []string{"backup"}, place.tokens)
 	said := turn.words.Terms()
 	require.Len(t, said, 2)

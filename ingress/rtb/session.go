@@ -1,10 +1,12 @@
 package rtb
 
 import (
+	"context"
 	"strings"
 	"time"
 
 	"adnet/auction"
+	"adnet/auction/suitability"
 	"adnet/auction/words"
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
@@ -53,6 +55,7 @@ type sessionMemory struct {
 	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
 	words        words.Reader         // of the impression under way
+	suits        suitability.Reader   // of the impression under way
 	bids         []byte               // as JSON
 	noticed      []byte               // the part of the notice links between the op and the macro
 	markup       []byte
@@ -121,10 +124,13 @@ type impressionAuction struct {
 }
 
 // beginAuction sets the terms of the auction of p.
-func (s *bidSession) beginAuction(p *imp) *impressionAuction {
+func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuction {
 	current := &s.current
 	*current = impressionAuction{imp: p, place: s.signals.of(p), gate: bidGate{session: s}}
 	at := &current.place
+	s.suits.Reset()
+	s.suits.Read(string(at.said), suitability.User)
+	s.suits.Read(string(at.about), suitability.User)
 	s.auction.Terms = offer.Terms{
 		Request: auction.Request{
 			Words: at.read(&s.words), Tokens: at.tokens, ActiveTools: at.tools, BlockedDomains: s.blocked,
@@ -133,7 +139,7 @@ func (s *bidSession) beginAuction(p *imp) *impressionAuction {
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
 			Region: at.region, Language: at.language, Session: at.session, Consent: s.consent, Unlearned: s.caller.Unlearned,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.deps.Seller.Judge(ctx, &s.suits, offer.Stated{}), Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
 	}
 	return current
 }

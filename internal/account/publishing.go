@@ -5,6 +5,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/share"
+	"adnet/internal/subject"
 
 	"github.com/google/uuid"
 )
@@ -17,6 +18,8 @@ type Publishing struct {
 	MinRelevance *share.Share `json:"min_relevance"`
 	// HouseAds has campaigns of the account itself shown where nothing else was sold, for nothing.
 	HouseAds bool `json:"house_ads"`
+	// SensitiveContexts are the sensitive subjects beside which the publisher shows ads.
+	SensitiveContexts []string `json:"sensitive_contexts,omitempty"`
 }
 
 // MaxHouse is how many campaigns of an account may be house ads: a request looks at each.
@@ -28,6 +31,12 @@ type PublishingStore interface {
 	Publishing(ctx context.Context, user uuid.UUID) (Publishing, error)
 	// PutPublishing replaces what user asks.
 	PutPublishing(ctx context.Context, user uuid.UUID, p Publishing) error
+}
+
+// Sensitive is SensitiveContexts as a set.
+func (p *Publishing) Sensitive() subject.Set {
+	set, _ := subject.ParseSet(p.SensitiveContexts)
+	return set
 }
 
 // Check says whether p can be kept. Errors: errs.InvalidRequest with the field.

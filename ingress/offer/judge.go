@@ -1,0 +1,67 @@
+package offer
+
+import (
+	"context"
+	"errors"
+
+	"adnet/auction"
+	"adnet/auction/suitability"
+	"adnet/internal/subject"
+)
+
+// Age is what a publisher knows of its reader's age.
+type Age uint8
+
+// The ages.
+const (
+	AgeUnknown Age = iota // unlocks nothing
+	AgeChild              // under 13
+	AgeTeen               // 13 to 17
+	AgeAdult
+)
+
+// Stated is what a publisher or an exchange says of the conversation. It adds to what is read in its
+// texts and clears nothing.
+type Stated struct {
+	// Flags are the subjects that were flagged.
+	Flags subject.Set
+	// Unknown is a flag that names no subject, empty for none; such a flag refuses.
+	Unknown string
+	Age     Age
+	// Forgetful has nothing of the conversation remembered.
+	Forgetful bool
+}
+
+// Judged is the verdict that an auction is sold under. Only [Seller.Judge] makes one, and
+// [Seller.Sell] sells nothing without it, so that no wire can leave it out.
+type Judged struct {
+	suitability.Verdict
+	Age       Age
+	forgetful bool
+	made      bool
+}
+
+var errUnjudged = errors.New("offer: the conversation was not judged")
+
+// Judge judges a request: the texts that read has read, and what its publisher states.
+func (s *Seller) Judge(ctx context.Context, read *suitability.Reader, stated Stated) Judged {
+	j := Judged{Verdict: read.Verdict(), Age: stated.Age, forgetful: stated.Forgetful, made: true}
+	for id := range stated.Flags.Members() {
+		if id.Tier() == subject.Never {
+			j.Refuse(id, suitability.ByFlag, true)
+		}
+	}
+	j.Sensitive |= stated.Flags & subject.OfTier(subject.Sensitive)
+	return j
+}
+
+// unsuited is why a may not take place beside its conversation, empty where it may.
+func (a *Auction) unsuited() auction.Reason {
+	switch {
+	case a.Judged.Never != subject.None:
+		return auction.Unsuitable
+	case a.Judged.Sensitive&^a.Publishing.Sensitive() != 0:
+		return auction.SensitiveSubject
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+// Package subject is the closed list of subjects that decide whether an ad belongs beside a
+// conversation: those beside which no ad is ever shown, and the sensitive ones, beside which an ad
+// is shown only where publisher and campaign both allow the subject.
+//
+// Everything that names a subject (rules, flags, settings, stats, documents, openapi.json) derives
+// from [All].
+package subject
+
+import (
+	"encoding/json"
+	"iter"
+	"math/bits"
+)
+
+// ID is a subject of the closed list. The zero value is [None].
+type ID uint8
+
+// Tier is what a subject does to an ad.
+type Tier uint8
+
+// The tiers.
+const (
+	Ordinary  Tier = iota // nothing
+	Sensitive             // an ad only where publisher and campaign allow the subject
+	Never                 // no ad
+)
+
+// String is the tier as APIs name it: "never", "sensitive", or "ordinary".
+func (t Tier) String() string { return [...]string{"ordinary", "sensitive", "never"}[t] }
+
+// The subjects. The order of those of [Never] is that of urgency: of two, the first is reported.
+const (
+	None ID = iota
+	Suicide
+	SelfHarm
+	EatingDisorder
+	Overdose
+	Emergency
+	Abuse
+	Minors
+	Child
+	Distress
+	Violence
+	Weapons
+	Crime
+	Extremism
+	Hate
+	Sexual
+
+	Health
+	MentalHealth
+	Grief
+	Addiction
+	Religion
+	Sexuality
+	Politics
+	Legal
+	Debt
+	Immigration
+	Disasters
+	Gambling
+	Alcohol
+	Tobacco
+	Drugs
+
+	count
+)
+
+// Subject describes one subject.
+type Subject struct {
+	ID       ID     `json:"-"`
+	Name     string `json:"id"` // as APIs, settings and events name it
+	Tier     Tier   `json:"tier"`
+	Title    string `json:"title"`
+	Means    string `json:"definition"`
+	Example  string `json:"example"`
+	GARM     string `json:"garm"` // category of the GARM brand safety floor and suitability framework
+	Content  Codes  `json:"iab"`  // categories of the IAB's content taxonomies that name the subject
+	OfPerson bool   `json:"-"`    // tells about a person what GDPR Art. 9 protects
+}
+
+// Codes are ids of the IAB's content taxonomies, by version. A code stands for all below it.
+type Codes struct {
+	V1 []string `json:"content_1_0"`
+	V2 []string `json:"content_2"`
+	V3 []string `json:"content_3"`
+}
+
+// Of returns the description of id. It must be of the list.
+func (id ID) Of() *Subject { return &All[id-1] }
+
+// String is the name of id, empty for [None].
+func (id ID) String() string {
+	if id == None || id >= count {
+		return ""
+	}
+	return id.Of().Name
+}
+
+// Tier of id; [Ordinary] for [None].
+func (id ID) Tier() Tier {
+	if id == None || id >= count {
+		return Ordinary
+	}
+	return id.Of().Tier
+}
+
+// Parse returns the subject of a name; ok is false for a name that is not of the list.
+func Parse(name string) (id ID, ok bool) {
+	for i := range All {
+		if All[i].Name == name {
+			return All[i].ID, true
+		}
+	}
+	return None, false
+}
+
+// Names are the names of the subjects of a tier, in the order of the list.
+func Names(tier Tier) (names []string) {
+	for i := range All {
+		if All[i].Tier == tier {
+			names = append(names, All[i].Name)
+		}
+	}
+	return names
+}
+
+// Set is some of the subjects.
+type Set uint64
+
+// SetOf returns the set of ids.
+func SetOf(ids ...ID) (s Set) {
+	for _, id := range ids {
+		s |= 1 << id
+	}
+	return s &^ 1
+}
+
+// Has reports whether id is in s.
+func (s Set) Has(id ID) bool { return s>>id&1 != 0 }
+
+// First returns the member that comes first in the list, [None] of an empty set.
+func (s Set) First() ID {
+	if s == 0 {
+		return None
+	}
+	return ID(bits.TrailingZeros64(uint64(s)))
+}
+
+// Members yields the members of s in the order of the list.
+func (s Set) Members() iter.Seq[ID] {
+	return func(yield func(ID) bool) {
+		for ; s != 0; s &= s - 1 {
+			if !yield(ID(bits.TrailingZeros64(uint64(s)))) {
+				return
+			}
+		}
+	}
+}
+
+// Names are the names of the members, in the order of the list.
+func (s Set) Names() []string {
+	names := make([]string, 0, bits.OnesCount64(uint64(s)))
+	for id := range s.Members() {
+		names = append(names, id.String())
+	}
+	return names
+}
+
+// ParseSet returns the set of names; bad is the first that is not of the list, or empty.
+func ParseSet(names []string) (s Set, bad string) {
+	for _, name := range names {
+		id, ok := Parse(name)
+		if !ok {
+			return 0, name
+		}
+		s |= 1 << id
+	}
+	return s, ""
+}
+
+// MarshalJSON writes the names.
+func (s Set) MarshalJSON() ([]byte, error) { return json.Marshal(s.Names()) }
+
+// MarshalText writes the name of the tier.
+func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// OfTier returns all subjects of a tier.
+func OfTier(tier Tier) (s Set) {
+	for i := range All {
+		if All[i].Tier == tier {
+			s |= 1 << All[i].ID
+		}
+	}
+	return s
+}
