@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance generate console screenshots paint
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability generate console screenshots paint
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -83,6 +83,9 @@ bench: ## Speed as ratios, with a table; ONLY="row,row" for some rows, SMOKE=1 f
 
 relevance: ## How often the right ad is found, as ratios and a table; fails where one is missed (../shared/data/relevance).
 	@$(GO) run ./lab/relevance
+
+suitability: ## How well conversations that no ad belongs beside are told from ordinary ones; WRITE=1 learns the table (../shared/data).
+	@$(GO) run ./lab/suitability $(if $(WRITE),--write)
 
 generate: ## Make the generated code again.
 	@$(GO) generate ./...

@@ -1,0 +1,215 @@
+package suitability
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"adnet/internal/subject"
+)
+
+// files are the rules, a file for each language; rules/README.md has their form.
+//
+//go:embed rules/*.txt
+var files embed.FS
+
+// A written rule is what a line of a file says: parts, each of which is alternatives.
+type writtenRule struct {
+	subject subject.ID
+	soft    bool // void where an [unless] phrase of the subject is in the same text
+	any     bool // the parts may be in any order
+	parts   []string
+	gap     int32
+	line    int32 // of the file
+}
+
+// language is one file of rules, as it is written.
+type language struct {
+	name      string
+	classes   map[string][]string // phrases by the name of a class
+	rules     []writtenRule
+	unless    map[subject.ID][]string
+	ordinary  []string
+	special   []string // words, of any subject
+	ageWords  []string
+	ageUnits  []string
+	section   string
+	soft      bool
+	of        subject.ID
+	lineIndex int
+}
+
+// Gaps between the parts of a rule, in letters.
+const (
+	wideGap  = 40
+	denseGap = 20 // of scripts without spaces
+	ageGap   = 10 // before an age
+)
+
+const agePart = "{age}"
+
+// languages reads all files. A file that cannot be read is a fault of the build.
+func languages() (all []*language, err error) {
+	names, err := fs.Glob(files, "rules/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		l, err := parseLanguage(strings.TrimSuffix(strings.TrimPrefix(name, "rules/"), ".txt"), string(text))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func parseLanguage(name, text string) (*language, error) {
+	l := &language{name: name, classes: map[string][]string{}, unless: map[subject.ID][]string{}}
+	for line := range strings.Lines(text) {
+		l.lineIndex++
+		line = strings.TrimSpace(line)
+		if at := strings.IndexByte(line, '#'); at >= 0 && (at == 0 || line[at-1] == ' ') {
+			line = strings.TrimSpace(line[:at])
+		}
+		if line == "" {
+			continue
+		}
+		if err := l.read(line); err != nil {
+			return nil, fmt.Errorf("rules/%s.txt, line %d: %w", name, l.lineIndex, err)
+		}
+	}
+	return l, nil
+}
+
+func (l *language) read(line string) error {
+	switch line[0] {
+	case '@':
+		name, phrases, ok := strings.Cut(line[1:], "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return fmt.Errorf("a class is written @name = phrase | phrase")
+		}
+		return l.class(name, alternatives(phrases))
+	case '[':
+		return l.begin(strings.Trim(line, "[]"))
+	}
+	switch l.section {
+	case "":
+		return fmt.Errorf("a rule stands before the first section")
+	case "ordinary":
+		l.ordinary = append(l.ordinary, alternatives(line)...)
+	case "unless":
+		l.unless[l.of] = append(l.unless[l.of], alternatives(line)...)
+	case "special":
+		l.special = append(l.special, strings.FieldsFunc(line, func(r rune) bool { return r == '|' || r == ' ' })...)
+	default:
+		return l.rule(line)
+	}
+	return nil
+}
+
+func (l *language) class(name string, phrases []string) error {
+	switch name {
+	case "age_words":
+		l.ageWords = append(l.ageWords, phrases...)
+	case "units":
+		l.ageUnits = append(l.ageUnits, phrases...)
+	default:
+		l.classes[name] = append(l.classes[name], phrases...)
+	}
+	return nil
+}
+
+// begin begins a section: [subject], [subject soft], [unless subject], [special subject], [ordinary].
+func (l *language) begin(title string) error {
+	words := strings.Fields(title)
+	l.soft, l.of = false, subject.None
+	if len(words) == 1 && words[0] == "ordinary" {
+		l.section = "ordinary"
+		return nil
+	}
+	name := ""
+	switch {
+	case len(words) == 1:
+		l.section, name = "rules", words[0]
+	case len(words) == 2 && words[1] == "soft":
+		l.section, l.soft, name = "rules", true, words[0]
+	case len(words) == 2 && (words[0] == "unless" || words[0] == "special"):
+		l.section, name = words[0], words[1]
+	}
+	id, ok := subject.Parse(name)
+	if !ok {
+		return fmt.Errorf("the section [%s] names no subject", title)
+	}
+	l.of = id
+	return nil
+}
+
+func (l *language) rule(line string) error {
+	r := writtenRule{subject: l.of, soft: l.soft, gap: l.gap(), line: int32(l.lineIndex)}
+	ordered, anyOrder := strings.Split(line, " .. "), strings.Split(line, " + ")
+	switch {
+	case len(ordered) > 1 && len(anyOrder) > 1:
+		return fmt.Errorf("a rule has its parts in order or in any order, not both")
+	case len(anyOrder) > 1:
+		r.parts, r.any = anyOrder, true
+	case len(ordered) > 1:
+		r.parts = ordered
+	default: // every alternative is a rule of its own, and a part that is alone needs no class
+		r.parts = []string{line}
+	}
+	if len(r.parts) > mostParts {
+		return fmt.Errorf("a rule has at most %d parts", mostParts)
+	}
+	l.rules = append(l.rules, r)
+	return nil
+}
+
+// mostParts is how many parts a rule has at most.
+const mostParts = 5
+
+func (l *language) gap() int32 {
+	if slices.Contains([]string{"zh", "ja", "ko", "th"}, l.name) {
+		return denseGap
+	}
+	return wideGap
+}
+
+// phrases are those of a part: of its classes and of its own.
+func (l *language) phrases(part string) (all []string, err error) {
+	for _, one := range alternatives(part) {
+		if !strings.HasPrefix(one, "{") || !strings.HasSuffix(one, "}") {
+			if strings.ContainsAny(one, "{}") {
+				return nil, fmt.Errorf("a class stands alone in its part: %q", one)
+			}
+			all = append(all, one)
+			continue
+		}
+		if one == agePart {
+			all = append(all, one)
+			continue
+		}
+		of, ok := l.classes[one[1:len(one)-1]]
+		if !ok {
+			return nil, fmt.Errorf("%s is no class", one)
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+func alternatives(line string) (all []string) {
+	for one := range strings.SplitSeq(line, "|") {
+		if one = strings.TrimSpace(one); one != "" && utf8.ValidString(one) {
+			all = append(all, one)
+		}
+	}
+	return all
+}

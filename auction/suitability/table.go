@@ -1,0 +1,114 @@
+package suitability
+
+import (
+	_ "embed"
+	"encoding/binary"
+)
+
+// The learnt table is made by `make suitability`: numbers, and no text of what it was learnt from.
+//
+//go:embed table.bin
+var weights string
+
+// learntWords has the thresholds of the outputs and the set of ordinary words.
+//
+//go:embed words.bin
+var learntWords string
+
+// Table is what was learnt: weights of the features of texts.
+type Table struct {
+	// Weights has those of each bucket, one after the other: [Buckets] × [Outputs] bytes that are
+	// signed.
+	Weights string
+	// Thresholds are what the sum of a text's weights, divided by the root of their number, is above
+	// in texts of each kind.
+	Thresholds [Outputs]int32
+	words      knownWords
+}
+
+// learnt returns the table of this build.
+func learnt() Table {
+	t := Table{Weights: weights}
+	for i := range t.Thresholds {
+		t.Thresholds[i] = int32(binary.LittleEndian.Uint32([]byte(learntWords[4*i:])))
+	}
+	t.words = knownWords(learntWords[4*Outputs:])
+	return t
+}
+
+// scorer sums the weights of a text. The zero value is ready.
+type scorer struct {
+	features features
+	sums     [][Outputs]int32 // up to the end of each token
+}
+
+// Windows. A need of one sentence must not drown in a long text, so each part of it is judged, too.
+const (
+	windowLetters = 160
+	windowStep    = 80
+)
+
+// kinds reports which outputs say that a text is of their kind, as a whole or in a part of it.
+func (s *scorer) kinds(table *Table, t *tokens) (is [Outputs]bool) {
+	s.features.read(t)
+	s.sums = s.sums[:0]
+	var sum [Outputs]int32
+	at := int32(0)
+	for _, end := range s.features.ends {
+		for ; at < end; at++ {
+			bucket := s.features.list[at] * Outputs
+			sum[Need] += int32(int8(table.Weights[bucket+Need]))
+			sum[Harm] += int32(int8(table.Weights[bucket+Harm]))
+		}
+		s.sums = append(s.sums, sum)
+	}
+	s.window(table, 0, len(s.sums), &is)
+	s.windows(table, t, &is)
+	return is
+}
+
+// windows judges the parts of a text that is longer than one.
+func (s *scorer) windows(table *Table, t *tokens, is *[Outputs]bool) {
+	if len(t.list) == 0 || t.list[len(t.list)-1].to < windowLetters+windowStep/2 {
+		return
+	}
+	from, to := 0, 0
+	for next := int32(0); to < len(t.list); next += windowStep {
+		for from < len(t.list) && t.list[from].from < next {
+			from++
+		}
+		for to < len(t.list) && t.list[to].to <= next+windowLetters {
+			to++
+		}
+		s.window(table, from, to, is)
+	}
+}
+
+// window judges the tokens from one up to another: the mean of their weights, times the root of
+// their number, is compared without dividing.
+func (s *scorer) window(table *Table, from, to int, is *[Outputs]bool) {
+	if from >= to {
+		return
+	}
+	n, sum := int64(s.features.ends[to-1]), s.sums[to-1]
+	if from > 0 {
+		n -= int64(s.features.ends[from-1])
+		for i := range sum {
+			sum[i] -= s.sums[from-1][i]
+		}
+	}
+	for i, threshold := range table.Thresholds {
+		is[i] = is[i] || above(int64(sum[i]), int64(threshold), n)
+	}
+}
+
+// above reports whether sum ÷ √n is above a threshold.
+func above(sum, threshold, n int64) bool {
+	switch {
+	case threshold >= 0:
+		return sum > 0 && sum*sum > threshold*threshold*n
+	case sum >= 0:
+		return true
+	}
+	return sum*sum < threshold*threshold*n
+}

@@ -1,0 +1,288 @@
+package suitability
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// vocabulary is the words of the rules by what can be found of them. It is immutable.
+type vocabulary struct {
+	exact   table64  // by the hash of a word, its item, with [joinable]
+	stems   stems    // at the beginning of words
+	tails   stems    // within words and at their end
+	slips   []uint32 // words that are mended by the hash of them, or of them without a letter
+	letters []uint16 // of the words that are mended, one after the other
+	begins  []uint32 // where each begins
+	sizes   [longestPart + 1][]uint16
+	known   knownWords // words of ordinary texts, which are never misspelt ones
+}
+
+// joinable marks words that others may be joined to.
+const joinable = 1 << 31
+
+// item is that of a word, 0 for none.
+func (v *vocabulary) item(hash uint64) uint32 { return v.exact.get(hash) &^ joinable }
+
+// mended is a word that is mended where it is misspelt.
+func (v *vocabulary) mended(id uint16) []uint16 { return v.letters[v.begins[id]:v.begins[id+1]] }
+
+// stem is the part of a word that `word*`, `*word` and `*word*` name.
+type stem struct {
+	letters    []rune
+	open, shut bool // the word may have letters before it, or after it
+	item       uint32
+}
+
+// stemKey is how many letters of a stem it is looked up by.
+const stemKey = 3
+
+// part reports whether words may be joined to the word of a hash.
+func (v *vocabulary) part(hash uint64) bool { return v.exact.get(hash)&joinable != 0 }
+
+// Bounds of words that are mended.
+const (
+	fewestMended = 5 // letters, so that a slip does not make an ordinary word
+	fewestMasked = 4
+)
+
+// near returns the word of the rules that letters are one slip away from: a letter more, less,
+// another one, or two that changed places.
+func (v *vocabulary) near(letters []rune, hash uint64, steps *int) (word []uint16, ok bool) {
+	if len(letters) < fewestMended-1 || len(letters) > longestPart+1 {
+		return nil, false
+	}
+	if word := v.slipped(letters, hash, fewestMended, steps); word != nil {
+		return word, true
+	}
+	for i := range letters {
+		*steps += 2
+		if word := v.slipped(letters, hashWithout(letters, i), fewestMended, steps); word != nil {
+			return word, true
+		}
+	}
+	return nil, false
+}
+
+// slipped is a word under a hash that is at most one slip from letters; nil for none.
+func (v *vocabulary) slipped(letters []rune, hash uint64, fewest int, steps *int) []uint16 {
+	at, mark := slipPlace(hash, len(v.slips))
+	for ; v.slips[at] != 0; at = (at + 1) % len(v.slips) {
+		*steps++
+		if v.slips[at]&^maxMended != mark {
+			continue
+		}
+		if word := v.mended(uint16(v.slips[at])); len(word) >= fewest && oneSlip(word, letters) {
+			return word
+		}
+	}
+	return nil
+}
+
+// maxMended is how many words are mended at most: the low bits of a slot are their number.
+const maxMended = 1<<16 - 1
+
+// slipPlace is the slot of a hash, and the mark of its entries.
+func slipPlace(hash uint64, slots int) (at int, mark uint32) {
+	return int((hash >> 32) * uint64(slots) >> 32), uint32(hash)&^maxMended | 1<<16
+}
+
+// mends has words found where they are misspelt.
+func (v *vocabulary) mends(words []string) {
+	entries := 1
+	for _, word := range words {
+		entries += 1 + utf8.RuneCountInString(word)
+	}
+	v.slips = make([]uint32, entries+entries/2)
+	if len(words) > maxMended {
+		words = words[:maxMended]
+	}
+	for i, word := range words {
+		v.begins = append(v.begins, uint32(len(v.letters)))
+		letters := []rune(word)
+		for _, r := range letters {
+			v.letters = append(v.letters, uint16(r))
+		}
+		v.sizes[len(letters)] = append(v.sizes[len(letters)], uint16(i))
+		v.slip(hashOf(letters), uint16(i))
+		if len(letters) < fewestMended {
+			continue
+		}
+		for skip := range letters {
+			if skip == 0 || letters[skip] != letters[skip-1] { // else it is the same as before
+				v.slip(hashWithout(letters, skip), uint16(i))
+			}
+		}
+	}
+	v.begins = append(v.begins, uint32(len(v.letters)))
+}
+
+func hashWithout(letters []rune, skip int) uint64 {
+	h := uint64(offset)
+	for i, r := range letters {
+		if i != skip {
+			h = hashOn(h, r)
+		}
+	}
+	return h
+}
+
+func (v *vocabulary) slip(hash uint64, id uint16) {
+	at, mark := slipPlace(hash, len(v.slips))
+	for v.slips[at] != 0 {
+		at = (at + 1) % len(v.slips)
+	}
+	v.slips[at] = mark | uint32(id)
+}
+
+// oneSlip reports whether a and b differ by one letter at most, or by two neighbours that changed
+// places.
+func oneSlip(a []uint16, b []rune) bool {
+	for len(a) > 0 && len(b) > 0 && rune(a[0]) == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && rune(a[len(a)-1]) == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	switch {
+	case len(a) <= 1 && len(b) <= 1:
+		return true
+	case len(a) == 2 && len(b) == 2:
+		return rune(a[0]) == b[1] && rune(a[1]) == b[0]
+	}
+	return false
+}
+
+// hidden returns the word of the rules that letters are, where [hidden] stands for any letter.
+func (v *vocabulary) hidden(letters []rune, steps *int) (word []uint16, ok bool) {
+	if len(letters) < fewestMasked || len(letters) > longestPart {
+		return nil, false
+	}
+	hiddenLetters := 0
+	for _, r := range letters {
+		if r == hidden {
+			hiddenLetters++
+		}
+	}
+	if hiddenLetters == 0 {
+		h := hashOf(letters)
+		if word := v.slipped(letters, h, fewestMasked, steps); word != nil && covers(word, letters) {
+			return word, true
+		}
+		return nil, false
+	}
+	if hiddenLetters*2 > len(letters) {
+		return nil, false
+	}
+	for _, id := range v.sizes[len(letters)] {
+		*steps++
+		if word := v.mended(id); covers(word, letters) {
+			return word, true
+		}
+	}
+	return nil, false
+}
+
+func covers(word []uint16, letters []rune) bool {
+	if len(word) != len(letters) {
+		return false
+	}
+	for i, r := range letters {
+		if r != hidden && r != rune(word[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// items appends what a word is in the rules: itself, and the stems in it.
+func (v *vocabulary) items(dst []uint32, letters []rune, hash uint64, steps *int) []uint32 {
+	if item := v.item(hash); item != 0 {
+		dst = append(dst, item)
+	}
+	if len(letters) < stemKey {
+		return dst
+	}
+	dst = v.stems.in(dst, letters, 0)
+	*steps += 2 + len(letters)
+	for i := 0; i <= len(letters)-stemKey; i++ {
+		dst = v.tails.in(dst, letters, i)
+	}
+	return dst
+}
+
+// stems are stems by their first letters.
+type stems struct {
+	filter [64]uint64 // of the hashes of first letters
+	of     map[uint64][]stem
+}
+
+func (s *stems) add(one stem) {
+	at := gram(one.letters)
+	s.filter[at*mix>>58] |= 1 << (at * mix >> 52 & 63)
+	if s.of == nil {
+		s.of = map[uint64][]stem{}
+	}
+	s.of[at] = append(s.of[at], one)
+}
+
+const mix = 0x9e3779b97f4a7c15
+
+// in appends the stems that letters have at a place.
+func (s *stems) in(dst []uint32, letters []rune, at int) []uint32 {
+	key := gram(letters[at:])
+	if s.filter[key*mix>>58]>>(key*mix>>52&63)&1 == 0 {
+		return dst
+	}
+	for _, one := range s.of[key] {
+		if one.in(letters, at) {
+			dst = append(dst, one.item)
+		}
+	}
+	return dst
+}
+
+func (s *stem) in(letters []rune, at int) bool {
+	return (s.open || at == 0) && len(letters)-at >= len(s.letters) &&
+		(s.shut || len(letters)-at == len(s.letters)) && slices.Equal(letters[at:at+len(s.letters)], s.letters)
+}
+
+// gram is the first letters of a text as a number.
+func gram(letters []rune) uint64 {
+	return uint64(letters[0])<<42 ^ uint64(letters[1])<<21 ^ uint64(letters[2])
+}
+
+// table64 maps hashes to numbers above 0, with open addresses.
+type table64 struct {
+	keys   []uint64
+	values []uint32
+}
+
+func newTable64(n int) table64 {
+	size := 8
+	for size < 2*n {
+		size *= 2
+	}
+	return table64{make([]uint64, size), make([]uint32, size)}
+}
+
+func (t *table64) put(key uint64, value uint32) {
+	for at := key & uint64(len(t.keys)-1); ; at = (at + 1) & uint64(len(t.keys)-1) {
+		if t.values[at] == 0 || t.keys[at] == key {
+			t.keys[at], t.values[at] = key, value
+			return
+		}
+	}
+}
+
+// get returns 0 for a key that is not there.
+func (t *table64) get(key uint64) uint32 {
+	if len(t.keys) == 0 {
+		return 0
+	}
+	for at := key & uint64(len(t.keys)-1); t.values[at] != 0; at = (at + 1) & uint64(len(t.keys)-1) {
+		if t.keys[at] == key {
+			return t.values[at]
+		}
+	}
+	return 0
+}
