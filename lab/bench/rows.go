@@ -24,6 +24,7 @@ func rows() []row {
 		{name: "page_ad", ours: "POST /v1/ad-request with a browser key, in process, 100,000 campaigns", baseline: "with a publisher key", unit: "requests/s", must: 0.90, aim: 0.97, cpuMust: 1.1, run: pageAds},
 		{name: "auction", ours: "auctions per core at 100,000 campaigns, in process", baseline: "linear scan of them", unit: "auctions/s", must: 1000, aim: 4000, cpuMust: 0.001, run: auctions},
 		{name: "token_verify", ours: "parse, verify, expiry", baseline: "HMAC-SHA256 of the same bytes", unit: "tokens/s", must: 0.5, aim: 0.8, cpuMust: 2.5, run: tokens},
+		{name: "suitability", ours: "a conversation judged: the dearest of 200, 2,000 and 8,000 characters, ordinary and hostile", baseline: "the reader of ads' texts on the same", unit: "conversations/s", must: 0.25, aim: 0.5, cpuMust: 4, run: judging},
 		{name: "settle", ours: "Kafka to committed ledger", baseline: "pgx COPY of the same keys into the same keyed table", unit: "events/s", must: 0.20, aim: 0.40, cpuMust: 2.8, run: settling},
 		{name: "settle_viewable", ours: "Kafka to committed ledger: impressions and views of campaigns that pay for views", baseline: "the same number of impressions that are paid for", unit: "events/s", must: 0.90, aim: 1.00, cpuMust: 1.3, run: settlingViews},
 		{name: "archive", ours: "Kafka to ClickHouse", baseline: "clickhouse-go batches of the same rows", unit: "rows/s", must: 0.70, aim: 0.90, cpuMust: 2, run: archiving},

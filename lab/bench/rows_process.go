@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // The rows without servers are Go benchmarks of their packages, which live beside the code.
@@ -70,4 +71,25 @@ func tokens(ctx context.Context, s *session) (result, error) {
 // pageAds are in process because a page whose ads are not reported as seen is soon refused more.
 func pageAds(ctx context.Context, s *session) (result, error) {
 	return s.alternate(ctx, s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^page$"), s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^server$"))
+}
+
+// judging is the worst of all lengths and kinds of conversations.
+func judging(ctx context.Context, s *session) (worst result, err error) {
+	for _, text := range []string{"ordinary/200", "ordinary/2000", "ordinary/8000", "hostile/200", "hostile/2000", "hostile/8000"} {
+		name := "$/^" + strings.ReplaceAll(text, "/", "$/^") + "$"
+		r, err := s.alternate(ctx, s.goBenchmark("./auction/suitability", "^BenchmarkReader"+name), s.goBenchmark("./auction/suitability", "^BenchmarkPlain"+name))
+		if err != nil {
+			return worst, err
+		}
+		if worst.parts == nil {
+			worst.parts = map[string]float64{}
+		}
+		parts := worst.parts
+		parts[text] = r.cpuRatio
+		if worst.cpuRatio < r.cpuRatio {
+			worst = r
+		}
+		worst.parts = parts
+	}
+	return worst, nil
 }
