@@ -13,6 +13,7 @@ import (
 	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/reserve"
+	"adnet/internal/subject"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -330,8 +331,29 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	bid, aim := k.Offer()
 	return auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing, Format: format,
-		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt),
+		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt), Suits: suitsOf(k),
 	}
+}
+
+// suitsOf is beside which conversations k runs. An id that this build does not know, of a newer one,
+// restricts: an unknown trade runs nowhere.
+func suitsOf(k *campaign.Campaign) (s auction.Suits) {
+	for _, name := range k.SensitiveContexts {
+		if id, ok := subject.Parse(name); ok {
+			s.Allowed |= subject.SetOf(id)
+		}
+	}
+	for _, name := range k.ExcludeContexts {
+		id, ok := subject.Parse(name)
+		if s.Excluded |= subject.SetOf(id); !ok {
+			s.Excluded = ^subject.Set(0)
+		}
+	}
+	trades, bad := subject.TradesOf(k.Trades)
+	if s.Trades = trades; bad != "" {
+		s.Trades = ^subject.TradeSet(0)
+	}
+	return s
 }
 
 // second is a date of a campaign, 0 for none.

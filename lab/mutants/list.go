@@ -1604,7 +1604,7 @@ var mutants = []mutant{
 	{
 		name: "bid-categories", protects: "bids obey bcat with the campaign's categories",
 		file: "ingress/rtb/category.go",
-		old:  "w.blocks && slices.ContainsFunc(c.Categories, w.blocked.covers)", new: "w.blocks && len(c.Categories) > campaign.MaxCategories",
+		old:  "w.blocks && slices.ContainsFunc(categories, w.blocked.covers)", new: "w.blocks && len(categories) > campaign.MaxCategories",
 		tests: []string{"./ingress/rtb"}, run: "Categor",
 	},
 	{
