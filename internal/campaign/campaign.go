@@ -208,8 +208,9 @@ type Review struct {
 	Notes      string    `json:"notes,omitempty"`
 	ReviewerID uuid.UUID `json:"reviewer_id"`
 	At         time.Time `json:"at"`
-	// Creative names the creative that was judged: a digest of its texts and links. Empty for
-	// decisions of earlier builds, which clear nothing.
+	// Creative names what was judged: a digest of the creative's texts and links, and of the restricted
+	// trades and the targeting words that were found. Empty for decisions of earlier builds, which
+	// clear nothing.
 	Creative string `json:"creative,omitempty"`
 }
 
