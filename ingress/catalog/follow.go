@@ -13,7 +13,6 @@ import (
 	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/reserve"
-	"adnet/internal/subject"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -335,25 +334,10 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	}
 }
 
-// suitsOf is beside which conversations k runs. An id that this build does not know, of a newer one,
-// restricts: an unknown trade runs nowhere.
-func suitsOf(k *campaign.Campaign) (s auction.Suits) {
-	for _, name := range k.SensitiveContexts {
-		if id, ok := subject.Parse(name); ok {
-			s.Allowed |= subject.SetOf(id)
-		}
-	}
-	for _, name := range k.ExcludeContexts {
-		id, ok := subject.Parse(name)
-		if s.Excluded |= subject.SetOf(id); !ok {
-			s.Excluded = ^subject.Set(0)
-		}
-	}
-	trades, bad := subject.TradesOf(k.Trades)
-	if s.Trades = trades; bad != "" {
-		s.Trades = ^subject.TradeSet(0)
-	}
-	return s
+// suitsOf is beside which conversations k runs.
+func suitsOf(k *campaign.Campaign) auction.Suits {
+	allowed, excluded, trades := k.Suits()
+	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades}
 }
 
 // second is a date of a campaign, 0 for none.

@@ -45,3 +45,22 @@ func (c *Campaign) AllCategories() []string {
 	}
 	return all
 }
+
+// Suits are the sensitive subjects beside which c runs, those beside which it does not, and its
+// trades. An id that this build does not know, of a newer one, restricts: an unknown trade runs
+// nowhere.
+func (c *Campaign) Suits() (allowed, excluded subject.Set, trades subject.TradeSet) {
+	for _, name := range c.SensitiveContexts {
+		if id, ok := subject.Parse(name); ok {
+			allowed |= subject.SetOf(id)
+		}
+	}
+	excluded, bad := subject.ParseSet(c.ExcludeContexts)
+	if bad != "" {
+		excluded = ^subject.Set(0)
+	}
+	if trades, bad = subject.TradesOf(c.Trades); bad != "" {
+		trades = ^subject.TradeSet(0)
+	}
+	return allowed, excluded, trades
+}
