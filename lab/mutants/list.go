@@ -1430,7 +1430,7 @@ var mutants = []mutant{
 	{
 		name: "text-change-waits", protects: "an account without history cannot exchange what was approved",
 		file: "internal/campaign/service.go",
-		old:  "waited || !trusted && !before.sameFace(creativeOf(c))", new: "waited && !trusted",
+		old:  "len(waiting) > 0 || !trusted && !was.sameFace(is)", new: "len(waiting) > 0 && !trusted",
 		tests: []string{"./internal/campaign"}, run: "ChangesWaitWithoutHistory",
 	},
 	{
