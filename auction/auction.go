@@ -33,6 +33,8 @@ type (
 	Campaign = target.Campaign
 	// Targeting holds the lists of a campaign.
 	Targeting = target.Targeting
+	// Suits is beside which conversations a campaign runs.
+	Suits = target.Suits
 	// Format is the kind of creative.
 	Format = target.Format
 	// Snapshot is one immutable state of the deliverable campaigns.
@@ -133,7 +135,7 @@ type Request struct {
 func (r *Request) query() target.Query {
 	return target.Query{
 		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
-		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Deals: r.Deals,
+		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Subjects: r.Subjects, Trades: r.Trades, Deals: r.Deals,
 	}
 }
 
@@ -207,7 +209,8 @@ type Outcome struct {
 	Explores bool
 	// Prediction of the winner.
 	Prediction Prediction
-	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], [Irrelevant] when
+	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], [SensitiveSubject]
+	// when campaigns would be candidates but for the subjects of the conversation, [Irrelevant] when
 	// campaigns match but none is relevant enough, or the reason of the best-scored candidate that
 	// was refused.
 	Reason Reason
@@ -232,7 +235,7 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	for {
 		c, ok := scratch.next()
 		if !ok {
-			return Outcome{Reason: cmp.Or(reason, unmatched(scratch))}
+			return Outcome{Reason: cmp.Or(reason, unmatched(&query, snapshot, scratch))}
 		}
 		refusal := refuse(req, gate, &table, c)
 		if refusal == Stale {
@@ -284,8 +287,16 @@ func unwanted(req *Request, c target.Candidate) Reason {
 	return ""
 }
 
-// unmatched is the reason when nothing is a candidate.
-func unmatched(scratch *Scratch) Reason {
+// unmatched is the reason when nothing is a candidate. Only then another search finds out whether
+// the subjects of the conversation kept all away.
+func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason {
+	if query.Subjects != 0 {
+		query.Subjects = 0
+		scratch.search.Start(snapshot, query)
+		if _, ok := scratch.search.Next(); ok {
+			return SensitiveSubject
+		}
+	}
 	if scratch.search.Excluded() {
 		return Irrelevant
 	}

@@ -28,7 +28,7 @@ type Loser struct {
 	// Reason is never empty.
 	Reason Reason
 	// Mismatch names the first campaign field that excluded the request when Reason is [NoMatch],
-	// [NotStarted] or [Ended]: "format", "target_regions" and so on.
+	// [NotStarted], [Ended] or [SensitiveSubject]: "format", "target_regions" and so on.
 	Mismatch string
 }
 
@@ -40,11 +40,13 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	if snapshot.Len() == 0 {
 		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}
 	}
-	candidates, unmatched, irrelevant := scan(req, snapshot)
+	candidates, unmatched := scan(req, snapshot)
 	table, explorer := snapshot.Table(), exploring(req, snapshot, candidates)
 	result := Explanation{Outcome: Outcome{Reason: NoMatch}}
-	if irrelevant > 0 {
-		result.Reason = Irrelevant
+	for _, reason := range [...]Reason{Irrelevant, SensitiveSubject} {
+		if slices.ContainsFunc(unmatched, func(l Loser) bool { return l.Reason == reason }) {
+			result.Reason = reason
+		}
 	}
 	for i, c := range candidates {
 		if result.Winner != nil {
@@ -93,6 +95,8 @@ func excluded(mismatch string) Reason {
 		return NotStarted
 	case target.EndField:
 		return Ended
+	case target.AllowedField, target.ExcludedField:
+		return SensitiveSubject
 	}
 	return NoMatch
 }
@@ -117,19 +121,18 @@ type scanned struct {
 
 // scan scores every campaign that matches and lists those that do not, of which some are only not
 // relevant enough.
-func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []Loser, irrelevant int) {
+func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []Loser) {
 	query := req.query()
 	matcher := target.NewMatcher(snapshot, &query)
 	table := snapshot.Table()
 	for c := range snapshot.All() {
 		found, mismatch, ok := matcher.Match(c)
-		if !ok {
+		value := c.Value(&table, found.Relevance)
+		if !ok && !found.Irrelevant {
 			unmatched = append(unmatched, Loser{Campaign: c, Reason: excluded(mismatch), Mismatch: mismatch})
 			continue
 		}
-		value := c.Value(&table, found.Relevance)
-		if found.Irrelevant {
-			irrelevant++
+		if found.Irrelevant { // whatever subjects it runs beside
 			unmatched = append(unmatched, Loser{Campaign: c, EffectiveCPM: value, Reason: Irrelevant})
 			continue
 		}
@@ -140,7 +143,7 @@ func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []L
 			target.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
 	})
 	slices.SortFunc(unmatched, func(a, b Loser) int { return compareID(a.Campaign, b.Campaign) })
-	return candidates, unmatched, irrelevant
+	return candidates, unmatched
 }
 
 func compareID(a, b *Campaign) int { return bytes.Compare(a.ID[:], b.ID[:]) }

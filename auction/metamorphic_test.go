@@ -12,6 +12,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 // distinctCampaigns draws campaigns with different ids.
@@ -94,7 +95,7 @@ func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
 			s = s.Apply(target.Changes{Remove: []auction.ID{out}})
 			require.Equal(t, winnerID(refused), winnerID(auction.Decide(&req, s, nil, &scratch)))
 			if refused.Winner == nil {
-				require.NotContains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant}, refused.Reason, "something matched")
+				require.NotContains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant, auction.SensitiveSubject}, refused.Reason, "something matched")
 			}
 		}
 	})
@@ -106,6 +107,7 @@ func TestRestrictionsNeverRaiseTheWinningScore(t *testing.T) {
 		s, strict := snapshot(distinctCampaigns(t)...), drawRequest(t)
 		open := strict
 		open.Formats, open.FloorCPM, open.BlockedDomains, open.BlockedAdvertisers = nil, 0, nil, nil
+		open.Subjects, open.Trades = 0, ^subject.TradeSet(0)
 		var scratch auction.Scratch
 		free, bound := auction.Decide(&open, s, nil, &scratch), auction.Decide(&strict, s, nil, &scratch)
 		require.LessOrEqual(t, bound.EffectiveCPM, free.EffectiveCPM)

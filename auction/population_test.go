@@ -14,6 +14,7 @@ import (
 	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 // id gives ids whose order is that of n.
@@ -54,6 +55,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	c.Headline = rapid.SampledFrom([]string{"", "Vector databases", "Travel with the API", "search for café"}).Draw(t, "headline")
 	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
 	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
+	c.Suits = drawSuits(t)
 	if rapid.Bool().Draw(t, "feed") {
 		ofFeed(t, &c)
 		return c
@@ -82,6 +84,28 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	return c
 }
 
+// drawSubjects gives some of three sensitive subjects, often none.
+func drawSubjects(t *rapid.T, label string) subject.Set {
+	return rapid.SampledFrom([]subject.Set{
+		0, 0, 0, subject.SetOf(subject.Health), subject.SetOf(subject.Debt), subject.SetOf(subject.Health, subject.Debt),
+		subject.SetOf(subject.Health, subject.Debt, subject.Religion),
+	}).Draw(t, label)
+}
+
+// drawTrades gives some of two trades, often none.
+func drawTrades(t *rapid.T, label string) subject.TradeSet {
+	trades, _ := subject.TradesOf(rapid.SampledFrom([][]string{nil, nil, nil, {"alcohol"}, {"credit"}, {"alcohol", "credit"}}).Draw(t, label))
+	return trades
+}
+
+// drawSuits gives the suits of a campaign, those of most in every second one.
+func drawSuits(t *rapid.T) auction.Suits {
+	if rapid.Bool().Draw(t, "for all") {
+		return auction.Suits{Allowed: subject.OfTier(subject.Sensitive)}
+	}
+	return auction.Suits{Allowed: drawSubjects(t, "allowed"), Excluded: drawSubjects(t, "excluded"), Trades: drawTrades(t, "trades")}
+}
+
 // models are words that often one campaign alone says.
 var models = []string{"alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"}
 
@@ -102,6 +126,8 @@ func drawRequest(t *rapid.T) auction.Request {
 		ID:                id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
 		At:                target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
 		Views:             rapid.Bool().Draw(t, "views"),
+		Subjects:          drawSubjects(t, "subjects"),
+		Trades:            drawTrades(t, "req trades"),
 		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000, 1_000_000}).Draw(t, "floor of relevance")),
 		SilentFloor:       ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 1_000_000}).Draw(t, "floor without words")),
 		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),

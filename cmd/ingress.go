@@ -257,6 +257,6 @@ func (r *ingressRole) addStages() {
 	if r.mail != nil {
 		r.group.Add(lifecycle.Named("mail", r.mail))
 	}
-	r.group.Add(lifecycle.Named("tracking", r.tracker), lifecycle.Named("roster", r.clerk))
+	r.group.Add(lifecycle.Named("tracking", r.tracker), lifecycle.Named("roster", r.clerk), lifecycle.Named("earlier campaigns", earlier{r}))
 	r.group.Add(lifecycle.Named("http", r.http))
 }

@@ -11,6 +11,7 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/auction/suitability"
 	"adnet/ingress/budget"
 	"adnet/ingress/console"
 	"adnet/ingress/docs"
@@ -44,7 +45,7 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books, Box: r.given.Sessions, Now: time.Now})
-	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns})
+	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns, Judge: suitability.Ruled})
 	script, err := snippet.New()
 	if err != nil {
 		return err
@@ -78,6 +79,28 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	frames.Mount(r.http)
+	return nil
+}
+
+// earlier goes through the campaigns of earlier builds, beside everything else.
+type earlier struct{ *ingressRole }
+
+// Run implements lifecycle.Component.
+func (e earlier) Run(ctx context.Context) error {
+	const retryAfter = 10 * time.Second
+	as := auditlog.With(ctx, auditlog.Actor{Via: auditlog.System, Action: "rules about restricted trades"})
+	for {
+		err := e.campaigns.HoldEarlier(as, e.Books)
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+		e.Log.WarnContext(ctx, "campaigns of earlier builds could not be judged; trying again", "error", err)
+		select {
+		case <-time.After(retryAfter):
+		case <-ctx.Done():
+		}
+	}
+	<-ctx.Done()
 	return nil
 }
 

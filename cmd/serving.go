@@ -95,6 +95,9 @@ func (r *ingressRole) serving() error {
 	if r.given.InMemory && selling.MinRelevanceLowest < 0 {
 		selling.MinRelevanceLowest = 0 // a trial: unfitting ads earn nothing here
 	}
+	if err := selling.Check(); err != nil {
+		return err
+	}
 	ads := offer.New(selling, offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,

@@ -156,6 +156,7 @@ func TestBadStartsSayWhyInOneLine(t *testing.T) {
 		"bad URL":          {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--base-url=ads.example"}, []string{"ADNET_BASE_URL"}},
 		"bad amount":       {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--credit-value-usd=-1"}, []string{"ADNET_CREDIT_VALUE_USD"}},
 		"bad keys":         {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--token-keys=k1:short"}, []string{"ADNET_TOKEN_KEYS", "k1"}},
+		"bad trades":       {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--trades=wine=off"}, []string{"ADNET_TRADES", "wine=off", "alcohol"}},
 		"half an admin":    {[]string{"standalone", "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--admin-email=a@b.example"}, []string{"ADNET_ADMIN_PASSWORD"}},
 		"unknown command":  {[]string{"serve"}, []string{"serve"}},
 		"no server":        {[]string{"verify", "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x"}, []string{"ADNET_POSTGRES_URL"}},

@@ -75,14 +75,28 @@ type Campaign struct {
 	Headline, Subtext string
 	// MinRelevance is the least relevance that its owner accepts; 0 is off.
 	MinRelevance ranker.PPM
-	// Allowed are the sensitive subjects beside which it runs, Excluded those beside which it does
-	// not, and Trades its restricted trades.
-	Allowed, Excluded subject.Set
-	Trades            subject.TradeSet
+	// Suits is what the conversation must be like.
+	Suits
 	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the
 	// same share one value, so it may come back as an equal one of another campaign.
 	Targeting *Targeting
 }
+
+// Suits is beside which conversations a campaign runs. Campaigns of one group share it.
+type Suits struct {
+	// Allowed are the sensitive subjects beside which it runs, Excluded those beside which it does
+	// not, and Trades its restricted trades.
+	Allowed, Excluded subject.Set
+	Trades            subject.TradeSet
+}
+
+// beside reports whether a campaign may run beside a conversation with the subjects.
+func (s *Suits) beside(subjects subject.Set) bool {
+	return subjects&^s.Allowed == 0 && subjects&s.Excluded == 0
+}
+
+// within reports whether all its trades may run.
+func (s *Suits) within(trades subject.TradeSet) bool { return s.Trades&^trades == 0 }
 
 // Value is what 1,000 impressions for c are worth at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
@@ -146,6 +160,11 @@ type Query struct {
 	HostApp, Surface, IntegrationMethod, Region, Language string
 	// Formats that can be shown; empty means any.
 	Formats []Format
+	// Subjects are the sensitive subjects of the conversation: only campaigns match that allow all of
+	// them and exclude none. Trades are the restricted trades that may run: campaigns with another
+	// one do not match.
+	Subjects subject.Set
+	Trades   subject.TradeSet
 	// Deals, when not empty, leaves only campaigns that share one. Compared like other values, so
 	// without regard to case: whoever needs the exact id compares it again.
 	Deals []string

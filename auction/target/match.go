@@ -6,6 +6,7 @@ import (
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/words"
+	"adnet/internal/subject"
 )
 
 // Matcher applies the matching rules campaign by campaign, on the normalised strings themselves. It
@@ -21,6 +22,8 @@ type Matcher struct {
 	format  [3]bool
 	at      Second
 	views   bool
+	about   subject.Set
+	trades  subject.TradeSet
 	weights map[string]uint32
 	silent  bool
 	reader  lexicon.Reader
@@ -48,7 +51,7 @@ type Found struct {
 func NewMatcher(x *Index, q *Query) *Matcher {
 	table := x.Table()
 	m := &Matcher{
-		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views, known: map[*Targeting]verdict{},
+		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views, about: q.Subjects, trades: q.Trades, known: map[*Targeting]verdict{},
 		weights: map[string]uint32{},
 	}
 	for _, f := range q.Formats {
@@ -89,11 +92,18 @@ const (
 	EndField   = "end_at"
 	// EventField is the field of a campaign that pays for views.
 	EventField = "billing_event"
+	// TradesField is the field of a campaign with a restricted trade that may not run.
+	TradesField = "trades"
+	// AllowedField and ExcludedField are the fields of a campaign that does not run beside the
+	// subjects of the conversation.
+	AllowedField  = "sensitive_contexts"
+	ExcludedField = "exclude_contexts"
 )
 
 // Match says what the query and the campaign share. When ok is false the campaign does not match,
 // and failed names the first campaign field that kept it out ("start_at", "format",
-// "target_regions", …).
+// "target_regions", …). The subjects of the conversation come last: what they keep out matches but
+// for them, and found tells how well.
 func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	switch {
 	case m.at < c.Start:
@@ -105,6 +115,9 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	}
 	if !m.any && !m.format[c.Format] {
 		return found, "format", false
+	}
+	if !c.within(m.trades) {
+		return found, TradesField, false
 	}
 	v, seen := m.known[c.Targeting]
 	if !seen {
@@ -127,6 +140,12 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	found.Terms = list.earned()
 	found.Relevance = m.table.RelevanceOf(found.Signals)
 	found.Irrelevant = m.table.Relevance(m.table.Match(found.Signals)) < max(m.floor, m.own(c))
+	switch {
+	case m.about&c.Excluded != 0:
+		return found, ExcludedField, false
+	case !c.beside(m.about):
+		return found, AllowedField, false
+	}
 	return found, "", true
 }
 

@@ -12,6 +12,7 @@ import (
 	"adnet/auction/ranker"
 	"adnet/auction/words"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 // Candidate is a campaign that matches a query.
@@ -39,6 +40,8 @@ type Search struct {
 	formats uint8              // bit per Format; 0 is any
 	silent  bool               // the query has no words
 	views   bool               // a view can be reported
+	about   subject.Set        // the sensitive subjects of the conversation
+	trades  subject.TradeSet   // that may run
 	at      Second             // when the auction takes place
 	least   ranker.Match       // that reaches the floor
 	best    [kept]money.Micros // the highest values of groups so far
@@ -120,7 +123,7 @@ func (s *Search) Start(x *Index, q *Query) {
 	for _, f := range q.Formats {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
-	s.seed, s.at, s.views = q.seed(), q.At, q.Views
+	s.seed, s.at, s.views, s.about, s.trades = q.seed(), q.At, q.Views, q.Subjects, q.Trades
 	said := q.terms(&s.words)
 	v := s.reader.Request(x.base.words, said)
 	s.silent = v.Empty
@@ -692,6 +695,9 @@ func (s *Search) passes(which uint8, at uint32) bool {
 		return false
 	}
 	if g.billing == ranker.VCPM && !s.views {
+		return false
+	}
+	if suits := &w.seg.suits[g.suits]; !suits.beside(s.about) || !suits.within(s.trades) {
 		return false
 	}
 	if when := w.seg.datesOf(at); !s.at.within(when.start, when.end) {

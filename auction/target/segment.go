@@ -13,7 +13,7 @@ import (
 
 // segment is an immutable index over one set of campaigns. Campaigns that target and say the same
 // (but for lone words, see lone.go), are billed the same and have an aim of the same worth, the same
-// format and dates form a group: within it the relevance is the same for every request that says no
+// format, dates and suits form a group: within it the relevance is the same for every request that says no
 // lone word, so the order by bid is the order by value.
 // Groups are numbered by descending value of their highest bid at full relevance, then by that bid
 // (values are rounded), then by topic. Each block of them knows the most that any is worth, so that a
@@ -37,6 +37,7 @@ type segment struct {
 	free      []uint32            // ascending, the blocks with free groups
 	kinds     []uint32            // a free group for each combination of filters
 	dates     []dates             // of each group; nil where no campaign has any
+	suits     []Suits             // those that groups have, see group.suits; the first has no subject and no trade
 	deals     map[uint32][]uint32 // by deal the blocks with its groups, ascending
 }
 
@@ -65,6 +66,7 @@ type group struct {
 	aim       money.Micros // of all members, as auctions value it; 0 without a goal
 	joined    uint32       // the number of its joined texts, if it is of such
 	least     uint32       // the relevance that the owner accepts, ppm
+	suits     uint32       // among those of the segment
 	place     uint16       // what the place adds when it matches
 	billing   ranker.Billing
 	format    Format
@@ -91,6 +93,7 @@ func (g *group) appendFilters(to []byte, s *segment, when dates) []byte {
 	}
 	to = append(to, byte(g.format), viewed)
 	to = binary.AppendUvarint(binary.AppendUvarint(to, uint64(when.start)), uint64(when.end))
+	to = binary.AppendUvarint(to, uint64(g.suits))
 	for d := range dims {
 		list := g.terms(s, d)
 		to = binary.AppendUvarint(to, uint64(len(list)))
@@ -119,6 +122,7 @@ type builder struct {
 	lessons  [][]ranker.Lesson // by doc.learnt, less 1
 	names    []string          // of an overlay, by term
 	textOf   []uint32          // by slot; nil where no texts are joined
+	suits    map[Suits]uint32
 	lone     func(doc uint32, yield func(lexicon.Posting))
 }
 
@@ -152,6 +156,7 @@ type groupKey struct {
 	billing ranker.Billing
 	format  Format
 	dates   dates
+	suits   uint32
 }
 
 // making is a group in the making.
@@ -171,8 +176,9 @@ func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign
 	b := builder{
 		seg:   &segment{table: table, words: frozen, campaigns: campaigns},
 		byRef: map[*Targeting]uint32{}, byText: map[string]uint32{}, docs: map[doc]uint32{}, groups: map[groupKey]uint32{},
-		of: make([]uint32, len(campaigns)),
+		of: make([]uint32, len(campaigns)), suits: map[Suits]uint32{},
 	}
+	b.suit(Suits{})
 	for d := range b.seg.vocab {
 		b.seg.vocab[d] = map[string]uint32{}
 	}
@@ -215,11 +221,22 @@ func (b *builder) take(slot uint32, votes uint64) {
 	b.texts[number].votes += votes
 	b.texts[number].campaigns++
 	bid, aim := c.stake(b.seg.table)
-	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}}
+	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}, suits: b.suit(c.Suits)}
 	g := b.group(key)
 	b.of[slot] = g
 	b.made[g].count++
 	b.made[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
+}
+
+// suit is the number of suits in the segment.
+func (b *builder) suit(of Suits) uint32 {
+	number, known := b.suits[of]
+	if !known {
+		number = uint32(len(b.seg.suits))
+		b.suits[of] = number
+		b.seg.suits = append(b.seg.suits, of)
+	}
+	return number
 }
 
 // group finds or begins the group of a key.
@@ -436,7 +453,7 @@ func (b *builder) fillGroups() {
 		p := &b.placed[d.placed]
 		g := group{
 			begin: begin, end: begin, termBegin: p.begin, ends: p.ends,
-			aim: m.key.aim, least: uint32(d.least), billing: m.key.billing, format: m.key.format,
+			aim: m.key.aim, least: uint32(d.least), billing: m.key.billing, format: m.key.format, suits: m.key.suits,
 		}
 		g.place = uint16(s.table.Place(len(g.terms(s, dimHost)) > 0, len(g.terms(s, dimSurface)) > 0))
 		begin += m.count

@@ -330,8 +330,14 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	bid, aim := k.Offer()
 	return auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing, Format: format,
-		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt),
+		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt), Suits: suitsOf(k),
 	}
+}
+
+// suitsOf is beside which conversations k runs.
+func suitsOf(k *campaign.Campaign) auction.Suits {
+	allowed, excluded, trades := k.Suits()
+	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades}
 }
 
 // second is a date of a campaign, 0 for none.

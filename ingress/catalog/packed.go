@@ -46,6 +46,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 		to = appendString(to, s)
 	}
 	to = appendList(appendList(to, c.Deals), c.Categories)
+	to = appendList(appendList(appendList(to, c.ExcludeContexts), c.SensitiveContexts), c.Trades)
 	to = binary.AppendVarint(to, int64(len(c.PolicyViolations)))
 	for _, v := range c.PolicyViolations {
 		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
@@ -106,6 +107,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 		*s = u.string()
 	}
 	c.Deals, c.Categories = u.list(), u.list()
+	c.ExcludeContexts, c.SensitiveContexts, c.Trades = u.list(), u.list(), u.list()
 	if n := u.number(); n > 0 {
 		c.PolicyViolations = make([]campaign.Violation, n)
 		for i := range c.PolicyViolations {

@@ -11,6 +11,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
+	"adnet/internal/subject"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,7 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
 		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"), Categories: drawList(t, "categories"),
+		ExcludeContexts: drawList(t, "excluded"), SensitiveContexts: drawList(t, "allowed"), Trades: drawList(t, "trades"),
 		ClickID:      rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
 		BillingEvent: rapid.SampledFrom([]campaign.BillingEvent{campaign.OnImpression, campaign.OnView}).Draw(t, "billing event"),
 	}
@@ -171,4 +173,17 @@ func TestARecentCampaignIsNeverAnOldOne(t *testing.T) {
 	table.put([]campaign.Campaign{k})
 	named, _ := table.creative(changed.ID)
 	require.Equal(t, "Acme", named.Advertiser.Name)
+}
+
+// An id of a newer build restricts, since this one cannot tell what it stands for.
+func TestSuitsOfUnknownIDs(t *testing.T) {
+	known := suitsOf(&campaign.Campaign{SensitiveContexts: []string{"health"}, ExcludeContexts: []string{"debt"}, Trades: []string{"credit"}})
+	require.Equal(t, []string{"health"}, known.Allowed.Names())
+	require.Equal(t, []string{"debt"}, known.Excluded.Names())
+	require.Equal(t, []string{"credit"}, known.Trades.Names())
+	require.Zero(t, suitsOf(&campaign.Campaign{}))
+	newer := suitsOf(&campaign.Campaign{SensitiveContexts: []string{"new"}, ExcludeContexts: []string{"debt", "new"}, Trades: []string{"credit", "new"}})
+	require.Zero(t, newer.Allowed)
+	require.True(t, newer.Excluded.Has(subject.Health))
+	require.True(t, newer.Trades.Has(subject.TradePolitics))
 }

@@ -43,9 +43,11 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 			domain = u.Hostname()
 		}
 		t := k.Targeting
+		allowed, excluded, trades := k.Suits()
 		entries = append(entries, auction.Campaign{
 			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
 			LandingDomain: domain, Headline: k.Headline, Subtext: k.Subtext, MinRelevance: ranker.PPM(k.MinRelevance),
+			Suits: auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades},
 			Targeting: &auction.Targeting{
 				Exact: k.Mode != campaign.Broad, IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools, HostApps: t.HostApps, Surfaces: t.Surfaces,
 				IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages, Deals: k.Deals,

@@ -50,7 +50,7 @@ func (b *blocked) Check(c *auction.Campaign, _ auction.Offer) auction.Reason {
 			return "" // as gone since the snapshot: the seller says so
 		}
 		b.texts = [3]string{creative.Headline, creative.Subtext, creative.CTALabel}
-		if !b.of.Blocks.Refuse(b.texts[:], creative.Categories) {
+		if !b.of.Blocks.Refuse(b.texts[:], creative.AllCategories()) {
 			return ""
 		}
 	}

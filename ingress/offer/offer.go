@@ -47,6 +47,8 @@ type Config struct {
 	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
 	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which publishers and requests may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
 
+	TradeConfig `embed:""`
+
 	HouseLabel string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
 }
@@ -128,6 +130,7 @@ type Deps struct {
 type Seller struct {
 	cfg         Config
 	deps        Deps
+	trades      trades
 	pool        []campaign.Campaign // sandbox creatives
 	sandboxTurn sandboxRotation
 	work        sync.Pool // of *work
@@ -172,7 +175,7 @@ func (c *Config) floors(request, publisher *share.Share) (usual, silent ranker.P
 
 func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float64(ranker.Certain))) }
 
-// New makes the seller. It starts nothing.
+// New makes the seller, of settings that [TradeConfig.Check] found good. It starts nothing.
 func New(cfg Config, deps Deps) *Seller {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Seller{
@@ -185,6 +188,7 @@ func New(cfg Config, deps Deps) *Seller {
 			dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."})),
 		},
 	}
+	s.trades, _ = cfg.trades() // checked by Check; without it nothing restricted runs
 	s.sent.New = func() any {
 		one := new(sent)
 		one.taken = func(err error) {

@@ -143,6 +143,7 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	}
 	a.Place.remember(s.deps.Keyring, a.Asked)
 	a.Request.MinRelevance, a.Request.SilentFloor = s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)
+	a.Request.Trades = s.trades.open(a.Judged.Age, a.Place.Region)
 	a.begin(id, s.deps.Catalog)
 	if s.deps.Trials != nil && !a.Sandbox {
 		a.try(s.deps.Trials.Trial(id))

@@ -141,6 +141,16 @@ var never = []struct {
 		w.change(func(k *campaign.Campaign) { k.Categories = []string{"IAB9-5"} })
 		w.blocks(account.Blocks{Categories: []string{"IAB9"}})
 	}},
+	{name: "the publisher blocks the category of its trade", wires: allWires, reason: "blocked", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.Trades = []string{"credit"} })
+		w.blocks(account.Blocks{Categories: []string{"IAB13"}})
+	}},
+	{name: "its trade is for adults, and the reader is not known to be one", wires: allWires, reason: "no_match", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.Trades = []string{"credit", "alcohol"} })
+	}},
+	{name: "its trade is politics", wires: allWires, reason: "no_match", set: func(w *world) {
+		w.change(func(k *campaign.Campaign) { k.Trades = []string{"politics"} })
+	}},
 	{name: "the publisher blocks a word", wires: allWires, reason: "blocked", set: func(w *world) {
 		w.blocks(account.Blocks{Words: []string{"for BEGINNERS"}})
 	}},

@@ -96,13 +96,17 @@ func (s *bidSession) readCategories() {
 // refused says whether a request does not want a campaign because of its categories. Those of
 // another taxonomy cannot be compared; brand safety requires caution.
 func (w *wishes) refused(c *campaign.Campaign) bool {
-	if w.blocks && len(c.Categories) > 0 && !w.comparable {
+	if !w.blocks && !w.allows {
+		return false
+	}
+	categories := c.AllCategories()
+	if w.blocks && len(categories) > 0 && !w.comparable {
 		return true
 	}
-	if w.blocks && slices.ContainsFunc(c.Categories, w.blocked.covers) {
+	if w.blocks && slices.ContainsFunc(categories, w.blocked.covers) {
 		return true
 	}
-	return w.allows && !w.ours && !slices.ContainsFunc(c.Categories, w.allowed.covers)
+	return w.allows && !w.ours && !slices.ContainsFunc(categories, w.allowed.covers)
 }
 
 // catTax is the taxonomy of bcat and acat.
@@ -135,14 +139,15 @@ func covers(outer, category string) bool {
 // categories are those that a bid of a campaign states, and their taxonomy: the campaign's beside
 // the operator's where both are of one, else the campaign's, which say more.
 func (s *bidSession) categories(c *campaign.Campaign) (list []string, tax int64) {
+	own := c.AllCategories()
 	switch {
-	case len(c.Categories) == 0:
+	case len(own) == 0:
 		return s.cfg.Categories, s.cfg.CatTax
 	case s.cfg.CatTax != iabTaxonomy || len(s.cfg.Categories) == 0:
-		return c.Categories, iabTaxonomy
+		return own, iabTaxonomy
 	}
 	list = slices.Clone(s.cfg.Categories)
-	for _, category := range c.Categories {
+	for _, category := range own {
 		if !slices.Contains(list, category) {
 			list = append(list, category)
 		}

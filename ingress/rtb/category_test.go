@@ -85,4 +85,18 @@ func TestCategoriesOfABid(t *testing.T) {
 	list, tax = s.categories(&campaign.Campaign{})
 	require.Equal(t, []string{"150"}, list)
 	require.EqualValues(t, 7, tax)
+	list, tax = s.categories(&campaign.Campaign{Trades: []string{"dating"}})
+	require.Equal(t, []string{"IAB14-1"}, list, "a trade is of a category")
+	require.EqualValues(t, 1, tax)
+}
+
+// A restricted trade is blocked by its category, whatever categories its campaign states.
+func TestTradesAreCategories(t *testing.T) {
+	wine := &campaign.Campaign{Categories: []string{"IAB19"}, Trades: []string{"alcohol"}}
+	for bcat, refused := range map[string]bool{"IAB8-5": true, "IAB8": true, "IAB8-6": false, "IAB19": true} {
+		s := bidSession{Server: &Server{cfg: Config{CatTax: 1}}}
+		s.in.BCat = []string{bcat}
+		s.readCategories()
+		require.Equal(t, refused, s.wishes.refused(wine), bcat)
+	}
 }

@@ -57,6 +57,7 @@ type Books interface {
 	account.PublishingStore
 	campaign.Store
 	campaign.Changes
+	campaign.Earlier
 	settle.Store
 	archive.Plans
 	payment.Store

@@ -179,6 +179,13 @@ type Campaign struct {
 	// says: publishers may block them.
 	Categories []string `json:"categories"`
 
+	// ExcludeContexts are the subjects beside which the campaign does not run, and SensitiveContexts
+	// the sensitive ones beside which it may where the publisher allows them too. Trades are the
+	// restricted trades that it declares. All are ids of the lists of package subject, in their order.
+	ExcludeContexts   []string `json:"exclude_contexts"`
+	SensitiveContexts []string `json:"sensitive_contexts"`
+	Trades            []string `json:"trades"`
+
 	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any of them stops delivery
 	Review           *Review     `json:"review,omitempty"`  // the latest decision
 
@@ -201,8 +208,9 @@ type Review struct {
 	Notes      string    `json:"notes,omitempty"`
 	ReviewerID uuid.UUID `json:"reviewer_id"`
 	At         time.Time `json:"at"`
-	// Creative names the creative that was judged: a digest of its texts and links. Empty for
-	// decisions of earlier builds, which clear nothing.
+	// Creative names what was judged: a digest of the creative's texts and links, and of the restricted
+	// trades and the targeting words that were found. Empty for decisions of earlier builds, which
+	// clear nothing.
 	Creative string `json:"creative,omitempty"`
 }
 
@@ -235,7 +243,9 @@ func (c *Campaign) Clone() Campaign {
 	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
 		*list = slices.Clone(*list)
 	}
-	d.Deals, d.Categories = slices.Clone(c.Deals), slices.Clone(c.Categories)
+	for _, list := range d.ownLists() {
+		*list = slices.Clone(*list)
+	}
 	d.PolicyViolations = slices.Clone(c.PolicyViolations)
 	if c.TargetROAS != nil {
 		roas := *c.TargetROAS
@@ -247,6 +257,11 @@ func (c *Campaign) Clone() Campaign {
 		d.Review = &review
 	}
 	return d
+}
+
+// ownLists are the lists beside those of the targeting.
+func (c *Campaign) ownLists() [5]*[]string {
+	return [...]*[]string{&c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades}
 }
 
 // TargetingSize is the size of c's targeting: the bytes of all values of its lists, deals included,

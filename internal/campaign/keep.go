@@ -27,7 +27,7 @@ func (c *Campaign) Normalize() {
 			*list = []string{}
 		}
 	}
-	for _, list := range []*[]string{&c.Deals, &c.Categories} {
+	for _, list := range c.ownLists() {
 		if *list == nil {
 			*list = []string{}
 		}

@@ -1,9 +1,6 @@
 package campaign
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,16 +20,9 @@ func creativeOf(c *Campaign) creative {
 	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL, c.LogoURL}
 }
 
-// digest names exactly this creative: what a reviewer approves is this and no other.
+// digest names exactly this creative.
 func (k creative) digest() string {
-	sum := sha256.New()
-	for _, part := range []string{k.headline, k.subtext, k.ctaLabel, k.ctaURL, k.mediaURL, k.posterURL, k.logoURL} {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		sum.Write(length[:])
-		sum.Write([]byte(part))
-	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return digestOf(k.headline, k.subtext, k.ctaLabel, k.ctaURL, k.mediaURL, k.posterURL, k.logoURL)
 }
 
 // sameFace says whether k and other have the same texts, and lead to and load from the same hosts.
@@ -64,8 +54,8 @@ func beside(c *Campaign, caller account.User) *Campaign {
 	return &named
 }
 
-// Policy checks a creative, also together with the name of its advertiser, and lists its violations,
-// nil if it has none. They are reasons for a person to look: finding none approves nothing that a
+// Policy checks a creative, also together with the name of its advertiser, and the trades of its
+// campaign, and lists its violations, nil if it has none. They are reasons for a person to look: finding none approves nothing that a
 // person would refuse, and a reviewer may approve what was found, except where [Violation.Holds] says
 // that a link is not safe.
 func Policy(c *Campaign) []Violation {
@@ -95,7 +85,7 @@ func Policy(c *Campaign) []Violation {
 	if len(c.Languages) > 0 && !slices.ContainsFunc(c.Languages, isRead) {
 		found = append(found, Violation{Rule: ruleLanguage, Field: "target_languages", Message: messageLanguage})
 	}
-	return found
+	return ofTrades(c, found)
 }
 
 // PolicyOfName is what the policy finds in the name of an advertiser, which ads say beside their
@@ -205,7 +195,7 @@ func anyForm(pattern *regexp.Regexp) func(string) bool {
 var (
 	markup     = regexp.MustCompile(`(?i)</?[a-z]|<[!?]|\]\]>|\$\{|\{\{|&#|javascript:\S`)
 	linkInText = regexp.MustCompile(`(?i)\]\s*\(|\]\[|!\[|\bhttps?:|\bwww\.|://`)
-	prohibited = regexp.MustCompile(`(?i)\b(online casino|sports betting|escort services?|buy followers|(buy|order|cheap) (cocaine|heroin)|fake (ids?|passports?)|counterfeit (goods|money|bills|watches|bags)|malware kits?)\b`)
+	prohibited = regexp.MustCompile(`(?i)\b(escort services?|buy followers|(buy|order|cheap) (cocaine|heroin)|fake (ids?|passports?)|counterfeit (goods|money|bills|watches|bags)|malware kits?)\b`)
 	misleading = regexp.MustCompile(`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`)
 )
 
@@ -219,19 +209,14 @@ func shouts(s string) bool {
 	})
 }
 
-// judge is the policy check of c, which caller changes, in the light of its reviews: a person's
-// approval of exactly this creative clears every finding but those that hold.
-func (c *Campaign) judge(caller account.User) []Violation {
-	found := Policy(beside(c, caller))
-	if c.approved() {
+// examine is the policy check of c, which caller changes, in the light of its reviews: a person's
+// approval of exactly this clears every finding but those that hold.
+func (s *Service) examine(c *Campaign, caller account.User) []Violation {
+	found := s.findings(c, caller)
+	if s.approved(c) {
 		found = held(found)
 	}
 	return found
-}
-
-// approved says whether a person approved exactly the creative that c has.
-func (c *Campaign) approved() bool {
-	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.Creative == creativeOf(c).digest()
 }
 
 // Suspended is the finding on every campaign of a suspended account. It holds: no approval and no

@@ -39,7 +39,7 @@ func TestPolicyFinds(t *testing.T) {
 		"&#x3c;":                                          "markup",
 		"javascript:alert(1)":                             "markup",
 		"BUY CHEAP TOKENS NOW":                            "shouting",
-		"Play at our online casino":                       "prohibited",
+		"Play at our online casino":                       "trade_undeclared",
 		"Cheap cocaine":                                   "prohibited",
 		"Guaranteed profits":                              "misleading",
 		"Double your money":                               "misleading",

@@ -30,6 +30,7 @@ func whole() Campaign {
 			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"}, Languages: []string{"de"},
 		},
 		Deals: []string{"Deal-1"}, Categories: []string{"IAB19", "IAB7-39"},
+		ExcludeContexts: []string{"disasters"}, SensitiveContexts: []string{"health", "alcohol"}, Trades: []string{"alcohol"},
 		ClickID: ClickIDOff, StartAt: &starts, EndAt: &at,
 		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
 		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},

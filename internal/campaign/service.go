@@ -23,6 +23,8 @@ type Deps struct {
 	CreditValue money.Micros
 	// MaxCampaigns is how many campaigns a new account may have; 0 is any number. See [allowed].
 	MaxCampaigns int
+	// Judge finds targeting words that are never by a rule; nil finds none.
+	Judge Judge
 }
 
 // Service runs the life of campaigns. It contains every rule about the actions that are allowed in
@@ -67,7 +69,8 @@ var errSeatCash = errs.New(errs.InvalidRequest, "a seat's campaigns are paid wit
 
 // Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check
 // is active at once; later ones, and those that Credits fund, wait for review. Errors:
-// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
+// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode. A restricted trade is
+// a finding, so a campaign with one waits for a person.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
@@ -110,7 +113,7 @@ func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) 
 	}
 	now := s.deps.Now().UTC()
 	n.Campaign.ID, n.Campaign.CreatedAt, n.Campaign.UpdatedAt = id, now, now
-	n.Campaign.PolicyViolations = Policy(beside(&n.Campaign, caller))
+	n.Campaign.PolicyViolations = s.findings(&n.Campaign, caller)
 	kept, err := s.deps.Store.CreateCampaign(ctx, *n)
 	if err != nil {
 		return Created{}, err
@@ -156,7 +159,7 @@ func (s *Service) Check(in Fields) (Campaign, error) {
 	if err := in.apply(&c); err != nil {
 		return Campaign{}, err
 	}
-	c.PolicyViolations = Policy(&c)
+	c.PolicyViolations = s.findings(&c, account.User{})
 	c.normalizeGoal()
 	return c, nil
 }
@@ -259,8 +262,8 @@ type Edit struct {
 }
 
 // Update applies all changes of in, or none and an error. The status stays, unless in.Pause is set.
-// A changed creative is checked against the policy again, and violations stop delivery until they
-// are fixed or a reviewer approves them. Where the account has no history, a live campaign whose
+// A changed creative is checked against the policy again, as are changed trades and targeting words,
+// and violations stop delivery until they are fixed or a reviewer approves them. Where the account has no history, a live campaign whose
 // texts or hosts changed delivers nothing until a reviewer saw them, else what was approved could
 // be exchanged for anything a second later. An archived campaign cannot change any more. The
 // funding of a credit-funded campaign is fixed: its total budget cannot grow.
@@ -283,7 +286,7 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 				return err
 			}
 		}
-		budget, shown, size := c.TotalBudget, creativeOf(c), c.TargetingSize()
+		budget, before, size := c.TotalBudget, c.Clone(), c.TargetingSize()
 		if err := in.apply(c); err != nil {
 			return err
 		}
@@ -295,28 +298,34 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 		if c.CreditFunded && c.TotalBudget > budget {
 			return invalid("total_budget", "of a credit-funded campaign cannot be raised; create another campaign")
 		}
-		if creativeOf(c) != shown {
-			c.rejudge(caller, shown, trusted)
+		if creativeOf(c) != creativeOf(&before) || !statedOf(c).equal(statedOf(&before)) {
+			s.rejudge(c, &before, caller, trusted)
 		}
 		return nil
 	})
 }
 
-// rejudge checks the changed creative of c, which was before. A change that waits for a reviewer
-// goes on waiting when more of the creative changes.
-func (c *Campaign) rejudge(caller account.User, before creative, trusted bool) {
-	waited := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleChanged || v.Rule == RuleReported })
+// rejudge checks the changed creative, trades and words of c, which was before. A change that waits
+// for a reviewer goes on waiting when more changes.
+func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool) {
+	waiting := slices.DeleteFunc(slices.Clone(c.PolicyViolations), func(v Violation) bool { return v.Rule != ruleChanged && v.Rule != RuleReported })
 	suspended, stopped := c.suspended(), c.stopped()
-	c.PolicyViolations = append(c.judge(caller), stopped...)
+	c.PolicyViolations = append(s.examine(c, caller), stopped...)
 	if suspended {
 		c.Suspend(true)
 	}
-	if c.approved() || c.Status != Active && c.Status != Paused {
-		return
-	}
-	if waited || !trusted && !before.sameFace(creativeOf(c)) {
+	was, is := creativeOf(before), creativeOf(c)
+	switch {
+	case s.approved(c) || c.Status != Active && c.Status != Paused:
+	case was == is && len(waiting) > 0:
+		c.PolicyViolations = append(c.PolicyViolations, waiting...)
+	case len(waiting) > 0 || !trusted && !was.sameFace(is):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
 			Rule: ruleChanged, Field: "creative", Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
+		})
+	case !slices.Equal(before.Trades, c.Trades):
+		c.PolicyViolations = append(c.PolicyViolations, Violation{
+			Rule: ruleChanged, Field: "trades", Message: "the restricted trades changed; a reviewer sees the campaign before it delivers",
 		})
 	}
 }
@@ -326,7 +335,7 @@ func (c *Campaign) rejudge(caller account.User, before creative, trusted bool) {
 func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
 	_, err := s.change(ctx, account.User{Role: account.RoleAdmin}, id, func(c *Campaign) error {
 		held := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == RuleReported })
-		if held || c.approved() || c.Status != Active && c.Status != Paused {
+		if held || s.approved(c) || c.Status != Active && c.Status != Paused {
 			return nil
 		}
 		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
@@ -410,7 +419,7 @@ func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UU
 		if c.Status != Rejected && !c.Waits() {
 			return wrongState(c.Status, Rejected, InReview)
 		}
-		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != creativeOf(c).digest() {
+		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != s.judged(c) {
 			return errs.New(errs.Conflict, "nobody judged the ad as it is now: decide it in the review queue, then answer the appeal")
 		}
 		s.judge(c, caller, Decision{Decision: decisionApproved, Notes: d.Notes})
@@ -474,11 +483,11 @@ func (c *Campaign) seen(version int64) error {
 	return nil
 }
 
-// judge writes down what caller decided about exactly the creative that c has now. A live campaign
+// judge writes down what caller decided about exactly the creative, trades and words that c has now. A live campaign
 // that was held keeps its status when it is approved.
 func (s *Service) judge(c *Campaign, caller account.User, d Decision) {
 	c.Review = &Review{
-		Decision: d.Decision, Notes: d.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: creativeOf(c).digest(),
+		Decision: d.Decision, Notes: d.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: s.judged(c),
 	}
 	if d.Decision == decisionRejected {
 		c.reject()

@@ -86,6 +86,10 @@ type Fields struct {
 	Languages          []string       `json:"target_languages"`
 	Deals              []string       `json:"deal_ids"`
 	Categories         []string       `json:"categories"`
+
+	ExcludeContexts   []string `json:"exclude_contexts"`
+	SensitiveContexts []string `json:"sensitive_contexts"`
+	Trades            []string `json:"trades"`
 }
 
 // Ratio is a field in which null has its own meaning: it clears the value.
@@ -182,6 +186,9 @@ func (f *Fields) plan(c *Campaign) error {
 			return err
 		}
 		c.Categories = categories
+	}
+	if err := f.applySuits(c); err != nil {
+		return err
 	}
 	if c.Name == "" {
 		c.Name = c.Headline

@@ -6,6 +6,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,9 @@ func TestLimits(t *testing.T) {
 		"logo_url":            {[]any{"", "https://cdn.example.com/logo.png"}, []any{"http://cdn.example.com/a.png", "javascript:x", "https://", "https://u:p@example.com/a", 7}},
 		"deal_ids":            {[]any{[]string{}, list(200), []string{repeat("x", 100), "quay-7"}}, []any{append(list(200), "more"), []string{repeat("x", 101)}, []string{"a\x00"}, "x", []any{1}}},
 		"categories":          {[]any{[]string{}, []string{"iab7-39", "IAB26"}}, []any{[]string{"IAB27"}, []string{"x"}, "IAB1", make([]string, 11)}},
+		"exclude_contexts":    {[]any{[]string{}, []string{"disasters", "suicide", "disasters"}}, []any{[]string{"Disasters"}, []string{""}, []string{"war"}, "health"}},
+		"sensitive_contexts":  {[]any{[]string{}, []string{"health", "grief"}}, []any{[]string{"suicide"}, []string{"health", "x"}, 1}},
+		"trades":              {[]any{[]string{}, []string{"politics", "alcohol"}, subject.TradeNames()}, []any{[]string{"wine"}, []string{"IAB8"}, "alcohol"}},
 		"target_intent_tokens": {
 			[]any{[]string{}, list(200), []string{repeat("x", 100)}},
 			[]any{list(201), []string{repeat("x", 101)}, []string{"a\x00"}, "a", []int{1}},

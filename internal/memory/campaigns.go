@@ -272,3 +272,9 @@ func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, since ti
 
 // TokenlessUntil is the zero time: no event is older than this store.
 func (s *Store) TokenlessUntil(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+// Unjudged implements [campaign.Earlier]: no campaign in memory is of an earlier build.
+func (*Store) Unjudged(context.Context, int) ([]campaign.Campaign, error) { return nil, nil }
+
+// Judged implements [campaign.Earlier].
+func (*Store) Judged(context.Context, int64) error { return nil }

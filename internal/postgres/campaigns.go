@@ -26,7 +26,7 @@ const (
 		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.logo_url, c.cta_label, c.cta_url, c.skippable_after_sec,
 		c.billing_model, c.billing_event, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas, c.optimization_goal, c.goal_multiplier, c.goal_price, c.goal_conversions, c.credit_funded, c.pacing, c.frequency_cap, c.min_relevance, c.targeting_mode, c.click_id, c.start_at, c.end_at,
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
-		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids, c.categories,
+		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids, c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''), coalesce(a.name_verified, false)
 		FROM campaign c
@@ -61,13 +61,13 @@ const (
 		format, headline, subtext, media_url, poster_url, logo_url, cta_label, cta_url, skippable_after_sec,
 		billing_model, billing_event, bid_amount, daily_budget, total_budget, target_cpa, target_roas, optimization_goal, goal_multiplier, goal_price, goal_conversions, credit_funded, pacing, frequency_cap, min_relevance, targeting_mode, click_id, start_at, end_at,
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
-		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
+		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories, exclude_contexts, sensitive_contexts, trades,
 		policy_violations, review, config_version, created_at, updated_at, targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
 		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas, @optimization_goal, @goal_multiplier, @goal_price, @goal_conversions, @credit_funded, @pacing, @frequency_cap, @min_relevance, @targeting_mode, @click_id, @start_at, @end_at,
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
-		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
+		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories, @exclude_contexts, @sensitive_contexts, @trades,
 		@policy_violations, @review, @config_version, @created_at, @updated_at, @targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
@@ -79,6 +79,7 @@ const (
 		target_active_tools = @target_active_tools, target_host_apps = @target_host_apps,
 		target_surfaces = @target_surfaces, target_integration_methods = @target_integration_methods,
 		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids, categories = @categories,
+		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
 		policy_violations = @policy_violations, review = @review, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
@@ -326,6 +327,7 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 		"target_intent_tokens": c.IntentTokens, "target_keywords": c.Keywords, "target_active_tools": c.ActiveTools,
 		"target_host_apps": c.HostApps, "target_surfaces": c.Surfaces, "target_integration_methods": c.IntegrationMethods,
 		"target_regions": c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals, "categories": c.Categories,
+		"exclude_contexts": c.ExcludeContexts, "sensitive_contexts": c.SensitiveContexts, "trades": c.Trades,
 		"policy_violations": violations, "review": review,
 		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt, "targeting_size": c.TargetingSize(),
 	}, nil
@@ -383,7 +385,7 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
 		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL, &c.SkippableAfterSec,
 		&c.BillingModel, &c.BillingEvent, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS, &c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap, &c.MinRelevance, &c.Mode, &c.ClickID, &c.StartAt, &c.EndAt,
-		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions, &c.Languages, &c.Deals, &c.Categories,
+		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions, &c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
 		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {

@@ -133,6 +133,7 @@ var campaignCases = []testCase{
 				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
 			}
 			e.Deals, e.Categories = []string{"9", "b"}, []string{"IAB7-39", "IAB1"}
+			e.ExcludeContexts, e.SensitiveContexts, e.Trades = []string{}, []string{"grief"}, []string{"dating", "credit"}
 			e.PolicyViolations = []campaign.Violation{}
 		}
 		want := c.Clone()

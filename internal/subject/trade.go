@@ -72,6 +72,17 @@ type TradeSet uint16
 // Has reports whether t is in s.
 func (s TradeSet) Has(t Trade) bool { return s>>t&1 != 0 }
 
+// Names are the names of the members, in the order of the list.
+func (s TradeSet) Names() []string {
+	names := make([]string, 0, len(Trades))
+	for i := range Trades {
+		if s.Has(Trades[i].Trade) {
+			names = append(names, Trades[i].Name)
+		}
+	}
+	return names
+}
+
 // TradesOf returns the set of names; bad is the first that is not of the list, or empty.
 func TradesOf(names []string) (s TradeSet, bad string) {
 	for _, name := range names {

@@ -3,6 +3,7 @@ import { useLocation, useRoute } from 'preact-iso';
 import { api, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, day, lang, percent, t, time, usd } from '../state';
+import { suits, titles } from '../i18n/suits';
 import { Chart } from '../ui/chart';
 import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words } from '../ui/load';
@@ -47,7 +48,8 @@ export default function CampaignScreen() {
             <Card title={t().budgets}>
               <p>{t().today}</p><Gauge label={t().spentToday} used={micros(c.spent_today)} of={micros(c.daily_budget)} text={t().ofBudget(usd(c.spent_today), usd(c.daily_budget))} />
               <p>{t().total}</p><Gauge label={t().spentTotal} used={micros(c.spent_total)} of={micros(c.total_budget)} text={micros(c.total_budget) > 0n ? t().ofBudget(usd(c.spent_total), usd(c.total_budget)) : `${usd(c.spent_total)} · ${t().noTotal}`} />
-              <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().starts}</dt><dd>{c.start_at ? time(c.start_at) : t().atOnce}</dd><dt>{t().ends}</dt><dd>{c.end_at ? time(c.end_at) : t().never}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd></dl>
+              <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().starts}</dt><dd>{c.start_at ? time(c.start_at) : t().atOnce}</dd><dt>{t().ends}</dt><dd>{c.end_at ? time(c.end_at) : t().never}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd>
+                <dt>{suits().restricted}</dt><dd data-part="trades">{titles(c.trades, suits().trades)}</dd><dt>{suits().sensitive}</dt><dd>{titles(c.sensitive_contexts, suits().subjects)}</dd></dl>
             </Card>
             <Diagnose id={id} version={c.config_version} status={c.status} held={barred(c)} reload={campaign.reload} />
           </div>
@@ -65,7 +67,7 @@ function Violations({ of: c }: { of: Campaign }) {
     <div class="notice" role="note">
       <h2>{c.status === 'rejected' ? t().rejectedTitle : t().violationsTitle}</h2>
       {c.review?.notes && <p>{c.review.notes}</p>}
-      <ul>{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {v.message}</li>)}</ul>
+      <ul>{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}{v.message}</li>)}</ul>
       <p><a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a></p>
     </div>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
 import { a } from '../i18n/admin';
+import { suits, titles } from '../i18n/suits';
 import { base, count, t, time, usd } from '../state';
 import { Ask, type Asked } from '../ui/ask';
 import { Bulk, each, useChosen } from '../ui/bulk';
@@ -119,8 +120,9 @@ function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; 
             <h2 id="reviewed"><a href={`${base}/console/campaigns/${c.id}`}>{title(c)}</a></h2>
             <p class="note">{time(c.updated_at)} · {c.advertiser && <bdi>{c.advertiser.name} </bdi>}<span class="mono">{c.advertiser_id}</span></p>
             {c.policy_violations.length > 0
-              ? <ul class="violations">{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b> <span class="mono">{v.rule}</span><p>{v.message}</p></li>)}</ul>
+              ? <ul class="violations">{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b> <span class="mono">{v.rule}</span><p>{suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}{v.message}</p></li>)}</ul>
               : <p>{t().noViolations}</p>}
+            <dl class="facts"><dt>{suits().restricted}</dt><dd data-part="trades">{titles(c.trades, suits().trades)}</dd></dl>
             <Said of={reported.get(c.id)} />
             {problem && <p class="problem" role="alert">{problem}</p>}
             <div class="row">
@@ -146,7 +148,7 @@ function Said({ of: r }: { of?: Reported }) {
 }
 
 // What is always compared; other fields stand there where they differ.
-const always = ['headline', 'subtext', 'cta_label', 'cta_url', 'media_url', 'logo_url', 'target_intent_tokens', 'bid_amount'];
+const always = ['headline', 'subtext', 'cta_label', 'cta_url', 'media_url', 'logo_url', 'target_intent_tokens', 'target_keywords', 'trades', 'bid_amount'];
 
 /** What was approved before, beside what waits now. */
 function Compare({ of: c }: { of: Campaign }) {

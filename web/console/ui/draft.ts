@@ -11,13 +11,13 @@ export interface Draft {
   format: '' | Schemas['Format']; poster_url: string; skippable_after_sec: string;
   billing_model: 'cpm' | 'cpc' | 'cpa'; billing_event: 'impression' | 'viewable'; bid_amount: string; daily_budget: string; total_budget: string; pacing: 'even' | 'asap'; frequency_cap: string;
   tokens: string; tools: string; hosts: string; regions: string; languages: string; surfaces: string;
-  start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string; paid_by: 'balance' | 'credits';
+  start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string; exclude_contexts: string; sensitive_contexts: string; trades: string; paid_by: 'balance' | 'credits';
 }
 
 export const blank: Draft = {
   name: '', headline: '', subtext: '', cta_label: '', cta_url: '', media_url: '', logo_url: '', format: '', poster_url: '', skippable_after_sec: '3', billing_model: 'cpm', billing_event: 'impression', bid_amount: '5', daily_budget: '50',
   total_budget: '1000', pacing: 'even', frequency_cap: '3', tokens: '', tools: '', hosts: '', regions: '', languages: '', surfaces: '',
-  start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '', paid_by: 'balance',
+  start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '', exclude_contexts: '', sensitive_contexts: '', trades: '', paid_by: 'balance',
 };
 
 /** Fields that the API knows by another name. */
@@ -34,7 +34,7 @@ const typedTime = (at: string | null) => at?.slice(0, 16) ?? '';
 const sentTime = (typed: string, was: string | null) => (typed === typedTime(was) ? was : typed ? `${typed}:00Z` : null);
 /** Dates as they are kept: seconds that the form does not show stay. */
 export type Dates = Pick<Schemas['Campaign'], 'start_at' | 'end_at'>;
-const list = (text: string) => text.split(/[,\n]/).map((w) => w.trim()).filter(Boolean);
+export const list = (text: string) => text.split(/[,\n]/).map((w) => w.trim()).filter(Boolean);
 const amount = (n: number) => decimal(micros(n)).replace(/\.?0+$/, '');
 
 /** A draft as the API takes it. */
@@ -47,6 +47,7 @@ export function fields(d: Draft, was?: Dates): Fields {
     pacing: d.pacing, frequency_cap: typedNumber(d.frequency_cap), target_intent_tokens: list(d.tokens), target_active_tools: list(d.tools),
     target_host_apps: list(d.hosts), target_regions: list(d.regions), target_languages: list(d.languages), target_surfaces: list(d.surfaces),
     start_at: sentTime(d.start_at, was?.start_at ?? null), end_at: sentTime(d.end_at, was?.end_at ?? null), categories: list(d.categories),
+    exclude_contexts: list(d.exclude_contexts) as Fields['exclude_contexts'], sensitive_contexts: list(d.sensitive_contexts) as Fields['sensitive_contexts'], trades: list(d.trades) as Fields['trades'],
     optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual', ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
   };
 }
@@ -58,7 +59,8 @@ export function draftOf(c: Schemas['Campaign']): Draft {
     billing_model: c.billing_model, billing_event: c.billing_event, bid_amount: amount(c.bid_amount), daily_budget: amount(c.daily_budget), total_budget: amount(c.total_budget),
     pacing: c.pacing, frequency_cap: String(c.frequency_cap), tokens: c.target_intent_tokens.join(', '), tools: c.target_active_tools.join(', '),
     hosts: c.target_host_apps.join(', '), regions: c.target_regions.join(', '), languages: c.target_languages.join(', '), surfaces: c.target_surfaces.join(', '),
-    start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '), paid_by: c.credit_funded ? 'credits' : 'balance',
+    start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '),
+    exclude_contexts: c.exclude_contexts.join(', '), sensitive_contexts: c.sensitive_contexts.join(', '), trades: c.trades.join(', '), paid_by: c.credit_funded ? 'credits' : 'balance',
   };
 }
 
@@ -69,8 +71,8 @@ export type Step = (typeof steps)[number];
 /** Which fields a step asks for. */
 export const asks: Record<Step, (keyof Draft)[]> = {
   goal: ['billing_model', 'aim', 'billing_event', 'target_cpa'],
-  audience: ['tokens', 'tools', 'hosts', 'surfaces', 'regions', 'languages'],
-  creative: ['headline', 'subtext', 'cta_url', 'cta_label', 'format', 'media_url', 'poster_url', 'skippable_after_sec', 'logo_url', 'categories', 'name'],
+  audience: ['tokens', 'tools', 'hosts', 'surfaces', 'regions', 'languages', 'sensitive_contexts', 'exclude_contexts'],
+  creative: ['headline', 'subtext', 'cta_url', 'cta_label', 'format', 'media_url', 'poster_url', 'skippable_after_sec', 'logo_url', 'categories', 'trades', 'name'],
   check: [], budget: ['bid_amount', 'daily_budget', 'total_budget', 'pacing', 'start_at', 'end_at', 'frequency_cap', 'paid_by'], forecast: [], summary: [],
 };
 

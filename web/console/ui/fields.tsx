@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { count, t } from '../state';
-import { fields, fieldOf, type Dates, type Draft, type Problems } from './draft';
+import { suits } from '../i18n/suits';
+import { fields, fieldOf, list, type Dates, type Draft, type Problems } from './draft';
 import { words } from './load';
 
 /** A draft that is typed into, and what is wrong with it. */
@@ -19,6 +20,18 @@ function Text({ of: { d, set, problems }, name, label, ...more }: { of: Editor; 
 
 function Choice({ of: { d, set }, name, label, options }: { of: Editor; name: keyof Draft; label: string; options: Record<string, string> }) {
   return <label>{label}<select name={name} value={d[name]} onChange={(e) => set(name, e.currentTarget.value)}>{Object.entries(options).map(([v, n]) => <option key={v} value={v}>{n}</option>)}</select></label>;
+}
+
+/** Some of a list, each with its title; ids that have none stay as they are. */
+function Some({ of: { d, set, problems }, name, label, options, help }: { of: Editor; name: 'trades' | 'sensitive_contexts' | 'exclude_contexts'; label: string; options: Record<string, string>; help?: string }) {
+  const chosen = list(d[name]), problem = problems[name];
+  const toggle = (id: string) => set(name, (chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]).join(', '));
+  return (
+    <fieldset class="some" aria-invalid={problem ? true : undefined} aria-describedby={problem ? `${name}-found` : undefined}><legend>{label}</legend>
+      {Object.entries(options).map(([id, title]) => <label key={id}><input type="checkbox" name={name} value={id} checked={chosen.includes(id)} onChange={() => toggle(id)} /> {title}</label>)}
+      {help && <p class="note">{help}</p>}
+      {problem && <span class="problem" id={`${name}-found`}>{problem}</span>}
+    </fieldset>);
 }
 
 export function GoalFields({ of }: { of: Editor }) {
@@ -49,6 +62,8 @@ export function AudienceFields({ of }: { of: Editor }) {
         <Text of={of} name="regions" label={t().regions} placeholder="us, de" />
         <Text of={of} name="languages" label={t().languages} placeholder="en, de" />
       </div>
+      <Some of={of} name="sensitive_contexts" label={suits().sensitive} options={suits().subjects} help={suits().sensitiveHelp} />
+      <Some of={of} name="exclude_contexts" label={suits().excluded} options={suits().subjects} />
     </>
   );
 }
@@ -56,6 +71,7 @@ export function AudienceFields({ of }: { of: Editor }) {
 export function CreativeFields({ of }: { of: Editor }) {
   const video = of.d.format === 'video';
   return (
+    <>
     <div class="fields">
       <Text of={of} name="headline" label={t().headline} required maxLength={60} />
       <Text of={of} name="subtext" label={t().subtext} maxLength={280} />
@@ -69,6 +85,8 @@ export function CreativeFields({ of }: { of: Editor }) {
       <Text of={of} name="categories" label={t().categories} />
       <Text of={of} name="name" label={t().ownName} maxLength={200} />
     </div>
+    <Some of={of} name="trades" label={suits().restricted} options={suits().trades} help={suits().restrictedHelp} />
+    </>
   );
 }
 

@@ -1,0 +1,160 @@
+package offer
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"adnet/internal/subject"
+
+	iso "golang.org/x/text/language"
+)
+
+// TradeConfig is the settings of restricted trades.
+type TradeConfig struct {
+	Trades    []string `name:"trades" env:"ADNET_TRADES" placeholder:"TRADE[@REGION]=RULE" help:"Where restricted trades run: trade=off, adults or all, of one country or part of it trade@REGION=rule; of several that apply the last counts. Default: adults for alcohol, gambling, dating, weight_loss, weapons and tobacco, else all. You answer for the law of each place."`
+	Political string   `name:"political" env:"ADNET_POLITICAL" enum:"off,on" default:"off" help:"Whether campaigns of the trade politics run: off or on. Read Regulation (EU) 2024/900 first."`
+}
+
+// The rules of a trade.
+const (
+	tradeOff    = "off"
+	tradeAdults = "adults" // only where the request says that its reader is an adult
+	tradeAll    = "all"
+)
+
+// openTrades are the trades that may run in a region.
+type openTrades struct{ adults, all subject.TradeSet }
+
+// set gives the trade a rule.
+func (o *openTrades) set(trade subject.Trade, rule string) {
+	one := subject.TradeSet(1) << trade
+	o.adults, o.all = o.adults&^one, o.all&^one
+	switch rule {
+	case tradeAll:
+		o.adults, o.all = o.adults|one, o.all|one
+	case tradeAdults:
+		o.adults |= one
+	}
+}
+
+// trades are the rules by region: of "" for everywhere else.
+type trades map[string]openTrades
+
+// regionForm is a country of ISO 3166-1 as two letters, or its part.
+var regionForm = regexp.MustCompile(`^[A-Z]{2}(-[A-Z0-9]{1,3})?$`)
+
+// tradeEntry is one entry of ADNET_TRADES.
+type tradeEntry struct {
+	trade  subject.Trade
+	region string // empty for everywhere
+	rule   string
+}
+
+// trades reads the settings. Errors: an entry of another form, with the entry.
+func (c *TradeConfig) trades() (trades, error) {
+	var entries []tradeEntry
+	for i := range subject.Trades {
+		d, rule := &subject.Trades[i], tradeAll
+		switch {
+		case d.Trade == subject.TradePolitics && c.Political != "on":
+			rule = tradeOff
+		case d.Adults:
+			rule = tradeAdults
+		}
+		entries = append(entries, tradeEntry{trade: d.Trade, rule: rule})
+	}
+	for _, text := range c.Trades {
+		entry, err := readTrade(text)
+		if err != nil {
+			return nil, err
+		}
+		if entry.trade == subject.TradePolitics && entry.rule != tradeOff && c.Political != "on" {
+			return nil, fmt.Errorf("ADNET_TRADES: %q needs ADNET_POLITICAL=on", text)
+		}
+		entries = append(entries, entry)
+	}
+	rules := trades{"": {}}
+	for _, entry := range entries {
+		rules[entry.region] = openTrades{}
+	}
+	for region := range maps.Keys(rules) {
+		var open openTrades
+		for _, entry := range entries {
+			if entry.region == "" || entry.region == region || strings.HasPrefix(region, entry.region+"-") {
+				open.set(entry.trade, entry.rule)
+			}
+		}
+		rules[region] = open
+	}
+	return rules, nil
+}
+
+func readTrade(text string) (entry tradeEntry, err error) {
+	name, rule, _ := strings.Cut(strings.TrimSpace(text), "=")
+	name, region, regional := strings.Cut(name, "@")
+	trade, known := subject.ParseTrade(name)
+	switch {
+	case !known:
+		return entry, fmt.Errorf("ADNET_TRADES: %q is not of the form trade=rule or trade@REGION=rule with a trade of %s", text, strings.Join(subject.TradeNames(), ", "))
+	case rule != tradeOff && rule != tradeAdults && rule != tradeAll:
+		return entry, fmt.Errorf("ADNET_TRADES: the rule of %q must be off, adults or all", text)
+	}
+	entry = tradeEntry{trade: trade, region: strings.ToUpper(region), rule: rule}
+	country, _, _ := strings.Cut(entry.region, "-")
+	if regional && (!regionForm.MatchString(entry.region) || countryOf(country) != country) {
+		return entry, fmt.Errorf("ADNET_TRADES: the region of %q must be a code of ISO 3166 such as US or US-CA", text)
+	}
+	return entry, nil
+}
+
+// countryOf is the country that a code of two or three letters names, as two letters; empty where it
+// names none.
+func countryOf(code string) string {
+	region, err := iso.ParseRegion(code)
+	if err != nil || !region.IsCountry() {
+		return ""
+	}
+	return region.Canonicalize().String()
+}
+
+// Check reports settings that cannot be read.
+func (c *TradeConfig) Check() error {
+	_, err := c.trades()
+	return err
+}
+
+// open are the restricted trades that may run for a reader of an age in a region: US-CA falls under
+// US. A reader who is not known to be an adult sees none that is for adults, and a child or a
+// teenager sees none at all.
+func (t trades) open(age Age, region string) subject.TradeSet {
+	if age == AgeChild || age == AgeTeen {
+		return 0
+	}
+	open := t.of(region)
+	if age == AgeAdult {
+		return open.adults
+	}
+	return open.all
+}
+
+func (t trades) of(region string) openTrades {
+	if len(t) == 1 || region == "" {
+		return t[""]
+	}
+	region = strings.ToUpper(region)
+	country, part, _ := strings.Cut(region, "-")
+	if len(country) == 3 {
+		if country = countryOf(country); part != "" {
+			region = country + "-" + part
+		}
+	}
+	if open, ok := t[region]; ok {
+		return open
+	}
+	if open, ok := t[country]; ok {
+		return open
+	}
+	return t[""]
+}

@@ -1,0 +1,181 @@
+package campaign_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/money"
+	"adnet/internal/subject"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// ruled is a judge of few words.
+func ruled(text string) subject.ID {
+	switch {
+	case strings.Contains(text, "kill myself"):
+		return subject.Suicide
+	case strings.Contains(text, "pipe bomb"):
+		return subject.Weapons
+	case strings.Contains(text, "diabetes"):
+		return subject.Health // sensitive: no reason to wait
+	}
+	return subject.None
+}
+
+func newJudging() fixture {
+	f := newFixture()
+	f.service = campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, Judge: ruled})
+	return f
+}
+
+// judging is one advertiser, with one campaign of given fields, and an administrator.
+type judging struct {
+	fixture
+	t           *testing.T
+	owner, boss account.User
+	id          uuid.UUID
+}
+
+func begun(t *testing.T, edit func(*campaign.Fields)) (j judging, created campaign.Created) {
+	f := newJudging()
+	j = judging{fixture: f, t: t, owner: f.user(t, account.RoleAdvertiser), boss: f.user(t, account.RoleAdmin)}
+	in := fields(clean)
+	edit(&in)
+	created, err := f.service.Create(t.Context(), j.owner, campaign.Create{Fields: in, AdvertiserID: j.owner.ID})
+	require.NoError(t, err)
+	j.id = created.Campaign.ID
+	return j, created
+}
+
+func (j judging) update(edit func(*campaign.Fields)) *campaign.Campaign {
+	j.t.Helper()
+	var in campaign.Edit
+	edit(&in.Fields)
+	changed, err := j.service.Update(j.t.Context(), j.owner, j.id, in)
+	require.NoError(j.t, err)
+	return &changed.Campaign
+}
+
+func (j judging) approve() {
+	j.t.Helper()
+	changed, err := j.service.Decide(j.t.Context(), j.boss, j.id, campaign.Decision{Decision: "approved"})
+	require.NoError(j.t, err)
+	require.True(j.t, changed.Campaign.Delivers())
+}
+
+// Even the first and clean campaign of an account waits for a person where it is of a restricted
+// trade, and each change of its trades does again.
+func TestARestrictedTradeWaitsForAPerson(t *testing.T) {
+	j, created := begun(t, func(in *campaign.Fields) { in.Trades = []string{"alcohol"} })
+	require.False(t, created.AutoApproved)
+	require.Equal(t, campaign.InReview, created.Campaign.Status)
+	require.Equal(t, []string{"restricted_trade"}, rulesOf(&created.Campaign))
+	require.Contains(t, created.Campaign.PolicyViolations[0].Message, "alcohol")
+	j.approve()
+
+	daily := 20 * money.USD
+	require.True(t, j.update(func(in *campaign.Fields) { in.DailyBudget = &daily }).Delivers(), "what was approved goes on")
+	require.True(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"cheese"} }).Delivers(), "other words are the owner's to change")
+	more := j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol", "tobacco"} })
+	require.False(t, more.Delivers(), "another trade was not approved")
+	require.True(t, more.Waits())
+	require.True(t, j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol"} }).Delivers(), "that was approved")
+	require.False(t, j.update(func(in *campaign.Fields) { in.Trades = []string{} }).Delivers(), "no trade was not")
+	j.approve()
+	require.False(t, j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol"} }).Delivers())
+}
+
+// A trade that is found holds a campaign until it is declared or a person has looked, in a targeting
+// word as in a text.
+func TestAnUndeclaredTradeWaits(t *testing.T) {
+	j, created := begun(t, func(in *campaign.Fields) { in.Keywords = []string{"sports betting"} })
+	require.Equal(t, []string{"trade_undeclared"}, rulesOf(&created.Campaign))
+	require.Equal(t, "target_keywords", created.Campaign.PolicyViolations[0].Field)
+	require.Contains(t, created.Campaign.PolicyViolations[0].Message, `"gambling"`)
+	require.False(t, created.AutoApproved)
+	j.approve()
+	require.False(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"sports betting", "free bets"} }).Delivers(), "a further word was not seen")
+	require.True(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"sports betting", "football"} }).Delivers())
+	require.Equal(t, []string{"restricted_trade", "unreviewed_change"}, rulesOf(j.update(func(in *campaign.Fields) { in.Trades = []string{"gambling"} })))
+}
+
+// Targeting words that are never by a rule wait for a person, whose approval is of exactly them.
+func TestNeverWordsWaitForAPerson(t *testing.T) {
+	j, created := begun(t, func(in *campaign.Fields) {
+		in.Keywords, in.IntentTokens = []string{"diabetes", "I want to kill myself"}, []string{"helpline"}
+	})
+	require.False(t, created.AutoApproved)
+	require.Equal(t, []string{"never_words"}, rulesOf(&created.Campaign))
+	found := created.Campaign.PolicyViolations[0]
+	require.Equal(t, "target_keywords", found.Field)
+	require.Contains(t, found.Message, `"I want to kill myself" (suicide)`)
+	require.NotContains(t, found.Message, "diabetes")
+	j.approve()
+	require.True(t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{"helpline", "somebody to talk to"} }).Delivers())
+	require.False(t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{"pipe bomb"} }).Delivers(), "another word was not approved")
+	require.True(t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{} }).Delivers(), "these were")
+	require.False(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"kill myself"} }).Delivers(), "a word, not its subject")
+	require.True(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{} }).Delivers(), "nothing is left to look at")
+
+	check, err := j.service.Check(campaign.Fields{Headline: new("Pest control"), CTAURL: new("https://example.com"), Keywords: []string{"pipe bomb"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"never_words"}, rulesOf(&check))
+}
+
+// What waits for a reviewer for another reason goes on waiting when a word changes.
+func TestAChangeOfWordsLetsNothingGo(t *testing.T) {
+	j, created := begun(t, func(*campaign.Fields) {})
+	require.True(t, created.AutoApproved)
+	require.NoError(t, j.service.HoldReported(context.Background(), j.id))
+	after := j.update(func(in *campaign.Fields) { in.Keywords = []string{"databases"} })
+	require.Equal(t, []string{campaign.RuleReported}, rulesOf(after))
+}
+
+// earlier is the campaigns of a store as an earlier build left them.
+type earlier struct {
+	all    []campaign.Campaign
+	judged int64
+}
+
+func (e *earlier) Unjudged(_ context.Context, limit int) ([]campaign.Campaign, error) {
+	left := slices.DeleteFunc(slices.Clone(e.all), func(c campaign.Campaign) bool { return c.ConfigVersion <= e.judged })
+	return left[:min(limit, len(left))], nil
+}
+
+func (e *earlier) Judged(_ context.Context, version int64) error { e.judged = version; return nil }
+
+// What was active before the upgrade runs on, but for a trade that is found, and an approval of then
+// does not speak for it.
+func TestCampaignsOfEarlierBuildsAreJudgedOnce(t *testing.T) {
+	f := newJudging()
+	owner := f.user(t, account.RoleAdvertiser)
+	made := map[string]uuid.UUID{}
+	of := &earlier{}
+	for name, words := range map[string][]string{"ordinary": {"databases"}, "gambling": {"online casino"}, "never": {"kill myself"}} {
+		c, err := f.store.CreateCampaign(t.Context(), campaign.NewCampaign{Admit: func(bool) campaign.Status { return campaign.Active }, Campaign: campaign.Campaign{
+			ID: uuid.New(), AdvertiserID: owner.ID, Headline: "Hello", CTAURL: "https://example.com", Targeting: campaign.Targeting{Keywords: words}, BidAmount: money.USD,
+		}})
+		require.NoError(t, err)
+		made[name] = c.ID
+		of.all = append(of.all, c)
+	}
+	slices.SortFunc(of.all, func(a, b campaign.Campaign) int { return int(a.ConfigVersion - b.ConfigVersion) })
+	for range 2 {
+		require.NoError(t, f.service.HoldEarlier(t.Context(), of))
+		for name, id := range made {
+			c, err := f.store.Campaign(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, name != "gambling", c.Delivers(), name)
+			require.Equal(t, name == "gambling", len(c.PolicyViolations) == 1, name)
+		}
+		require.Equal(t, of.all[2].ConfigVersion, of.judged)
+		of.judged = 0 // as if it had been stopped before it could say so
+	}
+}
