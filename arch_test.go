@@ -56,12 +56,13 @@ var layers = map[string][]string{
 	"internal/obs":       {"internal/lifecycle", "internal/link"},
 	"internal/mail":      {"internal/obs"},
 
-	"internal/kafka":    adapter("internal/kafka"),
-	"internal/postgres": adapter("internal/postgres"),
-	"internal/redis":    adapter("internal/redis"),
-	"internal/memory":   adapter("internal/memory"),
-	"internal/stripe":   adapter("internal/stripe"),
-	"internal/paypal":   adapter("internal/paypal"),
+	"internal/kafka":      adapter("internal/kafka"),
+	"internal/postgres":   adapter("internal/postgres"),
+	"internal/redis":      adapter("internal/redis"),
+	"internal/memory":     adapter("internal/memory"),
+	"internal/classifier": adapter("internal/classifier"),
+	"internal/stripe":     adapter("internal/stripe"),
+	"internal/paypal":     adapter("internal/paypal"),
 
 	"internal/storetest": append([]string{"internal/testenv"}, domain...),
 	"internal/testenv":   {},
@@ -160,7 +161,7 @@ var libraries = map[string][]string{
 	"github.com/andybalholm/brotli":       {"web/build", "ingress/console", "ingress/snippet"}, // in ingress in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/wneessen/go-mail":         {"internal/mail"},
-	"github.com/prometheus/client_golang": {"internal/obs", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
+	"github.com/prometheus/client_golang": {"internal/obs", "internal/classifier", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse, a bare gin to
@@ -294,6 +295,111 @@ func TestArchitectureNamesFolders(t *testing.T) {
 			t.Errorf("the tables name %s, which has no Go files", folder)
 		}
 	}
+}
+
+// TestArchitectureJudgesBeforeItSells checks that no wire gets round the verdict on a conversation.
+// Only ingress/offer decides auctions, and only it sells: [offer.Seller.Sell] and
+// [offer.Seller.Answer] refuse what [offer.Seller.Judge] did not judge, and nothing else makes a
+// [offer.Judged] or hands an ad out. A wire takes the speakers of the texts that it reads from
+// auction/suitability and nothing more.
+func TestArchitectureJudgesBeforeItSells(t *testing.T) {
+	deciding := []string{"Decide", "House", "Foretell"}
+	err := filepath.WalkDir("ingress", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || within(filepath.ToSlash(path), []string{"ingress/offer"}) {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, use := range usesOf(file, "adnet/auction", "auction") {
+			if slices.Contains(deciding, use) {
+				t.Errorf("%s uses auction.%s: only ingress/offer decides auctions", path, use)
+			}
+		}
+		for _, use := range usesOf(file, "adnet/auction/suitability", "suitability") {
+			// The ranking endpoint sells nothing: it shows a verdict.
+			if within(filepath.ToSlash(path), []string{"ingress/benna"}) || use == "User" || use == "Assistant" {
+				continue
+			}
+			t.Errorf("%s uses suitability.%s: a wire reads texts into an offer.Conversation, and the seller judges", path, use)
+		}
+		for _, use := range usesOf(file, "adnet/ingress/offer", "offer") {
+			if use == "Judged" {
+				t.Errorf("%s uses offer.Judged: only Seller.Judge makes one", path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sold := declared(t, "ingress/offer", "errUnjudged")
+	if !slices.Equal(sold, []string{"Sell", "draw"}) {
+		t.Errorf("what hands ads out must refuse the unjudged: errUnjudged is returned by %v, expected Sell and draw", sold)
+	}
+	if signed := declared(t, "ingress/offer", "hand"); !slices.Equal(signed, []string{"draw", "sign"}) {
+		t.Errorf("ads are signed by %v: only Sell (by sign) and draw may", signed)
+	}
+	if signed := declared(t, "ingress/offer", "sign"); !slices.Equal(signed, []string{"Sell"}) {
+		t.Errorf("ads of auctions are signed by %v: only Sell may", signed)
+	}
+}
+
+// usesOf lists the names of a package that file uses, whatever name it imports it under.
+func usesOf(file *ast.File, path, name string) (used []string) {
+	imported := false
+	for _, spec := range file.Imports {
+		if spec.Path.Value == strconv.Quote(path) {
+			if imported = true; spec.Name != nil {
+				name = spec.Name.Name
+			}
+		}
+	}
+	if !imported {
+		return nil
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, is := n.(*ast.SelectorExpr); is {
+			if of, is := s.X.(*ast.Ident); is && of.Name == name && of.Obj == nil {
+				used = append(used, s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return used
+}
+
+// declared lists the functions of a folder that use a name of the folder, sorted.
+func declared(t *testing.T, folder, name string) (in []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if !is || f.Body == nil {
+				continue
+			}
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if id, is := n.(*ast.Ident); is && id.Name == name && !slices.Contains(in, f.Name.Name) {
+					in = append(in, f.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	slices.Sort(in)
+	return in
 }
 
 // httpClient lists the names of net/http that make outgoing calls.

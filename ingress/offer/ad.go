@@ -143,6 +143,9 @@ func (s *Seller) hand(ad *Ad, o *soldAd) {
 // the session of a place.
 func (ad *Ad) SetLinks(base string, at *Place) {
 	ad.base, ad.developer, ad.session, ad.date = base, at.Developer, at.session, at.date
+	if at.unlinked {
+		ad.session = token.Pseudonym{}
+	}
 }
 
 // AppendBidToken appends a token that says that a notice is about the bid for a's winner, and at

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"adnet/auction"
-	"adnet/auction/suitability"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
@@ -35,14 +34,14 @@ func (a *Answer) Reset() {
 type work struct {
 	Auction
 	words words.Reader
-	suits suitability.Reader
+	suits Conversation
 }
 
 // forget lets go of what the request said.
 func (w *work) forget() {
 	w.Forget()
 	w.words.Reset()
-	w.suits.Reset()
+	w.suits.Forget()
 }
 
 // Admit counts a request against the caller's rate. Errors: errs.RateLimited.
@@ -63,25 +62,31 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 }
 
 // Answer answers a checked request: it fills answer with the auction's winner, else with a house ad
-// where the publisher has one, or for a sandbox key with an ad of the pool, whose token says sandbox. No advertiser is charged. Errors:
+// where the publisher has one, or for a sandbox key with an ad of the pool, whose token says sandbox,
+// and no advertiser is charged. Beside a conversation without ads there is none of them. Errors:
 // errs.UpstreamError when the auction failed.
 func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
 	answer.Reset()
-	if caller.Sandbox {
-		place := in.place(caller.DeveloperID)
-		return s.draw(&place, &answer.Ad)
-	}
 	w := s.work.Get().(*work)
 	defer s.work.Put(w)
 	defer w.forget()
-	in.read(&w.words)
 	in.judge(&w.suits)
+	if !caller.Sandbox {
+		in.read(&w.words)
+	}
 	w.Terms = Terms{
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
-		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
+		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks, Sandbox: caller.Sandbox,
 		Judged: s.Judge(ctx, &w.suits, Stated{}), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
-	w.Place.Unlearned = caller.Unlearned
+	w.Place.Key, w.Place.Unlearned = caller.KeyID, caller.Unlearned
+	if caller.Sandbox {
+		err := s.draw(ctx, &w.Auction, &answer.Ad)
+		if err == nil && w.Outcome.Reason != "" {
+			s.unfilled(&w.Auction, answer)
+		}
+		return err
+	}
 	if caller.Browser {
 		w.Place.Browser = browserOf(caller)
 	}
@@ -89,13 +94,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		return errs.Wrap(err, errs.UpstreamError, "the auction failed; treat it as no fill")
 	}
 	if w.Outcome.Winner == nil {
-		s.metrics.unfill.WithLabelValues(string(w.Outcome.Reason)).Inc()
-		if w.House != nil {
-			s.metrics.house.Inc()
-			return nil
-		}
-		answer.AuctionID, answer.Reason = w.ID, w.Outcome.Reason
-		answer.RetryAfter, answer.RetryTurns = w.RetryAfter()
+		s.unfilled(&w.Auction, answer)
 		return nil
 	}
 	s.metrics.filled.Inc()
@@ -103,4 +102,15 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		s.deps.Sales.Sold(caller.DeveloperID, w.Asked)
 	}
 	return nil
+}
+
+// unfilled fills answer where nothing won: with the reason, unless a house ad is shown.
+func (s *Seller) unfilled(a *Auction, answer *Answer) {
+	s.metrics.unfill.WithLabelValues(string(a.Outcome.Reason)).Inc()
+	if a.House != nil {
+		s.metrics.house.Inc()
+		return
+	}
+	answer.AuctionID, answer.Reason = a.ID, a.Outcome.Reason
+	answer.RetryAfter, answer.RetryTurns = a.RetryAfter()
 }

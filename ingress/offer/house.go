@@ -14,9 +14,10 @@ type House struct {
 
 // ownAd looks for a house ad after an auction that ended without a winner. It is free: no budget,
 // pacing or reservation is asked, and its token has the price 0 and says what it is. Exchanges,
-// tests and nodes that may not sell have none, and none comes too early in a conversation.
+// tests and nodes that may not sell have none, and none comes too early in a conversation or beside a
+// subject that publisher and campaigns do not both allow.
 func (a *Auction) ownAd(reason auction.Reason) {
-	if len(a.Own.Campaigns) == 0 || a.Bid || a.Sandbox || reason == auction.Stale {
+	if len(a.Own.Campaigns) == 0 || a.Bid || a.Sandbox || reason == auction.Stale || reason == auction.SensitiveSubject {
 		return
 	}
 	a.own = a.own[:0]

@@ -3,6 +3,7 @@ package offer
 import (
 	"context"
 	"errors"
+	"time"
 
 	"adnet/auction"
 	"adnet/auction/suitability"
@@ -30,6 +31,8 @@ type Stated struct {
 	Age     Age
 	// Forgetful has nothing of the conversation remembered.
 	Forgetful bool
+	// Until is when the caller stops waiting for the answer; zero for no such time.
+	Until time.Time
 }
 
 // Judged is the verdict that an auction is sold under. Only [Seller.Judge] makes one, and
@@ -37,28 +40,38 @@ type Stated struct {
 type Judged struct {
 	suitability.Verdict
 	Age       Age
+	flagged   subject.Set // sensitive subjects that were stated
+	found     subject.Set // sensitive subjects that the operator's classifier found
 	forgetful bool
+	unknown   bool // marks of refused conversations cannot be read
 	made      bool
 }
 
 var errUnjudged = errors.New("offer: the conversation was not judged")
 
-// Judge judges a request: the texts that read has read, and what its publisher states.
-func (s *Seller) Judge(ctx context.Context, read *suitability.Reader, stated Stated) Judged {
+// Judge judges a request: the texts that were read, and what its publisher states. Where neither
+// refuses, the operator's classifier is asked.
+func (s *Seller) Judge(ctx context.Context, read *Conversation, stated Stated) Judged {
 	j := Judged{Verdict: read.Verdict(), Age: stated.Age, forgetful: stated.Forgetful, made: true}
 	for id := range stated.Flags.Members() {
 		if id.Tier() == subject.Never {
 			j.Refuse(id, suitability.ByFlag, true)
 		}
 	}
-	j.Sensitive |= stated.Flags & subject.OfTier(subject.Sensitive)
+	j.flagged = stated.Flags & subject.OfTier(subject.Sensitive) &^ j.Sensitive
+	j.Sensitive |= j.flagged
+	s.consult(ctx, read, stated.Until, &j)
 	return j
 }
+
+// refused reports whether no ad is shown, whatever publisher and campaigns allow. A refusal need not
+// have a subject: a marked session has none.
+func (j *Judged) refused() bool { return j.Never != subject.None || j.By != suitability.ByNothing }
 
 // unsuited is why a may not take place beside its conversation, empty where it may.
 func (a *Auction) unsuited() auction.Reason {
 	switch {
-	case a.Judged.Never != subject.None:
+	case a.Judged.refused():
 		return auction.Unsuitable
 	case a.Judged.Sensitive&^a.Publishing.Sensitive() != 0:
 		return auction.SensitiveSubject

@@ -6,13 +6,15 @@
 // and write what it answers. [Seller.Sell] is one auction, for any wire; [Seller.Answer] is a
 // publisher's [Request], with the sandbox and with advice when to ask again.
 //
-// Contract. Nothing is sold while the catalog is not fresh, events cannot be recorded, or
+// Contract. Nothing is sold beside a conversation that was not judged ([Seller.Judge]), nor beside a
+// subject that allows no ad; no house ad is shown there, and nothing is learnt. Nothing is sold while the catalog is not fresh, events cannot be recorded, or
 // reservations do not count ([Seller.Ready]); nor too early in a conversation, nor to a campaign
 // that a link of the chain of gates refuses: the fit of the creative (a wire's own), frequency
 // caps, budgets, pacing, and last the reservation. What was reserved for an ad that is not handed
 // out goes back by [Auction.Held].
 //
-// Nothing here waits for a store, but for the limits that frequency and budget state: campaigns and
+// Nothing here waits for a store, but for the limits that frequency, refusals and budget state, and
+// for the operator's classifier, where there is one, 50 ms: campaigns and
 // budgets are in memory, and the outcome goes to the log best effort.
 package offer
 
@@ -29,6 +31,7 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/limits"
+	"adnet/ingress/limits/refusals"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/obs"
@@ -49,7 +52,9 @@ type Config struct {
 
 	TradeConfig `embed:""`
 
-	HouseLabel string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
+	HouseLabel      string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
+	SuitabilityAway string `name:"suitability-away" env:"ADNET_SUITABILITY_AWAY" default:"rules" enum:"rules,refuse" help:"When the classifier of ADNET_SUITABILITY_URL gives no answer: rules (what the rules and the table say is enough) or refuse (no ad)."`
+
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
 }
 
@@ -122,8 +127,11 @@ type Deps struct {
 	Budget   *budget.Leases
 	Trials   Trials           // nil: no weights are ever on trial
 	Delivery *limits.Delivery // frequency caps and pacing; nil for none
-	Life     token.Life       // how long an impression counts, which is how long a bid may be shown without Budget
-	Now      func() time.Time
+	// Refusals remembers refused conversations; nil: the turns of a request decide alone.
+	Refusals   *refusals.Memory
+	Classifier Classifier // the operator's; nil for none
+	Life       token.Life // how long an impression counts, which is how long a bid may be shown without Budget
+	Now        func() time.Time
 }
 
 // Seller sells impressions. Its methods may be called from any goroutine.

@@ -12,7 +12,6 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
-	"adnet/auction/suitability"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/ingress/ingresstest"
@@ -108,7 +107,7 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 	var ad offer.Ad
 	rng.Shuffle(len(subjects), func(i, j int) { subjects[i], subjects[j] = subjects[j], subjects[i] })
 	a.Terms = offer.Terms{
-		Judged:  seller.Judge(t.Context(), new(suitability.Reader), offer.Stated{}),
+		Judged:  seller.Judge(t.Context(), new(offer.Conversation), offer.Stated{}),
 		Request: auction.Request{Tokens: subjects[:1+rng.IntN(3)], FloorCPM: money.Micros(rng.Int64N(300_000)), Views: true},
 		Place:   offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Asked: time.Now(), Bid: rng.IntN(2) == 0,
 	}

@@ -11,7 +11,8 @@ import (
 
 // record hands the outcome to the log, best effort: it explains auctions, no money depends on it.
 // Of the request it keeps the placement and the numbers of terms and tools, never the context or the
-// tools. Of an auction with a winner it gives the learner what [written.learn] says.
+// tools. Of an auction with a winner it gives the learner what [written.learn] says; of a refused one
+// it takes out what [written.refuse] says.
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {
@@ -30,6 +31,10 @@ func (s *Seller) record(a *Auction) {
 		Tokens: uint32(len(a.Request.Words) + len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)), FloorMicros: int64(a.Request.FloorCPM),
 		Candidates: w.traced(&a.Trace), MoreCandidates: !a.Trace.Complete(),
 		SessionS: uint32(place.SessionAge / time.Second), Consent: uint32(place.Consent), ModelVersion: a.snapshot.Model(), Explores: outcome.Explores,
+		AgeAdult: a.Judged.Age == AgeAdult,
+	}
+	if outcome.Reason == auction.Unsuitable || outcome.Reason == auction.SensitiveSubject {
+		w.refuse(a)
 	}
 	if outcome.Winner != nil {
 		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)
@@ -46,6 +51,15 @@ func (s *Seller) record(a *Auction) {
 	}
 	key, value := one.text[:len(a.ID):len(a.ID)], one.text[len(a.ID):]
 	s.deps.Producer.Produce(event.TopicAuctions, key, value, one.taken)
+}
+
+// refuse takes out of the record what could tell who the reader is, or what was said, and puts in why
+// no ad was shown.
+func (w *written) refuse(a *Auction) {
+	w.placement.Region = ""
+	w.record.Tokens, w.record.Tools, w.record.SessionS = 0, 0, 0
+	id, by := a.refusal()
+	w.record.Suitability, w.record.SuitabilityBy = id.String(), by.String()
 }
 
 // sent is an outcome on the wire after its key. Its memory is the producer's until it was taken or

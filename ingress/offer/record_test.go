@@ -12,8 +12,10 @@ import (
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 	"adnet/schemas/event"
 
 	"github.com/google/uuid"
@@ -34,32 +36,40 @@ func (r *recorder) Produce(_ string, _, value []byte, done func(error)) {
 	r.auctions = append(r.auctions, a)
 }
 
-// Of a request with an ad the terms that campaigns say are recorded by number, without order, and
-// none of a special category; of a key that says no, nothing.
+// Of a request with an ad the terms that campaigns say are recorded by number, without order; of one
+// with a sensitive subject, and of a key that says no, nothing.
 func TestWhatIsRecordedForLearning(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	letters := strings.Fields("alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec " +
 		"romeo sierra tango uniform victor whiskey xray yankee zulu amber bronze copper diamond emerald fluorite garnet")
 	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
 	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
-		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Targeting: &auction.Targeting{IntentTokens: letters},
+		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Allowed: subject.SetOf(subject.Health), Targeting: &auction.Targeting{IntentTokens: letters},
 	}})}}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	seller := sellerOf(t, Config{}, shelf, Deps{Now: func() time.Time { return now }})
-	caller := httpapi.Caller{DeveloperID: uuid.New()}
+	caller := httpapi.Caller{DeveloperID: uuid.New(), Publishing: account.Publishing{SensitiveContexts: []string{"health"}}}
 	ask := func(context, session string) *event.Auction {
-		in := Request{Context: context, SessionID: session}
+		in := Request{Context: context, SessionID: session, SessionAge: time.Minute}
 		require.NoError(t, in.Check())
 		var answer Answer
 		require.NoError(t, seller.Answer(t.Context(), caller, &in, &answer))
 		require.NotNil(t, answer.Creative)
 		return shelf.auctions[len(shelf.auctions)-1]
 	}
-	first := ask("zebra or apple against my diabetes in Heidelberg?", "s1")
+	first := ask("zebra or apple in Heidelberg?", "s1")
 	want := []uint32{lexicon.TermID("zebra"), lexicon.TermID("appl")}
 	slices.Sort(want)
-	require.Equal(t, want, first.Terms, "neither what no campaign says nor what tells about health")
+	require.Equal(t, want, first.Terms, "not what no campaign says")
 	require.NotZero(t, first.PClick)
+	require.EqualValues(t, 60, first.SessionS)
+	sensitive := ask("zebra or apple against my diabetes in Heidelberg?", "s1")
+	require.Empty(t, sensitive.Terms)
+	require.Zero(t, sensitive.PClick)
+	require.Zero(t, sensitive.SessionMark)
+	require.Zero(t, sensitive.SessionS)
+	require.Empty(t, sensitive.Suitability, "the subject of a sold ad is named nowhere")
+	require.Empty(t, sensitive.SuitabilityBy)
 	require.Equal(t, first.Terms, ask("apple, then zebra", "s1").Terms, "no order")
 	require.Equal(t, first.SessionMark, ask("zebra", "s1").SessionMark)
 	require.NotEqual(t, first.SessionMark, ask("zebra", "s2").SessionMark)

@@ -204,7 +204,7 @@ func (r *Request) read(to *words.Reader) {
 }
 
 // judge reads what people and the assistant said, and the context.
-func (r *Request) judge(to *suitability.Reader) {
+func (r *Request) judge(to *Conversation) {
 	to.Reset()
 	for i := range r.Messages {
 		switch r.Messages[i].Role {
@@ -214,9 +214,7 @@ func (r *Request) judge(to *suitability.Reader) {
 			to.Read(r.Messages[i].Content, suitability.Assistant)
 		}
 	}
-	if r.Context != "" {
-		to.Read(r.Context, suitability.User)
-	}
+	to.Read(r.Context, suitability.User)
 }
 
 func (r *Request) checkTurns() error {

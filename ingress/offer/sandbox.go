@@ -1,8 +1,10 @@
 package offer
 
 import (
+	"context"
 	"sync/atomic"
 
+	"adnet/auction"
 	"adnet/internal/campaign"
 
 	"github.com/google/uuid"
@@ -15,14 +17,26 @@ func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
 	return &pool[(r.n.Add(1)-1)%uint64(len(pool))]
 }
 
-// draw bypasses the auction and fills ad from the pool. The token says sandbox, so whatever happens
-// to this ad is recorded as such, and neither charges nor mints.
-func (s *Seller) draw(place *Place, ad *Ad) error {
+// draw bypasses the auction and fills ad from the pool, unless the conversation of a is one without
+// ads: then a.Outcome says so, as it does of a real auction, and it is recorded as a test. The token
+// says sandbox, so whatever happens to this ad is recorded as such, and neither charges nor mints.
+func (s *Seller) draw(ctx context.Context, a *Auction, ad *Ad) error {
+	if !a.Judged.made {
+		return errUnjudged
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return err
 	}
-	place.remember(s.deps.Keyring, s.deps.Now())
+	place := &a.Place
+	s.recall(ctx, a)
+	place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
+	if reason := a.unsuited(); reason != "" {
+		a.begin(id, s.deps.Catalog)
+		a.Outcome = auction.Outcome{Reason: reason}
+		s.record(a)
+		return nil
+	}
 	creative := s.sandboxTurn.next(s.pool)
 	s.metrics.sandbox.Inc()
 	s.hand(ad, &soldAd{id: id, place: place, creative: creative, billing: string(creative.Billing()), sandbox: true})

@@ -27,7 +27,8 @@ type Place struct {
 	Method                          string // integration method
 	Format                          string // that was asked for
 	Surface, Host, Region, Language string
-	Session                         string // the publisher's id; gone once the auction began
+	Session                         string    // the publisher's id; gone once the auction began
+	Key                             uuid.UUID // the API key that asks: a refused session is remembered for it alone
 	SessionAge                      time.Duration
 	Seen                            []auction.ID // that the page has shown, one entry a time
 	Consent                         consent.Flags
@@ -39,18 +40,26 @@ type Place struct {
 	mark    uint32          // of the session in its month, see [sessionMark]; 0 for none
 	session token.Pseudonym // what stands for Session; zero for none
 	date    day.Day         // of session
+
+	unlinked bool // no link has session
 }
 
 // remember puts the pseudonym of the session in place of its id: beyond this point nothing has the
 // id. Where the reader did not consent, or consent cannot be read, there is no session: nothing is
 // kept and nothing is capped.
-func (p *Place) remember(ring *token.Keyring, now time.Time) {
-	p.date, p.session, p.mark = day.Of(now), token.Pseudonym{}, 0
-	if p.Consent.Refused() {
+//
+// Beside a sensitive subject the session counts for frequency caps and for nothing else: there is no
+// mark, nothing is learnt, and the links do not have it, so that no event has.
+func (p *Place) remember(ring *token.Keyring, now time.Time, sensitive bool) {
+	p.date, p.session, p.mark, p.unlinked = day.Of(now), token.Pseudonym{}, 0, sensitive
+	refused := p.Consent.Refused()
+	if !refused {
+		p.session = ring.Session(p.Developer, p.date, p.Session)
+	}
+	if refused || sensitive {
 		p.SessionAge, p.Unlearned = 0, true
 	} else {
 		p.mark = sessionMark(p.Developer, p.Session, now)
-		p.session = ring.Session(p.Developer, p.date, p.Session)
 	}
 	p.Session = ""
 }
@@ -141,11 +150,12 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	if err != nil {
 		return err
 	}
-	a.Place.remember(s.deps.Keyring, a.Asked)
+	s.recall(ctx, a)
+	a.Place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
 	a.Request.MinRelevance, a.Request.SilentFloor = s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)
 	a.Request.Trades = s.trades.open(a.Judged.Age, a.Place.Region)
 	a.begin(id, s.deps.Catalog)
-	if s.deps.Trials != nil && !a.Sandbox {
+	if s.deps.Trials != nil && !a.Sandbox && a.Judged.Sensitive == 0 && a.unsuited() == "" {
 		a.try(s.deps.Trials.Trial(id))
 	}
 	a.Outcome = s.decide(ctx, a)
@@ -181,7 +191,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if reason := a.unsuited(); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	if !s.Ready(ctx, a.Asked) {
+	if a.Judged.unknown || !s.Ready(ctx, a.Asked) {
 		return auction.Outcome{Reason: auction.Stale}
 	}
 	s.guard(ctx, a)
@@ -218,6 +228,9 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 	}
 	ask := frequency.Ask{
 		Session: campaign.SessionKey(p.session), Seen: p.Seen, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
+	}
+	if p.unlinked { // no impression confirms it: it counts for its day
+		ask.Pending = (p.date + 1).Time().Sub(a.Asked)
 	}
 	if a.Bid {
 		ask.Pending, ask.FirstTurn, ask.TurnGap = bidPending, &noTurn, &noTurn

@@ -1,6 +1,7 @@
 package offer_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,7 @@ type asked struct {
 	law         string // members of a bid request
 	logo        bool   // the markup requires one, which the campaign lacks
 	silent      bool   // without a word
+	text        string // that is said; "chess" when empty
 }
 
 // said is what a wire answered: an ad, or the reason for none (the code of an error).
@@ -161,6 +163,8 @@ var never = []struct {
 	{name: "the publisher has a floor and nobody says a word", wires: allWires, reason: "irrelevant", before: asked{silent: true}, ask: asked{silent: true}, set: func(w *world) {
 		w.asks(400_000)
 	}},
+	{name: "a person is in need", wires: allWires, reason: "unsuitable", ask: asked{text: "I want to kill myself, or play chess"}},
+	{name: "the publisher does not allow the subject", wires: allWires, reason: "sensitive", ask: asked{text: "chess with diabetes"}},
 	{name: "only deals are taken", wires: exchangeWires, reason: "private_auction", ask: asked{private: true}},
 	{name: "the creative does not fit", wires: exchangeWires, reason: "creative_mismatch", ask: asked{logo: true}},
 }
@@ -654,7 +658,7 @@ func (in asked) says() string {
 	if in.silent {
 		return "…"
 	}
-	return "chess"
+	return cmp.Or(in.text, "chess")
 }
 
 func askRTB(w *world, in asked) said {

@@ -55,7 +55,7 @@ type sessionMemory struct {
 	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
 	words        words.Reader         // of the impression under way
-	suits        suitability.Reader   // of the impression under way
+	suits        offer.Conversation   // of the impression under way
 	bids         []byte               // as JSON
 	noticed      []byte               // the part of the notice links between the op and the macro
 	markup       []byte
@@ -107,6 +107,7 @@ func (s *bidSession) end() {
 	s.json.forget()
 	s.signals.forget()
 	s.words.Reset()
+	s.suits.Forget()
 	s.auction.Forget()
 	s.ad.Reset()
 	s.reservations, s.reasons, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.lost)
@@ -137,9 +138,9 @@ func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuctio
 		},
 		Place: offer.Place{
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
-			Region: at.region, Language: at.language, Session: at.session, Consent: s.consent, Unlearned: s.caller.Unlearned,
+			Region: at.region, Language: at.language, Session: at.session, Key: s.caller.KeyID, Consent: s.consent, Unlearned: s.caller.Unlearned,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.deps.Seller.Judge(ctx, &s.suits, offer.Stated{}), Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.deps.Seller.Judge(ctx, &s.suits, offer.Stated{Until: s.started.Add(s.tmax)}), Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
 	}
 	return current
 }

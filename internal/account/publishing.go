@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"strconv"
 
 	"adnet/internal/errs"
 	"adnet/internal/share"
@@ -20,6 +21,28 @@ type Publishing struct {
 	HouseAds bool `json:"house_ads"`
 	// SensitiveContexts are the sensitive subjects beside which the publisher shows ads.
 	SensitiveContexts []string `json:"sensitive_contexts,omitempty"`
+	// Forgets has no refused conversation remembered: the turns that a request carries decide.
+	Forgets Forgets `json:"remember"`
+}
+
+// Forgets is the opposite of a setting that is on by default: settings that were kept before it was
+// there are true.
+type Forgets bool
+
+// MarshalJSON implements json.Marshaler.
+func (f Forgets) MarshalJSON() ([]byte, error) { return strconv.AppendBool(nil, !bool(f)), nil }
+
+// UnmarshalJSON implements json.Unmarshaler; null is the default.
+func (f *Forgets) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case "true", "null":
+		*f = false
+	case "false":
+		*f = true
+	default:
+		return errs.New(errs.InvalidRequest, "remember must be true or false").With("field", "remember")
+	}
+	return nil
 }
 
 // MaxHouse is how many campaigns of an account may be house ads: a request looks at each.

@@ -61,6 +61,14 @@ func (k *keys) session(session campaign.SessionKey, day int32) string {
 	return k.prefix + ":{seen:" + base64.RawURLEncoding.EncodeToString(session[:]) + "}:" + strconv.Itoa(int(day))
 }
 
+// refusals is a list: the marks of conversations that were refused in an hour.
+func (k *keys) refusals(hour int64) string {
+	return k.prefix + ":{refusals}:" + strconv.FormatInt(hour, 10)
+}
+
+// refusalCounts is a hash: API key → how many marks of the hour it set.
+func (k *keys) refusalCounts(hour int64) string { return k.refusals(hour) + ":keys" }
+
 // seen is the mark of [Client.Seen].
 func (k *keys) seen(mark string) string { return k.prefix + ":seen:" + mark }
 

@@ -25,6 +25,7 @@ var (
 	grantScript     = script("base", "grant")
 	clickScript     = script("click")
 	confirmScript   = script("confirm")
+	markScript      = script("mark")
 )
 
 // script is files one after the other. Their comments are left empty: a server in the process

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -43,12 +44,14 @@ const (
 	useSession = "session/v1/" // and the UTC day: the key of a day's sessions
 	useLink    = "session-link/v1"
 	useLasting = "lasting/v1"
+	useRefusal = "suitability/v1/" // and the number of two UTC days: the key of their refusals
 )
 
 // pseudonymKey is what pseudonyms are made with under one key of the ring.
 type pseudonymKey struct {
 	Key
 	days    [4]atomic.Pointer[dayKey] // by day modulo 4
+	periods [4]atomic.Pointer[dayKey] // by period modulo 4; see [Keyring.Refusal]
 	lasting hashers
 	link    cipher.Block
 }
@@ -76,6 +79,17 @@ func (h hashers) of(scope uuid.UUID, id string) (p Pseudonym) {
 	w := h.pool.Get().(*hasher)
 	defer h.pool.Put(w)
 	w.in = append(append(w.in[:0], scope[:]...), id...)
+	w.mac.Reset()
+	w.mac.Write(w.in)
+	copy(p[:], w.mac.Sum(w.sum[:0]))
+	return p
+}
+
+// ofTwo hashes an id that belongs to two scopes together.
+func (h hashers) ofTwo(outer, inner uuid.UUID, id string) (p Pseudonym) {
+	w := h.pool.Get().(*hasher)
+	defer h.pool.Put(w)
+	w.in = append(append(append(w.in[:0], outer[:]...), inner[:]...), id...)
 	w.mac.Reset()
 	w.mac.Write(w.in)
 	copy(p[:], w.mac.Sum(w.sum[:0]))
@@ -122,17 +136,51 @@ func (r *Keyring) Session(developer uuid.UUID, date day.Day, id string) Pseudony
 		return Pseudonym{}
 	}
 	key := r.pseudonymsOf(date)
-	at := &key.days[uint32(date)%uint32(len(key.days))]
+	known := key.dated(&key.days, date, useSession, day.Day.String)
+	if known == nil {
+		return Pseudonym{}
+	}
+	return known.of(developer, id)
+}
+
+// dated is the key of a day or a period from where such keys are kept; when it is not there, it is
+// derived for a use with the date's name. nil cannot be: the length is a hash's.
+func (k *pseudonymKey) dated(kept *[4]atomic.Pointer[dayKey], date day.Day, use string, name func(day.Day) string) *dayKey {
+	at := &kept[uint32(date)%uint32(len(kept))]
 	known := at.Load()
 	if known == nil || known.day != date {
-		secret, err := key.derive(useSession + date.String())
+		secret, err := k.derive(use + name(date))
 		if err != nil {
-			return Pseudonym{} // cannot be: the length is a hash's
+			return nil
 		}
 		known = &dayKey{date, newHashers(secret)}
 		at.Store(known)
 	}
-	return known.of(developer, id)
+	return known
+}
+
+func numbered(period day.Day) string { return strconv.Itoa(int(period)) }
+
+// RefusalPeriod is the number of the two UTC days that have one key for refusals.
+func RefusalPeriod(date day.Day) day.Day { return date / refusalDays }
+
+// refusalDays is how long one key makes the marks of refusals.
+const refusalDays = 2
+
+// Refusal is the mark of a publisher's session in which no ad is shown, for the API key that asked,
+// in a period. It has a key of its own: nothing that is kept of the session elsewhere can be linked
+// with it, nor a mark of one period with that of another. Zero for an empty id. All nodes choose one
+// key of the ring for a period, which lasts until its last mark has ended, a day later.
+func (r *Keyring) Refusal(developer, apiKey uuid.UUID, period day.Day, id string) Pseudonym {
+	if id == "" {
+		return Pseudonym{}
+	}
+	key := r.pseudonymsOf((period + 1) * refusalDays)
+	known := key.dated(&key.periods, period, useRefusal, numbered)
+	if known == nil {
+		return Pseudonym{}
+	}
+	return known.ofTwo(developer, apiKey, id)
 }
 
 // AppendSession appends a session for a link: encrypted, so that who reads the link cannot find the

@@ -70,6 +70,34 @@ func TestPseudonymsOfADayHaveOneKey(t *testing.T) {
 	}
 }
 
+// The mark of a refusal belongs to a publisher, one of its keys and two days, and has no other use.
+func TestRefusalsHaveAKeyOfTheirOwn(t *testing.T) {
+	r, publisher, key := defaultRing(t), uuid.New(), uuid.New()
+	period := RefusalPeriod(someDay)
+	require.Equal(t, period, RefusalPeriod(someDay+1))
+	require.Equal(t, period+1, RefusalPeriod(someDay+2))
+	known := r.Refusal(publisher, key, period, "conversation-1")
+	require.Equal(t, known, defaultRing(t).Refusal(publisher, key, period, "conversation-1"))
+	for name, p := range map[string]Pseudonym{
+		"another publisher": r.Refusal(uuid.New(), key, period, "conversation-1"), "another key": r.Refusal(publisher, uuid.New(), period, "conversation-1"),
+		"another session": r.Refusal(publisher, key, period, "conversation-2"), "another period": r.Refusal(publisher, key, period+1, "conversation-1"),
+		"a session": r.Session(publisher, someDay, string(key[:])+"conversation-1"), "lasting": r.Lasting(publisher, someDay, string(key[:])+"conversation-1"),
+		"another installation": ring(t, "k1:"+encoded(2)).Refusal(publisher, key, period, "conversation-1"),
+	} {
+		require.NotEqual(t, known, p, name)
+	}
+	require.Zero(t, r.Refusal(publisher, key, period, ""))
+
+	// In a rotation, nodes with the old list and with the new one make the same marks, until the last
+	// mark of the period has ended.
+	old, rotated := ring(t, "k1:"+encoded(1)), func(end time.Time) *Keyring {
+		return ring(t, "k2:"+encoded(2)+",k1:"+encoded(1)+"@"+end.Format(time.RFC3339))
+	}
+	lasts := ((period+1)*2 + 1).Time()
+	require.Equal(t, old.Refusal(publisher, key, period, "a"), rotated(lasts).Refusal(publisher, key, period, "a"))
+	require.NotEqual(t, old.Refusal(publisher, key, period, "a"), rotated(lasts.Add(-time.Second)).Refusal(publisher, key, period, "a"))
+}
+
 func TestLastingIDsAreKnownOnOtherDays(t *testing.T) {
 	r, advertiser := defaultRing(t), uuid.New()
 	require.Equal(t, r.Lasting(advertiser, someDay, "order-1"), r.Lasting(advertiser, someDay+400, "order-1"))

@@ -58,6 +58,9 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w.varint(73, uint64(x.TrialPClick))
 	w.varint(74, x.Weights)
 	w.bytes(75, x.HouseCampaignId)
+	w.text(80, x.Suitability)
+	w.text(81, x.SuitabilityBy)
+	w.bool(82, x.AgeAdult)
 	return w.b, w.err
 }
 

@@ -656,9 +656,15 @@ type Auction struct {
 	PClick          uint32 `protobuf:"varint,72,opt,name=p_click,json=pClick,proto3" json:"p_click,omitempty"`
 	TrialPClick     uint32 `protobuf:"varint,73,opt,name=trial_p_click,json=trialPClick,proto3" json:"trial_p_click,omitempty"`
 	HouseCampaignId []byte `protobuf:"bytes,75,opt,name=house_campaign_id,json=houseCampaignId,proto3" json:"house_campaign_id,omitempty"` // of a house ad that was shown as nothing won; then reason is set
-	Weights         uint64 `protobuf:"varint,74,opt,name=weights,proto3" json:"weights,omitempty"`                                         // the version of the learnt weights that decided; 0 for none
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Of a refused auction (reason unsuitable or sensitive), which has neither session, region nor counts
+	// of terms and tools: the subject, and what decided: rule, table, flag, classifier or memory, which
+	// does not know the subject. Of no other auction.
+	Suitability   string `protobuf:"bytes,80,opt,name=suitability,proto3" json:"suitability,omitempty"`
+	SuitabilityBy string `protobuf:"bytes,81,opt,name=suitability_by,json=suitabilityBy,proto3" json:"suitability_by,omitempty"`
+	AgeAdult      bool   `protobuf:"varint,82,opt,name=age_adult,json=ageAdult,proto3" json:"age_adult,omitempty"` // its publisher says that the reader is an adult
+	Weights       uint64 `protobuf:"varint,74,opt,name=weights,proto3" json:"weights,omitempty"`                   // the version of the learnt weights that decided; 0 for none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Auction) Reset() {
@@ -871,6 +877,27 @@ func (x *Auction) GetHouseCampaignId() []byte {
 		return x.HouseCampaignId
 	}
 	return nil
+}
+
+func (x *Auction) GetSuitability() string {
+	if x != nil {
+		return x.Suitability
+	}
+	return ""
+}
+
+func (x *Auction) GetSuitabilityBy() string {
+	if x != nil {
+		return x.SuitabilityBy
+	}
+	return ""
+}
+
+func (x *Auction) GetAgeAdult() bool {
+	if x != nil {
+		return x.AgeAdult
+	}
+	return false
 }
 
 func (x *Auction) GetWeights() uint64 {
@@ -1103,7 +1130,7 @@ const file_event_proto_rawDesc = "" +
 	"\fvalue_micros\x18\x02 \x01(\x03R\vvalueMicros\x12\x1a\n" +
 	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1a\n" +
 	"\bverified\x182 \x01(\bR\bverified\x12#\n" +
-	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x86\a\n" +
+	"\rexternal_hash\x18< \x01(\fR\fexternalHashJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\xec\a\n" +
 	"\aAuction\x12\x1d\n" +
 	"\n" +
 	"auction_id\x18\x01 \x01(\fR\tauctionId\x12\x13\n" +
@@ -1136,7 +1163,10 @@ const file_event_proto_rawDesc = "" +
 	"\fsession_mark\x18G \x01(\rR\vsessionMark\x12\x17\n" +
 	"\ap_click\x18H \x01(\rR\x06pClick\x12\"\n" +
 	"\rtrial_p_click\x18I \x01(\rR\vtrialPClick\x12*\n" +
-	"\x11house_campaign_id\x18K \x01(\fR\x0fhouseCampaignId\x12\x18\n" +
+	"\x11house_campaign_id\x18K \x01(\fR\x0fhouseCampaignId\x12 \n" +
+	"\vsuitability\x18P \x01(\tR\vsuitability\x12%\n" +
+	"\x0esuitability_by\x18Q \x01(\tR\rsuitabilityBy\x12\x1b\n" +
+	"\tage_adult\x18R \x01(\bR\bageAdult\x12\x18\n" +
 	"\aweights\x18J \x01(\x04R\aweights\"e\n" +
 	"\tCandidate\x12\x1f\n" +
 	"\vcampaign_id\x18\x01 \x01(\fR\n" +

@@ -1,0 +1,246 @@
+// Package refusals remembers conversations in which no ad is shown: after a verdict that lasts, the
+// session gets none for a day, on any node, whatever its next turn says.
+//
+// What is kept is one mark, the same for every subject: a keyed hash of publisher, API key and
+// session (token.Keyring.Refusal). It counts for the API key that set it and for no other, so that
+// a stranger with a page's key changes nothing for the sessions of its publisher's other keys.
+//
+// The node that sets a mark knows it at once, and writes it to the shared list of the hour before
+// it answers, for at most 50 ms; what could not be written waits in memory and is written when the
+// store answers again. The other nodes read the lists every 250 ms, the last 25 hours at their
+// start, into memory: a request costs two hashes and two look-ups, and no call. A node whose last
+// reading is older than 1.5 s cannot say that a session is not marked; see [Memory.Live].
+//
+// # Not obvious
+//
+// A list is of the hour of the writing, and a mark says itself when it was set: what was written
+// late is found by nodes that read only the last hours. The lists are bounded by API key and in all
+// (internal/redis); a mark that finds no room is forgotten here as well, so that all nodes answer
+// alike, and counted.
+package refusals
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"adnet/internal/day"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
+	"adnet/internal/token"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// Life is how long a conversation is remembered after the verdict.
+	Life = 24 * time.Hour
+	// validFor is how long a reading of the lists is believed.
+	validFor  = 1500 * time.Millisecond
+	readEvery = 250 * time.Millisecond
+	readWait  = time.Second
+	writeWait = 50 * time.Millisecond
+	// backHours are the hours before this one whose marks may still count.
+	backHours = int64(Life/time.Hour) + 1
+	// maxWaiting is how many marks wait for a store that is away; more are dropped.
+	maxWaiting = 10_000
+	// maxShard bounds a shard: what the lists of 26 hours hold at most, and as much again.
+	maxShard = 8_000_000 / shards
+	shards   = 32
+	markSize = len(token.Pseudonym{}) + 8
+)
+
+// Session is a session as its mark is made of it.
+type Session struct {
+	Publisher uuid.UUID
+	Key       uuid.UUID // the API key that asks
+	ID        string    // the publisher's
+}
+
+// Keyring makes marks; see token.Keyring.
+type Keyring interface {
+	Refusal(developer, apiKey uuid.UUID, period day.Day, id string) token.Pseudonym
+}
+
+// Store keeps marks for all nodes, by the hour (since 1970, UTC) of their writing; see
+// redis.Refusals.
+type Store interface {
+	// Keep keeps a mark; kept is false where the hour has no room for it.
+	Keep(ctx context.Context, hour int64, apiKey uuid.UUID, mark []byte) (kept bool, err error)
+	// Since reads a page of each hour's marks; lost is set where fewer are there than from says.
+	Since(ctx context.Context, hours, from []int64) (marks [][]string, lost []bool, err error)
+}
+
+// Deps are what the memory works with. Keyring and Store are required.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Keyring Keyring
+	Store   Store
+	Now     func() time.Time
+}
+
+// Memory is the component. Its methods may be called from any goroutine.
+type Memory struct {
+	deps   Deps
+	often  *obs.LimitedLogger
+	shards [shards]shard
+	known  atomic.Int64 // marks in all shards
+	read   atomic.Int64 // UnixNano of the begin of the last whole reading; 0 before the first
+
+	mu      sync.Mutex
+	waiting []waiting // for the store, oldest first
+
+	// of the reading goroutine
+	offsets map[int64]int64 // of each hour, how many marks were read
+	swept   int             // shard
+
+	dropped  prometheus.Counter
+	failures prometheus.Counter
+}
+
+type shard struct {
+	mu    sync.RWMutex
+	until map[token.Pseudonym]int64 // unix second at which a mark ends
+}
+
+// waiting is a mark that is not written yet.
+type waiting struct {
+	key  uuid.UUID
+	mark token.Pseudonym
+	set  int64
+}
+
+// New makes the memory. It starts nothing.
+func New(deps Deps) *Memory {
+	deps.Now = schedule.Clock(deps.Now)
+	m := &Memory{deps: deps, often: obs.Limited(deps.Log, time.Minute), offsets: make(map[int64]int64)}
+	for i := range m.shards {
+		m.shards[i].until = make(map[token.Pseudonym]int64)
+	}
+	m.dropped = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_suitability_marks_dropped_total", Help: "Refused conversations that are not remembered: their API key, or all together, set too many marks in an hour, or Redis was away for too long.",
+	}))
+	m.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adnet_suitability_marks_failures_total", Help: "Calls to Redis for the marks of refused conversations that failed.",
+	}))
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adnet_suitability_marks", Help: "Refused conversations that this node remembers.",
+	}, func() float64 { return float64(m.known.Load()) }))
+	return m
+}
+
+// Live reports whether this node knows the marks of all nodes: its last reading is not too old.
+func (m *Memory) Live(now time.Time) bool {
+	return now.UnixNano()-m.read.Load() <= int64(validFor)
+}
+
+// Refused reports whether a session is marked.
+func (m *Memory) Refused(s *Session, now time.Time) bool {
+	if m.known.Load() == 0 {
+		return false
+	}
+	second, today := now.Unix(), day.Of(now)
+	period := token.RefusalPeriod(today)
+	if m.marked(m.deps.Keyring.Refusal(s.Publisher, s.Key, period, s.ID), second) {
+		return true
+	}
+	yesterday := token.RefusalPeriod(today - 1)
+	return yesterday != period && m.marked(m.deps.Keyring.Refusal(s.Publisher, s.Key, yesterday, s.ID), second)
+}
+
+func (m *Memory) marked(mark token.Pseudonym, second int64) bool {
+	at := m.shard(mark)
+	at.mu.RLock()
+	defer at.mu.RUnlock()
+	return second < at.until[mark]
+}
+
+func (m *Memory) shard(mark token.Pseudonym) *shard { return &m.shards[mark[0]%shards] }
+
+// Refuse marks a session from now on, here at once and for the other nodes when it returns, or as
+// soon as the store answers. It waits for the store for at most 50 ms.
+func (m *Memory) Refuse(ctx context.Context, s *Session, now time.Time) {
+	mark := m.deps.Keyring.Refusal(s.Publisher, s.Key, token.RefusalPeriod(day.Of(now)), s.ID)
+	if mark == (token.Pseudonym{}) {
+		return
+	}
+	w := waiting{s.Key, mark, now.Unix()}
+	before := m.learn(mark, w.set)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
+	defer cancel()
+	kept, err := m.write(ctx, w)
+	switch {
+	case err != nil:
+		m.wait(ctx, w, before)
+	case !kept:
+		m.forget(w, before)
+		m.drop(ctx)
+	}
+}
+
+func (m *Memory) write(ctx context.Context, w waiting) (kept bool, err error) {
+	text := binary.BigEndian.AppendUint64(w.mark[:], uint64(w.set))
+	kept, err = m.deps.Store.Keep(ctx, hourOf(m.deps.Now()), w.key, text)
+	if err != nil {
+		m.failures.Inc()
+	}
+	return kept, err
+}
+
+func hourOf(t time.Time) int64 { return t.Unix() / 3600 }
+
+// wait has a mark written later, or takes it back where too many wait.
+func (m *Memory) wait(ctx context.Context, w waiting, before int64) {
+	m.mu.Lock()
+	full := len(m.waiting) >= maxWaiting
+	if !full {
+		m.waiting = append(m.waiting, w)
+	}
+	m.mu.Unlock()
+	if full {
+		m.forget(w, before)
+		m.drop(ctx)
+	}
+}
+
+// drop counts a mark that is not kept. The line names no key and no session.
+func (m *Memory) drop(ctx context.Context) {
+	m.dropped.Inc()
+	m.often.Warn(ctx, "a refused conversation is not remembered: too many were marked in this hour")
+}
+
+// learn takes a mark that was set at a second, and returns until when it counted before.
+func (m *Memory) learn(mark token.Pseudonym, set int64) (before int64) {
+	at := m.shard(mark)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	before, had := at.until[mark]
+	if !had {
+		if len(at.until) >= maxShard {
+			return 0
+		}
+		m.known.Add(1)
+	}
+	at.until[mark] = max(before, set+int64(Life/time.Second))
+	return before
+}
+
+// forget takes a mark back that the store has no room for.
+func (m *Memory) forget(w waiting, before int64) {
+	at := m.shard(w.mark)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	switch until, has := at.until[w.mark]; {
+	case !has || until != w.set+int64(Life/time.Second): // it was marked again meanwhile
+	case before > 0:
+		at.until[w.mark] = before
+	default:
+		delete(at.until, w.mark)
+		m.known.Add(-1)
+	}
+}

@@ -1,0 +1,243 @@
+// Package classifier asks an operator's own classifier about a conversation. It speaks the protocol
+// of OpenAI's POST /v1/moderations: {"input": text}, answered by results[0].categories, a name and
+// true or false for each.
+//
+// Contract. A question takes 50 ms at most, with its answer, of which 64 KiB are read. No redirect
+// is followed and no proxy asked, and over plain HTTP only private and loopback addresses are
+// connected to, whatever a name resolves to. After five failures in a row nothing is asked for five
+// seconds. No text, nor any of an answer, is in a log line, an error or a metric.
+package classifier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
+	"adnet/internal/subject"
+
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config says where the classifier is.
+type Config struct {
+	URL string `name:"suitability-url" env:"ADNET_SUITABILITY_URL" default:"" help:"Classifier of the operator's own that judges conversations besides the rules: an address that answers as OpenAI's POST /v1/moderations does, https, or http at a private address. Empty: none."`
+}
+
+// Bounds.
+const (
+	Wait     = 50 * time.Millisecond // of a question
+	maxReply = 64 << 10              // bytes
+	// failures in a row after which nothing is asked for as long as rest.
+	failures = 5
+	rest     = 5 * time.Second
+	// conns are the most connections; more questions wait for one within their time.
+	conns = 64
+)
+
+// Deps are the dependencies on the process. It may be empty.
+type Deps struct {
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Now     func() time.Time
+}
+
+// Client asks. Its methods may be called from any goroutine.
+type Client struct {
+	url    string
+	client *http.Client
+	often  *obs.LimitedLogger
+	now    func() time.Time
+
+	mu     sync.Mutex
+	failed int       // in a row
+	closed time.Time // nothing is asked until then
+
+	asked *prometheus.CounterVec
+	took  prometheus.Histogram
+}
+
+// The failures. They say nothing of the text or the answer.
+var (
+	errAway   = errors.New("the classifier does not answer in time")
+	errStatus = errors.New("the classifier answers with a status that is not 200")
+	errReply  = errors.New("the classifier's answer is not that of POST /v1/moderations")
+	errLong   = errors.New("the classifier's answer is too long")
+	errRests  = errors.New("the classifier failed and is not asked for some seconds")
+)
+
+// New checks the setting; nil without one. It connects to nothing. Errors: an address that is not
+// https, nor http at a private one.
+func New(cfg Config, deps Deps) (*Client, error) {
+	if cfg.URL == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(cfg.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, errors.New("ADNET_SUITABILITY_URL must be an address like https://moderation.example/v1/moderations")
+	}
+	dialer := &net.Dialer{Timeout: Wait}
+	if u.Scheme == "http" {
+		if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !private(addr) {
+			return nil, errors.New("ADNET_SUITABILITY_URL must be https: conversations would leave the private network in plain text")
+		}
+		dialer.Control = privateOnly
+	}
+	c := &Client{
+		url: cfg.URL, now: schedule.Clock(deps.Now), often: obs.Limited(deps.Log, time.Minute),
+		client: &http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				DialContext: dialer.DialContext, MaxConnsPerHost: conns, MaxIdleConnsPerHost: conns, IdleConnTimeout: time.Minute,
+				DisableCompression: true, MaxResponseHeaderBytes: maxReply, ForceAttemptHTTP2: true,
+			},
+		},
+	}
+	c.asked = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_suitability_classifier_total", Help: "Conversations that the operator's classifier was to judge, by result: ordinary, found, failed, or not asked after failures (rests).",
+	}, []string{"result"}))
+	c.took = obs.Register(deps.Metrics, prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "adnet_suitability_classifier_seconds", Help: "Time of the operator's classifier for one conversation.",
+		Buckets: []float64{.001, .0025, .005, .01, .02, .03, .04, .05},
+	}))
+	return c, nil
+}
+
+// private reports whether an address is one of this machine or of a private network.
+func private(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsLoopback() || a.IsPrivate()
+}
+
+// privateOnly refuses connections to other addresses.
+func privateOnly(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !private(at.Addr()) {
+		return errors.New("not a private address")
+	}
+	return nil
+}
+
+// Classify returns the subjects that the classifier finds in a text; other is set where it finds a
+// category that is none of ours. Errors: it is away, or not to be understood.
+func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, other bool, err error) {
+	if c.rests() {
+		c.asked.WithLabelValues("rests").Inc()
+		return 0, false, errRests
+	}
+	begun := time.Now()
+	names, err := c.ask(ctx, text)
+	c.took.Observe(time.Since(begun).Seconds())
+	if err == nil || ctx.Err() == nil { // that the caller waits no longer says nothing of the classifier
+		c.note(err)
+	}
+	if err != nil {
+		c.asked.WithLabelValues("failed").Inc()
+		c.often.Warn(ctx, "the operator's classifier gives no answer (ADNET_SUITABILITY_URL)", "error", err)
+		return 0, false, err
+	}
+	for _, name := range names {
+		of, known := subject.Flag(name)
+		found |= of
+		other = other || !known
+	}
+	result := "ordinary"
+	if found != 0 || other {
+		result = "found"
+	}
+	c.asked.WithLabelValues(result).Inc()
+	return found, other, nil
+}
+
+// rests reports whether nothing is asked after failures. When the rest is over one question is, and
+// the others wait for what comes of it.
+func (c *Client) rests() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed < failures {
+		return false
+	}
+	now := c.now()
+	if now.Before(c.closed) {
+		return true
+	}
+	c.closed = now.Add(rest)
+	return false
+}
+
+// note counts the failures in a row.
+func (c *Client) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.failed = 0
+		return
+	}
+	if c.failed++; c.failed == failures {
+		c.closed = c.now().Add(rest)
+	}
+}
+
+// ask returns the names of the categories that hold.
+func (c *Client) ask(ctx context.Context, text string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, Wait)
+	defer cancel()
+	body, err := json.Marshal(struct {
+		Input string `json:"input"`
+	}{strings.ToValidUTF8(text, "\ufffd")})
+	if err != nil {
+		return nil, errReply
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, errAway
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	response, err := c.client.Do(request)
+	if err != nil {
+		return nil, errAway
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, errStatus
+	}
+	reply, err := io.ReadAll(io.LimitReader(response.Body, maxReply+1))
+	switch {
+	case err != nil:
+		return nil, errAway
+	case len(reply) > maxReply:
+		return nil, errLong
+	}
+	return categories(reply)
+}
+
+// categories reads an answer. A category may be null where a model does not know it.
+func categories(reply []byte) (names []string, err error) {
+	var read struct {
+		Results []struct {
+			Categories map[string]*bool `json:"categories"`
+		} `json:"results"`
+	}
+	if json.Unmarshal(reply, &read) != nil || len(read.Results) == 0 || read.Results[0].Categories == nil {
+		return nil, errReply
+	}
+	for name, holds := range read.Results[0].Categories {
+		if holds != nil && *holds {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}

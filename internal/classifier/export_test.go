@@ -1,0 +1,4 @@
+package classifier
+
+// PrivateOnly is what every connection over plain HTTP is held to.
+var PrivateOnly = privateOnly
