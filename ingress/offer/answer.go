@@ -79,7 +79,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	w.Terms = Terms{
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks,
-		Judged: s.Judge(ctx, &w.suits, Stated{}), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
+		Judged: s.Judge(ctx, &w.suits, in.stated(in.Consent.Read())), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
 	w.Place.Unlearned = caller.Unlearned
 	if caller.Browser {
