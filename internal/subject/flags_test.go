@@ -55,7 +55,7 @@ func TestCategoriesOfTheIAB(t *testing.T) {
 		{1, "IAB7-18", set(subject.MentalHealth)}, {1, "IAB11-2", set(subject.Legal)}, {1, "IAB11", set(subject.Politics, subject.Legal)}, {1, "IAB23-7", set(subject.Religion)},
 		{1, "IAB19", 0}, {1, "IAB2600", 0}, {1, "", 0}, {1, "-", 0}, {1, "317", 0},
 		{2, "317", set(subject.Health)}, {5, "286", set(subject.Health)}, {6, "301", set(subject.MentalHealth)}, {6, "305", 0}, {6, "308", set(subject.Sexuality)},
-		{6, "387", set(subject.Politics)}, {6, "462", set(subject.Religion)}, {6, "464", 0}, {2, "IAB25-3", 0}, {6, "Rm3SiT", set(subject.Sexual)},
+		{6, "387", set(subject.Politics)}, {6, "462", set(subject.Religion)}, {6, "464", 0}, {2, "IAB25-3", set(subject.Sexual)}, {2, "IAB19", 0}, {6, "Rm3SiT", set(subject.Sexual)},
 		{7, "8FD8nI", set(subject.Extremism)}, {9, "389", set(subject.Disasters)}, {9, "pg0WhF", set(subject.Alcohol, subject.Tobacco, subject.Drugs)}, {9, "MQ2XML", set(subject.Sexual)},
 		{3, "286", 0}, {8, "286", 0}, {-1, "IAB25-3", 0}, {500, "IAB25-3", 0},
 	} {
