@@ -158,7 +158,9 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPut, "/api/account/blocks", a.putBlocks, changes)
 	s.Handle(http.MethodGet, "/api/account/publishing", a.readPublishing, reads)
 	s.Handle(http.MethodPut, "/api/account/publishing", a.putPublishing, changes)
-	s.Handle(http.MethodGet, "/api/account/suitability", a.readSuitability, reads)
+	ofPublisher := with(reads, httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm})
+	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
+	s.Handle(http.MethodGet, "/api/account/suitability", a.readSuitability, ofPublisher)
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))

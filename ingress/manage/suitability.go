@@ -22,15 +22,15 @@ type suitabilityReply struct {
 	Known   []subject.Service `json:"known_flags"`
 }
 
-// readSuitability serves GET /api/account/suitability.
+// readSuitability serves GET /api/account/suitability; developer_id names a seat of the caller.
 func (a *API) readSuitability(c *httpapi.Context) error {
-	caller, err := a.deps.Auth.User(c)
+	publisher, err := a.developerOf(c)
 	if err != nil {
 		return err
 	}
 	reply := suitabilityReply{Unknown: []subject.Unknown{}, Known: subject.KnownFlags()}
 	if a.deps.Flags != nil {
-		if reply.Unknown, err = a.deps.Flags.UnknownFlags(c.Context(), caller.DeveloperID); err != nil {
+		if reply.Unknown, err = a.deps.Flags.UnknownFlags(c.Context(), publisher); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,8 @@ func TestUnknownFlagsOfAPublisher(t *testing.T) {
 	require.Equal(t, "adnet", known[0].(object)["service"])
 	require.Contains(t, known[1].(object)["flags"], object{"flag": "sexual/minors", "subjects": []any{"minors"}})
 	require.Equal(t, []any{}, other.Get(t, "/api/account/suitability").As(200)["unknown_flags"])
+	other.Get(t, "/api/account/suitability?developer_id="+me.DeveloperID.String()).Fails(403, "forbidden")
+	require.Len(t, w.admin(t).Get(t, "/api/account/suitability?developer_id="+me.DeveloperID.String()).As(200)["unknown_flags"], 1)
 	w.nobody().Get(t, "/api/account/suitability").Fails(401, "invalid_token")
 }
 
