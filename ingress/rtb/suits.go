@@ -122,9 +122,9 @@ func (s *bidSession) stated() offer.Stated {
 // qagMature is the media rating for mature audiences (AdCOM, Media Ratings).
 const qagMature = 3
 
-// age is the age by the year of birth. Who was born so many years ago may not have had the birthday of
-// this year, so the year in which a person turns 18 counts as one of 17. A year that cannot be read,
-// or in which nobody was born who reads this, is a child's.
+// age is the age by the year of birth. Its day is not known, so in the year in which a person turns 18
+// the person counts as 17. A year that cannot be read, or in which no reader of today was born, is a
+// child's.
 func (s *bidSession) age() offer.Age {
 	born := s.in.User.v.Born
 	switch years := int64(s.started.UTC().Year()) - born.n; {

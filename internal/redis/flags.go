@@ -98,6 +98,6 @@ func (c *Client) describeFlags(ctx context.Context, report *link.Report) {
 			names = append(names, fmt.Sprintf("%s (%d)", flag.Name, flag.Count))
 		}
 		report.Advise("publisher "+publisher.String()+" sends unknown flags, which refuse its ads: "+strings.Join(names, ", "),
-			"have it send the names of docs/suitability.md, or report the moderation service that is missing there")
+			"have it send flags that GET /api/account/suitability lists")
 	}
 }

@@ -1,6 +1,7 @@
 package subject_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -40,6 +41,15 @@ func TestEveryFlagIsUnderstood(t *testing.T) {
 		got, known := subject.Flag(subject.All[i].Name)
 		require.True(t, known)
 		require.Equal(t, subject.SetOf(subject.All[i].ID), got, subject.All[i].Name)
+	}
+}
+
+// The manual names every service whose categories are understood.
+func TestTheManualNamesTheServices(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/integrating.md")
+	require.NoError(t, err)
+	for i := range subject.Services {
+		require.Contains(t, string(manual), subject.Services[i].Name)
 	}
 }
 

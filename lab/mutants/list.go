@@ -19,7 +19,7 @@ var mutants = []mutant{
 	{
 		name: "age-unread", protects: "an age that cannot be read is a child's",
 		file: "ingress/offer/suitability.go",
-		old:  `	return AgeChild
+		old: `	return AgeChild
 }`, new: `	return AgeAdult
 }`,
 		tests: []string{"./ingress/offer"}, run: "TestSuitabilityOnBothWires",
