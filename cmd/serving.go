@@ -98,10 +98,11 @@ func (r *ingressRole) serving() error {
 	if err := selling.Check(); err != nil {
 		return err
 	}
+	r.flags = offer.NewFlagCounter(obs.Limited(r.Log, time.Minute), redis.NewFlags(r.Redis))
 	ads := offer.New(selling, offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
-		Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life,
+		Flags: r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life,
 	})
 	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL})
 	if err != nil {

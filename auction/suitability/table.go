@@ -42,6 +42,10 @@ type scorer struct {
 	sums     [][Outputs]int32 // up to the end of each token
 }
 
+// Doubt is how many features without a weight every text has besides its own: few words prove
+// little.
+const Doubt = 40
+
 // Windows. A need of one sentence must not drown in a long text, so each part of it is judged, too.
 const (
 	windowLetters = 160
@@ -98,7 +102,7 @@ func (s *scorer) window(table *Table, from, to int, is *[Outputs]bool) {
 		}
 	}
 	for i, threshold := range table.Thresholds {
-		is[i] = is[i] || above(int64(sum[i]), int64(threshold), n)
+		is[i] = is[i] || above(int64(sum[i]), int64(threshold), n+Doubt)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 		"romeo sierra tango uniform victor whiskey xray yankee zulu amber bronze copper diamond emerald fluorite garnet")
 	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
 	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
-		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Allowed: subject.SetOf(subject.Health), Targeting: &auction.Targeting{IntentTokens: letters},
+		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{IntentTokens: letters},
 	}})}}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	seller := sellerOf(t, Config{}, shelf, Deps{Now: func() time.Time { return now }})

@@ -78,7 +78,7 @@ func newConversations(t *testing.T, cfg Config, deps Deps) *conversations {
 		shelf: &recorder{one: one{
 			creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD, CTAURL: "https://rope.example/"},
 			snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
-				ID: auction.ID(id), Bid: money.USD, Headline: "rope diabetes weather", Allowed: subject.SetOf(subject.Health), Targeting: &auction.Targeting{},
+				ID: auction.ID(id), Bid: money.USD, Headline: "rope diabetes weather", Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{},
 			}}),
 		}},
 	}

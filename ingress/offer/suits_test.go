@@ -45,7 +45,7 @@ func TestACampaignSuitsItsConversation(t *testing.T) {
 			c.edit(&k)
 		}
 		w.Shelf.Put(k)
-		var read suitability.Reader
+		var read offer.Conversation
 		read.Read(c.said, suitability.User)
 		var a offer.Auction
 		var ad offer.Ad

@@ -33,7 +33,7 @@ func (m *model) score(features []uint32) (z [suitability.Outputs]float32) {
 			z[o] += m.weights[bucket][o]
 		}
 	}
-	n := float32(math.Sqrt(float64(len(features))))
+	n := float32(math.Sqrt(float64(len(features) + suitability.Doubt)))
 	for o := range z {
 		z[o] = z[o]/n + m.bias[o]
 	}
@@ -58,7 +58,7 @@ func (m *model) learn(s *sample, seen [][suitability.Outputs]float32, seenBias *
 	if len(s.features) == 0 {
 		return
 	}
-	n := 1 / float32(math.Sqrt(float64(len(s.features))))
+	n := 1 / float32(math.Sqrt(float64(len(s.features)+suitability.Doubt)))
 	should, z := s.outputs(), m.score(s.features)
 	for o := range z {
 		slope := float32(1/(1+math.Exp(-float64(z[o])))) - should[o]
