@@ -247,7 +247,7 @@ var mutants = []mutant{
 	{
 		name: "report-approved", protects: "reports never stop a version that a person approved",
 		file: "internal/campaign/service.go",
-		old:  "		if held || c.approved() || c.Status", new: "		if held || c.Status",
+		old:  "		if held || s.approved(c) || c.Status", new: "		if held || c.Status",
 		tests: []string{"./ingress/manage"}, run: "TestReportsOfReaders",
 	},
 	{
@@ -1430,19 +1430,19 @@ var mutants = []mutant{
 	{
 		name: "text-change-waits", protects: "an account without history cannot exchange what was approved",
 		file: "internal/campaign/service.go",
-		old:  "waited || !trusted && !before.sameFace(creativeOf(c))", new: "waited && !trusted",
+		old:  "len(waiting) > 0 || !trusted && !was.sameFace(is)", new: "len(waiting) > 0 && !trusted",
 		tests: []string{"./internal/campaign"}, run: "ChangesWaitWithoutHistory",
 	},
 	{
 		name: "text-change-goes-on-waiting", protects: "a second change does not end the wait of the first",
 		file: "internal/campaign/service.go",
-		old:  "waited || !trusted", new: "waited && trusted || !trusted",
+		old:  "len(waiting) > 0 || !trusted", new: "!trusted",
 		tests: []string{"./internal/campaign"}, run: "ChangesWaitWithoutHistory",
 	},
 	{
 		name: "text-approved-exactly", protects: "an approval is of one creative",
-		file: "internal/campaign/policy.go",
-		old:  " && c.Review.Creative == creativeOf(c).digest()", new: "",
+		file: "internal/campaign/never.go",
+		old:  " && c.Review.Creative == s.judged(c)", new: "",
 		tests: []string{"./internal/campaign"}, run: "ApprovalClears|ChangesWait",
 	},
 	{
@@ -2032,5 +2032,47 @@ var mutants = []mutant{
 		file: "ingress/oversee/ledger.go",
 		old:  "	if _, err := a.deps.Auth.Administrator(c); err != nil {\n		return err\n	}\n	q, err := searchOf(c)", new: "	q, err := searchOf(c)",
 		tests: []string{"./ingress/oversee"}, run: "OnlyAdministrators",
+	},
+	{
+		name: "suits-subjects", protects: "a campaign runs beside a sensitive subject only where its owner allows it",
+		file: "auction/target/search.go",
+		old:  "!suits.beside(s.about) ||", new: "",
+		tests: []string{"./auction"}, run: "TestSubjectsAndTrades",
+	},
+	{
+		name: "suits-trades", protects: "a campaign of a restricted trade runs only where all its trades may",
+		file: "auction/target/campaign.go",
+		old:  "return s.Trades&^trades == 0", new: "return s.Trades == 0 || s.Trades&trades != 0",
+		tests: []string{"./auction"}, run: "TestSubjectsAndTrades",
+	},
+	{
+		name: "trade-adults", protects: "trades for adults run only where the request says that its reader is one",
+		file: "ingress/offer/trades.go",
+		old:  "if age == AgeAdult {", new: "if age != AgeTeen {",
+		tests: []string{"./ingress/offer"}, run: "TestTradesByDefault",
+	},
+	{
+		name: "trade-undeclared", protects: "an offer of a restricted trade that is not declared waits for a person",
+		file: "internal/campaign/trades.go",
+		old:  "if claim.trade != last {", new: "if claim.trade < last {",
+		tests: []string{"./internal/campaign"}, run: "TestAnUndeclaredTradeWaits",
+	},
+	{
+		name: "trade-approved", protects: "an approval is of exactly the trades that a campaign declares",
+		file: "internal/campaign/never.go",
+		old:  `more = append(more, "trade:"+trade)`, new: `_ = trade`,
+		tests: []string{"./internal/campaign"}, run: "TestARestrictedTradeWaitsForAPerson",
+	},
+	{
+		name: "never-words", protects: "targeting words that are never by a rule run when a person approved them",
+		file: "internal/campaign/never.go",
+		old:  "id.Tier() == subject.Never", new: "id.Tier() > subject.Never",
+		tests: []string{"./internal/campaign"}, run: "TestNeverWordsWaitForAPerson",
+	},
+	{
+		name: "never-approved", protects: "an approval is of exactly the words that were found",
+		file: "internal/campaign/never.go",
+		old:  `more = append(more, "never:"+word.value)`, new: `more = append(more, "never:"+word.ID.String())`,
+		tests: []string{"./internal/campaign"}, run: "TestNeverWordsWaitForAPerson",
 	},
 }
