@@ -241,13 +241,13 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 				require.Equal(t, http.StatusForbidden, reply.Code)
 				continue
 			}
-			require.Equal(t, http.StatusOK, reply.Code, reply.Body)
-			require.Contains(t, reply.Body.String(), `"reason":"`)
+			require.Equal(t, http.StatusOK, reply.Code, reply.Text)
+			require.Contains(t, reply.Text, `"reason":"`)
 			if c.want != "" && (who == "publisher" || who == "key") {
-				require.Contains(t, reply.Body.String(), c.want, name)
+				require.Contains(t, reply.Text, c.want, name)
 				continue
 			}
-			require.NotContains(t, reply.Body.String(), "suitability", "%s, %s", name, who)
+			require.NotContains(t, reply.Text, "suitability", "%s, %s", name, who)
 		}
 	}
 	plain, material, err := account.GenerateKey(account.KindBrowser)

@@ -43,7 +43,7 @@ type Judged struct {
 	flagged   subject.Set // sensitive subjects that were stated
 	found     subject.Set // sensitive subjects that the operator's classifier found
 	forgetful bool
-	unknown   bool // marks of refused conversations cannot be read
+	unread    bool // marks of refused conversations cannot be read
 	made      bool
 }
 

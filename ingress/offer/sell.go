@@ -190,7 +190,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if reason := a.unsuited(); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	if a.Judged.unknown || !s.Ready(ctx, a.Asked) {
+	if a.Judged.unread || !s.Ready(ctx, a.Asked) {
 		return auction.Outcome{Reason: auction.Stale}
 	}
 	s.guard(ctx, a)
