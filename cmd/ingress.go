@@ -192,6 +192,7 @@ type ingressRole struct {
 	producer  *kafka.Producer
 	spool     *spool.Spool
 	tracker   *track.Tracker
+	flags     *offer.FlagCounter
 	accounts  *account.Service
 	mail      *mail.Sender // nil without a mail server
 	campaigns *campaign.Service
@@ -259,6 +260,7 @@ func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("producer", r.producer))
 	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget), lifecycle.Named("limits", r.limits),
 		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("refusals", r.refusals), lifecycle.Named("pacing", r.delivery.Pacer))
+	r.group.Add(lifecycle.Named("flags", r.flags))
 	if r.mail != nil {
 		r.group.Add(lifecycle.Named("mail", r.mail))
 	}

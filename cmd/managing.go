@@ -52,7 +52,7 @@ func (r *ingressRole) managing() error {
 	script.Mount(r.http)
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Persons: r.Books, Decisions: r.Books, AdReports: r.Books, Cases: r.Books, Now: time.Now,
-		Publish: r.Books, Logins: r.limits, Mailer: mailer, MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
+		Publish: r.Books, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer, MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Snippet:  manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,

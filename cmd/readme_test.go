@@ -61,6 +61,7 @@ func TestIntegratingExamples(t *testing.T) {
 		`"disclosure_label":"Sponsored"`, "impression: 200\n", "click: 302\n", `"event":"close"`, `{"tracked":2}`, `"structuredContent":{"campaign_id"`,
 		`"credits":1`, `"auto_approved":true`, `"status":"paused"`, `"bid_amount":1.2`, `"status":"paid"`, `"available":50,`, `"event":"conversion"`,
 		`"conversion_type":"signup"`, `"type":"campaign"`, `"causes":[`, `"seatbid":[`, `"openrtb_version":"2.6"`,
+		`"reason":"unsuitable"}`, `"structuredContent":{"ad":null`, `"known_flags":[`,
 	} {
 		require.Contains(t, string(out), want)
 	}

@@ -100,10 +100,11 @@ func (r *ingressRole) serving() error {
 	if r.given.InMemory && selling.MinRelevanceLowest < 0 {
 		selling.MinRelevanceLowest = 0 // a trial: unfitting ads earn nothing here
 	}
+	r.flags = offer.NewFlagCounter(obs.Limited(r.Log, time.Minute), redis.NewFlags(r.Redis))
 	given := offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
-		Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life, Refusals: r.refusals,
+		Flags: r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life, Refusals: r.refusals,
 	}
 	judge, err := classifier.New(r.given.Config.Classifier, classifier.Deps{Log: r.Log, Metrics: r.metrics})
 	if err != nil {

@@ -76,7 +76,7 @@ for (const [language, { line, install, command, ending }] of Object.entries(pack
       writeFileSync(join(place, `block${index}.${ending}`), text);
       const { status, stdout, stderr } = spawnSync(command(place), [`block${index}.${ending}`], { cwd: place, encoding: "utf8" });
       assert.equal(status, 0, stderr);
-      assert.match(stdout, index === 0 ? /^Sponsored: .* http/ : /^tracked/);
+      assert.match(stdout, index === 0 ? /^Sponsored: .* http/ : text.includes("helpline") ? /^helpline: / : /^tracked/);
     }
   });
 }
@@ -112,6 +112,16 @@ test("TypeScript blocks type-check and run", async () => {
   const streamed = await (await POST(new Request("http://localhost/", { method: "POST", body }))).text();
   assert.match(streamed, /"type":"data-ad".*"disclosure_label":"Sponsored"/);
   assert.match(streamed, /"type":"text-delta"/);
+
+  const { besideAnswer } = await import(pathToFileURL(await loaded("besideAnswer")));
+  assert.match(await besideAnswer("How do I back up Postgres?", ["self-harm/intent"]), /not alone/);
+  assert.doesNotMatch(await besideAnswer("How do I back up Postgres?", []), /not alone/);
+
+  const { helpBeside } = await import(pathToFileURL(await loaded("helpBeside")));
+  const [ad, help] = [new EventTarget(), { hidden: true }];
+  helpBeside(ad, help);
+  ad.dispatchEvent(Object.assign(new Event("empty"), { detail: { reason: "unsuitable" } }));
+  assert.equal(help.hidden, false);
 
   const sent = [];
   const { showAd } = await import(pathToFileURL(await loaded("@adnet/sdk/discord")));

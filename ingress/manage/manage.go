@@ -77,9 +77,10 @@ type Deps struct {
 	Blocks    account.BlockStore
 	Persons   person.Store // what is held of an account
 	Publish   account.PublishingStore
-	Logins    Logins // limits on wrong passwords; nil for none
-	Verify    bool   // an account is made when its e-mail is confirmed
-	Mailer    Mailer // nil: this server sends no mail
+	Flags     FlagReader // nil: there are none
+	Logins    Logins     // limits on wrong passwords; nil for none
+	Verify    bool       // an account is made when its e-mail is confirmed
+	Mailer    Mailer     // nil: this server sends no mail
 	// MailLogged says that mails are lines of the log.
 	MailLogged bool
 	Signup     string // SignupOpen and so on; empty is open
@@ -157,6 +158,9 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPut, "/api/account/blocks", a.putBlocks, changes)
 	s.Handle(http.MethodGet, "/api/account/publishing", a.readPublishing, reads)
 	s.Handle(http.MethodPut, "/api/account/publishing", a.putPublishing, changes)
+	ofPublisher := with(reads, httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm})
+	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
+	s.Handle(http.MethodGet, "/api/account/suitability", a.readSuitability, ofPublisher)
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))

@@ -25,6 +25,7 @@ type world struct {
 	accounts  *account.Service
 	campaigns *campaign.Service
 	nodes     *nodes
+	flags     manage.FlagReader
 	unfunded  func(campaign.Campaign) (bool, error) // nil for never
 	meanwhile func()                                // after the next list of decisions; nil for nothing
 }
@@ -75,7 +76,7 @@ func emptyWorld(t *testing.T) *world {
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
 		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w}, AdReports: w.Store, Cases: w.Store, Now: w.Clock,
-		Publish: w.Store,
+		Publish: w.Store, Flags: w.flags,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
 				return false, nil

@@ -44,7 +44,8 @@ type contentArguments struct {
 	FirstAdTurn     *int   `json:"first_ad_turn"`
 	TurnsBetweenAds *int   `json:"turns_between_ads"`
 
-	Consent consent.Signals `json:"consent"`
+	Consent     consent.Signals   `json:"consent"`
+	Suitability offer.Suitability `json:"suitability"`
 }
 
 // maxSessionMin is the longest session that is recorded as such: a year. A longer one is the
@@ -106,7 +107,7 @@ func (in *contentArguments) fill(to *offer.Request) {
 		SessionAge: age, Messages: in.Messages, MinRelevance: in.MinRelevance, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
 		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
-		Consent: in.Consent,
+		Consent: in.Consent, Suitability: in.Suitability,
 	}
 }
 

@@ -36,6 +36,9 @@ func FuzzMessage(f *testing.F) {
 			f.Add(body, step.Request.Headers["MCP-Protocol-Version"], step.Request.Headers["Mcp-Method"], step.Request.Headers["Mcp-Name"])
 		}
 	}
+	for _, suitability := range []string{`{"flags":["S11"],"age":"adult"}`, `{"flags":[1e400,"x"],"age":9}`, `"adult"`, `{"x":[[[[[[[[[[1]]]]]]]]]]}`, `{"age":"adult","age":"child"}`} {
+		f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","suitability":`+suitability+`}}}`), "", "", "")
+	}
 	w := newFixture(f, track.UnsignedRecord)
 	f.Fuzz(func(t *testing.T, body []byte, version, method, name string) {
 		r := httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(string(body)))

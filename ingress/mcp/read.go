@@ -126,6 +126,8 @@ func (a *contentArguments) read(in *jsonscan.Reader) bool {
 			a.TurnsBetweenAds = in.Int()
 		case "consent":
 			a.Consent.Scan(in)
+		case "suitability":
+			a.Suitability.Scan(in)
 		default:
 			in.Decline() // may be a known name in another case
 		}

@@ -77,7 +77,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	w.Terms = Terms{
 		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
 		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks, Sandbox: caller.Sandbox,
-		Judged: s.Judge(ctx, &w.suits, Stated{}), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
+		Judged: s.Judge(ctx, &w.suits, in.stated(in.Consent.Read())), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
 	w.Place.Key, w.Place.Unlearned = caller.KeyID, caller.Unlearned
 	if caller.Sandbox {

@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -43,7 +44,8 @@ type Judged struct {
 	flagged   subject.Set // sensitive subjects that were stated
 	found     subject.Set // sensitive subjects that the operator's classifier found
 	forgetful bool
-	unread    bool // marks of refused conversations cannot be read
+	unread    bool   // marks of refused conversations cannot be read
+	unknown   string // a flag that names no subject; see [Stated.Unknown]
 	made      bool
 }
 
@@ -52,16 +54,52 @@ var errUnjudged = errors.New("offer: the conversation was not judged")
 // Judge judges a request: the texts that were read, and what its publisher states. Where neither
 // refuses, the operator's classifier is asked.
 func (s *Seller) Judge(ctx context.Context, read *Conversation, stated Stated) Judged {
-	j := Judged{Verdict: read.Verdict(), Age: stated.Age, forgetful: stated.Forgetful, made: true}
+	j := Judged{Verdict: read.Verdict(), Age: stated.Age, forgetful: stated.Forgetful, unknown: stated.Unknown, made: true}
+	j.state(stated, s.cfg.Teens == TeensLimited)
+	s.consult(ctx, read, stated.Until, &j)
+	return j
+}
+
+// state adds what is stated to j. A flag that names no subject tells of something that its service
+// refuses, so it counts as the gravest of what it may be: a person in need.
+func (j *Judged) state(stated Stated, teens bool) {
 	for id := range stated.Flags.Members() {
 		if id.Tier() == subject.Never {
 			j.Refuse(id, suitability.ByFlag, true)
 		}
 	}
+	if stated.Unknown != "" {
+		j.Refuse(subject.Distress, suitability.ByFlag, true)
+	}
+	if stated.Age == AgeChild || stated.Age == AgeTeen && !teens {
+		j.Refuse(subject.Child, suitability.ByFlag, true)
+	}
 	j.flagged = stated.Flags & subject.OfTier(subject.Sensitive) &^ j.Sensitive
 	j.Sensitive |= j.flagged
-	s.consult(ctx, read, stated.Until, &j)
+}
+
+// With is the verdict on two parts of one request: what either finds.
+func (j Judged) With(other Judged) Judged {
+	switch {
+	case other.Never != subject.None:
+		j.Refuse(other.Never, other.By, other.Lasts)
+	case other.refused() && !j.refused():
+		j.By, j.Lasts = other.By, other.Lasts
+	}
+	j.flagged, j.found = j.flagged|other.flagged, j.found|other.found
+	j.Sensitive |= other.Sensitive
+	j.Age = j.Age.and(other.Age)
+	j.forgetful = j.forgetful || other.forgetful
+	j.unknown = cmp.Or(j.unknown, other.unknown)
+	j.made = j.made && other.made
 	return j
+}
+
+// limit takes from the place of a teen what a teen's ad may not have: a session, and learning.
+func (j *Judged) limit(p *Place) {
+	if j.Age == AgeTeen {
+		p.Session, p.SessionAge, p.Unlearned = "", 0, true
+	}
 }
 
 // refused reports whether no ad is shown, whatever publisher and campaigns allow. A refusal need not
@@ -73,7 +111,7 @@ func (a *Auction) unsuited() auction.Reason {
 	switch {
 	case a.Judged.refused():
 		return auction.Unsuitable
-	case a.Judged.Sensitive&^a.Publishing.Sensitive() != 0:
+	case a.Judged.Age == AgeTeen && a.Judged.Sensitive != 0, a.Judged.Sensitive&^a.Publishing.Sensitive() != 0:
 		return auction.SensitiveSubject
 	}
 	return ""

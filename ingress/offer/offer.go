@@ -52,9 +52,13 @@ type Config struct {
 
 	HouseLabel      string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
 	SuitabilityAway string `name:"suitability-away" env:"ADNET_SUITABILITY_AWAY" default:"rules" enum:"rules,refuse" help:"When the classifier of ADNET_SUITABILITY_URL gives no answer: rules (what the rules and the table say is enough) or refuse (no ad)."`
+	Teens           string `name:"teens" env:"ADNET_TEENS" default:"refuse" enum:"refuse,limited" help:"What a reader of 13 to 17 gets, where the publisher says so: no ad (refuse), or ads without sensitive subjects, restricted trades, session and learning (limited). Children get none."`
 
 	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
 }
+
+// TeensLimited is the value of [Config.Teens] that serves them.
+const TeensLimited = "limited"
 
 // Catalog is what auctions run over.
 type Catalog interface {
@@ -109,6 +113,11 @@ type Outcomes interface {
 	Observe(reason auction.Reason, took time.Duration, now time.Time)
 }
 
+// Flags is told of flags that name no subject; see flags.Counter. It never waits.
+type Flags interface {
+	Unknown(publisher uuid.UUID, name string, now time.Time)
+}
+
 // Deps are what selling works with.
 type Deps struct {
 	Metrics   prometheus.Registerer
@@ -120,6 +129,7 @@ type Deps struct {
 	Recording Recording
 	BaseURL   func() string
 	Outcomes  Outcomes // may be nil
+	Flags     Flags    // nil: unknown flags are not counted
 	// Budget reserves the price of every ad. If nil, nothing is reserved, which only tests of a
 	// single endpoint use.
 	Budget   *budget.Leases

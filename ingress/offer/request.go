@@ -70,6 +70,9 @@ type Request struct {
 	// Consent is what the reader agreed to, as the page was told; see [consent.Flags].
 	Consent consent.Signals `json:"consent"`
 
+	// Suitability is what the publisher knows of the conversation.
+	Suitability Suitability `json:"suitability"`
+
 	Views   bool   `json:"-"` // what shows the ad can report a view: the host of MCP Apps
 	Surface string `json:"-"` // targeting value; empty means that of Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
@@ -215,6 +218,20 @@ func (r *Request) judge(to *Conversation) {
 		}
 	}
 	to.Read(r.Context, suitability.User)
+}
+
+// stated is what the publisher states of the conversation. Where consent says that the reader is a
+// child, that is an age.
+func (r *Request) stated(given consent.Flags) Stated {
+	return r.Suitability.Stated.With(AgeOf(given))
+}
+
+// AgeOf is what the signals of consent state of the reader's age.
+func AgeOf(given consent.Flags) (s Stated) {
+	if given&consent.Child != 0 {
+		s.Age = AgeChild
+	}
+	return s
 }
 
 func (r *Request) checkTurns() error {

@@ -150,7 +150,9 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	if err != nil {
 		return err
 	}
+	s.flagged(a)
 	s.recall(ctx, a)
+	a.Judged.limit(&a.Place)
 	a.Place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
 	a.Request.MinRelevance, a.Request.SilentFloor = s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)
 	a.begin(id, s.deps.Catalog)

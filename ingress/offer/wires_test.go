@@ -54,9 +54,10 @@ type asked struct {
 	private     bool   // only deals are taken
 	consent     string // JSON of the field consent
 	law         string // members of a bid request
+	suitability string // JSON of the field suitability
+	text        string // the context; chess where empty
 	logo        bool   // the markup requires one, which the campaign lacks
 	silent      bool   // without a word
-	text        string // that is said; "chess" when empty
 }
 
 // said is what a wire answered: an ad, or the reason for none (the code of an error).
@@ -234,7 +235,6 @@ func TestWithoutConsentNothingIsRemembered(t *testing.T) {
 		"purpose 1, 2.5":      {asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true},
 		"gdpr without a text": {asked{consent: `{"gdpr":true}`, law: `,"regs":{"gdpr":1}`}, allWires, false},
 		"no gdpr":             {asked{law: `,"regs":{"gdpr":0},"user":{"consent":"` + refused + `"}`}, exchangeWires, true},
-		"a child":             {asked{consent: `{"coppa":true}`, law: `,"regs":{"coppa":1}`}, allWires, false},
 		"opted out":           {asked{consent: `{"us_privacy":"1YYN"}`, law: `,"regs":{"us_privacy":"1YYN"}`}, allWires, false},
 		"opted out, 2.5":      {asked{law: `,"regs":{"ext":{"us_privacy":"1YYN"}}`}, exchangeWires, false},
 		"GPP":                 {asked{consent: `{"gpp":"DBABTA~1YYN"}`, law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[6]}`}, allWires, false},
@@ -309,6 +309,9 @@ type options struct {
 	left money.Micros // room in the shared reservations; 0 is plenty
 	rate int          // requests a minute, bid requests a second; 0 means no limit
 	own  bool         // the campaign is the publisher's
+
+	teens string // ADNET_TEENS
+	flags offer.Flags
 }
 
 // world is a node with every wire over the real catalog, leases, frequency caps and limits, and one
@@ -362,8 +365,8 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	ring, err := token.NewKeyring([]token.Key{master})
 	require.NoError(t, err)
 	w.ring = ring
-	ads := offer.New(offer.Config{Disclosure: "Sponsored", HouseLabel: "House ad"}, offer.Deps{
-		Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net, Recording: w.net, BaseURL: w.http.BaseURL,
+	ads := offer.New(offer.Config{Disclosure: "Sponsored", HouseLabel: "House ad", Teens: opts.teens}, offer.Deps{
+		Flags: opts.flags, Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net, Recording: w.net, BaseURL: w.http.BaseURL,
 		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: tokentest.Life(), Now: time.Now,
 	})
 	serve.New(serve.Deps{Auth: auth, Ads: ads}).Mount(w.http)
@@ -562,6 +565,9 @@ func (in asked) arguments() string {
 	if in.consent != "" {
 		fields["consent"] = jsontext.Value(in.consent)
 	}
+	if in.suitability != "" {
+		fields["suitability"] = jsontext.Value(in.suitability)
+	}
 	text, err := json.Marshal(fields)
 	if err != nil {
 		panic(err)
@@ -680,7 +686,7 @@ func askRTB(w *world, in asked) said {
 	}
 	require.NotNil(w.t, got.NBR)
 	require.Len(w.t, got.Ext.SeatNonBid, 1)
-	empty := w.send("/api/rtb", w.seat, in.bidRequest(""))
+	empty := w.send("/api/rtb", w.seat, in.bidRequest(in.law))
 	require.Equal(w.t, http.StatusNoContent, empty.Code)
 	require.Empty(w.t, empty.Body.String())
 	return said{reason: got.Ext.SeatNonBid[0].NonBid[0].Ext.Reason}

@@ -9,6 +9,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/decimal"
 	"adnet/internal/eight"
+	"adnet/internal/subject"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -32,6 +33,9 @@ func (s *bidSession) append(b []byte) []byte {
 	b = appendMillis(b, s.now.Sub(s.started))
 	b = strconv.AppendInt(append(b, `,"tmax":`...), s.tmax.Milliseconds(), 10)
 	b = quote(append(b, `,"benna_version":`...), s.deps.Seller.Model())
+	if s.sandbox && s.won == 0 && s.refused.Subject() != subject.None {
+		b = s.appendSubject(b)
+	}
 	if s.debug {
 		b = s.appendNonBids(b)
 		if s.won == 0 && s.allInsecure() {
@@ -39,6 +43,14 @@ func (s *bidSession) append(b []byte) []byte {
 		}
 	}
 	return append(b, `}}`...)
+}
+
+// appendSubject writes the subject that a test was refused for, by which a publisher tries its own
+// texts. A request that is no test is never told: who asks may not be who may know.
+func (s *bidSession) appendSubject(b []byte) []byte {
+	id := s.refused.Subject()
+	b = append(append(b, `,"suitability":{"tier":"`...), id.Tier().String()...)
+	return append(append(append(b, `","subject":"`...), id.String()...), `"}`...)
 }
 
 // appendNonBids writes why imps have no bid (OpenRTB community extension Seat Non Bid).

@@ -10,6 +10,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 // Limits of a bid request.
@@ -44,6 +45,7 @@ const (
 	nbrInvalid   = 2
 	nbrTime      = 15
 	nbrNothing   = 500 // no eligible campaign; each imp says why
+	nbrUnsuited  = 501 // no ad belongs beside the conversation
 )
 
 // bid serves POST /api/rtb.
@@ -181,6 +183,9 @@ func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 	}
 	if a.Outcome.Winner == nil {
 		s.lost = append(s.lost, lostAuction{p.ID, a.ID})
+		if unsuited(a.Outcome.Reason) && s.refused.Subject() == subject.None {
+			s.refused = a.Judged
+		}
 		return a.Outcome.Reason, nil
 	}
 	s.reservations = append(s.reservations, a.Reservation)

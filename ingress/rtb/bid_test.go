@@ -554,7 +554,7 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 		"many-imps":          {mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2.5, adm: []string{"width:970px;height:250px"}},
 		"floor-eur":          {reason: "currency"},
 		"blocked":            {reason: "blocked"},
-		"consent":            {mtype: openrtb2.MarkupBanner, imp: "1", price: 2.5, adm: []string{"width:320px;height:50px"}},
+		"consent":            {reason: "unsuitable"}, // regs.coppa: the reader is a child
 		"radio-audio":        {reason: "unsupported_format"},
 		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 2.5, adm: []string{"width:1080px;height:1920px"}},
 	} {

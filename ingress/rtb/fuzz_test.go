@@ -31,6 +31,9 @@ func seeds(f *testing.F) {
 			f.Add([]byte(raw))
 		}
 	}
+	for _, c := range suited {
+		f.Add([]byte(c.request()))
+	}
 }
 
 // FuzzBidRequest reads any body and everything that is read from it; only malformed bodies are
@@ -53,6 +56,8 @@ func FuzzBidRequest(f *testing.F) {
 		require.False(t, mutation{body: body}.malformed(), "%s", body)
 		turn := &bidSession{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, sessionRequest: sessionRequest{in: *in, secure: true}, sessionMemory: sessionMemory{json: json}}
 		turn.signals.begin(in)
+		turn.readTexts()
+		_ = turn.stated()
 		turn.blocked = domains(in.BAdv)
 		turn.categoryBlocked()
 		turn.readCategories()

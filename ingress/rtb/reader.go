@@ -42,6 +42,8 @@ type reader struct {
 	ranges   []durFloor
 	assets   []nativeAsset
 	trackers []eventTracker
+	data     []data
+	segments []segment
 }
 
 func newReader() *reader {
@@ -95,6 +97,7 @@ func (r *reader) forget() {
 	r.strings, r.numbers = emptied(r.strings), emptied(r.numbers)
 	r.imps, r.deals, r.sizes, r.ranges = emptied(r.imps), emptied(r.deals), emptied(r.sizes), emptied(r.ranges)
 	r.assets, r.trackers = emptied(r.assets), emptied(r.trackers)
+	r.data, r.segments = emptied(r.data), emptied(r.segments)
 }
 
 // keptList is the longest list that waits for its next use.
@@ -385,6 +388,41 @@ func (r *reader) texts() texts {
 		r.skip()
 	}
 	return r.strings[from:len(r.strings):len(r.strings)]
+}
+
+// codes is a list of ids, which some write as numbers.
+type codes []string
+
+func (r *reader) codes() codes {
+	if r.kind() != '[' {
+		return codes(r.texts())
+	}
+	from := len(r.strings)
+	for r.enter('['); r.more(']'); {
+		switch r.kind() {
+		case '"':
+			r.strings = append(r.strings, r.quoted())
+		case '0':
+			r.strings = append(r.strings, r.number())
+		default:
+			r.skip()
+		}
+	}
+	return codes(r.strings[from:len(r.strings):len(r.strings)])
+}
+
+// year is a year that may be absent; n is 0 for one that cannot be read.
+type year struct {
+	given bool
+	n     int64
+}
+
+func (r *reader) year() year {
+	if r.kind() == 'n' {
+		r.skip()
+		return year{}
+	}
+	return year{given: true, n: r.whole().n}
 }
 
 // wholes is a list of integers.

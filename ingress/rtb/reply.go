@@ -143,7 +143,8 @@ var statusCodes = map[auction.Reason]int{
 	timeout: nbrTime, tooMany: 200, duplicate: 302,
 }
 
-// nbr is the reason for the whole request: the technical ones when they hold for every imp.
+// nbr is the reason for the whole request: the technical ones, and that of a subject, when they hold
+// for every imp.
 func nbr(reasons []auction.Reason) int {
 	code := 0
 	for i, reason := range reasons {
@@ -153,6 +154,8 @@ func nbr(reasons []auction.Reason) int {
 			is = nbrTime
 		case auction.Stale:
 			is = nbrTechnical
+		case auction.Unsuitable, auction.SensitiveSubject:
+			is = nbrUnsuited
 		}
 		if i > 0 && is != code {
 			return nbrNothing

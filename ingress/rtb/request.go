@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"unicode/utf8"
+
+	"adnet/ingress/offer"
 )
 
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
@@ -74,14 +76,17 @@ func (b *bidRequest) member(r *reader, name string) {
 }
 
 type reqExt struct {
-	Context object[mcpContext]
-	Debug   whole
+	Context     object[mcpContext]
+	Suitability offer.Suitability
+	Debug       whole
 }
 
 func (e *reqExt) member(r *reader, name string) {
 	switch name {
 	case "mcp_context":
 		into(r, &e.Context)
+	case "suitability":
+		e.Suitability = offer.ReadSuitability(r.value())
 	case "debug":
 		e.Debug = r.whole()
 	default:
@@ -145,11 +150,17 @@ func (m *mcpContext) member(r *reader, name string) {
 
 // channel is a site, app or screen.
 type channel struct {
-	Name     text
-	Keywords text
-	KWArray  texts
-	Search   text
-	Content  object[content]
+	Name      text
+	Keywords  text
+	KWArray   texts
+	Search    text
+	Content   object[content]
+	Publisher object[origin]
+
+	// What only the judge of the conversation reads.
+	Page, Ref                text
+	CatTax                   whole
+	Cat, SectionCat, PageCat codes
 }
 
 func (c *channel) member(r *reader, name string) {
@@ -164,6 +175,40 @@ func (c *channel) member(r *reader, name string) {
 		c.Search = r.string()
 	case "content":
 		into(r, &c.Content)
+	case "publisher":
+		into(r, &c.Publisher)
+	case "page":
+		c.Page = r.string()
+	case "ref":
+		c.Ref = r.string()
+	case "cattax":
+		c.CatTax = r.whole()
+	case "cat":
+		c.Cat = r.codes()
+	case "sectioncat":
+		c.SectionCat = r.codes()
+	case "pagecat":
+		c.PageCat = r.codes()
+	default:
+		r.skip()
+	}
+}
+
+// origin is a publisher or a producer (3.2.15, 3.2.17).
+type origin struct {
+	Name   text
+	CatTax whole
+	Cat    codes
+}
+
+func (o *origin) member(r *reader, name string) {
+	switch name {
+	case "name":
+		o.Name = r.string()
+	case "cattax":
+		o.CatTax = r.whole()
+	case "cat":
+		o.Cat = r.codes()
 	default:
 		r.skip()
 	}
@@ -175,6 +220,14 @@ type content struct {
 	Genre    text
 	Keywords text
 	KWArray  texts
+
+	// What only the judge of the conversation reads.
+	Season, Episode, Artist, Album, URL text
+	Producer                            object[origin]
+	CatTax                              whole
+	Cat                                 codes
+	Rating                              text
+	QAG                                 whole
 }
 
 func (c *content) member(r *reader, name string) {
@@ -189,6 +242,26 @@ func (c *content) member(r *reader, name string) {
 		c.Keywords = r.string()
 	case "kwarray":
 		c.KWArray = r.texts()
+	case "season":
+		c.Season = r.string()
+	case "episode":
+		c.Episode = r.string()
+	case "artist":
+		c.Artist = r.string()
+	case "album":
+		c.Album = r.string()
+	case "url":
+		c.URL = r.string()
+	case "producer":
+		into(r, &c.Producer)
+	case "cattax":
+		c.CatTax = r.whole()
+	case "cat":
+		c.Cat = r.codes()
+	case "contentrating":
+		c.Rating = r.string()
+	case "qagmediarating":
+		c.QAG = r.whole()
 	default:
 		r.skip()
 	}
@@ -262,11 +335,37 @@ func (d *device) member(r *reader, name string) {
 	}
 }
 
-// user has no field that says who the person is; the ids of the standard are not read.
+// user has no field that says who the person is; the ids of the standard are not read. Year of birth,
+// keywords and names of segments are read by the judge of the conversation alone.
 type user struct {
-	Geo     object[geo]
-	Consent text               // TC string, as of 2.6
-	Ext     object[userSignal] // where 2.5 has it
+	Geo      object[geo]
+	Consent  text               // TC string, as of 2.6
+	Ext      object[userSignal] // where 2.5 has it
+	Born     year
+	Keywords text
+	KWArray  texts
+	Data     objects[data]
+}
+
+// data and segment have the fields of 3.2.21 and 3.2.22 that we use.
+type data struct{ Segments objects[segment] }
+
+func (d *data) member(r *reader, name string) {
+	if name == "segment" {
+		d.Segments = list(r, &r.segments)
+	} else {
+		r.skip()
+	}
+}
+
+type segment struct{ Name text }
+
+func (s *segment) member(r *reader, name string) {
+	if name == "name" {
+		s.Name = r.string()
+	} else {
+		r.skip()
+	}
 }
 
 type userSignal struct{ Consent text }
@@ -287,6 +386,14 @@ func (u *user) member(r *reader, name string) {
 		into(r, &u.Ext)
 	case "geo":
 		into(r, &u.Geo)
+	case "yob":
+		u.Born = r.year()
+	case "keywords":
+		u.Keywords = r.string()
+	case "kwarray":
+		u.KWArray = r.texts()
+	case "data":
+		u.Data = list(r, &r.data)
 	default:
 		r.skip()
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"adnet/auction"
-	"adnet/auction/suitability"
 	"adnet/auction/words"
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
@@ -40,6 +39,9 @@ type sessionRequest struct {
 	consent consent.Flags
 	wishes  wishes            // of categories
 	current impressionAuction // the auction under way
+	judged  offer.Judged      // on the request level, once an imp needs it
+	judging bool              // judged is set
+	refused offer.Judged      // of the first imp that was refused for its subject
 	won     int               // bids
 	first   uuid.UUID         // the auction of the first bid
 }
@@ -55,7 +57,7 @@ type sessionMemory struct {
 	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
 	words        words.Reader         // of the impression under way
-	suits        offer.Conversation   // of the impression under way
+	suits        offer.Conversation   // of the request level, or of the impression under way
 	bids         []byte               // as JSON
 	noticed      []byte               // the part of the notice links between the op and the macro
 	markup       []byte
@@ -129,9 +131,6 @@ func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuctio
 	current := &s.current
 	*current = impressionAuction{imp: p, place: s.signals.of(p), gate: bidGate{session: s}}
 	at := &current.place
-	s.suits.Reset()
-	s.suits.Read(string(at.said), suitability.User)
-	s.suits.Read(string(at.about), suitability.User)
 	s.auction.Terms = offer.Terms{
 		Request: auction.Request{
 			Words: at.read(&s.words), Tokens: at.tokens, ActiveTools: at.tools, BlockedDomains: s.blocked,
@@ -140,7 +139,7 @@ func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuctio
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
 			Region: at.region, Language: at.language, Session: at.session, Key: s.caller.KeyID, Consent: s.consent, Unlearned: s.caller.Unlearned,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.deps.Seller.Judge(ctx, &s.suits, offer.Stated{Until: s.started.Add(s.tmax)}), Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.judge(ctx, p), Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
 	}
 	return current
 }

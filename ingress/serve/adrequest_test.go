@@ -406,7 +406,6 @@ func TestConsent(t *testing.T) {
 		"nothing":       {nil, nil, false, 0},
 		"Sec-GPC":       {nil, []string{"Sec-GPC", "1"}, true, 0b10001},
 		"Sec-GPC off":   {nil, []string{"Sec-GPC", "0"}, false, 0},
-		"a child":       {map[string]any{"consent": map[string]any{"coppa": true}}, nil, true, 0b1001},
 		"not opted out": {map[string]any{"consent": map[string]any{"us_privacy": "1YNN", "gpc": false}}, nil, false, 1},
 		"opted out":     {map[string]any{"consent": map[string]any{"us_privacy": "1YYN"}}, nil, true, 0b10001},
 		"null":          {map[string]any{"consent": nil}, nil, false, 0},

@@ -54,6 +54,8 @@ func read(text string, r *offer.Request) bool {
 			r.Integration = in.Text()
 		case "consent":
 			r.Consent.Scan(&in)
+		case "suitability":
+			r.Suitability.Scan(&in)
 		default:
 			in.Decline() // may be a known name in another case
 		}

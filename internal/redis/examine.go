@@ -34,6 +34,7 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	report.Encrypted(&watch, local, "write rediss:// in "+envAddr)
 	client.describe(ctx, &report)
 	client.tryRights(ctx, &report)
+	client.describeFlags(ctx, &report)
 	return report
 }
 

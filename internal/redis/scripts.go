@@ -24,6 +24,7 @@ var (
 	openScript      = script("base", "open")
 	grantScript     = script("base", "grant")
 	clickScript     = script("click")
+	flagScript      = script("flags")
 	confirmScript   = script("confirm")
 	markScript      = script("mark")
 )

@@ -253,6 +253,31 @@ func scriptTables() map[string]scriptTable {
 		"heartbeat": {heartbeatScript, heartbeatCalls()}, "live": {liveScript, liveCalls()},
 		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()}, "rooms": {roomsScript, roomsCalls()},
 		"lease": {leaseScript, leaseCalls()}, "click": {clickScript, clickCalls()}, "confirm": {confirmScript, confirmCalls()},
+		"flags": {flagScript, flagCalls()},
+	}
+}
+
+func flagCalls() []call {
+	keys := []string{"f", "all"}
+	arguments := func(flags ...any) []any { return append([]any{"p", "<now>", 1000, 2, "(other)"}, flags...) }
+	both := []string{"f", "all"}
+	return []call{
+		{
+			name: "the first", keys: keys, argv: arguments("x", 1), reply: int64(1),
+			after: db{"f": hash{"x": "1 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
+		},
+		{
+			name: "again", given: db{"f": hash{"x": "4 <now-1s>"}, "all": sorted{"p": "<now-1s>", "old": "<now-2s>"}}, keys: keys,
+			argv: []any{"p", "<now>", 2000, 2, "(other)", "x", 3}, reply: int64(1), after: db{"f": hash{"x": "7 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
+		},
+		{
+			name: "more names than are kept", given: db{"f": hash{"x": "4 <now>"}}, keys: keys, argv: arguments("y", 1, "z", 2, "x", 1, "w", 5), reply: int64(3),
+			after: db{"f": hash{"x": "5 <now>", "y": "1 <now>", "(other)": "7 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
+		},
+		{
+			name: "a name that did not come for long makes room", given: db{"f": hash{"x": "4 <now-2s>", "y": "1 <now>"}}, keys: keys, argv: arguments("z", 2), reply: int64(2),
+			after: db{"f": hash{"y": "1 <now>", "z": "2 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
+		},
 	}
 }
 

@@ -416,7 +416,7 @@ func TestSnippetThatComesLate(t *testing.T) {
 func TestSnippetReadsItsAttributes(t *testing.T) {
 	f := newFake(t, filled(nil))
 	origin := site(t, func(string) string {
-		return element(f.base(), "pk_live_x", `consent="CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA" timeout="99999999999" turn="x"`)
+		return element(f.base(), "pk_live_x", `consent="CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA" timeout="99999999999" turn="x" suitability-flags="self-harm, hate," suitability-age="13"`)
 	}, strict(f.URL))
 	tab := shared.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.length > 0`))
@@ -424,9 +424,11 @@ func TestSnippetReadsItsAttributes(t *testing.T) {
 	asked := f.requests()
 	require.Equal(t, map[string]any{"tcf": "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}, asked[0]["consent"])
 	require.NotContains(t, asked[0], "turn")
-	require.NoError(t, tab.Do(chromedp.Evaluate(`{ const e = document.querySelector('adnet-ad'); e.context = 'chess \ud83d'; void e.refresh() }`, nil)))
+	require.Equal(t, map[string]any{"flags": []any{"self-harm", "hate"}, "age": "13"}, asked[0]["suitability"], "the server reads it")
+	require.NoError(t, tab.Do(chromedp.Evaluate(`{ const e = document.querySelector('adnet-ad'); e.suitability = {age: 'adult'}; e.context = 'chess \ud83d'; void e.refresh() }`, nil)))
 	require.NoError(t, tab.Await(`seen.said.filter((s) => s === 'filled').length === 2`))
 	require.Equal(t, "chess ", f.requests()[1]["context"], "half of an emoji is none")
+	require.Equal(t, map[string]any{"age": "adult"}, f.requests()[1]["suitability"])
 }
 
 // Turns ask again, no sooner than the server said; another context does not; a framework's

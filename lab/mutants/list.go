@@ -53,6 +53,32 @@ var mutants = []mutant{
 		tests: []string{"./ingress/explain"}, run: "TestARefusalIsExplainedForADay",
 	},
 	{
+		name: "flag-unknown", protects: "a flag that adnet does not know refuses the ad",
+		file: "ingress/offer/judge.go",
+		old:  `if stated.Unknown != "" {`, new: `if false {`,
+		tests: []string{"./ingress/offer"}, run: "TestSuitabilityOnBothWires",
+	},
+	{
+		name: "age-unread", protects: "an age that cannot be read is a child's",
+		file: "ingress/offer/suitability.go",
+		old: `	return AgeChild
+}`, new: `	return AgeAdult
+}`,
+		tests: []string{"./ingress/offer"}, run: "TestSuitabilityOnBothWires",
+	},
+	{
+		name: "rtb-texts", protects: "every text of a bid request is judged",
+		file: "ingress/rtb/suits.go",
+		old:  `linkWords(c.Page), linkWords(c.Ref)`, new: `linkWords(c.Ref)`,
+		tests: []string{"./ingress/rtb"}, run: "TestWhatABidRequestIsJudgedBy",
+	},
+	{
+		name: "rtb-born", protects: "a reader who may be under 18 by the year of birth gets no bid",
+		file: "ingress/rtb/suits.go",
+		old:  `case years <= 18:`, new: `case years < 18:`,
+		tests: []string{"./ingress/rtb"}, run: "TestWhatABidRequestIsJudgedBy",
+	},
+	{
 		name: "page-cap", protects: "a reader without a session is not followed by an ad through a page",
 		file: "ingress/limits/frequency/frequency.go",
 		old:  `most <= 0 || n < most`, new: `most <= 0 || n <= most`,

@@ -37,7 +37,7 @@ const home = /^(.*)\/sdk\/adnet[^/]*\.js/.exec(script?.src ?? '')?.[1]
 // Fields of a request that are texts, numbers and lists, by the names of their attributes.
 const texts = ['context', 'format', 'placement', 'platform', 'host-app', 'user-region', 'user-language', 'session-id']
 const numbers = ['turn', 'first-ad-turn', 'turns-between-ads', 'min-relevance']
-const fields = [...texts, ...numbers, 'publisher-key', 'timeout', 'active-tools', 'server', 'why']
+const fields = [...texts, ...numbers, 'publisher-key', 'timeout', 'active-tools', 'server', 'why', 'suitability-flags', 'suitability-age', 'suitability-remember']
 const property = (field: string) => field.replace(/-./g, (s) => s[1]!.toUpperCase())
 
 // The most that each part takes is said here, so that the place of an ad is as high as any ad.
@@ -92,6 +92,7 @@ const define = () => {
   class AdnetAd extends HTMLElement {
     static observedAttributes = ['publisher-key', 'context', 'turn']
     #consent?: object
+    #suitability?: object
     #root = this.attachShadow({ mode: 'open' })
     #watch?: Watch
     #control?: AbortController // of the question that waits for its answer
@@ -122,6 +123,18 @@ const define = () => {
     }
     set consent(to: object | undefined) {
       this.#consent = to
+    }
+
+    /** What the page knows of the conversation, as POST /v1/ad-request takes it; also by attributes. */
+    get suitability() {
+      if (this.#suitability) return this.#suitability
+      const flags = this.getAttribute('suitability-flags')?.split(',').map((flag) => flag.trim()).filter(Boolean)
+      const age = this.getAttribute('suitability-age') || undefined
+      const remember = this.getAttribute('suitability-remember') == 'false' ? false : undefined
+      return flags?.[0] || age || remember == false ? { flags, age, remember } : undefined
+    }
+    set suitability(to: object | undefined) {
+      this.#suitability = to
     }
 
     connectedCallback() {
@@ -180,7 +193,7 @@ const define = () => {
 
     // upgrade takes the properties that were set before the script was there.
     #upgrade() {
-      for (const name of ['consent', ...fields.map(property)] as 'consent'[]) {
+      for (const name of ['consent', 'suitability', ...fields.map(property)] as 'consent'[]) {
         if (!Object.hasOwn(this, name)) continue
         const value = this[name]
         delete (this as { consent?: object })[name]
@@ -211,6 +224,7 @@ const define = () => {
       put('turn', body.turn || undefined)
       put('seen', seen[0] && seen)
       put('consent', this.consent)
+      put('suitability', this.suitability)
       return JSON.stringify(body)
     }
 

@@ -7,6 +7,6 @@ export {
 export {
   publicAd,
   type Ad, type AdRequest, type AdResult, type BatchResult, type BatchTracked, type Consent, type Conversion, type EventType, type Failed,
-  type Filled, type NoFill, type PublicAd, type Rejected, type TrackEvent, type Tracked, type TrackResult,
+  type Filled, type NoFill, type PublicAd, type Rejected, type Suitability, type TrackEvent, type Tracked, type TrackResult,
 } from "./types.js";
 export type { components, operations, paths } from "./api.gen.js";

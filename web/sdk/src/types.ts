@@ -15,6 +15,9 @@ export type PublicAd = Omit<Ad, "auction_id">;
 /** What a reader agreed to. */
 export type Consent = Schemas["Consent"];
 
+/** What you know of the conversation beside its texts: it adds refusals and clears none. */
+export type Suitability = Schemas["Suitability"];
+
 /** One event for `POST /api/track`. */
 export type TrackEvent = Schemas["TrackEvent"];
 

@@ -12,6 +12,7 @@ from .errors import (
     ServerError,
     TimeLimitError,
 )
+from .fields import Suitability
 from .results import (
     Ad,
     AdResult,
@@ -44,6 +45,7 @@ __all__ = [
     "ReplyError",
     "RequestError",
     "ServerError",
+    "Suitability",
     "TimeLimitError",
     "TrackResult",
     "Tracked",

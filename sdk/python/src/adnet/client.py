@@ -19,6 +19,7 @@ import httpx
 
 from .api import AuthenticatedClient
 from .errors import NetworkError, RequestError, TimeLimitError, error_of
+from .fields import Suitability
 from .results import Ad, AdResult, BatchResult, Failed, TrackResult, ad_result, batch_result, track_result
 
 T = TypeVar("T")
@@ -77,8 +78,12 @@ class _Installation:
         """The whole API with this key, generated from openapi.json: see ``adnet.api.api``."""
         return AuthenticatedClient(base_url=self.url, token=self._key)
 
-    def _ad_call(self, fields: dict[str, Any], timeout: float | None, key: str | None) -> _Call[AdResult]:
+    def _ad_call(
+        self, fields: dict[str, Any], suitability: Suitability | None, timeout: float | None, key: str | None
+    ) -> _Call[AdResult]:
         body = {name: value for name, value in fields.items() if value is not None}
+        if suitability is not None:
+            body["suitability"] = suitability
         if self._key.startswith("pk_"):  # in a reader's hands, so the rules for browsers hold
             body.setdefault("integration_method", "npm_sdk")
         limit = self._timeout if timeout is None else timeout
@@ -170,9 +175,16 @@ class Adnet(_Installation):
     def close(self) -> None:
         self._client.close()
 
-    def ad(self, *, timeout: float | None = None, idempotency_key: str | None = None, **fields: Any) -> AdResult:
+    def ad(
+        self,
+        *,
+        suitability: Suitability | None = None,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+        **fields: Any,
+    ) -> AdResult:
         """Asks for an ad with the fields of the API, as ``context``, ``messages``, ``session_id``."""
-        return self._call(self._ad_call(fields, timeout, idempotency_key))
+        return self._call(self._ad_call(fields, suitability, timeout, idempotency_key))
 
     def report(self, ad: Ad, event: str, **options: Any) -> TrackResult:
         """Reports what happened to an ad, from a server that knows. Readers' links report by themselves."""
@@ -262,9 +274,16 @@ class AsyncAdnet(_Installation):
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    async def ad(self, *, timeout: float | None = None, idempotency_key: str | None = None, **fields: Any) -> AdResult:
+    async def ad(
+        self,
+        *,
+        suitability: Suitability | None = None,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+        **fields: Any,
+    ) -> AdResult:
         """Asks for an ad with the fields of the API, as ``context``, ``messages``, ``session_id``."""
-        return await self._call(self._ad_call(fields, timeout, idempotency_key))
+        return await self._call(self._ad_call(fields, suitability, timeout, idempotency_key))
 
     async def report(self, ad: Ad, event: str, **options: Any) -> TrackResult:
         """Reports what happened to an ad, from a server that knows. Readers' links report by themselves."""

@@ -1,0 +1,118 @@
+package offer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"adnet/internal/obs"
+	"adnet/internal/subject"
+
+	"github.com/google/uuid"
+)
+
+// FlagStore keeps the counts of unknown flags; see redis.Flags.
+type FlagStore interface {
+	// AddFlags adds to the counts of a publisher; of names above [subject.MaxUnknown] it keeps the
+	// sum.
+	AddFlags(ctx context.Context, publisher uuid.UUID, flags []subject.Unknown, now time.Time) error
+}
+
+// How unknown flags are counted. Whatever publishers send, a node has at most flagsMost of them in
+// memory; what comes while these wait for the store is not counted.
+const (
+	flagsMost  = 1000
+	flagsEvery = 5 * time.Second
+	flagsWait  = 5 * time.Second
+)
+
+// FlagCounter counts flags that name no subject, and hands the counts to the store that the nodes
+// share. It implements [Flags].
+type FlagCounter struct {
+	log   *obs.LimitedLogger
+	store FlagStore
+
+	mu     sync.Mutex
+	counts map[uuid.UUID]map[string]int64
+	names  int // in counts
+	last   time.Time
+}
+
+// NewFlagCounter makes the counter. It starts nothing.
+func NewFlagCounter(log *obs.LimitedLogger, store FlagStore) *FlagCounter {
+	return &FlagCounter{log: log, store: store, counts: map[uuid.UUID]map[string]int64{}}
+}
+
+// Unknown implements [Flags].
+func (c *FlagCounter) Unknown(publisher uuid.UUID, name string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = now
+	c.add(publisher, name, 1)
+}
+
+// add counts; the lock is held.
+func (c *FlagCounter) add(publisher uuid.UUID, name string, n int64) {
+	of := c.counts[publisher]
+	if of[name] == 0 {
+		if len(of) >= subject.MaxUnknown {
+			name = subject.OtherFlags
+		}
+		if of[name] == 0 {
+			if c.names >= flagsMost {
+				return
+			}
+			c.names++
+		}
+	}
+	if of == nil {
+		of = map[string]int64{}
+		c.counts[publisher] = of
+	}
+	of[name] += n
+}
+
+// Run hands the counts over every few seconds, and at the end, until ctx ends. Counts that the store
+// did not take go with the next. It returns nil.
+func (c *FlagCounter) Run(ctx context.Context) error {
+	ticker := time.NewTicker(flagsEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			c.Flush(context.WithoutCancel(ctx))
+			return nil
+		case <-ticker.C:
+			c.Flush(ctx)
+		}
+	}
+}
+
+// Flush is one hand-over. [FlagCounter.Run] calls it; tests may instead.
+func (c *FlagCounter) Flush(ctx context.Context) {
+	c.mu.Lock()
+	counts, last := c.counts, c.last
+	c.counts, c.names = map[uuid.UUID]map[string]int64{}, 0
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, flagsWait)
+	defer cancel()
+	for publisher, of := range counts {
+		flags := make([]subject.Unknown, 0, len(of))
+		for name, n := range of {
+			flags = append(flags, subject.Unknown{Name: name, Count: n})
+		}
+		if err := c.store.AddFlags(ctx, publisher, flags, last); err != nil {
+			c.log.Warn(ctx, "counts of unknown flags wait for Redis", "error", err)
+			c.back(publisher, of)
+		}
+	}
+}
+
+// back takes counts again that the store did not take.
+func (c *FlagCounter) back(publisher uuid.UUID, of map[string]int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, n := range of {
+		c.add(publisher, name, n)
+	}
+}

@@ -1,0 +1,65 @@
+package offer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"adnet/ingress/offer"
+	"adnet/internal/obs"
+	"adnet/internal/subject"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// kept is a store of unknown flags that may be away.
+type kept struct {
+	away   bool
+	counts map[uuid.UUID]map[string]int64
+}
+
+func (k *kept) AddFlags(_ context.Context, publisher uuid.UUID, flags []subject.Unknown, _ time.Time) error {
+	if k.away {
+		return errors.New("away")
+	}
+	for _, f := range flags {
+		if k.counts[publisher] == nil {
+			k.counts[publisher] = map[string]int64{}
+		}
+		k.counts[publisher][f.Name] += f.Count
+	}
+	return nil
+}
+
+// A node's memory is bounded whatever publishers send, and nothing is lost while the store is away
+// for a while.
+func TestUnknownFlagsAreCountedInBounds(t *testing.T) {
+	store := &kept{away: true, counts: map[uuid.UUID]map[string]int64{}}
+	c := offer.NewFlagCounter(obs.Limited(nil, 0), store)
+	one := uuid.New()
+	for range 3 {
+		c.Unknown(one, "bad_vibes", time.Now())
+		c.Flush(t.Context())
+	}
+	for i := range 100 {
+		c.Unknown(one, fmt.Sprint("f", i), time.Now())
+	}
+	store.away = false
+	c.Flush(t.Context())
+	require.Len(t, store.counts[one], subject.MaxUnknown+1)
+	require.EqualValues(t, 3, store.counts[one]["bad_vibes"])
+	require.EqualValues(t, 81, store.counts[one][subject.OtherFlags])
+
+	for range 5000 {
+		c.Unknown(uuid.New(), "x", time.Now())
+	}
+	clear(store.counts)
+	c.Flush(t.Context())
+	require.Len(t, store.counts, 1000)
+	clear(store.counts)
+	c.Flush(t.Context())
+	require.Empty(t, store.counts)
+}

@@ -1,0 +1,187 @@
+package rtb
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"adnet/auction"
+	"adnet/auction/suitability"
+	"adnet/ingress/offer"
+	"adnet/internal/subject"
+)
+
+// judge judges the conversation of p: all texts of the request level, once a request, and what the
+// imp says itself.
+func (s *bidSession) judge(ctx context.Context, p *imp) offer.Judged {
+	until := s.started.Add(s.tmax)
+	if !s.judging {
+		s.suits.Reset()
+		s.readTexts()
+		st := s.stated()
+		st.Until = until
+		s.judged, s.judging = s.deps.Seller.Judge(ctx, &s.suits, st), true
+	}
+	own := &p.Ext.v
+	if !own.Context.set && own.Suitability.Stated == (offer.Stated{}) {
+		return s.judged
+	}
+	s.suits.Reset()
+	s.readContext(&own.Context.v)
+	st := own.Suitability.Stated
+	st.Until = until
+	return s.judged.With(s.deps.Seller.Judge(ctx, &s.suits, st))
+}
+
+// readTexts reads all texts of the request level. What the reader says, searches or is described by
+// is the reader's; with which words page, app and content describe themselves is not, so what is
+// found there holds for this request alone.
+func (s *bidSession) readTexts() {
+	s.readContext(&s.in.Ext.v.Context.v)
+	for _, c := range [...]*object[channel]{&s.in.Site, &s.in.App, &s.in.DOOH} {
+		if c.set {
+			s.readChannel(&c.v)
+		}
+	}
+	u := &s.in.User.v
+	s.said(u.Keywords)
+	s.said(joined(u.KWArray))
+	for i := range u.Data.list {
+		for j := range u.Data.list[i].Segments.list {
+			s.shown(u.Data.list[i].Segments.list[j].Name)
+		}
+	}
+}
+
+// readContext reads ext.mcp_context, in which no field stands in for another.
+func (s *bidSession) readContext(c *mcpContext) {
+	s.said(c.Intent)
+	s.said(c.Summary)
+	s.said(c.Context)
+	s.said(joined(c.IntentTokens))
+}
+
+func (s *bidSession) readChannel(c *channel) {
+	about := &c.Content.v
+	s.said(c.Search)
+	for _, t := range [...]text{
+		c.Name, c.Keywords, joined(c.KWArray), c.Publisher.v.Name, linkWords(c.Page), linkWords(c.Ref),
+		about.Title, about.Series, about.Season, about.Episode, about.Artist, about.Album, about.Genre, about.Keywords, joined(about.KWArray),
+		about.Producer.v.Name, linkWords(about.URL),
+	} {
+		s.shown(t)
+	}
+}
+
+func (s *bidSession) said(t text) {
+	if t != "" {
+		s.suits.Read(string(t), suitability.User)
+	}
+}
+
+func (s *bidSession) shown(t text) {
+	if t != "" {
+		s.suits.Read(string(t), suitability.Assistant)
+	}
+}
+
+// joined are words as one text, so that phrases which several of them make are found.
+func joined(words texts) text { return text(strings.Join(words, " ")) }
+
+// linkWords are the words of a link: its host, path and query.
+func linkWords(link text) text {
+	if link == "" {
+		return ""
+	}
+	_, rest, whole := strings.Cut(string(link), "://")
+	if !whole {
+		rest = string(link)
+	}
+	if plain, err := url.QueryUnescape(rest); err == nil {
+		rest = plain
+	}
+	return text(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/?&=#-_+.,;:%", r) {
+			return ' '
+		}
+		return r
+	}, rest))
+}
+
+// stated is what the request level states beside its texts.
+func (s *bidSession) stated() offer.Stated {
+	in := &s.in
+	st := in.Ext.v.Suitability.Stated.With(offer.AgeOf(s.consent)).With(offer.Stated{Age: s.age()})
+	for _, c := range [...]*channel{&in.Site.v, &in.App.v, &in.DOOH.v} {
+		about := &c.Content.v
+		st.Flags |= ofCategories(c.CatTax, c.Cat) | ofCategories(c.CatTax, c.SectionCat) | ofCategories(c.CatTax, c.PageCat) |
+			ofCategories(c.Publisher.v.CatTax, c.Publisher.v.Cat) | ofCategories(about.CatTax, about.Cat) |
+			ofCategories(about.Producer.v.CatTax, about.Producer.v.Cat)
+		if about.QAG.is(qagMature) || mature(about.Rating) {
+			st.Flags |= subject.SetOf(subject.Sexual)
+		}
+	}
+	return st
+}
+
+// qagMature is the media rating for mature audiences (AdCOM, Media Ratings).
+const qagMature = 3
+
+// age is the age by the year of birth. Its day is not known, so in the year in which a person turns 18
+// the person counts as 17. A year that cannot be read, or in which no reader of today was born, is a
+// child's.
+func (s *bidSession) age() offer.Age {
+	born := s.in.User.v.Born
+	switch years := int64(s.started.UTC().Year()) - born.n; {
+	case !born.given:
+		return offer.AgeUnknown
+	case years < 0, years > 130, years <= 13:
+		return offer.AgeChild
+	case years <= 18:
+		return offer.AgeTeen
+	}
+	return offer.AgeUnknown // an exchange's word unlocks nothing
+}
+
+func ofCategories(tax whole, list codes) (set subject.Set) {
+	for _, code := range list {
+		set |= subject.OfCategory(int(tax.n), code)
+	}
+	return set
+}
+
+// matureRatings are the ratings of contentrating that mean adults alone, as their schemes write them:
+// the MPA's for films in the USA, the TV Parental Guidelines there, ESRB, PEGI and USK for games,
+// BBFC and FSK for films in the United Kingdom and Germany. Letters that another scheme gives to
+// younger people (M, 18) count only with their scheme.
+var matureRatings = map[string]bool{
+	"R": true, "NC17": true, "X": true, "XXX": true, "MPAR": true, "MPAAR": true, "MPANC17": true, "MPAANC17": true,
+	"TVMA": true, "AO": true, "ADULTSONLY": true, "ADULTSONLY18+": true, "ESRBM": true, "ESRBAO": true, "MATURE17+": true,
+	"PEGI18": true, "USK18": true, "BBFC18": true, "BBFCR18": true, "R18": true, "FSK18": true,
+}
+
+// mature reports whether a rating is one of [matureRatings], without regard to case and to what is
+// between its letters.
+func mature(rating text) bool {
+	var room [24]byte
+	name := room[:0]
+	for i := range len(rating) {
+		c := rating[i]
+		if strings.IndexByte(" -_:/()", c) >= 0 {
+			continue
+		}
+		if len(name) == len(room) {
+			return false
+		}
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		name = append(name, c)
+	}
+	return matureRatings[string(name)]
+}
+
+// unsuited reports whether an imp was refused for the subject of its conversation.
+func unsuited(reason auction.Reason) bool {
+	return reason == auction.Unsuitable || reason == auction.SensitiveSubject
+}
