@@ -299,8 +299,8 @@ func TestArchitectureNamesFolders(t *testing.T) {
 
 // TestArchitectureJudgesBeforeItSells checks that no wire gets round the verdict on a conversation.
 // Only ingress/offer decides auctions, and only it sells: [offer.Seller.Sell] and
-// [offer.Seller.Answer] refuse what [offer.Seller.Judge] did not judge, and nothing else hands
-// an ad out; a [offer.Judged] that Judge did not make is refused. A wire takes the speakers of the texts that it reads from
+// [offer.Seller.Answer] refuse what [offer.Seller.Judge] did not judge, which a field that no wire
+// can set tells, and nothing else hands an ad out. A wire takes the speakers of the texts from
 // auction/suitability and nothing more.
 func TestArchitectureJudgesBeforeItSells(t *testing.T) {
 	deciding := []string{"Decide", "House", "Foretell"}

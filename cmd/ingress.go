@@ -13,6 +13,7 @@ import (
 	"adnet/ingress/idempotency"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
+	"adnet/ingress/limits/refusals"
 	"adnet/ingress/manage"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
@@ -23,6 +24,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/backends"
 	"adnet/internal/campaign"
+	"adnet/internal/classifier"
 	"adnet/internal/cli"
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
@@ -88,6 +90,8 @@ type ingressConfig struct {
 	Limits limits.Config  `embed:""`
 
 	Frequency frequency.Config `embed:""`
+
+	Classifier classifier.Config `embed:""`
 
 	MCP    mcp.Config    `embed:""`
 	RTB    rtb.Config    `embed:""`
@@ -183,6 +187,7 @@ type ingressRole struct {
 	limits    *limits.Limits
 	catalog   *catalog.Catalog
 	delivery  *limits.Delivery
+	refusals  *refusals.Memory
 	budget    *budget.Leases
 	producer  *kafka.Producer
 	spool     *spool.Spool
@@ -254,7 +259,7 @@ func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("spool", r.spool))
 	r.group.Add(lifecycle.Named("producer", r.producer))
 	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget), lifecycle.Named("limits", r.limits),
-		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("pacing", r.delivery.Pacer))
+		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("refusals", r.refusals), lifecycle.Named("pacing", r.delivery.Pacer))
 	r.group.Add(lifecycle.Named("flags", r.flags))
 	if r.mail != nil {
 		r.group.Add(lifecycle.Named("mail", r.mail))

@@ -11,10 +11,12 @@ import (
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
 	"adnet/ingress/limits/pacing"
+	"adnet/ingress/limits/refusals"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
+	"adnet/internal/classifier"
 	"adnet/internal/obs"
 	"adnet/internal/redis"
 
@@ -39,6 +41,9 @@ func (r *ingressRole) following() error {
 	if err != nil {
 		return err
 	}
+	r.refusals = refusals.New(refusals.Deps{
+		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Store: redis.NewRefusals(r.Redis), Now: time.Now,
+	})
 	pacer := pacing.New(pacing.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(r.Redis)})
 	r.delivery = &limits.Delivery{Caps: caps, Pacer: pacer}
 	reserving := r.given.Config.Budget
@@ -99,11 +104,19 @@ func (r *ingressRole) serving() error {
 		return err
 	}
 	r.flags = offer.NewFlagCounter(obs.Limited(r.Log, time.Minute), redis.NewFlags(r.Redis))
-	ads := offer.New(selling, offer.Deps{
+	given := offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
-		Flags: r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life,
-	})
+		Flags: r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life, Refusals: r.refusals,
+	}
+	judge, err := classifier.New(r.given.Config.Classifier, classifier.Deps{Log: r.Log, Metrics: r.metrics})
+	if err != nil {
+		return err
+	}
+	if judge != nil {
+		given.Classifier = judge
+	}
+	ads := offer.New(selling, given)
 	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL})
 	if err != nil {
 		return err

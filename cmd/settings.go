@@ -26,7 +26,7 @@ var topics = []struct {
 	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP", "REPORTS_", "VERIFY_EMAIL", "SMTP_", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE"}},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},
-	{"Ads and reservations", []string{"DISCLOSURE_", "HOUSE_", "TRADES", "POLITICAL", "MIN_RELEVANCE", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_", "TEENS"}},
+	{"Ads and reservations", []string{"DISCLOSURE_", "HOUSE_", "TRADES", "POLITICAL", "MIN_RELEVANCE", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_", "TEENS", "SUITABILITY_"}},
 	{"OpenRTB", []string{"RTB_"}},
 	{"Events", []string{"UNSIGNED_", "ACK_", "SPOOL_", "IMPRESSION_LIFE", "CLICK_LIFE", "CONVERSION_"}},
 	{"Invalid traffic and quarantine", []string{"INVALID_", "CLICK_MIN_DELAY", "CLICK_RATES", "VIEWS_", "POSTED_", "QUARANTINE_"}},

@@ -17,7 +17,7 @@ const (
 	// Columns in the order of fillEvents, fillAuctions and fillNotices.
 	insertEvents = `INSERT INTO events (event_id, received_at, type, verdict, price, charge, minted, credit, auction_id, campaign_id, advertiser_id, developer_id, billing_model, format, integration_method, surface, region, language, host_app, session, conversion_type, conversion_value, currency, external_id, network_mark)`
 
-	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates, model_version, explores, consent, house_id)`
+	insertAuctions = `INSERT INTO auctions (auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language, host_app, sandbox, took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, candidate_reasons, more_candidates, model_version, explores, consent, house_id, suitability, suitability_by, age_adult)`
 
 	insertNotices = `INSERT INTO notices (auction_id, at, kind, proof, campaign_id, developer_id, impression_id, price, reason, sandbox)`
 )
@@ -203,6 +203,9 @@ func fillAuctions(b *block, rows []report.Auction) {
 	column(b, b.page.flags, rows, func(r *report.Auction) bool { return r.Explores })
 	texts(func(r *report.Auction) string { return r.Consent })
 	ids(func(r *report.Auction) uuid.UUID { return r.HouseID })
+	texts(func(r *report.Auction) string { return r.Suitability })
+	texts(func(r *report.Auction) string { return r.SuitabilityBy })
+	column(b, b.page.flags, rows, func(r *report.Auction) bool { return r.AgeAdult })
 }
 
 // perCandidate is a column of arrays, one value for each candidate of each row.

@@ -150,6 +150,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), HouseID: id(8), Reason: "budget", Price: 8, ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
 		Surface: "s", Region: "r", Language: "l", HostApp: "h", Sandbox: true, Took: 1500 * time.Nanosecond,
 		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}}, MoreCandidates: true, ModelVersion: "m", Explores: true, Consent: (consent.Given | consent.OptOut).String(),
+		Suitability: "debt", SuitabilityBy: "flag", AgeAdult: true,
 	}}))
 	require.NoError(t, s.InsertNotices(t.Context(), "a", []report.Notice{{
 		AuctionID: id(2), At: at, Kind: "loss", Proof: "signed", CampaignID: id(3), DeveloperID: id(5), ImpressionID: "i", Price: 7, Reason: 102, Sandbox: true,
@@ -161,7 +162,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x|8",
 		"auctions": "02000000-0000-0000-0000-000000000002|" + day + " 23:59:59.123456|" + day + "|05000000-0000-0000-0000-000000000005|" +
-			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true|m|true|given,opt_out|08000000-0000-0000-0000-000000000008",
+			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true|m|true|given,opt_out|08000000-0000-0000-0000-000000000008|debt|flag|true",
 	} {
 		var rows []struct {
 			Text string `ch:"text"`

@@ -20,7 +20,7 @@ const (
 SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language,
     host_app, sandbox,
     took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x), candidate_reasons) AS candidate_reasons, more_candidates,
-    model_version, explores, house_id
+    model_version, explores, house_id, suitability, suitability_by, age_adult
 FROM auctions
 WHERE auction_id = {auction:UUID} AND day BETWEEN {since:Date} AND {until:Date}
 LIMIT 1`
@@ -96,6 +96,9 @@ type auctionRow struct {
 	ModelVersion      string      `ch:"model_version"`
 	Explores          bool        `ch:"explores"`
 	HouseID           uuid.UUID   `ch:"house_id"`
+	Suitability       string      `ch:"suitability"`
+	SuitabilityBy     string      `ch:"suitability_by"`
+	AgeAdult          bool        `ch:"age_adult"`
 }
 
 // Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when
@@ -149,6 +152,7 @@ func (r *auctionRow) auction() report.Auction {
 		Surface: r.Surface, Region: r.Region, Language: r.Language, HostApp: r.HostApp, Sandbox: r.Sandbox,
 		Took: time.Duration(r.TookUS) * time.Microsecond, Tokens: r.Tokens, Tools: r.Tools, Floor: money.Micros(r.Floor), MoreCandidates: r.More,
 		ModelVersion: r.ModelVersion, Explores: r.Explores, HouseID: r.HouseID,
+		Suitability: r.Suitability, SuitabilityBy: r.SuitabilityBy, AgeAdult: r.AgeAdult,
 	}
 	for i := range min(len(r.IDs), len(r.ECPMs), len(r.Reasons)) {
 		a.Candidates = append(a.Candidates, report.Candidate{CampaignID: r.IDs[i], ECPM: money.Micros(r.ECPMs[i]), Reason: r.Reasons[i]})

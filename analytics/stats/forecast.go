@@ -11,14 +11,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// wonQuery counts who won requests, and at prices of which step.
+// wonQuery counts who won requests, and at prices of which step. Requests beside which no ad may be
+// shown are none that a campaign could win.
 var wonQuery = `
 SELECT owners.advertiser_id AS advertiser, toInt64(if(won.campaign_id = toUUID('00000000-0000-0000-0000-000000000000'), 0, won.step)) AS step, toInt64(sum(won.n)) AS n
 FROM
 (
     SELECT campaign_id, arrayFirstIndex(s -> s >= ecpm OR s = ` + dearest + `, [` + priceSteps() + `]) AS step, count() AS n
     FROM auctions
-    WHERE day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` +
+    WHERE day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox AND reason NOT IN ('` + strings.Join(report.Refusals, "', '") + `')` +
 	covers("host_app", "hosts") + covers("surface", "surfaces") + covers("integration_method", "methods") + covers("region", "regions") + covers("language", "languages") + `
     GROUP BY campaign_id, step
 ) AS won

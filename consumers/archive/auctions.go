@@ -60,6 +60,7 @@ func auctionRow(value []byte) (report.Auction, bool) {
 		Sandbox: m.Sandbox, Took: time.Duration(m.TookUs) * time.Microsecond,
 		Tokens: int64(m.Tokens), Tools: int64(m.Tools), Floor: money.Micros(m.FloorMicros), MoreCandidates: m.MoreCandidates,
 		ModelVersion: m.ModelVersion, Explores: m.Explores, Consent: consent.Flags(m.Consent).String(),
+		Suitability: m.Suitability, SuitabilityBy: m.SuitabilityBy, AgeAdult: m.AgeAdult,
 		Outcome: report.Outcome{
 			Terms: m.Terms, SessionMark: int64(m.SessionMark), PClick: int64(m.PClick), TrialPClick: int64(m.TrialPClick), Weights: int64(m.Weights),
 		},

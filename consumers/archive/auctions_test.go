@@ -47,7 +47,7 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 	won := &event.Auction{
 		AuctionId: id[:], AtUs: 1_700_000_000_000_123, DeveloperId: developer[:], CampaignId: id[:], PriceMicros: 5, EcpmMicros: 5_000,
 		Placement: &event.Placement{Format: "image", HostApp: "app"}, Sandbox: true, TookUs: 42,
-		Consent: uint32(consent.Given | consent.GDPR | consent.NoStorage),
+		Consent: uint32(consent.Given | consent.GDPR | consent.NoStorage), Suitability: "debt", SuitabilityBy: "flag", AgeAdult: true,
 	}
 	bad := record(t, 8, &event.Auction{Reason: "an outcome without an id"})
 	log := &scripted{polls: [][]event.Record{{record(t, 7, won), bad}}}
@@ -60,6 +60,7 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 	require.Equal(t, []report.Auction{{
 		AuctionID: id, At: time.UnixMicro(1_700_000_000_000_123).UTC(), DeveloperID: developer, CampaignID: id, Price: 5, ECPM: 5_000,
 		Format: "image", HostApp: "app", Sandbox: true, Took: 42 * time.Microsecond, Consent: "given,gdpr,no_storage",
+		Suitability: "debt", SuitabilityBy: "flag", AgeAdult: true,
 	}}, sink.rows)
 	token := stream.Range{Partition: partition, First: 7, Next: 9}.String()
 	require.Equal(t, []string{token, token}, sink.tokens)

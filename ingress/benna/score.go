@@ -7,12 +7,14 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/ranker"
+	"adnet/auction/suitability"
 	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 )
 
 const (
@@ -96,6 +98,26 @@ type scoreReply struct {
 	Latency       float64      `json:"latency_ms"`
 	Eligible      bool         `json:"eligible"` // whether an auction would consider the campaign at all
 	Mismatch      string       `json:"mismatch,omitempty"`
+	Suitability   verdict      `json:"suitability"` // of the context: whether an ad belongs beside it
+}
+
+// verdict is what auctions would make of the words of the context.
+type verdict struct {
+	Tier    subject.Tier `json:"tier"`
+	Subject string       `json:"subject,omitempty"` // left out for ordinary ones
+}
+
+// judge judges the words of the context, and keeps nothing of them.
+func (in *scoreRequest) judge() verdict {
+	var read suitability.Reader
+	if in.Context != nil {
+		if in.Context.Intent != nil {
+			read.Read(*in.Context.Intent, suitability.User)
+		}
+		read.Read(strings.Join(in.Context.IntentTokens, " "), suitability.User)
+	}
+	v := read.Verdict()
+	return verdict{Tier: v.Tier(), Subject: v.Subject().String()}
 }
 
 // score serves op=score.
@@ -117,7 +139,7 @@ func (a *API) score(c *httpapi.Context) error {
 	a.deps.Diagnostics.scored(now.Sub(started), now)
 	return httpapi.JSON(c, http.StatusOK, scoreReply{
 		ModelVersion: p.ModelVersion, Bid: p.Bid, PClick: chance(p.PClick), PConvert: chance(p.PConvert),
-		Relevance: chance(p.Relevance), Contributions: in.contributions(p.Contributions), Terms: termsOf(&p), Latency: milliseconds(now.Sub(started)),
+		Relevance: chance(p.Relevance), Contributions: in.contributions(p.Contributions), Terms: termsOf(&p), Latency: milliseconds(now.Sub(started)), Suitability: in.judge(),
 		Eligible: mismatch == "", Mismatch: mismatch,
 	})
 }

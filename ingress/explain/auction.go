@@ -13,6 +13,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/internal/subject"
 	"adnet/internal/token"
 
 	"github.com/google/uuid"
@@ -180,6 +181,33 @@ type candidateReply struct {
 	Result     string        `json:"result"` // won, or why not
 }
 
+// suitability is why a conversation was refused.
+type suitability struct {
+	Tier subject.Tier `json:"tier"`
+	// Subject is left out where an earlier turn of the session was refused, or something was found
+	// that no subject names.
+	Subject string `json:"subject,omitempty"`
+	By      string `json:"by,omitempty"` // left out where a text was beside a sensitive subject
+}
+
+// suitabilityFor is how long after an auction its publisher is told why it was refused.
+const suitabilityFor = 24 * time.Hour
+
+// suitabilityOf is what the publisher of a refused auction sees of it for a day: enough to correct
+// what refuses wrongly, and not a register of what its readers wrote. nil for others and later; a
+// browser key does not get here at all.
+func (a *API) suitabilityOf(who viewer, f *facts) *suitability {
+	if !f.recorded || !f.Refused() || !who.publisher || a.deps.Now().Sub(f.At) > suitabilityFor {
+		return nil
+	}
+	id, _ := subject.Parse(f.Suitability)
+	s := suitability{Tier: id.Tier(), Subject: f.Suitability, By: f.SuitabilityBy}
+	if id == subject.None {
+		s.Tier = subject.Never
+	}
+	return &s
+}
+
 // othersReply is how many of the other recorded candidates had a result.
 type othersReply struct {
 	Result string `json:"result"`
@@ -207,9 +235,10 @@ type auctionReply struct {
 	Request        requestReply     `json:"request"`
 	Took           float64          `json:"took_ms"`
 	Filled         bool             `json:"filled"`
-	Reason         string           `json:"reason,omitempty"`  // why it was not filled
-	House          bool             `json:"house"`             // nothing won, and a house ad was shown
-	HouseCampaign  *uuid.UUID       `json:"house_campaign_id"` // the publisher's and the administrator's to see; null for none
+	Reason         string           `json:"reason,omitempty"`      // why it was not filled
+	Suitability    *suitability     `json:"suitability,omitempty"` // of a refused one; see [suitabilityOf]
+	House          bool             `json:"house"`                 // nothing won, and a house ad was shown
+	HouseCampaign  *uuid.UUID       `json:"house_campaign_id"`     // the publisher's and the administrator's to see; null for none
 	Winner         *winnerReply     `json:"winner"`
 	Candidates     []candidateReply `json:"candidates"` // that who asks may see: its own, and the winner
 	Others         []othersReply    `json:"others"`
@@ -250,6 +279,7 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 	if r.House = f.HouseID != uuid.Nil; r.House && !who.outsider() {
 		r.HouseCampaign = &f.HouseID
 	}
+	r.Suitability = a.suitabilityOf(who, &f)
 	for i, c := range f.Candidates {
 		if reply := candidate(i+1, c); who.admin || a.owns(who, c.CampaignID) || c.Reason == "" && !who.outsider() {
 			r.Candidates = append(r.Candidates, reply)

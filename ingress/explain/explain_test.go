@@ -3,6 +3,7 @@ package explain
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -208,4 +209,51 @@ func TestSeatsAreStrangersToEachOther(t *testing.T) {
 	for caller, want := range map[string]int{bearer["first"]: 200, bearer["second"]: 403, w.names["stranger"]: 200, w.names["rival"]: 403} {
 		require.Equal(t, want, w.Caller(caller).Get(t, "/api/auctions/"+signed+"/explain").Code)
 	}
+}
+
+// A refusal is explained to the publisher's key and login for a day, then by its reason alone, and
+// never to others.
+func TestARefusalIsExplainedForADay(t *testing.T) {
+	w := newWorld(t)
+	rival := at(start.Add(-48*time.Hour), 3)
+	w.campaign(t, rival, "rival")
+	auction := func(n byte, before time.Duration, edit func(*report.Auction)) string {
+		a := report.Auction{AuctionID: at(start.Add(-before), n), At: start.Add(-before), DeveloperID: w.users["publisher"].DeveloperID, Reason: "unsuitable"}
+		edit(&a)
+		require.NoError(t, w.Reports.InsertAuctions(t.Context(), strconv.Itoa(int(n)), []report.Auction{a}))
+		return a.AuctionID.String()
+	}
+	never := func(a *report.Auction) { a.Suitability, a.SuitabilityBy = "suicide", "rule" }
+	sensitive := func(a *report.Auction) {
+		a.Reason, a.Suitability = "sensitive", "health"
+		a.Candidates = []report.Candidate{{CampaignID: rival, Reason: "sensitive"}}
+	}
+	for name, c := range map[string]struct{ id, want string }{
+		"never":     {auction(1, 24*time.Hour, never), `"suitability":{"tier":"never","subject":"suicide","by":"rule"}`},
+		"a day ago": {auction(2, 24*time.Hour+time.Millisecond, never), ""},
+		"memory":    {auction(3, time.Minute, func(a *report.Auction) { a.SuitabilityBy = "memory" }), `"suitability":{"tier":"never","by":"memory"}`},
+		"sensitive": {auction(4, time.Minute, sensitive), `"suitability":{"tier":"sensitive","subject":"health"}`},
+		"another":   {auction(5, time.Minute, func(a *report.Auction) { a.Reason = "no_match" }), ""},
+	} {
+		for _, who := range []string{"publisher", "key", "admin", "rival"} {
+			reply := w.Caller(w.names[who]).Get(t, "/api/auctions/"+c.id+"/explain")
+			if who == "rival" && name != "sensitive" {
+				require.Equal(t, http.StatusForbidden, reply.Code)
+				continue
+			}
+			require.Equal(t, http.StatusOK, reply.Code, reply.Text)
+			require.Contains(t, reply.Text, `"reason":"`)
+			if c.want != "" && (who == "publisher" || who == "key") {
+				require.Contains(t, reply.Text, c.want, name)
+				continue
+			}
+			require.NotContains(t, reply.Text, "suitability", "%s, %s", name, who)
+		}
+	}
+	plain, material, err := account.GenerateKey(account.KindBrowser)
+	require.NoError(t, err)
+	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{
+		ID: uuid.New(), OwnerID: w.users["publisher"].ID, DeveloperID: w.users["publisher"].DeveloperID, Kind: account.KindBrowser, Hash: material.Hash,
+	}))
+	require.Equal(t, http.StatusUnauthorized, w.Caller(plain).Get(t, "/api/auctions/"+auction(6, 0, never)+"/explain").Code, "a page's key")
 }

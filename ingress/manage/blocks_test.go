@@ -10,7 +10,7 @@ import (
 func TestPublishing(t *testing.T) {
 	w := newWorld(t)
 	me, other := w.advertiser(t), w.advertiser(t)
-	none, want := object{"min_relevance": nil, "house_ads": false}, object{"min_relevance": 0.35, "house_ads": true}
+	none, want := object{"min_relevance": nil, "house_ads": false, "remember": true}, object{"min_relevance": 0.35, "house_ads": true, "remember": false}
 	require.Equal(t, none, me.Get(t, "/api/account/publishing").As(200))
 	require.Equal(t, want, me.Call(t, "PUT", "/api/account/publishing", want).As(200))
 	require.Equal(t, want, me.Get(t, "/api/account/publishing").As(200))
@@ -21,7 +21,7 @@ func TestPublishing(t *testing.T) {
 	me.Call(t, "PUT", "/api/account/publishing", object{"house_ads": "yes"}).Fails(400, "invalid_request")
 	require.Equal(t, want, me.Get(t, "/api/account/publishing").As(200), "an error changes nothing")
 	for _, edge := range []float64{0, 1} {
-		require.Equal(t, object{"min_relevance": edge, "house_ads": false}, me.Call(t, "PUT", "/api/account/publishing", object{"min_relevance": edge}).As(200))
+		require.Equal(t, object{"min_relevance": edge, "house_ads": false, "remember": true}, me.Call(t, "PUT", "/api/account/publishing", object{"min_relevance": edge}).As(200))
 	}
 	require.Equal(t, none, me.Call(t, "PUT", "/api/account/publishing", object{}).As(200))
 	w.nobody().Get(t, "/api/account/publishing").Fails(401, "invalid_token")

@@ -44,7 +44,7 @@ type Judged struct {
 	flagged   subject.Set // sensitive subjects that were stated
 	found     subject.Set // sensitive subjects that the operator's classifier found
 	forgetful bool
-	marksAway bool   // marks of refused conversations cannot be read
+	unread    bool   // marks of refused conversations cannot be read
 	unknown   string // a flag that names no subject; see [Stated.Unknown]
 	made      bool
 }
@@ -90,8 +90,8 @@ func (j Judged) With(other Judged) Judged {
 	case other.refused() && !j.refused():
 		j.By, j.Lasts = other.By, other.Lasts
 	}
-	j.Sensitive |= other.Sensitive
 	j.flagged, j.found = j.flagged|other.flagged, j.found|other.found
+	j.Sensitive |= other.Sensitive
 	j.Age = j.Age.and(other.Age)
 	j.forgetful = j.forgetful || other.forgetful
 	j.unknown = cmp.Or(j.unknown, other.unknown)

@@ -90,7 +90,7 @@ func (s *Seller) recall(ctx context.Context, a *Auction) {
 	case s.deps.Refusals.Refused(&session, a.Asked):
 		j.By = suitability.ByMemory // and of which subject it was is kept nowhere
 	case !s.deps.Refusals.Live(a.Asked):
-		j.marksAway = true
+		j.unread = true
 	}
 }
 

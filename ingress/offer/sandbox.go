@@ -29,7 +29,9 @@ func (s *Seller) draw(ctx context.Context, a *Auction, ad *Ad) error {
 		return err
 	}
 	place := &a.Place
+	s.flagged(a)
 	s.recall(ctx, a)
+	a.Judged.limit(place)
 	place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
 	if reason := a.unsuited(); reason != "" {
 		a.begin(id, s.deps.Catalog)

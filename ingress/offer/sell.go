@@ -151,8 +151,8 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 		return err
 	}
 	s.flagged(a)
-	a.Judged.limit(&a.Place)
 	s.recall(ctx, a)
+	a.Judged.limit(&a.Place)
 	a.Place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
 	a.Request.MinRelevance, a.Request.SilentFloor = s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)
 	a.Request.Trades = s.trades.open(a.Judged.Age, a.Place.Region)
@@ -193,7 +193,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if reason := a.unsuited(); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	if a.Judged.marksAway || !s.Ready(ctx, a.Asked) {
+	if a.Judged.unread || !s.Ready(ctx, a.Asked) {
 		return auction.Outcome{Reason: auction.Stale}
 	}
 	s.guard(ctx, a)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strings"
-	"time"
 
 	"adnet/auction"
 	"adnet/auction/suitability"
@@ -15,10 +14,13 @@ import (
 // judge judges the conversation of p: all texts of the request level, once a request, and what the
 // imp says itself.
 func (s *bidSession) judge(ctx context.Context, p *imp) offer.Judged {
+	until := s.started.Add(s.tmax)
 	if !s.judging {
 		s.suits.Reset()
 		s.readTexts()
-		s.judged, s.judging = s.deps.Seller.Judge(ctx, &s.suits, s.stated()), true
+		st := s.stated()
+		st.Until = until
+		s.judged, s.judging = s.deps.Seller.Judge(ctx, &s.suits, st), true
 	}
 	own := &p.Ext.v
 	if !own.Context.set && own.Suitability.Stated == (offer.Stated{}) {
@@ -26,13 +28,10 @@ func (s *bidSession) judge(ctx context.Context, p *imp) offer.Judged {
 	}
 	s.suits.Reset()
 	s.readContext(&own.Context.v)
-	stated := own.Suitability.Stated
-	stated.Until = s.until()
-	return s.judged.With(s.deps.Seller.Judge(ctx, &s.suits, stated))
+	st := own.Suitability.Stated
+	st.Until = until
+	return s.judged.With(s.deps.Seller.Judge(ctx, &s.suits, st))
 }
-
-// until is when the exchange stops waiting.
-func (s *bidSession) until() time.Time { return s.started.Add(s.tmax) }
 
 // readTexts reads all texts of the request level. What the reader says, searches or is described by
 // is the reader's; with which words page, app and content describe themselves is not, so what is
@@ -112,7 +111,7 @@ func linkWords(link text) text {
 // stated is what the request level states beside its texts.
 func (s *bidSession) stated() offer.Stated {
 	in := &s.in
-	st := offer.Stated{Until: s.until()}.With(in.Ext.v.Suitability.Stated).With(offer.AgeOf(s.consent)).With(offer.Stated{Age: s.age()})
+	st := in.Ext.v.Suitability.Stated.With(offer.AgeOf(s.consent)).With(offer.Stated{Age: s.age()})
 	for _, c := range [...]*channel{&in.Site.v, &in.App.v, &in.DOOH.v} {
 		about := &c.Content.v
 		st.Flags |= ofCategories(c.CatTax, c.Cat) | ofCategories(c.CatTax, c.SectionCat) | ofCategories(c.CatTax, c.PageCat) |

@@ -27,7 +27,7 @@ func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, er
 	for _, kept := range r.explained.byID {
 		a := &kept.auction
 		date := day.Of(a.At)
-		if !kept.recorded || a.Sandbox || date < p.Since || date > p.Until || !report.Covers(p.HostApps, a.HostApp) || !report.Covers(p.Surfaces, a.Surface) ||
+		if !kept.recorded || a.Sandbox || a.Refused() || date < p.Since || date > p.Until || !report.Covers(p.HostApps, a.HostApp) || !report.Covers(p.Surfaces, a.Surface) ||
 			!report.Covers(p.Methods, a.IntegrationMethod) || !report.Covers(p.Regions, a.Region) || !report.Covers(p.Languages, a.Language) {
 			continue
 		}

@@ -41,10 +41,22 @@ type Auction struct {
 	ModelVersion   string       // of the tables that decided; empty in records of earlier versions
 	Explores       bool         // the winner won as a new campaign that explores
 
+	// Suitability is the subject for which the auction was refused, and SuitabilityBy what decided; the
+	// first is empty where an earlier turn of the session was refused, both are for other auctions.
+	Suitability, SuitabilityBy string
+	AgeAdult                   bool // the publisher said that the reader is an adult
+
 	Consent string // what the signals of the reader's consent said; never their texts
 
 	Outcome Outcome // what can be learnt from it
 }
+
+// Refusals are the reasons of auctions that did not take place because of their conversation.
+var Refusals = []string{"unsuitable", "sensitive"}
+
+// Refused reports whether the auction did not take place because of its conversation: it is no
+// request that a campaign could have won.
+func (a *Auction) Refused() bool { return slices.Contains(Refusals, a.Reason) }
 
 // Outcome is what ranking may learn from an auction that an ad won. It is stored apart from the
 // auction, and of its terms only those that enough people used.

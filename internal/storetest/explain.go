@@ -28,6 +28,7 @@ func candidateAuction(edit ...func(*report.Auction)) report.Auction {
 		AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon.Add(123456 * time.Microsecond), DeveloperID: uuid.UUID{3}, CampaignID: uuid.UUID{1},
 		Price: 5000, ECPM: 4_000_000, Format: "card", CreativeFormat: "native", IntegrationMethod: "mcp", Surface: "chat", Region: "US-CA", Language: "en", HostApp: "it's",
 		Took: 42 * time.Microsecond, Tokens: 7, Tools: 2, Floor: 1_000_000, MoreCandidates: true, ModelVersion: "benna-2.0badcafe-7", Explores: true, HouseID: uuid.UUID{6},
+		Suitability: "suicide", SuitabilityBy: "rule", AgeAdult: true,
 		Candidates: []report.Candidate{
 			{CampaignID: uuid.UUID{4}, ECPM: 6_000_000, Reason: "budget"}, {CampaignID: uuid.UUID{1}, ECPM: 4_000_000},
 			{CampaignID: uuid.UUID{5}, ECPM: 3_000_000, Reason: "outbid"},

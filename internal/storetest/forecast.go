@@ -25,6 +25,8 @@ func reportsForecast(t *testing.T, s Reports) {
 		auction(func(a *report.Auction) { a.CampaignID, a.ECPM, a.Reason = uuid.Nil, 0, "no_match" }),
 		auction(func(a *report.Auction) { a.Sandbox = true }), auction(func(a *report.Auction) { a.Region, a.ECPM = "o'\\,DE", 60_000*money.USD }),
 		auction(func(a *report.Auction) { a.At = (reportDay - 1).Time() }),
+		auction(func(a *report.Auction) { a.CampaignID, a.ECPM, a.Reason = uuid.Nil, 0, "unsuitable" }),
+		auction(func(a *report.Auction) { a.CampaignID, a.ECPM, a.Reason = uuid.Nil, 0, "sensitive" }),
 	}))
 	advertiser := uuid.UUID{2}
 	five, dear := report.Step(5*money.USD), report.Step(60_000*money.USD)

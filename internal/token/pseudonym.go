@@ -77,19 +77,20 @@ func newHashers(secret []byte) hashers {
 // of hashes what belongs together: a scope and an id.
 func (h hashers) of(scope uuid.UUID, id string) (p Pseudonym) {
 	w := h.pool.Get().(*hasher)
-	defer h.pool.Put(w)
 	w.in = append(append(w.in[:0], scope[:]...), id...)
-	w.mac.Reset()
-	w.mac.Write(w.in)
-	copy(p[:], w.mac.Sum(w.sum[:0]))
-	return p
+	return h.sum(w)
 }
 
 // ofTwo hashes an id that belongs to two scopes together.
 func (h hashers) ofTwo(outer, inner uuid.UUID, id string) (p Pseudonym) {
 	w := h.pool.Get().(*hasher)
-	defer h.pool.Put(w)
 	w.in = append(append(append(w.in[:0], outer[:]...), inner[:]...), id...)
+	return h.sum(w)
+}
+
+// sum hashes what w has read, and gives it back.
+func (h hashers) sum(w *hasher) (p Pseudonym) {
+	defer h.pool.Put(w)
 	w.mac.Reset()
 	w.mac.Write(w.in)
 	copy(p[:], w.mac.Sum(w.sum[:0]))

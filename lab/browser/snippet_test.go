@@ -254,13 +254,15 @@ func TestSnippetWithoutAnAd(t *testing.T) {
 		answer func(int, http.ResponseWriter)
 		reason string
 	}{
-		"no fill":      {says(200, `{"ad":null,"reason":"no_match"}`), "no_match"},
-		"an error":     {says(403, `{"error":"not here","code":"forbidden"}`), "forbidden"},
-		"no JSON":      {says(502, `<html>`), "error"},
-		"nothing":      {says(200, ``), "error"},
-		"another JSON": {says(200, `[]`), "error"},
-		"null":         {says(200, `null`), "error"},
-		"too slow":     {func(_ int, w http.ResponseWriter) { time.Sleep(2 * time.Second) }, "timeout"},
+		"no fill":             {says(200, `{"ad":null,"reason":"no_match"}`), "no_match"},
+		"no ad belongs there": {says(200, `{"ad":null,"auction_id":"01993a5c-4f00-7a11-8b52-3d1f0c7e9a44","reason":"unsuitable"}`), "unsuitable"},
+		"a sensitive subject": {says(200, `{"ad":null,"auction_id":"01993a5c-4f00-7a11-8b52-3d1f0c7e9a44","reason":"sensitive"}`), "sensitive"},
+		"an error":            {says(403, `{"error":"not here","code":"forbidden"}`), "forbidden"},
+		"no JSON":             {says(502, `<html>`), "error"},
+		"nothing":             {says(200, ``), "error"},
+		"another JSON":        {says(200, `[]`), "error"},
+		"null":                {says(200, `null`), "error"},
+		"too slow":            {func(_ int, w http.ResponseWriter) { time.Sleep(2 * time.Second) }, "timeout"},
 		"half an answer": {func(_ int, w http.ResponseWriter) {
 			_, _ = w.Write([]byte(`{"ad":`))
 			w.(http.Flusher).Flush()

@@ -11,6 +11,48 @@ const (
 // an entry here.
 var mutants = []mutant{
 	{
+		name: "unsuitable-sold", protects: "no ad is sold beside a person in need, on any wire",
+		file: "ingress/offer/judge.go",
+		old:  "return auction.Unsuitable", new: "return \"\"",
+		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
+	},
+	{
+		name: "unsuitable-tested", protects: "sandbox keys are judged as others are",
+		file: "ingress/offer/sandbox.go",
+		old:  `reason != ""`, new: `reason == "x"`,
+		tests: []string{"./ingress/offer"}, run: "TestSandboxKeysAreJudged",
+	},
+	{
+		name: "refusal-key", protects: "who has a page's key refuses no session of its publisher's other keys",
+		file: "internal/token/pseudonym.go",
+		old:  "known.ofTwo(developer, apiKey, id)", new: "known.ofTwo(developer, developer, id)",
+		tests: []string{"./internal/token", "./ingress/limits/refusals"}, run: "RefusalsHaveAKey|AMarkIsOfItsKey",
+	},
+	{
+		name: "refusal-stale", protects: "a node that cannot read the marks sells to no session",
+		file: "ingress/offer/sell.go",
+		old:  "a.Judged.unread || ", new: "",
+		tests: []string{"./ingress/offer"}, run: "TestWithoutMarksSessionsWait",
+	},
+	{
+		name: "refusal-recorded", protects: "the record of a refused request has nothing of its reader",
+		file: "ingress/offer/record.go",
+		old:  "w.record.Tokens, w.record.Tools, w.record.SessionS = 0, 0, 0", new: "w.record.Tokens, w.record.Tools = 0, 0",
+		tests: []string{"./ingress/offer"}, run: "TestARefusedRequestIsRecorded",
+	},
+	{
+		name: "refusal-linked", protects: "no link beside a sensitive subject has the session",
+		file: "ingress/offer/ad.go",
+		old:  "if at.unlinked {", new: "if false {",
+		tests: []string{"./ingress/offer"}, run: "TestASensitiveRequestLeavesNoSession",
+	},
+	{
+		name: "refusal-told", protects: "only the publisher learns why a conversation was refused, and for a day",
+		file: "ingress/explain/auction.go",
+		old:  "!who.publisher || a.deps.Now().Sub(f.At) > suitabilityFor", new: "false",
+		tests: []string{"./ingress/explain"}, run: "TestARefusalIsExplainedForADay",
+	},
+	{
 		name: "flag-unknown", protects: "a flag that adnet does not know refuses the ad",
 		file: "ingress/offer/judge.go",
 		old:  `if stated.Unknown != "" {`, new: `if false {`,
@@ -1732,7 +1774,7 @@ var mutants = []mutant{
 	{
 		name: "session-raw", protects: "what stands for a session is a keyed hash",
 		file: "internal/token/pseudonym.go",
-		old:  "copy(p[:], w.mac.Sum(w.sum[:0]))", new: "copy(p[:], id)",
+		old:  "copy(p[:], w.mac.Sum(w.sum[:0]))", new: "copy(p[:], w.in[16:])",
 		tests: []string{"./internal/token"}, run: "Sessions",
 	},
 	{
