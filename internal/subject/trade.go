@@ -16,8 +16,6 @@ const (
 	TradeWeapons
 	TradeTobacco
 	TradePolitics
-
-	trades
 )
 
 // Described is what a restricted trade is.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,12 +11,13 @@ import (
 
 // The training: logistic regression on the features of a text, each of which counts by the root of
 // their number, with steps that shrink for features that were often seen (AdaGrad).
-const step = 0.5
-
-var (
-	epochs          = 12
-	decay   float32 = 1e-4 // of weights, for each text that has the feature
-	heavier float32 = 2    // how much more a text to refuse counts than an ordinary one
+const (
+	epochs  = 12
+	step    = 0.5
+	decay   = 3e-4 // of weights, for each text that has the feature
+	heavier = 1.5  // how much more a text to refuse counts than an ordinary one
+	balance = 8    // how much the ordinary texts of a language count against those to refuse
+	copies  = 2    // of each text as somebody in a hurry types it
 )
 
 // model is a table before it is cut to bytes.
@@ -83,21 +83,7 @@ func (m *model) learn(s *sample, ordinary float32, seen [][suitability.Outputs]f
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // margin is how far above its threshold a text must be: the higher, the less is refused.
-var margin = [suitability.Outputs]float32{suitability.Need: -0.4, suitability.Harm: -0.2}
-
-func init() {
-	fmt.Sscanf(os.Getenv("MARGIN"), "%f,%f", &margin[0], &margin[1])
-	fmt.Sscanf(os.Getenv("DECAY"), "%f", &decay)
-	fmt.Sscanf(os.Getenv("EPOCHS"), "%d", &epochs)
-	fmt.Sscanf(os.Getenv("HEAVIER"), "%f", &heavier)
-	fmt.Sscanf(os.Getenv("COPIES"), "%d", &copies)
-	fmt.Sscanf(os.Getenv("BALANCE"), "%f", &balance)
-}
-
-var (
-	copies          = 2
-	balance float32 = 4
-)
+var margin = [suitability.Outputs]float32{suitability.Need: 0, suitability.Harm: -0.8}
 
 // mostWeight is how much more a text counts at most in a language that has few of its kind.
 const mostWeight = 8
