@@ -90,6 +90,10 @@ type RefusedPlaces struct {
 	Requests Hundreds `json:"requests"`
 }
 
+// RefusedCounted is what sums of [RefusedPlaces] are of.
+const RefusedCounted = "requests that were refused because of their conversation at the places that the campaign targets: apps, surfaces, ways of integration and languages; " +
+	"neither region nor words are recorded of a refusal, so these narrow nothing; in whole hundreds, each request under one subject"
+
 // RefusedPlacesOf lists the sums of counts that may be told, the largest first.
 func RefusedPlacesOf(counts map[Refused]int64) []RefusedPlaces {
 	list := []RefusedPlaces{}
