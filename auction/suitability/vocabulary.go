@@ -41,7 +41,7 @@ func (v *vocabulary) part(hash uint64) bool { return v.exact.get(hash)&joinable 
 
 // Bounds of words that are mended.
 const (
-	fewestMended = 5 // letters, so that a slip does not make an ordinary word
+	fewestMended = 4 // letters
 	fewestMasked = 4
 )
 

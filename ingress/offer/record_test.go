@@ -41,7 +41,7 @@ func (r *recorder) Produce(_ string, _, value []byte, done func(error)) {
 func TestWhatIsRecordedForLearning(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	letters := strings.Fields("alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec " +
-		"romeo sierra tango uniform victor whiskey xray yankee zulu amber bronze copper diamond emerald fluorite garnet")
+		"romeo sierra tango uniform victor willow yonder yankee zulu amber bronze copper diamond emerald feldspar garnet")
 	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
 	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
 		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{IntentTokens: letters},

@@ -18,6 +18,7 @@ type settings struct {
 	Ordinary string `default:"lab/suitability/ordinary" help:"Folder of our own ordinary sentences."`
 	Crisis   string `default:"lab/suitability/crisis.jsonl" help:"Our own contexts of crisis, which are never learnt from."`
 	Write    bool   `help:"Write the table and its words into auction/suitability."`
+	Quick    bool   `help:"Judge translations by tables that may have learnt from their originals: for trying."`
 	Show     string `help:"Print the texts of a row that were judged wrongly: the beginning of its name."`
 }
 

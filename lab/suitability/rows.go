@@ -49,9 +49,12 @@ func measure(cfg settings, all []sample) ([]row, error) {
 	verdicts := make([]judged, len(all))
 	var parts []part
 	for fold := range folds {
-		parts = append(parts, part{fold: fold})
+		parts = append(parts, part{fold: fold, all: cfg.Quick})
+		if cfg.Quick {
+			continue
+		}
 		for _, lang := range languagesOf(all) {
-			parts = append(parts, part{fold, lang})
+			parts = append(parts, part{fold: fold, lang: lang})
 		}
 	}
 	work := make(chan part)
@@ -81,11 +84,12 @@ func measure(cfg settings, all []sample) ([]row, error) {
 type part struct {
 	fold int
 	lang string
+	all  bool // of every set
 }
 
 func (p *part) has(s *sample) bool {
-	if s.fold != p.fold {
-		return false
+	if s.fold != p.fold || p.all {
+		return s.fold == p.fold
 	}
 	if p.lang == "" {
 		return !translated[s.Set]

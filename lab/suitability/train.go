@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -11,11 +12,12 @@ import (
 
 // The training: logistic regression on the features of a text, each of which counts by the root of
 // their number, with steps that shrink for features that were often seen (AdaGrad).
-const (
-	epochs  = 12
-	step    = 0.5
-	decay   = 1e-4 // of weights, for each text that has the feature
-	heavier = 2    // how much more a text to refuse counts than an ordinary one
+const step = 0.5
+
+var (
+	epochs          = 12
+	decay   float32 = 1e-4 // of weights, for each text that has the feature
+	heavier float32 = 2    // how much more a text to refuse counts than an ordinary one
 )
 
 // model is a table before it is cut to bytes.
@@ -79,7 +81,17 @@ func (m *model) learn(s *sample, seen [][suitability.Outputs]float32, seenBias *
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // margin is how far above its threshold a text must be: the higher, the less is refused.
-var margin = [suitability.Outputs]float32{suitability.Need: -0.8, suitability.Harm: -0.6}
+var margin = [suitability.Outputs]float32{suitability.Need: -0.4, suitability.Harm: -0.2}
+
+func init() {
+	fmt.Sscanf(os.Getenv("MARGIN"), "%f,%f", &margin[0], &margin[1])
+	fmt.Sscanf(os.Getenv("DECAY"), "%f", &decay)
+	fmt.Sscanf(os.Getenv("EPOCHS"), "%d", &epochs)
+	fmt.Sscanf(os.Getenv("HEAVIER"), "%f", &heavier)
+	fmt.Sscanf(os.Getenv("COPIES"), "%d", &copies)
+}
+
+var copies = 1
 
 // largest is the weight that becomes the largest byte; larger ones are cut.
 const largest = 127
@@ -131,7 +143,11 @@ func augmented(s *sample) []*sample {
 	if s.features == nil {
 		s.features = suitability.Features(s.Context)
 	}
-	hasty := *s
-	hasty.features = suitability.Features(mistyped(s.Context, rand.New(rand.NewPCG(uint64(s.fold), uint64(len(s.Context))))))
-	return []*sample{s, &hasty}
+	for len(s.hasty) < copies {
+		hasty := *s
+		hasty.hasty = nil
+		hasty.features = suitability.Features(mistyped(s.Context, rand.New(rand.NewPCG(uint64(len(s.hasty)), uint64(len(s.Context))))))
+		s.hasty = append(s.hasty, &hasty)
+	}
+	return append([]*sample{s}, s.hasty...)
 }
