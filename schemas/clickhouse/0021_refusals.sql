@@ -53,8 +53,7 @@ WHERE NOT sandbox AND reason IN ('unsuitable', 'sensitive')
 GROUP BY day, developer_id, reason, suitability, surface, integration_method, language, host_app;
 
 -- No campaign could have won what was refused: such a request is no auction of the last hour.
-ALTER TABLE candidate_minutes_mv MODIFY QUERY
-SELECT toStartOfMinute(toDateTime(at, 'UTC')) AS minute, entry.1 AS candidate_id, entry.2 AS outcome, toInt64(count()) AS auctions
+ALTER TABLE candidate_minutes_mv MODIFY QUERY SELECT toStartOfMinute(toDateTime(at, 'UTC')) AS minute, entry.1 AS candidate_id, entry.2 AS outcome, toInt64(count()) AS auctions
 FROM auctions
 ARRAY JOIN arrayConcat(
     [(toUUID('00000000-0000-0000-0000-000000000000'), toString(reason))],
