@@ -27,6 +27,7 @@ type ruleSet struct {
 	rules   []rule
 	files   []string      // by rule.file
 	unless  []subject.Set // by class
+	marks   []uint64      // by class, what stands for it among the features of a text
 	middles uint32
 	special []string // words that tell about a person, and are too weak to decide
 	age     uint32   // item of a number that may be an age
@@ -321,6 +322,10 @@ func (c *compiler) tree() {
 		s.middles += uint32(max(0, int(s.rules[i].parts)-2))
 	}
 	s.unless = make([]subject.Set, c.class+1)
+	s.marks = make([]uint64, c.class+1)
+	for key, class := range c.classOf {
+		s.marks[class] = hashOf([]rune(key.language + " " + key.part))
+	}
 	for class, of := range c.unless {
 		s.unless[class] = of
 	}

@@ -31,7 +31,7 @@ const letterBits = 12
 
 const edgeOfWord = 0 // stands before and after a word in groups
 
-func (f *features) read(t *tokens) {
+func (f *features) read(t *tokens, marks []mark) {
 	f.list, f.ends = f.list[:0], f.ends[:0]
 	var before, second uint64 // hashes of the words before
 	var signs uint64          // the signs before
@@ -61,6 +61,10 @@ func (f *features) read(t *tokens) {
 				}
 			}
 			second, before = before, word
+		}
+		for len(marks) > 0 && int(marks[0].token) <= i {
+			f.row(marks[0].hash, 4)
+			marks = marks[1:]
 		}
 		f.ends = append(f.ends, int32(len(f.list)))
 	}
@@ -98,7 +102,9 @@ func Features(text string) []uint32 {
 	set := rules()
 	t := tokens{known: &set.words}
 	t.read(text)
+	var m matcher
+	m.match(set, &t)
 	var f features
-	f.read(&t)
+	f.read(&t, m.marks)
 	return f.list
 }

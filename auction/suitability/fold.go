@@ -20,6 +20,7 @@ const (
 	digit               // 0 to 9
 	mask                // may stand for a letter within a word
 	joins               // an apostrophe: the word goes on without it
+	quote               // a quotation mark
 	nothing             // not seen, or a mark
 )
 
@@ -58,6 +59,8 @@ func glyphOf(r rune) glyph {
 	switch {
 	case r == '\n' || r == '\r', isStop(r):
 		return glyph{kind: stop}
+	case isQuote(r):
+		return glyph{kind: quote}
 	case isApostrophe(r):
 		return glyph{kind: joins}
 	case unicode.IsDigit(r):
@@ -133,6 +136,24 @@ func unspaced(r rune) bool {
 
 func isApostrophe(r rune) bool {
 	return r == '\'' || r == '’' || r == '‘' || r == 'ʼ' || r == '`' || r == '´' || r == '＇'
+}
+
+func isQuote(r rune) bool {
+	switch r {
+	case '"', '“', '”', '„', '«', '»', '「', '」', '『', '』', '《', '》', '＂':
+		return true
+	}
+	return false
+}
+
+// isOpening reports whether a quotation mark begins what is quoted. A German text ends with the mark
+// that begins an English one, which is read as an end where something is quoted.
+func isOpening(r rune) bool {
+	switch r {
+	case '“', '„', '«', '「', '『', '《':
+		return true
+	}
+	return false
 }
 
 func isStop(r rune) bool {

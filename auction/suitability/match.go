@@ -8,6 +8,15 @@ import (
 type found struct {
 	class, sentence int32
 	from, to        int32 // its letters
+	token           int32 // at which it ends
+	quoted          bool
+}
+
+// mark is what the rules say of a text short of a verdict: a class of phrases, or a subject. The
+// learnt table weighs it with the words.
+type mark struct {
+	token int32
+	hash  uint64
 }
 
 // walk is a phrase that has begun.
@@ -26,6 +35,8 @@ type matcher struct {
 	middle []step // of the parts of rules between the first and the last
 	stamp  int32  // of the text; what another stamped is old
 	steps  int
+	marks  []mark
+	at     int32 // the token under way
 	tell   bool
 	met    []uint32 // the rules that were met, where asked for
 }
@@ -35,6 +46,7 @@ type step struct{ stamp, sentence, from, to int32 }
 
 // match gives all subjects whose rules the words meet.
 func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
+	m.marks = m.marks[:0]
 	m.find(s, t)
 	if len(m.found) == 0 {
 		return 0
@@ -51,16 +63,21 @@ func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
 		}
 		m.last[f.class] = step{m.stamp, f.sentence, f.from, f.to}
 		unless |= s.unless[f.class]
+		m.marks = append(m.marks, mark{f.token, s.marks[f.class]})
 		of := s.usesOf[f.class]
 		for _, u := range s.uses[of.from:of.to] {
 			m.steps++
 			r := &s.rules[u.rule]
+			if f.quoted && r.subject == subject.Child {
+				continue // the writer is not who is quoted
+			}
 			if !m.advance(r, int(u.part), f) {
 				continue
 			}
 			if m.tell {
 				m.met = append(m.met, u.rule)
 			}
+			m.marks = append(m.marks, mark{f.token, hashOn(offset, rune(r.subject))})
 			if r.soft {
 				soft |= subject.SetOf(r.subject)
 			} else {
@@ -77,6 +94,7 @@ func (m *matcher) find(s *ruleSet, t *tokens) {
 	sentence := int32(-1)
 	for i := range t.list {
 		one := &t.list[i]
+		m.at = int32(i)
 		if one.sentence != sentence {
 			m.walks, sentence = m.walks[:0], one.sentence
 		}
@@ -195,7 +213,7 @@ func (s *ruleSet) child(at, item uint32) uint32 {
 func (m *matcher) end(s *ruleSet, at uint32, from int32, one *token) {
 	for _, class := range s.classesOf(at) {
 		m.steps++
-		f := found{int32(class), one.sentence, from, one.to}
+		f := found{int32(class), one.sentence, from, one.to, m.at, one.quoted}
 		if uint32(class) == s.cover {
 			m.covers = append(m.covers, f)
 			continue

@@ -41,7 +41,7 @@ func (r *Reader) Read(text string, by Speaker) {
 		r.verdict.Refuse(never.First(), ByRule, by == User)
 	}
 	r.verdict.Sensitive |= met & subject.OfTier(subject.Sensitive)
-	switch is := r.scorer.kinds(r.table, &r.words); {
+	switch is := r.scorer.kinds(r.table, &r.words, r.rules.marks); {
 	case is[Need]:
 		r.verdict.Refuse(subject.Distress, ByTable, by == User)
 	case is[Harm]:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"adnet/auction/suitability"
+	"adnet/internal/demo"
 	"adnet/internal/subject"
 
 	"github.com/stretchr/testify/require"
@@ -83,5 +84,21 @@ func TestSensitive(t *testing.T) {
 		require.Equal(t, subject.None, v.Never, text)
 		require.True(t, v.Sensitive.Has(want), "%s: %v", text, v.Sensitive.Names())
 		require.Equal(t, subject.Sensitive, v.Tier())
+	}
+}
+
+// The demo's requests are ordinary or sensitive, and its needs are refused.
+func TestDemo(t *testing.T) {
+	requests, err := demo.Requests()
+	require.NoError(t, err)
+	for _, r := range requests {
+		v := judge(r.Context)
+		require.Equal(t, subject.None, v.Never, "%s: %s by %s %v", r.ID, v.Never, v.By, suitability.Why(r.Context))
+	}
+	needs, err := demo.Needs()
+	require.NoError(t, err)
+	require.NotEmpty(t, needs)
+	for _, r := range needs {
+		require.NotEqual(t, subject.None, judge(r.Context).Never, r.ID)
 	}
 }

@@ -50,11 +50,12 @@ const Doubt = 40
 const (
 	windowLetters = 160
 	windowStep    = 80
+	windowRaise   = 5 // quarters of the threshold: one of many windows is easily above it
 )
 
 // kinds reports which outputs say that a text is of their kind, as a whole or in a part of it.
-func (s *scorer) kinds(table *Table, t *tokens) (is [Outputs]bool) {
-	s.features.read(t)
+func (s *scorer) kinds(table *Table, t *tokens, marks []mark) (is [Outputs]bool) {
+	s.features.read(t, marks)
 	s.sums = s.sums[:0]
 	var sum [Outputs]int32
 	at := int32(0)
@@ -66,7 +67,7 @@ func (s *scorer) kinds(table *Table, t *tokens) (is [Outputs]bool) {
 		}
 		s.sums = append(s.sums, sum)
 	}
-	s.window(table, 0, len(s.sums), &is)
+	s.window(table, 0, len(s.sums), 4, &is)
 	s.windows(table, t, &is)
 	return is
 }
@@ -84,13 +85,13 @@ func (s *scorer) windows(table *Table, t *tokens, is *[Outputs]bool) {
 		for to < len(t.list) && t.list[to].to <= next+windowLetters {
 			to++
 		}
-		s.window(table, from, to, is)
+		s.window(table, from, to, windowRaise, is)
 	}
 }
 
 // window judges the tokens from one up to another: the mean of their weights, times the root of
 // their number, is compared without dividing.
-func (s *scorer) window(table *Table, from, to int, is *[Outputs]bool) {
+func (s *scorer) window(table *Table, from, to int, quarters int64, is *[Outputs]bool) {
 	if from >= to {
 		return
 	}
@@ -102,7 +103,7 @@ func (s *scorer) window(table *Table, from, to int, is *[Outputs]bool) {
 		}
 	}
 	for i, threshold := range table.Thresholds {
-		is[i] = is[i] || above(int64(sum[i]), int64(threshold), n+Doubt)
+		is[i] = is[i] || above(4*int64(sum[i]), quarters*int64(threshold), n+Doubt)
 	}
 }
 

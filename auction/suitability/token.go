@@ -15,6 +15,7 @@ type token struct {
 	number   int32 // its value, -1 for a word
 	sign     bool
 	whole    bool // a number that is no part of a time, an amount or a version
+	quoted   bool // it stands between quotation marks: somebody else's words, or an example
 }
 
 // longestWord is how many letters of a word are read: longer ones are noise.
@@ -28,12 +29,14 @@ type tokens struct {
 	odd     bool   // the chunk has more than letters
 	known   *vocabulary
 	at      int32 // sentence
+	quoted  bool
 	joined  []rune
 	steps   int // counted for the test that the cost grows linearly
 }
 
 func (t *tokens) reset() {
 	t.letters, t.list, t.chunk, t.odd, t.at = t.letters[:0], t.list[:0], t.chunk[:0], false, 0
+	t.quoted = false
 }
 
 // read reads a text into tokens.
@@ -86,13 +89,19 @@ func (t *tokens) other(g glyph, r rune, rest string) {
 		}
 	case mask:
 		t.chunk, t.odd = append(t.chunk, g.letters[0]), true
+	case quote:
+		t.end()
+		t.quoted = !t.quoted && (isOpening(r) || r == '"' || r == '＂')
 	case stop:
 		if t.within(r, rest) {
 			t.chunk, t.odd = append(t.chunk, r), true
 			return
 		}
+		ordinal := r == '.' && (allDigits(t.chunk) || rest != "" && (isDigit(rune(rest[0])) || rest[0] >= utf8.RuneSelf))
 		t.end()
-		t.at++
+		if !ordinal {
+			t.at++
+		}
 	default:
 		if t.within(r, rest) {
 			t.chunk, t.odd = append(t.chunk, r), true
@@ -120,6 +129,11 @@ func (t *tokens) within(r rune, rest string) bool {
 		return digits
 	}
 	return false
+}
+
+// allDigits reports whether a chunk is a number: a dot behind it makes an ordinal.
+func allDigits(chunk []rune) bool {
+	return len(chunk) > 0 && !slices.ContainsFunc(chunk, func(r rune) bool { return !isDigit(r) })
 }
 
 func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
@@ -152,7 +166,7 @@ func (t *tokens) word(letters []rune) {
 func (t *tokens) emit(letters []rune, hash uint64) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, letters...)
-	t.list = append(t.list, token{from: from, to: int32(len(t.letters)), hash: hash, sentence: t.at, number: -1})
+	t.list = append(t.list, token{from: from, to: int32(len(t.letters)), hash: hash, sentence: t.at, number: -1, quoted: t.quoted})
 }
 
 // emitMended emits a word of the rules in place of what was typed.
@@ -167,7 +181,7 @@ func (t *tokens) emitMended(word []uint16) {
 func (t *tokens) emitSign(r rune) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, r)
-	t.list = append(t.list, token{from: from, to: from + 1, hash: hashOf(t.letters[from:]), sentence: t.at, number: -1, sign: true})
+	t.list = append(t.list, token{from: from, to: from + 1, hash: hashOf(t.letters[from:]), sentence: t.at, number: -1, sign: true, quoted: t.quoted})
 }
 
 func (t *tokens) emitNumber(digits []rune, whole bool) {
@@ -178,7 +192,7 @@ func (t *tokens) emitNumber(digits []rune, whole bool) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, digits...)
 	t.list = append(t.list, token{
-		from: from, to: int32(len(t.letters)), hash: hashOf(digits), sentence: t.at, number: value, whole: whole,
+		from: from, to: int32(len(t.letters)), hash: hashOf(digits), sentence: t.at, number: value, whole: whole, quoted: t.quoted,
 	})
 }
 

@@ -31,6 +31,7 @@ const (
 	companiesFile = "data/companies.jsonl"
 	campaignsFile = "data/campaigns.jsonl"
 	requestsFile  = "data/requests.jsonl"
+	needsFile     = "data/needs.jsonl"
 )
 
 // Company is an invented advertiser.
@@ -74,6 +75,9 @@ func Campaigns() ([]campaign.Fields, error) { return read[campaign.Fields](campa
 // relevant the ads are that a ranking model chooses, and as the traffic of benchmarks. The first
 // one finds an ad. Errors: as of [Companies].
 func Requests() ([]Request, error) { return read[Request](requestsFile) }
+
+// Needs are requests of people in need, beside which no ad is shown.
+func Needs() ([]Request, error) { return read[Request](needsFile) }
 
 // Categories gives the category of each campaign by its name. Errors: as of [Companies], and a
 // campaign whose landing page belongs to no company.

@@ -23,10 +23,11 @@ import (
 type (
 	hash    map[string]string
 	sorted  map[string]string // member by score
-	channel []string          // what subscribers are told
+	list    []string
+	channel []string // what subscribers are told
 )
 
-// db is what Redis has, by key: a string, hash or sorted.
+// db is what Redis has, by key: a string, hash, sorted or list.
 type db map[string]any
 
 // call is one call of a script and what comes of it.
@@ -126,6 +127,10 @@ func put(t *testing.T, client *Client, key string, value any, expand func(string
 		for field, text := range v {
 			require.NoError(t, client.rdb.HSet(t.Context(), key, field, expand(text)).Err())
 		}
+	case list:
+		for _, one := range v {
+			require.NoError(t, client.rdb.RPush(t.Context(), key, expand(one)).Err())
+		}
 	case sorted:
 		for member, score := range v {
 			n, err := strconv.ParseFloat(expand(score), 64)
@@ -146,6 +151,8 @@ func dump(t *testing.T, client *Client, now time.Time) (got db, expires []string
 			got[key] = client.rdb.Get(t.Context(), full).Val()
 		case "hash":
 			got[key] = hash(client.rdb.HGetAll(t.Context(), full).Val())
+		case "list":
+			got[key] = list(client.rdb.LRange(t.Context(), full, 0, -1).Val())
 		case "zset":
 			set := sorted{}
 			for _, z := range client.rdb.ZRangeWithScores(t.Context(), full, 0, -1).Val() {
@@ -224,6 +231,8 @@ func shortenDB(all db, now time.Time) db {
 			out[key] = shorten(expandTimes(v, now), now)
 		case hash:
 			out[key] = hash(short(v))
+		case list:
+			out[key] = v
 		case sorted:
 			out[key] = sorted(short(v))
 		}
@@ -253,7 +262,34 @@ func scriptTables() map[string]scriptTable {
 		"heartbeat": {heartbeatScript, heartbeatCalls()}, "live": {liveScript, liveCalls()},
 		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()}, "rooms": {roomsScript, roomsCalls()},
 		"lease": {leaseScript, leaseCalls()}, "click": {clickScript, clickCalls()}, "confirm": {confirmScript, confirmCalls()},
-		"flags": {flagScript, flagCalls()},
+		"flags": {flagScript, flagCalls()}, "mark": {markScript, markCalls()},
+	}
+}
+
+func markCalls() []call {
+	both := []string{"m", "n"}
+	arguments := []any{"k", "mark", 3, 4, 2, 6, 60}
+	return []call{
+		{
+			name: "the first", keys: both, argv: arguments, reply: int64(1),
+			after: db{"m": list{"mark"}, "n": hash{"k": "1"}}, expires: both,
+		},
+		{
+			name: "a key that has as many as it may", given: db{"m": list{"a", "b", "c"}, "n": hash{"k": "3"}}, keys: both, argv: arguments,
+			reply: int64(0),
+		},
+		{
+			name: "a crowded hour, and a key that has its share", given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "2", "l": "2"}}, keys: both,
+			argv: arguments, reply: int64(0),
+		},
+		{
+			name: "a crowded hour, and a key that has little", given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "1", "l": "3"}}, keys: both,
+			argv: arguments, reply: int64(1), after: db{"m": list{"a", "b", "c", "d", "mark"}, "n": hash{"k": "2", "l": "3"}}, expires: both,
+		},
+		{
+			name: "a full hour", given: db{"m": list{"a", "b", "c", "d", "e", "f"}, "n": hash{"l": "6"}}, keys: both, argv: arguments,
+			reply: int64(0),
+		},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -109,12 +110,29 @@ func (p *part) judge(all []sample, verdicts []judged) {
 			from = append(from, augmented(&all[i])...)
 		}
 	}
-	t := train(from).table()
+	m := train(from)
+	t := m.table()
 	for i := range all {
 		if p.has(&all[i]) {
 			verdicts[i] = judge(&t, all[i].Context)
+			if os.Getenv("DUMP") != "" {
+				z := m.score(all[i].features)
+				none := suitability.Table{Weights: t.Weights, Thresholds: [2]int32{1 << 18, 1 << 18}}
+				r := judge(&none, all[i].Context)
+				dump(fmt.Sprintf("%s\t%s\t%s\t%v\t%v\t%.3f\t%.3f\t%v\n", all[i].Kind, all[i].Set, all[i].Lang, r.never, r.sensitive, z[0], z[1], verdicts[i].never))
+			}
 		}
 	}
+}
+
+var dumping sync.Mutex
+
+func dump(line string) {
+	dumping.Lock()
+	defer dumping.Unlock()
+	f, _ := os.OpenFile(os.Getenv("DUMP"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f.WriteString(line)
+	f.Close()
 }
 
 // languagesOf are the languages of sets with translations.

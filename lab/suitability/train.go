@@ -46,17 +46,17 @@ func (m *model) score(features []uint32) (z [suitability.Outputs]float32) {
 func train(from []*sample) *model {
 	m, seen := new(model), make([][suitability.Outputs]float32, suitability.Buckets)
 	var seenBias [suitability.Outputs]float32
-	order := rand.New(rand.NewPCG(1, 2))
+	order, weights := rand.New(rand.NewPCG(1, 2)), weigh(from)
 	for range epochs {
 		order.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
 		for _, s := range from {
-			m.learn(s, seen, &seenBias)
+			m.learn(s, weights[s.Lang], seen, &seenBias)
 		}
 	}
 	return m
 }
 
-func (m *model) learn(s *sample, seen [][suitability.Outputs]float32, seenBias *[suitability.Outputs]float32) {
+func (m *model) learn(s *sample, ordinary float32, seen [][suitability.Outputs]float32, seenBias *[suitability.Outputs]float32) {
 	if len(s.features) == 0 {
 		return
 	}
@@ -66,6 +66,8 @@ func (m *model) learn(s *sample, seen [][suitability.Outputs]float32, seenBias *
 		slope := float32(1/(1+math.Exp(-float64(z[o])))) - should[o]
 		if should[o] == 1 {
 			slope *= heavier
+		} else if s.Kind == "ordinary" {
+			slope *= ordinary
 		}
 		seenBias[o] += slope * slope
 		m.bias[o] -= step * slope / (root(seenBias[o]) + 1)
@@ -89,9 +91,34 @@ func init() {
 	fmt.Sscanf(os.Getenv("EPOCHS"), "%d", &epochs)
 	fmt.Sscanf(os.Getenv("HEAVIER"), "%f", &heavier)
 	fmt.Sscanf(os.Getenv("COPIES"), "%d", &copies)
+	fmt.Sscanf(os.Getenv("BALANCE"), "%f", &balance)
 }
 
-var copies = 1
+var (
+	copies          = 2
+	balance float32 = 4
+)
+
+// mostWeight is how much more a text counts at most in a language that has few of its kind.
+const mostWeight = 8
+
+// weights are what an ordinary text of each language counts, so that a language of which mostly needs
+// are known is not taken for one.
+func weigh(from []*sample) map[string]float32 {
+	refusing, ordinary := map[string]float32{}, map[string]float32{}
+	for _, s := range from {
+		if s.Kind == "ordinary" {
+			ordinary[s.Lang]++
+		} else {
+			refusing[s.Lang]++
+		}
+	}
+	weights := map[string]float32{}
+	for lang, n := range ordinary {
+		weights[lang] = min(max(1, balance*refusing[lang]/n), mostWeight)
+	}
+	return weights
+}
 
 // largest is the weight that becomes the largest byte; larger ones are cut.
 const largest = 127
