@@ -3,7 +3,7 @@ import { texts } from '../state';
 /** The texts of the screens about refused conversations, which come with these screens only. What a
  *  subject is comes from the API. */
 const en = {
-  lead: 'adnet judges a conversation before it sells an ad beside it. Beside some subjects no ad is ever shown; for others you decide.', docs: 'Where ads never appear',
+  lead: 'adnet judges a conversation before it sells an ad beside it. Beside some subjects no ad is ever shown; for others you decide.',
   sensitive: 'Sensitive subjects', sensitiveHelp: 'Where you allow one, campaigns that allow it too may run beside it, without session, learning or record of its words. Auctions obey within two seconds.',
   cost: (week: string, month: string) => `Requests without an ad for it: ${week} in 7 days, ${month} in 30 days`, few: 'fewer than 100', allow: (title: string) => `Allow ads beside: ${title}`, example: 'Example',
   remember: 'Remember refused sessions for 24 hours', rememberHelp: 'After a never subject the session gets no ad for a day. Without it the turns of the request decide alone: send the earlier ones.', save: 'Save', saved: 'Saved. Auctions obey within two seconds.',
@@ -17,7 +17,7 @@ const en = {
 type Texts<T> = { [K in keyof T]: T[K] extends string ? string : T[K] extends (...args: infer A) => string ? (...args: A) => string : Texts<T[K]> };
 
 const de: Texts<typeof en> = {
-  lead: 'adnet beurteilt ein Gespräch, bevor es daneben eine Anzeige verkauft. Neben manchen Themen steht nie eine; über andere entscheiden Sie.', docs: 'Wo nie Anzeigen stehen',
+  lead: 'adnet beurteilt ein Gespräch, bevor es daneben eine Anzeige verkauft. Neben manchen Themen steht nie eine; über andere entscheiden Sie.',
   sensitive: 'Heikle Themen', sensitiveHelp: 'Wo Sie eines erlauben, dürfen Kampagnen daneben laufen, die es auch erlauben: ohne Sitzung, ohne Lernen, ohne dass Wörter aufgezeichnet werden. Auktionen gehorchen innerhalb von zwei Sekunden.',
   cost: (week, month) => `Anfragen, die deshalb keine Anzeige bekamen: ${week} in 7 Tagen, ${month} in 30 Tagen`, few: 'weniger als 100', allow: (title) => `Anzeigen erlauben neben: ${title}`, example: 'Beispiel',
   remember: 'Abgelehnte Sitzungen 24 Stunden lang merken', rememberHelp: 'Nach einem Thema, neben dem nie eine Anzeige steht, bekommt die Sitzung einen Tag lang keine. Ohne das entscheiden allein die Beiträge der Anfrage: Senden Sie auch die früheren.', save: 'Speichern', saved: 'Gespeichert. Auktionen gehorchen innerhalb von zwei Sekunden.',

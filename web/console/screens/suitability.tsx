@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { r } from '../i18n/refusals';
-import { base, count, date, day, isAdmin, lang, t, time, user } from '../state';
+import { count, date, day, isAdmin, lang, t, time, user } from '../state';
 import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
@@ -25,7 +25,7 @@ export default function Suitability() {
     return { subjects, stats, flags, publishing };
   }, [who.developer_id, lang.value]);
   return (
-    <Page title={t().suitability} lead={<>{r().lead} <a href={`${base}/docs`}>{r().docs}</a>{other && <span class="note mono"> {other}</span>}</>}>
+    <Page title={t().suitability} lead={<>{r().lead}{other && <span class="note mono"> {other}</span>}</>}>
       <Loaded of={of}>{({ subjects, stats, flags, publishing }) => <>
         {publishing && <Sensitive list={subjects.filter((s) => s.tier === 'sensitive')} costs={stats.subjects} start={publishing} />}
         <Counts of={stats} path={`/api/stats/suitability?developer_id=${who.developer_id}&since=${since}&until=${until}`} />
