@@ -13,6 +13,7 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/consumers/unsuitable"
 	"adnet/consumers/verify"
 	"adnet/ingress/track"
 	"adnet/internal/backends"
@@ -231,13 +232,14 @@ func (r *consumersRole) cleaning() error {
 	return nil
 }
 
-// counting adds the components that work on the counters of closed days, where the backends have
-// them: traffic curves, roll-up.
+// counting adds the components that work on counters, where the backends have them: traffic curves,
+// jumps of refusals, roll-up.
 func (r *consumersRole) counting() error {
 	if r.Counted != nil {
 		curves := forecast.New(forecast.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Counted, Target: redis.NewCurves(r.Redis)})
 		r.runs("forecast", curves)
 	}
+	r.runs("unsuitable", unsuitable.New(unsuitable.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Rates}))
 	if r.Nightly != nil {
 		r.Nightly.Tells(r.clerk.Of(roster.Rollup))
 		r.runs("rollup", r.Nightly)

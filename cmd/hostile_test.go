@@ -28,6 +28,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/postgres"
 	"adnet/internal/report"
+	"adnet/internal/subject"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/schemas/openapi"
@@ -474,6 +475,15 @@ func (brokenAnalytics) Requests(context.Context, report.Places) ([]report.Won, e
 	return nil, errRaw
 }
 
+func (brokenAnalytics) Refusals(context.Context, report.RefusalQuery) ([]report.RefusalDay, error) {
+	return nil, errRaw
+}
+func (brokenAnalytics) Costs(context.Context, uuid.UUID, day.Day) (map[subject.ID]report.SubjectCost, error) {
+	return nil, errRaw
+}
+func (brokenAnalytics) RefusedAt(context.Context, report.Places) ([]report.RefusedPlaces, error) {
+	return nil, errRaw
+}
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }

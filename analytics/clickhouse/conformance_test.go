@@ -38,6 +38,6 @@ func TestReports(t *testing.T) {
 		require.NoError(t, err)
 		daily, err := rollup.New(rollup.Config{}, rollup.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
-		return storetest.Reports{Writer: s, Audit: s, Reader: reader, Rollup: daily, Explain: reader, Forecast: reader}
+		return storetest.Reports{Writer: s, Audit: s, Reader: reader, Rollup: daily, Explain: reader, Forecast: reader, Refusals: reader}
 	})
 }

@@ -36,13 +36,13 @@ LIMIT {most:UInt32}`
 	askedQuery = `
 SELECT toString(reason) AS outcome, count() AS n, max(at) AS last
 FROM auctions
-WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox
+WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` + notRefused + `
 GROUP BY outcome`
 
 	// After askedGroups[breakdown]: the values with the most requests.
 	askedGroupsQuery = ` AS key, count() AS requests, countIf(reason = '') AS filled
 FROM auctions
-WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox
+WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` + notRefused + `
 GROUP BY key ORDER BY requests DESC, key LIMIT {most:UInt32}`
 
 	deliveryQuery = `
@@ -204,8 +204,8 @@ var askedGroups = map[report.Breakdown]string{
 	report.ByIntegrationMethod: "toString(integration_method)", report.ByFormat: "toString(format)",
 }
 
-// Asked counts the auctions of a publisher, or of all. Errors: errs.InvalidRequest for a breakdown outside the
-// closed list; else as [Reader.Stats].
+// Asked counts the auctions of a publisher, or of all, without refused requests. Errors:
+// errs.InvalidRequest for a breakdown outside the closed list; else as [Reader.Stats].
 func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error) {
 	if err := q.Check(); err != nil {
 		return report.Asked{}, err

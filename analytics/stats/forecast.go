@@ -19,7 +19,7 @@ FROM
 (
     SELECT campaign_id, arrayFirstIndex(s -> s >= ecpm OR s = ` + dearest + `, [` + priceSteps() + `]) AS step, count() AS n
     FROM auctions
-    WHERE day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox AND reason NOT IN ('` + strings.Join(report.Refusals, "', '") + `')` +
+    WHERE day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` + notRefused +
 	covers("host_app", "hosts") + covers("surface", "surfaces") + covers("integration_method", "methods") + covers("region", "regions") + covers("language", "languages") + `
     GROUP BY campaign_id, step
 ) AS won
@@ -46,10 +46,8 @@ func covers(column, name string) string {
         AND ({%s:String} = '' OR arrayExists(v -> %s = unhex(v) OR startsWith(%s, concat(unhex(v), '-')), splitByChar(',', {%s:String})))`, name, value, value, name)
 }
 
-// Requests counts who won the requests of some places. Errors: as [Reader.Stats].
-func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
+// bindPlaces are the parameters of [covers] and of the days of p.
+func bindPlaces(p report.Places) map[string]string {
 	params := map[string]string{"since": max(p.Since, 0).String(), "until": min(p.Until, lastDay).String()}
 	for name, list := range map[string][]string{"hosts": p.HostApps, "surfaces": p.Surfaces, "methods": p.Methods, "regions": p.Regions, "languages": p.Languages} {
 		coded := make([]string, len(list))
@@ -58,6 +56,14 @@ func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, e
 		}
 		params[name] = strings.Join(coded, ",")
 	}
+	return params
+}
+
+// Requests counts who won the requests of some places. Errors: as [Reader.Stats].
+func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	params := bindPlaces(p)
 	var rows []struct {
 		Advertiser uuid.UUID `ch:"advertiser"`
 		Step       int64     `ch:"step"`

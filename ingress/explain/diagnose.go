@@ -50,6 +50,9 @@ const counted = "auctions in which the campaign was one of the up to 10 best rec
 // window is how far back auctions are counted.
 const window = time.Hour
 
+// refusedDays are the days of which refused requests are counted, with today.
+const refusedDays = 7
+
 type causeReply struct {
 	Cause   Cause  `json:"cause"`
 	Count   *int64 `json:"count"` // in the window; null where there is nothing to count
@@ -89,7 +92,16 @@ type diagnosis struct {
 	Delivers   bool         `json:"delivers"` // nothing about the campaign itself keeps it from serving
 	Causes     []causeReply `json:"causes"`   // the weightiest first, never empty
 	Window     windowReply  `json:"window"`
+	Refused    refusedReply `json:"refused"`
 	State      stateReply   `json:"state"`
+}
+
+// refusedReply is what refusals of conversations took at the campaign's places.
+type refusedReply struct {
+	Since    string                 `json:"since"` // UTC day, included
+	Until    string                 `json:"until"` // UTC day, included
+	Counted  string                 `json:"counted"`
+	Subjects []report.RefusedPlaces `json:"subjects"`
 }
 
 // diagnose serves GET /api/campaigns/{id}/diagnose.
@@ -111,7 +123,16 @@ func (a *API) diagnose(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, a.diagnosis(&k, delivery, now))
+	places := report.Places{
+		Since: day.Of(now) - refusedDays + 1, Until: day.Of(now), HostApps: k.HostApps, Surfaces: k.Surfaces, Methods: k.IntegrationMethods, Languages: k.Languages,
+	}
+	refused, err := a.deps.History.RefusedAt(c.Context(), places)
+	if err != nil {
+		return err
+	}
+	reply := a.diagnosis(&k, delivery, now)
+	reply.Refused = refusedReply{places.Since.String(), places.Until.String(), report.RefusedCounted, refused}
+	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
 func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) diagnosis {

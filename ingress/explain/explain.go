@@ -39,6 +39,8 @@ type History interface {
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
 	// Delivery counts what became of a campaign in the auctions of some time.
 	Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error)
+	// RefusedAt counts the refused requests of some places by subject.
+	RefusedAt(ctx context.Context, p report.Places) ([]report.RefusedPlaces, error)
 }
 
 // Catalog is this node's view of campaigns.

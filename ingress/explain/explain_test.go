@@ -257,3 +257,37 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 	}))
 	require.Equal(t, http.StatusUnauthorized, w.Caller(plain).Get(t, "/api/auctions/"+auction(6, 0, never)+"/explain").Code, "a page's key")
 }
+
+// What refusals took is told by subject in hundreds, of the places that the campaign targets, and is
+// in no count of the window.
+func TestDiagnoseTellsWhatRefusalsTook(t *testing.T) {
+	w := newWorld(t)
+	mine := at(start, 1)
+	w.campaign(t, mine, "advertiser", func(k *campaign.Campaign) { k.Surfaces, k.Regions = []string{"chat"}, []string{"de"} })
+	var list []report.Auction
+	add := func(n int, reason, about, surface string) {
+		for range n {
+			list = append(list, report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: start.Add(-time.Minute), Reason: reason, Suitability: about, Surface: surface})
+		}
+	}
+	add(250, "sensitive", "health", "chat")
+	add(99, "sensitive", "debt", "chat")
+	add(300, "sensitive", "politics", "welcome")
+	add(120, "unsuitable", "suicide", "chat")
+	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", list))
+	reply := w.Do(http.MethodGet, "/api/campaigns/"+mine.String()+"/diagnose", "", "Authorization", "Bearer "+w.names["advertiser"])
+	var told struct {
+		Refused struct {
+			Subjects []map[string]any `json:"subjects"`
+		} `json:"refused"`
+		Window struct {
+			Auctions int `json:"auctions"`
+		} `json:"window"`
+	}
+	require.Equal(t, 200, reply.Code)
+	require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &told))
+	require.Equal(t, []map[string]any{
+		{"reason": "sensitive", "subject": "health", "requests": 200.0}, {"reason": "unsuitable", "subject": "suicide", "requests": 100.0},
+	}, told.Refused.Subjects)
+	require.Zero(t, told.Window.Auctions)
+}

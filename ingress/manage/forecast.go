@@ -21,6 +21,9 @@ type forecastReply struct {
 	Impressions  *int64        `json:"impressions_per_day"`
 	Spend        *money.Micros `json:"spend_per_day_usd"`
 	Hidden       string        `json:"hidden,omitempty"`
+	// Refused is in no other number.
+	Refused        []report.RefusedPlaces `json:"refused"`
+	RefusedCounted string                 `json:"refused_counted"`
 }
 
 type pricesReply struct {
@@ -53,12 +56,18 @@ func (a *API) forecastCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
+	refused, err := a.deps.Stats.RefusedAt(c.Context(), places)
+	if err != nil {
+		return err
+	}
 	bid := would.BidAmount
 	if would.Billing() != campaign.CPM {
 		bid = 0 // what 1,000 impressions bring by clicks or views is not known before there are any
 	}
 	f := report.ForecastOf(caller.ID, bid, won, report.ForecastDays)
-	reply := forecastReply{Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests}
+	reply := forecastReply{
+		Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests, Refused: refused, RefusedCounted: report.RefusedCounted,
+	}
 	switch {
 	case f.Requests == 0:
 		reply.Hidden = "too_few_requests"

@@ -18,7 +18,10 @@ import (
 	"adnet/internal/person"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
+	"adnet/internal/subject"
 	"adnet/internal/token"
+
+	"github.com/google/uuid"
 )
 
 // StatsReader answers stats queries (ClickHouse, or memory in in-memory mode).
@@ -30,6 +33,12 @@ type StatsReader interface {
 	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
 	// Converted counts the conversions of an advertiser, a campaign, or all, by campaign and type.
 	Converted(ctx context.Context, q report.Query) (report.Conversions, error)
+	// Refusals counts refused requests by publisher and day.
+	Refusals(ctx context.Context, q report.RefusalQuery) ([]report.RefusalDay, error)
+	// Costs counts the requests of a publisher that each sensitive subject took up to a day.
+	Costs(ctx context.Context, publisher uuid.UUID, until day.Day) (map[subject.ID]report.SubjectCost, error)
+	// RefusedAt counts the refused requests of some places by subject.
+	RefusedAt(ctx context.Context, p report.Places) ([]report.RefusedPlaces, error)
 }
 
 // Who may register.
@@ -161,6 +170,9 @@ func (a *API) Mount(s *httpapi.Server) {
 	ofPublisher := with(reads, httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm})
 	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
 	s.Handle(http.MethodGet, "/api/account/suitability", a.readSuitability, ofPublisher)
+	s.Handle(http.MethodGet, "/api/suitability/subjects", a.subjects, httpapi.Policy{
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Params: httpapi.Params{"language": httpapi.WordForm("en", "de")},
+	})
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
 	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))
@@ -195,12 +207,19 @@ func (a *API) Mount(s *httpapi.Server) {
 			"breakdown": httpapi.WordForm(report.AskedBreakdowns...), "format": httpapi.WordForm("json", "csv"),
 		},
 	})
+	s.Handle(http.MethodGet, "/api/stats/suitability", a.refusals, httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
+		Params: httpapi.Params{
+			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+		},
+	})
 	ofTypes := with(reads, httpapi.Params{"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
 	ofNetwork := with(ofAdmin(reads), httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
 	ofNetwork.Scans = true
 	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
+	s.Handle(http.MethodGet, "/api/admin/suitability", a.networkRefusals, ofNetwork)
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: a.aggregate},
 	}}, with(ofAdmin(changes), httpapi.Params{"date": httpapi.DayForm}))

@@ -51,7 +51,8 @@ var receiptIn = []receiptTexts{{
 	PaidFor: map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it", "vcpm": "for a view of it"},
 	Reasons: map[string]string{
 		"illegal": "It is illegal", "misleading": "It is misleading", "offensive": "It is offensive", "scam": "It is a scam",
-		"malware": "It leads to harmful software", "not_labelled": "It was not marked as an ad", "other": "Something else",
+		"malware": "It leads to harmful software", "not_labelled": "It was not marked as an ad",
+		adreport.UnsuitablePlace: "This ad should not have been here (without a text)", "other": "Something else",
 	},
 	Problems: map[string]string{
 		"reason": "Choose a reason.", "text": "The text may have at most 1,000 characters, without control characters.",
@@ -79,7 +80,8 @@ var receiptIn = []receiptTexts{{
 	PaidFor: map[string]string{"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach", "vcpm": "für eine gesehene Einblendung"},
 	Reasons: map[string]string{
 		"illegal": "Sie ist rechtswidrig", "misleading": "Sie ist irreführend", "offensive": "Sie ist anstößig", "scam": "Sie ist Betrug",
-		"malware": "Sie führt zu schädlicher Software", "not_labelled": "Sie war nicht als Anzeige gekennzeichnet", "other": "Etwas anderes",
+		"malware": "Sie führt zu schädlicher Software", "not_labelled": "Sie war nicht als Anzeige gekennzeichnet",
+		adreport.UnsuitablePlace: "Diese Anzeige hätte hier nicht stehen dürfen (ohne Text)", "other": "Etwas anderes",
 	},
 	Problems: map[string]string{
 		"reason": "Bitte wählen Sie einen Grund.", "text": "Der Text darf höchstens 1.000 Zeichen haben, ohne Steuerzeichen.",

@@ -23,7 +23,12 @@ import (
 )
 
 // Reasons are what a reader may choose.
-var Reasons = []string{"illegal", "misleading", "offensive", "scam", "malware", "not_labelled", "other"}
+var Reasons = []string{"illegal", "misleading", "offensive", "scam", "malware", "not_labelled", UnsuitablePlace, "other"}
+
+// UnsuitablePlace is the reason that the ad should not have been where it was. It is about a
+// conversation, so that such a report has no text, and about the publisher as much as the campaign: a
+// person looks at both, and no number of them stops the ad.
+const UnsuitablePlace = "unsuitable_place"
 
 // The limits of a report, and how long it is kept.
 const (
@@ -61,11 +66,12 @@ type Counts struct {
 
 // Text is what a reader wrote.
 type Text struct {
-	At       time.Time `json:"at"`
-	Reason   string    `json:"reason"`
-	Headline string    `json:"headline"`
-	Text     string    `json:"text"`
-	Counted  bool      `json:"counted"`
+	At          time.Time `json:"at"`
+	Reason      string    `json:"reason"`
+	Headline    string    `json:"headline"`
+	Text        string    `json:"text"`
+	DeveloperID uuid.UUID `json:"developer_id"` // the publisher that showed the ad
+	Counted     bool      `json:"counted"`
 }
 
 // Reported is a campaign with undecided reports.
@@ -94,7 +100,8 @@ type Store interface {
 	// AddReport keeps the first report of an auction; added is false for a further one. Retention
 	// forgets e-mails and reports that had their time.
 	AddReport(ctx context.Context, r Report) (added bool, err error)
-	// CountReports counts the undecided reports of a campaign since a time.
+	// CountReports counts the undecided reports of a campaign since a time that may stop its ad: those
+	// of any reason but UnsuitablePlace.
 	CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (Counts, error)
 	// ReportedCampaigns lists campaigns with undecided reports, those with most counted ones first.
 	ReportedCampaigns(ctx context.Context, limit, offset int) ([]Reported, int, error)
@@ -161,8 +168,11 @@ func (s *Service) File(ctx context.Context, r Report) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
+	if r.Reason == UnsuitablePlace {
+		r.Text = "" // it would be about what the reader asked
+	}
 	added, err := s.deps.Store.AddReport(ctx, r)
-	if err != nil || !added || !s.deps.Pause {
+	if err != nil || !added || !s.deps.Pause || r.Reason == UnsuitablePlace {
 		return err
 	}
 	if err := s.judge(ctx, r); err != nil {

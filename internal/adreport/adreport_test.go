@@ -21,9 +21,13 @@ type world struct {
 	added  bool
 	held   int
 	fails  error // of counting
+	kept   adreport.Report
 }
 
-func (w *world) AddReport(context.Context, adreport.Report) (bool, error) { return w.added, nil }
+func (w *world) AddReport(_ context.Context, r adreport.Report) (bool, error) {
+	w.kept = r
+	return w.added, nil
+}
 func (w *world) CountReports(context.Context, uuid.UUID, time.Time) (adreport.Counts, error) {
 	return w.counts, w.fails
 }
@@ -67,6 +71,15 @@ func TestAKeptReportIsKept(t *testing.T) {
 	w.fails = nil
 	require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
 	require.Equal(t, 1, w.held)
+}
+
+// A report of the place of an ad has no text, and stops nothing, however many there are.
+func TestAPlaceIsForAPerson(t *testing.T) {
+	w := &world{added: true, counts: adreport.Counts{Networks: 99, Publishers: 99, Counted: 99}}
+	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: true, Now: time.Now})
+	require.NoError(t, s.File(t.Context(), adreport.Report{Reason: adreport.UnsuitablePlace, Text: "I had asked how to …", Email: "a@example.com"}))
+	require.Zero(t, w.held)
+	require.Equal(t, adreport.Report{Reason: adreport.UnsuitablePlace, Email: "a@example.com"}, w.kept)
 }
 
 func TestCheck(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/consumers/unsuitable"
 	"adnet/consumers/verify"
 	"adnet/ingress/billing"
 	"adnet/ingress/budget"
@@ -115,9 +116,10 @@ type All struct {
 	Rollup    manage.Aggregator
 	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
 	Counted   forecast.Source // of opportunities; nil in memory, which does not live longer than a day
-	Ranking   Ranking         // learnt weights
-	Terms     Terms           // recorded of auctions; nil in memory, which records none
-	Learned   learn.Source    // nil in memory, where nothing is learnt
+	Rates     unsuitable.Source
+	Ranking   Ranking      // learnt weights
+	Terms     Terms        // recorded of auctions; nil in memory, which records none
+	Learned   learn.Source // nil in memory, where nothing is learnt
 	Redis     *redis.Client
 	Kafka     kafka.Config
 

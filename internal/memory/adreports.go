@@ -86,7 +86,7 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 		c.Reports++
 		c.Reasons[r.Reason]++
 		if len(c.Texts) < 20 {
-			c.Texts = append(c.Texts, adreport.Text{At: r.At, Reason: r.Reason, Headline: r.Headline, Text: r.Text, Counted: r.counted})
+			c.Texts = append(c.Texts, adreport.Text{At: r.At, Reason: r.Reason, Headline: r.Headline, Text: r.Text, DeveloperID: r.DeveloperID, Counted: r.counted})
 		}
 		if !r.counted {
 			continue
@@ -107,7 +107,7 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 func (s *Store) CountReports(_ context.Context, campaign uuid.UUID, since time.Time) (adreport.Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.waitingReports(since)[campaign]
+	list := slices.DeleteFunc(s.waitingReports(since)[campaign], func(r *keptReport) bool { return r.Reason == adreport.UnsuitablePlace })
 	if len(list) == 0 {
 		return adreport.Counts{}, nil
 	}

@@ -66,7 +66,7 @@ func (e *explained) addAuction(a *report.Auction) {
 	r.auction.At = a.At.UTC().Truncate(time.Microsecond)
 	r.auction.Took = a.Took.Truncate(time.Microsecond)
 	r.auction.Candidates = slices.Clone(a.Candidates)
-	if a.Sandbox {
+	if a.Sandbox || a.Refused() {
 		return
 	}
 	minute := a.At.Unix() / 60
@@ -139,8 +139,8 @@ var askedBy = map[report.Breakdown]func(*report.Auction) string{
 	report.ByFormat:            func(a *report.Auction) string { return a.Format },
 }
 
-// Asked counts the auctions of a publisher or of all publishers, of the last 10,000 of all. Error: errs.InvalidRequest
-// for a breakdown outside the closed list.
+// Asked counts the auctions of a publisher or of all publishers, of the last 10,000 of all, without
+// refused requests. Error: errs.InvalidRequest for a breakdown outside the closed list.
 func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, error) {
 	if err := q.Check(); err != nil {
 		return report.Asked{}, err
@@ -151,7 +151,7 @@ func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, e
 	groups := map[string]*report.AskedGroup{}
 	for _, record := range r.explained.byID {
 		a := &record.auction
-		if on := day.Of(a.At); !record.recorded || a.Sandbox || !q.All && a.DeveloperID != q.DeveloperID || on < q.Since || on > q.Until {
+		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.Refused() || !q.All && a.DeveloperID != q.DeveloperID || on < q.Since || on > q.Until {
 			continue
 		}
 		found.Outcomes[a.Reason]++

@@ -33,7 +33,7 @@ WHERE r.outcome IS NULL AND NOT r.counted AND ($1::uuid IS NULL OR r.campaign_id
 SELECT r.campaign_id, count(*), count(*) FILTER (WHERE r.counted), count(DISTINCT r.network) FILTER (WHERE r.counted),
 	count(DISTINCT coalesce(u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
 FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r.outcome IS NULL`
-	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 GROUP BY 1`
+	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 AND r.reason <> '` + adreport.UnsuitablePlace + `' GROUP BY 1`
 	sumOfThese    = sumAdReports + ` AND r.campaign_id = ANY ($1) GROUP BY 1`
 	sumOfAll      = sumAdReports + ` GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1 LIMIT $1 OFFSET $2`
 	countReported = `SELECT count(DISTINCT campaign_id) FROM ad_report WHERE outcome IS NULL`
@@ -43,7 +43,7 @@ FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r
 
 	adReportReasons = `SELECT reason, count(*) FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 GROUP BY 1`
 	adReportTexts   = `
-SELECT at, reason, headline, text, counted FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 ORDER BY at DESC, auction_id LIMIT 20`
+SELECT at, reason, headline, text, developer_id, counted FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 ORDER BY at DESC, auction_id LIMIT 20`
 
 	decideAdReports = `
 WITH waiting AS (SELECT auction_id, email FROM ad_report WHERE campaign_id = $1 AND outcome IS NULL FOR UPDATE)
@@ -124,7 +124,7 @@ func (s *Store) readReports(ctx context.Context, r *adreport.Reported, since tim
 		return err
 	}
 	r.Texts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t adreport.Text, err error) {
-		err = row.Scan(&t.At, &t.Reason, &t.Headline, &t.Text, &t.Counted)
+		err = row.Scan(&t.At, &t.Reason, &t.Headline, &t.Text, &t.DeveloperID, &t.Counted)
 		t.At = t.At.UTC()
 		return t, err
 	})

@@ -51,12 +51,12 @@ type Auction struct {
 	Outcome Outcome // what can be learnt from it
 }
 
-// Refusals are the reasons of auctions that did not take place because of their conversation.
-var Refusals = []string{"unsuitable", "sensitive"}
+// RefusalReasons are the reasons of auctions that did not take place because of their conversation.
+var RefusalReasons = []string{Unsuitable, Sensitive}
 
 // Refused reports whether the auction did not take place because of its conversation: it is no
 // request that a campaign could have won.
-func (a *Auction) Refused() bool { return slices.Contains(Refusals, a.Reason) }
+func (a *Auction) Refused() bool { return slices.Contains(RefusalReasons, a.Reason) }
 
 // Outcome is what ranking may learn from an auction that an ad won. It is stored apart from the
 // auction, and of its terms only those that enough people used.
@@ -93,7 +93,7 @@ func (q *AskedQuery) Check() error {
 }
 
 // Asked counts what publishers asked for in some days, as far as auctions were recorded, without
-// sandbox keys.
+// sandbox keys and without refused requests: those [Refusals] tells, which no total may give away.
 type Asked struct {
 	Outcomes map[string]int64 // by why there was no ad; empty for an ad
 	Last     time.Time        // UTC; zero without any

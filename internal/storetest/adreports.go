@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -93,7 +94,11 @@ func adReports(t *testing.T, l Ledger) {
 	got = list[0].Counts
 	require.Equal(t, []int{3, 3, 2, 2}, []int{got.Reports, got.Counted, got.Networks, got.Publishers})
 	require.Equal(t, map[string]int{"scam": 3}, got.Reasons)
-	require.Equal(t, adreport.Text{At: now, Reason: "scam", Headline: "Chess", Text: "Take care.", Counted: true}, got.Texts[0])
+	shown := func(text adreport.Text) bool { return text.DeveloperID == owner.DeveloperID }
+	require.True(t, slices.ContainsFunc(got.Texts, shown), "who showed it is known")
+	newest := got.Texts[0]
+	newest.DeveloperID = uuid.Nil
+	require.Equal(t, adreport.Text{At: now, Reason: "scam", Headline: "Chess", Text: "Take care.", Counted: true}, newest)
 	require.Zero(t, count(now.Add(time.Second)).Reports)
 	these, err := reports.ReportsOf(t.Context(), []uuid.UUID{c.ID, newID(t)})
 	require.NoError(t, err)
@@ -112,6 +117,17 @@ func adReports(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.Zero(t, total)
 
+	// That an ad was in the wrong place opens a case, and is not among the reports that stop an ad.
+	placed := adreport.Report{AuctionID: newID(t), AuctionDay: day.Of(now), CampaignID: c.ID, AdvertiserID: c.AdvertiserID, DeveloperID: owner.DeveloperID, Reason: adreport.UnsuitablePlace, At: now}
+	_, err = reports.AddReport(t.Context(), placed)
+	require.NoError(t, err)
+	require.Zero(t, count(now).Reports)
+	list, _, err = reports.ReportedCampaigns(t.Context(), 10, 0)
+	require.NoError(t, err)
+	require.Equal(t, []adreport.Text{{At: now, Reason: adreport.UnsuitablePlace, DeveloperID: owner.DeveloperID}}, list[0].Texts)
+	_, err = reports.DecideReports(t.Context(), d)
+	require.NoError(t, err)
+
 	// An e-mail without a decision is forgotten all the same.
 	file(owner.DeveloperID, 1, "b@example.com")
 	keeper := l.Users.(Retention)
@@ -126,5 +142,5 @@ func adReports(t *testing.T, l Ledger) {
 	require.Empty(t, emails)
 	gone, err := keeper.Retain(t.Context(), ledger.Cutoffs{Reports: now.Add(time.Hour)}, false)
 	require.NoError(t, err)
-	require.EqualValues(t, 4, gone.Reports)
+	require.EqualValues(t, 5, gone.Reports)
 }

@@ -35,6 +35,7 @@ type Reports struct {
 	Forecast interface {
 		Requests(ctx context.Context, p report.Places) ([]report.Won, error)
 	}
+	Refusals ReportRefusals
 }
 
 // ReportWriter takes blocks, each under a token that makes a repeat harmless.
@@ -86,6 +87,8 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Delivery", reportsDelivery},
 		{"Forecast", reportsForecast},
 		{"Asked", reportsAsked},
+		{"Refusals", reportsRefusals},
+		{"RefusalsAreInNoOtherCount", reportsRefusalsApart},
 		{"AsOf", reportsAsOf},
 		{"OddValues", reportsOdd},
 	} {

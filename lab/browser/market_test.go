@@ -30,6 +30,34 @@ func TestBlocksOfAPublisher(t *testing.T) {
 	require.NoError(t, tab.Await(`!!document.querySelector('textarea[name=categories][aria-invalid]')`))
 }
 
+// A publisher allows a sensitive subject and reads it again; the form of the blocks, which keeps
+// another setting of the same document, leaves it.
+func TestSensitiveSubjectsOfAPublisher(t *testing.T) {
+	w := shared
+	tab := w.tab(t, "publisher", desk)
+	require.NoError(t, tab.Open(w.base+"/console/suitability"))
+	require.NoError(t, tab.Await(`document.body.innerText.includes('fewer than 100') && document.querySelector('[data-table=refusals]').innerText.includes('<10')`))
+	require.NoError(t, tab.Await(`document.querySelector('[data-part=never]').innerText.includes('Suicide') && !document.querySelector('input[value=suicide]')`))
+	require.NoError(t, tab.Do(chromedp.Click(`input[value=grief]`, chromedp.ByQuery), chromedp.Click(`input[name=remember]`, chromedp.ByQuery), chromedp.Click(`form[data-form=sensitive] .primary`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('form[data-form=sensitive] .good')`))
+	w.examine(t, tab, desk)
+	require.NoError(t, tab.Open(w.base+"/console/blocks"))
+	require.NoError(t, tab.Await(`!!document.querySelector('form[data-form=floor]')`))
+	require.NoError(t, tab.Do(chromedp.Click(`form[data-form=floor] .primary`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`!!document.querySelector('form[data-form=floor] .good')`))
+	require.NoError(t, tab.Open(w.base+"/console/suitability"))
+	require.NoError(t, tab.Await(`document.querySelector('input[value=grief]').checked && !document.querySelector('input[value=debt]').checked && !document.querySelector('input[name=remember]').checked`))
+	token, _ := w.login(t, "publisher")
+	var read struct {
+		Contexts []string `json:"sensitive_contexts"`
+		Remember bool
+	}
+	w.get(t, token, "/api/account/publishing", &read)
+	require.Equal(t, []string{"grief"}, read.Contexts)
+	require.False(t, read.Remember)
+	require.Empty(t, tab.Problems())
+}
+
 // A campaign is copied, given dates, and says on its page that it has not started.
 func TestCopyAndDates(t *testing.T) {
 	w := shared

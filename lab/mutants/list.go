@@ -11,6 +11,30 @@ const (
 // an entry here.
 var mutants = []mutant{
 	{
+		name: "refusals-few", protects: "fewer than ten refusals of a publisher, tier and day are told to nobody",
+		file: "internal/report/refusals.go",
+		old:  "if n < FewestRefusals {", new: "if n <= 0 {",
+		tests: []string{"./internal/report", "./ingress/manage"}, run: "TestFewRefusalsAreNotTold|TestFewRefusalsCannotBeFound",
+	},
+	{
+		name: "refusals-subtracted", protects: "no count of requests tells the few that were refused by subtraction",
+		file: "internal/memory/explain.go",
+		old:  "!record.recorded || a.Sandbox || a.Refused() ||", new: "!record.recorded || a.Sandbox ||",
+		tests: []string{"./internal/memory", "./ingress/manage"}, run: "RefusalsAreInNoOtherCount|TestFewRefusalsCannotBeFound",
+	},
+	{
+		name: "place-stops", protects: "reports of the place of an ad stop no ad",
+		file: "internal/adreport/adreport.go",
+		old:  "!s.deps.Pause || r.Reason == UnsuitablePlace", new: "!s.deps.Pause",
+		tests: []string{"./internal/adreport"}, run: "TestAPlaceIsForAPerson",
+	},
+	{
+		name: "place-text", protects: "a report of the place of an ad holds nothing of what the reader asked",
+		file: "internal/adreport/adreport.go",
+		old:  `r.Text = "" // it would be about`, new: `_ = "" // it would be about`,
+		tests: []string{"./internal/adreport"}, run: "TestAPlaceIsForAPerson",
+	},
+	{
 		name: "unsuitable-sold", protects: "no ad is sold beside a person in need, on any wire",
 		file: "ingress/offer/judge.go",
 		old:  "return auction.Unsuitable", new: "return \"\"",

@@ -68,9 +68,9 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
 function Menu({ at }: { at: string }) {
   return (
     <>
-      {isAdmin.value && <Group title={t().administer} at={at} items={[['network', 'chart', t().network], ['review', 'shield', t().reviewQueue], ['reports', 'megaphone', t().reports], ['appeals', 'alert', t().appeals], ['cases', 'lock', t().cases], ['users', 'users', t().accounts], ['ledger', 'wallet', t().ledger], ['letters', 'alert', t().letters], ['health', 'check', t().health], ['settings', 'code', t().settings], ['audit', 'book', t().auditLog]]} />}
+      {isAdmin.value && <Group title={t().administer} at={at} items={[['network', 'chart', t().network], ['refusals', 'shield', t().refusals], ['review', 'shield', t().reviewQueue], ['reports', 'megaphone', t().reports], ['appeals', 'alert', t().appeals], ['cases', 'lock', t().cases], ['users', 'users', t().accounts], ['ledger', 'wallet', t().ledger], ['letters', 'alert', t().letters], ['health', 'check', t().health], ['settings', 'code', t().settings], ['audit', 'book', t().auditLog]]} />}
       <Group title={t().advertise} at={at} items={[['overview', 'home', t().overview], ['campaigns', 'megaphone', t().campaigns], ['creatives', 'chart', t().creatives], ['conversions', 'chart', t().conversions], ['billing', 'wallet', t().billing]]} />
-      <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['placements', 'menu', t().placements], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys], ['blocks', 'shield', t().blocks]]} />
+      <Group title={t().publish} at={at} items={[['publisher', 'chart', t().earnings], ['placements', 'menu', t().placements], ['integrate', 'code', t().integrate], ['keys', 'key', t().keys], ['blocks', 'shield', t().blocks], ['suitability', 'shield', t().suitability]]} />
       <Group title={t().account} at={at} items={[['auctions', 'chart', t().auctions], ['profile', 'home', t().profile], ['security', 'lock', t().security], ['decisions', 'alert', t().decisions], ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as [string, IconName, string]])]} />
     </>
   );

@@ -32,7 +32,7 @@ function Floor({ start }: { start: Schemas['Publishing'] }) {
     e.preventDefault();
     setBusy(true); setProblem(null); setSaid('');
     try {
-      const kept = await need(api.PUT('/api/account/publishing', { body: { min_relevance: typed.trim() ? typedNumber(typed) : null, house_ads: house } }));
+      const kept = await need(api.PUT('/api/account/publishing', { body: { ...(await need(api.GET('/api/account/publishing'))), min_relevance: typed.trim() ? typedNumber(typed) : null, house_ads: house } }));
       setTyped(text(kept)); setHouse(kept.house_ads);
       setSaid(t().leastSaved);
     } catch (e) { setProblem(e instanceof ApiError ? e : new ApiError(0, 'internal', String(e))); }

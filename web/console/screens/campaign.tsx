@@ -10,6 +10,7 @@ import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Figure, Gauge, Page, Status } from '../ui/page';
 import { Preview } from '../ui/preview';
 import { barred, Stopped } from '../ui/stopped';
+import { Took } from '../ui/took';
 import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
@@ -172,6 +173,7 @@ function Diagnose({ id, version, status, held, reload }: { id: string; version: 
           <p><b>{d.delivers ? t().delivers : t().deliversNot}</b></p>
           <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{t().causes[c.cause] ?? c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} held={held} reload={reload} /></span></li>)}</ul>
           <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
+          <Took of={d.refused.subjects} since={d.refused.since} until={d.refused.until} />
           {d.state.conversion_rate !== null && <p class="note" data-part="conversion-rate">{t().convertsAt(percent(d.state.conversion_rate))}</p>}
         </>)}</Loaded>
     </Card>

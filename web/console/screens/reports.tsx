@@ -31,7 +31,7 @@ export default function Reports() {
             <h2 id={r.campaign_id}><a href={`${base}/console/campaigns/${r.campaign_id}`}>{r.campaign ? r.campaign.name || r.campaign.headline : r.campaign_id}</a> {r.campaign && <Status status={r.campaign.status} />}</h2>
             <dl class="facts"><dt>{a().counted}</dt><dd>{count(r.counted)} / {count(r.reports)}</dd><dt>{a().networks}</dt><dd>{count(r.networks)}</dd><dt>{a().publishers}</dt><dd>{count(r.publishers)}</dd>
               <dt>{a().reasons}</dt><dd>{Object.entries(r.reasons).map(([name, n]) => `${a().reasonNames[name] ?? name}: ${count(n)}`).join(', ')}</dd><dt>{a().newest}</dt><dd>{time(r.newest)}</dd></dl>
-            <ul class="changes">{r.texts.map((x, i) => <li key={i}><time>{time(x.at)}</time><b>{a().reasonNames[x.reason] ?? x.reason}</b><span class="break">{x.text || '–'}</span><span class="note">„{x.headline}“{!x.counted && ` · ${a().notCounted}`}</span></li>)}</ul>
+            <ul class="changes">{r.texts.map((x, i) => <li key={i}><time>{time(x.at)}</time><b>{a().reasonNames[x.reason] ?? x.reason}</b><span class="break">{x.text || '–'}</span>{x.reason === 'unsuitable_place' && <span class="note" data-part="place">{a().publisher}: <a class="mono" href={`${base}/console/suitability?publisher=${x.developer_id}`}>{x.developer_id}</a></span>}<span class="note">„{x.headline}“{!x.counted && ` · ${a().notCounted}`}</span></li>)}</ul>
             <div class="row"><button type="button" data-act="keep" onClick={() => decide(r, 'kept')}>{a().keep}</button><button type="button" class="danger" data-act="remove" onClick={() => decide(r, 'removed')}>{a().remove}</button></div>
           </section>
           {r.campaign && <Preview ad={r.campaign} />}

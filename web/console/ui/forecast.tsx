@@ -3,6 +3,7 @@ import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { count, percent, t, usd } from '../state';
 import { words } from './load';
 import { Card } from './page';
+import { Took } from './took';
 
 /** What a draft may reach, a moment after its last change. */
 export function Forecast({ fields, title }: { fields: Schemas['CampaignFields']; title?: string }) {
@@ -29,6 +30,7 @@ export function Forecast({ fields, title }: { fields: Schemas['CampaignFields'];
           {f.won_share != null && <><dt>{t().wonShare}</dt><dd>{percent(f.won_share, 0)}</dd><dt>{t().reachDay}</dt><dd>{count(f.impressions_per_day)}</dd><dt>{t().spendDay}</dt><dd>{usd(f.spend_per_day_usd)}</dd></>}
         </dl>))}
       {f && f.requests_per_day > 0 && !f.price_cpm_usd && <p class="note">{t().forecastHidden}</p>}
+      {f && f.refused.length > 0 && <Took of={f.refused} since={f.since} until={f.until} />}
     </>
   );
   return title ? <Card title={title}>{shown}</Card> : <div class="stack">{shown}</div>;

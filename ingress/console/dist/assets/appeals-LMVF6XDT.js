@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-ZSDJE3GE.js";import"./chunk-E6JK6CJT.js";import"./chunk-T3F3LFW7.js";import"./chunk-ZHDTAII7.js";import"./chunk-DHS756XO.js";import"./chunk-ILFNVRRB.js";import"./chunk-HEG4UUZV.js";export{a as default};
