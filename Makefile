@@ -60,7 +60,7 @@ fault-breaks: ## Build adnet without a protection, twice: a run of the fault sui
 hostile: ## Strangers, colluders and greedy clients against the real stack, then count (5 minutes; SHORT=1: 90 s). HOSTILE_SEED=n BREAK=cure.
 	@deploy/test.sh --run $(GO) run ./lab/hostile $(if $(SHORT),--short) $(if $(BREAK),--break $(BREAK))
 
-hostile-breaks: ## Build adnet without a cure, once for each of seven: a run of the hostile suite must notice.
+hostile-breaks: ## Build adnet without a cure, once for each of eight: a run of the hostile suite must notice.
 	@deploy/test.sh --run lab/hostile/breaks.sh
 
 clients: ## Clients made from openapi.json by other people's generators, type-checked, against a real server.

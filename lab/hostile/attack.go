@@ -59,6 +59,9 @@ func attackers() []attacker {
 		{"logins", 20 * time.Millisecond, 2_000, guess},
 		{"writes", 10 * time.Millisecond, 3_000, flood},
 		{"stolen browser key", 3 * time.Millisecond, stolenBudget, steal},
+		{"advertiser aims at despair", 100 * time.Millisecond, 1_000, aim},
+		{"publisher states that all is well", 100 * time.Millisecond, 1_000, stateOrdinary},
+		{"stranger tries sessions", 15 * time.Millisecond, sessionBudget, trySession},
 	}
 }
 
@@ -171,8 +174,10 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 	if a.flooder, a.flooded, err = w.flooder(ctx); err != nil {
 		return err
 	}
-	if err := a.prepareTheft(ctx); err != nil {
-		return err
+	for _, one := range []func(context.Context) error{a.prepareTheft, a.prepareNeeds} {
+		if err := one(ctx); err != nil {
+			return err
+		}
 	}
 	patience := time.Now().Add(20 * time.Second)
 	for len(a.old) < 5 { // shown while the page was the approved one
@@ -199,10 +204,12 @@ func (w *world) ad(ctx context.Context, p person, word, from string) (object, er
 }
 
 // adOf is the ad of a reply, nil without one.
-func adOf(reply []byte) object {
-	var out object
+func adOf(reply []byte) object { return decoded(reply).object("ad") }
+
+// decoded is a reply of JSON, empty for any other.
+func decoded(reply []byte) (out object) {
 	_ = json.Unmarshal(reply, &out) // a refusal has no ad either
-	return out.object("ad")
+	return out
 }
 
 func publisherOf(w *world) person { return w.publishers[rand.IntN(len(w.publishers))] }

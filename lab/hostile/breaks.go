@@ -29,7 +29,7 @@ var breaks = map[string]cure{
 	}}},
 	"review": {breach: "a page that nobody approved", without: []product.Replacement{{
 		File: "internal/campaign/service.go",
-		Old:  "waited || !trusted && !before.sameFace(creativeOf(c))", New: "waited && before.sameFace(creativeOf(c))",
+		Old:  "len(waiting) > 0 || !trusted && !was.sameFace(is):", New: "len(waiting) > 0 && was.sameFace(is):",
 	}}},
 	"credits": {breach: "a thief has", without: []product.Replacement{{
 		File: "internal/ledger/credits.go",
@@ -42,6 +42,10 @@ var breaks = map[string]cure{
 	"stolen": {breach: "a stolen browser key holds", without: []product.Replacement{{
 		File: "ingress/limits/unseen.go",
 		Old:  "held > 0 && held+u.Amount > most {", New: "held > mostUnseen && held+u.Amount > most {",
+	}}},
+	"marks": {breach: "sessions of its publisher's other keys", without: []product.Replacement{{
+		File: "ingress/offer/refuse.go",
+		Old:  "Key: p.Key, ID: p.Session}", New: "Key: p.Developer, ID: p.Session}",
 	}}},
 	"bodies": {breach: "memory grew", without: []product.Replacement{{
 		File: "ingress/httpapi/wire/conn.go",

@@ -31,7 +31,7 @@ func (s *suite) judge(ctx context.Context) error {
 	if err != nil {
 		s.breach("verify is not clean")
 	}
-	for _, check := range []func(context.Context) error{s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows, s.judgeTheft} {
+	for _, check := range []func(context.Context) error{s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows, s.judgeTheft, s.judgeNeeds} {
 		if err := check(ctx); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 // Command hostile plays the people who want to rob adnet and measures whether they can: strangers,
 // accounts that collude, a publisher that lies, an advertiser who changes its page, a reader who
-// repeats, clients that are slow or greedy. Each has a budget of requests. Honest publishers and
+// repeats, clients that are slow or greedy, and those who show ads to people in need. Each has a budget of requests. Honest publishers and
 // readers go on meanwhile.
 //
 //	make hostile             5 minutes; HOSTILE_SEED=n repeats the random choices
@@ -66,6 +66,7 @@ type report struct {
 	Campaigns        int64 `json:"most_campaigns_of_an_account"`
 
 	Stolen *lootReport `json:"stolen_key,omitempty"`
+	Needs  *needReport `json:"people_in_need,omitempty"`
 
 	IdleRSS       int64            `json:"idle_rss_bytes"`
 	PeakRSS       int64            `json:"peak_rss_bytes"`
@@ -98,6 +99,7 @@ type suite struct {
 
 	colluder, liar person // publishers
 	stolen         stolen
+	needs          needs
 	report         report
 }
 

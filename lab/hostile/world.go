@@ -148,6 +148,8 @@ func (w *world) connect(ctx context.Context) error {
 		// Attackers see the ads of honest publishers as fast as the machine allows. What they spend of
 		// those publishers' own rate is the suite's doing: a reader cannot make a page's server ask.
 		"ADNET_RATE_PER_MINUTE=6000",
+		// Requests may ask for ads of any relevance: then a verdict alone keeps them away.
+		"ADNET_MIN_RELEVANCE_LOWEST=0",
 		// The suite is the proxy, so that it can speak for many addresses.
 		"ADNET_TRUSTED_PROXIES=127.0.0.0/8", "ADNET_RATE_REGISTER=1000",
 		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
