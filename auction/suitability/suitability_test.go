@@ -1,6 +1,7 @@
 package suitability_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -100,5 +101,14 @@ func TestDemo(t *testing.T) {
 	require.NotEmpty(t, needs)
 	for _, r := range needs {
 		require.NotEqual(t, subject.None, judge(r.Context).Never, r.ID)
+	}
+}
+
+// The plainest crises in each language, each a line, are refused.
+func TestPlainCrises(t *testing.T) {
+	text, err := os.ReadFile("testdata/plain.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		require.NotEqual(t, subject.None, judge(strings.TrimSpace(line)).Never, line)
 	}
 }
