@@ -61,6 +61,11 @@ func (t *tokens) read(text string) {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
 		t.steps++
+		if r >= 0x4e00 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3 { // Han and Hangul: as they are
+			t.end()
+			t.emitSign(r)
+			continue
+		}
 		t.other(read(r), r, text[i:])
 	}
 	t.end()
