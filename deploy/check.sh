@@ -26,6 +26,10 @@ step "arrows, docs"
 go test -count=1 . >/dev/null || { go test -count=1 .; exit 1; }
 ok
 
+step "no ad here"
+go test -count=1 -run 'TestGate|TestPlainCrises' ./auction/suitability >/dev/null || { go test -count=1 -v -run 'TestGate|TestPlainCrises' ./auction/suitability; exit 1; }
+ok
+
 step modules
 go mod tidy -diff || { echo "run go mod tidy"; exit 1; }
 ok
