@@ -27,7 +27,7 @@ LIMIT 1000000`
 	costsQuery = `
 SELECT toString(suitability) AS subject, sumIf(requests, day >= {week:Date}) AS week, sum(requests) AS month
 FROM refusals_daily
-WHERE developer_id = {developer:UUID} AND day BETWEEN {month:Date} AND {until:Date} AND reason = 'sensitive'
+WHERE developer_id = {developer:UUID} AND day BETWEEN {month:Date} AND {until:Date} AND reason = '` + report.Sensitive + `'
 GROUP BY subject`
 
 	// The usual rate is that of the days before the last hours.

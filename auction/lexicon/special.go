@@ -1,7 +1,6 @@
 package lexicon
 
 import (
-	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -29,7 +28,7 @@ func specialOf(n *names) idSet {
 var special = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	var r words.Reader
-	for word := range slices.Values(suitability.SpecialWords()) {
+	for _, word := range suitability.SpecialWords() {
 		r.Reset()
 		r.ReadStated(word, words.One)
 		for _, term := range r.Terms() {

@@ -96,7 +96,8 @@ func (l *language) read(line string) error {
 		if name = strings.TrimSpace(name); !ok || name == "" {
 			return fmt.Errorf("a class is written @name = phrase | phrase")
 		}
-		return l.class(name, alternatives(phrases))
+		l.class(name, alternatives(phrases))
+		return nil
 	case '[':
 		return l.begin(strings.Trim(line, "[]"))
 	}
@@ -115,7 +116,7 @@ func (l *language) read(line string) error {
 	return nil
 }
 
-func (l *language) class(name string, phrases []string) error {
+func (l *language) class(name string, phrases []string) {
 	switch name {
 	case "age_words":
 		l.ageWords = append(l.ageWords, phrases...)
@@ -124,7 +125,6 @@ func (l *language) class(name string, phrases []string) error {
 	default:
 		l.classes[name] = append(l.classes[name], phrases...)
 	}
-	return nil
 }
 
 // begin begins a section: [subject], [subject soft], [unless subject], [special subject], [ordinary].

@@ -104,11 +104,11 @@ func (m *matcher) find(s *ruleSet, t *tokens) {
 			if one.whole && one.number >= youngest && one.number < adult && !m.counts(s, t, i+1) {
 				m.items = append(m.items, s.age)
 			}
-			if item := s.words.item(one.hash); item != 0 {
-				m.items = append(m.items, item)
+			if one.item != 0 {
+				m.items = append(m.items, one.item)
 			}
 		default:
-			m.items = s.words.items(m.items, t.letters[one.from:one.to], one.hash, &m.steps)
+			m.items = s.words.items(m.items, t.letters[one.from:one.to], one.item, &m.steps)
 		}
 		m.on(s, one)
 	}
@@ -127,11 +127,11 @@ func (m *matcher) counts(s *ruleSet, t *tokens, i int) bool {
 	}
 	one := &t.list[i]
 	if !one.sign {
-		return s.isUnit(s.words.item(one.hash))
+		return s.isUnit(one.item)
 	}
 	at := s.root[0] // a unit of several signs
 	for ; i < len(t.list) && t.list[i].sign; i++ {
-		item := s.words.item(t.list[i].hash)
+		item := t.list[i].item
 		if item == 0 {
 			return false
 		}
@@ -165,7 +165,7 @@ func (s *ruleSet) ends(at, class uint32) bool {
 
 // on goes on with all phrases that have begun, and begins those that begin with the token.
 func (m *matcher) on(s *ruleSet, one *token) {
-	n, kept := len(m.walks), 0
+	n := len(m.walks)
 	for _, item := range m.items {
 		if at := s.root[item]; at != 0 {
 			m.walks = append(m.walks, walk{at, one.from})
@@ -182,7 +182,7 @@ func (m *matcher) on(s *ruleSet, one *token) {
 			}
 		}
 	}
-	kept = copy(m.walks, m.walks[n:begun])
+	kept := copy(m.walks, m.walks[n:begun])
 	kept += copy(m.walks[kept:], m.walks[begun:])
 	m.walks = m.walks[:kept]
 }

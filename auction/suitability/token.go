@@ -11,6 +11,7 @@ import (
 type token struct {
 	from, to int32 // its letters
 	hash     uint64
+	item     uint32 // of the rules, 0 for none
 	sentence int32
 	number   int32 // its value, -1 for a word
 	sign     bool
@@ -79,14 +80,7 @@ func (t *tokens) other(g glyph, r rune, rest string) {
 		t.chunk = append(t.chunk, g.letters...)
 	case digit:
 		t.chunk, t.odd = append(t.chunk, g.letters[0]), true
-	case joins:
-		if len(t.chunk) == 0 {
-			return
-		}
-		if r == '`' { // an accent that is typed apart
-			return
-		}
-	case nothing:
+	case joins, nothing: // the word goes on without it
 	case sign:
 		t.end()
 		for _, one := range g.letters {
@@ -163,15 +157,24 @@ func (t *tokens) end() {
 // word emits a word of letters, as its own letters or as the word of the rules that it is meant for.
 func (t *tokens) word(letters []rune) {
 	hash := hashOf(letters)
-	if t.known == nil || t.known.item(hash) != 0 || !t.meant(letters, hash) {
-		t.emit(letters, hash)
+	item := t.item(hash)
+	if t.known == nil || item != 0 || !t.meant(letters, hash) {
+		t.emit(letters, hash, item)
 	}
 }
 
-func (t *tokens) emit(letters []rune, hash uint64) {
+// item is that of a word or a sign in the rules, 0 for none.
+func (t *tokens) item(hash uint64) uint32 {
+	if t.known == nil {
+		return 0
+	}
+	return t.known.item(hash)
+}
+
+func (t *tokens) emit(letters []rune, hash uint64, item uint32) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, letters...)
-	t.list = append(t.list, token{from: from, to: int32(len(t.letters)), hash: hash, sentence: t.at, number: -1, quoted: t.quoted})
+	t.list = append(t.list, token{from: from, to: int32(len(t.letters)), hash: hash, item: item, sentence: t.at, number: -1, quoted: t.quoted})
 }
 
 // emitMended emits a word of the rules in place of what was typed.
@@ -180,13 +183,15 @@ func (t *tokens) emitMended(word []uint16) {
 	for _, r := range word {
 		t.joined = append(t.joined, rune(r))
 	}
-	t.emit(t.joined, hashOf(t.joined))
+	hash := hashOf(t.joined)
+	t.emit(t.joined, hash, t.item(hash))
 }
 
 func (t *tokens) emitSign(r rune) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, r)
-	t.list = append(t.list, token{from: from, to: from + 1, hash: hashOf(t.letters[from:]), sentence: t.at, number: -1, sign: true, quoted: t.quoted})
+	hash := hashOf(t.letters[from:])
+	t.list = append(t.list, token{from: from, to: from + 1, hash: hash, item: t.item(hash), sentence: t.at, number: -1, sign: true, quoted: t.quoted})
 }
 
 func (t *tokens) emitNumber(digits []rune, whole bool) {
@@ -194,10 +199,10 @@ func (t *tokens) emitNumber(digits []rune, whole bool) {
 	for _, d := range digits {
 		value = min(value*10+int32(d-'0'), 1_000_000)
 	}
-	from := int32(len(t.letters))
+	from, hash := int32(len(t.letters)), hashOf(digits)
 	t.letters = append(t.letters, digits...)
 	t.list = append(t.list, token{
-		from: from, to: int32(len(t.letters)), hash: hashOf(digits), sentence: t.at, number: value, whole: whole, quoted: t.quoted,
+		from: from, to: int32(len(t.letters)), hash: hash, item: t.item(hash), sentence: t.at, number: value, whole: whole, quoted: t.quoted,
 	})
 }
 
@@ -293,7 +298,8 @@ func (t *tokens) apart(letters []rune) bool {
 	}
 	start := 0
 	for n--; n >= 0; n-- {
-		t.emit(letters[start:ends[n]], hashOf(letters[start:ends[n]]))
+		hash := hashOf(letters[start:ends[n]])
+		t.emit(letters[start:ends[n]], hash, t.item(hash))
 		start = int(ends[n])
 	}
 	return true

@@ -195,8 +195,8 @@ func covers(word []uint16, letters []rune) bool {
 }
 
 // items appends what a word is in the rules: itself, and the stems in it.
-func (v *vocabulary) items(dst []uint32, letters []rune, hash uint64, steps *int) []uint32 {
-	if item := v.item(hash); item != 0 {
+func (v *vocabulary) items(dst []uint32, letters []rune, item uint32, steps *int) []uint32 {
+	if item != 0 {
 		dst = append(dst, item)
 	}
 	if len(letters) < stemKey {

@@ -9,7 +9,6 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/day"
-	"adnet/internal/errs"
 	"adnet/internal/report"
 	"adnet/internal/subject"
 
@@ -137,15 +136,9 @@ type publisherRefusals struct {
 // networkRefusals serves GET /api/admin/suitability: the rates of every publisher, with no total of
 // the network, by which the counts of one could be told.
 func (a *API) networkRefusals(c *httpapi.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
-	since, until, err := a.daysOf(c)
+	since, until, err := a.networkDays(c)
 	if err != nil {
 		return err
-	}
-	if until-since >= maxNetworkDays {
-		return errs.New(errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays).With("field", "since")
 	}
 	found, err := a.deps.Stats.Refusals(c.Context(), report.RefusalQuery{All: true, Since: since, Until: until})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/report"
 )
@@ -67,17 +68,26 @@ func (a *API) requests(c *httpapi.Context) error {
 // maxNetworkDays bounds a count over the auctions of all publishers.
 const maxNetworkDays = 31
 
-// networkRequests serves GET /api/admin/requests: what all publishers asked for.
-func (a *API) networkRequests(c *httpapi.Context) error {
+// networkDays returns the days that an administrator asks for of all publishers. Errors: the
+// caller is no administrator; days that cannot be read, or too many.
+func (a *API) networkDays(c *httpapi.Context) (since, until day.Day, err error) {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
+		return 0, 0, err
 	}
-	since, until, err := a.daysOf(c)
-	if err != nil {
-		return err
+	if since, until, err = a.daysOf(c); err != nil {
+		return 0, 0, err
 	}
 	if until-since >= maxNetworkDays {
-		return errs.New(errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays).With("field", "since")
+		return 0, 0, errs.New(errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays).With("field", "since")
+	}
+	return since, until, nil
+}
+
+// networkRequests serves GET /api/admin/requests: what all publishers asked for.
+func (a *API) networkRequests(c *httpapi.Context) error {
+	since, until, err := a.networkDays(c)
+	if err != nil {
+		return err
 	}
 	return a.answerRequests(c, report.AskedQuery{All: true, Since: since, Until: until})
 }

@@ -28,11 +28,7 @@ func (s *Seller) draw(ctx context.Context, a *Auction, ad *Ad) error {
 	if err != nil {
 		return err
 	}
-	place := &a.Place
-	s.flagged(a)
-	s.recall(ctx, a)
-	a.Judged.limit(place)
-	place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
+	s.meet(ctx, a)
 	if reason := a.unsuited(); reason != "" {
 		a.begin(id, s.deps.Catalog)
 		a.Outcome = auction.Outcome{Reason: reason}
@@ -41,6 +37,6 @@ func (s *Seller) draw(ctx context.Context, a *Auction, ad *Ad) error {
 	}
 	creative := s.sandboxTurn.next(s.pool)
 	s.metrics.sandbox.Inc()
-	s.hand(ad, &soldAd{id: id, place: place, creative: creative, billing: string(creative.Billing()), sandbox: true})
+	s.hand(ad, &soldAd{id: id, place: &a.Place, creative: creative, billing: string(creative.Billing()), sandbox: true})
 	return nil
 }

@@ -150,14 +150,11 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	if err != nil {
 		return err
 	}
-	s.flagged(a)
-	s.recall(ctx, a)
-	a.Judged.limit(&a.Place)
-	a.Place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
+	s.meet(ctx, a)
 	a.Request.MinRelevance, a.Request.SilentFloor = s.cfg.floors(a.MinRelevance, a.Publishing.MinRelevance)
 	a.Request.Trades = s.trades.open(a.Judged.Age, a.Place.Region)
 	a.begin(id, s.deps.Catalog)
-	if s.deps.Trials != nil && !a.Sandbox && a.Judged.Sensitive == 0 && a.unsuited() == "" {
+	if s.deps.Trials != nil && !a.Sandbox && a.Judged.Sensitive == 0 && !a.Judged.refused() {
 		a.try(s.deps.Trials.Trial(id))
 	}
 	a.Outcome = s.decide(ctx, a)
@@ -167,6 +164,15 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 		s.sign(a, ad)
 	}
 	return nil
+}
+
+// meet settles what is known of the reader of a: the verdict with what earlier turns add to it, and
+// what of the session is kept. A sandbox key's request takes the same steps.
+func (s *Seller) meet(ctx context.Context, a *Auction) {
+	s.flagged(a)
+	s.recall(ctx, a)
+	a.Judged.limit(&a.Place)
+	a.Place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
 }
 
 func (a *Auction) begin(id uuid.UUID, from Catalog) {

@@ -186,11 +186,12 @@ func (s Set) MarshalJSON() ([]byte, error) { return json.Marshal(s.Names()) }
 func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // OfTier returns all subjects of a tier.
-func OfTier(tier Tier) (s Set) {
+func OfTier(tier Tier) Set { return ofTier[tier] }
+
+// ofTier is made once: every text that is judged asks for it.
+var ofTier = func() (sets [Never + 1]Set) {
 	for i := range All {
-		if All[i].Tier == tier {
-			s |= 1 << All[i].ID
-		}
+		sets[All[i].Tier] |= 1 << All[i].ID
 	}
-	return s
-}
+	return sets
+}()
