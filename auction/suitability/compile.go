@@ -72,22 +72,28 @@ var rules = sync.OnceValue(func() *ruleSet {
 // compiler collects phrases before they become a tree.
 type compiler struct {
 	set      *ruleSet
-	items    map[uint64]wordItem // by hash
+	items    map[uint64]uint32 // of words, by hash
+	words    []wordItem        // by item; those of stems are empty
 	stems    map[string]uint32
-	next     uint32
 	phrases  []phrase
 	classOf  map[partKey]uint32
-	row      []uint32 // the items of all phrases
-	useClass []uint32 // by use
+	listed   map[string][]span // the phrases of the classes of the language under way, by name
+	row      []uint32          // the items of all phrases
+	useClass []uint32          // by use
 	reader   tokens
 	class    uint32
 	unless   map[uint32]subject.Set
 }
 
+// phrase is a row of items of a class.
 type phrase struct {
-	items span // of the row
-	class uint32
+	begins uint64 // its first items, for sorting
+	items  span   // of the row
+	class  uint32
 }
+
+// keyed is how many items of a phrase begins has.
+const keyed = 4
 
 // partKey is a part as it is written; the words of some are mended.
 type partKey struct {
@@ -95,26 +101,32 @@ type partKey struct {
 	mend           bool
 }
 
-// of are the items of a phrase.
-func (c *compiler) of(p *phrase) []uint32 { return c.row[p.items.from:p.items.to] }
+// Room for what the rules of the build have, so that it does not grow step by step.
+const (
+	roomPhrases = 1 << 18
+	roomItems   = 1 << 20
+	roomWords   = 1 << 16
+)
 
 func compile(all []*language) (*ruleSet, error) {
 	c := &compiler{
 		set:   &ruleSet{},
-		items: map[uint64]wordItem{}, stems: map[string]uint32{}, classOf: map[partKey]uint32{},
-		unless: map[uint32]subject.Set{},
+		items: make(map[uint64]uint32, roomWords), words: make([]wordItem, 1, roomWords),
+		phrases: make([]phrase, 0, roomPhrases), row: make([]uint32, 0, roomItems),
+		stems: map[string]uint32{}, classOf: map[partKey]uint32{}, unless: map[uint32]subject.Set{},
 	}
 	c.set.words.known = learnt().words
-	c.set.age = c.item()
+	c.set.age = c.item(wordItem{})
 	c.set.units, c.set.cover = c.newClass(), c.newClass()
 	for _, l := range all {
 		c.set.files = append(c.set.files, l.name)
+		c.listed = map[string][]span{}
 		if err := c.language(l); err != nil {
 			return nil, fmt.Errorf("rules/%s.txt: %w", l.name, err)
 		}
 	}
-	if c.next > math.MaxUint16 || c.class > math.MaxUint16 {
-		return nil, fmt.Errorf("%d words and %d classes are more than 65,535", c.next, c.class)
+	if len(c.words) > math.MaxUint16 || c.class > math.MaxUint16 {
+		return nil, fmt.Errorf("%d words and %d classes are more than 65,535", len(c.words), c.class)
 	}
 	c.tree()
 	c.vocabulary()
@@ -122,9 +134,9 @@ func compile(all []*language) (*ruleSet, error) {
 	return c.set, nil
 }
 
-func (c *compiler) item() uint32 {
-	c.next++
-	return c.next
+func (c *compiler) item(of wordItem) uint32 {
+	c.words = append(c.words, of)
+	return uint32(len(c.words) - 1)
 }
 
 func (c *compiler) newClass() uint32 {
@@ -134,7 +146,7 @@ func (c *compiler) newClass() uint32 {
 
 func (c *compiler) language(l *language) error {
 	for _, word := range l.ageWords {
-		if err := c.add(word, c.ageClass(), false); err != nil {
+		if err := c.add(word, c.ageClass()); err != nil {
 			return err
 		}
 	}
@@ -142,12 +154,12 @@ func (c *compiler) language(l *language) error {
 		if c.reader.read(word); len(c.reader.list) == 0 {
 			continue // a sign, such as %: the number is an amount
 		}
-		if err := c.add(word, c.set.units, false); err != nil {
+		if err := c.add(word, c.set.units); err != nil {
 			return err
 		}
 	}
 	for _, text := range l.ordinary {
-		if err := c.add(text, c.set.cover, false); err != nil {
+		if err := c.add(text, c.set.cover); err != nil {
 			return err
 		}
 	}
@@ -155,12 +167,14 @@ func (c *compiler) language(l *language) error {
 		class := c.newClass()
 		c.unless[class] = subject.SetOf(id)
 		for _, text := range texts {
-			if err := c.add(text, class, false); err != nil {
+			if err := c.add(text, class); err != nil {
 				return err
 			}
 		}
 	}
-	c.set.special = append(c.set.special, l.special...)
+	for _, word := range l.special {
+		c.set.special = append(c.set.special, strings.Clone(word)) // not the whole file with it
+	}
 	for i := range l.rules {
 		if err := c.rule(l, &l.rules[i]); err != nil {
 			return err
@@ -174,7 +188,7 @@ func (c *compiler) ageClass() uint32 {
 	key := partKey{part: agePart}
 	if c.classOf[key] == 0 {
 		c.classOf[key] = c.newClass()
-		c.addItems([]uint32{c.set.age}, c.classOf[key])
+		c.phrase(c.age(), c.classOf[key])
 	}
 	return c.classOf[key]
 }
@@ -213,85 +227,136 @@ func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, 
 	}
 	class := c.newClass()
 	c.classOf[key] = class
-	phrases, err := l.phrases(part)
-	if err != nil {
-		return 0, err
-	}
-	for _, text := range phrases {
-		if text == agePart {
-			c.addItems([]uint32{c.set.age}, class)
-			continue
-		}
-		if w.subject.Of().OfPerson && len(w.parts) == 1 && !strings.ContainsAny(text, " *") {
-			c.set.special = append(c.set.special, text)
-		}
-		if err := c.add(text, class, mend); err != nil {
+	for _, one := range alternatives(part) {
+		phrases, err := c.alternative(l, one)
+		if err != nil {
 			return 0, err
+		}
+		for _, items := range phrases {
+			c.phrase(items, class)
+			if mend {
+				c.mend(items)
+			}
+		}
+		if w.subject.Of().OfPerson && len(w.parts) == 1 {
+			for _, text := range l.texts(one) {
+				if !strings.ContainsAny(text, " *") {
+					c.set.special = append(c.set.special, strings.Clone(text))
+				}
+			}
 		}
 	}
 	return class, nil
 }
 
-func (c *compiler) addItems(items []uint32, class uint32) {
-	from := uint32(len(c.row))
-	c.row = append(c.row, items...)
-	c.phrases = append(c.phrases, phrase{span{from, uint32(len(c.row))}, class})
+// alternative is the phrases of an alternative of a part: a class, or a phrase. The phrases of a
+// class are read once.
+func (c *compiler) alternative(l *language, one string) ([]span, error) {
+	if one == agePart {
+		return []span{c.age()}, nil
+	}
+	if known, ok := c.listed[one]; ok {
+		return known, nil
+	}
+	if strings.ContainsAny(one, "{}") && l.texts(one) == nil {
+		return nil, fmt.Errorf("%s is no class that stands alone", one)
+	}
+	var phrases []span
+	for _, text := range l.texts(one) {
+		items, err := c.read(text)
+		if err != nil {
+			return nil, err
+		}
+		phrases = append(phrases, items)
+	}
+	c.listed[one] = phrases
+	return phrases, nil
 }
 
-// add adds a phrase to a class. Words of rules that refuse are mended where they are misspelt.
-func (c *compiler) add(text string, class uint32, mend bool) error {
+// age is a phrase that is a number which may be an age.
+func (c *compiler) age() span {
+	c.row = append(c.row, c.set.age)
+	return span{uint32(len(c.row) - 1), uint32(len(c.row))}
+}
+
+// add adds a phrase to a class.
+func (c *compiler) add(text string, class uint32) error {
+	items, err := c.read(text)
+	if err == nil {
+		c.phrase(items, class)
+	}
+	return err
+}
+
+func (c *compiler) phrase(items span, class uint32) {
+	p := phrase{0, items, class}
+	for i, item := range c.of(&p) {
+		if i < keyed {
+			p.begins |= uint64(item) << (16 * (keyed - 1 - i))
+		}
+	}
+	c.phrases = append(c.phrases, p)
+}
+
+// of are the items of a phrase.
+func (c *compiler) of(p *phrase) []uint32 { return c.row[p.items.from:p.items.to] }
+
+// read reads a phrase into items of the row.
+func (c *compiler) read(text string) (span, error) {
 	from := uint32(len(c.row))
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == '-' }) {
 		open, shut := word[0] == '*', word[len(word)-1] == '*'
 		if !open && !shut {
 			c.reader.read(word)
 			for i := range c.reader.list {
-				c.row = append(c.row, c.word(c.reader.letters[c.reader.list[i].from:c.reader.list[i].to], mend))
+				one := &c.reader.list[i]
+				c.row = append(c.row, c.word(c.reader.letters[one.from:one.to], one.hash))
 			}
 			continue
 		}
 		c.reader.read(strings.Trim(word, "*"))
 		if len(c.reader.list) != 1 || c.reader.list[0].sign {
-			return fmt.Errorf("%q: a star stands at a single word of a script with spaces", text)
+			return span{}, fmt.Errorf("%q: a star stands at a single word of a script with spaces", text)
 		}
 		letters := c.reader.letters
 		if len(letters) < stemKey {
-			return fmt.Errorf("%q: a stem has %d letters at least", text, stemKey)
+			return span{}, fmt.Errorf("%q: a stem has %d letters at least", text, stemKey)
 		}
 		c.row = append(c.row, c.stem(letters, open, shut))
 	}
 	if from == uint32(len(c.row)) {
-		return fmt.Errorf("%q has no word", text)
+		return span{}, fmt.Errorf("%q has no word", text)
 	}
-	c.phrases = append(c.phrases, phrase{span{from, uint32(len(c.row))}, class})
-	return nil
-}
-
-func (c *compiler) word(letters []rune, mend bool) uint32 {
-	hash := hashOf(letters)
-	known := c.items[hash]
-	if known.item == 0 {
-		known = wordItem{item: c.item(), letters: string(letters)}
-		c.items[hash] = known
-	}
-	if mend && !known.mend && !unspaced(letters[0]) {
-		known.mend = true
-		c.items[hash] = known
-	}
-	return known.item
+	return span{from, uint32(len(c.row))}, nil
 }
 
 // wordItem is a word of the rules.
 type wordItem struct {
-	item    uint32
+	hash    uint64
 	letters string
 	mend    bool // where it is misspelt
+}
+
+func (c *compiler) word(letters []rune, hash uint64) uint32 {
+	item := c.items[hash]
+	if item == 0 {
+		item = c.item(wordItem{hash: hash, letters: string(letters)})
+		c.items[hash] = item
+	}
+	return item
+}
+
+// mend has the words of a phrase mended where they are misspelt: those of rules that refuse.
+func (c *compiler) mend(items span) {
+	for _, item := range c.row[items.from:items.to] {
+		c.words[item].mend = true
+	}
 }
 
 func (c *compiler) stem(letters []rune, open, shut bool) uint32 {
 	key := fmt.Sprint(string(letters), open, shut)
 	if c.stems[key] == 0 {
-		c.stems[key] = c.item()
+		c.stems[key] = c.item(wordItem{})
 		one := stem{slices.Clone(letters), open, shut, c.stems[key]}
 		if open {
 			c.set.words.tails.add(one)
@@ -305,14 +370,17 @@ func (c *compiler) stem(letters []rune, open, shut bool) uint32 {
 // tree makes the tree of the phrases, and the uses of each class in order.
 func (c *compiler) tree() {
 	slices.SortFunc(c.phrases, func(a, b phrase) int {
+		if a.begins != b.begins {
+			return cmp.Compare(a.begins, b.begins)
+		}
 		return cmp.Or(slices.Compare(c.of(&a), c.of(&b)), cmp.Compare(a.class, b.class))
 	})
 	c.phrases = slices.CompactFunc(c.phrases, func(a, b phrase) bool {
-		return a.class == b.class && slices.Equal(c.of(&a), c.of(&b))
+		return a.begins == b.begins && a.class == b.class && slices.Equal(c.of(&a), c.of(&b))
 	})
 	s := c.set
 	c.grow()
-	s.root = make([]uint32, c.next+1)
+	s.root = make([]uint32, len(c.words))
 	for i, item := range s.edges[:s.nodes[1].edges] {
 		s.root[item] = uint32(i + 1)
 	}
@@ -332,34 +400,42 @@ func (c *compiler) tree() {
 }
 
 // branch is the phrases that begin alike, which belong to one node.
-type branch struct {
-	depth   int
-	phrases []phrase
-}
+type branch struct{ from, to uint32 }
 
 // grow makes the nodes level by level, so that the edges and the classes of a node end where those
 // of the next begin, and the n-th edge leads to the node n + 1.
 func (c *compiler) grow() {
 	s := c.set
-	pending := []branch{{0, c.phrases}}
-	for i := 0; i < len(pending); i++ {
-		depth, rest := pending[i].depth, pending[i].phrases
-		s.nodes = append(s.nodes, node{uint32(len(s.edges)), uint32(len(s.classes))})
-		for len(rest) > 0 && len(c.of(&rest[0])) == depth {
-			s.classes = append(s.classes, uint16(rest[0].class))
-			rest = rest[1:]
+	s.nodes = make([]node, 0, roomPhrases)
+	level, next := []branch{{0, uint32(len(c.phrases))}}, []branch(nil)
+	for depth := 0; len(level) > 0; depth++ {
+		next = next[:0]
+		for _, one := range level {
+			next = c.branch(next, depth, c.phrases[:one.to], one.from)
 		}
-		for len(rest) > 0 {
-			item, end := c.of(&rest[0])[depth], 1
-			for end < len(rest) && c.of(&rest[end])[depth] == item {
-				end++
-			}
-			s.edges = append(s.edges, uint16(item))
-			pending = append(pending, branch{depth + 1, rest[:end]})
-			rest = rest[end:]
-		}
+		level, next = next, level
 	}
 	s.nodes = append(s.nodes, node{uint32(len(s.edges)), uint32(len(s.classes))})
+}
+
+// branch makes the node of the phrases from one on, and appends those below it.
+func (c *compiler) branch(next []branch, depth int, phrases []phrase, from uint32) []branch {
+	s, end := c.set, uint32(len(phrases))
+	s.nodes = append(s.nodes, node{uint32(len(s.edges)), uint32(len(s.classes))})
+	for from < end && len(c.of(&phrases[from])) == depth {
+		s.classes = append(s.classes, uint16(phrases[from].class))
+		from++
+	}
+	for from < end {
+		item, to := c.of(&phrases[from])[depth], from+1
+		for to < end && c.of(&phrases[to])[depth] == item {
+			to++
+		}
+		s.edges = append(s.edges, uint16(item))
+		next = append(next, branch{from, to})
+		from = to
+	}
+	return next
 }
 
 // uses sorts the uses by class.
@@ -385,15 +461,20 @@ func (c *compiler) uses() {
 // vocabulary makes what words are found by.
 func (c *compiler) vocabulary() {
 	v := &c.set.words
-	v.exact = newTable64(len(c.items))
+	v.exact = newHashTable(len(c.items))
 	var words []string
-	for hash, word := range c.items {
-		item, n, first := word.item, utf8.RuneCountInString(word.letters), []rune(word.letters)[0]
-		if n <= longestPart && !unspaced(first) && (n > 1 || first == 'i' || first == 'a') {
-			item |= joinable
+	for item := range c.words {
+		word := &c.words[item]
+		if word.letters == "" {
+			continue
 		}
-		v.exact.put(hash, item)
-		if word.mend && n >= fewestMasked && n <= longestPart {
+		first, _ := utf8.DecodeRuneInString(word.letters)
+		value, n := uint32(item), utf8.RuneCountInString(word.letters)
+		if n <= longestPart && !unspaced(first) && (n > 1 || first == 'i' || first == 'a') {
+			value |= joinable
+		}
+		v.exact.put(word.hash, value)
+		if word.mend && !unspaced(first) && n >= fewestMasked && n <= longestPart {
 			words = append(words, word.letters)
 		}
 	}

@@ -182,27 +182,16 @@ func (l *language) gap() int32 {
 	return wideGap
 }
 
-// phrases are those of a part: of its classes and of its own.
-func (l *language) phrases(part string) (all []string, err error) {
-	for _, one := range alternatives(part) {
-		if !strings.HasPrefix(one, "{") || !strings.HasSuffix(one, "}") {
-			if strings.ContainsAny(one, "{}") {
-				return nil, fmt.Errorf("a class stands alone in its part: %q", one)
-			}
-			all = append(all, one)
-			continue
-		}
-		if one == agePart {
-			all = append(all, one)
-			continue
-		}
-		of, ok := l.classes[one[1:len(one)-1]]
-		if !ok {
-			return nil, fmt.Errorf("%s is no class", one)
-		}
-		all = append(all, of...)
+// texts are the phrases of an alternative: those of a class, or itself; nil for a class that is not
+// there.
+func (l *language) texts(one string) []string {
+	if strings.HasPrefix(one, "{") && strings.HasSuffix(one, "}") {
+		return l.classes[one[1:len(one)-1]]
 	}
-	return all, nil
+	if strings.ContainsAny(one, "{}") {
+		return nil // a class stands alone in its part
+	}
+	return []string{one}
 }
 
 func alternatives(line string) (all []string) {

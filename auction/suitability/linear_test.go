@@ -16,9 +16,9 @@ func TestCostIsLinear(t *testing.T) {
 		"9 years 10 am 12 i am 11 ", "....!!!!", "*#@$|*#@$|", "suicidesuicidesuicide ", "mysellf killmy kilmyself myselff ",
 	} {
 		cost := func(times int) int {
-			var r Reader
-			r.Read(strings.Repeat(text, times), User)
-			return r.words.steps + r.rules.steps + len(r.scorer.features.list)
+			r, w := NewReader(ofBuild()), new(work)
+			r.read(w, strings.Repeat(text, times), User)
+			return w.words.steps + w.rules.steps + len(w.scorer.features.list)
 		}
 		once, more := cost(40), cost(160)
 		require.Less(t, more, 5*once+100, "%q: %d steps, %d for four times as much", text, once, more)

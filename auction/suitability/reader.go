@@ -7,14 +7,11 @@ import (
 	"adnet/internal/subject"
 )
 
-// Reader reads a conversation and judges it. The zero value is ready; reused, it spares
-// allocations. One goroutine at a time may use it.
+// Reader reads a conversation and judges it. The zero value is ready. One goroutine at a time may
+// use it.
 type Reader struct {
 	verdict Verdict
-	words   tokens
-	rules   matcher
 	table   *Table // nil for that of the build
-	scorer  scorer
 }
 
 // NewReader returns a Reader that judges by another table than that of the build.
@@ -25,6 +22,17 @@ var ofBuild = sync.OnceValue(func() *Table {
 	return &t
 })
 
+// work is the memory that the judging of a text needs.
+type work struct {
+	words  tokens
+	rules  matcher
+	scorer scorer
+}
+
+// works has the memory of texts that were judged. Each processor takes its own again and again,
+// which stays in its cache; kept by each request, it would be 120 KB for each that is under way.
+var works = sync.Pool{New: func() any { return new(work) }}
+
 // Reset begins another conversation.
 func (r *Reader) Reset() { r.verdict = Verdict{} }
 
@@ -33,15 +41,21 @@ func (r *Reader) Read(text string, by Speaker) {
 	if r.table == nil {
 		r.table = ofBuild()
 	}
+	w := works.Get().(*work)
+	r.read(w, text, by)
+	works.Put(w)
+}
+
+func (r *Reader) read(w *work, text string, by Speaker) {
 	set := rules()
-	r.words.known = &set.words
-	r.words.read(text)
-	met := r.rules.match(set, &r.words)
+	w.words.known = &set.words
+	w.words.read(text)
+	met := w.rules.match(set, &w.words)
 	if never := met & subject.OfTier(subject.Never); never != 0 {
 		r.verdict.Refuse(never.First(), ByRule, by == User)
 	}
 	r.verdict.Sensitive |= met & subject.OfTier(subject.Sensitive)
-	switch is := r.scorer.kinds(r.table, &r.words, r.rules.marks); {
+	switch is := w.scorer.kinds(r.table, &w.words, w.rules.marks); {
 	case is[Need]:
 		r.verdict.Refuse(subject.Distress, ByTable, by == User)
 	case is[Harm]:
@@ -60,10 +74,10 @@ func SpecialWords() []string { return rules().special }
 // them.
 func Why(text string) (lines []string) {
 	set := rules()
-	r := Reader{words: tokens{known: &set.words}, rules: matcher{tell: true}}
-	r.words.read(text)
-	r.rules.match(set, &r.words)
-	for _, at := range r.rules.met {
+	words, found := tokens{known: &set.words}, matcher{tell: true}
+	words.read(text)
+	found.match(set, &words)
+	for _, at := range found.met {
 		one := &set.rules[at]
 		lines = append(lines, fmt.Sprintf("%s.txt:%d %s", set.files[one.file], one.line, one.subject))
 	}

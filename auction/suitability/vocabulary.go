@@ -1,18 +1,19 @@
 package suitability
 
 import (
+	"math"
 	"slices"
 	"unicode/utf8"
 )
 
 // vocabulary is the words of the rules by what can be found of them. It is immutable.
 type vocabulary struct {
-	exact   table64  // by the hash of a word, its item, with [joinable]
-	stems   stems    // at the beginning of words
-	tails   stems    // within words and at their end
-	slips   []uint32 // words that are mended by the hash of them, or of them without a letter
-	letters []uint16 // of the words that are mended, one after the other
-	begins  []uint32 // where each begins
+	exact   hashTable // by the hash of a word, its item, with [joinable]
+	stems   stems     // at the beginning of words
+	tails   stems     // within words and at their end
+	slips   []uint32  // words that are mended by the hash of them, or of them without a letter
+	letters []uint16  // of the words that are mended, one after the other
+	begins  []uint32  // where each begins
 	sizes   [longestPart + 1][]uint16
 	known   knownWords // words of ordinary texts, which are never misspelt ones
 }
@@ -51,27 +52,27 @@ func (v *vocabulary) near(letters []rune, hash uint64, steps *int) (word []uint1
 	if len(letters) < fewestMended-1 || len(letters) > longestPart+1 {
 		return nil, false
 	}
-	if word := v.slipped(letters, hash, fewestMended, steps); word != nil {
+	if word := v.slipped(letters, hash, oneSlip, steps); word != nil {
 		return word, true
 	}
 	for i := range letters {
 		*steps += 2
-		if word := v.slipped(letters, hashWithout(letters, i), fewestMended, steps); word != nil {
+		if word := v.slipped(letters, hashWithout(letters, i), oneSlip, steps); word != nil {
 			return word, true
 		}
 	}
 	return nil, false
 }
 
-// slipped is a word under a hash that is at most one slip from letters; nil for none.
-func (v *vocabulary) slipped(letters []rune, hash uint64, fewest int, steps *int) []uint16 {
+// slipped is a word under a hash that fits letters; nil for none.
+func (v *vocabulary) slipped(letters []rune, hash uint64, fits func([]uint16, []rune) bool, steps *int) []uint16 {
 	at, mark := slipPlace(hash, len(v.slips))
 	for ; v.slips[at] != 0; at = (at + 1) % len(v.slips) {
 		*steps++
 		if v.slips[at]&^maxMended != mark {
 			continue
 		}
-		if word := v.mended(uint16(v.slips[at])); len(word) >= fewest && oneSlip(word, letters) {
+		if word := v.mended(uint16(v.slips[at])); fits(word, letters) {
 			return word
 		}
 	}
@@ -83,7 +84,7 @@ const maxMended = 1<<16 - 1
 
 // slipPlace is the slot of a hash, and the mark of its entries.
 func slipPlace(hash uint64, slots int) (at int, mark uint32) {
-	return int((hash >> 32) * uint64(slots) >> 32), uint32(hash)&^maxMended | 1<<16
+	return int((hash * mix >> 32) * uint64(slots) >> 32), uint32(hash)&^maxMended | 1<<16
 }
 
 // mends has words found where they are misspelt.
@@ -92,7 +93,7 @@ func (v *vocabulary) mends(words []string) {
 	for _, word := range words {
 		entries += 1 + utf8.RuneCountInString(word)
 	}
-	v.slips = make([]uint32, entries+entries/2)
+	v.slips = make([]uint32, 2*entries)
 	if len(words) > maxMended {
 		words = words[:maxMended]
 	}
@@ -165,13 +166,15 @@ func (v *vocabulary) hidden(letters []rune, steps *int) (word []uint16, ok bool)
 	}
 	if hiddenLetters == 0 {
 		h := hashOf(letters)
-		if word := v.slipped(letters, h, fewestMasked, steps); word != nil && covers(word, letters) {
-			return word, true
-		}
-		return nil, false
+		word := v.slipped(letters, h, covers, steps)
+		return word, word != nil
 	}
 	if hiddenLetters*2 > len(letters) {
 		return nil, false
+	}
+	if hiddenLetters == 1 { // the word is found by its other letters
+		word := v.slipped(letters, hashWithout(letters, slices.Index(letters, hidden)), covers, steps)
+		return word, word != nil
 	}
 	for _, id := range v.sizes[len(letters)] {
 		*steps++
@@ -251,37 +254,38 @@ func gram(letters []rune) uint64 {
 	return uint64(letters[0])<<42 ^ uint64(letters[1])<<21 ^ uint64(letters[2])
 }
 
-// table64 maps hashes to numbers above 0, with open addresses.
-type table64 struct {
-	keys   []uint64
-	values []uint32
+// hashTable maps hashes to numbers above 0, with open addresses. A slot has the upper half of the
+// hash and the number.
+type hashTable []uint64
+
+func newHashTable(n int) hashTable { return make(hashTable, n+n/2+1) }
+
+// place is where the search for a hash begins, and the mark of its slot.
+func (t hashTable) place(hash uint64) (at int, mark uint64) {
+	return int((hash * mix >> 32) * uint64(len(t)) >> 32), hash &^ math.MaxUint32
 }
 
-func newTable64(n int) table64 {
-	size := 8
-	for size < 2*n {
-		size *= 2
-	}
-	return table64{make([]uint64, size), make([]uint32, size)}
-}
-
-func (t *table64) put(key uint64, value uint32) {
-	for at := key & uint64(len(t.keys)-1); ; at = (at + 1) & uint64(len(t.keys)-1) {
-		if t.values[at] == 0 || t.keys[at] == key {
-			t.keys[at], t.values[at] = key, value
-			return
+func (t hashTable) put(hash uint64, value uint32) {
+	at, mark := t.place(hash)
+	for ; t[at] != 0; at = (at + 1) % len(t) {
+		if t[at]&^math.MaxUint32 == mark {
+			break
 		}
 	}
+	t[at] = mark | uint64(value)
 }
 
-// get returns 0 for a key that is not there.
-func (t *table64) get(key uint64) uint32 {
-	if len(t.keys) == 0 {
+// get returns 0 for a hash that is not there.
+func (t hashTable) get(hash uint64) uint32 {
+	if len(t) == 0 {
 		return 0
 	}
-	for at := key & uint64(len(t.keys)-1); t.values[at] != 0; at = (at + 1) & uint64(len(t.keys)-1) {
-		if t.keys[at] == key {
-			return t.values[at]
+	for at, mark := t.place(hash); t[at] != 0; at++ {
+		if t[at]&^math.MaxUint32 == mark {
+			return uint32(t[at])
+		}
+		if at == len(t)-1 {
+			at = -1
 		}
 	}
 	return 0
