@@ -28,20 +28,22 @@ type ruleSet struct {
 	files   []string      // by rule.file
 	unless  []subject.Set // by class
 	marks   []uint64      // by class, what stands for it among the features of a text
-	middles uint32
-	special []string // words that tell about a person, and are too weak to decide
-	age     uint32   // item of a number that may be an age
-	units   uint32   // class of what is counted
-	cover   uint32   // class of phrases that are ordinary
+	steps   uint32        // places for what was found last: of classes, then of parts of rules
+	special []string      // words that tell about a person, and are too weak to decide
+	age     uint32        // item of a number that may be an age
+	units   uint32        // class of what is counted
+	cover   uint32        // class of phrases that are ordinary
 }
 
 type (
 	// node has where its edges and its classes begin; they end where those of the next begin.
 	node struct{ edges, classes uint32 }
 	span struct{ from, to uint32 }
-	use  struct {
-		rule uint32
-		part uint8
+	// use is of a class in a rule. It says nothing before something else was found, which is looked
+	// at without the rule: 0 for what says something alone.
+	use struct {
+		rule, before uint32
+		part         uint8
 	}
 	rule struct {
 		subject subject.ID
@@ -50,7 +52,7 @@ type (
 		parts   uint8
 		gaps    [mostParts]int32 // before each part
 		classes [mostParts]uint32
-		middle  uint32 // place of the parts between the first and the last
+		middle  uint32 // the first place of its parts between the first and the last
 		file    uint8
 		line    int32
 	}
@@ -208,7 +210,7 @@ func (c *compiler) rule(l *language, w *writtenRule) error {
 		if i == 0 && len(w.parts) > 1 && !w.any {
 			continue // it is only looked back at
 		}
-		c.set.uses = append(c.set.uses, use{uint32(len(c.set.rules)), uint8(i)})
+		c.set.uses = append(c.set.uses, use{rule: uint32(len(c.set.rules)), part: uint8(i)})
 		c.useClass = append(c.useClass, class)
 	}
 	c.set.rules = append(c.set.rules, r)
@@ -385,10 +387,7 @@ func (c *compiler) tree() {
 		s.root[item] = uint32(i + 1)
 	}
 	c.uses()
-	for i := range s.rules {
-		s.rules[i].middle = s.middles
-		s.middles += uint32(max(0, int(s.rules[i].parts)-2))
-	}
+	c.steps()
 	s.unless = make([]subject.Set, c.class+1)
 	s.marks = make([]uint64, c.class+1)
 	for key, class := range c.classOf {
@@ -396,6 +395,30 @@ func (c *compiler) tree() {
 	}
 	for class, of := range c.unless {
 		s.unless[class] = of
+	}
+}
+
+// steps gives the parts between the first and the last of each rule places behind those of the
+// classes, and each use what must have been found before it.
+func (c *compiler) steps() {
+	s := c.set
+	s.steps = c.class + 1
+	for i := range s.rules {
+		s.rules[i].middle = s.steps
+		s.steps += uint32(max(0, int(s.rules[i].parts)-2))
+	}
+	for i := range s.uses {
+		u := &s.uses[i]
+		r := &s.rules[u.rule]
+		switch {
+		case r.parts == 1:
+		case u.part > 1 && !r.any:
+			u.before = r.middle + uint32(u.part) - 2
+		case u.part > 0:
+			u.before = r.classes[0]
+		default:
+			u.before = r.classes[1]
+		}
 	}
 }
 

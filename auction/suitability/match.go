@@ -4,12 +4,10 @@ import (
 	"adnet/internal/subject"
 )
 
-// found is a phrase of a class that stands in a text.
+// found is a phrase of a class that stands in a text, by its first and its last token.
 type found struct {
-	class, sentence int32
-	from, to        int32 // its letters
-	token           int32 // at which it ends
-	quoted          bool
+	class       uint16
+	first, last int32
 }
 
 // mark is what the rules say of a text short of a verdict: a class of phrases, or a subject. The
@@ -21,8 +19,8 @@ type mark struct {
 
 // walk is a phrase that has begun.
 type walk struct {
-	node uint32
-	from int32
+	node  uint32
+	first int32 // token
 }
 
 // matcher finds the rules that a text meets. The zero value is ready.
@@ -30,19 +28,17 @@ type matcher struct {
 	found  []found
 	walks  []walk
 	items  []uint32
-	covers []found
-	last   []step // by class, where one of its phrases was found last
-	middle []step // of the parts of rules between the first and the last
-	stamp  int32  // of the text; what another stamped is old
+	covers []step
+	last   []step   // where a class, or a part of a rule between the first and the last, was found last
+	seen   []uint64 // a bit for each of last that is of this text
 	steps  int
 	marks  []mark
-	at     int32 // the token under way
 	tell   bool
 	met    []uint32 // the rules that were met, where asked for
 }
 
-// step is where something was found last.
-type step struct{ stamp, sentence, from, to int32 }
+// step is where something was found.
+type step struct{ sentence, from, to int32 }
 
 // match gives all subjects whose rules the words meet.
 func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
@@ -51,33 +47,38 @@ func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
 	if len(m.found) == 0 {
 		return 0
 	}
-	if len(m.last) != len(s.usesOf) {
-		m.last, m.middle = make([]step, len(s.usesOf)), make([]step, s.middles)
+	if len(m.last) != int(s.steps) {
+		m.last, m.seen = make([]step, s.steps), make([]uint64, s.steps/64+1)
 	}
-	m.stamp++
+	clear(m.seen)
 	var soft, unless subject.Set
 	for i := range m.found {
 		f := &m.found[i]
-		if m.covered(f) {
+		last := &t.list[f.last]
+		at := step{last.sentence, t.list[f.first].from, last.to}
+		if len(m.covers) > 0 && m.covered(&at) {
 			continue
 		}
-		m.last[f.class] = step{m.stamp, f.sentence, f.from, f.to}
+		m.put(uint32(f.class), at)
 		unless |= s.unless[f.class]
-		m.marks = append(m.marks, mark{f.token, s.marks[f.class]})
+		m.marks = append(m.marks, mark{f.last, s.marks[f.class]})
 		of := s.usesOf[f.class]
 		for _, u := range s.uses[of.from:of.to] {
 			m.steps++
+			if u.before != 0 && !m.has(u.before) {
+				continue
+			}
 			r := &s.rules[u.rule]
-			if f.quoted && r.subject == subject.Child {
+			if last.quoted && r.subject == subject.Child {
 				continue // the writer is not who is quoted
 			}
-			if !m.advance(r, int(u.part), f) {
+			if !m.advance(r, u, &at) {
 				continue
 			}
 			if m.tell {
 				m.met = append(m.met, u.rule)
 			}
-			m.marks = append(m.marks, mark{f.token, hashOn(offset, rune(r.subject))})
+			m.marks = append(m.marks, mark{f.last, hashOn(offset, rune(r.subject))})
 			if r.soft {
 				soft |= subject.SetOf(r.subject)
 			} else {
@@ -88,29 +89,39 @@ func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
 	return met | soft&^unless
 }
 
+func (m *matcher) has(place uint32) bool { return m.seen[place/64]>>(place%64)&1 != 0 }
+
+func (m *matcher) put(place uint32, at step) {
+	m.seen[place/64] |= 1 << (place % 64)
+	m.last[place] = at
+}
+
 // find lists the phrases of the words, by where they end.
 func (m *matcher) find(s *ruleSet, t *tokens) {
 	m.found, m.covers, m.walks = m.found[:0], m.covers[:0], m.walks[:0]
 	sentence := int32(-1)
 	for i := range t.list {
 		one := &t.list[i]
-		m.at = int32(i)
 		if one.sentence != sentence {
 			m.walks, sentence = m.walks[:0], one.sentence
 		}
 		m.items = m.items[:0]
 		switch {
-		case one.number >= 0:
+		case one.number < 0:
+			m.items = s.words.items(m.items, t.letters[one.from:one.to], one.item, &m.steps)
+		case one.item != 0:
+			m.items = append(m.items, one.item)
+			fallthrough
+		default:
 			if one.whole && one.number >= youngest && one.number < adult && !m.counts(s, t, i+1) {
 				m.items = append(m.items, s.age)
 			}
-			if one.item != 0 {
-				m.items = append(m.items, one.item)
-			}
-		default:
-			m.items = s.words.items(m.items, t.letters[one.from:one.to], one.item, &m.steps)
 		}
-		m.on(s, one)
+		if len(m.items) == 0 {
+			m.walks = m.walks[:0]
+			continue
+		}
+		m.on(s, t, int32(i))
 	}
 }
 
@@ -164,12 +175,11 @@ func (s *ruleSet) ends(at, class uint32) bool {
 }
 
 // on goes on with all phrases that have begun, and begins those that begin with the token.
-func (m *matcher) on(s *ruleSet, one *token) {
+func (m *matcher) on(s *ruleSet, t *tokens, token int32) {
 	n := len(m.walks)
 	for _, item := range m.items {
 		if at := s.root[item]; at != 0 {
-			m.walks = append(m.walks, walk{at, one.from})
-			m.end(s, at, one.from, one)
+			m.walk(s, t, at, token, token)
 		}
 	}
 	begun := len(m.walks)
@@ -177,8 +187,7 @@ func (m *matcher) on(s *ruleSet, one *token) {
 		for _, item := range m.items {
 			m.steps++
 			if at := s.child(m.walks[i].node, item); at != 0 {
-				m.walks = append(m.walks, walk{at, m.walks[i].from})
-				m.end(s, at, m.walks[i].from, one)
+				m.walk(s, t, at, m.walks[i].first, token)
 			}
 		}
 	}
@@ -187,13 +196,31 @@ func (m *matcher) on(s *ruleSet, one *token) {
 	m.walks = m.walks[:kept]
 }
 
+// walk comes to a node: phrases end there, or go on.
+func (m *matcher) walk(s *ruleSet, t *tokens, at uint32, first, last int32) {
+	here, next := s.nodes[at], s.nodes[at+1]
+	if here.edges < next.edges {
+		m.walks = append(m.walks, walk{at, first})
+	}
+	for _, class := range s.classes[here.classes:next.classes] {
+		m.steps++
+		switch uint32(class) {
+		case s.cover:
+			m.covers = append(m.covers, step{t.list[last].sentence, t.list[first].from, t.list[last].to})
+		case s.units:
+		default:
+			m.found = append(m.found, found{class, first, last})
+		}
+	}
+}
+
 // classesOf are the classes of the phrases that end at a node.
 func (s *ruleSet) classesOf(at uint32) []uint16 {
 	return s.classes[s.nodes[at].classes:s.nodes[at+1].classes]
 }
 
 // child is the node that item leads to, 0 for none.
-func (s *ruleSet) child(at, item uint32) uint32 {
+func (s *ruleSet) child(at uint32, item uint32) uint32 {
 	low, end := s.nodes[at].edges, s.nodes[at+1].edges
 	high := end
 	for low < high {
@@ -209,23 +236,8 @@ func (s *ruleSet) child(at, item uint32) uint32 {
 	return 0
 }
 
-// end notes the phrases that end at a node.
-func (m *matcher) end(s *ruleSet, at uint32, from int32, one *token) {
-	for _, class := range s.classesOf(at) {
-		m.steps++
-		f := found{int32(class), one.sentence, from, one.to, m.at, one.quoted}
-		if uint32(class) == s.cover {
-			m.covers = append(m.covers, f)
-			continue
-		}
-		if uint32(class) != s.units {
-			m.found = append(m.found, f)
-		}
-	}
-}
-
 // covered reports whether a phrase stands in one that is ordinary. Covers come by where they end.
-func (m *matcher) covered(f *found) bool {
+func (m *matcher) covered(f *step) bool {
 	low, high := 0, len(m.covers)
 	for low < high { // the first that ends behind the phrase's begin
 		if mid := (low + high) / 2; m.covers[mid].to <= f.from {
@@ -245,24 +257,21 @@ func (m *matcher) covered(f *found) bool {
 
 // advance reports whether a part that was found completes a rule. Of parts in order only those after
 // the first come here: the first is only looked back at.
-func (m *matcher) advance(r *rule, part int, f *found) bool {
+func (m *matcher) advance(r *rule, u use, at *step) bool {
 	switch {
 	case r.parts == 1:
 		return true
 	case r.any:
 		return m.together(r)
 	}
-	before := &m.last[r.classes[0]]
-	if part > 1 {
-		before = &m.middle[r.middle+uint32(part)-2]
-	}
-	if before.stamp != m.stamp || before.sentence != f.sentence || f.from < before.to || f.from-before.to > r.gaps[part] {
+	before := &m.last[u.before]
+	if before.sentence != at.sentence || at.from < before.to || at.from-before.to > r.gaps[u.part] {
 		return false
 	}
-	if part == int(r.parts)-1 {
+	if u.part == r.parts-1 {
 		return true
 	}
-	m.middle[r.middle+uint32(part)-1] = step{m.stamp, f.sentence, f.from, f.to}
+	m.put(r.middle+uint32(u.part)-1, *at)
 	return false
 }
 
@@ -272,7 +281,7 @@ func (m *matcher) together(r *rule) bool {
 	low, high, letters := first.from, first.to, int32(0)
 	for _, class := range r.classes[:r.parts] {
 		at := &m.last[class]
-		if at.stamp != m.stamp || at.sentence != first.sentence {
+		if !m.has(class) || at.sentence != first.sentence {
 			return false
 		}
 		low, high = min(low, at.from), max(high, at.to)
