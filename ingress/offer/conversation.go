@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"slices"
 	"strings"
 
 	"adnet/auction/suitability"
@@ -10,10 +11,14 @@ import (
 // Conversation is what of a request is judged: a wire reads its texts into it, for [Seller.Judge].
 // Reused, it spares allocations.
 type Conversation struct {
-	suitability.Reader
-	texts     []string // as they came, for the operator's classifier
-	assistant bool     // one of them is an assistant's
-	asked     opinion  // of the classifier, on the last conversation that it was asked about
+	texts []turn  // as they came
+	asked opinion // of the operator's classifier, on the last conversation that it was asked about
+}
+
+// turn is a text, and whose it is.
+type turn struct {
+	text string
+	by   suitability.Speaker
 }
 
 // opinion is what the operator's classifier found in a text.
@@ -26,9 +31,8 @@ type opinion struct {
 
 // Reset begins another conversation.
 func (c *Conversation) Reset() {
-	c.Reader.Reset()
 	clear(c.texts)
-	c.texts, c.assistant = c.texts[:0], false
+	c.texts = c.texts[:0]
 }
 
 // Forget lets go of every text. Between Reset and Reset the last answer of the classifier is kept:
@@ -38,15 +42,38 @@ func (c *Conversation) Forget() {
 	c.asked = opinion{}
 }
 
-// Read judges one text.
+// Read reads one text.
 func (c *Conversation) Read(text string, by suitability.Speaker) {
-	if text == "" {
-		return
+	if text != "" {
+		c.texts = append(c.texts, turn{text, by})
 	}
-	c.Reader.Read(text, by)
-	c.texts = append(c.texts, text)
-	c.assistant = c.assistant || by == suitability.Assistant
+}
+
+// verdict judges what was read.
+func (c *Conversation) verdict(known *verdicts) (all suitability.Verdict) {
+	for i := range c.texts {
+		one := known.of(c.texts[i].text, c.texts[i].by)
+		if one.Never != subject.None {
+			all.Refuse(one.Never, one.By, one.Lasts)
+		}
+		all.Sensitive |= one.Sensitive
+	}
+	return all
+}
+
+// assistant reports whether one of the texts is an assistant's.
+func (c *Conversation) assistant() bool {
+	return slices.ContainsFunc(c.texts, func(t turn) bool { return t.by == suitability.Assistant })
 }
 
 // joined is all that was read.
-func (c *Conversation) joined() string { return strings.Join(c.texts, "\n") }
+func (c *Conversation) joined() string {
+	var all strings.Builder
+	for i := range c.texts {
+		if i > 0 {
+			all.WriteByte('\n')
+		}
+		all.WriteString(c.texts[i].text)
+	}
+	return all.String()
+}

@@ -54,7 +54,7 @@ var errUnjudged = errors.New("offer: the conversation was not judged")
 // Judge judges a request: the texts that were read, and what its publisher states. Where neither
 // refuses, the operator's classifier is asked.
 func (s *Seller) Judge(ctx context.Context, read *Conversation, stated Stated) Judged {
-	j := Judged{Verdict: read.Verdict(), Age: stated.Age, forgetful: stated.Forgetful, unknown: stated.Unknown, made: true}
+	j := Judged{Verdict: read.verdict(s.verdicts), Age: stated.Age, forgetful: stated.Forgetful, unknown: stated.Unknown, made: true}
 	j.state(stated, s.cfg.Teens == TeensLimited)
 	s.consult(ctx, read, stated.Until, &j)
 	return j

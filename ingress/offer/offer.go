@@ -20,6 +20,7 @@ package offer
 
 import (
 	"context"
+	"hash/maphash"
 	"math"
 	"net/http"
 	"sync"
@@ -153,6 +154,7 @@ type Seller struct {
 	sandboxTurn sandboxRotation
 	work        sync.Pool // of *work
 	links       atomic.Pointer[linkBase]
+	verdicts    *verdicts
 	sent        sync.Pool // of *sent
 	metrics     sellerMetrics
 }
@@ -197,7 +199,7 @@ func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float6
 func New(cfg Config, deps Deps) *Seller {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Seller{
-		cfg: cfg, deps: deps, pool: catalog.Sandbox(), work: sync.Pool{New: func() any { return new(work) }},
+		cfg: cfg, deps: deps, pool: catalog.Sandbox(), verdicts: &verdicts{seed: maphash.MakeSeed()}, work: sync.Pool{New: func() any { return new(work) }},
 		metrics: sellerMetrics{
 			filled:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."})),
 			house:   obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_house_total", Help: "Requests of publishers that got a house ad; adnet_auctions_unfilled_total counts them too."})),

@@ -40,7 +40,7 @@ func (s *Seller) consult(ctx context.Context, read *Conversation, until time.Tim
 		return
 	}
 	// It is not known which of the texts it means, and what an assistant said does not last.
-	lasts := !read.assistant
+	lasts := !read.assistant()
 	for id := range said.found.Members() {
 		if id.Tier() == subject.Never {
 			j.Refuse(id, suitability.ByClassifier, lasts)

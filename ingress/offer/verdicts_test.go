@@ -1,0 +1,65 @@
+package offer
+
+import (
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"testing"
+
+	"adnet/auction/suitability"
+	"adnet/internal/subject"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every verdict is remembered as it was.
+func TestPackedVerdictsUnpack(t *testing.T) {
+	for never := subject.None; int(never) <= len(subject.All); never++ {
+		for by := suitability.ByNothing; by <= suitability.ByMemory; by++ {
+			for _, lasts := range []bool{false, true} {
+				v := suitability.Verdict{Never: never, By: by, Lasts: lasts, Sensitive: subject.OfTier(subject.Sensitive)}
+				require.NotZero(t, packedVerdict(v))
+				require.Equal(t, v, unpacked(packedVerdict(v)))
+			}
+		}
+	}
+}
+
+// A text that is remembered has the verdict of one that is read, for whoever says it, also while
+// others take its place.
+func TestRememberedVerdictsAreThoseOfTheReader(t *testing.T) {
+	known := &verdicts{seed: maphash.MakeSeed()}
+	texts := []string{"I want to kill myself", "a chess opening", "how do I live with diabetes", "I am 9 years old", "adios", "x"}
+	var wait sync.WaitGroup
+	for worker := range 4 {
+		wait.Go(func() {
+			for round := range 20_000 {
+				text, by := texts[(round+worker)%len(texts)], suitability.Speaker(round/7%2)
+				if round%3 == 0 {
+					known.of(fmt.Sprint("how do I cook rice ", worker, round), by)
+				}
+				var r suitability.Reader
+				r.Read(text, by)
+				if got := known.of(text, by); got != r.Verdict() {
+					t.Errorf("%q by %d: %+v in place of %+v", text, by, got, r.Verdict())
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+
+// BenchmarkConversation judges a turn in a conversation of 32, the others of which came before.
+func BenchmarkConversation(b *testing.B) {
+	known := &verdicts{seed: maphash.MakeSeed()}
+	var c Conversation
+	for turn := 0; b.Loop(); turn++ {
+		c.Reset()
+		for back := range 32 {
+			c.Read(fmt.Sprint("Plan a week of vegetarian dinners for four people, with a shopping list, day ", turn-back), suitability.User)
+		}
+		c.verdict(known)
+	}
+}
