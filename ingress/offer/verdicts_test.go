@@ -50,7 +50,6 @@ func TestRememberedVerdictsAreThoseOfTheReader(t *testing.T) {
 	wait.Wait()
 }
 
-
 // BenchmarkConversation judges a turn in a conversation of 32, the others of which came before.
 func BenchmarkConversation(b *testing.B) {
 	known := &verdicts{seed: maphash.MakeSeed()}
