@@ -17,7 +17,10 @@ const (
 	decay   = 3e-4 // of weights, for each text that has the feature
 	heavier = 1.5  // how much more a text to refuse counts than an ordinary one
 	balance = 8    // how much the ordinary texts of a language count against those to refuse
-	copies  = 2    // of each text as somebody in a hurry types it
+
+	// Copies of each text as somebody in a hurry types it. Despair types badly, and a refusal costs
+	// little, so that text which can hardly be read counts towards refusing.
+	copiesRefused, copiesOrdinary = 4, 1
 )
 
 // model is a table before it is cut to bytes.
@@ -83,7 +86,7 @@ func (m *model) learn(s *sample, ordinary float32, seen [][suitability.Outputs]f
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // margin is how far above its threshold a text must be: the higher, the less is refused.
-var margin = [suitability.Outputs]float32{suitability.Need: 0, suitability.Harm: -0.8}
+var margin = [suitability.Outputs]float32{suitability.Need: 0.4, suitability.Harm: -0.4}
 
 // mostWeight is how much more a text counts at most in a language that has few of its kind.
 const mostWeight = 8
@@ -156,10 +159,14 @@ func augmented(s *sample) []*sample {
 	if s.features == nil {
 		s.features = suitability.Features(s.Context)
 	}
+	copies, rate := copiesRefused, letterInTen
+	if s.Kind == "ordinary" {
+		copies, rate = copiesOrdinary, letterInTwenty
+	}
 	for len(s.hasty) < copies {
 		hasty := *s
 		hasty.hasty = nil
-		hasty.features = suitability.Features(mistyped(s.Context, rand.New(rand.NewPCG(uint64(len(s.hasty)), uint64(len(s.Context))))))
+		hasty.features = suitability.Features(mistyped(s.Context, rand.New(rand.NewPCG(uint64(len(s.hasty)), uint64(len(s.Context)))), rate))
 		s.hasty = append(s.hasty, &hasty)
 	}
 	return append([]*sample{s}, s.hasty...)

@@ -6,13 +6,19 @@ import (
 	"unicode"
 )
 
-// mistyped is text with one letter in ten mistyped: left out, doubled, replaced, or swapped with the
-// next.
-func mistyped(text string, r *rand.Rand) string {
+// How many letters there are to one that is mistyped.
+const (
+	letterInTen    = 10
+	letterInTwenty = 20
+)
+
+// mistyped is text with one letter of so many mistyped: left out, doubled, replaced, or swapped with
+// the next.
+func mistyped(text string, r *rand.Rand, of int) string {
 	letters := []rune(text)
 	out := make([]rune, 0, len(letters)+8)
 	for i := 0; i < len(letters); i++ {
-		if !unicode.IsLetter(letters[i]) || r.IntN(10) > 0 {
+		if !unicode.IsLetter(letters[i]) || r.IntN(of) > 0 {
 			out = append(out, letters[i])
 			continue
 		}
