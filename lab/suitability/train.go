@@ -87,7 +87,7 @@ func (m *model) learn(s *sample, ordinary float32, seen [][suitability.Outputs]f
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // margin is how far above its threshold a text must be: the higher, the less is refused.
-var margin = [suitability.Outputs]float32{suitability.Need: 0.3, suitability.Harm: -0.5}
+var margin = [suitability.Outputs]float32{suitability.Need: 0.2, suitability.Harm: -0.5}
 
 // mostWeight is how much more a text counts at most in a language that has few of its kind.
 const mostWeight = 8
