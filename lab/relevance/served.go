@@ -14,6 +14,7 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/money"
+	"adnet/internal/subject"
 	"adnet/internal/testenv"
 	"adnet/lab/process"
 	"adnet/lab/product"
@@ -71,6 +72,8 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 	var made struct{ Key string }
 	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &made)
 	w.key = made.Key
+	// Beside every sensitive subject: how well an ad fits is measured, not whether it belongs there.
+	w.send(http.MethodPut, "/api/account/publishing", map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}, nil)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
 	}
@@ -119,7 +122,7 @@ func (w *served) close() error {
 func (w *served) create(owner string, c *entry) {
 	fields := map[string]any{
 		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext, "cta_url": "https://shop.example/",
-		"format": "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000, "total_budget": 10_000_000,
+		"sensitive_contexts": subject.Names(subject.Sensitive), "format": "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000, "total_budget": 10_000_000,
 		"pacing": "asap", "frequency_cap": 0,
 	}
 	if t := c.Targeting; t != nil {
@@ -187,18 +190,20 @@ func messages(q question) (list []map[string]string) {
 }
 
 // call posts a body and reads the answer into a value. After an error nothing more is asked.
-func (w *served) call(path string, body any, into any) {
+func (w *served) call(path string, body any, into any) { w.send(http.MethodPost, path, body, into) }
+
+func (w *served) send(method, path string, body any, into any) {
 	if w.err == nil {
-		w.err = w.post(path, body, into)
+		w.err = w.exchange(method, path, body, into)
 	}
 }
 
-func (w *served) post(path string, body any, into any) error {
+func (w *served) exchange(method, path string, body any, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequest(http.MethodPost, w.base+path, bytes.NewReader(text))
+	request, err := http.NewRequest(method, w.base+path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type sample struct {
 	fold     int
 	features []uint32
 	hasty    []*sample
+	cut      []*sample
 }
 
 // The sets whose texts stand in several languages: a text is judged by a table that learnt from no

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"adnet/auction/suitability"
 )
@@ -86,7 +87,7 @@ func (m *model) learn(s *sample, ordinary float32, seen [][suitability.Outputs]f
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // margin is how far above its threshold a text must be: the higher, the less is refused.
-var margin = [suitability.Outputs]float32{suitability.Need: 0.4, suitability.Harm: -0.4}
+var margin = [suitability.Outputs]float32{suitability.Need: 0.2, suitability.Harm: -0.7}
 
 // mostWeight is how much more a text counts at most in a language that has few of its kind.
 const mostWeight = 8
@@ -169,5 +170,27 @@ func augmented(s *sample) []*sample {
 		hasty.features = suitability.Features(mistyped(s.Context, rand.New(rand.NewPCG(uint64(len(s.hasty)), uint64(len(s.Context)))), rate))
 		s.hasty = append(s.hasty, &hasty)
 	}
-	return append([]*sample{s}, s.hasty...)
+	return append(append([]*sample{s}, s.hasty...), s.parts()...)
+}
+
+// Parts of long texts, in words: about those that are judged by themselves.
+const (
+	partWords = 28
+	partStep  = 14
+)
+
+// parts are the parts of an ordinary text that is long: each is ordinary, too.
+func (s *sample) parts() (all []*sample) {
+	words := strings.Fields(s.Context)
+	if s.Kind != "ordinary" || len(words) < partWords+partStep {
+		return nil
+	}
+	if s.cut == nil {
+		for from := 0; from+partWords-partStep < len(words); from += partStep {
+			part := *s
+			part.features = suitability.Features(strings.Join(words[from:min(from+partWords, len(words))], " "))
+			s.cut = append(s.cut, &part)
+		}
+	}
+	return s.cut
 }
