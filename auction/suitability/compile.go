@@ -28,7 +28,7 @@ type ruleSet struct {
 	files   []string      // by rule.file
 	unless  []subject.Set // by class
 	marks   []uint64      // by class, what stands for it among the features of a text
-	steps   uint32        // places for what was found last: of classes, then of parts of rules
+	steps   uint32        // number of places for matches: one a class, then one a middle part of a rule
 	special []string      // words that tell about a person, and are too weak to decide
 	age     uint32        // item of a number that may be an age
 	units   uint32        // class of what is counted
@@ -39,8 +39,8 @@ type (
 	// node has where its edges and its classes begin; they end where those of the next begin.
 	node struct{ edges, classes uint32 }
 	span struct{ from, to uint32 }
-	// use is of a class in a rule. It says nothing before something else was found, which is looked
-	// at without the rule: 0 for what says something alone.
+	// use is a part of a rule that a class matches. The place before must have a match first, which
+	// is cheaper to check than the rule; 0 for a rule of one part.
 	use struct {
 		rule, before uint32
 		part         uint8
@@ -52,7 +52,7 @@ type (
 		parts   uint8
 		gaps    [mostParts]int32 // before each part
 		classes [mostParts]uint32
-		middle  uint32 // the first place of its parts between the first and the last
+		middle  uint32 // place of its second part; the places of other middle parts follow
 		file    uint8
 		line    int32
 	}
@@ -94,7 +94,7 @@ type phrase struct {
 	class  uint32
 }
 
-// keyed is how many items of a phrase begins has.
+// keyed is the number of items in phrase.begins.
 const keyed = 4
 
 // partKey is a part as it is written; the words of some are mended.
@@ -103,7 +103,7 @@ type partKey struct {
 	mend           bool
 }
 
-// Room for what the rules of the build have, so that it does not grow step by step.
+// Initial capacities, large enough for the rules of the build: growing costs time and garbage.
 const (
 	roomPhrases = 1 << 18
 	roomItems   = 1 << 20
@@ -175,7 +175,7 @@ func (c *compiler) language(l *language) error {
 		}
 	}
 	for _, word := range l.special {
-		c.set.special = append(c.set.special, strings.Clone(word)) // not the whole file with it
+		c.special(word)
 	}
 	for i := range l.rules {
 		if err := c.rule(l, &l.rules[i]); err != nil {
@@ -240,19 +240,34 @@ func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, 
 				c.mend(items)
 			}
 		}
-		if w.subject.Of().OfPerson && len(w.parts) == 1 {
-			for _, text := range l.texts(one) {
-				if !strings.ContainsAny(text, " *") {
-					c.set.special = append(c.set.special, strings.Clone(text))
-				}
-			}
-		}
+	}
+	if w.subject.Of().OfPerson && len(w.parts) == 1 {
+		return class, c.specialOf(l, part)
 	}
 	return class, nil
 }
 
-// alternative is the phrases of an alternative of a part: a class, or a phrase. The phrases of a
-// class are read once.
+// specialOf adds the words of a part that tell about a person.
+func (c *compiler) specialOf(l *language, part string) error {
+	for _, one := range alternatives(part) {
+		texts, err := l.texts(one)
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			if text != agePart && !strings.ContainsAny(text, " *") {
+				c.special(text)
+			}
+		}
+	}
+	return nil
+}
+
+// special adds a word that tells about a person. A copy lets go of the file that it was read from.
+func (c *compiler) special(word string) { c.set.special = append(c.set.special, strings.Clone(word)) }
+
+// alternative returns the phrases of an alternative of a part: of a class, or of the phrase itself.
+// It reads each class once.
 func (c *compiler) alternative(l *language, one string) ([]span, error) {
 	if one == agePart {
 		return []span{c.age()}, nil
@@ -260,11 +275,12 @@ func (c *compiler) alternative(l *language, one string) ([]span, error) {
 	if known, ok := c.listed[one]; ok {
 		return known, nil
 	}
-	if strings.ContainsAny(one, "{}") && l.texts(one) == nil {
-		return nil, fmt.Errorf("%s is no class that stands alone", one)
+	texts, err := l.texts(one)
+	if err != nil {
+		return nil, err
 	}
 	var phrases []span
-	for _, text := range l.texts(one) {
+	for _, text := range texts {
 		items, err := c.read(text)
 		if err != nil {
 			return nil, err
@@ -275,7 +291,7 @@ func (c *compiler) alternative(l *language, one string) ([]span, error) {
 	return phrases, nil
 }
 
-// age is a phrase that is a number which may be an age.
+// age returns the phrase of a number that may be an age.
 func (c *compiler) age() span {
 	c.row = append(c.row, c.set.age)
 	return span{uint32(len(c.row) - 1), uint32(len(c.row))}
@@ -303,7 +319,7 @@ func (c *compiler) phrase(items span, class uint32) {
 // of are the items of a phrase.
 func (c *compiler) of(p *phrase) []uint32 { return c.row[p.items.from:p.items.to] }
 
-// read reads a phrase into items of the row.
+// read appends the items of a phrase to the row.
 func (c *compiler) read(text string) (span, error) {
 	from := uint32(len(c.row))
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ' ' || r == '-' }) {
@@ -348,7 +364,7 @@ func (c *compiler) word(letters []rune, hash uint64) uint32 {
 	return item
 }
 
-// mend has the words of a phrase mended where they are misspelt: those of rules that refuse.
+// mend marks the words of a phrase for mending: rules that refuse find them misspelt, too.
 func (c *compiler) mend(items span) {
 	for _, item := range c.row[items.from:items.to] {
 		c.words[item].mend = true
@@ -398,8 +414,7 @@ func (c *compiler) tree() {
 	}
 }
 
-// steps gives the parts between the first and the last of each rule places behind those of the
-// classes, and each use what must have been found before it.
+// steps numbers the places of middle parts, after those of the classes, and sets use.before.
 func (c *compiler) steps() {
 	s := c.set
 	s.steps = c.class + 1
@@ -422,7 +437,7 @@ func (c *compiler) steps() {
 	}
 }
 
-// branch is the phrases that begin alike, which belong to one node.
+// branch is a range of phrases with the same beginning: those of one node.
 type branch struct{ from, to uint32 }
 
 // grow makes the nodes level by level, so that the edges and the classes of a node end where those
@@ -441,7 +456,7 @@ func (c *compiler) grow() {
 	s.nodes = append(s.nodes, node{uint32(len(s.edges)), uint32(len(s.classes))})
 }
 
-// branch makes the node of the phrases from one on, and appends those below it.
+// branch adds the node of a range of phrases, and appends the ranges of its children to next.
 func (c *compiler) branch(next []branch, depth int, phrases []phrase, from uint32) []branch {
 	s, end := c.set, uint32(len(phrases))
 	s.nodes = append(s.nodes, node{uint32(len(s.edges)), uint32(len(s.classes))})

@@ -99,12 +99,10 @@ func (f *features) row(hash uint64, size uint) {
 
 // Features returns the buckets of the features of a text, as the table is trained on them.
 func Features(text string) []uint32 {
-	set := rules()
-	t := tokens{known: &set.words}
-	t.read(text)
-	var m matcher
-	m.match(set, &t)
+	w := works.Get().(*work)
+	defer works.Put(w)
+	w.find(text)
 	var f features
-	f.read(&t, m.marks)
+	f.read(&w.words, w.rules.marks)
 	return f.list
 }

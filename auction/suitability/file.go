@@ -182,16 +182,22 @@ func (l *language) gap() int32 {
 	return wideGap
 }
 
-// texts are the phrases of an alternative: those of a class, or itself; nil for a class that is not
-// there.
-func (l *language) texts(one string) []string {
-	if strings.HasPrefix(one, "{") && strings.HasSuffix(one, "}") {
-		return l.classes[one[1:len(one)-1]]
+// texts returns the phrases of an alternative: those of a class, or the alternative itself.
+func (l *language) texts(one string) ([]string, error) {
+	if !strings.HasPrefix(one, "{") || !strings.HasSuffix(one, "}") {
+		if strings.ContainsAny(one, "{}") {
+			return nil, fmt.Errorf("a class stands alone in its part: %q", one)
+		}
+		return []string{one}, nil
 	}
-	if strings.ContainsAny(one, "{}") {
-		return nil // a class stands alone in its part
+	if one == agePart {
+		return []string{one}, nil
 	}
-	return []string{one}
+	of, ok := l.classes[one[1:len(one)-1]]
+	if !ok {
+		return nil, fmt.Errorf("%s is no class", one)
+	}
+	return of, nil
 }
 
 func alternatives(line string) (all []string) {

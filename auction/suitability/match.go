@@ -4,7 +4,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// found is a phrase of a class that stands in a text, by its first and its last token.
+// found is a phrase of a class in a text: its first and its last token.
 type found struct {
 	class       uint16
 	first, last int32
@@ -29,15 +29,15 @@ type matcher struct {
 	walks  []walk
 	items  []uint32
 	covers []step
-	last   []step   // where a class, or a part of a rule between the first and the last, was found last
-	seen   []uint64 // a bit for each of last that is of this text
+	last   []step   // the last match of each class and of each middle part of a rule
+	seen   []uint64 // a bit for each entry of last: whether this text set it
 	steps  int
 	marks  []mark
 	tell   bool
 	met    []uint32 // the rules that were met, where asked for
 }
 
-// step is where something was found.
+// step is the place of a match.
 type step struct{ sentence, from, to int32 }
 
 // match gives all subjects whose rules the words meet.
@@ -196,13 +196,12 @@ func (m *matcher) on(s *ruleSet, t *tokens, token int32) {
 	m.walks = m.walks[:kept]
 }
 
-// walk comes to a node: phrases end there, or go on.
+// walk arrives at a node: it records the phrases that end there and keeps those that may go on.
 func (m *matcher) walk(s *ruleSet, t *tokens, at uint32, first, last int32) {
-	here, next := s.nodes[at], s.nodes[at+1]
-	if here.edges < next.edges {
+	if s.nodes[at].edges < s.nodes[at+1].edges {
 		m.walks = append(m.walks, walk{at, first})
 	}
-	for _, class := range s.classes[here.classes:next.classes] {
+	for _, class := range s.classesOf(at) {
 		m.steps++
 		switch uint32(class) {
 		case s.cover:
@@ -220,7 +219,7 @@ func (s *ruleSet) classesOf(at uint32) []uint16 {
 }
 
 // child is the node that item leads to, 0 for none.
-func (s *ruleSet) child(at uint32, item uint32) uint32 {
+func (s *ruleSet) child(at, item uint32) uint32 {
 	low, end := s.nodes[at].edges, s.nodes[at+1].edges
 	high := end
 	for low < high {

@@ -22,15 +22,15 @@ var ofBuild = sync.OnceValue(func() *Table {
 	return &t
 })
 
-// work is the memory that the judging of a text needs.
+// work is the working memory of one judgement.
 type work struct {
 	words  tokens
 	rules  matcher
 	scorer scorer
 }
 
-// works has the memory of texts that were judged. Each processor takes its own again and again,
-// which stays in its cache; kept by each request, it would be 120 KB for each that is under way.
+// works holds working memory for reuse. A processor takes the same memory again, which stays in
+// its cache; memory of its own would cost each request 120 KB.
 var works = sync.Pool{New: func() any { return new(work) }}
 
 // Reset begins another conversation.
@@ -46,11 +46,16 @@ func (r *Reader) Read(text string, by Speaker) {
 	works.Put(w)
 }
 
-func (r *Reader) read(w *work, text string, by Speaker) {
+// find reads a text into words and returns the subjects whose rules they meet.
+func (w *work) find(text string) subject.Set {
 	set := rules()
 	w.words.known = &set.words
 	w.words.read(text)
-	met := w.rules.match(set, &w.words)
+	return w.rules.match(set, &w.words)
+}
+
+func (r *Reader) read(w *work, text string, by Speaker) {
+	met := w.find(text)
 	if never := met & subject.OfTier(subject.Never); never != 0 {
 		r.verdict.Refuse(never.First(), ByRule, by == User)
 	}
@@ -63,6 +68,13 @@ func (r *Reader) read(w *work, text string, by Speaker) {
 	}
 }
 
+// Judge returns the verdict on one text alone, by the table of the build.
+func Judge(text string, by Speaker) Verdict {
+	var r Reader
+	r.Read(text, by)
+	return r.verdict
+}
+
 // Verdict is the verdict on what was read since Reset.
 func (r *Reader) Verdict() Verdict { return r.verdict }
 
@@ -73,11 +85,9 @@ func SpecialWords() []string { return rules().special }
 // Why names the rules that a text meets by file and line, soft ones included, for who maintains
 // them.
 func Why(text string) (lines []string) {
-	set := rules()
-	words, found := tokens{known: &set.words}, matcher{tell: true}
-	words.read(text)
-	found.match(set, &words)
-	for _, at := range found.met {
+	w, set := work{rules: matcher{tell: true}}, rules()
+	w.find(text)
+	for _, at := range w.rules.met {
 		one := &set.rules[at]
 		lines = append(lines, fmt.Sprintf("%s.txt:%d %s", set.files[one.file], one.line, one.subject))
 	}

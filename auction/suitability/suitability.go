@@ -57,6 +57,14 @@ func (v *Verdict) Refuse(id subject.ID, by By, lasts bool) {
 	}
 }
 
+// Add adds the verdict on another text of the conversation to v.
+func (v *Verdict) Add(other Verdict) {
+	if other.Never != subject.None {
+		v.Refuse(other.Never, other.By, other.Lasts)
+	}
+	v.Sensitive |= other.Sensitive
+}
+
 // Subject is the subject that is reported for v: that of Never, else the first sensitive one.
 func (v *Verdict) Subject() subject.ID {
 	if v.Never != subject.None {

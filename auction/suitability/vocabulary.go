@@ -64,8 +64,8 @@ func (v *vocabulary) near(letters []rune, hash uint64, steps *int) (word []uint1
 	return nil, false
 }
 
-// slipped is a word under a hash that fits letters; nil for none.
-func (v *vocabulary) slipped(letters []rune, hash uint64, fits func([]uint16, []rune) bool, steps *int) []uint16 {
+// slipped returns a word under a hash that fits letters; nil for none.
+func (v *vocabulary) slipped(letters []rune, hash uint64, fits fitting, steps *int) []uint16 {
 	at, mark := slipPlace(hash, len(v.slips))
 	for ; v.slips[at] != 0; at = (at + 1) % len(v.slips) {
 		*steps++
@@ -78,6 +78,9 @@ func (v *vocabulary) slipped(letters []rune, hash uint64, fits func([]uint16, []
 	}
 	return nil
 }
+
+// fitting reports whether a word of the rules may be what letters stand for.
+type fitting func(word []uint16, letters []rune) bool
 
 // maxMended is how many words are mended at most: the low bits of a slot are their number.
 const maxMended = 1<<16 - 1
@@ -254,38 +257,42 @@ func gram(letters []rune) uint64 {
 	return uint64(letters[0])<<42 ^ uint64(letters[1])<<21 ^ uint64(letters[2])
 }
 
-// hashTable maps hashes to numbers above 0, with open addresses. A slot has the upper half of the
-// hash and the number.
+// hashTable maps hashes to numbers above 0 by open addressing. A slot holds the upper half of a
+// hash and its number.
 type hashTable []uint64
 
 func newHashTable(n int) hashTable { return make(hashTable, n+n/2+1) }
 
-// place is where the search for a hash begins, and the mark of its slot.
+// place returns the first slot to try for a hash, and the mark of its entry.
 func (t hashTable) place(hash uint64) (at int, mark uint64) {
 	return int((hash * mix >> 32) * uint64(len(t)) >> 32), hash &^ math.MaxUint32
 }
 
+// after returns the slot after another. It does not divide, since every word is looked up.
+func (t hashTable) after(at int) int {
+	if at++; at < len(t) {
+		return at
+	}
+	return 0
+}
+
+// put adds a hash that is not in the table.
 func (t hashTable) put(hash uint64, value uint32) {
 	at, mark := t.place(hash)
-	for ; t[at] != 0; at = (at + 1) % len(t) {
-		if t[at]&^math.MaxUint32 == mark {
-			break
-		}
+	for t[at] != 0 {
+		at = t.after(at)
 	}
 	t[at] = mark | uint64(value)
 }
 
-// get returns 0 for a hash that is not there.
+// get returns the number of a hash, 0 for an unknown one.
 func (t hashTable) get(hash uint64) uint32 {
 	if len(t) == 0 {
 		return 0
 	}
-	for at, mark := t.place(hash); t[at] != 0; at++ {
+	for at, mark := t.place(hash); t[at] != 0; at = t.after(at) {
 		if t[at]&^math.MaxUint32 == mark {
 			return uint32(t[at])
-		}
-		if at == len(t)-1 {
-			at = -1
 		}
 	}
 	return 0

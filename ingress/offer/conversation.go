@@ -15,7 +15,7 @@ type Conversation struct {
 	asked opinion // of the operator's classifier, on the last conversation that it was asked about
 }
 
-// turn is a text, and whose it is.
+// turn is a text and its speaker.
 type turn struct {
 	text string
 	by   suitability.Speaker
@@ -42,21 +42,17 @@ func (c *Conversation) Forget() {
 	c.asked = opinion{}
 }
 
-// Read reads one text.
+// Read adds one text.
 func (c *Conversation) Read(text string, by suitability.Speaker) {
 	if text != "" {
 		c.texts = append(c.texts, turn{text, by})
 	}
 }
 
-// verdict judges what was read.
+// verdict returns the verdict on all texts.
 func (c *Conversation) verdict(known *verdicts) (all suitability.Verdict) {
 	for i := range c.texts {
-		one := known.of(c.texts[i].text, c.texts[i].by)
-		if one.Never != subject.None {
-			all.Refuse(one.Never, one.By, one.Lasts)
-		}
-		all.Sensitive |= one.Sensitive
+		all.Add(known.of(c.texts[i].text, c.texts[i].by))
 	}
 	return all
 }

@@ -54,7 +54,10 @@ var errUnjudged = errors.New("offer: the conversation was not judged")
 // Judge judges a request: the texts that were read, and what its publisher states. Where neither
 // refuses, the operator's classifier is asked.
 func (s *Seller) Judge(ctx context.Context, read *Conversation, stated Stated) Judged {
-	j := Judged{Verdict: read.verdict(s.verdicts), Age: stated.Age, forgetful: stated.Forgetful, unknown: stated.Unknown, made: true}
+	j := Judged{
+		Verdict: read.verdict(s.verdicts), Age: stated.Age,
+		forgetful: stated.Forgetful, unknown: stated.Unknown, made: true,
+	}
 	j.state(stated, s.cfg.Teens == TeensLimited)
 	s.consult(ctx, read, stated.Until, &j)
 	return j
@@ -84,14 +87,11 @@ func (j *Judged) refused() bool { return j.Never != subject.None || j.By != suit
 
 // With is the verdict on two parts of one request: what either finds.
 func (j Judged) With(other Judged) Judged {
-	switch {
-	case other.Never != subject.None:
-		j.Refuse(other.Never, other.By, other.Lasts)
-	case other.refused() && !j.refused():
+	j.Add(other.Verdict)
+	if other.refused() && !j.refused() { // without a subject
 		j.By, j.Lasts = other.By, other.Lasts
 	}
 	j.flagged, j.found = j.flagged|other.flagged, j.found|other.found
-	j.Sensitive |= other.Sensitive
 	j.Age = j.Age.and(other.Age)
 	j.forgetful = j.forgetful || other.forgetful
 	j.unknown = cmp.Or(j.unknown, other.unknown)

@@ -20,7 +20,6 @@ package offer
 
 import (
 	"context"
-	"hash/maphash"
 	"math"
 	"net/http"
 	"sync"
@@ -199,7 +198,8 @@ func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float6
 func New(cfg Config, deps Deps) *Seller {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Seller{
-		cfg: cfg, deps: deps, pool: catalog.Sandbox(), verdicts: &verdicts{seed: maphash.MakeSeed()}, work: sync.Pool{New: func() any { return new(work) }},
+		cfg: cfg, deps: deps, pool: catalog.Sandbox(), verdicts: newVerdicts(),
+		work: sync.Pool{New: func() any { return new(work) }},
 		metrics: sellerMetrics{
 			filled:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."})),
 			house:   obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_house_total", Help: "Requests of publishers that got a house ad; adnet_auctions_unfilled_total counts them too."})),

@@ -8,10 +8,10 @@ import (
 	"adnet/internal/subject"
 )
 
-// verdicts remembers what texts were judged to be. Each request of a conversation carries its
-// earlier turns again, which would be judged again each time. A text stands here as a hash under a
-// key of this process, with its verdict: neither the text nor who sent it. There are so many places,
-// and a text takes that of another. A nil one remembers nothing.
+// verdicts is a cache of verdicts on texts: each request of a conversation repeats its earlier
+// turns. An entry holds a hash of the text, under a key of this process, and the verdict; it holds
+// neither the text nor its sender. The number of entries is fixed, and a new entry replaces an old
+// one. A nil cache is empty and stays so.
 type verdicts struct {
 	seed  maphash.Seed
 	slots [rememberedTexts]verdictSlot
@@ -22,40 +22,35 @@ const (
 	textBits        = 13
 )
 
-// verdictSlot has a hash, mixed with a verdict, and the verdict: one that was read while another was
-// written fits no text.
+// verdictSlot holds a verdict and its XOR with the hash: halves of two entries match no text.
 type verdictSlot struct{ mixed, verdict atomic.Uint64 }
 
-// of returns the verdict on a text, which it has judged unless it is remembered.
+func newVerdicts() *verdicts { return &verdicts{seed: maphash.MakeSeed()} }
+
+// of returns the verdict on a text, from the cache if it is there.
 func (v *verdicts) of(text string, by suitability.Speaker) suitability.Verdict {
 	if v == nil {
-		return judge(text, by)
+		return suitability.Judge(text, by)
 	}
 	hash := maphash.String(v.seed, text) ^ uint64(by)<<(64-textBits-1)
 	slot := &v.slots[hash>>(64-textBits)]
 	if packed := slot.verdict.Load(); packed != 0 && slot.mixed.Load()^packed == hash {
 		return unpacked(packed)
 	}
-	verdict := judge(text, by)
+	verdict := suitability.Judge(text, by)
 	packed := packedVerdict(verdict)
 	slot.mixed.Store(hash ^ packed)
 	slot.verdict.Store(packed)
 	return verdict
 }
 
-func judge(text string, by suitability.Speaker) suitability.Verdict {
-	var r suitability.Reader
-	r.Read(text, by)
-	return r.Verdict()
-}
-
-// A packed verdict is never 0, has its parts in bits, and the sensitive subjects above them.
+// Layout of a packed verdict. The lowest bit is set, so that no packed verdict is 0.
 const (
 	packedMark  = 1
 	packedLasts = 1 << 1
-	packedBy    = 2
-	packedNever = 6
-	packedRest  = 14 // more than 48 subjects do not fit, which a test watches
+	packedBy    = 2  // shift
+	packedNever = 6  // shift
+	packedRest  = 14 // shift of the sensitive subjects; a test fails when they do not fit
 )
 
 func packedVerdict(v suitability.Verdict) uint64 {

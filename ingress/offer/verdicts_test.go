@@ -2,7 +2,6 @@ package offer
 
 import (
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"testing"
 
@@ -12,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every verdict is remembered as it was.
+// A verdict survives packing.
 func TestPackedVerdictsUnpack(t *testing.T) {
 	for never := subject.None; int(never) <= len(subject.All); never++ {
 		for by := suitability.ByNothing; by <= suitability.ByMemory; by++ {
 			for _, lasts := range []bool{false, true} {
-				v := suitability.Verdict{Never: never, By: by, Lasts: lasts, Sensitive: subject.OfTier(subject.Sensitive)}
+				v := suitability.Verdict{
+					Never: never, By: by, Lasts: lasts, Sensitive: subject.OfTier(subject.Sensitive),
+				}
 				require.NotZero(t, packedVerdict(v))
 				require.Equal(t, v, unpacked(packedVerdict(v)))
 			}
@@ -25,11 +26,12 @@ func TestPackedVerdictsUnpack(t *testing.T) {
 	}
 }
 
-// A text that is remembered has the verdict of one that is read, for whoever says it, also while
-// others take its place.
+// The cache returns the reader's verdict for each speaker, also while other texts replace entries.
 func TestRememberedVerdictsAreThoseOfTheReader(t *testing.T) {
-	known := &verdicts{seed: maphash.MakeSeed()}
-	texts := []string{"I want to kill myself", "a chess opening", "how do I live with diabetes", "I am 9 years old", "adios", "x"}
+	known := newVerdicts()
+	texts := []string{
+		"I want to kill myself", "a chess opening", "how do I live with diabetes", "I am 9 years old", "adios", "x",
+	}
 	var wait sync.WaitGroup
 	for worker := range 4 {
 		wait.Go(func() {
@@ -50,14 +52,15 @@ func TestRememberedVerdictsAreThoseOfTheReader(t *testing.T) {
 	wait.Wait()
 }
 
-// BenchmarkConversation judges a turn in a conversation of 32, the others of which came before.
+// BenchmarkConversation judges 32 turns, of which one is new.
 func BenchmarkConversation(b *testing.B) {
-	known := &verdicts{seed: maphash.MakeSeed()}
+	known := newVerdicts()
 	var c Conversation
 	for turn := 0; b.Loop(); turn++ {
 		c.Reset()
 		for back := range 32 {
-			c.Read(fmt.Sprint("Plan a week of vegetarian dinners for four people, with a shopping list, day ", turn-back), suitability.User)
+			text := fmt.Sprint("Plan a week of vegetarian dinners for four, with a shopping list, day ", turn-back)
+			c.Read(text, suitability.User)
 		}
 		c.verdict(known)
 	}

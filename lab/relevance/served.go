@@ -72,8 +72,9 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 	var made struct{ Key string }
 	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &made)
 	w.key = made.Key
-	// Beside every sensitive subject: how well an ad fits is measured, not whether it belongs there.
-	w.send(http.MethodPut, "/api/account/publishing", map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}, nil)
+	// The rows measure how well an ad fits, so all sensitive subjects are allowed.
+	allowed := map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}
+	w.send(http.MethodPut, "/api/account/publishing", allowed, nil)
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
 	}
@@ -122,8 +123,9 @@ func (w *served) close() error {
 func (w *served) create(owner string, c *entry) {
 	fields := map[string]any{
 		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext, "cta_url": "https://shop.example/",
-		"sensitive_contexts": subject.Names(subject.Sensitive), "format": "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000, "total_budget": 10_000_000,
-		"pacing": "asap", "frequency_cap": 0,
+		"format": "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000,
+		"total_budget": 10_000_000, "pacing": "asap", "frequency_cap": 0,
+		"sensitive_contexts": subject.Names(subject.Sensitive),
 	}
 	if t := c.Targeting; t != nil {
 		for name, list := range statedLists(t) {
@@ -189,9 +191,10 @@ func messages(q question) (list []map[string]string) {
 	return list
 }
 
-// call posts a body and reads the answer into a value. After an error nothing more is asked.
+// call posts a body and reads the answer into a value.
 func (w *served) call(path string, body any, into any) { w.send(http.MethodPost, path, body, into) }
 
+// send is call with a method. It does nothing after the first error.
 func (w *served) send(method, path string, body any, into any) {
 	if w.err == nil {
 		w.err = w.exchange(method, path, body, into)
