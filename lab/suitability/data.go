@@ -27,8 +27,7 @@ type sample struct {
 
 	fold     int
 	features []uint32
-	hasty    []*sample
-	cut      []*sample
+	variants []*sample // what the table learns from it: see augmented
 }
 
 // The sets whose texts stand in several languages: a text is judged by a table that learnt from no

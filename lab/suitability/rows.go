@@ -234,7 +234,7 @@ func typingRows(cfg settings, all []sample) (rows []row, err error) {
 		must, aim float64
 		change    func(string, *rand.Rand) string
 	}{
-		{"mistyped: points lost", 8, 3, func(text string, r *rand.Rand) string { return mistyped(text, r, letterInTen) }},
+		{"mistyped: points lost", 8, 3, hurried},
 		{"masked: points lost", 4, 1, masked},
 		{"capitals: points lost", 0, 0, func(text string, _ *rand.Rand) string { return strings.ToUpper(text) }},
 	} {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -19,8 +21,8 @@ const (
 	heavier = 1.5  // how much more a text to refuse counts than an ordinary one
 	balance = 8    // how much the ordinary texts of a language count against those to refuse
 
-	// Copies of each text as somebody in a hurry types it. Despair types badly, and a refusal costs
-	// little, so that text which can hardly be read counts towards refusing.
+	// Numbers of mistyped copies of each text. The table leans towards refusing badly typed text:
+	// people in need mistype more, and a refusal costs little.
 	copiesRefused, copiesOrdinary = 4, 1
 )
 
@@ -152,45 +154,70 @@ func write(all []sample, folder string) error {
 	if err := os.WriteFile(filepath.Join(folder, "table.bin"), []byte(t.Weights), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "words.bin"), suitability.Words(t.Thresholds, ordinary, setSize), 0o644)
+	return writeWords(filepath.Join(folder, "words.bin"), suitability.Words(t.Thresholds, ordinary, setSize))
 }
 
-// augmented is s with its features, and s as somebody in a hurry types it.
+var errAgain = errors.New("the set of ordinary words changed: run this again, so that the table learns with it")
+
+// writeWords writes thresholds and ordinary words. The features that the table learnt from depend
+// on the words of the running program, so words that differ need another run.
+func writeWords(path string, words []byte) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, words, 0o644); err != nil {
+		return err
+	}
+	if set := len(words) - setSize; len(old) != len(words) || !bytes.Equal(old[set:], words[set:]) {
+		return errAgain
+	}
+	return nil
+}
+
+// augmented returns s with its features, its copies as people in a hurry type it, and its parts.
 func augmented(s *sample) []*sample {
-	if s.features == nil {
+	if s.variants == nil {
 		s.features = suitability.Features(s.Context)
+		s.variants = append(append([]*sample{s}, s.copies()...), s.parts()...)
 	}
-	copies, rate := copiesRefused, letterInTen
-	if s.Kind == "ordinary" {
-		copies, rate = copiesOrdinary, letterInTwenty
-	}
-	for len(s.hasty) < copies {
-		hasty := *s
-		hasty.hasty = nil
-		hasty.features = suitability.Features(mistyped(s.Context, rand.New(rand.NewPCG(uint64(len(s.hasty)), uint64(len(s.Context)))), rate))
-		s.hasty = append(s.hasty, &hasty)
-	}
-	return append(append([]*sample{s}, s.hasty...), s.parts()...)
+	return s.variants
 }
 
-// Parts of long texts, in words: about those that are judged by themselves.
+// variant returns s with the features of another text.
+func (s *sample) variant(text string) *sample {
+	other := *s
+	other.features = suitability.Features(text)
+	return &other
+}
+
+// copies returns s as people in a hurry type it.
+func (s *sample) copies() (all []*sample) {
+	n, rate := copiesRefused, letterInTen
+	if s.Kind == "ordinary" {
+		n, rate = copiesOrdinary, letterInTwenty
+	}
+	for i := range n {
+		r := rand.New(rand.NewPCG(uint64(i), uint64(len(s.Context))))
+		all = append(all, s.variant(mistyped(s.Context, r, rate)))
+	}
+	return all
+}
+
+// Parts of long texts, in words: about the size of the windows that adnet judges by themselves.
 const (
 	partWords = 28
 	partStep  = 14
 )
 
-// parts are the parts of an ordinary text that is long: each is ordinary, too.
+// parts returns the parts of a long ordinary text: each is ordinary, too.
 func (s *sample) parts() (all []*sample) {
 	words := strings.Fields(s.Context)
 	if s.Kind != "ordinary" || len(words) < partWords+partStep {
 		return nil
 	}
-	if s.cut == nil {
-		for from := 0; from+partWords-partStep < len(words); from += partStep {
-			part := *s
-			part.features = suitability.Features(strings.Join(words[from:min(from+partWords, len(words))], " "))
-			s.cut = append(s.cut, &part)
-		}
+	for from := 0; from+partWords-partStep < len(words); from += partStep {
+		all = append(all, s.variant(strings.Join(words[from:min(from+partWords, len(words))], " ")))
 	}
-	return s.cut
+	return all
 }

@@ -6,14 +6,17 @@ import (
 	"unicode"
 )
 
-// How many letters there are to one that is mistyped.
+// Letters for each one that is mistyped.
 const (
 	letterInTen    = 10
 	letterInTwenty = 20
 )
 
-// mistyped is text with one letter of so many mistyped: left out, doubled, replaced, or swapped with
-// the next.
+// hurried returns text with one letter in ten mistyped.
+func hurried(text string, r *rand.Rand) string { return mistyped(text, r, letterInTen) }
+
+// mistyped returns text with one letter in so many mistyped: left out, doubled, replaced, or
+// swapped with the next.
 func mistyped(text string, r *rand.Rand, of int) string {
 	letters := []rune(text)
 	out := make([]rune, 0, len(letters)+8)
