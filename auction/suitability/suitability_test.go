@@ -55,6 +55,38 @@ func TestNever(t *testing.T) {
 	}
 }
 
+// A helpline's own page may name the need of its reader. Who is in need may name the helpline.
+func TestHelpline(t *testing.T) {
+	for _, text := range []string{
+		"If you think of suicide call the helpline 988, open day and night",
+		"Are you feeling suicidal? Chat with a trained volunteer.",
+		"Wenn du Suizidgedanken hast, ruf die Telefonseelsorge an, rund um die Uhr",
+		"¿Tienes pensamientos suicidas? Llama al 024, gratuito y confidencial",
+		"Vous avez des idées suicidaires ? Appelez le 3114, jour et nuit",
+		"Hai pensieri suicidi? Chiama il Telefono Amico",
+		"Se você está pensando em se matar, ligue para o CVV no 188",
+		"如果你有自杀的念头，请拨打热线12356", "자살 생각이 드나요? 상담전화 109", "自殺を考えている方は、いのちの電話にご相談ください",
+		"إذا كنت تفكر في الانتحار فاتصل بخط المساعدة", "หากคุณคิดฆ่าตัวตาย โทรสายด่วน 1323", "Nếu bạn đang nghĩ đến tự tử, hãy gọi đường dây nóng",
+	} {
+		require.Equal(t, subject.None, judge(text).Never, "%s: %v", text, suitability.Why(text))
+	}
+	for _, text := range []string{
+		"The helpline did not answer and I am suicidal", "my friend is thinking about suicide, should I call a helpline for her",
+		"If you want to kill yourself call us, they say. I want to kill myself and nobody picks up",
+		"mi hermano tiene pensamientos suicidas y no llama al 024", "meu irmão está pensando em suicídio",
+	} {
+		require.Equal(t, subject.Suicide, judge(text).Never, text)
+	}
+}
+
+// What follows ex- is a word of its own; hyphens within other words hide them.
+func TestHyphens(t *testing.T) {
+	for _, text := range []string{"meu ex-marido me bate", "meu ex marido me bate", "mi ex-novio me pega", "my ex-husband threatened to kill me"} {
+		require.Equal(t, subject.Abuse, judge(text).Never, text)
+	}
+	require.Equal(t, subject.Suicide, judge("i want to k-i-l-l my-self").Never)
+}
+
 // A need in the middle of a long text is found.
 func TestLongText(t *testing.T) {
 	talk := strings.Repeat("Please plan a week of vegetarian dinners for four people, with a shopping list. ", 12)

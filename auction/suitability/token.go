@@ -331,7 +331,7 @@ func (t *tokens) unmask(chunk []rune) bool {
 			letters++
 		}
 	}
-	if letters == 0 || others == 0 || letters+others < 3 || others > letters+1 {
+	if letters == 0 || others == 0 || letters+others < 3 || others > letters+1 || former(chunk) {
 		return false
 	}
 	for _, one := range [...]rune{'i', 'l'} {
@@ -355,6 +355,12 @@ func (t *tokens) unmask(chunk []rune) bool {
 		}
 	}
 	return false
+}
+
+// former reports whether a chunk is a former husband, wife or friend, in the languages of the Latin
+// script: ex-marido. The rules have it as two words.
+func former(chunk []rune) bool {
+	return len(chunk) > 3 && chunk[0] == 'e' && chunk[1] == 'x' && chunk[2] == '-'
 }
 
 // split emits the words and numbers of a chunk; letters that stand alone are one word.
