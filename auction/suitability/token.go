@@ -314,7 +314,7 @@ func (t *tokens) resolve(chunk []rune) {
 	for len(chunk) > 0 && (isMask(chunk[len(chunk)-1]) && chunk[len(chunk)-1] != '*' && chunk[len(chunk)-1] != '$') {
 		chunk = chunk[:len(chunk)-1]
 	}
-	if t.known != nil && t.unmask(chunk) {
+	if t.known != nil && !former(chunk) && t.unmask(chunk) {
 		return
 	}
 	t.split(chunk, amount)
@@ -331,7 +331,7 @@ func (t *tokens) unmask(chunk []rune) bool {
 			letters++
 		}
 	}
-	if letters == 0 || others == 0 || letters+others < 3 || others > letters+1 || former(chunk) {
+	if letters == 0 || others == 0 || letters+others < 3 || others > letters+1 {
 		return false
 	}
 	for _, one := range [...]rune{'i', 'l'} {
