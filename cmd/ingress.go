@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"adnet/auction/lexicon"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/console"
@@ -201,6 +202,7 @@ type ingressRole struct {
 // newIngress constructs the HTTP role over b and mounts its routes; nothing is opened and nothing
 // runs.
 func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
+	go lexicon.Prepare() // while the campaigns are loaded, whose index needs it
 	r := &ingressRole{host: h, All: b, given: given, node: h.name}
 	role := roster.Ingress
 	if given.InMemory {

@@ -13,9 +13,19 @@ import (
 // neither recorded nor learnt about.
 func Special(term string) bool { return special()[term] }
 
+// Prepare compiles what the first table and the first conversation need, which takes a few tenths of
+// a second: the rules of [suitability] and the special terms.
+func Prepare() {
+	suitability.Prepare()
+	special()
+}
+
 // specialOf are the terms of a table that are special.
 func specialOf(n *names) idSet {
 	set := newIDSet(n.len())
+	if n.len() == 0 {
+		return set // without waiting for the rules to be compiled
+	}
 	for term := range special() {
 		if id := n.id(term); id != None {
 			set.add(id)

@@ -68,6 +68,13 @@ func (r *Reader) read(w *work, text string, by Speaker) {
 	}
 }
 
+// Prepare compiles the rules and decodes the table of the build, which the first text would
+// otherwise wait for (some 200 ms).
+func Prepare() {
+	rules()
+	ofBuild()
+}
+
 // Judge returns the verdict on one text alone, by the table of the build.
 func Judge(text string, by Speaker) Verdict {
 	var r Reader
