@@ -2,6 +2,8 @@ package account
 
 import (
 	"encoding/json"
+	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -9,24 +11,40 @@ import (
 	"github.com/ccojocar/zxcvbn-go/data"
 )
 
+// wordSet is the hashes of a set of words, in ascending order. A map of the words themselves would
+// take eight times the memory in each ingress node, which reads them when it checks its
+// administrator's password.
+type wordSet struct {
+	seed   maphash.Seed
+	hashes []uint64
+}
+
+func (w wordSet) has(word string) bool {
+	_, found := slices.BinarySearch(w.hashes, maphash.String(w.seed, word))
+	return found
+}
+
 // commonWords are the passwords and words that guessing begins with: the lists of zxcvbn, of the
 // commonest passwords, names and English words. They are read when a password is first chosen.
-var commonWords = sync.OnceValues(func() (map[string]struct{}, error) {
-	words := make(map[string]struct{}, 100_000)
+var commonWords = sync.OnceValues(func() (wordSet, error) {
+	set := wordSet{seed: maphash.MakeSeed()}
 	for _, name := range []string{"Passwords", "English", "MaleNames", "FemaleNames", "Surnames"} {
 		text, err := data.Asset("data/" + name + ".json")
 		if err != nil {
-			return nil, err
+			return wordSet{}, err
 		}
 		var content struct{ List []string }
 		if err := json.Unmarshal(text, &content); err != nil {
-			return nil, err
+			return wordSet{}, err
 		}
+		set.hashes = slices.Grow(set.hashes, len(content.List))
 		for _, word := range content.List {
-			words[word] = struct{}{}
+			set.hashes = append(set.hashes, maphash.String(set.seed, word))
 		}
 	}
-	return words, nil
+	slices.Sort(set.hashes)
+	set.hashes = slices.Clip(slices.Compact(set.hashes))
+	return set, nil
 })
 
 // rows are sequences that people type along: keyboard rows and the alphabet.
@@ -49,10 +67,7 @@ func isCommon(password string) (bool, error) {
 	ending := strings.TrimRightFunc(strings.TrimLeftFunc(plain.Replace(text), notLetter), notLetter)
 	for _, candidate := range []string{text, core, plain.Replace(core), ending} {
 		unit := candidate[:period(candidate)]
-		if _, found := words[candidate]; found {
-			return true, nil
-		}
-		if _, found := words[unit]; found {
+		if words.has(candidate) || words.has(unit) {
 			return true, nil
 		}
 	}
