@@ -6,6 +6,7 @@ GO ?= go
 BIN := .adnet/bin/adnet
 LOCAL := $(GO) run ./deploy/local
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+export GOFLAGS := $(shell . deploy/flags.sh && echo "$$GOFLAGS")
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 

@@ -6,6 +6,10 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/alecthomas/kong"
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/auction/lexicon"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
@@ -33,9 +37,6 @@ import (
 	"adnet/internal/redis"
 	"adnet/internal/roster"
 	"adnet/internal/token"
-
-	"github.com/alecthomas/kong"
-	"github.com/google/uuid"
 )
 
 // ingress is `adnet ingress`: the HTTP role against the real servers.
@@ -240,7 +241,7 @@ func (r *ingressRole) listening() (err error) {
 }
 
 // spend is that of the limits, which need the authentication first.
-func (r *ingressRole) spend(c *httpapi.Context, account uuid.UUID, what httpapi.Work) error {
+func (r *ingressRole) spend(c *gin.Context, account uuid.UUID, what httpapi.Work) error {
 	return r.limits.Spend(c, account, what)
 }
 

@@ -3,6 +3,7 @@
 # takes minutes on two cores: it says what it does meanwhile. The argument is the file to write.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. deploy/flags.sh
 out=$1
 go=${GO:-go}
 export CGO_ENABLED=0

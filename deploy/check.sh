@@ -2,6 +2,7 @@
 # The static checks: make check. The first argument is the linter as module@version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. deploy/flags.sh
 staticcheck=$1
 
 step() { printf '%-14s' "$1"; }

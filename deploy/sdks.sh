@@ -6,6 +6,7 @@
 # elsewhere it says what is missing, and with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. deploy/flags.sh
 work=$PWD/.adnet/sdks
 missing() {
   local name

@@ -4,6 +4,7 @@
 # ADNET_TEST_REDIS, ADNET_TEST_KAFKA and ADNET_TEST_CLICKHOUSE are used instead of started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. deploy/flags.sh
 export ADNET_STACK_DIR=${ADNET_STACK_DIR:-$PWD/.adnet/test}
 if [ "${1:-}" = --run ]; then # another command on the same stack
   shift

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
@@ -75,7 +77,7 @@ type statusReply struct {
 }
 
 // status serves op=engine-status.
-func (a *API) status(c *httpapi.Context) error {
+func (a *API) status(c *gin.Context) error {
 	// It needs no body; one that is sent is what the path takes.
 	if err := readIfAny(c); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/suitability"
@@ -121,7 +123,7 @@ func (in *scoreRequest) judge() verdict {
 }
 
 // score serves op=score.
-func (a *API) score(c *httpapi.Context) error {
+func (a *API) score(c *gin.Context) error {
 	started := a.deps.Now()
 	var in scoreRequest
 	if err := httpapi.Decode(c, &in); err != nil {
@@ -145,7 +147,7 @@ func (a *API) score(c *httpapi.Context) error {
 }
 
 // readIfAny checks the body of a request that needs none.
-func readIfAny(c *httpapi.Context) error {
+func readIfAny(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 {
 			return nil

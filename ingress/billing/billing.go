@@ -9,6 +9,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/day"
@@ -18,9 +22,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/payment"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Ledger answers questions about money.
@@ -120,7 +121,7 @@ var questions = httpapi.Params{
 }
 
 // retired answers the actions of the removed cash-payout feature.
-func retired(*httpapi.Context) error {
+func retired(*gin.Context) error {
 	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
 }
 
@@ -132,7 +133,7 @@ type asked struct {
 
 // named is what a request says of whom it is about: in the body, else in the query; nil for
 // nothing.
-func named(c *httpapi.Context, field string, body *string) (*uuid.UUID, error) {
+func named(c *gin.Context, field string, body *string) (*uuid.UUID, error) {
 	if body == nil {
 		text := c.Query(field)
 		if text == "" {
@@ -153,7 +154,7 @@ type parties struct {
 
 // parties checks who calls and whom in names: the caller itself, or any account for an
 // administrator.
-func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
+func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
 	if p.caller, err = a.deps.Auth.User(c); err != nil {
 		return p, err
 	}
@@ -182,7 +183,7 @@ func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 		return p, errs.New(errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours")
 	}
 	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {
-		owner, err := a.deps.Users.User(c.Context(), p.advertiser)
+		owner, err := a.deps.Users.User(c.Request.Context(), p.advertiser)
 		if errs.Is(err, errs.NotFound) {
 			return p, errs.New(errs.NotFound, "there is no such advertiser")
 		}
@@ -197,7 +198,7 @@ func (a *API) parties(c *httpapi.Context, in asked) (p parties, err error) {
 }
 
 // partiesOf is parties for the actions whose body is optional.
-func (a *API) partiesOf(c *httpapi.Context) (parties, error) {
+func (a *API) partiesOf(c *gin.Context) (parties, error) {
 	// Who calls comes first: a stranger learns nothing from how the body is judged.
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return parties{}, err

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -38,7 +40,7 @@ font-weight:600;text-align:center;text-decoration:none;cursor:pointer}button:foc
 const donePath = "done"
 
 // checkoutPage serves GET /checkout/{id}: the amount to pay and a button, without scripts.
-func (a *API) checkoutPage(c *httpapi.Context) error {
+func (a *API) checkoutPage(c *gin.Context) error {
 	if c.Param("id") == donePath {
 		return page(c, map[string]any{"Title": "Thank you", "Text": "Your payment is on its way to your balance. You can close this page."}, "")
 	}
@@ -66,10 +68,10 @@ func dollars(m money.Micros) string {
 
 // payCheckout serves POST /checkout/{id}: the payment, and the way back. Sent again it pays
 // nothing.
-func (a *API) payCheckout(c *httpapi.Context) error {
+func (a *API) payCheckout(c *gin.Context) error {
 	d, err := a.checkout(c)
 	if err == nil {
-		d, err = a.deps.Demo.Complete(c.Context(), d.ID)
+		d, err = a.deps.Demo.Complete(c.Request.Context(), d.ID)
 	}
 	if err != nil {
 		return err
@@ -80,13 +82,13 @@ func (a *API) payCheckout(c *httpapi.Context) error {
 
 // checkout finds the checkout that the path names. Its id is as secret as a provider's checkout
 // address is.
-func (a *API) checkout(c *httpapi.Context) (ledger.Deposit, error) {
+func (a *API) checkout(c *gin.Context) (ledger.Deposit, error) {
 	missing := errs.New(errs.NotFound, "there is no such checkout")
 	id, err := httpapi.ParseID("id", c.Param("id"))
 	if a.deps.Demo == nil || err != nil {
 		return ledger.Deposit{}, missing
 	}
-	d, err := a.deps.Demo.Checkout(c.Context(), id)
+	d, err := a.deps.Demo.Checkout(c.Request.Context(), id)
 	if errs.Is(err, errs.NotFound) {
 		err = missing
 	}
@@ -95,7 +97,7 @@ func (a *API) checkout(c *httpapi.Context) (ledger.Deposit, error) {
 
 // page answers with the template. returnURL is where the form's answer leads: browsers hold
 // redirects of a form to the policy too.
-func page(c *httpapi.Context, values map[string]any, returnURL string) error {
+func page(c *gin.Context, values map[string]any, returnURL string) error {
 	var text bytes.Buffer
 	if err := checkoutTemplate.Execute(&text, values); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/ledger"
 )
@@ -19,12 +21,12 @@ type waitReply struct {
 
 // credits serves action=credits: where a publisher's Credits are, and what each that cannot be
 // spent waits for.
-func (a *API) credits(c *httpapi.Context) error {
+func (a *API) credits(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	balance, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
 		return err

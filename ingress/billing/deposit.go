@@ -4,17 +4,18 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
 )
 
 // createCheckout serves action=create_checkout.
-func (a *API) createCheckout(c *httpapi.Context) error {
+func (a *API) createCheckout(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (a *API) createCheckout(c *httpapi.Context) error {
 	if p.advertiser == uuid.Nil {
 		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
 	}
-	opened, err := a.deps.Payments.Open(c.Context(), p.caller, payment.CheckoutRequest{
+	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.CheckoutRequest{
 		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider, Currency: in.Currency,
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ func (in depositRequest) reference() (payment.DepositReference, error) {
 
 // deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount
 // that the provider names.
-func (a *API) deposit(c *httpapi.Context) error {
+func (a *API) deposit(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (a *API) deposit(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	d, deduped, err := a.deps.Payments.Confirm(c.Context(), p.caller, claim)
+	d, deduped, err := a.deps.Payments.Confirm(c.Request.Context(), p.caller, claim)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ type parkedReply struct {
 
 // parked serves action=parked: to administrators, the provider's deliveries that could not be
 // applied.
-func (a *API) parked(c *httpapi.Context) error {
+func (a *API) parked(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func (a *API) parked(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.deps.Payments.Parked(c.Context(), limit)
+	list, err := a.deps.Payments.Parked(c.Request.Context(), limit)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (a *API) parked(c *httpapi.Context) error {
 
 // refused is the error of a delivery: an unsigned one counts against its address, and a
 // signed one never does, whoever shares its address.
-func (a *API) refused(c *httpapi.Context, err error) error {
+func (a *API) refused(c *gin.Context, err error) error {
 	if a.deps.Deliveries == nil || !errs.Is(err, errs.InvalidRequest) {
 		return err
 	}
@@ -178,7 +179,7 @@ func (a *API) refused(c *httpapi.Context, err error) error {
 
 // webhook serves action=webhook. Providers have no login: the signature over the raw body
 // authenticates them. The provider is told by its own header.
-func (a *API) webhook(c *httpapi.Context) error {
+func (a *API) webhook(c *gin.Context) error {
 	var provider ledger.Provider
 	switch header := c.Request.Header; {
 	case header.Get("Stripe-Signature") != "":
@@ -191,7 +192,7 @@ func (a *API) webhook(c *httpapi.Context) error {
 	}
 	var receipt payment.Receipt
 	err := httpapi.ReadBody(c, func(body []byte) (err error) {
-		ctx := c.Context()
+		ctx := c.Request.Context()
 		if a.deps.Deliveries != nil && a.deps.Deliveries.Doubts(c.ClientIP(), a.deps.Now()) {
 			ctx = payment.Doubted(ctx)
 		}

@@ -7,6 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/day"
@@ -14,8 +17,6 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // Publishers is quarantine and mint caps as the store keeps them.
@@ -88,7 +89,7 @@ func answerCase(c ledger.Quarantine) caseReply {
 }
 
 // quarantines serves GET action=quarantine: the cases, newest first. Administrators only.
-func (a *API) quarantines(c *httpapi.Context) error {
+func (a *API) quarantines(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (a *API) quarantines(c *httpapi.Context) error {
 		}
 	}
 	q.Open = c.Query("state") == "open"
-	list, err := a.deps.Publishers.Quarantines(c.Context(), q)
+	list, err := a.deps.Publishers.Quarantines(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ type decision struct {
 // decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one
 // by hand. Each may be repeated: the second time changes nothing and answers the same case.
 // Administrators only.
-func (a *API) decideQuarantine(c *httpapi.Context) error {
+func (a *API) decideQuarantine(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (a *API) decideQuarantine(c *httpapi.Context) error {
 	if v.Case, err = httpapi.ParseID("id", in.ID); err != nil {
 		return err
 	}
-	ended, err := a.deps.Publishers.EndQuarantine(c.Context(), v)
+	ended, err := a.deps.Publishers.EndQuarantine(c.Request.Context(), v)
 	if err != nil {
 		return err
 	}
@@ -155,12 +156,12 @@ func (a *API) decideQuarantine(c *httpapi.Context) error {
 }
 
 // hold opens a case by hand; who did it and why is its evidence.
-func (a *API) hold(c *httpapi.Context, admin account.User, in decision) error {
+func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 	developer, err := httpapi.ParseID("developer_id", in.DeveloperID)
 	if err != nil {
 		return err
 	}
-	ctx, now := c.Context(), a.deps.Now().UTC()
+	ctx, now := c.Request.Context(), a.deps.Now().UTC()
 	before, err := a.deps.Publishers.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ type capRequest struct {
 }
 
 // mintCap serves POST action=mint_cap: a publisher's own daily mint cap. Administrators only.
-func (a *API) mintCap(c *httpapi.Context) error {
+func (a *API) mintCap(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -219,7 +220,7 @@ func (a *API) mintCap(c *httpapi.Context) error {
 	if in.Cap != nil && *in.Cap < 0 {
 		return errs.New(errs.InvalidRequest, "cap must be 0 or more, or null").With("field", "cap")
 	}
-	if err := a.deps.Publishers.SetMintCap(c.Context(), set); err != nil {
+	if err := a.deps.Publishers.SetMintCap(c.Request.Context(), set); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note})

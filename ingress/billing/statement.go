@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // Page sizes of the history, and the longest time of an earnings report.
@@ -24,12 +25,12 @@ const (
 )
 
 // balance serves action=balance.
-func (a *API) balance(c *httpapi.Context) error {
+func (a *API) balance(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	credits, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
 }
 
 // history serves action=history: a page, newest first, with the cursor of the next one.
-func (a *API) history(c *httpapi.Context) error {
+func (a *API) history(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (a *API) history(c *httpapi.Context) error {
 	}
 	page := q
 	page.Limit++ // one more tells whether there is a next page
-	lines, err := a.deps.Ledger.History(c.Context(), page)
+	lines, err := a.deps.Ledger.History(c.Request.Context(), page)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (a *API) history(c *httpapi.Context) error {
 }
 
 // queryDates reads the optional bounds since and until, both days included.
-func queryDates(c *httpapi.Context) (from, to time.Time, err error) {
+func queryDates(c *gin.Context) (from, to time.Time, err error) {
 	if c.Query("since") != "" {
 		date, err := queryDay(c, "since", 0)
 		if err != nil {
@@ -155,7 +156,7 @@ func queryDates(c *httpapi.Context) (from, to time.Time, err error) {
 
 // statement serves action=statement: a month of the account as CSV. A past month's text never
 // changes.
-func (a *API) statement(c *httpapi.Context) error {
+func (a *API) statement(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (a *API) statement(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.deps.Ledger.Statement(c.Context(), ledger.StatementQuery{
+	made, err := a.deps.Ledger.Statement(c.Request.Context(), ledger.StatementQuery{
 		Advertiser: p.advertiser, Developer: p.developer, Month: month, Now: a.deps.Now().UTC(),
 	})
 	if err != nil {
@@ -185,7 +186,7 @@ type dayReply struct {
 }
 
 // earnings serves action=earnings: Credits by UTC day, days without any included.
-func (a *API) earnings(c *httpapi.Context) error {
+func (a *API) earnings(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
 		return err
@@ -202,11 +203,11 @@ func (a *API) earnings(c *httpapi.Context) error {
 	if first > last || last-first >= maxDays {
 		return errs.New(errs.InvalidRequest, "since must not be after until, nor more than %d days before", maxDays-1).With("field", "since")
 	}
-	e, err := a.deps.Ledger.Earnings(c.Context(), p.developer, first, last)
+	e, err := a.deps.Ledger.Earnings(c.Request.Context(), p.developer, first, last)
 	if err != nil {
 		return err
 	}
-	credits, err := a.deps.Ledger.CreditBalance(c.Context(), p.developer)
+	credits, err := a.deps.Ledger.CreditBalance(c.Request.Context(), p.developer)
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (a *API) earnings(c *httpapi.Context) error {
 }
 
 // queryDay reads a date of the query.
-func queryDay(c *httpapi.Context, name string, fallback day.Day) (day.Day, error) {
+func queryDay(c *gin.Context, name string, fallback day.Day) (day.Day, error) {
 	text := c.Query(name)
 	if text == "" {
 		return fallback, nil

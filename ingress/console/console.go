@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 )
@@ -126,21 +128,22 @@ func (p *Pages) Mount(s *httpapi.Server) {
 	open := httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
 	s.Handle(http.MethodGet, "/", p.page, open)
 	s.Handle(http.MethodGet, "/favicon.ico", p.icon, open)
-	s.HandleTree("/console/:path", p.below, open)
+	s.HandleTree("/console/*path", p.below, open)
 }
 
 // below answers what is below /console/: a built file, or the page for an address of its own.
-func (p *Pages) below(c *httpapi.Context) error {
-	if name, is := strings.CutPrefix(c.Param("path"), "assets/"); is {
+func (p *Pages) below(c *gin.Context) error {
+	path := strings.TrimPrefix(c.Param("path"), "/")
+	if name, is := strings.CutPrefix(path, "assets/"); is {
 		return p.asset(c, name)
 	}
-	if links := p.preload(c.Param("path")); links != "" {
+	if links := p.preload(path); links != "" {
 		c.Header("Link", links)
 	}
 	return p.page(c)
 }
 
-func (p *Pages) page(c *httpapi.Context) error {
+func (p *Pages) page(c *gin.Context) error {
 	d := p.document()
 	c.Header("Content-Security-Policy", policy)
 	c.Header("X-Frame-Options", "DENY") // for browsers that know no frame-ancestors
@@ -151,7 +154,7 @@ func (p *Pages) page(c *httpapi.Context) error {
 }
 
 // asset answers a built file. Its name holds its hash, so it never changes.
-func (p *Pages) asset(c *httpapi.Context, name string) error {
+func (p *Pages) asset(c *gin.Context, name string) error {
 	f := p.files[name]
 	if f == nil {
 		return errs.New(errs.NotFound, "no such file; load the page again")
@@ -162,7 +165,7 @@ func (p *Pages) asset(c *httpapi.Context, name string) error {
 }
 
 // icon answers the browsers that ask at the root, whatever the page says.
-func (p *Pages) icon(c *httpapi.Context) error {
+func (p *Pages) icon(c *gin.Context) error {
 	for name, f := range p.files {
 		if strings.HasPrefix(name, "icon-") {
 			c.Header("Cache-Control", "public, max-age=86400")

@@ -17,6 +17,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 )
 
@@ -75,7 +77,7 @@ func (p *Page) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/docs", p.show, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 }
 
-func (p *Page) show(c *httpapi.Context) error {
+func (p *Page) show(c *gin.Context) error {
 	page, err := p.html()
 	if err != nil {
 		return err

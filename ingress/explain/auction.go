@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -15,8 +18,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/subject"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // viewer is who asks, by the sides of the auction that are its own.
@@ -39,12 +40,12 @@ type facts struct {
 
 // auction serves GET /api/auctions/{auction_id}/explain. The id is the token that an ad carries, or
 // the UUID in it.
-func (a *API) auction(c *httpapi.Context) error {
+func (a *API) auction(c *gin.Context) error {
 	who, err := a.viewer(c)
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	f, err := a.facts(ctx, c.Param("auction_id"))
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (a *API) auction(c *httpapi.Context) error {
 }
 
 // viewer takes a login, or a publisher or seat key.
-func (a *API) viewer(c *httpapi.Context) (viewer, error) {
+func (a *API) viewer(c *gin.Context) (viewer, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if kind, _, err := account.ParseKey(bearer); err == nil && (kind == account.KindPublisher || kind == account.KindSeat) {
 			caller, err := a.deps.Auth.Key(c, kind)

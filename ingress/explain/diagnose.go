@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
@@ -14,8 +17,6 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // Cause is why a campaign does not deliver. The values are part of the wire contract.
@@ -105,7 +106,7 @@ type refusedReply struct {
 }
 
 // diagnose serves GET /api/campaigns/{id}/diagnose.
-func (a *API) diagnose(c *httpapi.Context) error {
+func (a *API) diagnose(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -114,19 +115,19 @@ func (a *API) diagnose(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	k, err := a.deps.Campaigns.Get(c.Context(), caller, id)
+	k, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
 	now := a.deps.Now().UTC()
-	delivery, err := a.deps.History.Delivery(c.Context(), id, now.Add(-window), now)
+	delivery, err := a.deps.History.Delivery(c.Request.Context(), id, now.Add(-window), now)
 	if err != nil {
 		return err
 	}
 	places := report.Places{
 		Since: day.Of(now) - refusedDays + 1, Until: day.Of(now), HostApps: k.HostApps, Surfaces: k.Surfaces, Methods: k.IntegrationMethods, Languages: k.Languages,
 	}
-	refused, err := a.deps.History.RefusedAt(c.Context(), places)
+	refused, err := a.deps.History.RefusedAt(c.Request.Context(), places)
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/hashicorp/golang-lru/v2/expirable"
+	"golang.org/x/sync/singleflight"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/hashicorp/golang-lru/v2/expirable"
-	"golang.org/x/sync/singleflight"
 )
 
 // How long a login or key is believed without asking the store again, and how long a key may still
@@ -44,7 +45,7 @@ type AuthDeps struct {
 	// BaseURL is where the console is; nil: no cookie is a login.
 	BaseURL func() string
 	// Spend counts a request against its account's limits; nil without limits.
-	Spend func(c *Context, account uuid.UUID, what Work) error
+	Spend func(c *gin.Context, account uuid.UUID, what Work) error
 }
 
 // Auth tells who calls. Role and state always come from the store: the token only names the user.
@@ -105,7 +106,7 @@ var (
 )
 
 // Bearer is the value of a well-formed Authorization header.
-func Bearer(c *Context) (string, bool) {
+func Bearer(c *gin.Context) (string, bool) {
 	scheme, value, found := strings.Cut(c.GetHeader("Authorization"), " ")
 	value = strings.TrimSpace(value)
 	if !found || !strings.EqualFold(scheme, "Bearer") || value == "" || strings.ContainsAny(value, " \t") {
@@ -115,7 +116,7 @@ func Bearer(c *Context) (string, bool) {
 }
 
 // User is the logged-in caller. Errors: errs.InvalidToken.
-func (a *Auth) User(c *Context) (account.User, error) {
+func (a *Auth) User(c *gin.Context) (account.User, error) {
 	user, _, err := a.Login(c)
 	return user, err
 }
@@ -123,7 +124,7 @@ func (a *Auth) User(c *Context) (account.User, error) {
 // Login is the logged-in caller with its session, whose id is zero for a token of an earlier build.
 // Errors: errs.InvalidToken, errs.SecondFactorRequired for an administrator in the console without
 // a second factor, unless everybody is on this machine.
-func (a *Auth) Login(c *Context) (account.User, account.Session, error) {
+func (a *Auth) Login(c *gin.Context) (account.User, account.Session, error) {
 	user, session, err := a.Entering(c)
 	if err == nil && a.Lacks(c, user, session) {
 		err = errFactor
@@ -135,14 +136,14 @@ func (a *Auth) Login(c *Context) (account.User, account.Session, error) {
 }
 
 // Lacks says whether user must set up a second factor before the console does anything else.
-func (a *Auth) Lacks(c *Context, user account.User, session account.Session) bool {
+func (a *Auth) Lacks(c *gin.Context, user account.User, session account.Session) bool {
 	_, byToken := c.Request.Header["Authorization"]
 	return user.IsAdmin() && !byToken && !session.Strong && a.deps.BaseURL != nil && !OnLoopback(a.deps.BaseURL())
 }
 
 // Entering is [Auth.Login] for what an administrator may do without a second factor: set it up, and
 // leave. Errors: errs.Forbidden for a suspended account.
-func (a *Auth) Entering(c *Context) (account.User, account.Session, error) {
+func (a *Auth) Entering(c *gin.Context) (account.User, account.Session, error) {
 	user, session, err := a.Heard(c)
 	if err == nil && user.Disabled {
 		return account.User{}, account.Session{}, errSuspended
@@ -152,12 +153,12 @@ func (a *Auth) Entering(c *Context) (account.User, account.Session, error) {
 
 // Heard is [Auth.Entering] for what the owner of a suspended account may do, too: read why, appeal,
 // and leave.
-func (a *Auth) Heard(c *Context) (account.User, account.Session, error) {
+func (a *Auth) Heard(c *gin.Context) (account.User, account.Session, error) {
 	user, session, err := a.login(c)
 	if err != nil {
 		return account.User{}, account.Session{}, err
 	}
-	auditlog.Identify(c.Context(), user.ID, string(user.Role))
+	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
 	if !user.IsAdmin() {
 		if err := a.spend(c, user.ID); err != nil {
 			return account.User{}, account.Session{}, err
@@ -166,7 +167,7 @@ func (a *Auth) Heard(c *Context) (account.User, account.Session, error) {
 	return user, session, nil
 }
 
-func (a *Auth) login(c *Context) (user account.User, login account.Session, err error) {
+func (a *Auth) login(c *gin.Context) (user account.User, login account.Session, err error) {
 	session, ok := a.session(c)
 	if !ok {
 		return user, login, errSession
@@ -175,7 +176,7 @@ func (a *Auth) login(c *Context) (user account.User, login account.Session, err 
 	if err != nil {
 		return user, login, errSession
 	}
-	user, err = a.user(c.Context(), claims.UserID)
+	user, err = a.user(c.Request.Context(), claims.UserID)
 	switch {
 	case errs.Is(err, errs.NotFound):
 		return user, login, errSession
@@ -184,7 +185,7 @@ func (a *Auth) login(c *Context) (user account.User, login account.Session, err 
 	case user.Erased():
 		return user, login, errSession
 	case claims.SessionID != uuid.Nil && a.deps.Logins != nil:
-		login, err = a.loggedIn(c.Context(), claims)
+		login, err = a.loggedIn(c.Request.Context(), claims)
 		return user, login, err
 	case user.TokenVersion != claims.Version:
 		return user, login, errSession
@@ -216,26 +217,27 @@ type sessionID uuid.UUID
 
 // spend counts the request of c against its account, once, however often its caller is asked for. A
 // change waits for its turn, which lasts until it is answered.
-func (a *Auth) spend(c *Context, id uuid.UUID) error {
-	if a.deps.Spend == nil || c.to == nil || c.spent {
+func (a *Auth) spend(c *gin.Context, id uuid.UUID) error {
+	r := of(c)
+	if a.deps.Spend == nil || r.to == nil || r.spent {
 		return nil
 	}
-	what := c.to.policy.work()
+	what := r.to.policy.work()
 	if what == WorkNone {
 		return nil
 	}
-	c.spent = true
+	r.spent = true
 	if err := a.deps.Spend(c, id, what); err != nil || what != WorkWrites {
 		return err
 	}
 	var err error
-	c.leave, err = a.turns.take(c.Context(), id)
+	r.leave, err = a.turns.take(c.Request.Context(), id)
 	return err
 }
 
 // Admin is the logged-in caller when it is an administrator; others get 401 as the specification
 // says.
-func (a *Auth) Admin(c *Context) (account.User, error) {
+func (a *Auth) Admin(c *gin.Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
 		return account.User{}, errAdmin
@@ -245,7 +247,7 @@ func (a *Auth) Admin(c *Context) (account.User, error) {
 
 // Administrator is [Auth.Admin] for routes of /api/admin and the like, where others are 403: they
 // are signed in, which the console must not take for the end of their session.
-func (a *Auth) Administrator(c *Context) (account.User, error) {
+func (a *Auth) Administrator(c *gin.Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
 		return account.User{}, errNotAdmin
@@ -255,7 +257,7 @@ func (a *Auth) Administrator(c *Context) (account.User, error) {
 
 // Key is the caller that holds a key of kind. Errors: errs.MissingAuthorization without a
 // well-formed header, errs.InvalidToken for a key that does not work here.
-func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
+func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
 	bearer, ok := Bearer(c)
 	if !ok {
 		return Caller{}, errNoBearer
@@ -264,7 +266,7 @@ func (a *Auth) Key(c *Context, kind account.KeyKind) (Caller, error) {
 }
 
 // shown is the caller that shows bearer as a key of kind, or as a sandbox key.
-func (a *Auth) shown(c *Context, bearer string, kind account.KeyKind) (Caller, error) {
+func (a *Auth) shown(c *gin.Context, bearer string, kind account.KeyKind) (Caller, error) {
 	if kind == account.KindPublisher && account.IsSandbox(bearer) {
 		return a.sandbox(c, bearer), nil
 	}
@@ -276,18 +278,18 @@ const pathKey = "key"
 
 // SeatPath is the caller whose seatpath key stands in the path, which nothing may log or echo.
 // Errors: errs.InvalidToken, also for a good key from an address that it is not taken from.
-func (a *Auth) SeatPath(c *Context) (Caller, error) {
+func (a *Auth) SeatPath(c *gin.Context) (Caller, error) {
 	return a.holder(c, c.Param(pathKey), account.KindSeatPath)
 }
 
 // holder is the caller that shows text as a key of kind.
-func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, error) {
+func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller, error) {
 	// A wrong checksum never reaches the store.
 	has, hash, err := account.ParseKey(text)
 	if err != nil || has != kind {
 		return Caller{}, errKey
 	}
-	key, err := a.key(c.Context(), hash)
+	key, err := a.key(c.Request.Context(), hash)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -310,7 +312,7 @@ func (a *Auth) holder(c *Context, text string, kind account.KeyKind) (Caller, er
 }
 
 // takenFrom says whether key is taken from the address of c.
-func takenFrom(key account.Key, c *Context) bool {
+func takenFrom(key account.Key, c *gin.Context) bool {
 	if len(key.Addresses) == 0 {
 		return true
 	}
@@ -320,8 +322,8 @@ func takenFrom(key account.Key, c *Context) bool {
 }
 
 // shownKey is what c shows as its key: in the path where the route takes it there, else as bearer.
-func shownKey(c *Context) (string, bool) {
-	if c.to != nil && c.to.policy.Auth&SeatPathKey != 0 {
+func shownKey(c *gin.Context) (string, bool) {
+	if to := of(c).to; to != nil && to.policy.Auth&SeatPathKey != 0 {
 		return c.Param(pathKey), true
 	}
 	return Bearer(c)
@@ -330,7 +332,7 @@ func shownKey(c *Context) (string, bool) {
 // KnownKey says what this node already knows of the caller's key: known for one that was good when
 // it was last looked up (a handler looks again), formed for one that may be good and costs a
 // look-up. It never asks the store.
-func (a *Auth) KnownKey(c *Context) (known, formed bool) {
+func (a *Auth) KnownKey(c *gin.Context) (known, formed bool) {
 	bearer, ok := shownKey(c)
 	if !ok {
 		return false, false
@@ -345,10 +347,10 @@ func (a *Auth) KnownKey(c *Context) (known, formed bool) {
 
 // sandbox answers for any sandbox key. One that was issued to an account names its developer; the
 // public ones carry no account.
-func (a *Auth) sandbox(c *Context, bearer string) Caller {
+func (a *Auth) sandbox(c *gin.Context, bearer string) Caller {
 	caller := Caller{Sandbox: true, Reply: c.Writer.Header()}
 	if _, hash, err := account.ParseKey(bearer); err == nil {
-		if key, err := a.key(c.Context(), hash); err == nil {
+		if key, err := a.key(c.Request.Context(), hash); err == nil {
 			caller.KeyID, caller.OwnerID, caller.DeveloperID = key.ID, key.OwnerID, key.DeveloperID
 		}
 	}

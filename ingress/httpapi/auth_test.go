@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // door is a server with one route for each way to be let in.
@@ -37,7 +38,7 @@ type door struct {
 	end      chan struct{}
 }
 
-func (d *door) spend(_ *httpapi.Context, _ uuid.UUID, what httpapi.Work) error {
+func (d *door) spend(_ *gin.Context, _ uuid.UUID, what httpapi.Work) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.spent = append(d.spent, what)
@@ -94,8 +95,8 @@ func newDoor(t *testing.T) *door {
 	d.accounts = account.NewService(account.Deps{Users: d.store, Keys: d.store, Now: clock})
 	d.sessions = sessions(t, "k1")
 	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock, Spend: d.spend})
-	user := func(of func(*httpapi.Context) (account.User, error)) httpapi.Handler {
-		return func(c *httpapi.Context) error {
+	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
+		return func(c *gin.Context) error {
 			d.entered.Add(1)
 			u, err := of(c)
 			if err != nil {
@@ -105,7 +106,7 @@ func newDoor(t *testing.T) *door {
 		}
 	}
 	key := func(kind account.KeyKind) httpapi.Handler {
-		return func(c *httpapi.Context) error {
+		return func(c *gin.Context) error {
 			caller, err := auth.Key(c, kind)
 			if err != nil {
 				return err
@@ -117,14 +118,14 @@ func newDoor(t *testing.T) *door {
 	scan := open
 	scan.Scans = true
 	d.Handle(http.MethodGet, "/scan", user(auth.User), scan)
-	twice := func(c *httpapi.Context) (account.User, error) { // as with an Idempotency-Key
+	twice := func(c *gin.Context) (account.User, error) { // as with an Idempotency-Key
 		if _, err := auth.User(c); err != nil {
 			return account.User{}, err
 		}
 		return auth.User(c)
 	}
 	d.Handle(http.MethodPost, "/change", user(twice), change)
-	d.Handle(http.MethodPost, "/slow", func(c *httpapi.Context) error {
+	d.Handle(http.MethodPost, "/slow", func(c *gin.Context) error {
 		_, err := auth.User(c)
 		d.begun <- struct{}{}
 		<-d.end

@@ -10,12 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/money"
-
+	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
+	"adnet/internal/money"
 )
 
 // maxBody is the limit of a route's bodies in bytes, unless [Policy.Body] says another.
@@ -25,8 +26,8 @@ var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // ReadBody calls use with the whole body, which is valid only inside use. A body over the limit of
 // the route ([Policy.Body]) is errs.PayloadTooLarge; one that cannot be read errs.InvalidRequest.
-func ReadBody(c *Context, use func(body []byte) error) error {
-	limit := c.bodyLimit()
+func ReadBody(c *gin.Context, use func(body []byte) error) error {
+	limit := of(c).bodyLimit()
 	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
 		body, err := atHand.Whole()
 		if err == nil && int64(len(body)) > limit {
@@ -57,7 +58,7 @@ func unreadBody(err error) error {
 // Decode reads a JSON object into dst, a pointer to a struct. Unknown fields are ignored; duplicate
 // names, known names in another case, invalid UTF-8, wrong types and anything after the object are
 // errs.InvalidRequest naming the field. 2.0 is an integer.
-func Decode(c *Context, dst any) error {
+func Decode(c *gin.Context, dst any) error {
 	return ReadBody(c, func(body []byte) error { return Unmarshal(body, dst) })
 }
 
@@ -185,7 +186,7 @@ func wanted(e *json.SemanticError) string {
 }
 
 // JSON answers with v.
-func JSON(c *Context, status int, v any) error {
+func JSON(c *gin.Context, status int, v any) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
 	buffer.Reset()
@@ -197,7 +198,7 @@ func JSON(c *Context, status int, v any) error {
 
 // Appended answers with the JSON text that appendTo adds to an empty buffer, for replies whose
 // encoding costs more than what they say (benchmark row ad_request).
-func Appended(c *Context, status int, appendTo func(dst []byte) ([]byte, error)) error {
+func Appended(c *gin.Context, status int, appendTo func(dst []byte) ([]byte, error)) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
 	buffer.Reset()
@@ -213,7 +214,7 @@ func Appended(c *Context, status int, appendTo func(dst []byte) ([]byte, error))
 var jsonReply = []string{"application/json; charset=utf-8"}
 
 // Bytes answers with a JSON text that is already encoded. The length is the connection's to say.
-func Bytes(c *Context, status int, body []byte) error {
+func Bytes(c *gin.Context, status int, body []byte) error {
 	c.Writer.Header()["Content-Type"] = jsonReply
 	c.Status(status)
 	_, _ = c.Writer.Write(body) // fails only if the client is gone

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 type common struct {
@@ -78,7 +78,7 @@ func TestDecodeLimit(t *testing.T) {
 	decode := func(text string) error {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
 		c := NewContext(httptest.NewRecorder(), r)
-		c.to = &endpoint{policy: Policy{Body: 100}}
+		c.Set(requestKey{}, &request{to: &endpoint{policy: Policy{Body: 100}}})
 		return Decode(c, new(body))
 	}
 	fill := func(n int) string { return `{"name":"` + strings.Repeat("x", n-len(`{"name":""}`)) + `"}` }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
 )
@@ -32,7 +34,7 @@ var (
 // Publisher is the caller that holds a publisher key, or a browser key on a page of one of its
 // origins: only that page gets the headers by which it may read the reply. Errors: as [Auth.Key],
 // and errs.Forbidden for a browser key elsewhere.
-func (a *Auth) Publisher(c *Context) (Caller, error) {
+func (a *Auth) Publisher(c *gin.Context) (Caller, error) {
 	bearer, ok := Bearer(c)
 	switch {
 	case !ok:
@@ -45,7 +47,7 @@ func (a *Auth) Publisher(c *Context) (Caller, error) {
 
 // allowPage says whether key names the origin that c comes from, and if so lets its page read the
 // reply. A request without an origin comes from no page.
-func allowPage(c *Context, key *account.Key) bool {
+func allowPage(c *gin.Context, key *account.Key) bool {
 	sent := c.Request.Header["Origin"]
 	if len(sent) != 1 || !key.Allows(sent[0]) {
 		return false
@@ -58,7 +60,7 @@ func allowPage(c *Context, key *account.Key) bool {
 // Preflight answers whether pages of the origin that c names may ask. The browser sends no key with
 // that question, so it is yes for each origin that some working browser key names; the call itself is
 // held to its own key. Cookies are never allowed. Errors: errs.Forbidden.
-func (a *Auth) Preflight(c *Context) error {
+func (a *Auth) Preflight(c *gin.Context) error {
 	sent := c.Request.Header["Origin"]
 	if len(sent) != 1 {
 		return errPage
@@ -67,7 +69,7 @@ func (a *Auth) Preflight(c *Context) error {
 	if len(patterns) == 0 {
 		return errPage
 	}
-	named, err := cached(c.Context(), a, a.pages, outageFor, originKey(sent[0]), func(ctx context.Context) (bool, error) {
+	named, err := cached(c.Request.Context(), a, a.pages, outageFor, originKey(sent[0]), func(ctx context.Context) (bool, error) {
 		return a.deps.Keys.NamesOrigin(ctx, patterns, a.deps.Now())
 	})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/gin-gonic/gin"
 )
 
 // ConsoleHeader marks a request of the console's pages. A page of another origin cannot send it: it
@@ -23,7 +25,7 @@ const (
 // has the console's header, the browser says that it comes from the same origin, and it was sent to
 // the host of baseURL. Each keeps out what the others might let through: forms of other sites, pages
 // of sibling hosts, and names that an attacker points at this server.
-func FromConsole(c *Context, baseURL string) bool {
+func FromConsole(c *gin.Context, baseURL string) bool {
 	r := c.Request
 	return r.Header.Get(ConsoleHeader) == "1" &&
 		r.Header.Get("Sec-Fetch-Site") == "same-origin" &&
@@ -57,7 +59,7 @@ func OnLoopback(baseURL string) bool {
 
 // SetSession gives the browser a session for a time; an empty token ends it. The cookie is out of
 // reach of scripts and of requests that another site begins.
-func SetSession(c *Context, baseURL, token string, life time.Duration) {
+func SetSession(c *gin.Context, baseURL, token string, life time.Duration) {
 	secure := strings.HasPrefix(baseURL, "https://")
 	cookie := &http.Cookie{
 		Name: cookieName(secure), Value: token, Path: "/", MaxAge: int(life.Seconds()),
@@ -78,7 +80,7 @@ func cookieName(secure bool) string {
 
 // session is the session token of a request: what its Authorization header says; of the console's
 // pages, which send none, what their cookie says.
-func (a *Auth) session(c *Context) (string, bool) {
+func (a *Auth) session(c *gin.Context) (string, bool) {
 	if _, says := c.Request.Header["Authorization"]; says || a.deps.BaseURL == nil {
 		return Bearer(c)
 	}

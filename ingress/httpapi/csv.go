@@ -5,11 +5,13 @@ import (
 	"encoding/csv"
 	"net/http"
 	"strings"
+
+	"github.com/gin-gonic/gin"
 )
 
 // WantsCSV says whether the caller asks for a table as CSV: by format=csv in the query, or by the
 // header Accept.
-func WantsCSV(c *Context) bool {
+func WantsCSV(c *gin.Context) bool {
 	if format := c.Query("format"); format != "" {
 		return format == "csv"
 	}
@@ -17,7 +19,7 @@ func WantsCSV(c *Context) bool {
 }
 
 // CSV answers a table whose first row names the columns, for a file of that name.
-func CSV(c *Context, name string, table [][]string) error {
+func CSV(c *gin.Context, name string, table [][]string) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	for _, row := range table {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/internal/errs"
 )
 
@@ -53,15 +55,15 @@ func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAft
 // ErrorForm writes the answer to a request that failed with e, whose HTTP status is status.
 // Retry-After and WWW-Authenticate are set already. See [WriteError] for the form that all others
 // have.
-type ErrorForm func(c *Context, e *errs.Error, status int) error
+type ErrorForm func(c *gin.Context, e *errs.Error, status int) error
 
-func (s *Server) fail(c *Context, err error) {
+func (s *Server) fail(c *gin.Context, err error) {
 	e := errs.Of(err)
 	status := Status(e.Code)
-	gone := errors.Is(err, context.Canceled) && c.Context().Err() != nil
+	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
 	if status >= http.StatusInternalServerError && !gone {
 		// Logged only here; handlers return their errors. A client that left is not a failure.
-		s.log.Error(c.Context(), "request failed", "code", string(e.Code), "route", c.FullPath(), "error", err.Error())
+		s.log.Error(c.Request.Context(), "request failed", "code", string(e.Code), "route", of(c).route(), "error", err.Error())
 	}
 	if seconds, ok := e.Extra[retryAfter].(int); ok {
 		c.Header("Retry-After", strconv.Itoa(seconds))
@@ -70,8 +72,8 @@ func (s *Server) fail(c *Context, err error) {
 		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
 	}
 	form := WriteError
-	if c.site != nil && c.site.form != nil {
-		form = c.site.form
+	if at := of(c).site; at != nil && at.form != nil {
+		form = at.form
 	}
 	if err := form(c, e, status); err != nil {
 		c.Status(http.StatusInternalServerError)
@@ -79,7 +81,7 @@ func (s *Server) fail(c *Context, err error) {
 }
 
 // WriteError answers with the envelope {error, code, ...extra} of the specification.
-func WriteError(c *Context, e *errs.Error, status int) error {
+func WriteError(c *gin.Context, e *errs.Error, status int) error {
 	return JSON(c, status, envelope(e))
 }
 
@@ -92,9 +94,10 @@ func envelope(e *errs.Error) map[string]any {
 	return body
 }
 
-func noSuchPath(*Context) error { return errs.New(errs.NotFound, "no such path") }
+func noSuchPath(*gin.Context) error { return errs.New(errs.NotFound, "no such path") }
 
-func methodNotAllowed(c *Context) error {
-	allowed := c.site.allow
-	return errs.New(errs.MethodNotAllowed, "method %s is not allowed here; use %s", c.Request.Method, allowed).With("allow", allowed)
+func methodNotAllowed(c *gin.Context) error {
+	r := of(c)
+	allowed := r.site.allow
+	return errs.New(errs.MethodNotAllowed, "method %s is not allowed here; use %s", r.method, allowed).With("allow", allowed)
 }

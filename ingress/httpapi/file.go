@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/gin-gonic/gin"
 )
 
 // Document is a body that its reader may have already.
@@ -24,7 +26,7 @@ func NewDocument(kind string, body []byte) Document {
 }
 
 // Send answers c with the document, or with 304 if the reader says that it has it.
-func (d *Document) Send(c *Context) {
+func (d *Document) Send(c *gin.Context) {
 	c.Header("ETag", d.etag)
 	for known := range strings.SplitSeq(c.GetHeader("If-None-Match"), ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == d.etag || known == "*" {
@@ -96,7 +98,7 @@ func (f *File) Content() []byte { return f.body }
 const Forever = "public, max-age=31536000, immutable"
 
 // Send answers c with the smallest form of the file that the header Accept-Encoding allows.
-func (f *File) Send(c *Context) {
+func (f *File) Send(c *gin.Context) {
 	c.Header("Vary", "Accept-Encoding")
 	form := f.Document
 	for _, p := range f.packed {

@@ -10,10 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/errs"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // requestIDHeader carries the id that log lines and the reply share.
@@ -76,14 +77,16 @@ var (
 )
 
 // around gives every request its id, its headers, its metrics, and an end for panics.
-func (s *Server) around(c *Context) {
+func (s *Server) around(c *gin.Context) {
 	started := time.Now()
 	id := c.GetHeader(requestIDHeader)
 	if !plainID(id) {
 		id = newID()
 	}
-	identity := obs.Identify(c.Context(), id)
-	c.Under(identity)
+	identity := obs.Identify(c.Request.Context(), id)
+	r := &request{method: methodOf(c.Request)}
+	c.Set(requestKey{}, r)
+	c.Request = c.Request.WithContext(identity)
 	header := c.Writer.Header()
 	header[requestIDHeader] = identity.Header()
 	header["X-Content-Type-Options"], header["Referrer-Policy"], header["Cache-Control"] = nosniff, noReferrer, noStore
@@ -91,20 +94,20 @@ func (s *Server) around(c *Context) {
 		if p := recover(); p != nil {
 			s.panicked(c, p)
 		}
-		if c.leave != nil {
-			c.leave()
+		if r.leave != nil {
+			r.leave()
 		}
-		route := c.FullPath()
+		route := r.route()
 		if route == "" {
 			route = "none"
 		}
 		s.metrics.answered(route, c.Writer.Status(), time.Since(started))
 	}()
-	s.serve(c)
+	c.Next()
 }
 
-func (s *Server) panicked(c *Context, p any) {
-	s.deps.Log.ErrorContext(c.Context(), "panic in handler", "route", c.FullPath(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+func (s *Server) panicked(c *gin.Context, p any) {
+	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", of(c).route(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !c.Writer.Written() {
 		s.fail(c, errs.New(errs.Internal, "internal error"))
 	}
@@ -129,8 +132,8 @@ func plainID(id string) bool {
 	return true
 }
 
-func (s *Server) wrap(h Handler) func(*Context) {
-	return func(c *Context) {
+func (s *Server) wrap(h Handler) func(*gin.Context) {
+	return func(c *gin.Context) {
 		if err := h(c); err != nil {
 			s.fail(c, err)
 		}

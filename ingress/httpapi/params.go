@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/internal/errs"
 )
 
@@ -56,11 +58,11 @@ func ParseTime(text string) (time.Time, error) {
 }
 
 // check refuses a query of c that has a value of another form than p says.
-func (p Params) check(c *Context) error {
+func (p Params) check(c *gin.Context) error {
 	if len(p) == 0 || c.Request.URL.RawQuery == "" {
 		return nil
 	}
-	for name, values := range c.parsed() {
+	for name, values := range c.Request.URL.Query() {
 		form, known := p[name]
 		if !known {
 			continue
@@ -76,11 +78,11 @@ func (p Params) check(c *Context) error {
 
 // asked is what c says of the parameter that chooses an action, and whether it is empty, which is
 // not the same as absent.
-func (e *entrance) asked(c *Context) (value string, empty bool) {
+func (e *entrance) asked(c *gin.Context) (value string, empty bool) {
 	if e.value != "" {
 		return e.value, false
 	}
-	values := c.parsed()[e.param]
+	values := c.QueryArray(e.param)
 	if len(values) == 0 {
 		return "", false
 	}

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"adnet/internal/errs"
-
+	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // sortedNames lists the keys of table but the empty one.
@@ -35,7 +36,7 @@ func ParseID(field, text string) (uuid.UUID, error) {
 }
 
 // QueryInt reads a whole number of the query between low and high, fallback when absent.
-func QueryInt(c *Context, name string, fallback, low, high int) (int, error) {
+func QueryInt(c *gin.Context, name string, fallback, low, high int) (int, error) {
 	text := c.Query(name)
 	if text == "" {
 		return fallback, nil

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gin-gonic/gin"
 
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
@@ -170,16 +171,11 @@ func (s *Server) Handle(method, path string, h Handler, p Policy) {
 	s.mount(&entrance{method: method, path: path, other: s.endpoint(h, p)})
 }
 
-// HandleTree mounts h for GET and HEAD of a path that ends with a parameter, and of every path below
-// it: the parameter is all that follows, slashes included.
+// HandleTree mounts h for GET and HEAD of a path that ends with a parameter, written *name, and of
+// every path below it: the parameter is all that follows, with the slash before it; empty for the
+// path above.
 func (s *Server) HandleTree(path string, h Handler, p Policy) {
-	e := &entrance{method: http.MethodGet, path: path, other: s.endpoint(h, p)}
-	if err := e.problem(); err != nil {
-		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, path, err))
-		return
-	}
-	s.router.grow(e).form = p.Errors
-	s.routes = append(s.routes, e.endpoints()...)
+	s.mount(&entrance{method: http.MethodGet, path: path, other: s.endpoint(h, p)})
 }
 
 // HandleActions mounts several endpoints behind one method and path. p holds for those that have no
@@ -187,7 +183,7 @@ func (s *Server) HandleTree(path string, h Handler, p Policy) {
 func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	names := sortedNames(a.Of)
 	e := &entrance{method: method, path: path, param: a.Param, actions: make(map[string]*endpoint, len(a.Of))}
-	e.other = s.endpoint(func(*Context) error {
+	e.other = s.endpoint(func(*gin.Context) error {
 		return errs.New(errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names).With("field", a.Param)
 	}, p)
 	for value, action := range a.Of {
@@ -205,7 +201,9 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 		if value != "" {
 			named := *e
 			named.value = value
-			s.router.addAt(path+"/"+value, &named).form = p.Errors
+			if err := s.mountAt(path+"/"+value, &named); err != nil {
+				s.faults = append(s.faults, fmt.Errorf("route %s %s/%s is not mounted: %w", method, path, value, err))
+			}
 		}
 	}
 }
@@ -225,13 +223,13 @@ type entrance struct {
 // endpoint is a handler with its policy.
 type endpoint struct {
 	handle  Handler
-	answers func(*Context) // handle, which answers its errors too
+	answers func(*gin.Context) // handle, which answers its errors too
 	policy  Policy
 }
 
 func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s.wrap(h), p} }
 
-func (e *entrance) choose(c *Context) *endpoint {
+func (e *entrance) choose(c *gin.Context) *endpoint {
 	if e.param != "" {
 		value, empty := e.asked(c)
 		if chosen, ok := e.actions[value]; ok && !empty {
@@ -241,32 +239,39 @@ func (e *entrance) choose(c *Context) *endpoint {
 	return e.other
 }
 
-// bodyLimit says before a body is read how long it may be; a path that was not mounted takes none.
-func (s *Server) bodyLimit(method, path, query string) int64 {
-	at, _ := s.router.find(path, nil)
-	if at == nil {
-		return 0
-	}
-	e := at.answering(method)
-	if e == nil {
-		return 0
-	}
-	if e.param != "" {
-		value := e.value
-		if value == "" {
-			values, _ := url.ParseQuery(query) // what does not parse chooses nothing, as in choose
-			value = values.Get(e.param)
-		}
-		if chosen, ok := e.actions[value]; ok {
-			return chosen.policy.bodyLimit()
+// longBody is a method and the beginning of paths whose bodies may be longer than maxBody.
+type longBody struct {
+	method, path string
+	limit        int64
+}
+
+// bodyLimit returns before a body is read how long it may be at most: a handler reads no more than
+// its own policy allows ([ReadBody]).
+func (s *Server) bodyLimit(method, path, _ string) int64 {
+	limit := int64(maxBody)
+	for _, l := range s.long {
+		if l.method == method && strings.HasPrefix(path, l.path) {
+			limit = max(limit, l.limit)
 		}
 	}
-	return e.other.policy.bodyLimit()
+	return limit
+}
+
+// noteBodies remembers that bodies of e may be longer than others.
+func (s *Server) noteBodies(path string, e *entrance) {
+	longest := e.other.policy.bodyLimit()
+	for _, action := range e.actions {
+		longest = max(longest, action.policy.bodyLimit())
+	}
+	if longest > maxBody {
+		begins, _, _ := strings.Cut(path, ":")
+		s.long = append(s.long, longBody{e.method, begins, longest})
+	}
 }
 
 // name is the entrance with the action that c asks for, as the audit log and idempotency keys have
 // it.
-func (e *entrance) name(c *Context) string {
+func (e *entrance) name(c *gin.Context) string {
 	name := e.method + " " + e.path
 	if e.param == "" {
 		return name
@@ -300,16 +305,28 @@ func (s *Server) tryMount(e *entrance) error {
 	if err := e.problem(); err != nil {
 		return err
 	}
+	if err := s.mountAt(e.path, e); err != nil {
+		return err
+	}
+	s.routes = append(s.routes, e.endpoints()...)
+	return nil
+}
+
+// mountAt makes e reachable at a path, which is another than its own for a named action.
+func (s *Server) mountAt(path string, e *entrance) error {
+	at, err := s.at(path)
+	if err != nil {
+		return err
+	}
 	form := e.other.policy.Errors
-	if known := s.router.named(e.path); known != nil && (known.form == nil) != (form == nil) {
+	if len(at.entrances) > 0 && (at.form == nil) != (form == nil) {
 		return errors.New("its errors have another form than those of the path's other methods")
 	}
-	at, free := s.router.add(e)
-	if !free {
+	if !at.add(e) {
 		return errors.New("it is mounted already")
 	}
 	at.form = form
-	s.routes = append(s.routes, e.endpoints()...)
+	s.noteBodies(path, e)
 	return nil
 }
 
@@ -327,38 +344,39 @@ func (e *entrance) problem() error {
 }
 
 // serve answers a request as the policy of its endpoint says.
-func (s *Server) serve(c *Context) {
-	to := c.at.choose(c)
-	c.to = to
+func (s *Server) serve(c *gin.Context, r *request) {
+	to := r.at.choose(c)
+	r.to = to
 	if s.deps.Guard == nil {
-		s.call(c, to)
+		s.call(c, r)
 		return
 	}
 	if err := s.deps.Guard.Enter(c, to.policy.Limit); err != nil {
 		s.fail(c, err)
 		return
 	}
-	s.call(c, to)
+	s.call(c, r)
 	s.deps.Guard.Leave(c, to.policy.Limit)
 }
 
 // call runs an endpoint's handler, under the caller's key and with its name for the audit log.
-func (s *Server) call(c *Context, to *endpoint) {
+func (s *Server) call(c *gin.Context, r *request) {
+	to := r.to
 	if err := to.policy.Params.check(c); err != nil {
 		s.fail(c, err)
 		return
 	}
 	if to.policy.Audited == Yes {
-		ctx := c.Context()
-		c.Under(auditlog.With(ctx, auditlog.Actor{
-			Via: auditlog.API, Network: traffic.Network(c.ClientIP()), Action: c.at.name(c), RequestID: obs.RequestID(ctx),
+		ctx := c.Request.Context()
+		c.Request = c.Request.WithContext(auditlog.With(ctx, auditlog.Actor{
+			Via: auditlog.API, Network: traffic.Network(c.ClientIP()), Action: r.at.name(c), RequestID: obs.RequestID(ctx),
 		}))
 	}
 	if to.policy.Idempotent != Yes || s.deps.Once == nil {
 		to.answers(c)
 		return
 	}
-	if err := s.deps.Once.Do(c, c.at.name(c), to.answers); err != nil {
+	if err := s.deps.Once.Do(c, r.at.name(c), to.answers); err != nil {
 		s.fail(c, err)
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A route whose policy leaves something open is not there, and the server says so instead of
@@ -48,7 +49,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		s := server(t, local(0))
 		s.Handle(http.MethodGet, "/thing", ok, read)
 		other := change
-		other.Errors = func(*httpapi.Context, *errs.Error, int) error { return nil }
+		other.Errors = func(*gin.Context, *errs.Error, int) error { return nil }
 		s.Handle(http.MethodPost, "/thing", ok, other)
 		require.ErrorContains(t, s.Run(t.Context()), "route POST /thing is not mounted: its errors have another form")
 	})
@@ -60,7 +61,7 @@ func TestActionsHaveTheirOwnPolicies(t *testing.T) {
 	login := change
 	login.Limit, login.Audited = httpapi.LimitLogins, httpapi.No
 	said := func(text string) httpapi.Handler {
-		return func(c *httpapi.Context) error { return httpapi.JSON(c, http.StatusOK, text) }
+		return func(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, text) }
 	}
 	s.HandleActions(http.MethodPost, "/thing", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
 		"": {Do: said("default")}, "go": {Do: said("go"), Policy: login},

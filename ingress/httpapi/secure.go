@@ -7,10 +7,10 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/link"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // certificate is the encryption of the public listener, nil for plain text. A certificate that is
@@ -57,5 +57,5 @@ func (s *Server) proxied() func(netip.Addr) bool {
 	if len(s.speaks) == 0 {
 		return nil
 	}
-	return func(addr netip.Addr) bool { return s.speaks.trust(addr.AsSlice()) }
+	return func(addr netip.Addr) bool { return s.speaks.contain(addr) }
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	proxyproto "github.com/pires/go-proxyproto"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/link"
 	"adnet/internal/linktest"
-
-	proxyproto "github.com/pires/go-proxyproto"
-	"github.com/stretchr/testify/require"
 )
 
 // TestHTTPS asks the listener as a client behind a proxy that speaks the PROXY protocol does.
@@ -26,7 +27,7 @@ func TestHTTPS(t *testing.T) {
 	cfg.TLSCert, cfg.TLSKey, cfg.ProxyFrom = a.File("server.pem"), a.File("server.key"), []string{"127.0.0.0/8"}
 	s := server(t, cfg)
 	client := ""
-	s.Handle(http.MethodGet, "/who", func(c *httpapi.Context) error {
+	s.Handle(http.MethodGet, "/who", func(c *gin.Context) error {
 		client = c.ClientIP()
 		return httpapi.JSON(c, http.StatusOK, map[string]any{})
 	}, open)

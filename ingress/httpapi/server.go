@@ -14,18 +14,19 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/ingress/httpapi/wire"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/schemas/openapi"
-
-	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is the public listener's settings.
@@ -54,29 +55,31 @@ type Deps struct {
 // Guard sees every request of a route before and after its handler.
 type Guard interface {
 	// Enter refuses a request by an error. It must not read the body.
-	Enter(c *Context, l Limit) error
+	Enter(c *gin.Context, l Limit) error
 	// Leave is called after the answer to a request that was let in.
-	Leave(c *Context, l Limit)
+	Leave(c *gin.Context, l Limit)
 }
 
 // Once surrounds the endpoints whose policy says [Policy.Idempotent]: see ingress/idempotency.
 type Once interface {
 	// Do has handle answer, errors included, or answers what handle did before. route names the
 	// endpoint.
-	Do(c *Context, route string, handle func(*Context)) error
+	Do(c *gin.Context, route string, handle func(*gin.Context)) error
 }
 
 // Handler answers a request or returns an error for the envelope. After an error nothing may have
 // been written.
-type Handler func(c *Context) error
+type Handler func(c *gin.Context) error
 
 // Server is the public HTTP component.
 type Server struct {
 	cfg     Config
 	deps    Deps
-	router  router
-	proxies proxies
-	speaks  proxies  // the PROXY protocol
+	engine  *gin.Engine
+	sites   map[string]*site // by path as it is mounted
+	long    []longBody
+	proxies networks
+	speaks  networks // the PROXY protocol
 	none    entrance // for a path that was not mounted
 	refused entrance // for a method that was not mounted at its path
 	wire    *wire.Server
@@ -86,23 +89,24 @@ type Server struct {
 	routes  []Route
 	faults  []error // routes that could not be mounted
 
-	contexts sync.Pool // of *Context
-	baseURL  atomic.Pointer[string]
-	addr     atomic.Pointer[string]
-	ready    chan struct{}
+	baseURL atomic.Pointer[string]
+	addr    atomic.Pointer[string]
+	ready   chan struct{}
 }
 
 // New builds the engine with the routes every role has; it opens no socket.
 func New(cfg Config, deps Deps) (*Server, error) {
-	s := &Server{cfg: cfg, deps: deps, router: router{fixed: map[string]*site{}}, ready: make(chan struct{})}
-	s.contexts.New = func() any { return &Context{server: s} }
+	s := &Server{cfg: cfg, deps: deps, sites: map[string]*site{}, ready: make(chan struct{})}
 	s.metrics = newServerMetrics(deps.Metrics)
 	s.log, s.often = obs.Limited(deps.Log, time.Second), obs.Limited(deps.Log, time.Minute)
 	var err error
-	if s.proxies, err = readProxies(cfg.TrustedProxies); err != nil {
+	if s.proxies, err = readNetworks(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
 	}
-	if s.speaks, err = readProxies(cfg.ProxyFrom); err != nil {
+	if s.engine, err = s.newEngine(); err != nil {
+		return nil, err
+	}
+	if s.speaks, err = readNetworks(cfg.ProxyFrom); err != nil {
 		return nil, fmt.Errorf("ADNET_PROXY_PROTOCOL_FROM: %w", err)
 	}
 	secure, err := s.certificate()
@@ -121,7 +125,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
 		MaxConns: maxConns(openFiles(), deps.KeepFiles), ConnsPerAddr: cfg.ConnsPerAddr,
-		Uncounted: func(addr netip.Addr) bool { return s.proxies.trust(addr.AsSlice()) || s.speaks.trust(addr.AsSlice()) },
+		Uncounted: func(addr netip.Addr) bool { return s.proxies.contain(addr) || s.speaks.contain(addr) },
 		TLS:       secure, ProxyFrom: s.proxied(),
 	})
 	s.metrics.connections(deps.Metrics, s.wire.Counts())
@@ -140,23 +144,29 @@ func (s *Server) setBaseURL(u string) error {
 	return nil
 }
 
+// newEngine returns gin as adnet uses it: no redirect to a cleaned path, 405 from [site].
+func (s *Server) newEngine() (*gin.Engine, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash, engine.RedirectFixedPath, engine.HandleMethodNotAllowed = false, false, false
+	engine.RemoteIPHeaders = []string{forwardedFor}
+	if err := engine.SetTrustedProxies(s.cfg.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
+	}
+	engine.Use(s.around)
+	engine.NoRoute(s.nowhere)
+	return engine, nil
+}
+
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := s.contexts.Get().(*Context)
-	c.begin(w, r)
 	if len(r.Header[forwardedFor]) > 0 {
 		s.noticeProxy(r)
 	}
-	c.at = &s.none
-	if c.site, c.values = s.router.find(r.URL.Path, c.values); c.site != nil {
-		if c.at = c.site.answering(r.Method); c.at == nil {
-			c.at = &s.refused
-			w.Header().Set("Allow", c.site.allow)
-		}
+	if !slices.Contains(ginMethods, r.Method) {
+		r = asTrace(r)
 	}
-	s.around(c)
-	c.reply.end()
-	s.contexts.Put(c)
+	s.engine.ServeHTTP(w, r)
 }
 
 // BaseURL is the prefix of links, without a slash at the end. Unless set it is known once the
@@ -239,11 +249,11 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true)) // never fails: it is kept in memory
 }
 
-func document(c *Context) error { return Bytes(c, http.StatusOK, openapi.Document) }
+func document(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) }
 
-func alive(c *Context) error { return JSON(c, http.StatusOK, map[string]any{"status": "ok"}) }
+func alive(c *gin.Context) error { return JSON(c, http.StatusOK, map[string]any{"status": "ok"}) }
 
-func (s *Server) readyz(c *Context) error {
+func (s *Server) readyz(c *gin.Context) error {
 	status := http.StatusOK
 	report := s.deps.Readiness.Check()
 	if !report.Ready {

@@ -15,15 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/schemas/openapi"
-
-	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 type setup struct {
@@ -100,7 +101,7 @@ func TestUnknownPathAndMethod(t *testing.T) {
 	}
 }
 
-func ok(c *httpapi.Context) error { return httpapi.JSON(c, http.StatusOK, map[string]any{"ok": true}) }
+func ok(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, map[string]any{"ok": true}) }
 
 func TestEnvelope(t *testing.T) {
 	secret := errors.New("dial postgres://root:hunter2@db")
@@ -120,7 +121,7 @@ func TestEnvelope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{})
-			s.Handle(http.MethodGet, "/x", func(*httpapi.Context) error { return tc.err }, open)
+			s.Handle(http.MethodGet, "/x", func(*gin.Context) error { return tc.err }, open)
 			w := s.get("/x")
 			require.Equal(t, tc.status, w.Code)
 			require.JSONEq(t, tc.body, w.Body.String())
@@ -132,7 +133,7 @@ func TestEnvelope(t *testing.T) {
 
 func TestClientThatLeftIsNoFailure(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(c *httpapi.Context) error { return c.Context().Err() }, open)
+	s.Handle(http.MethodGet, "/x", func(c *gin.Context) error { return c.Request.Context().Err() }, open)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
@@ -141,7 +142,7 @@ func TestClientThatLeftIsNoFailure(t *testing.T) {
 
 func TestPanicIsAnEnvelope(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(*httpapi.Context) error { panic("secret place") }, open)
+	s.Handle(http.MethodGet, "/x", func(*gin.Context) error { panic("secret place") }, open)
 	w := s.get("/x")
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.JSONEq(t, `{"code":"internal","error":"internal error"}`, w.Body.String())
@@ -182,7 +183,7 @@ func TestForwardedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{TrustedProxies: tc.proxies})
-			s.Handle(http.MethodGet, "/ip", func(c *httpapi.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
+			s.Handle(http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
 			require.Equal(t, `"`+tc.want+`"`, s.get("/ip", "X-Forwarded-For", "198.51.100.9").Body.String())
 		})
 	}
@@ -311,10 +312,10 @@ func TestDrain(t *testing.T) {
 	t.Run("a running request is finished", func(t *testing.T) {
 		s := server(t, local(time.Minute))
 		entered, release := make(chan struct{}), make(chan struct{})
-		s.Handle(http.MethodGet, "/slow", func(c *httpapi.Context) error {
+		s.Handle(http.MethodGet, "/slow", func(c *gin.Context) error {
 			close(entered)
 			<-release
-			if err := c.Context().Err(); err != nil {
+			if err := c.Request.Context().Err(); err != nil {
 				return err // a stop must not cancel running requests
 			}
 			return ok(c)
@@ -338,7 +339,7 @@ func TestDrain(t *testing.T) {
 	t.Run("a request that does not end is cut", func(t *testing.T) {
 		s := server(t, local(time.Millisecond))
 		entered, release := make(chan struct{}), make(chan struct{})
-		s.Handle(http.MethodGet, "/stuck", func(c *httpapi.Context) error {
+		s.Handle(http.MethodGet, "/stuck", func(c *gin.Context) error {
 			close(entered)
 			<-release
 			return nil
@@ -371,10 +372,10 @@ func raw(addr, path string) string {
 // which has the error and the stack.
 func TestFailuresDoNotShowKeysInPaths(t *testing.T) {
 	const key = "seatpath_live_canaryCanaryCanaryCanary"
-	for name, fail := range map[string]func(*httpapi.Context) error{
-		"panic": func(*httpapi.Context) error { panic("broken") },
-		"error": func(*httpapi.Context) error { return errors.New("broken") },
-		"store": func(*httpapi.Context) error { return errs.Wrap(errors.New("broken"), errs.Internal, "no") },
+	for name, fail := range map[string]func(*gin.Context) error{
+		"panic": func(*gin.Context) error { panic("broken") },
+		"error": func(*gin.Context) error { return errors.New("broken") },
+		"store": func(*gin.Context) error { return errs.Wrap(errors.New("broken"), errs.Internal, "no") },
 	} {
 		s := server(t, httpapi.Config{})
 		s.Handle(http.MethodPost, "/api/rtb/:key", fail, change)

@@ -11,22 +11,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest/endpoints"
 	"adnet/ingress/mcp"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
-
-	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // trouble is a guard that fails each request in the way that its header says, as any code before or
 // in a handler may.
 type trouble struct{}
 
-func (trouble) Enter(c *httpapi.Context, _ httpapi.Limit) error {
+func (trouble) Enter(c *gin.Context, _ httpapi.Limit) error {
 	switch c.GetHeader("X-Trouble") {
 	case "panic":
 		panic("secret of the handler")
@@ -38,7 +39,7 @@ func (trouble) Enter(c *httpapi.Context, _ httpapi.Limit) error {
 	return nil
 }
 
-func (trouble) Leave(*httpapi.Context, httpapi.Limit) {}
+func (trouble) Leave(*gin.Context, httpapi.Limit) {}
 
 // everything is every endpoint of the HTTP role; none has anything to work with.
 func everything(t *testing.T) *httpapi.Server {
@@ -49,7 +50,7 @@ func everything(t *testing.T) *httpapi.Server {
 	return h
 }
 
-var parameter = regexp.MustCompile(`:(\w+)`)
+var parameter = regexp.MustCompile(`[:*](\w+)`)
 
 // Every route, whatever goes wrong: the answer has the form of its wire, which is one table of
 // codes in three forms.

@@ -27,6 +27,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -34,9 +38,6 @@ import (
 	"adnet/internal/once"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // The header, and the one of a replay.
@@ -60,7 +61,7 @@ const (
 
 // Caller identifies the caller. Errors: errs.InvalidToken for an unknown one.
 type Caller interface {
-	User(c *httpapi.Context) (account.User, error)
+	User(c *gin.Context) (account.User, error)
 }
 
 // Config bounds what is kept.
@@ -94,7 +95,7 @@ func New(deps Deps) *Keys {
 }
 
 // Do implements [httpapi.Once].
-func (k *Keys) Do(c *httpapi.Context, route string, handle func(*httpapi.Context)) error {
+func (k *Keys) Do(c *gin.Context, route string, handle func(*gin.Context)) error {
 	values := c.Request.Header.Values(Header)
 	if len(values) == 0 {
 		handle(c)
@@ -118,13 +119,13 @@ func valid(key string) bool {
 // call is one request with a key.
 type call struct {
 	key, route string
-	handle     func(*httpapi.Context)
+	handle     func(*gin.Context)
 	user       account.User // zero without a login
 	request    once.Request
 	seal       [32]byte
 }
 
-func (k *Keys) once(c *httpapi.Context, in call) error {
+func (k *Keys) once(c *gin.Context, in call) error {
 	scope, of := "address "+c.ClientIP(), "network "+traffic.Network(c.ClientIP())
 	in.request.Most = k.deps.Config.Most
 	if _, has := httpapi.Bearer(c); has {
@@ -147,7 +148,7 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 	in.request.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
 	in.request.Scope = sha256.Sum256([]byte(of))
 	in.request.Token, in.request.Lease, in.request.Life = uuid.New(), lease, life
-	found, err := k.begin(c.Context(), in.request)
+	found, err := k.begin(c.Request.Context(), in.request)
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (k *Keys) once(c *httpapi.Context, in call) error {
 }
 
 // readRequest reads the body, leaves it for the handler, and makes the fingerprint and the seal.
-func readRequest(c *httpapi.Context, in *call) error {
+func readRequest(c *gin.Context, in *call) error {
 	var body []byte
 	err := httpapi.ReadBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
 	if err != nil {
@@ -224,8 +225,8 @@ func (k *Keys) begin(ctx context.Context, request once.Request) (once.Found, err
 }
 
 // run is the first call. Its reply is kept before it is sent: who has seen it can have it again.
-func (k *Keys) run(c *httpapi.Context, in call) error {
-	ctx := c.Context()
+func (k *Keys) run(c *gin.Context, in call) error {
+	ctx := c.Request.Context()
 	recorded, done := &recorder{ResponseWriter: c.Writer, status: http.StatusOK}, false
 	defer func() {
 		if !done { // a panic: the effect, if there was one, is marked; the key is free otherwise
@@ -234,7 +235,7 @@ func (k *Keys) run(c *httpapi.Context, in call) error {
 		}
 	}()
 	c.Writer = recorded
-	c.Under(once.With(ctx, in.request.Attempt))
+	c.Request = c.Request.WithContext(once.With(ctx, in.request.Attempt))
 	in.handle(c)
 	c.Writer = recorded.ResponseWriter
 	done = true
@@ -277,7 +278,7 @@ func (k *Keys) release(ctx context.Context, a once.Attempt) {
 }
 
 // replay answers what the first call answered.
-func replay(c *httpapi.Context, in call, r once.Reply) error {
+func replay(c *gin.Context, in call, r once.Reply) error {
 	body, err := token.OpenText(in.seal, r.Body, nil)
 	if err != nil {
 		return errors.Join(errors.New("a kept reply cannot be opened"), err)
@@ -302,13 +303,13 @@ func marked(body []byte) []byte {
 }
 
 // recovered answers for a call that took effect and died before its reply was kept.
-func (k *Keys) recovered(c *httpapi.Context, in call, e once.Effect) error {
+func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
 	body := map[string]any{
 		"replayed": true, "recovered": true, "id": e.ID, "kind": e.Kind,
 		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown again",
 	}
 	if k.deps.Recover != nil {
-		made, err := k.deps.Recover(c.Context(), in.user, e)
+		made, err := k.deps.Recover(c.Request.Context(), in.user, e)
 		if err != nil {
 			return err
 		}
@@ -322,7 +323,7 @@ func (k *Keys) recovered(c *httpapi.Context, in call, e once.Effect) error {
 
 // recorder holds a reply back until it is kept.
 type recorder struct {
-	httpapi.ResponseWriter
+	gin.ResponseWriter
 	status int
 	body   bytes.Buffer
 	wrote  bool
@@ -341,8 +342,17 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// Status implements httpapi.ResponseWriter.
+// WriteString implements io.StringWriter, as part of gin.ResponseWriter.
+func (r *recorder) WriteString(text string) (int, error) { return r.Write([]byte(text)) }
+
+// WriteHeaderNow implements gin.ResponseWriter: the status leaves with the kept reply.
+func (r *recorder) WriteHeaderNow() {}
+
+// Size implements gin.ResponseWriter.
+func (r *recorder) Size() int { return r.body.Len() }
+
+// Status implements gin.ResponseWriter.
 func (r *recorder) Status() int { return r.status }
 
-// Written implements httpapi.ResponseWriter.
+// Written implements gin.ResponseWriter.
 func (r *recorder) Written() bool { return r.wrote }

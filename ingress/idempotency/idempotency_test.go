@@ -13,6 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/idempotency"
 	"adnet/internal/account"
@@ -21,16 +26,12 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/obs"
 	"adnet/internal/once"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // callers knows two bearers.
 type callers map[string]account.User
 
-func (u callers) User(c *httpapi.Context) (account.User, error) {
+func (u callers) User(c *gin.Context) (account.User, error) {
 	bearer, _ := httpapi.Bearer(c)
 	if user, ok := u[bearer]; ok {
 		return user, nil
@@ -42,7 +43,7 @@ type fixture struct {
 	http  *httpapi.Server
 	store *memory.Store
 	calls atomic.Int64
-	act   func(c *httpapi.Context) error
+	act   func(c *gin.Context) error
 	// die loses the reply of the next call, as a process does that is killed after its effect.
 	die atomic.Bool
 	// clock of the store
@@ -72,7 +73,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
 	f.store = memory.New(func() time.Time { f.mu.Lock(); defer f.mu.Unlock(); return f.now })
-	f.act = func(c *httpapi.Context) error {
+	f.act = func(c *gin.Context) error {
 		return httpapi.JSON(c, http.StatusCreated, map[string]any{"n": f.calls.Load(), "key": "secret-shown-once"})
 	}
 	once := idempotency.New(idempotency.Deps{
@@ -83,7 +84,7 @@ func newFixture(t *testing.T) *fixture {
 	var err error
 	f.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
 	require.NoError(t, err)
-	act := func(c *httpapi.Context) error {
+	act := func(c *gin.Context) error {
 		f.calls.Add(1)
 		return f.act(c)
 	}
@@ -176,15 +177,15 @@ func TestKeysThatAreNone(t *testing.T) {
 func TestWhatIsNotKept(t *testing.T) {
 	f := newFixture(t)
 	for status, code := range map[int]errs.Code{500: errs.Internal, 503: errs.Unavailable, 429: errs.RateLimited, 401: errs.InvalidToken} {
-		f.act = func(*httpapi.Context) error { return errs.New(code, "x") }
+		f.act = func(*gin.Context) error { return errs.New(code, "x") }
 		require.Equal(t, status, f.post("/api/things", "alice", key, `{}`).Code)
 		before := f.calls.Load()
 		require.Equal(t, status, f.post("/api/things", "alice", key, `{}`).Code)
 		require.Equal(t, before+1, f.calls.Load(), "a retry after %d runs", status)
 	}
-	f.act = func(*httpapi.Context) error { panic("x") }
+	f.act = func(*gin.Context) error { panic("x") }
 	require.Equal(t, 500, f.post("/api/things", "alice", key, `{}`).Code)
-	f.act = func(*httpapi.Context) error { return errs.New(errs.InvalidRequest, "wrong") }
+	f.act = func(*gin.Context) error { return errs.New(errs.InvalidRequest, "wrong") }
 	require.Equal(t, 400, f.post("/api/things", "alice", key, `{}`).Code)
 	again := f.post("/api/things", "alice", key, `{}`)
 	require.Equal(t, 400, again.Code)
@@ -197,7 +198,7 @@ func TestSecondCallWhileTheFirstRuns(t *testing.T) {
 	f := newFixture(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	slow := f.act
-	f.act = func(c *httpapi.Context) error { close(entered); <-leave; return slow(c) }
+	f.act = func(c *gin.Context) error { close(entered); <-leave; return slow(c) }
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- f.post("/api/things", "alice", key, `{}`) }()
 	<-entered
@@ -216,9 +217,9 @@ func TestSecondCallWhileTheFirstRuns(t *testing.T) {
 // TestDeathBetweenEffectAndReply kills the process after its commit: the retry must not run again.
 func TestDeathBetweenEffectAndReply(t *testing.T) {
 	f := newFixture(t)
-	f.act = func(c *httpapi.Context) error {
+	f.act = func(c *gin.Context) error {
 		u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: account.RoleAdvertiser}
-		if err := f.store.CreateUser(c.Context(), u); err != nil {
+		if err := f.store.CreateUser(c.Request.Context(), u); err != nil {
 			return err
 		}
 		return httpapi.JSON(c, 201, map[string]any{"id": u.ID})
@@ -266,7 +267,7 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 	})
 	h, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
 	require.NoError(t, err)
-	h.Handle(http.MethodPost, "/api/keys", func(c *httpapi.Context) error { return f.act(c) }, covered)
+	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) }, covered)
 	r := httptest.NewRequest(http.MethodPost, "/api/keys", strings.NewReader(`{}`))
 	r.Header.Set("Authorization", "Bearer alice")
 	r.Header.Set(idempotency.Header, key)

@@ -3,15 +3,16 @@ package limits
 import (
 	"strings"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // Spend counts a request of a logged-in account against its limits: a change of something, or a
 // look at stats. Errors: errs.RateLimited.
-func (l *Limits) Spend(c *httpapi.Context, account uuid.UUID, what httpapi.Work) error {
+func (l *Limits) Spend(c *gin.Context, account uuid.UUID, what httpapi.Work) error {
 	id := writes
 	if what == httpapi.WorkStats {
 		id = stats

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 )
@@ -41,7 +43,7 @@ var gates = [...]struct {
 // behind each, and one server may send many people's; see [Limits.Unproven]. Calls of /api/mcp and /api/rtb with a good key have
 // limits per key instead, so that many may come from one exchange's address. Errors:
 // errs.RateLimited.
-func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
+func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
 	id, how := gates[limit].class, gates[limit].how
 	if how == free {
 		return nil
@@ -68,7 +70,7 @@ func (l *Limits) Enter(c *httpapi.Context, limit httpapi.Limit) error {
 }
 
 // Leave sees how a request that was let in ended.
-func (l *Limits) Leave(c *httpapi.Context, limit httpapi.Limit) {
+func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
 	id, how := gates[limit].class, gates[limit].how
 	status := c.Writer.Status()
 	switch {
@@ -88,7 +90,7 @@ const lookupsPerSecond = 50
 
 // hasKnownKey reports whether a caller whose address is over its limit is let in because of its
 // key.
-func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
+func (l *Limits) hasKnownKey(c *gin.Context, now time.Time) bool {
 	if l.deps.KnownKey == nil || c.Request.Method != http.MethodPost {
 		return false
 	}
@@ -97,13 +99,13 @@ func (l *Limits) hasKnownKey(c *httpapi.Context, now time.Time) bool {
 }
 
 // conversionKey says whether the caller shows a conversion or browser key, right or wrong.
-func conversionKey(c *httpapi.Context) bool {
+func conversionKey(c *gin.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
 	return account.LooksLike(account.KindConversion, bearer) || account.LooksLike(account.KindBrowser, bearer)
 }
 
 // sandbox says whether the caller shows a sandbox key: anybody has one.
-func sandbox(c *httpapi.Context) bool {
+func sandbox(c *gin.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
 	return account.IsSandbox(bearer)
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi"
-	"adnet/internal/errs"
-	"adnet/internal/obs"
-
+	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
+	"adnet/internal/obs"
 )
 
 // front is a server with the routes that are limited by address; a request says itself how it is
@@ -29,7 +30,7 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 	t.Helper()
 	f := &front{clock: &clock{now: start}}
 	var err error
-	f.limits, err = New(cfg, Deps{Now: f.Now, KnownKey: func(c *httpapi.Context) (known, formed bool) {
+	f.limits, err = New(cfg, Deps{Now: f.Now, KnownKey: func(c *gin.Context) (known, formed bool) {
 		return c.GetHeader("X-Key") == "known", c.GetHeader("X-Key") == "formed"
 	}})
 	require.NoError(t, err)
@@ -37,7 +38,7 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Guard: f.limits,
 	})
 	require.NoError(t, err)
-	answer := func(c *httpapi.Context) error {
+	answer := func(c *gin.Context) error {
 		if code := errs.Code(c.GetHeader("X-Answer")); code != "" {
 			return errs.New(code, "as asked")
 		}
@@ -119,7 +120,7 @@ func TestManyBadLoginsAtOnceAreNotMoreTries(t *testing.T) {
 	f := newFront(t, defaults())
 	var mu sync.Mutex
 	tried, inside := 0, make(chan struct{})
-	f.http.Handle(http.MethodPut, "/api/auth", func(*httpapi.Context) error {
+	f.http.Handle(http.MethodPut, "/api/auth", func(*gin.Context) error {
 		mu.Lock()
 		tried++
 		mu.Unlock()

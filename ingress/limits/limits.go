@@ -30,14 +30,14 @@ import (
 	"strconv"
 	"time"
 
-	"adnet/ingress/httpapi"
-	"adnet/internal/errs"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
-
+	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
+	"adnet/internal/schedule"
 )
 
 // Config is the settings of the limits; they must be the same on every node. 0 switches a limit
@@ -80,7 +80,7 @@ type Deps struct {
 	Now      func() time.Time // for the limits per address; nil is the clock
 	// KnownKey says whether a caller's key is known, without a lookup; see httpapi.Auth.KnownKey.
 	// If nil, no key is known.
-	KnownKey func(c *httpapi.Context) (known, formed bool)
+	KnownKey func(c *gin.Context) (known, formed bool)
 }
 
 // The classes; the values are in the keys that nodes exchange.

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 type credentials struct {
@@ -30,7 +31,7 @@ const maxInvite = 4096
 // maxCode is the most bytes of a code: recovery codes have 19.
 const maxCode = 64
 
-func readCredentials(c *httpapi.Context) (credentials, error) {
+func readCredentials(c *gin.Context) (credentials, error) {
 	var in credentials
 	if err := httpapi.Decode(c, &in); err != nil {
 		return in, err
@@ -51,7 +52,7 @@ func readCredentials(c *httpapi.Context) (credentials, error) {
 	return in, nil
 }
 
-func (a *API) login(c *httpapi.Context) error {
+func (a *API) login(c *gin.Context) error {
 	in, err := readCredentials(c)
 	if err != nil {
 		return err
@@ -63,17 +64,17 @@ func (a *API) login(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	strong, err := a.deps.Accounts.ShowFactor(c.Context(), u, in.Code)
+	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.NoteNetwork(c.Context(), u, traffic.Network(c.ClientIP())); err != nil {
+	if err := a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP())); err != nil {
 		return err
 	}
 	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie, strong: strong})
 }
 
-func (a *API) register(c *httpapi.Context) error {
+func (a *API) register(c *gin.Context) error {
 	in, err := readCredentials(c)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (a *API) register(c *httpapi.Context) error {
 	if a.deps.Verify {
 		return a.askRegister(c, in)
 	}
-	u, err := a.deps.Accounts.Register(c.Context(), in.Email, in.Password)
+	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
 		return err
 	}
@@ -148,12 +149,12 @@ func answerKey(k account.Key, plain string) keyReply {
 	return reply
 }
 
-func (a *API) listKeys(c *httpapi.Context) error {
+func (a *API) listKeys(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
 	}
-	keys, err := a.deps.Accounts.Working(c.Context(), caller)
+	keys, err := a.deps.Accounts.Working(c.Request.Context(), caller)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (a *API) listKeys(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"keys": reply})
 }
 
-func (a *API) createKey(c *httpapi.Context) error {
+func (a *API) createKey(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (a *API) createKey(c *httpapi.Context) error {
 			return err
 		}
 	}
-	key, err := a.deps.Accounts.CreateKey(c.Context(), caller, want)
+	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, want)
 	if err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ type rotatedKey struct {
 }
 
 // rotateKey serves POST /api/keys/{id}/rotate.
-func (a *API) rotateKey(c *httpapi.Context) error {
+func (a *API) rotateKey(c *gin.Context) error {
 	caller, id, err := a.callerOf(c)
 	if err != nil {
 		return err
@@ -230,7 +231,7 @@ func (a *API) rotateKey(c *httpapi.Context) error {
 	if in.Grace != nil {
 		grace = min(max(*in.Grace, -1), math.MaxInt32)
 	}
-	next, ends, err := a.deps.Accounts.RotateKey(c.Context(), caller, id, time.Duration(grace)*time.Second)
+	next, ends, err := a.deps.Accounts.RotateKey(c.Request.Context(), caller, id, time.Duration(grace)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -241,12 +242,12 @@ func (a *API) rotateKey(c *httpapi.Context) error {
 
 // ownCampaign reads the id of a campaign that a key is limited to. It must be the caller's, also an
 // administrator's: a key counts for the campaigns of its owner.
-func (a *API) ownCampaign(c *httpapi.Context, caller account.User, text string) (uuid.UUID, error) {
+func (a *API) ownCampaign(c *gin.Context, caller account.User, text string) (uuid.UUID, error) {
 	id, err := httpapi.ParseID("campaign_id", text)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	campaign, err := a.deps.Campaigns.Get(c.Context(), caller, id)
+	campaign, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -257,7 +258,7 @@ func (a *API) ownCampaign(c *httpapi.Context, caller account.User, text string) 
 }
 
 // revokeKey takes the id from the path, the query or the body.
-func (a *API) revokeKey(c *httpapi.Context) error {
+func (a *API) revokeKey(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -266,7 +267,7 @@ func (a *API) revokeKey(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.RevokeKey(c.Context(), caller, id); err != nil {
+	if err := a.deps.Accounts.RevokeKey(c.Request.Context(), caller, id); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
@@ -274,7 +275,7 @@ func (a *API) revokeKey(c *httpapi.Context) error {
 
 // idOf finds the id that a request names: in the path, else the query, else the body, which may
 // repeat it.
-func idOf(c *httpapi.Context) (uuid.UUID, error) {
+func idOf(c *gin.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if text == "" {
 		text = c.Query("id")
@@ -302,7 +303,7 @@ func idOf(c *httpapi.Context) (uuid.UUID, error) {
 		if err != nil {
 			return uuid.Nil, err
 		}
-		auditlog.Because(c.Context(), reason)
+		auditlog.Because(c.Request.Context(), reason)
 	}
 	return httpapi.ParseID("id", text)
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/adreport"
 	"adnet/internal/campaign"
@@ -21,7 +23,7 @@ func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
 }
 
 // listReports serves GET /api/admin/reports: campaigns that readers have reported, with the ad.
-func (a *API) listReports(c *httpapi.Context) error {
+func (a *API) listReports(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -34,7 +36,7 @@ func (a *API) listReports(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Context(), limit, offset)
+	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Request.Context(), limit, offset)
 	if err != nil {
 		return err
 	}
@@ -45,7 +47,7 @@ func (a *API) listReports(c *httpapi.Context) error {
 	reply := make([]reported, len(list))
 	for i := range list {
 		reply[i].Reported = list[i]
-		switch of, err := a.deps.Campaigns.Get(c.Context(), admin, list[i].CampaignID); {
+		switch of, err := a.deps.Campaigns.Get(c.Request.Context(), admin, list[i].CampaignID); {
 		case err == nil:
 			reply[i].Campaign = &of
 		case !errs.Is(err, errs.NotFound):
@@ -58,7 +60,7 @@ func (a *API) listReports(c *httpapi.Context) error {
 // decideReports serves POST /api/admin/reports/{campaign}: kept lets the ad go on, removed rejects
 // the campaign. Who left an e-mail is told. The campaign comes first, which may be repeated, then
 // the reports, once.
-func (a *API) decideReports(c *httpapi.Context) error {
+func (a *API) decideReports(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -80,7 +82,7 @@ func (a *API) decideReports(c *httpapi.Context) error {
 	if d.Words, err = decision.Clean("words", in.Words, 1000); err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	of, err := a.deps.Campaigns.Get(ctx, admin, d.CampaignID)
 	if err != nil {
 		return err

@@ -5,12 +5,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 // AuditLog reads who changed what, and notes what no store notes by itself.
@@ -27,7 +28,7 @@ const (
 
 // auditLog serves GET /api/audit: an owner sees what happened to its own account, an administrator
 // everything.
-func (a *API) auditLog(c *httpapi.Context) error {
+func (a *API) auditLog(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func (a *API) auditLog(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := a.deps.Audit.AuditLog(c.Context(), q)
+	entries, err := a.deps.Audit.AuditLog(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (a *API) auditLog(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-func auditQuery(c *httpapi.Context, caller account.User) (q auditlog.Query, err error) {
+func auditQuery(c *gin.Context, caller account.User) (q auditlog.Query, err error) {
 	if q.OwnerID, err = optionalID(c, "owner_id"); err != nil {
 		return q, err
 	}
@@ -84,7 +85,7 @@ func auditQuery(c *httpapi.Context, caller account.User) (q auditlog.Query, err 
 	return q, err
 }
 
-func optionalID(c *httpapi.Context, name string) (uuid.UUID, error) {
+func optionalID(c *gin.Context, name string) (uuid.UUID, error) {
 	if text := c.Query(name); text != "" {
 		return httpapi.ParseID(name, text)
 	}
@@ -92,7 +93,7 @@ func optionalID(c *httpapi.Context, name string) (uuid.UUID, error) {
 }
 
 // optionalTime reads RFC 3339 or a UTC day.
-func optionalTime(c *httpapi.Context, name string) (time.Time, error) {
+func optionalTime(c *gin.Context, name string) (time.Time, error) {
 	if text := c.Query(name); text != "" {
 		return httpapi.ParseTime(text)
 	}

@@ -4,29 +4,30 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
-
-	"github.com/google/uuid"
 )
 
 // readBlocks serves GET /api/account/blocks.
-func (a *API) readBlocks(c *httpapi.Context) error {
+func (a *API) readBlocks(c *gin.Context) error {
 	return a.ofCaller(c, func(ctx context.Context, user uuid.UUID) (any, error) { return a.deps.Blocks.Blocks(ctx, user) })
 }
 
 // readPublishing serves GET /api/account/publishing.
-func (a *API) readPublishing(c *httpapi.Context) error {
+func (a *API) readPublishing(c *gin.Context) error {
 	return a.ofCaller(c, func(ctx context.Context, user uuid.UUID) (any, error) { return a.deps.Publish.Publishing(ctx, user) })
 }
 
 // ofCaller answers with what read finds of the caller's account.
-func (a *API) ofCaller(c *httpapi.Context, read func(ctx context.Context, user uuid.UUID) (any, error)) error {
+func (a *API) ofCaller(c *gin.Context, read func(ctx context.Context, user uuid.UUID) (any, error)) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
 	}
-	found, err := read(c.Context(), caller.ID)
+	found, err := read(c.Request.Context(), caller.ID)
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (a *API) ofCaller(c *httpapi.Context, read func(ctx context.Context, user u
 }
 
 // putBlocks serves PUT /api/account/blocks: what is left out is blocked no more.
-func (a *API) putBlocks(c *httpapi.Context) error {
+func (a *API) putBlocks(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -59,14 +60,14 @@ func (a *API) putBlocks(c *httpapi.Context) error {
 	if err := blocks.Normalize(); err != nil {
 		return err
 	}
-	if err := a.deps.Blocks.PutBlocks(c.Context(), caller.ID, blocks); err != nil {
+	if err := a.deps.Blocks.PutBlocks(c.Request.Context(), caller.ID, blocks); err != nil {
 		return err
 	}
 	return a.onItsKeys(c, caller, blocks)
 }
 
 // putPublishing serves PUT /api/account/publishing: what is left out has its default.
-func (a *API) putPublishing(c *httpapi.Context) error {
+func (a *API) putPublishing(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -78,14 +79,14 @@ func (a *API) putPublishing(c *httpapi.Context) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	if err := a.deps.Publish.PutPublishing(c.Context(), caller.ID, in); err != nil {
+	if err := a.deps.Publish.PutPublishing(c.Request.Context(), caller.ID, in); err != nil {
 		return err
 	}
 	return a.onItsKeys(c, caller, in)
 }
 
 // onItsKeys answers with a setting that travels with the keys of caller.
-func (a *API) onItsKeys(c *httpapi.Context, caller account.User, setting any) error {
+func (a *API) onItsKeys(c *gin.Context, caller account.User, setting any) error {
 	a.deps.Auth.ForgetKeys(caller)
 	return httpapi.JSON(c, http.StatusOK, setting)
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 // Page sizes of the campaign list.
@@ -36,7 +37,7 @@ func policyOf(k campaign.Campaign) policyReply {
 	return policyReply{OK: len(k.PolicyViolations) == 0, Violations: k.PolicyViolations}
 }
 
-func (a *API) createCampaign(c *httpapi.Context) error {
+func (a *API) createCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 	if in.Status != "" && in.Status != campaign.Draft {
 		return errs.New(errs.InvalidRequest, "status may only be draft at creation; review decides the rest").With("field", "status")
 	}
-	created, err := a.deps.Campaigns.Create(c.Context(), caller, campaign.Create{
+	created, err := a.deps.Campaigns.Create(c.Request.Context(), caller, campaign.Create{
 		Fields: in.Fields, AdvertiserID: advertiser, Draft: in.Status == campaign.Draft, UseAdCredit: in.UseAdCredit,
 	})
 	if err != nil {
@@ -62,7 +63,7 @@ func (a *API) createCampaign(c *httpapi.Context) error {
 }
 
 // copyCampaign makes a draft like another campaign of the caller.
-func (a *API) copyCampaign(c *httpapi.Context) error {
+func (a *API) copyCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -71,21 +72,21 @@ func (a *API) copyCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	created, err := a.deps.Campaigns.Copy(c.Context(), caller, id)
+	created, err := a.deps.Campaigns.Copy(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
 	return a.answerCreated(c, created)
 }
 
-func (a *API) answerCreated(c *httpapi.Context, created campaign.Created) error {
+func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
 	reply := map[string]any{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}
 	if a.deps.Unfunded != nil {
 		// The campaign exists: a balance that cannot be read must not make a retry create a second
 		// one.
-		if unfunded, err := a.deps.Unfunded(c.Context(), created.Campaign); err == nil && unfunded {
+		if unfunded, err := a.deps.Unfunded(c.Request.Context(), created.Campaign); err == nil && unfunded {
 			reply["unfunded"] = true
 		}
 	}
@@ -93,7 +94,7 @@ func (a *API) answerCreated(c *httpapi.Context, created campaign.Created) error 
 }
 
 // checkCampaign says what creation would say of a campaign, and keeps nothing.
-func (a *API) checkCampaign(c *httpapi.Context) error {
+func (a *API) checkCampaign(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (a *API) checkCampaign(c *httpapi.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"policy": policyOf(would)})
 }
 
-func (a *API) listCampaigns(c *httpapi.Context) error {
+func (a *API) listCampaigns(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -120,26 +121,26 @@ func (a *API) listCampaigns(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	page, total, err := a.deps.Campaigns.List(c.Context(), caller, f)
+	page, total, err := a.deps.Campaigns.List(c.Request.Context(), caller, f)
 	if err != nil {
 		return err
 	}
 	return answerList(c, page, total, f)
 }
 
-func (a *API) listOne(c *httpapi.Context, caller account.User, text string) error {
+func (a *API) listOne(c *gin.Context, caller account.User, text string) error {
 	id, err := httpapi.ParseID("id", text)
 	if err != nil {
 		return err
 	}
-	one, err := a.deps.Campaigns.Get(c.Context(), caller, id)
+	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
 	return answerList(c, []campaign.Campaign{one}, 1, campaign.Filter{Limit: 1})
 }
 
-func filterOf(c *httpapi.Context) (campaign.Filter, error) {
+func filterOf(c *gin.Context) (campaign.Filter, error) {
 	f := campaign.Filter{Status: campaign.Status(c.Query("status"))}
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
@@ -157,7 +158,7 @@ func filterOf(c *httpapi.Context) (campaign.Filter, error) {
 
 // answerList answers the object form, or with shape=array the bare array of the interface
 // description.
-func answerList(c *httpapi.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
+func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
 	if page == nil {
 		page = []campaign.Campaign{}
 	}
@@ -168,7 +169,7 @@ func answerList(c *httpapi.Context, page []campaign.Campaign, total int, f campa
 }
 
 // callerOf is who calls, and about what: the id in the path.
-func (a *API) callerOf(c *httpapi.Context) (caller account.User, id uuid.UUID, err error) {
+func (a *API) callerOf(c *gin.Context) (caller account.User, id uuid.UUID, err error) {
 	if caller, err = a.deps.Auth.User(c); err != nil {
 		return caller, id, err
 	}
@@ -176,12 +177,12 @@ func (a *API) callerOf(c *httpapi.Context) (caller account.User, id uuid.UUID, e
 	return caller, id, err
 }
 
-func (a *API) getCampaign(c *httpapi.Context) error {
+func (a *API) getCampaign(c *gin.Context) error {
 	caller, id, err := a.callerOf(c)
 	if err != nil {
 		return err
 	}
-	one, err := a.deps.Campaigns.Get(c.Context(), caller, id)
+	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ type updateRequest struct {
 // updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What
 // the owner may not set (spent amounts, advertiser, funding) is not among the fields and has no
 // effect; status knows only "paused", which pauses.
-func (a *API) updateCampaign(c *httpapi.Context) error {
+func (a *API) updateCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -214,7 +215,7 @@ func (a *API) updateCampaign(c *httpapi.Context) error {
 		return errs.New(errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive").With("field", "status")
 	}
 	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
-	changed, err := a.deps.Campaigns.Update(c.Context(), caller, id, edit)
+	changed, err := a.deps.Campaigns.Update(c.Request.Context(), caller, id, edit)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (a *API) updateCampaign(c *httpapi.Context) error {
 }
 
 // id is the campaign that an update names: in the path, or in the body, which may only repeat it.
-func (in updateRequest) id(c *httpapi.Context) (uuid.UUID, error) {
+func (in updateRequest) id(c *gin.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if in.ID != nil {
 		if text != "" && text != *in.ID {
@@ -233,7 +234,7 @@ func (in updateRequest) id(c *httpapi.Context) (uuid.UUID, error) {
 	return httpapi.ParseID("id", text)
 }
 
-func answerChanged(c *httpapi.Context, changed campaign.Changed) error {
+func answerChanged(c *gin.Context, changed campaign.Changed) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"campaign": changed.Campaign, "policy": policyOf(changed.Campaign), "propagated": changed.Propagated,
 	})
@@ -244,7 +245,7 @@ type move func(ctx context.Context, caller account.User, id uuid.UUID) (campaign
 // moveCampaign serves a change of state. An id that does not exist is 400 here, as the
 // specification says.
 func (a *API) moveCampaign(to move) httpapi.Handler {
-	return func(c *httpapi.Context) error {
+	return func(c *gin.Context) error {
 		caller, err := a.deps.Auth.User(c)
 		if err != nil {
 			return err
@@ -253,12 +254,12 @@ func (a *API) moveCampaign(to move) httpapi.Handler {
 		if err != nil {
 			return err
 		}
-		changed, err := to(c.Context(), caller, id)
+		changed, err := to(c.Request.Context(), caller, id)
 		if errs.Is(err, errs.NotFound) {
 			return errs.New(errs.InvalidState, "there is no such campaign")
 		}
 		if errors.Is(err, campaign.ErrStopped) {
-			return a.sayWhy(c.Context(), caller, id, err)
+			return a.sayWhy(c.Request.Context(), caller, id, err)
 		}
 		if err != nil {
 			return err

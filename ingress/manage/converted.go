@@ -5,13 +5,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/report"
 )
 
 // converted serves GET /api/stats/conversions: the counted conversions of the caller's campaigns, or
 // of one of them, by type.
-func (a *API) converted(c *httpapi.Context) (err error) {
+func (a *API) converted(c *gin.Context) (err error) {
 	var q report.Query
 	if c.Query("campaign_id") != "" {
 		q.CampaignID, _, err = a.campaignOf(c)
@@ -24,7 +26,7 @@ func (a *API) converted(c *httpapi.Context) (err error) {
 	if q.Since, q.Until, err = a.daysOf(c); err != nil {
 		return err
 	}
-	result, err := a.deps.Stats.Converted(c.Context(), q)
+	result, err := a.deps.Stats.Converted(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}

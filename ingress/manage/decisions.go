@@ -4,6 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
@@ -11,8 +14,6 @@ import (
 	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 // Cases ends quarantine cases.
@@ -34,7 +35,7 @@ func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
 
 // heard is the caller, also the owner of a suspended account. An administrator without its second
 // factor is not.
-func (a *API) heard(c *httpapi.Context) (account.User, error) {
+func (a *API) heard(c *gin.Context) (account.User, error) {
 	u, session, err := a.deps.Auth.Heard(c)
 	if err == nil && a.deps.Auth.Lacks(c, u, session) {
 		return a.deps.Auth.User(c) // it says so
@@ -44,7 +45,7 @@ func (a *API) heard(c *httpapi.Context) (account.User, error) {
 
 // listDecisions serves GET /api/decisions: what was decided against the caller, and why; for an
 // administrator against anybody.
-func (a *API) listDecisions(c *httpapi.Context) error {
+func (a *API) listDecisions(c *gin.Context) error {
 	caller, err := a.heard(c)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func (a *API) listDecisions(c *httpapi.Context) error {
 	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
 		return err
 	}
-	list, total, err := a.deps.Decisions.Decisions(c.Context(), q)
+	list, total, err := a.deps.Decisions.Decisions(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *API) listDecisions(c *httpapi.Context) error {
 }
 
 // appeal serves POST /api/decisions/{id}/appeal.
-func (a *API) appeal(c *httpapi.Context) error {
+func (a *API) appeal(c *gin.Context) error {
 	caller, err := a.heard(c)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (a *API) appeal(c *httpapi.Context) error {
 		return err
 	}
 	made := decision.Appeal{ID: id, DecisionID: of, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
-	if err := a.deps.Decisions.Appeal(c.Context(), made); err != nil {
+	if err := a.deps.Decisions.Appeal(c.Request.Context(), made); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusCreated, map[string]any{"appeal": made})
@@ -114,7 +115,7 @@ func (a *API) appeal(c *httpapi.Context) error {
 
 // answerAppeal serves POST /api/admin/appeals/{id}. Reversed takes the decision back first, which
 // may be repeated, and then says so: an answer never promises what was not done.
-func (a *API) answerAppeal(c *httpapi.Context) error {
+func (a *API) answerAppeal(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func (a *API) answerAppeal(c *httpapi.Context) error {
 	if answer.Words, err = decision.Clean("words", in.Words, decision.MaxWords); err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	of, err := a.appealed(ctx, answer.AppealID)
 	if err != nil {
 		return err

@@ -4,11 +4,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/boombuler/barcode/qr"
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-
-	"github.com/boombuler/barcode/qr"
 )
 
 // issuer is what an authenticator app calls the accounts of this installation.
@@ -20,12 +21,12 @@ type proof struct {
 	Code     string `json:"code"`
 }
 
-func (a *API) readFactor(c *httpapi.Context) error {
+func (a *API) readFactor(c *gin.Context) error {
 	u, _, err := a.deps.Auth.Entering(c)
 	if err != nil {
 		return err
 	}
-	f, err := a.deps.Accounts.Factor(c.Context(), u)
+	f, err := a.deps.Accounts.Factor(c.Request.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (p proof) of() proof { return p }
 
 // proved reads a body with a proof and checks its password. Errors: errs.InvalidCredentials,
 // errs.RateLimited.
-func (a *API) proved(c *httpapi.Context, in shown) (account.User, error) {
+func (a *API) proved(c *gin.Context, in shown) (account.User, error) {
 	u, _, err := a.deps.Auth.Entering(c)
 	if err != nil {
 		return u, err
@@ -62,12 +63,12 @@ func (a *API) proved(c *httpapi.Context, in shown) (account.User, error) {
 	return a.checkPassword(c, u.Email, p.Password)
 }
 
-func (a *API) beginFactor(c *httpapi.Context) error {
+func (a *API) beginFactor(c *gin.Context) error {
 	u, err := a.proved(c, new(proof))
 	if err != nil {
 		return err
 	}
-	made, err := a.deps.Accounts.BeginFactor(c.Context(), u, issuer)
+	made, err := a.deps.Accounts.BeginFactor(c.Request.Context(), u, issuer)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func drawn(text string) ([]string, error) {
 	return rows, nil
 }
 
-func (a *API) confirmFactor(c *httpapi.Context) error {
+func (a *API) confirmFactor(c *gin.Context) error {
 	u, session, err := a.deps.Auth.Entering(c)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (a *API) confirmFactor(c *httpapi.Context) error {
 	if in.Code == "" || len(in.Code) > maxCode {
 		return errs.New(errs.InvalidRequest, "code is required: the six digits of the authenticator app").With("field", "code")
 	}
-	codes, err := a.deps.Accounts.ConfirmFactor(c.Context(), u, session.ID, in.Code)
+	codes, err := a.deps.Accounts.ConfirmFactor(c.Request.Context(), u, session.ID, in.Code)
 	a.deps.Auth.Forget(session.ID)
 	if err != nil {
 		return err
@@ -122,37 +123,37 @@ func (a *API) confirmFactor(c *httpapi.Context) error {
 }
 
 // factorShown is the caller that has shown password and code.
-func (a *API) factorShown(c *httpapi.Context) (account.User, error) {
+func (a *API) factorShown(c *gin.Context) (account.User, error) {
 	var in proof
 	u, err := a.proved(c, &in)
 	if err != nil {
 		return u, err
 	}
-	strong, err := a.deps.Accounts.ShowFactor(c.Context(), u, in.Code)
+	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
 	if err == nil && !strong {
 		err = errs.New(errs.InvalidState, "there is no second factor")
 	}
 	return u, err
 }
 
-func (a *API) renewRecovery(c *httpapi.Context) error {
+func (a *API) renewRecovery(c *gin.Context) error {
 	u, err := a.factorShown(c)
 	if err != nil {
 		return err
 	}
-	codes, err := a.deps.Accounts.RenewRecovery(c.Context(), u)
+	codes, err := a.deps.Accounts.RenewRecovery(c.Request.Context(), u)
 	if err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"recovery_codes": codes})
 }
 
-func (a *API) removeFactor(c *httpapi.Context) error {
+func (a *API) removeFactor(c *gin.Context) error {
 	u, err := a.factorShown(c)
 	if err != nil {
 		return err
 	}
-	if err := a.deps.Accounts.RemoveFactor(c.Context(), u); err != nil {
+	if err := a.deps.Accounts.RemoveFactor(c.Request.Context(), u); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": false})

@@ -3,6 +3,8 @@ package manage
 import (
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
@@ -34,7 +36,7 @@ type pricesReply struct {
 
 // forecastCampaign says what a campaign may reach, from the auctions of the last 28 whole days and
 // today, and keeps nothing. It goes by targeting and bid: a creative may be missing still.
-func (a *API) forecastCampaign(c *httpapi.Context) error {
+func (a *API) forecastCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -52,11 +54,11 @@ func (a *API) forecastCampaign(c *httpapi.Context) error {
 		Since: today - report.ForecastDays, Until: today, HostApps: would.HostApps, Surfaces: would.Surfaces, Methods: would.IntegrationMethods,
 		Regions: would.Regions, Languages: would.Languages,
 	}
-	won, err := a.deps.Stats.Requests(c.Context(), places)
+	won, err := a.deps.Stats.Requests(c.Request.Context(), places)
 	if err != nil {
 		return err
 	}
-	refused, err := a.deps.Stats.RefusedAt(c.Context(), places)
+	refused, err := a.deps.Stats.RefusedAt(c.Request.Context(), places)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package manage
 import (
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -48,8 +50,8 @@ func (a *API) delivery() string {
 
 // askRegister begins a registration that the owner of the e-mail confirms. Known and unknown e-mails
 // get one answer, in the same time.
-func (a *API) askRegister(c *httpapi.Context, in credentials) error {
-	mailed, err := a.deps.Accounts.AskRegister(c.Context(), in.Email, in.Password)
+func (a *API) askRegister(c *gin.Context, in credentials) error {
+	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (a *API) askRegister(c *httpapi.Context, in credentials) error {
 }
 
 // verify makes the account of a confirmed e-mail and signs its owner in.
-func (a *API) verify(c *httpapi.Context) error {
+func (a *API) verify(c *gin.Context) error {
 	var in struct {
 		Token    string `json:"token"`
 		Password string `json:"password"`
@@ -73,7 +75,7 @@ func (a *API) verify(c *httpapi.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.ConfirmRegister(c.Context(), in.Token, in.Password)
+	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password)
 	if err != nil {
 		return err
 	}
@@ -88,7 +90,7 @@ func checkLink(token, password string) error {
 }
 
 // forgot mails a link to set a new password. The answer is the same for every e-mail.
-func (a *API) forgot(c *httpapi.Context) error {
+func (a *API) forgot(c *gin.Context) error {
 	var in struct {
 		Email string `json:"email"`
 	}
@@ -98,7 +100,7 @@ func (a *API) forgot(c *httpapi.Context) error {
 	if a.deps.Mailer == nil {
 		return errs.New(errs.Forbidden, "this server sends no mail; ask its operator for a new password")
 	}
-	mailed, err := a.deps.Accounts.AskReset(c.Context(), in.Email)
+	mailed, err := a.deps.Accounts.AskReset(c.Request.Context(), in.Email)
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (a *API) forgot(c *httpapi.Context) error {
 
 // reset sets a new password by a mailed link. It signs nobody in: a second factor is asked for as
 // ever.
-func (a *API) reset(c *httpapi.Context) error {
+func (a *API) reset(c *gin.Context) error {
 	var in struct {
 		Token      string `json:"token"`
 		Password   string `json:"password"`
@@ -120,7 +122,7 @@ func (a *API) reset(c *httpapi.Context) error {
 	if err := checkLink(in.Token, in.Password); err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
 	if err != nil {
 		return err

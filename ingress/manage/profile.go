@@ -3,6 +3,8 @@ package manage
 import (
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
@@ -10,22 +12,22 @@ import (
 	"adnet/internal/person"
 )
 
-func answerProfile(c *httpapi.Context, u account.User) error {
+func answerProfile(c *gin.Context, u account.User) error {
 	return httpapi.JSON(c, http.StatusOK, person.IdentityOf(&u))
 }
 
-func (a *API) readProfile(c *httpapi.Context) error {
+func (a *API) readProfile(c *gin.Context) error {
 	u, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Context(), u.ID); err != nil { // not one of 2 s ago
+	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil { // not one of 2 s ago
 		return err
 	}
 	return answerProfile(c, u)
 }
 
-func (a *API) changeProfile(c *httpapi.Context) error {
+func (a *API) changeProfile(c *gin.Context) error {
 	u, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
@@ -34,7 +36,7 @@ func (a *API) changeProfile(c *httpapi.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	if u, err = a.deps.Accounts.Describe(c.Context(), u, in); err != nil {
+	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {
 		return err
 	}
 	a.deps.Auth.ForgetUser(u.ID) // campaigns are judged with the name
@@ -42,15 +44,15 @@ func (a *API) changeProfile(c *httpapi.Context) error {
 }
 
 // exportAccount answers all that is held about the caller.
-func (a *API) exportAccount(c *httpapi.Context) error {
+func (a *API) exportAccount(c *gin.Context) error {
 	u, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Context(), u.ID); err != nil {
+	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil {
 		return err
 	}
-	held, err := person.Export(c.Context(), a.deps.Persons, u)
+	held, err := person.Export(c.Request.Context(), a.deps.Persons, u)
 	if err != nil {
 		return err
 	}
@@ -68,19 +70,19 @@ type deletion struct {
 // eraseAccount forgets who owns the caller's account, for ever: rows of the ledger name its id and
 // nothing else. It needs the password, the code where there is a second factor, and the amounts that
 // are lost where there are some.
-func (a *API) eraseAccount(c *httpapi.Context) error {
+func (a *API) eraseAccount(c *gin.Context) error {
 	var in deletion
 	u, err := a.proved(c, &in)
 	if err != nil {
 		return err
 	}
-	if _, err := a.deps.Accounts.ShowFactor(c.Context(), u, in.Code); err != nil {
+	if _, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code); err != nil {
 		return err
 	}
 	if len(u.Seats) > 0 {
 		return errs.New(errs.Conflict, "the account owns seats of exchanges; ask the operator to end them first")
 	}
-	done, err := person.Erase(c.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now())
+	done, err := person.Erase(c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now())
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/day"
 	"adnet/internal/report"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // refusalsReply answers GET /api/stats/suitability. All that it tells of refusals is made by
@@ -53,7 +54,7 @@ type subjectCostsOf struct {
 
 // refusals serves GET /api/stats/suitability: how many requests of a publisher were refused because
 // of their conversation.
-func (a *API) refusals(c *httpapi.Context) error {
+func (a *API) refusals(c *gin.Context) error {
 	publisher, err := a.developerOf(c)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (a *API) refusals(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.deps.Stats.Refusals(c.Context(), report.RefusalQuery{DeveloperID: publisher, Since: since, Until: until})
+	found, err := a.deps.Stats.Refusals(c.Request.Context(), report.RefusalQuery{DeveloperID: publisher, Since: since, Until: until})
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (a *API) refusals(c *httpapi.Context) error {
 	if httpapi.WantsCSV(c) {
 		return httpapi.CSV(c, "adnet-suitability-"+reply.Since+"-"+reply.Until, reply.table())
 	}
-	costs, err := a.deps.Stats.Costs(c.Context(), publisher, today)
+	costs, err := a.deps.Stats.Costs(c.Request.Context(), publisher, today)
 	if err != nil {
 		return err
 	}
@@ -135,12 +136,12 @@ type publisherRefusals struct {
 
 // networkRefusals serves GET /api/admin/suitability: the rates of every publisher, with no total of
 // the network, by which the counts of one could be told.
-func (a *API) networkRefusals(c *httpapi.Context) error {
+func (a *API) networkRefusals(c *gin.Context) error {
 	since, until, err := a.networkDays(c)
 	if err != nil {
 		return err
 	}
-	found, err := a.deps.Stats.Refusals(c.Context(), report.RefusalQuery{All: true, Since: since, Until: until})
+	found, err := a.deps.Stats.Refusals(c.Request.Context(), report.RefusalQuery{All: true, Since: since, Until: until})
 	if err != nil {
 		return err
 	}
@@ -195,6 +196,6 @@ func tableOf(publishers []publisherRefusals) [][]string {
 }
 
 // subjects serves GET /api/suitability/subjects: the closed list, and the restricted trades.
-func (a *API) subjects(c *httpapi.Context) error {
+func (a *API) subjects(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"subjects": subject.In(c.Query("language")), "trades": subject.Trades})
 }

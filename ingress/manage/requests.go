@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/day"
 	"adnet/internal/errs"
@@ -49,7 +51,7 @@ type noFillOf struct {
 }
 
 // requests serves GET /api/stats/requests: what a publisher asked for, and why there was no ad.
-func (a *API) requests(c *httpapi.Context) error {
+func (a *API) requests(c *gin.Context) error {
 	developer, err := a.developerOf(c)
 	if err != nil {
 		return err
@@ -70,7 +72,7 @@ const maxNetworkDays = 31
 
 // networkDays returns the days that an administrator asks for of all publishers. Errors: the
 // caller is no administrator; days that cannot be read, or too many.
-func (a *API) networkDays(c *httpapi.Context) (since, until day.Day, err error) {
+func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return 0, 0, err
 	}
@@ -84,7 +86,7 @@ func (a *API) networkDays(c *httpapi.Context) (since, until day.Day, err error) 
 }
 
 // networkRequests serves GET /api/admin/requests: what all publishers asked for.
-func (a *API) networkRequests(c *httpapi.Context) error {
+func (a *API) networkRequests(c *gin.Context) error {
 	since, until, err := a.networkDays(c)
 	if err != nil {
 		return err
@@ -92,8 +94,8 @@ func (a *API) networkRequests(c *httpapi.Context) error {
 	return a.answerRequests(c, report.AskedQuery{All: true, Since: since, Until: until})
 }
 
-func (a *API) answerRequests(c *httpapi.Context, q report.AskedQuery) error {
-	found, err := a.deps.Stats.Asked(c.Context(), q)
+func (a *API) answerRequests(c *gin.Context, q report.AskedQuery) error {
+	found, err := a.deps.Stats.Asked(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}

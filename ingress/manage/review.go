@@ -4,17 +4,18 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 // reviewQueue answers what waits for a reviewer, with the reports of readers of each.
-func (a *API) reviewQueue(c *httpapi.Context) error {
+func (a *API) reviewQueue(c *gin.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
 		return err
@@ -24,7 +25,7 @@ func (a *API) reviewQueue(c *httpapi.Context) error {
 		return err
 	}
 	f.Status, f.Waiting = "", true
-	page, total, err := a.deps.Campaigns.List(c.Context(), admin, f)
+	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (a *API) reviewQueue(c *httpapi.Context) error {
 	for i := range page {
 		ids[i] = page[i].ID
 	}
-	reported, err := a.deps.AdReports.ReportsOf(c.Context(), ids)
+	reported, err := a.deps.AdReports.ReportsOf(c.Request.Context(), ids)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (a *API) reviewQueue(c *httpapi.Context) error {
 // reviewCampaign decides on a campaign that waits, and with it on the reports of its readers, who
 // hear of it where they left an e-mail. The campaign comes first, which may be repeated while reports
 // wait, then the reports, once.
-func (a *API) reviewCampaign(c *httpapi.Context) error {
+func (a *API) reviewCampaign(c *gin.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (a *API) reviewCampaign(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	reports, err := a.deps.AdReports.ReportsOf(ctx, []uuid.UUID{id})
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ const (
 
 // approvedBefore serves GET /api/admin/campaigns/{id}/approved: the version of a campaign that was last
 // approved, and what differs from it now.
-func (a *API) approvedBefore(c *httpapi.Context) error {
+func (a *API) approvedBefore(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -109,12 +110,12 @@ func (a *API) approvedBefore(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	now, err := a.deps.Campaigns.Get(c.Context(), admin, id)
+	now, err := a.deps.Campaigns.Get(c.Request.Context(), admin, id)
 	if err != nil {
 		return err
 	}
 	past := auditlog.PastOf(&now)
-	if err := a.goBack(c.Context(), past, id); err != nil {
+	if err := a.goBack(c.Request.Context(), past, id); err != nil {
 		return err
 	}
 	approved, differs, whole := past.Found()

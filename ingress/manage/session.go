@@ -5,13 +5,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // opened is a session to answer with: as a token for programs, as a cookie for the console.
@@ -26,7 +27,7 @@ var errNotConsole = errs.New(errs.InvalidRequest, "a cookie is only for pages of
 
 // mayHaveCookie refuses a cookie that would not count, or that another site asks for to sign the
 // visitor in to an account of its own.
-func (a *API) mayHaveCookie(c *httpapi.Context, asked bool) error {
+func (a *API) mayHaveCookie(c *gin.Context, asked bool) error {
 	if asked && !httpapi.FromConsole(c, a.baseURL()) {
 		return errNotConsole
 	}
@@ -40,12 +41,12 @@ func (a *API) baseURL() string {
 	return a.deps.BaseURL()
 }
 
-func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
+func (a *API) answerSession(c *gin.Context, status int, s opened) error {
 	u, life, now := s.user, token.SessionLife, a.deps.Now().UTC()
 	if u.IsAdmin() && (s.cookie || s.strong) { // a person; programs have no second factor
 		life = token.AdminConsoleLife
 	}
-	session, err := a.deps.Accounts.OpenSession(c.Context(), u, account.Session{
+	session, err := a.deps.Accounts.OpenSession(c.Request.Context(), u, account.Session{
 		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()), Agent: c.GetHeader("User-Agent"), Strong: s.strong,
 	})
 	if err != nil {
@@ -67,7 +68,7 @@ func (a *API) answerSession(c *httpapi.Context, status int, s opened) error {
 
 // logout ends the session of the token, or of the console's cookie, which it also takes away. It
 // answers the same when the session had ended before.
-func (a *API) logout(c *httpapi.Context) error {
+func (a *API) logout(c *gin.Context) error {
 	if err := noBody(c); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *API) logout(c *httpapi.Context) error {
 	case byToken && session.ID == uuid.Nil:
 		return errs.New(errs.InvalidState, "this token is of an earlier build and has no session of its own; DELETE /api/account/sessions ends all logins, this one too")
 	default:
-		if err := a.end(c.Context(), u, session.ID); err != nil {
+		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (a *API) logout(c *httpapi.Context) error {
 }
 
 // noBody reads a body that means nothing. Errors: errs.InvalidRequest for what is not JSON.
-func noBody(c *httpapi.Context) error {
+func noBody(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(bytes.TrimSpace(body)) == 0 {
 			return nil
@@ -113,7 +114,7 @@ func (a *API) demo() map[string]string {
 
 // demoLogin signs a visitor in to a demo account, whose password is public anyway. Errors:
 // errs.NotFound without a demo, and off loopback, where strangers could sign in, too.
-func (a *API) demoLogin(c *httpapi.Context) error {
+func (a *API) demoLogin(c *gin.Context) error {
 	var in struct {
 		As     string `json:"as"`
 		Cookie bool   `json:"cookie"`
@@ -132,7 +133,7 @@ func (a *API) demoLogin(c *httpapi.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.ByEmail(c.Context(), email)
+	u, err := a.deps.Accounts.ByEmail(c.Request.Context(), email)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func answerUser(u account.User) userReply {
 }
 
 // info says what a page must know of the installation and of its visitor, before there is a login.
-func (a *API) info(c *httpapi.Context) error {
+func (a *API) info(c *gin.Context) error {
 	reply := struct {
 		BaseURL string     `json:"base_url"`
 		Signup  string     `json:"signup"`

@@ -5,12 +5,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 type sessionLine struct {
@@ -23,12 +24,12 @@ type sessionLine struct {
 	Strong    bool      `json:"second_factor"`
 }
 
-func (a *API) listSessions(c *httpapi.Context) error {
+func (a *API) listSessions(c *gin.Context) error {
 	u, current, err := a.deps.Auth.Login(c)
 	if err != nil {
 		return err
 	}
-	sessions, err := a.deps.Accounts.Sessions(c.Context(), u)
+	sessions, err := a.deps.Accounts.Sessions(c.Request.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (a *API) listSessions(c *httpapi.Context) error {
 }
 
 // endSession ends one of the caller's sessions, this one included.
-func (a *API) endSession(c *httpapi.Context) error {
+func (a *API) endSession(c *gin.Context) error {
 	u, _, err := a.deps.Auth.Login(c)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (a *API) endSession(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.end(c.Context(), u, id); err != nil {
+	if err := a.end(c.Request.Context(), u, id); err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "ended": true})
@@ -68,7 +69,7 @@ func (a *API) end(ctx context.Context, u account.User, session uuid.UUID) error 
 }
 
 // endSessions ends every login of the caller; with keep=current all others.
-func (a *API) endSessions(c *httpapi.Context) error {
+func (a *API) endSessions(c *gin.Context) error {
 	u, current, err := a.deps.Auth.Login(c)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (a *API) endSessions(c *httpapi.Context) error {
 	if c.Query("keep") == "current" {
 		keep = current.ID
 	}
-	ended, err := a.deps.Accounts.EndSessions(c.Context(), u, keep)
+	ended, err := a.deps.Accounts.EndSessions(c.Request.Context(), u, keep)
 	a.deps.Auth.Forget(current.ID)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (a *API) endSessions(c *httpapi.Context) error {
 
 // changePassword takes a new password of a caller that shows the present one, and ends the other
 // logins.
-func (a *API) changePassword(c *httpapi.Context) error {
+func (a *API) changePassword(c *gin.Context) error {
 	u, current, err := a.deps.Auth.Login(c)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (a *API) changePassword(c *httpapi.Context) error {
 	if u, err = a.checkPassword(c, u.Email, in.Current); err != nil {
 		return err
 	}
-	ctx := c.Context()
+	ctx := c.Request.Context()
 	reply := struct {
 		Changed bool `json:"changed"`
 		Ended   int  `json:"sessions_ended"`
@@ -127,8 +128,8 @@ func (a *API) changePassword(c *httpapi.Context) error {
 
 // checkPassword finds the account of an e-mail by its password. Wrong ones are limited wherever they
 // are tried. Errors: errs.InvalidCredentials, errs.RateLimited.
-func (a *API) checkPassword(c *httpapi.Context, email, password string) (account.User, error) {
-	ctx, address := c.Context(), c.ClientIP()
+func (a *API) checkPassword(c *gin.Context, email, password string) (account.User, error) {
+	ctx, address := c.Request.Context(), c.ClientIP()
 	if a.deps.Logins == nil {
 		return a.deps.Accounts.Login(ctx, email, password)
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
@@ -15,8 +18,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // A query without since covers the last 30 days; none covers more than three years.
@@ -25,19 +26,19 @@ const (
 	maxDays     = 3 * 366
 )
 
-func (a *API) stats(c *httpapi.Context) error {
+func (a *API) stats(c *gin.Context) error {
 	q, kind, goal, err := a.statsQuery(c)
 	if err != nil {
 		return err
 	}
-	result, err := a.deps.Stats.Stats(c.Context(), q)
+	result, err := a.deps.Stats.Stats(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
 	if kind == report.Campaign && a.deps.Unproven != nil {
-		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Context(), q.CampaignID, q.Since, q.Until); err != nil {
+		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Request.Context(), q.CampaignID, q.Since, q.Until); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ type UnprovenReader interface {
 }
 
 // statsQuery reads the query; of type=campaign it gives how far the campaign's goal got, too.
-func (a *API) statsQuery(c *httpapi.Context) (q report.Query, kind report.Type, goal *campaign.Pursuit, err error) {
+func (a *API) statsQuery(c *gin.Context) (q report.Query, kind report.Type, goal *campaign.Pursuit, err error) {
 	kind = report.Type(c.DefaultQuery("type", string(report.Overview)))
 	switch kind {
 	case report.Overview:
@@ -107,7 +108,7 @@ func (a *API) statsQuery(c *httpapi.Context) (q report.Query, kind report.Type, 
 }
 
 // overviewOf is the caller's own side; an administrator sees everybody.
-func (a *API) overviewOf(c *httpapi.Context) (uuid.UUID, error) {
+func (a *API) overviewOf(c *gin.Context) (uuid.UUID, error) {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil || caller.IsAdmin() {
 		return uuid.Nil, err
@@ -115,7 +116,7 @@ func (a *API) overviewOf(c *httpapi.Context) (uuid.UUID, error) {
 	return caller.ID, nil
 }
 
-func (a *API) campaignOf(c *httpapi.Context) (id uuid.UUID, goal *campaign.Pursuit, err error) {
+func (a *API) campaignOf(c *gin.Context) (id uuid.UUID, goal *campaign.Pursuit, err error) {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return uuid.Nil, nil, err
@@ -124,13 +125,13 @@ func (a *API) campaignOf(c *httpapi.Context) (id uuid.UUID, goal *campaign.Pursu
 		return uuid.Nil, nil, err
 	}
 	// Owner check: the campaign is read, and refused when it is another's.
-	of, err := a.deps.Campaigns.Get(c.Context(), caller, id)
+	of, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	return id, &of.Pursuit, err
 }
 
 // developerOf accepts a login or a publisher key, and the publisher as developer_id or key; without
 // either it is the caller's own.
-func (a *API) developerOf(c *httpapi.Context) (uuid.UUID, error) {
+func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
 	caller, err := a.publisher(c)
 	if err != nil {
 		return uuid.Nil, err
@@ -153,7 +154,7 @@ func (a *API) developerOf(c *httpapi.Context) (uuid.UUID, error) {
 }
 
 // publisher is the caller: of a key only the publisher that it is of.
-func (a *API) publisher(c *httpapi.Context) (account.User, error) {
+func (a *API) publisher(c *gin.Context) (account.User, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if _, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
@@ -168,7 +169,7 @@ func (a *API) publisher(c *httpapi.Context) (account.User, error) {
 	return a.deps.Auth.User(c)
 }
 
-func (a *API) daysOf(c *httpapi.Context) (since, until day.Day, err error) {
+func (a *API) daysOf(c *gin.Context) (since, until day.Day, err error) {
 	today := day.Of(a.deps.Now())
 	if until, err = dayOf("until", c.Query("until"), today); err != nil {
 		return 0, 0, err
@@ -323,7 +324,7 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 
 // aggregate rolls a day up, by default yesterday (UTC). For schedulers and backfills:
 // administrators only.
-func (a *API) aggregate(c *httpapi.Context) error {
+func (a *API) aggregate(c *gin.Context) error {
 	if _, err := a.deps.Auth.Admin(c); err != nil {
 		return err
 	}
@@ -337,7 +338,7 @@ func (a *API) aggregate(c *httpapi.Context) error {
 	}
 	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is
 	// waste.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Minute)
 	defer cancel()
 	rows, err := a.deps.Rollup.Aggregate(ctx, date)
 	if err != nil {

@@ -4,10 +4,11 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // FlagReader tells of the flags that publishers send and that name no subject; see redis.Flags.
@@ -23,14 +24,14 @@ type suitabilityReply struct {
 }
 
 // readSuitability serves GET /api/account/suitability; developer_id names a seat of the caller.
-func (a *API) readSuitability(c *httpapi.Context) error {
+func (a *API) readSuitability(c *gin.Context) error {
 	publisher, err := a.developerOf(c)
 	if err != nil {
 		return err
 	}
 	reply := suitabilityReply{Unknown: []subject.Unknown{}, Known: subject.KnownFlags()}
 	if a.deps.Flags != nil {
-		if reply.Unknown, err = a.deps.Flags.UnknownFlags(c.Context(), publisher); err != nil {
+		if reply.Unknown, err = a.deps.Flags.UnknownFlags(c.Request.Context(), publisher); err != nil {
 			return err
 		}
 	}

@@ -5,12 +5,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 // Page sizes of the list of accounts, and the most bytes of what is looked for.
@@ -44,7 +45,7 @@ func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
 }
 
 // ruleName serves POST /api/admin/users/{id}/name: whether ads may say what the account calls itself.
-func (a *API) ruleName(c *httpapi.Context) error {
+func (a *API) ruleName(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -58,10 +59,10 @@ func (a *API) ruleName(c *httpapi.Context) error {
 		return err
 	}
 	// First: an ad that the name makes an instruction of is not shown with it for a moment either.
-	if err := a.holdBeside(c.Context(), id, &in); err != nil {
+	if err := a.holdBeside(c.Request.Context(), id, &in); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.RuleName(c.Context(), admin, id, in)
+	u, err := a.deps.Accounts.RuleName(c.Request.Context(), admin, id, in)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func answerAccount(u *account.User) accountReply {
 }
 
 // listUsers serves GET /api/admin/users: accounts, newest first.
-func (a *API) listUsers(c *httpapi.Context) error {
+func (a *API) listUsers(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (a *API) listUsers(c *httpapi.Context) error {
 	if f.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
 		return err
 	}
-	found, total, err := a.deps.Accounts.List(c.Context(), f)
+	found, total, err := a.deps.Accounts.List(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (a *API) listUsers(c *httpapi.Context) error {
 
 // ruleUser serves what an administrator decides about one account.
 func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) httpapi.Handler {
-	return func(c *httpapi.Context) error {
+	return func(c *gin.Context) error {
 		admin, err := a.deps.Auth.Administrator(c)
 		if err != nil {
 			return err
@@ -171,7 +172,7 @@ func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) h
 		if err := httpapi.Decode(c, &r); err != nil {
 			return err
 		}
-		u, err := do(c.Context(), r)
+		u, err := do(c.Request.Context(), r)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/ingress/track"
@@ -33,8 +36,6 @@ import (
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Path is where the endpoint is mounted.
@@ -116,7 +117,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 }
 
 // post serves POST /api/mcp.
-func (s *Server) post(c *httpapi.Context) error {
+func (s *Server) post(c *gin.Context) error {
 	if !s.allowOrigin(c) {
 		return s.fail(c, "", originRefused)
 	}
@@ -152,7 +153,7 @@ func (s *Server) post(c *httpapi.Context) error {
 	r.caller = caller
 	r.bearer, _ = httpapi.Bearer(c)
 	r.private = consent.GPC(c.Request.Header)
-	if failure := s.answer(c.Context(), c.Request.Header, r); failure != nil {
+	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
 		return s.fail(c, r.echo(), failure)
 	}
 	if r.method == methodInitialize && r.apps {
@@ -162,9 +163,9 @@ func (s *Server) post(c *httpapi.Context) error {
 }
 
 // fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
-func (s *Server) fail(c *httpapi.Context, id string, f *failure) error {
-	if f.cause != nil && c.Context().Err() == nil {
-		s.log.Error(c.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
+func (s *Server) fail(c *gin.Context, id string, f *failure) error {
+	if f.cause != nil && c.Request.Context().Err() == nil {
+		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
 	}
 	if f.status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
@@ -180,7 +181,7 @@ func (s *Server) fail(c *httpapi.Context, id string, f *failure) error {
 }
 
 // refuse is the httpapi.ErrorForm of the endpoint.
-func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
+func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	s.allowOrigin(c) // a page that may call must be able to read the refusal
 	f := failed(e)
 	f.cause = nil // the engine has logged it
@@ -192,8 +193,8 @@ func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
 
 // panicked ends a request whose handler panicked, with its id, so that the client does not wait for
 // the answer.
-func (s *Server) panicked(c *httpapi.Context, id string, p any) {
-	s.deps.Log.ErrorContext(c.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+func (s *Server) panicked(c *gin.Context, id string, p any) {
+	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
 		return
 	}
@@ -214,7 +215,7 @@ var byOrigin = []string{"Origin"}
 
 // allowOrigin refuses pages of origins that are not listed: a browser must not be made to use a key
 // that a page found nearby. Programs send no Origin.
-func (s *Server) allowOrigin(c *httpapi.Context) bool {
+func (s *Server) allowOrigin(c *gin.Context) bool {
 	header := c.Writer.Header()
 	header["Vary"] = byOrigin
 	origins := c.Request.Header["Origin"]
@@ -236,7 +237,7 @@ func (s *Server) own(origin string) bool {
 }
 
 // preflight serves OPTIONS /api/mcp.
-func (s *Server) preflight(c *httpapi.Context) error {
+func (s *Server) preflight(c *gin.Context) error {
 	if !s.allowOrigin(c) {
 		return s.fail(c, "", originRefused)
 	}

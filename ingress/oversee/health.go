@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/link"
 	"adnet/internal/obs"
@@ -55,13 +57,13 @@ type healthReply struct {
 }
 
 // health serves GET /api/admin/health.
-func (a *API) health(c *httpapi.Context) error {
+func (a *API) health(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
 	reply := healthReply{Node: a.deps.Ready()}
-	reply.Health, reply.AsOf = a.look(c.Context())
-	runs, err := a.deps.Ledger.Verifications(c.Context(), 1)
+	reply.Health, reply.AsOf = a.look(c.Request.Context())
+	runs, err := a.deps.Ledger.Verifications(c.Request.Context(), 1)
 	switch {
 	case err != nil: // PostgreSQL is away, which is just what this page must be able to say
 	case len(runs) > 0:

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // settledWithin is how long after its receipt an event is looked for in the ledger: settlement is
@@ -40,7 +41,7 @@ type movementReply struct {
 }
 
 // movements serves GET /api/admin/ledger: movements with all their entries, newest first.
-func (a *API) movements(c *httpapi.Context) error {
+func (a *API) movements(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (a *API) movements(c *httpapi.Context) error {
 	}
 	reply := map[string]any{"movements": []movementReply{}, "next": nil}
 	if text := c.Query("auction"); text != "" {
-		known, err := a.ofAuction(c.Context(), text, &q)
+		known, err := a.ofAuction(c.Request.Context(), text, &q)
 		if err != nil {
 			return err
 		}
@@ -58,7 +59,7 @@ func (a *API) movements(c *httpapi.Context) error {
 			return httpapi.JSON(c, http.StatusOK, reply)
 		}
 	}
-	found, err := a.deps.Ledger.Movements(c.Context(), q)
+	found, err := a.deps.Ledger.Movements(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func answerMovement(f *ledger.Found) movementReply {
 	return m
 }
 
-func searchOf(c *httpapi.Context) (q ledger.Search, err error) {
+func searchOf(c *gin.Context) (q ledger.Search, err error) {
 	if q.Account, err = accountOf(c); err != nil {
 		return q, err
 	}
@@ -116,7 +117,7 @@ func searchOf(c *httpapi.Context) (q ledger.Search, err error) {
 	return q, err
 }
 
-func accountOf(c *httpapi.Context) (ledger.Account, error) {
+func accountOf(c *gin.Context) (ledger.Account, error) {
 	text := c.Query("account")
 	if text != "" && !ledger.Named(text) {
 		return "", errs.New(errs.InvalidRequest, "account must be one of the ledger, like advertiser:ID, developer:ID or house:revenue").With("field", "account")
@@ -204,7 +205,7 @@ type headReply struct {
 
 // heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. Whoever notes them
 // elsewhere finds out later whether an entry before them was changed.
-func (a *API) heads(c *httpapi.Context) error {
+func (a *API) heads(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -223,7 +224,7 @@ func (a *API) heads(c *httpapi.Context) error {
 		}
 		q.After = ledger.Side{Account: ledger.Account(account), Asset: ledger.Asset(asset)}
 	}
-	list, err := a.deps.Ledger.Heads(c.Context(), q)
+	list, err := a.deps.Ledger.Heads(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/deadletter"
 	"adnet/internal/errs"
@@ -66,7 +68,7 @@ func answerLetter(l *ledger.StoredDeadLetter, whole bool) letterReply {
 }
 
 // letters serves GET /api/admin/dead_letters: records that could not be decoded, oldest first.
-func (a *API) letters(c *httpapi.Context) error {
+func (a *API) letters(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (a *API) letters(c *httpapi.Context) error {
 	}
 	limit := q.Limit
 	q.Limit++ // whether there is a next page
-	list, err := a.deps.Letters.DeadLetters(c.Context(), q)
+	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (a *API) letters(c *httpapi.Context) error {
 }
 
 // letter serves GET /api/admin/dead_letters/{id}, with what the record holds.
-func (a *API) letter(c *httpapi.Context) error {
+func (a *API) letter(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -112,8 +114,8 @@ func (a *API) letter(c *httpapi.Context) error {
 	return a.answerOne(c, at)
 }
 
-func (a *API) answerOne(c *httpapi.Context, at stream.Range) error {
-	list, err := a.deps.Letters.DeadLetters(c.Context(), ledger.DeadLetterQuery{At: &at, Limit: 1})
+func (a *API) answerOne(c *gin.Context, at stream.Range) error {
+	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), ledger.DeadLetterQuery{At: &at, Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (a *API) answerOne(c *httpapi.Context, at stream.Range) error {
 
 // replayLetter serves POST /api/admin/dead_letters/{id}/replay: the record goes to the events topic
 // again, once, unless again is set. An event that was applied counts as a duplicate.
-func (a *API) replayLetter(c *httpapi.Context) error {
+func (a *API) replayLetter(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
@@ -141,7 +143,7 @@ func (a *API) replayLetter(c *httpapi.Context) error {
 		return err
 	}
 	s.Again = in.Again
-	ctx, stop := context.WithTimeout(c.Context(), replayWait)
+	ctx, stop := context.WithTimeout(c.Request.Context(), replayWait)
 	defer stop()
 	if err := deadletter.Replay(ctx, a.deps.Letters, a.deps.Broker, s); err != nil {
 		return err

@@ -3,6 +3,8 @@ package oversee
 import (
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 )
 
@@ -27,7 +29,7 @@ type Setting struct {
 }
 
 // settings serves GET /api/admin/settings.
-func (a *API) settings(c *httpapi.Context) error {
+func (a *API) settings(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}

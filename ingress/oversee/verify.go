@@ -4,10 +4,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 type checkReply struct {
@@ -65,7 +66,7 @@ func answerRun(v *ledger.Verification, now time.Time, whole bool) runReply {
 
 // verifications serves GET /api/admin/verify: the newest runs, and the checks of the newest that
 // ended.
-func (a *API) verifications(c *httpapi.Context) error {
+func (a *API) verifications(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (a *API) verifications(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := a.deps.Ledger.Verifications(c.Context(), limit)
+	list, err := a.deps.Ledger.Verifications(c.Request.Context(), limit)
 	if err != nil {
 		return err
 	}
@@ -89,12 +90,12 @@ func (a *API) verifications(c *httpapi.Context) error {
 
 // askVerification serves POST /api/admin/verify: the consumers begin a run within seconds. It reads
 // the whole ledger, so there is one at a time and ten minutes between two.
-func (a *API) askVerification(c *httpapi.Context) error {
+func (a *API) askVerification(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
 		return err
 	}
-	v, err := a.deps.Ledger.AskVerification(c.Context(), admin.ID, a.deps.Now().UTC())
+	v, err := a.deps.Ledger.AskVerification(c.Request.Context(), admin.ID, a.deps.Now().UTC())
 	if err != nil {
 		return err
 	}

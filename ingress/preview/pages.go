@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/mcp"
 	"adnet/internal/errs"
@@ -72,7 +74,7 @@ func (p *Pages) Mount(s *httpapi.Server) {
 }
 
 // surface answers the page of a surface, or the script that draws it.
-func (p *Pages) surface(c *httpapi.Context) error {
+func (p *Pages) surface(c *gin.Context) error {
 	switch surface := c.Param("surface"); {
 	case surface == cardSurface:
 		return p.card(c)
@@ -87,7 +89,7 @@ func (p *Pages) surface(c *httpapi.Context) error {
 }
 
 // file answers one of the demo's media.
-func (p *Pages) file(c *httpapi.Context) error {
+func (p *Pages) file(c *gin.Context) error {
 	file := p.media[c.Param("file")]
 	if file == nil {
 		return errs.New(errs.NotFound, "no such file")
@@ -99,7 +101,7 @@ func (p *Pages) file(c *httpapi.Context) error {
 }
 
 // page answers the page of a surface, which its script draws.
-func (p *Pages) page(c *httpapi.Context, surface string) error {
+func (p *Pages) page(c *gin.Context, surface string) error {
 	u, err := url.Parse(p.base())
 	if err != nil {
 		return err
@@ -113,7 +115,7 @@ func (p *Pages) page(c *httpapi.Context, surface string) error {
 
 // card is the card that hosts of MCP Apps show, as ingress/mcp gives it to them; its script is
 // within it, and is the only one that runs.
-func (p *Pages) card(c *httpapi.Context) error {
+func (p *Pages) card(c *gin.Context) error {
 	media := ""
 	if u, err := url.Parse(p.base()); err == nil && u.Host != "" {
 		media = u.Scheme + "://" + u.Host
@@ -126,7 +128,7 @@ func (p *Pages) card(c *httpapi.Context) error {
 	return nil
 }
 
-func send(c *httpapi.Context, scripts, page string) {
+func send(c *gin.Context, scripts, page string) {
 	c.Header("Content-Security-Policy", fmt.Sprintf(sandboxed, scripts))
 	c.Header("Referrer-Policy", "no-referrer")
 	c.Header("Cache-Control", "no-cache")

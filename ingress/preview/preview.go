@@ -21,15 +21,16 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/internal/campaign"
-
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 )
 
 // sizes are those of the banners, in CSS pixels: the usual ones of pages and phones.
@@ -82,7 +83,7 @@ type banner struct {
 }
 
 // preview answers what every wire would show of a draft, which may be incomplete.
-func (a *API) preview(c *httpapi.Context) error {
+func (a *API) preview(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
@@ -49,7 +51,7 @@ const (
 )
 
 // bid serves POST /api/rtb.
-func (s *Server) bid(c *httpapi.Context) error {
+func (s *Server) bid(c *gin.Context) error {
 	started := s.deps.Now()
 	caller, err := s.deps.Auth.Key(c, account.KindSeat)
 	if err != nil {
@@ -59,7 +61,7 @@ func (s *Server) bid(c *httpapi.Context) error {
 }
 
 // bidByPath serves POST /api/rtb/{key}.
-func (s *Server) bidByPath(c *httpapi.Context) error {
+func (s *Server) bidByPath(c *gin.Context) error {
 	started := s.deps.Now()
 	caller, err := s.deps.Auth.SeatPath(c)
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *Server) bidByPath(c *httpapi.Context) error {
 }
 
 // bidOf answers a bid request of the seat that caller is.
-func (s *Server) bidOf(c *httpapi.Context, caller httpapi.Caller, started time.Time) error {
+func (s *Server) bidOf(c *gin.Context, caller httpapi.Caller, started time.Time) error {
 	if err := s.deps.Limiter.AllowSeat(caller.OwnerID, started); err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (s *bidSession) refuseAll(reason auction.Reason) {
 func (s *bidSession) unfit() auction.Reason {
 	in := &s.in
 	switch {
-	case !s.deps.Seller.Ready(s.c.Context(), s.started):
+	case !s.deps.Seller.Ready(s.c.Request.Context(), s.started):
 		return auction.Stale
 	case len(in.Cur) > 0 && !slices.ContainsFunc(in.Cur, func(c string) bool { return upper(c) == "USD" }):
 		return currency
@@ -177,8 +179,8 @@ func (s *bidSession) releaseReservations() {
 
 // imp runs the auction of one impression and writes the bid, or returns the reason for no bid.
 func (s *bidSession) imp(p *imp) (auction.Reason, error) {
-	current, a := s.beginAuction(s.c.Context(), p), &s.auction
-	if err := s.deps.Seller.Sell(s.c.Context(), a, &s.ad); err != nil {
+	current, a := s.beginAuction(s.c.Request.Context(), p), &s.auction
+	if err := s.deps.Seller.Sell(s.c.Request.Context(), a, &s.ad); err != nil {
 		return "", err
 	}
 	if a.Outcome.Winner == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 )
@@ -41,7 +43,7 @@ func release(out *bytes.Buffer) {
 // exchanges send text/plain, or no type. The limit holds for the body as sent and after
 // decompression. Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for
 // invalid gzip.
-func readBody(c *httpapi.Context, use func(body []byte) error) error {
+func readBody(c *gin.Context, use func(body []byte) error) error {
 	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
 	case "", "identity":
 		return httpapi.ReadBody(c, use)
@@ -59,7 +61,7 @@ func readBody(c *httpapi.Context, use func(body []byte) error) error {
 }
 
 // compressed answers 200 with a gzipped JSON body.
-func compressed(c *httpapi.Context, body []byte) error {
+func compressed(c *gin.Context, body []byte) error {
 	out := buffers.Get().(*bytes.Buffer)
 	out.Reset()
 	defer release(out)

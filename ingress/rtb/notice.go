@@ -9,14 +9,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 )
 
 // The kinds of notices.
@@ -49,7 +50,7 @@ const (
 // effort, and is never billed; a repeated notice is the same record.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
-	return func(c *httpapi.Context) error {
+	return func(c *gin.Context) error {
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 // refuse is the httpapi.ErrorForm of the endpoint. A notice is answered with its pixel even when it
 // is not taken, as the specification says; a bid request with the envelope, and nbr where the
 // no-bid table has one for it.
-func (s *Server) refuse(c *httpapi.Context, e *errs.Error, status int) error {
+func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	_, notice := noticeOps[c.Query("op")]
 	notice = notice && c.Param("key") == "" // of /api/rtb only
 	_, known := e.Extra["nbr"]
@@ -93,7 +94,7 @@ func withNBR(e *errs.Error, nbr int) *errs.Error {
 // noticeOps are the values of op that are answered with the pixel.
 var noticeOps = map[string]event.Notice_Kind{"win": win, "loss": loss, "bill": bill, "error": failed}
 
-func (s *Server) record(c *httpapi.Context, kind event.Notice_Kind) {
+func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()
 	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(c.Query("imp"), maxImpID)}
 	most := maxCPM

@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/markup"
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
-
-	"github.com/google/uuid"
 )
 
 const (
@@ -166,9 +167,9 @@ func nbr(reasons []auction.Reason) int {
 }
 
 // status serves GET /api/rtb?op=status.
-func (s *Server) status(c *httpapi.Context) error {
+func (s *Server) status(c *gin.Context) error {
 	state := "ok"
-	if !s.deps.Seller.Ready(c.Context(), s.deps.Now()) {
+	if !s.deps.Seller.Ready(c.Request.Context(), s.deps.Now()) {
 		state = "degraded"
 	}
 	formats := make([]string, kinds)

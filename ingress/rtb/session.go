@@ -5,14 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/words"
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
-
-	"github.com/google/uuid"
 )
 
 // bidSession is the work on one bid request. Sessions are pooled and keep their memory: begin sets
@@ -25,7 +26,7 @@ type bidSession struct {
 
 // sessionRequest holds the fields of a session that belong to its request.
 type sessionRequest struct {
-	c       *httpapi.Context
+	c       *gin.Context
 	in      bidRequest
 	caller  httpapi.Caller
 	started time.Time
@@ -74,7 +75,7 @@ type lostAuction struct {
 func newBidSession() any { return &bidSession{sessionMemory: sessionMemory{json: newReader()}} }
 
 // begin takes a session from the pool for a request whose body is not read yet.
-func (s *Server) begin(c *httpapi.Context, caller httpapi.Caller, started time.Time) *bidSession {
+func (s *Server) begin(c *gin.Context, caller httpapi.Caller, started time.Time) *bidSession {
 	t := s.sessions.Get().(*bidSession)
 	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.Seller.Base()
 	t.started, t.now = started, started

@@ -3,13 +3,15 @@ package serve
 import (
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
 )
 
 // adRequest serves POST /v1/ad-request.
-func (s *Server) adRequest(c *httpapi.Context) error {
+func (s *Server) adRequest(c *gin.Context) error {
 	caller, err := s.deps.Auth.Publisher(c)
 	if err != nil {
 		return err
@@ -31,7 +33,7 @@ func (s *Server) adRequest(c *httpapi.Context) error {
 	if consent.GPC(c.Request.Header) {
 		in.Consent.GPC = consent.Yes
 	}
-	if err := s.deps.Ads.Answer(c.Context(), caller, in, answer); err != nil {
+	if err := s.deps.Ads.Answer(c.Request.Context(), caller, in, answer); err != nil {
 		return err
 	}
 	return httpapi.Appended(c, http.StatusOK, func(dst []byte) ([]byte, error) {

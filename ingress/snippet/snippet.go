@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 )
@@ -66,7 +68,7 @@ func (s *Script) Mount(h *httpapi.Server) {
 	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone})
 }
 
-func (s *Script) file(c *httpapi.Context) error {
+func (s *Script) file(c *gin.Context) error {
 	f := s.files[c.Param("file")]
 	if f == nil {
 		return errs.New(errs.NotFound, "no such file; /sdk/adnet.js is the newest")

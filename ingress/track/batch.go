@@ -5,11 +5,12 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/schemas/event"
-
-	"google.golang.org/protobuf/proto"
 )
 
 // Limits of a batch. A report with a token is about 400 bytes.
@@ -44,7 +45,7 @@ type rejected struct {
 // batch serves POST /api/track?action=batch. A wrong report does not stop the others. 200 is
 // answered only when every other report is durable; after a 503 the whole batch may be sent again,
 // since repeats count once.
-func (t *Tracker) batch(c *httpapi.Context) error {
+func (t *Tracker) batch(c *gin.Context) error {
 	var in batch
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (t *Tracker) batch(c *httpapi.Context) error {
 	if err != nil {
 		return err
 	}
-	taken, err := t.takeBatch(c.Context(), in.Events, by, Origin{request: c, posted: true})
+	taken, err := t.takeBatch(c.Request.Context(), in.Events, by, Origin{request: c, posted: true})
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // maxSession is the longest session id that is told apart, in bytes.
@@ -47,7 +48,7 @@ const (
 
 // pixel serves GET /api/track. Whatever the token turns out to be, a well-formed beacon is answered
 // with the pixel: a page must not break because an ad is old.
-func (t *Tracker) pixel(c *httpapi.Context) error {
+func (t *Tracker) pixel(c *gin.Context) error {
 	var said [len(beaconNames)]string
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], said[:])
 	kind, ok := eventTypes[said[saidEvent]]
@@ -66,11 +67,11 @@ func (t *Tracker) pixel(c *httpapi.Context) error {
 		return err
 	}
 	if !looksOnly(c) {
-		made, err := t.take(c.Context(), what)
+		made, err := t.take(c.Request.Context(), what)
 		if err != nil {
 			return err
 		}
-		t.noted(c.Context(), made)
+		t.noted(c.Request.Context(), made)
 	}
 	c.Data(http.StatusOK, "image/gif", gif)
 	return nil

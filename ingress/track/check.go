@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -29,7 +31,7 @@ type checked struct {
 // check serves POST /api/track?action=check: whether a conversion would be accepted with this click
 // id and these credentials, by the code that takes conversions. It records nothing, marks nothing and
 // costs nothing: the event that it makes ends here.
-func (t *Tracker) check(c *httpapi.Context) error {
+func (t *Tracker) check(c *gin.Context) error {
 	by, err := t.tester(c)
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func (t *Tracker) check(c *httpapi.Context) error {
 
 // tester is who tries a conversion: unlike a report, a test needs credentials that work. Errors:
 // errs.InvalidToken and what a key lacks.
-func (t *Tracker) tester(c *httpapi.Context) (Reporter, error) {
+func (t *Tracker) tester(c *gin.Context) (Reporter, error) {
 	by, err := t.reporter(c)
 	switch {
 	case err != nil:

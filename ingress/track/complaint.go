@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/adreport"
 	"adnet/internal/day"
@@ -31,7 +33,7 @@ type complaint struct {
 // reportAd serves POST /r/<token>, the form of the receipt page: "report this ad", without an
 // account. The token is the receipt of an ad that this service served, and there is one report of
 // it, so no row is kept that a stranger chose; a further one is acknowledged all the same.
-func (t *Tracker) reportAd(c *httpapi.Context) error {
+func (t *Tracker) reportAd(c *gin.Context) error {
 	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
 	if err != nil || auction.Sandbox || t.deps.Complaints == nil {
 		return errNoLink
@@ -51,7 +53,7 @@ func (t *Tracker) reportAd(c *httpapi.Context) error {
 		DeveloperID: auction.DeveloperID, Headline: auction.Headline, At: t.deps.Now().UTC(), Network: [16]byte(network[:16]),
 		Reason: form.Get("reason"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")), Email: strings.TrimSpace(form.Get("email")),
 	}}
-	switch err := t.deps.Complaints.File(c.Context(), of.Report); {
+	switch err := t.deps.Complaints.File(c.Request.Context(), of.Report); {
 	case errs.Is(err, errs.InvalidRequest):
 		of.status = http.StatusBadRequest
 		of.problem, _ = errs.Of(err).Extra["field"].(string) // of which the page has the words

@@ -4,6 +4,8 @@ import (
 	"mime"
 	"net/url"
 
+	"github.com/gin-gonic/gin"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 )
@@ -19,7 +21,7 @@ func formFields(in *Report) map[string]*string {
 // decodeReport reads the body of POST /api/track: a form where its type says so, else JSON,
 // whatever the type. A page can send forms and text/plain without asking first, also while it is
 // left (navigator.sendBeacon).
-func decodeReport(c *httpapi.Context, in *Report) error {
+func decodeReport(c *gin.Context, in *Report) error {
 	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
 		return httpapi.Decode(c, in)
 	}

@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/consent"
@@ -14,8 +17,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // Seen remembers which events were posted before, so that a reply can say `deduped: true`. It
@@ -81,7 +82,7 @@ const (
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`) // ISO 4217
 
 // post serves POST /api/track: the JSON form of a beacon, and conversions.
-func (t *Tracker) post(c *httpapi.Context) error {
+func (t *Tracker) post(c *gin.Context) error {
 	var in Report
 	if err := decodeReport(c, &in); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (t *Tracker) post(c *httpapi.Context) error {
 	if in.By, err = t.reporter(c); err != nil {
 		return err
 	}
-	taken, err := t.Take(c.Context(), &in)
+	taken, err := t.Take(c.Request.Context(), &in)
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 // bad conversion key is kept, and so is a login that the store cannot judge now: their conversions
 // would be recorded and never charged, and the advertiser would not hear of it.
 // So is a browser key that does not work here refused, whatever it reports.
-func (t *Tracker) reporter(c *httpapi.Context) (Reporter, error) {
+func (t *Tracker) reporter(c *gin.Context) (Reporter, error) {
 	bearer, ok := httpapi.Bearer(c)
 	if !ok {
 		return Reporter{}, nil

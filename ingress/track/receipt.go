@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"adnet/ingress/httpapi"
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/adtext"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it; in
@@ -92,7 +92,7 @@ const (
 
 // words are what the page says of the words of the request; ended says that their day is over. They
 // are for who holds the receipt's own token: the tokens of earlier builds were in every link.
-func (t *Tracker) words(c *httpapi.Context, auction *token.Auction) (words string, ended bool) {
+func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, ended bool) {
 	if t.deps.Words == nil || auction.Sandbox || auction.House {
 		return "", false
 	}
@@ -102,7 +102,7 @@ func (t *Tracker) words(c *httpapi.Context, auction *token.Auction) (words strin
 	if _, err := t.deps.Keyring.Verify(token.PurposeReceipt.Only(), c.Param("token"), t.deps.Now()); err != nil {
 		return "", false
 	}
-	ctx, stop := context.WithTimeout(c.Context(), wordsWait)
+	ctx, stop := context.WithTimeout(c.Request.Context(), wordsWait)
 	defer stop()
 	list, err := t.deps.Words.Matched(ctx, auction.AuctionID, auction.CampaignID, auction.IssuedAt())
 	if err != nil { // the page is the receipt, with or without them
@@ -114,7 +114,7 @@ func (t *Tracker) words(c *httpapi.Context, auction *token.Auction) (words strin
 // receipt serves GET /r/<token>, the receipt_url of a served ad. It shows what the reader saw, which
 // the token has, and nothing of the campaign as it is now: receipts of earlier builds, which do not
 // say it, name the parties only.
-func (t *Tracker) receipt(c *httpapi.Context) error {
+func (t *Tracker) receipt(c *gin.Context) error {
 	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
 	if err != nil {
 		return errNoLink
@@ -123,7 +123,7 @@ func (t *Tracker) receipt(c *httpapi.Context) error {
 }
 
 // showReceipt answers the page, with what became of a report.
-func (t *Tracker) showReceipt(c *httpapi.Context, auction token.Auction, of complaint) error {
+func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complaint) error {
 	in, price := receiptFor(c.Request.Header), ""
 	if !auction.Sandbox && !auction.House {
 		price = strings.Replace(auction.Price.String(), ".", in.Decimal, 1) + " USD " + in.PaidFor[auction.BillingModel]
@@ -131,7 +131,7 @@ func (t *Tracker) showReceipt(c *httpapi.Context, auction token.Auction, of comp
 	words, ended := t.words(c, &auction)
 	var page bytes.Buffer
 	err := receiptPage.Execute(&page, map[string]any{
-		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Context(), &auction, in),
+		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), &auction, in),
 		"Surface": auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region, "Language": auction.Language, "NoConsent": auction.NoConsent,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "", "Problem": in.Problems[of.problem],

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"adnet/ingress/httpapi"
+	"github.com/gin-gonic/gin"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
@@ -19,7 +20,7 @@ var errNoLink = errs.New(errs.NotFound, "this link was not made by this service"
 // then and to no later one; it is never the query's. Without the reader's consent nothing is
 // appended to it. A valid token always redirects, also when it is expired or the
 // campaign paused or out of budget; a forged one is 404 without a Location.
-func (t *Tracker) redirect(c *httpapi.Context) error {
+func (t *Tracker) redirect(c *gin.Context) error {
 	auction, creative, err := t.served(token.ForRedirect, c.Param("token"))
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func (t *Tracker) redirect(c *httpapi.Context) error {
 	return nil
 }
 
-func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string) (*event.Event, error) {
+func (t *Tracker) click(c *gin.Context, auction *token.Auction, text string) (*event.Event, error) {
 	now := t.deps.Now()
 	made, err := newEvent(event.Type_CLICK, now)
 	if err != nil {
@@ -50,9 +51,9 @@ func (t *Tracker) click(c *httpapi.Context, auction *token.Auction, text string)
 	t.signed(made, text, now)
 	e, from := &made.Event, Origin{request: c, link: true}
 	t.remember(made, &reportedEvent{session: c.Query("session"), origin: from}, now)
-	t.judge(c.Context(), e, from, now)
+	t.judge(c.Request.Context(), e, from, now)
 	t.recent.note(e)
-	return e, t.recorder.recordLater(c.Context(), e)
+	return e, t.recorder.recordLater(c.Request.Context(), e)
 }
 
 // served is the ad that a token was made for, if it may be used so. A key past its grace proves

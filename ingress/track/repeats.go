@@ -7,7 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"adnet/ingress/httpapi"
+	"github.com/gin-gonic/gin"
+
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
@@ -98,4 +99,4 @@ func (t *Tracker) noted(ctx context.Context, made *placedEvent) {
 
 // looksOnly is true of a request that comes from a link checker or a preview: no reader saw or
 // clicked the ad.
-func looksOnly(c *httpapi.Context) bool { return c.Request.Method == http.MethodHead }
+func looksOnly(c *gin.Context) bool { return c.Request.Method == http.MethodHead }

@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/ingress/httpapi"
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
 	"adnet/ingress/track/agents"
 	"adnet/internal/consent"
 	"adnet/internal/day"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // TrafficConfig is the settings of the invalid-traffic rules; they must be the same on every node.
@@ -90,7 +90,7 @@ type Reports interface {
 // Origin is what a request tells about who sent it. The zero value is a report without a request
 // that could be a reader's, as that of an MCP tool.
 type Origin struct {
-	request *httpapi.Context
+	request *gin.Context
 	posted  bool // a JSON report, which a server may send for many people
 	link    bool // the redirect: followed by whoever reads the ad, whatever the integration
 }

@@ -6,6 +6,7 @@
 # code in Go's cache (go env GOCACHE, folder fuzz), for the next run here. A find is a file to commit with its fix.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. deploy/flags.sh
 time=${FUZZTIME:-10s}
 long=${FUZZLONG:-$time}
 exposed=(FuzzBidRequest FuzzBidEndpoint FuzzNativeRequest FuzzMessage FuzzWebhook)

@@ -873,7 +873,7 @@ var mutants = []mutant{
 	{
 		name: "audit-route", protects: "the audit log says by which call a notice came",
 		file: "ingress/httpapi/route.go",
-		old:  `Action: c.at.name(c)`, new: `Action: ""`,
+		old:  `Action: r.at.name(c)`, new: `Action: ""`,
 		tests: []string{"./cmd"}, run: "EveryMutatingRouteIsAudited",
 	},
 	{
@@ -1792,7 +1792,7 @@ var mutants = []mutant{
 	{
 		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
 		file: "ingress/track/beacon.go",
-		old:  "		t.noted(c.Context(), made)\n", new: "		_ = made\n",
+		old:  "		t.noted(c.Request.Context(), made)\n", new: "		_ = made\n",
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{

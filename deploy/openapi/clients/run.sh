@@ -5,6 +5,7 @@
 # that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
+. deploy/flags.sh
 if ! command -v python3 >/dev/null || ! command -v npm >/dev/null; then
   echo "not checked: python3, node and npm are needed (Debian: apt-get install python3-venv nodejs npm)"
   [ "${CI:-}" != true ]
