@@ -30,24 +30,46 @@ var layers = map[string][]string{
 	"internal/share":    {"internal/decimal"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
-	"internal/account":  {"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share"},
-	"internal/token":    {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
-	"internal/adtext":   {},
-	"internal/consent":  {"internal/jsonscan"},
-	"internal/ranking":  {"internal/errs"},
-	"internal/campaign": {"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs", "internal/money", "internal/share", "internal/jsonscan", "internal/account"},
-	"internal/ledger":   {"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign"},
-	"internal/report":   {"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+	"internal/account": {
+		"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
+	},
+	"internal/token":   {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
+	"internal/adtext":  {},
+	"internal/consent": {"internal/jsonscan"},
+	"internal/ranking": {"internal/errs"},
+	"internal/campaign": {
+		"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs",
+		"internal/money", "internal/share", "internal/jsonscan", "internal/account",
+	},
+	"internal/ledger": {
+		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
+		"internal/account", "internal/campaign",
+	},
+	"internal/report": {
+		"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account",
+		"internal/campaign", "internal/ledger",
+	},
 
-	"internal/auditlog":   {"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account", "internal/campaign", "internal/money", "internal/ledger"},
-	"internal/adreport":   {"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report"},
+	"internal/auditlog": {
+		"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account",
+		"internal/campaign", "internal/money", "internal/ledger",
+	},
+	"internal/adreport": {
+		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report",
+	},
 	"internal/decision":   {"internal/errs", "internal/auditlog", "internal/campaign"},
 	"internal/once":       {"internal/errs"},
 	"internal/deadletter": {"schemas", "internal/errs", "internal/stream", "internal/ledger"},
 
-	"internal/payment": {"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/ledger"},
+	"internal/payment": {
+		"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign",
+		"internal/ledger",
+	},
 
-	"internal/person": {"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/decision", "internal/ledger", "internal/auditlog"},
+	"internal/person": {
+		"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/decision",
+		"internal/ledger", "internal/auditlog",
+	},
 
 	"internal/lifecycle": {},
 	"internal/schedule":  {},
@@ -66,10 +88,15 @@ var layers = map[string][]string{
 
 	"internal/storetest": append([]string{"internal/testenv"}, domain...),
 	"internal/testenv":   {},
-	"internal/linktest":  append([]string{"analytics", "internal/operate", "internal/backends", "internal/cli", "internal/testenv", "internal/obs", "schemas"}, outside...),
-	"internal/cputime":   {},
-	"internal/demo":      append([]string{"internal/obs"}, domain...),
-	"internal/load":      append([]string{"internal/demo", "internal/obs"}, domain...),
+	"internal/linktest": append(
+		[]string{
+			"analytics", "internal/operate", "internal/backends", "internal/cli", "internal/testenv", "internal/obs",
+			"schemas",
+		}, outside...,
+	),
+	"internal/cputime": {},
+	"internal/demo":    append([]string{"internal/obs"}, domain...),
+	"internal/load":    append([]string{"internal/demo", "internal/obs"}, domain...),
 
 	"ingress/httpapi":     ingress("ingress/httpapi"),
 	"ingress/idempotency": ingress("ingress/httpapi"),
@@ -91,14 +118,18 @@ var layers = map[string][]string{
 	"ingress/preview":     ingress("ingress/httpapi", "ingress/offer", "ingress/serve", "ingress/mcp", "ingress/rtb"),
 	"ingress/benna":       ingress("ingress/httpapi"),
 	// Test support: the world that an endpoint is tested in, and all endpoints mounted together.
-	"ingress/ingresstest":           append([]string{"internal/memory"}, ingress("ingress/httpapi", "ingress/offer")...),
+	"ingress/ingresstest": append(
+		[]string{"internal/memory"}, ingress("ingress/httpapi", "ingress/offer")...,
+	),
 	"ingress/ingresstest/endpoints": ingress("ingress"),
 	// Test support of the roles: may bring the demo data in, as their tests may.
 	"ingress/catalog/catalogtest": append([]string{"ingress", "internal/demo"}, domain...),
 	// Compares settlement on PostgreSQL with a reference; tests only.
 	"consumers/settle/modeltest": append([]string{"consumers", "schemas", "internal/postgres"}, domain...),
-	"consumers":                  append([]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...),
-	"consumers/goal":             append([]string{"internal/obs"}, domain...),
+	"consumers": append(
+		[]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...,
+	),
+	"consumers/goal": append([]string{"internal/obs"}, domain...),
 	// Simulates the auctions that goals steer: tests and lab only.
 	"consumers/goal/goaltest": append([]string{"consumers/goal", "auction/ranker"}, domain...),
 	// Trains the ranking, which is the decision's.
@@ -107,7 +138,9 @@ var layers = map[string][]string{
 
 	"internal/cli":      domain,
 	"internal/backends": append([]string{"analytics", "consumers", "ingress", "internal/lifecycle"}, outside...),
-	"internal/operate":  append([]string{"analytics", "consumers", "internal/backends", "internal/cli", "internal/obs", "schemas"}, outside...),
+	"internal/operate": append(
+		[]string{"analytics", "consumers", "internal/backends", "internal/cli", "internal/obs", "schemas"}, outside...,
+	),
 
 	"web": {}, // the program that bundles the console and adnet.js
 
@@ -118,12 +151,18 @@ var layers = map[string][]string{
 }
 
 var domain = []string{
-	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan", "internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token", "internal/consent", "internal/person",
-	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport", "internal/once", "internal/link", "internal/ranking", "internal/roster",
+	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day",
+	"internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan",
+	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
+	"internal/consent", "internal/person",
+	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
+	"internal/once", "internal/link", "internal/ranking", "internal/roster",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.
-var outside = append([]string{"internal/kafka", "internal/postgres", "internal/redis", "internal/memory", "internal/stripe"}, domain...)
+var outside = append(
+	[]string{"internal/kafka", "internal/postgres", "internal/redis", "internal/memory", "internal/stripe"}, domain...,
+)
 
 // ingress is a row of the HTTP role: the named packages of the role, besides the domain and the
 // decision.
@@ -137,15 +176,21 @@ func adapter(self string) []string {
 }
 
 // forTests may be imported by test files of anybody.
-var forTests = []string{"internal/storetest", "internal/testenv", "internal/cputime", "internal/linktest", "internal/kafka/kafkatest", "internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe", "internal/paypal", "ingress/budget/budgettest", "consumers/goal/goaltest"}
+var forTests = []string{
+	"internal/storetest", "internal/testenv", "internal/cputime", "internal/linktest", "internal/kafka/kafkatest",
+	"internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe",
+	"internal/paypal", "ingress/budget/budgettest", "consumers/goal/goaltest",
+}
 
 // libraries lists the only packages that may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
-	"github.com/gin-gonic/gin":            {"ingress", "cmd", "lab/bench"},       // there as the baseline
-	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
-	"github.com/pires/go-proxyproto":      {"ingress/httpapi"},
-	"github.com/twmb/franz-go":            {"internal/kafka", "deploy", "lab", "internal/testenv", "internal/linktest"},
-	"github.com/jackc/pgx":                {"internal/postgres", "deploy", "lab", "internal/testenv", "internal/linktest"},
+	"github.com/gin-gonic/gin":       {"ingress", "cmd", "lab/bench"},       // there as the baseline
+	"github.com/valyala/fasthttp":    {"ingress/httpapi/wire", "lab/bench"}, // there as the load
+	"github.com/pires/go-proxyproto": {"ingress/httpapi"},
+	"github.com/twmb/franz-go":       {"internal/kafka", "deploy", "lab", "internal/testenv", "internal/linktest"},
+	"github.com/jackc/pgx": {
+		"internal/postgres", "deploy", "lab", "internal/testenv", "internal/linktest",
+	},
 	"github.com/redis/go-redis":           {"internal/redis", "deploy", "lab", "internal/testenv"},
 	"github.com/alicebob/miniredis":       {"internal/redis"},
 	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "lab", "internal/testenv"},
@@ -161,11 +206,16 @@ var libraries = map[string][]string{
 	"github.com/andybalholm/brotli":       {"web/build", "ingress/console", "ingress/snippet"}, // in ingress in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/wneessen/go-mail":         {"internal/mail"},
-	"github.com/prometheus/client_golang": {"internal/obs", "internal/classifier", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka", "internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench"},
+	"github.com/prometheus/client_golang": {
+		"internal/obs", "internal/classifier", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka",
+		"internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench",
+	},
 }
 
 // testLibraries may be imported by any test: registries to pass in, flags to parse.
-var testLibraries = []string{"github.com/modelcontextprotocol", "github.com/prometheus/client_golang", "github.com/alecthomas/kong"}
+var testLibraries = []string{
+	"github.com/modelcontextprotocol", "github.com/prometheus/client_golang", "github.com/alecthomas/kong",
+}
 
 type imported struct {
 	file, dir, path string
@@ -304,7 +354,8 @@ func TestArchitectureNamesFolders(t *testing.T) {
 func TestArchitectureJudgesBeforeItSells(t *testing.T) {
 	deciding := []string{"Decide", "House", "Foretell"}
 	err := filepath.WalkDir("ingress", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || within(filepath.ToSlash(path), []string{"ingress/offer"}) {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			within(filepath.ToSlash(path), []string{"ingress/offer"}) {
 			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -321,7 +372,10 @@ func TestArchitectureJudgesBeforeItSells(t *testing.T) {
 			if within(filepath.ToSlash(path), []string{"ingress/benna"}) || use == "User" || use == "Assistant" {
 				continue
 			}
-			t.Errorf("%s uses suitability.%s: a wire reads texts into an offer.Conversation, and the seller judges", path, use)
+			t.Errorf(
+				"%s uses suitability.%s: a wire reads texts into an offer.Conversation, and the seller judges", path,
+				use,
+			)
 		}
 		return nil
 	})
@@ -330,7 +384,9 @@ func TestArchitectureJudgesBeforeItSells(t *testing.T) {
 	}
 	sold := declared(t, "ingress/offer", "errUnjudged")
 	if !slices.Equal(sold, []string{"Sell", "draw"}) {
-		t.Errorf("what hands ads out must refuse the unjudged: errUnjudged is returned by %v, expected Sell and draw", sold)
+		t.Errorf(
+			"what hands ads out must refuse the unjudged: errUnjudged is returned by %v, expected Sell and draw", sold,
+		)
 	}
 	if signed := declared(t, "ingress/offer", "hand"); !slices.Equal(signed, []string{"draw", "sign"}) {
 		t.Errorf("ads are signed by %v: only Sell (by sign) and draw may", signed)
@@ -398,7 +454,8 @@ func declared(t *testing.T, folder, name string) (in []string) {
 
 // httpClient lists the names of net/http that make outgoing calls.
 var httpClient = []string{
-	"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "NewRequest", "NewRequestWithContext",
+	"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "NewRequest",
+	"NewRequestWithContext",
 }
 
 // TestArchitectureDomainCallsNoServer allows the domain and the decision no more of HTTP than its

@@ -27,7 +27,10 @@ func texts(t *testing.T, endings ...string) map[string]string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || slices.Contains([]string{"testdata", "node_modules"}, entry.Name())) {
+		if entry.IsDir() &&
+			(strings.HasPrefix(entry.Name(), ".") && name != "." || slices.Contains(
+				[]string{"testdata", "node_modules"}, entry.Name(),
+			)) {
 			return filepath.SkipDir
 		}
 		if !slices.Contains(endings, filepath.Ext(name)) {
@@ -66,7 +69,8 @@ const maxColumns = 100
 func TestDocumentsAreWrapped(t *testing.T) {
 	for name, text := range documents(t) {
 		prose(text, func(number int, line string) {
-			if n := utf8.RuneCountInString(line); n > maxColumns && !strings.HasPrefix(line, "|") && strings.Contains(strings.TrimSpace(line), " ") {
+			if n := utf8.RuneCountInString(line); n > maxColumns && !strings.HasPrefix(line, "|") &&
+				strings.Contains(strings.TrimSpace(line), " ") {
 				t.Errorf("%s:%d has %d columns", name, number, n)
 			}
 		})
@@ -89,8 +93,10 @@ var (
 	quoted  = regexp.MustCompile("`([^`\n]+)`")
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	// place is a path below one of the top-level folders, or a file beside go.mod.
-	place = regexp.MustCompile(`^(analytics|auction|cmd|consumers|deploy|docs|examples|ingress|internal|lab|schemas|sdk|web)(/[A-Za-z0-9_.*-]+)*/?$`)
-	file  = regexp.MustCompile(`^[A-Za-z0-9_-]+\.(go|md|yml)$|^Makefile$`)
+	place = regexp.MustCompile(
+		`^(analytics|auction|cmd|consumers|deploy|docs|examples|ingress|internal|lab|schemas|sdk|web)(/[A-Za-z0-9_.*-]+)*/?$`,
+	)
+	file = regexp.MustCompile(`^[A-Za-z0-9_-]+\.(go|md|yml)$|^Makefile$`)
 )
 
 // anchors are the names under which the headings of a document can be linked to.
@@ -186,7 +192,8 @@ func metrics(t *testing.T) map[string]bool {
 	rest := regexp.MustCompile(`"([a-z][a-z0-9_]*[a-z0-9])"|"(_[a-z0-9_]+)"`)
 	prefixes, rests, known := map[string][]string{}, map[string][]string{}, map[string]bool{}
 	for name, text := range texts(t, ".go") {
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "lab/") || strings.HasPrefix(name, "deploy/") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "lab/") ||
+			strings.HasPrefix(name, "deploy/") {
 			continue
 		}
 		folder := path.Dir(name)
@@ -235,7 +242,8 @@ func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 	named := regexp.MustCompile(`\b(?:Check[A-Z]\w+|line[A-Z]\w+) += "([^"]+)"|Name: "((?:analytics|charges) [^"]+)"`)
 	lines := 0
 	for name, text := range texts(t, ".go") {
-		if !strings.HasPrefix(name, "internal/ledger/") && !strings.HasPrefix(name, "internal/operate/") || strings.HasSuffix(name, "_test.go") {
+		if !strings.HasPrefix(name, "internal/ledger/") && !strings.HasPrefix(name, "internal/operate/") ||
+			strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		for _, match := range named.FindAllStringSubmatch(text, -1) {
@@ -254,7 +262,9 @@ func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 // PostgreSQL in data.md.
 func TestDataKnowsEveryColumn(t *testing.T) {
 	manual := documents(t)["docs/data.md"]
-	created := regexp.MustCompile(`(?m)^CREATE (?:TABLE|VIEW)(?: IF NOT EXISTS)? (\w+)|^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+)|^    (\w+) .*COMMENT '`)
+	created := regexp.MustCompile(
+		`(?m)^CREATE (?:TABLE|VIEW)(?: IF NOT EXISTS)? (\w+)|^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+)|^    (\w+) .*COMMENT '`,
+	)
 	found := 0
 	for name, text := range texts(t, ".sql") {
 		if !strings.HasPrefix(name, "schemas/") {
@@ -273,7 +283,9 @@ func TestDataKnowsEveryColumn(t *testing.T) {
 }
 
 // personal finds columns that may hold something of a person, by their names.
-var personal = regexp.MustCompile(`mail|phone|address|company|birth|(^|_)(first|last|full|display)?_?names?$|password|secret|totp|network|(^|_)ip(_|$)|agent|cookie|device|session|external_id|actor|notes?$|review|reply|changes|^raw$|sample|evidence|_by$|return_url|checkout|payment_id|user_id|impression_id`)
+var personal = regexp.MustCompile(
+	`mail|phone|address|company|birth|(^|_)(first|last|full|display)?_?names?$|password|secret|totp|network|(^|_)ip(_|$)|agent|cookie|device|session|external_id|actor|notes?$|review|reply|changes|^raw$|sample|evidence|_by$|return_url|checkout|payment_id|user_id|impression_id`,
+)
 
 // TestPersonalDataIsListed walks the columns of PostgreSQL and ClickHouse: one whose name says that
 // it may hold something of a person must be in the table of data.md, which names none that is gone.
@@ -308,7 +320,10 @@ func TestPersonalDataIsListed(t *testing.T) {
 			if personal.MatchString(is) && !notOfPeople[of+"."+is] {
 				found++
 				if !strings.Contains(section, "`"+of+"."+is+"`") {
-					t.Errorf("docs/data.md does not say how long %s.%s of %s is kept, which may be of a person", of, is, name)
+					t.Errorf(
+						"docs/data.md does not say how long %s.%s of %s is kept, which may be of a person", of, is,
+						name,
+					)
 				}
 			}
 		}

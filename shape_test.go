@@ -75,7 +75,9 @@ func (c *component) read(set *token.FileSet, file *ast.File) {
 func (c *component) add(set *token.FileSet, s *ast.StructType) {
 	for _, f := range s.Fields.List {
 		for _, name := range f.Names {
-			c.fields = append(c.fields, field{at: set.Position(name.Pos()).String(), name: name.Name, kind: text(set, f.Type)})
+			c.fields = append(
+				c.fields, field{at: set.Position(name.Pos()).String(), name: name.Name, kind: text(set, f.Type)},
+			)
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"adnet/internal/subject"
 	"adnet/schemas/openapi"
-
-	"github.com/go-json-experiment/json"
 )
 
 // TestOpenAPIListsSubjects holds the closed lists of openapi.json to those of the program.
@@ -28,7 +28,8 @@ func TestOpenAPIListsSubjects(t *testing.T) {
 	}
 	sensitive := subject.Names(subject.Sensitive)
 	for name, want := range map[string][]string{
-		"SubjectID": append(subject.Names(subject.Never), sensitive...), "SensitiveID": sensitive, "TradeID": subject.TradeNames(),
+		"SubjectID": append(subject.Names(subject.Never), sensitive...), "SensitiveID": sensitive,
+		"TradeID": subject.TradeNames(),
 	} {
 		var listed []string
 		for _, id := range document.Components.Schemas[name].Enum {
@@ -45,7 +46,8 @@ func TestOpenAPIListsSubjects(t *testing.T) {
 func subjectRows() (rows []string) {
 	for _, s := range subject.All {
 		codes := func(list []string) string { return cmp.Or(strings.Join(list, ", "), "–") }
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s; %s; %s |", s.Name, s.Tier, s.Means, s.Example, s.GARM,
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s; %s; %s |", s.Name, s.Tier, s.Means, s.Example,
+			s.GARM,
 			codes(s.Content.V1), codes(s.Content.V2), codes(s.Content.V3)))
 	}
 	return rows
@@ -65,7 +67,9 @@ func TestSuitabilityPageListsSubjects(t *testing.T) {
 	}
 	rules, err := filepath.Glob("auction/suitability/rules/??.txt")
 	if err != nil || len(rules) != len(covered) {
-		t.Errorf("there are rules for %d languages, and docs/suitability.md names %d: %v", len(rules), len(covered), err)
+		t.Errorf(
+			"there are rules for %d languages, and docs/suitability.md names %d: %v", len(rules), len(covered), err,
+		)
 	}
 	for _, language := range covered {
 		if !strings.Contains(page, language) {
@@ -76,7 +80,8 @@ func TestSuitabilityPageListsSubjects(t *testing.T) {
 
 // covered are the languages that there are rules for, by their files.
 var covered = []string{
-	"Arabic", "German", "English", "Spanish", "French", "Hindi", "Italian", "Japanese", "Korean", "Portuguese", "Russian", "Thai", "Vietnamese", "Chinese",
+	"Arabic", "German", "English", "Spanish", "French", "Hindi", "Italian", "Japanese", "Korean", "Portuguese",
+	"Russian", "Thai", "Vietnamese", "Chinese",
 }
 
 // TestOpenAPIDefinesSubjects holds the definitions of openapi.json to those of the program.

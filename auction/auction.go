@@ -8,9 +8,9 @@
 // campaign, with a reason for each that did not win.
 //
 // The order of candidates is total: descending effective CPM, then descending match, then by a hash
-// of the auction and the advertiser, then of the auction and the campaign, so that neither age nor a
-// number of copies wins a tie. Where clicks have taught something, a new campaign may come first in
-// about 3 % of the auctions, as if its relevance were certain, see [Outcome].
+// of the auction and the advertiser, then of the auction and the campaign, so that neither age nor
+// a number of copies wins a tie. Where clicks have taught something, a new campaign may come first
+// in about 3 % of the auctions, as if its relevance were certain, see [Outcome].
 package auction
 
 import (
@@ -78,19 +78,19 @@ const (
 	// Stale: the node cannot prove that its snapshot is fresh or, from a [Gate], cannot say in time
 	// whether the campaign has budget left. Only the caller of this package can say so.
 	Stale Reason = "stale"
-	// Unsuitable: the conversation has a subject beside which no ad is shown. Only the caller of this
-	// package can say so.
+	// Unsuitable: the conversation has a subject beside which no ad is shown. Only the caller of
+	// this package can say so.
 	Unsuitable Reason = "unsuitable"
-	// SensitiveSubject: the conversation has a sensitive subject that publisher and campaign did not
-	// both allow.
+	// SensitiveSubject: the conversation has a sensitive subject that publisher and campaign did
+	// not both allow.
 	SensitiveSubject Reason = "sensitive"
 	// RateLimited: the caller asks too often. Only the caller of this package can say so.
 	RateLimited Reason = "rate_limited"
 	// Outbid is the reason of a campaign that could have served but another one won; it is found in
 	// an [Explanation] and never in an [Outcome].
 	Outbid Reason = "outbid"
-	// NotStarted and Ended are the reasons of a campaign whose dates keep it out; they are found in an
-	// [Explanation] only.
+	// NotStarted and Ended are the reasons of a campaign whose dates keep it out; they are found in
+	// an [Explanation] only.
 	NotStarted Reason = "not_started"
 	Ended      Reason = "ended"
 )
@@ -102,13 +102,14 @@ type Request struct {
 	ID ID
 	// At is when it takes place: campaigns may have a start and an end.
 	At target.Second
-	// Views says that a view of the ad can be reported: only then may campaigns win that pay for it.
+	// Views says that a view of the ad can be reported: only then may campaigns win that pay for
+	// it.
 	Views bool
 	// Words are the terms of the context, and Tokens the intent that the caller states.
 	Words  []words.Term
 	Tokens []string
-	// MinRelevance is the least relevance of an ad; 0 is off. It does not hold for a request without
-	// words: there is nothing to be irrelevant to. SilentFloor holds for those.
+	// MinRelevance is the least relevance of an ad; 0 is off. It does not hold for a request
+	// without words: there is nothing to be irrelevant to. SilentFloor holds for those.
 	MinRelevance, SilentFloor ranker.PPM
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
@@ -122,8 +123,8 @@ type Request struct {
 	// BlockedDomains must not be landed on, nor their subdomains. BlockedAdvertisers must not win.
 	BlockedDomains     []string
 	BlockedAdvertisers []ID
-	// Subjects are the sensitive subjects of the conversation, all of which its publisher allows: only
-	// campaigns that allow all of them and exclude none match.
+	// Subjects are the sensitive subjects of the conversation, all of which its publisher allows:
+	// only campaigns that allow all of them and exclude none match.
 	Subjects subject.Set
 	// Trades are the restricted trades that may run: campaigns with another one do not match.
 	Trades subject.TradeSet
@@ -134,8 +135,10 @@ type Request struct {
 
 func (r *Request) query() target.Query {
 	return target.Query{
-		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words, Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
-		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats, Subjects: r.Subjects, Trades: r.Trades, Deals: r.Deals,
+		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words,
+		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
+		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats,
+		Subjects: r.Subjects, Trades: r.Trades, Deals: r.Deals,
 	}
 }
 
@@ -209,10 +212,10 @@ type Outcome struct {
 	Explores bool
 	// Prediction of the winner.
 	Prediction Prediction
-	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch], [SensitiveSubject]
-	// when campaigns would be candidates but for the subjects of the conversation, [Irrelevant] when
-	// campaigns match but none is relevant enough, or the reason of the best-scored candidate that
-	// was refused.
+	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch],
+	// [SensitiveSubject] when campaigns would be candidates but for the subjects of the
+	// conversation, [Irrelevant] when campaigns match but none is relevant enough, or the reason of
+	// the best-scored candidate that was refused.
 	Reason Reason
 }
 

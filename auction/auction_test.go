@@ -48,14 +48,26 @@ func TestWhoWins(t *testing.T) {
 		cpm  money.Micros
 	}{
 		{"the higher bid", []auction.Campaign{cpm(1, 4), cpm(2, 5)}, 2, 2_500_000},
-		{"relevance beats a somewhat higher bid", []auction.Campaign{cpm(1, 9), tokens(cpm(2, 5), "vector")}, 2, 5_000_000},
+		{
+			"relevance beats a somewhat higher bid", []auction.Campaign{cpm(1, 9), tokens(cpm(2, 5), "vector")}, 2,
+			5_000_000,
+		},
 		{"but not a bid of more than twice", []auction.Campaign{cpm(1, 11), tokens(cpm(2, 5), "vector")}, 1, 5_500_000},
-		{"a click at 2 % is worth 20 CPM", []auction.Campaign{cpm(1, 19), clicks(tokens(cpm(2, 1), "vector"))}, 2, 19_757_000},
-		{"a conversion at 2 % × 4 %", []auction.Campaign{cpm(1, 1), conversions(tokens(cpm(2, 10), "vector"))}, 2, 7_806_780},
+		{
+			"a click at 2 % is worth 20 CPM", []auction.Campaign{cpm(1, 19), clicks(tokens(cpm(2, 1), "vector"))}, 2,
+			19_757_000,
+		},
+		{
+			"a conversion at 2 % × 4 %", []auction.Campaign{cpm(1, 1), conversions(tokens(cpm(2, 10), "vector"))}, 2,
+			7_806_780,
+		},
 		{"what does not match cannot win", []auction.Campaign{cpm(1, 1), exactly(cpm(2, 900), "travel")}, 1, 500_000},
 		{"keywords and phrases are intent too", []auction.Campaign{cpm(1, 1), {ID: id(2), Bid: money.USD,
 			Targeting: &auction.Targeting{Keywords: []string{"Vector Databases"}}}}, 2, 1_000_000},
-		{"the headline speaks, too", []auction.Campaign{cpm(1, 5), {ID: id(2), Bid: 4 * money.USD, Headline: "A vector database"}}, 2, 4_000_000},
+		{
+			"the headline speaks, too",
+			[]auction.Campaign{cpm(1, 5), {ID: id(2), Bid: 4 * money.USD, Headline: "A vector database"}}, 2, 4_000_000,
+		},
 	} {
 		got := decide(t, req, snapshot(c.in...), nil)
 		require.NotNil(t, got.Winner, c.name)
@@ -84,21 +96,36 @@ func TestIrrelevantAdsAreNotShown(t *testing.T) {
 	floor := ranker.DefaultFloor
 	got := decide(t, auction.Request{Tokens: []string{"recipe", "for", "apple", "pie"}, MinRelevance: floor}, snap, nil)
 	require.Equal(t, auction.Irrelevant, got.Reason)
-	require.NotNil(t, decide(t, auction.Request{Tokens: []string{"recipe", "pie"}}, snap, nil).Winner, "the floor is off")
-	require.NotNil(t, decide(t, auction.Request{MinRelevance: floor}, snap, nil).Winner, "a request without words has nothing to be irrelevant to")
-	require.Equal(t, auction.Irrelevant, decide(t, auction.Request{SilentFloor: floor}, snap, nil).Reason, "unless its publisher asks that it has something in common")
-	won := decide(t, auction.Request{Words: terms("Which database should I use for my startup?"), MinRelevance: floor}, snap, nil)
+	require.NotNil(
+		t, decide(t, auction.Request{Tokens: []string{"recipe", "pie"}}, snap, nil).Winner, "the floor is off",
+	)
+	require.NotNil(
+		t, decide(t, auction.Request{MinRelevance: floor}, snap, nil).Winner,
+		"a request without words has nothing to be irrelevant to",
+	)
+	require.Equal(
+		t, auction.Irrelevant, decide(t, auction.Request{SilentFloor: floor}, snap, nil).Reason,
+		"unless its publisher asks that it has something in common",
+	)
+	won := decide(
+		t, auction.Request{Words: terms("Which database should I use for my startup?"), MinRelevance: floor}, snap, nil,
+	)
 	require.NotNil(t, won.Winner, "one content word is enough in a small network")
 	require.Equal(t, "databas", won.Prediction.Terms[0].Term)
 	require.GreaterOrEqual(t, won.Prediction.Relevance, floor)
-	require.Equal(t, auction.NoMatch, decide(t, auction.Request{Formats: []auction.Format{target.Video}, MinRelevance: floor}, snap, nil).Reason)
+	require.Equal(
+		t, auction.NoMatch,
+		decide(t, auction.Request{Formats: []auction.Format{target.Video}, MinRelevance: floor}, snap, nil).Reason,
+	)
 }
 
 // A campaign that came after the words of the others were counted says no more by common words than
 // once they are counted anew, whoever says the rest of them.
 func TestANewCampaignOfCommonWords(t *testing.T) {
 	var others []auction.Campaign
-	for n, topic := range strings.Fields("postgres flights coffee bicycles spanish tomatoes invoices headphones yoga chess pianos sailing") {
+	for n, topic := range strings.Fields(
+		"postgres flights coffee bicycles spanish tomatoes invoices headphones yoga chess pianos sailing",
+	) {
 		for i := range 10 {
 			c := cpm(10*n+i+1, 5)
 			c.Headline, c.Subtext = topic+" lessons", fmt.Sprintf("of school%d in street%d", i, n)
@@ -118,7 +145,10 @@ func TestANewCampaignOfCommonWords(t *testing.T) {
 			return ""
 		})).Prediction.Relevance
 	}
-	for _, asked := range []string{"Offer me something great about marzipan", "Which great museums are there in Vienna?", "Are there any offers of rubber boats"} {
+	for _, asked := range []string{
+		"Offer me something great about marzipan", "Which great museums are there in Vienna?",
+		"Are there any offers of rubber boats",
+	} {
 		require.Less(t, relevance(counted, asked), ranker.DefaultFloor, asked)
 		require.InDelta(t, int64(relevance(counted, asked)), int64(relevance(heard, asked)), 100_000, asked)
 	}
@@ -130,7 +160,9 @@ func TestTheWorkedExample(t *testing.T) {
 	hosting.Headline, hosting.Subtext = "Postgres hosting", "Backups, replicas and support for your database"
 	flights.Headline, flights.Subtext = "Cheap flights to Rome", "Compare airlines and book a seat in minutes"
 	snap := snapshot(hosting, flights)
-	req := auction.Request{Words: terms("Which database should I use for my startup?"), MinRelevance: ranker.DefaultFloor}
+	req := auction.Request{
+		Words: terms("Which database should I use for my startup?"), MinRelevance: ranker.DefaultFloor,
+	}
 	got := auction.Explain(&req, snap, nil)
 	require.Equal(t, hosting.ID, got.Winner.ID)
 	require.Greater(t, got.Prediction.Relevance, ranker.PPM(900_000))
@@ -141,7 +173,9 @@ func TestTheWorkedExample(t *testing.T) {
 
 func TestFirstPrice(t *testing.T) {
 	cats := auction.Request{Words: terms("cats")}
-	for billing, want := range map[ranker.Billing]money.Micros{ranker.CPM: 0, ranker.CPC: 3_370_999, ranker.CPA: 3_370_999} {
+	for billing, want := range map[ranker.Billing]money.Micros{
+		ranker.CPM: 0, ranker.CPC: 3_370_999, ranker.CPA: 3_370_999,
+	} {
 		c := auction.Campaign{ID: id(1), Bid: 3_370_999, Billing: billing}
 		won := decide(t, cats, snapshot(c), nil)
 		if billing == ranker.CPM {
@@ -154,7 +188,9 @@ func TestFirstPrice(t *testing.T) {
 
 func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	gate := func(reasons map[int]auction.Reason) auction.Gate {
-		return auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason { return reasons[int(c.ID[15])] })
+		return auction.GateFunc(
+			func(c *auction.Campaign, _ auction.Offer) auction.Reason { return reasons[int(c.ID[15])] },
+		)
 	}
 	two := snapshot(cpm(1, 10), cpm(2, 5))
 	unmatched := cpm(3, 900)
@@ -167,11 +203,17 @@ func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 		want auction.Reason
 	}{
 		{"nothing there", snapshot(), auction.Request{}, nil, auction.NoCampaigns},
-		{"nothing left", two.Apply(target.Changes{Remove: []auction.ID{id(1), id(2)}}), auction.Request{}, nil, auction.NoCampaigns},
+		{
+			"nothing left", two.Apply(target.Changes{Remove: []auction.ID{id(1), id(2)}}), auction.Request{}, nil,
+			auction.NoCampaigns,
+		},
 		{"nothing matches", snapshot(unmatched), auction.Request{Region: "US"}, nil, auction.NoMatch},
 		{"format", two, auction.Request{Formats: []auction.Format{target.Video}}, nil, auction.NoMatch},
 		{"floor", two, auction.Request{FloorCPM: 10_000_001}, nil, auction.BelowFloor},
-		{"best first", two, auction.Request{}, gate(map[int]auction.Reason{1: auction.Budget, 2: auction.Paced}), auction.Budget},
+		{
+			"best first", two, auction.Request{}, gate(map[int]auction.Reason{1: auction.Budget, 2: auction.Paced}),
+			auction.Budget,
+		},
 		{"best refused, rest below the floor", two, auction.Request{FloorCPM: 6_000_000},
 			gate(map[int]auction.Reason{1: auction.FrequencyCapped}), auction.FrequencyCapped},
 		{"domain", two, auction.Request{BlockedDomains: []string{"Shop.Example"}}, nil, auction.Blocked},
@@ -269,7 +311,10 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 	c.Targeting = &auction.Targeting{IntentTokens: []string{"DATABASES", "Queries", "travel"}}
 	got := decide(t, auction.Request{Words: terms("Which database answers my query fastest?")}, snapshot(c), nil)
 	require.Greater(t, got.Prediction.Contributions.IntentOverlap, ranker.PerMille(700), "two of three")
-	require.Equal(t, []string{"databas", "queri", ""}, []string{got.Prediction.Terms[0].Term, got.Prediction.Terms[1].Term, got.Prediction.Terms[2].Term})
+	require.Equal(
+		t, []string{"databas", "queri", ""},
+		[]string{got.Prediction.Terms[0].Term, got.Prediction.Terms[1].Term, got.Prediction.Terms[2].Term},
+	)
 }
 
 // nothing reserves nothing, and counts how often it is asked.
@@ -324,7 +369,9 @@ func (l link) Undo(*auction.Campaign) { *l.asked = append(*l.asked, "undo "+l.na
 func TestChain(t *testing.T) {
 	var asked []string
 	c := new(auction.Campaign)
-	chain := auction.Chain{link{"caps", "", &asked}, link{"budget", "", &asked}, link{"reservation", auction.Stale, &asked}}
+	chain := auction.Chain{
+		link{"caps", "", &asked}, link{"budget", "", &asked}, link{"reservation", auction.Stale, &asked},
+	}
 	require.Equal(t, auction.Stale, chain.Check(c, auction.Offer{}))
 	require.Equal(t, []string{"caps", "budget", "reservation", "undo budget", "undo caps"}, asked)
 	asked = nil

@@ -75,7 +75,9 @@ func BenchmarkLinearScan(b *testing.B) {
 	for c := range index.All() {
 		if read[c.Targeting] == nil {
 			impacts := map[string]uint16{}
-			for _, impact := range reader.Campaign(index.Words(), &lexicon.Text{Stated: [2][]string{c.Targeting.IntentTokens}}) {
+			for _, impact := range reader.Campaign(
+				index.Words(), &lexicon.Text{Stated: [2][]string{c.Targeting.IntentTokens}},
+			) {
 				impacts[impact.Term] = impact.By
 			}
 			read[c.Targeting] = impacts
@@ -147,8 +149,8 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 }
 
 // BenchmarkRelevance is one decision at 100,000 campaigns that each say about twenty words of their
-// own, with a floor: of eight words, five of them a campaign's, with bids spread log-normally (sigma
-// 1) and with equal ones; and of 2,000 characters, read from their text.
+// own, with a floor: of eight words, five of them a campaign's, with bids spread log-normally
+// (sigma 1) and with equal ones; and of 2,000 characters, read from their text.
 func BenchmarkRelevance(b *testing.B) {
 	for _, shape := range []struct {
 		name  string
@@ -161,7 +163,10 @@ func BenchmarkRelevance(b *testing.B) {
 			for i := range list {
 				said := p.said(20)
 				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*shape.sigma))
-				list[i] = auction.Campaign{ID: id(i), Advertiser: id(i), Bid: bid, Headline: strings.Join(said[:5], " "), Subtext: strings.Join(said[5:], " ")}
+				list[i] = auction.Campaign{
+					ID: id(i), Advertiser: id(i), Bid: bid, Headline: strings.Join(said[:5], " "),
+					Subtext: strings.Join(said[5:], " "),
+				}
 			}
 			index := target.Build(ranker.Version2(), list)
 			contexts := make([]string, 1000)
@@ -222,7 +227,12 @@ func demoRequests(t testing.TB) (vocabulary []string, requests []auction.Request
 	asked, err := demo.Requests()
 	require.NoError(t, err)
 	for i := range asked {
-		requests = append(requests, auction.Request{ID: id(i), Words: terms(asked[i].Context), MinRelevance: ranker.DefaultFloor, IntegrationMethod: "rest"})
+		requests = append(
+			requests,
+			auction.Request{
+				ID: id(i), Words: terms(asked[i].Context), MinRelevance: ranker.DefaultFloor, IntegrationMethod: "rest",
+			},
+		)
 	}
 	return vocabulary, requests
 }

@@ -136,10 +136,14 @@ func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []L
 			unmatched = append(unmatched, Loser{Campaign: c, EffectiveCPM: value, Reason: Irrelevant})
 			continue
 		}
-		candidates = append(candidates, scanned{target.Candidate{Campaign: c, EffectiveCPM: value, Relevance: found.Relevance}, found})
+		candidates = append(
+			candidates, scanned{target.Candidate{Campaign: c, EffectiveCPM: value, Relevance: found.Relevance}, found},
+		)
 	}
 	slices.SortFunc(candidates, func(a, b scanned) int {
-		return cmp.Or(cmp.Compare(b.EffectiveCPM, a.EffectiveCPM), cmp.Compare(table.Match(b.found.Signals), table.Match(a.found.Signals)),
+		return cmp.Or(cmp.Compare(b.EffectiveCPM, a.EffectiveCPM), cmp.Compare(
+			table.Match(b.found.Signals), table.Match(a.found.Signals),
+		),
 			target.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
 	})
 	slices.SortFunc(unmatched, func(a, b Loser) int { return compareID(a.Campaign, b.Campaign) })

@@ -67,8 +67,8 @@ func mayExplore(id ID) bool {
 
 // explorer is the new campaign among the best candidates that explores, and the value it does so
 // at: what it is worth where it is surely relevant, which is never more than the stated bid pays
-// for. All candidates reach the floor, and it also the default one: where a floor is off, an ad that
-// does not belong would be tried before one that does. 0 when none comes before the best.
+// for. All candidates reach the floor, and it also the default one: where a floor is off, an ad
+// that does not belong would be tried before one that does. 0 when none comes before the best.
 func explorer(table *ranker.Table, best []target.Candidate) (at int, value money.Micros) {
 	if len(best) == 0 || isNew(table.Learnt, best[0].Campaign) {
 		return 0, 0
@@ -79,7 +79,8 @@ func explorer(table *ranker.Table, best []target.Candidate) (at int, value money
 		if best[i].Relevance < ranker.DefaultFloor {
 			continue
 		}
-		if most := c.Value(table, ranker.Certain); most >= value && (at == 0 || most > value) && isNew(table.Learnt, c) {
+		if most := c.Value(table, ranker.Certain); most >= value && (at == 0 || most > value) &&
+			isNew(table.Learnt, c) {
 			at, value = i, most
 		}
 	}

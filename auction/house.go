@@ -34,7 +34,10 @@ func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Cam
 		}
 	}
 	slices.SortFunc(fits, func(a, b fit) int {
-		return cmp.Or(cmp.Compare(b.match, a.match), target.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
+		return cmp.Or(
+			cmp.Compare(b.match, a.match), target.CompareTies(&query, a.Campaign, b.Campaign),
+			compareID(a.Campaign, b.Campaign),
+		)
 	})
 	free := Offer{}
 	for _, f := range fits {

@@ -11,20 +11,27 @@ import (
 	"adnet/internal/money"
 )
 
-// A house ad is the owner's own, the best match whatever it bids, below every floor but its own, and
-// held to what filters and blocks say.
+// A house ad is the owner's own, the best match whatever it bids, below every floor but its own,
+// and held to what filters and blocks say.
 func TestHouse(t *testing.T) {
 	owner := id(100)
 	own := func(n int, headline string, edit ...func(*auction.Campaign)) auction.Campaign {
-		c := auction.Campaign{ID: id(n), Advertiser: owner, Bid: money.USD, LandingDomain: "shop.example", Headline: headline}
+		c := auction.Campaign{
+			ID: id(n), Advertiser: owner, Bid: money.USD, LandingDomain: "shop.example", Headline: headline,
+		}
 		for _, e := range edit {
 			e(&c)
 		}
 		return c
 	}
-	hosting, garden := own(1, "Postgres hosting"), own(2, "Garden tools", func(c *auction.Campaign) { c.Bid = 90 * money.USD })
+	hosting, garden := own(1, "Postgres hosting"), own(
+		2, "Garden tools", func(c *auction.Campaign) { c.Bid = 90 * money.USD },
+	)
 	foreign := own(3, "Postgres hosting and support", func(c *auction.Campaign) { c.Advertiser = id(200) })
-	german := own(4, "Postgres hosting support", func(c *auction.Campaign) { c.Targeting = &auction.Targeting{Languages: []string{"de"}} })
+	german := own(
+		4, "Postgres hosting support",
+		func(c *auction.Campaign) { c.Targeting = &auction.Targeting{Languages: []string{"de"}} },
+	)
 	proud := own(5, "Cake", func(c *auction.Campaign) { c.MinRelevance = 900_000 })
 	later := own(6, "Postgres support", func(c *auction.Campaign) { c.Start = 1_000 })
 	viewed := own(7, "Sailing", func(c *auction.Campaign) { c.Billing = ranker.VCPM })
@@ -32,7 +39,10 @@ func TestHouse(t *testing.T) {
 	said := func(text string, edit ...func(*auction.Request)) *auction.Request {
 		var r words.Reader
 		r.ReadContext(text)
-		req := auction.Request{ID: id(9), At: 10, Language: "en", Words: r.Terms(), MinRelevance: ranker.Certain, SilentFloor: ranker.Certain}
+		req := auction.Request{
+			ID: id(9), At: 10, Language: "en", Words: r.Terms(), MinRelevance: ranker.Certain,
+			SilentFloor: ranker.Certain,
+		}
 		for _, e := range edit {
 			e(&req)
 		}
@@ -64,8 +74,15 @@ func TestHouse(t *testing.T) {
 		{"its dates hold", said("postgres support"), []int{6}, nil, 0},
 		{"and let it pass", said("postgres support", func(r *auction.Request) { r.At = 1_000 }), []int{6}, nil, 6},
 		{"nobody pays for its view", said("sailing"), []int{7}, nil, 7},
-		{"a blocked domain", said("postgres", func(r *auction.Request) { r.BlockedDomains = []string{"shop.example"} }), []int{1, 2}, nil, 0},
-		{"a blocked advertiser", said("postgres", func(r *auction.Request) { r.BlockedAdvertisers = []auction.ID{owner} }), []int{1}, nil, 0},
+		{
+			"a blocked domain",
+			said("postgres", func(r *auction.Request) { r.BlockedDomains = []string{"shop.example"} }), []int{1, 2},
+			nil, 0,
+		},
+		{
+			"a blocked advertiser",
+			said("postgres", func(r *auction.Request) { r.BlockedAdvertisers = []auction.ID{owner} }), []int{1}, nil, 0,
+		},
 		{"the gate refuses the best", said("postgres hosting"), []int{1, 2}, refusing(1), 2},
 		{"the gate refuses the only one", said("postgres hosting"), []int{1}, refusing(1), 0},
 		{"one that is gone", said("postgres hosting"), []int{77}, nil, 0},

@@ -24,11 +24,16 @@ func drawLearnt(t *rapid.T) *ranker.Learnt {
 	}
 	l.View = rapid.SampledFrom([]ranker.PPM{0, ranker.LeastView, 333_333, ranker.Certain}).Draw(t, "view")
 	rate := rapid.Custom(func(t *rapid.T) ranker.PPM {
-		return ranker.PPM(rapid.SampledFrom([]int64{250_000, 999_999, 1_000_000, 1_000_001, 1_200_001, 4_000_000}).Draw(t, "rate"))
+		return ranker.PPM(
+			rapid.SampledFrom([]int64{250_000, 999_999, 1_000_000, 1_000_001, 1_200_001, 4_000_000}).Draw(t, "rate"),
+		)
 	})
-	l.Conversions = ranker.Rates{Network: rate.Draw(t, "network"), Campaigns: map[[16]byte]ranker.PPM{}, Advertisers: map[[16]byte]ranker.PPM{}}
+	l.Conversions = ranker.Rates{
+		Network: rate.Draw(t, "network"), Campaigns: map[[16]byte]ranker.PPM{}, Advertisers: map[[16]byte]ranker.PPM{},
+	}
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 20).Draw(t, "convert") {
-		l.Conversions.Campaigns[id(n)], l.Conversions.Advertisers[id(n%6)] = rate.Draw(t, "of campaign"), rate.Draw(t, "of advertiser")
+		l.Conversions.Campaigns[id(n)], l.Conversions.Advertisers[id(n%6)] = rate.Draw(t, "of campaign"),
+			rate.Draw(t, "of advertiser")
 	}
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 20).Draw(t, "taught") {
 		var lessons []ranker.Lesson
@@ -55,8 +60,13 @@ func clicks() (curve [ranker.Knots]ranker.PPM) {
 
 // explorers is a network that was learnt about: campaign 1 is known, others are as given.
 func explorers(others ...auction.Campaign) *auction.Snapshot {
-	known := auction.Campaign{ID: id(1), Advertiser: id(101), Bid: 4 * money.USD, Headline: "Vector database hosting", Subtext: "for teams"}
-	l := &ranker.Learnt{Version: 1, Clicks: clicks(), Explored: map[uint64]bool{known.Content(): true}, Advertisers: map[[16]byte]bool{id(150): true}}
+	known := auction.Campaign{
+		ID: id(1), Advertiser: id(101), Bid: 4 * money.USD, Headline: "Vector database hosting", Subtext: "for teams",
+	}
+	l := &ranker.Learnt{
+		Version: 1, Clicks: clicks(), Explored: map[uint64]bool{known.Content(): true},
+		Advertisers: map[[16]byte]bool{id(150): true},
+	}
 	return target.Build(ranker.Version2().With(l), append(others, known))
 }
 
@@ -83,7 +93,10 @@ func wins(t *testing.T, s *auction.Snapshot, auctions int) (won, explored map[au
 func TestNewCampaignsExplore(t *testing.T) {
 	const auctions = 2000
 	young := func(n, advertiser int) auction.Campaign {
-		return auction.Campaign{ID: id(n), Advertiser: id(advertiser), Bid: 4 * money.USD, Headline: "Hosting of a vector database", Subtext: "with backups and restores"}
+		return auction.Campaign{
+			ID: id(n), Advertiser: id(advertiser), Bid: 4 * money.USD, Headline: "Hosting of a vector database",
+			Subtext: "with backups and restores",
+		}
 	}
 	won, explored := wins(t, explorers(young(2, 102)), auctions)
 	require.Equal(t, won[id(2)], explored[id(2)], "the known one is better by far")
@@ -102,7 +115,9 @@ func TestNewCampaignsExplore(t *testing.T) {
 	require.Positive(t, sum)
 	require.LessOrEqual(t, sum, auctions/20, "together no more than one")
 
-	same := auction.Campaign{ID: id(2), Advertiser: id(102), Bid: 3 * money.USD, Headline: "vector DATABASE  hosting", Subtext: "For teams"}
+	same := auction.Campaign{
+		ID: id(2), Advertiser: id(102), Bid: 3 * money.USD, Headline: "vector DATABASE  hosting", Subtext: "For teams",
+	}
 	_, explored = wins(t, explorers(same), auctions)
 	require.Empty(t, explored, "a copy has its source's counts")
 	_, explored = wins(t, explorers(young(2, 150)), auctions)
@@ -134,7 +149,10 @@ func TestNothingExploresOnTheFirstDay(t *testing.T) {
 
 // A refused explorer leaves the auction as it would be without it.
 func TestAnExplorerThatMayNotServe(t *testing.T) {
-	young := auction.Campaign{ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Headline: "Hosting of a vector database", Subtext: "with backups and restores"}
+	young := auction.Campaign{
+		ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Headline: "Hosting of a vector database",
+		Subtext: "with backups and restores",
+	}
 	s := explorers(young)
 	broke := auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		if c.ID == id(2) {

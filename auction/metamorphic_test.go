@@ -72,7 +72,10 @@ func TestAWinnerThatBidsMoreStillWins(t *testing.T) {
 		after := auction.Decide(&req, s.Apply(target.Changes{Upsert: []auction.Campaign{raised}}), nil, &scratch)
 		require.Equal(t, before.Winner.ID, after.Winner.ID)
 		table := s.Table()
-		require.Equal(t, table.Price(raised.Billing, raised.Bid, after.EffectiveCPM), after.Price, "first price: it pays what it says")
+		require.Equal(
+			t, table.Price(raised.Billing, raised.Bid, after.EffectiveCPM), after.Price,
+			"first price: it pays what it says",
+		)
 	})
 }
 
@@ -86,7 +89,9 @@ func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
 				return
 			}
 			out := first.Winner.ID
-			refused := auction.Decide(&req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+			refused := auction.Decide(&req, s, auction.GateFunc(func(
+				c *auction.Campaign, _ auction.Offer,
+			) auction.Reason {
 				if c.ID == out {
 					return auction.Budget
 				}
@@ -95,7 +100,10 @@ func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
 			s = s.Apply(target.Changes{Remove: []auction.ID{out}})
 			require.Equal(t, winnerID(refused), winnerID(auction.Decide(&req, s, nil, &scratch)))
 			if refused.Winner == nil {
-				require.NotContains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant, auction.SensitiveSubject}, refused.Reason, "something matched")
+				require.NotContains(
+					t, []auction.Reason{auction.NoMatch, auction.Irrelevant, auction.SensitiveSubject}, refused.Reason,
+					"something matched",
+				)
 			}
 		}
 	})
@@ -174,14 +182,17 @@ func TestExplainNamesTheFirstMismatch(t *testing.T) {
 		c.Targeting = &targeting
 		got := auction.Explain(&auction.Request{Tokens: []string{"other"}, Region: "US"}, snapshot(c), nil)
 		require.Equal(t, auction.NoMatch, got.Reason)
-		require.Equal(t, []auction.Loser{{Campaign: got.Losers[0].Campaign, Reason: auction.NoMatch, Mismatch: want}}, got.Losers)
+		require.Equal(
+			t, []auction.Loser{{Campaign: got.Losers[0].Campaign, Reason: auction.NoMatch, Mismatch: want}}, got.Losers,
+		)
 	}
 }
 
 // The reasons are wire values that clients compare with.
 func TestReasonsOnTheWire(t *testing.T) {
 	require.Equal(t, []auction.Reason{
-		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "frequency_capped", "blocked", "stale", "rate_limited", "outbid",
+		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "frequency_capped", "blocked",
+		"stale", "rate_limited", "outbid",
 	}, []auction.Reason{
 		auction.NoCampaigns, auction.NoMatch, auction.Irrelevant, auction.BelowFloor, auction.Budget, auction.Paced,
 		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid,

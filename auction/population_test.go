@@ -38,9 +38,11 @@ func few(t *rapid.T, label string, n int, vocabulary ...string) []string {
 // advertiser.
 func drawCampaign(t *rapid.T) auction.Campaign {
 	c := auction.Campaign{
-		ID:            id(rapid.IntRange(0, 40).Draw(t, "id")),
-		Advertiser:    id(rapid.IntRange(0, 5).Draw(t, "advertiser")),
-		Bid:           money.Micros(rapid.SampledFrom([]int64{10_000, 5_000_000, 5_000_001, 5_000_002, 5_000_009, 9_000_000}).Draw(t, "bid")),
+		ID:         id(rapid.IntRange(0, 40).Draw(t, "id")),
+		Advertiser: id(rapid.IntRange(0, 5).Draw(t, "advertiser")),
+		Bid: money.Micros(
+			rapid.SampledFrom([]int64{10_000, 5_000_000, 5_000_001, 5_000_002, 5_000_009, 9_000_000}).Draw(t, "bid"),
+		),
 		Billing:       ranker.Billing(rapid.IntRange(0, 3).Draw(t, "billing")),
 		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
 		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
@@ -52,7 +54,9 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	if length := rapid.SampledFrom([]uint32{0, 0, 0, 1, 2}).Draw(t, "length"); length > 0 {
 		c.End = max(c.Start, 98) + target.Second(length)
 	}
-	c.Headline = rapid.SampledFrom([]string{"", "Vector databases", "Travel with the API", "search for café"}).Draw(t, "headline")
+	c.Headline = rapid.SampledFrom([]string{
+		"", "Vector databases", "Travel with the API", "search for café",
+	}).Draw(t, "headline")
 	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
 	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
 	c.Suits = drawSuits(t)
@@ -87,14 +91,17 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 // drawSubjects gives some of three sensitive subjects, often none.
 func drawSubjects(t *rapid.T, label string) subject.Set {
 	return rapid.SampledFrom([]subject.Set{
-		0, 0, 0, subject.SetOf(subject.Health), subject.SetOf(subject.Debt), subject.SetOf(subject.Health, subject.Debt),
+		0, 0, 0, subject.SetOf(subject.Health), subject.SetOf(subject.Debt),
+		subject.SetOf(subject.Health, subject.Debt),
 		subject.SetOf(subject.Health, subject.Debt, subject.Religion),
 	}).Draw(t, label)
 }
 
 // drawTrades gives some of two trades, often none.
 func drawTrades(t *rapid.T, label string) subject.TradeSet {
-	trades, _ := subject.TradesOf(rapid.SampledFrom([][]string{nil, nil, nil, {"alcohol"}, {"credit"}, {"alcohol", "credit"}}).Draw(t, label))
+	trades, _ := subject.TradesOf(
+		rapid.SampledFrom([][]string{nil, nil, nil, {"alcohol"}, {"credit"}, {"alcohol", "credit"}}).Draw(t, label),
+	)
 	return trades
 }
 
@@ -103,7 +110,9 @@ func drawSuits(t *rapid.T) auction.Suits {
 	if rapid.Bool().Draw(t, "for all") {
 		return auction.Suits{Allowed: subject.OfTier(subject.Sensitive)}
 	}
-	return auction.Suits{Allowed: drawSubjects(t, "allowed"), Excluded: drawSubjects(t, "excluded"), Trades: drawTrades(t, "trades")}
+	return auction.Suits{
+		Allowed: drawSubjects(t, "allowed"), Excluded: drawSubjects(t, "excluded"), Trades: drawTrades(t, "trades"),
+	}
 }
 
 // models are words that often one campaign alone says.
@@ -114,7 +123,10 @@ func ofFeed(t *rapid.T, c *auction.Campaign) {
 	c.Headline = strings.Join(append(few(t, "models", 2, models...), "vector databases for travel"), " ")
 	c.Subtext, c.Start, c.End, c.Format = "", 0, 0, 0
 	if rapid.Bool().Draw(t, "targeted feed") {
-		c.Targeting = &auction.Targeting{IntentTokens: []string{"vector", "api"}, Exact: rapid.Bool().Draw(t, "exact feed"), ActiveTools: few(t, "tools of the feed", 1, "git")}
+		c.Targeting = &auction.Targeting{
+			IntentTokens: []string{"vector", "api"}, Exact: rapid.Bool().Draw(t, "exact feed"),
+			ActiveTools: few(t, "tools of the feed", 1, "git"),
+		}
 	}
 }
 
@@ -123,21 +135,30 @@ func drawRequest(t *rapid.T) auction.Request {
 		return rapid.SampledFrom(append(values, "")).Draw(t, label)
 	}
 	r := auction.Request{
-		ID:                id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
-		At:                target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
-		Views:             rapid.Bool().Draw(t, "views"),
-		Subjects:          drawSubjects(t, "subjects"),
-		Trades:            drawTrades(t, "req trades"),
-		MinRelevance:      ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000, 1_000_000}).Draw(t, "floor of relevance")),
-		SilentFloor:       ranker.PPM(rapid.SampledFrom([]int{0, 0, 1000, 400_000, 1_000_000}).Draw(t, "floor without words")),
-		Tokens:            few(t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気", "serach", "traveling"),
+		ID:       id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
+		At:       target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
+		Views:    rapid.Bool().Draw(t, "views"),
+		Subjects: drawSubjects(t, "subjects"),
+		Trades:   drawTrades(t, "req trades"),
+		MinRelevance: ranker.PPM(
+			rapid.SampledFrom([]int{0, 0, 1000, 400_000, 800_000, 1_000_000}).Draw(t, "floor of relevance"),
+		),
+		SilentFloor: ranker.PPM(
+			rapid.SampledFrom([]int{0, 0, 1000, 400_000, 1_000_000}).Draw(t, "floor without words"),
+		),
+		Tokens: few(
+			t, "req tokens", 6, "database", "api", "vector", "search", "travel", "vector database", "ai", "other", "天気",
+			"serach", "traveling",
+		),
 		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),
 		HostApp:           one("req host", "cursor", "Discord", "other"),
 		Surface:           one("req surface", "chat", "Welcome"),
 		IntegrationMethod: one("req method", "mcp", "rest"),
 		Region:            one("req region", "US", "us_ca", "US-NY", "DE", "FR"),
 		Language:          one("req language", "en", "en-US", "en-GB", "zh-Hant-TW", "fr"),
-		FloorCPM:          money.Micros(rapid.SampledFrom([]int64{0, 0, 0, 2_500_000, 60_000_000, 1 << 50}).Draw(t, "floor")),
+		FloorCPM: money.Micros(
+			rapid.SampledFrom([]int64{0, 0, 0, 2_500_000, 60_000_000, 1 << 50}).Draw(t, "floor"),
+		),
 	}
 	r.Tokens = append(r.Tokens, few(t, "req models", 3, models...)...)
 	if rapid.Bool().Draw(t, "tokenised") {
@@ -147,7 +168,9 @@ func drawRequest(t *rapid.T) auction.Request {
 	for _, f := range rapid.SliceOfN(rapid.IntRange(0, 3), 0, 2).Draw(t, "formats") {
 		r.Formats = append(r.Formats, auction.Format(f))
 	}
-	r.BlockedDomains = rapid.SliceOfN(rapid.SampledFrom([]string{"A.example", "www.a.example.", "c.example", ""}), 0, 1).Draw(t, "bcat")
+	r.BlockedDomains = rapid.SliceOfN(
+		rapid.SampledFrom([]string{"A.example", "www.a.example.", "c.example", ""}), 0, 1,
+	).Draw(t, "bcat")
 	if rapid.IntRange(0, 3).Draw(t, "private") == 0 {
 		r.Deals = few(t, "req deals", 2, "deal-1", "DEAL-2", "other")
 	}
@@ -202,8 +225,10 @@ func terms(context string) []words.Term {
 }
 
 // words that the contexts below contain, so that they can match.
-const contextWords = "travel blog post trip culture attraction email professional feedback quarterly financial report data " +
-	"analysis presentation phone model market smell sound metaphor character language paragraph search code database api " +
+const contextWords = "travel blog post trip culture attraction email professional feedback quarterly financial " +
+	"report data " +
+	"analysis presentation phone model market smell sound metaphor character language paragraph search code " +
+	"database api " +
 	"cloud file git memory time web content query vector agent test deploy security payment invoice calendar meeting"
 
 // said are n words.

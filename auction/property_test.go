@@ -99,7 +99,11 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 		seen[loser.Campaign.ID] = true
 		require.NotEmpty(t, loser.Reason)
 		dated := loser.Reason == auction.NotStarted || loser.Reason == auction.Ended
-		require.Equal(t, loser.Mismatch != "", dated || loser.Reason == auction.SensitiveSubject || loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0)
+		require.Equal(
+			t, loser.Mismatch != "",
+			dated || loser.Reason == auction.SensitiveSubject ||
+				loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0,
+		)
 		if loser.Reason == auction.SensitiveSubject {
 			require.NotZero(t, req.Subjects&^loser.Campaign.Allowed|req.Subjects&loser.Campaign.Excluded)
 		}

@@ -71,7 +71,10 @@ func TestLifeOfACampaign(t *testing.T) {
 		{"paused twice", target.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_500_000},
 		{"resumed with targeting", target.Changes{Upsert: []auction.Campaign{retargeted}}, 2, 4_000_000},
 		{"moved to another country", target.Changes{Upsert: []auction.Campaign{elsewhere}}, 1, 2_500_000},
-		{"back, the rival gone", target.Changes{Upsert: []auction.Campaign{mine}, Remove: []auction.ID{other.ID}}, 2, 2_000_000},
+		{
+			"back, the rival gone", target.Changes{Upsert: []auction.Campaign{mine}, Remove: []auction.ID{other.ID}}, 2,
+			2_000_000,
+		},
 	} {
 		snap = snap.Apply(step.change)
 		got := decide(t, req, snap, nil)
@@ -80,7 +83,9 @@ func TestLifeOfACampaign(t *testing.T) {
 		require.Equal(t, step.cpm, got.EffectiveCPM, step.name)
 		require.Equal(t, got.Winner, decide(t, req, snap.Compacted(), nil).Winner, step.name)
 	}
-	require.Equal(t, auction.NoCampaigns, decide(t, req, snap.Apply(target.Changes{Remove: []auction.ID{mine.ID}}), nil).Reason)
+	require.Equal(
+		t, auction.NoCampaigns, decide(t, req, snap.Apply(target.Changes{Remove: []auction.ID{mine.ID}}), nil).Reason,
+	)
 }
 
 // Equal campaigns by the thousand, which the default bid makes likely, each come once, and neither
@@ -103,7 +108,9 @@ func TestTiesFavourNeitherAgeNorCopies(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 2000/101, wins, 25)
-	auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+	auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(
+		c *auction.Campaign, _ auction.Offer,
+	) auction.Reason {
 		require.False(t, seen[c.ID])
 		seen[c.ID] = true
 		return auction.Paced

@@ -28,16 +28,38 @@ func TestSubjectsAndTrades(t *testing.T) {
 		mismatch string
 	}{
 		{name: "an ordinary conversation"},
-		{name: "a subject that is not allowed", subjects: health, reason: auction.SensitiveSubject, mismatch: "sensitive_contexts"},
+		{
+			name: "a subject that is not allowed", subjects: health, reason: auction.SensitiveSubject,
+			mismatch: "sensitive_contexts",
+		},
 		{name: "a subject that is allowed", subjects: health, suits: auction.Suits{Allowed: health}},
-		{name: "one of two is not allowed", subjects: health | debt, suits: auction.Suits{Allowed: health}, reason: auction.SensitiveSubject, mismatch: "sensitive_contexts"},
-		{name: "what is excluded is not allowed", subjects: health, suits: auction.Suits{Allowed: health | debt, Excluded: health}, reason: auction.SensitiveSubject, mismatch: "exclude_contexts"},
+		{
+			name: "one of two is not allowed", subjects: health | debt, suits: auction.Suits{Allowed: health},
+			reason: auction.SensitiveSubject, mismatch: "sensitive_contexts",
+		},
+		{
+			name: "what is excluded is not allowed", subjects: health,
+			suits: auction.Suits{Allowed: health | debt, Excluded: health}, reason: auction.SensitiveSubject,
+			mismatch: "exclude_contexts",
+		},
 		{name: "another is excluded", subjects: debt, suits: auction.Suits{Allowed: health | debt, Excluded: health}},
 		{name: "excluding costs nothing elsewhere", suits: auction.Suits{Excluded: health}},
-		{name: "a trade that may not run", suits: auction.Suits{Trades: trades(t, "alcohol")}, reason: auction.NoMatch, mismatch: "trades"},
-		{name: "a trade that may", suits: auction.Suits{Trades: trades(t, "alcohol")}, trades: trades(t, "alcohol", "credit")},
-		{name: "one of two trades may", suits: auction.Suits{Trades: trades(t, "alcohol", "dating")}, trades: trades(t, "alcohol"), reason: auction.NoMatch, mismatch: "trades"},
-		{name: "trades come first", subjects: health, suits: auction.Suits{Trades: trades(t, "alcohol")}, reason: auction.NoMatch, mismatch: "trades"},
+		{
+			name: "a trade that may not run", suits: auction.Suits{Trades: trades(t, "alcohol")},
+			reason: auction.NoMatch, mismatch: "trades",
+		},
+		{
+			name: "a trade that may", suits: auction.Suits{Trades: trades(t, "alcohol")},
+			trades: trades(t, "alcohol", "credit"),
+		},
+		{
+			name: "one of two trades may", suits: auction.Suits{Trades: trades(t, "alcohol", "dating")},
+			trades: trades(t, "alcohol"), reason: auction.NoMatch, mismatch: "trades",
+		},
+		{
+			name: "trades come first", subjects: health, suits: auction.Suits{Trades: trades(t, "alcohol")},
+			reason: auction.NoMatch, mismatch: "trades",
+		},
 		{name: "no campaign needs a trade", trades: trades(t, "alcohol")},
 	} {
 		one := cpm(1, 5)
@@ -55,12 +77,15 @@ func TestSubjectsAndTrades(t *testing.T) {
 	}
 }
 
-// A campaign that would not be relevant either way lost nothing to the subjects, and one that is left
-// wins.
+// A campaign that would not be relevant either way lost nothing to the subjects, and one that is
+// left wins.
 func TestOnlyTheSubjectsAreSensitive(t *testing.T) {
 	hosting := cpm(1, 5)
 	hosting.Headline = "Postgres hosting"
-	req := auction.Request{ID: id(9), Words: terms("How do I bake an apple pie?"), MinRelevance: 580_000, Subjects: subject.SetOf(subject.Health)}
+	req := auction.Request{
+		ID: id(9), Words: terms("How do I bake an apple pie?"), MinRelevance: 580_000,
+		Subjects: subject.SetOf(subject.Health),
+	}
 	require.Equal(t, auction.Irrelevant, decide(t, req, snapshot(hosting), nil).Reason)
 	req.Words = terms("postgres hosting")
 	require.Equal(t, auction.SensitiveSubject, decide(t, req, snapshot(hosting), nil).Reason)

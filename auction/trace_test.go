@@ -3,19 +3,21 @@ package auction_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
-
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // A trace is a prefix of what the linear scan says about every campaign, with the winner in its
 // place, and it changes no outcome.
 func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPopulation(rapid.Uint64Range(1, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{3, 20, 0}).Draw(t, "templates"))
+		p := newPopulation(
+			rapid.Uint64Range(1, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{3, 20, 0}).Draw(t, "templates"),
+		)
 		index := target.Build(ranker.Version2(), p.campaigns(rapid.IntRange(0, 80).Draw(t, "campaigns")))
 		refused := rapid.IntRange(0, 25).Draw(t, "refused")
 		gate := func() auction.Gate {
@@ -29,7 +31,9 @@ func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 		}
 		scratch := auction.Scratch{Trace: new(auction.Trace)}
 		for _, req := range p.contexts(3) {
-			req.FloorCPM = rapid.SampledFrom([]auction.Request{{}, {FloorCPM: 1_000_000}, {FloorCPM: 1 << 50}}).Draw(t, "floor").FloorCPM
+			req.FloorCPM = rapid.SampledFrom([]auction.Request{
+				{}, {FloorCPM: 1_000_000}, {FloorCPM: 1 << 50},
+			}).Draw(t, "floor").FloorCPM
 			got := auction.Decide(&req, index, gate(), &scratch)
 			want := auction.Explain(&req, index, gate())
 			require.Equal(t, want.Outcome, got)

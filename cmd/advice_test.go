@@ -54,7 +54,9 @@ func TestAdvisedSettingsExist(t *testing.T) {
 	}
 	named := regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z-]+)|\b(ADNET_[A-Z0-9_]+[A-Z0-9])(?:[^A-Z0-9_]|$)`)
 	found := 0
-	texts(t, []string{".", "../internal/operate", "../internal/load", "../internal/backends", "../consumers"}, func(where, text string) {
+	texts(t, []string{
+		".", "../internal/operate", "../internal/load", "../internal/backends", "../consumers",
+	}, func(where, text string) {
 		for _, match := range named.FindAllStringSubmatch(text, -1) {
 			found++
 			if name := match[1] + match[2]; !known[name] {
@@ -104,7 +106,8 @@ func documented(t *testing.T, named *regexp.Regexp) (all []advice) {
 		require.NoError(t, err)
 		for _, part := range code.FindAllString(continued.ReplaceAllString(string(text), " "), -1) {
 			part = words.ReplaceAllString(part, "WORDS")
-			if match := named.FindStringSubmatch(strings.TrimSpace(strings.Trim(part, "`"))); match != nil && strings.Contains(match[1], " ") {
+			if match := named.FindStringSubmatch(strings.TrimSpace(strings.Trim(part, "`"))); match != nil &&
+				strings.Contains(match[1], " ") {
 				all = append(all, advice{file, match[1]})
 			}
 		}

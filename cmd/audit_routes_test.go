@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi"
-	"adnet/ingress/ingresstest/endpoints"
-
 	"github.com/google/uuid"
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/ingresstest/endpoints"
 )
 
 // auditedElsewhere lists audited routes that write no entry of their own in this mode.
@@ -53,7 +53,9 @@ type auditWorld struct {
 
 // visit is another login of the owner.
 func (w *auditWorld) visit() (token, id string) {
-	token = w.do("POST", "/api/auth", "", `{"email":"owner@audit.example","password":"correct horse"}`, 200)["token"].(string)
+	token = w.do(
+		"POST", "/api/auth", "", `{"email":"owner@audit.example","password":"correct horse"}`, 200,
+	)["token"].(string)
 	for _, s := range w.do("GET", "/api/account/sessions", token, "", 200)["sessions"].([]any) {
 		if session := s.(map[string]any); session["current"] == true {
 			id = session["id"].(string)
@@ -65,11 +67,15 @@ func (w *auditWorld) visit() (token, id string) {
 // person is a new account with a second factor, which is on when confirmed.
 func (w *auditWorld) person(confirmed bool) (token, code string) {
 	u := w.register(uuid.NewString() + "@audit.example")
-	secret := w.do("POST", "/api/account/second_factor", u.token, `{"password":"correct horse"}`, 200)["secret"].(string)
+	secret := w.do(
+		"POST", "/api/account/second_factor", u.token, `{"password":"correct horse"}`, 200,
+	)["secret"].(string)
 	code, err := totp.GenerateCode(secret, time.Now())
 	require.NoError(w.t, err)
 	if confirmed {
-		codes := w.do("POST", "/api/account/second_factor/confirm", u.token, `{"code":"`+code+`"}`, 200)["recovery_codes"].([]any)
+		codes := w.do(
+			"POST", "/api/account/second_factor/confirm", u.token, `{"code":"`+code+`"}`, 200,
+		)["recovery_codes"].([]any)
 		code = codes[0].(string)
 	}
 	return u.token, code
@@ -91,7 +97,8 @@ func (p *program) mailed(t testing.TB) (token string) {
 
 // made is the id of a new campaign; more is further fields.
 func (w *auditWorld) made(more string) string {
-	reply := w.do("POST", "/api/campaigns", w.owner.token, `{"advertiser_id":"`+w.owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/",
+	reply := w.do("POST", "/api/campaigns", w.owner.token,
+		`{"advertiser_id":"`+w.owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/",
 		"bid_amount":1`+more+`}`, 201)
 	id := reply["campaign"].(map[string]any)["id"].(string)
 	if reply["auto_approved"] == false && more == "" {
@@ -102,7 +109,10 @@ func (w *auditWorld) made(more string) string {
 
 // refused is the id of the newest decision against the owner, whose campaign is rejected first.
 func (w *auditWorld) refused() string {
-	w.do("POST", "/api/campaigns?action=review", w.admin.token, `{"id":"`+w.made(`,"daily_budget":70`)+`","decision":"rejected","notes":"no"}`, 200)
+	w.do(
+		"POST", "/api/campaigns?action=review", w.admin.token,
+		`{"id":"`+w.made(`,"daily_budget":70`)+`","decision":"rejected","notes":"no"}`, 200,
+	)
 	return w.do("GET", "/api/decisions", w.owner.token, "", 200)["decisions"].([]any)[0].(map[string]any)["id"].(string)
 }
 
@@ -111,7 +121,10 @@ func (w *auditWorld) key() string {
 }
 
 func (w *auditWorld) checkout() string {
-	return w.do("POST", "/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"`+w.owner.id+`","amount":5}`, 200)["deposit_id"].(string)
+	return w.do(
+		"POST", "/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"`+w.owner.id+`","amount":5}`,
+		200,
+	)["deposit_id"].(string)
 }
 
 const auditSecret = "whsec_audit"
@@ -138,7 +151,10 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 	developer := uuid.NewString()
 	return map[string]func(w *auditWorld) auditCall{
 		"POST /api/auth register": func(w *auditWorld) auditCall {
-			return auditCall{"/api/auth?action=register", "", `{"email":"` + uuid.NewString() + `@audit.example","password":"correct horse"}`, 201, nil}
+			return auditCall{
+				"/api/auth?action=register", "",
+				`{"email":"` + uuid.NewString() + `@audit.example","password":"correct horse"}`, 201, nil,
+			}
 		},
 		"POST /api/auth logout": func(w *auditWorld) auditCall {
 			token, _ := w.visit()
@@ -148,7 +164,10 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			email := uuid.NewString() + "@audit.example"
 			w.register(email)
 			w.do("POST", "/api/auth?action=forgot", "", `{"email":"`+email+`"}`, 202)
-			return auditCall{"/api/auth?action=reset", "", `{"token":"` + w.server.mailed(w.t) + `","password":"correct horse again"}`, 200, nil}
+			return auditCall{
+				"/api/auth?action=reset", "",
+				`{"token":"` + w.server.mailed(w.t) + `","password":"correct horse again"}`, 200, nil,
+			}
 		},
 		"DELETE /api/account/sessions ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
@@ -160,10 +179,16 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		},
 		"POST /api/account/password ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
-			return auditCall{"/api/account/password", u.token, `{"current_password":"correct horse","new_password":"correct horse again"}`, 200, nil}
+			return auditCall{
+				"/api/account/password", u.token,
+				`{"current_password":"correct horse","new_password":"correct horse again"}`, 200, nil,
+			}
 		},
 		"PUT /api/account/publishing ": func(w *auditWorld) auditCall {
-			return auditCall{"/api/account/publishing", w.owner.token, fmt.Sprintf(`{"min_relevance":0.%06d}`, rand.IntN(1_000_000)), 200, nil}
+			return auditCall{
+				"/api/account/publishing", w.owner.token, fmt.Sprintf(`{"min_relevance":0.%06d}`, rand.IntN(1_000_000)),
+				200, nil,
+			}
 		},
 		"PATCH /api/account/profile ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/account/profile", w.owner.token, `{"company":"` + uuid.NewString() + `"}`, 200, nil}
@@ -181,11 +206,17 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		},
 		"POST /api/account/second_factor/recovery_codes ": func(w *auditWorld) auditCall {
 			token, code := w.person(true)
-			return auditCall{"/api/account/second_factor/recovery_codes", token, `{"password":"correct horse","code":"` + code + `"}`, 200, nil}
+			return auditCall{
+				"/api/account/second_factor/recovery_codes", token,
+				`{"password":"correct horse","code":"` + code + `"}`, 200, nil,
+			}
 		},
 		"POST /api/account/second_factor/remove ": func(w *auditWorld) auditCall {
 			token, code := w.person(true)
-			return auditCall{"/api/account/second_factor/remove", token, `{"password":"correct horse","code":"` + code + `"}`, 200, nil}
+			return auditCall{
+				"/api/account/second_factor/remove", token, `{"password":"correct horse","code":"` + code + `"}`, 200,
+				nil,
+			}
 		},
 		"POST /api/keys ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/keys", w.owner.token, `{"kind":"publisher","name":"bot"}`, 201, nil}
@@ -196,15 +227,28 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"POST /api/keys/:id/rotate ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/keys/" + w.key() + "/rotate", w.owner.token, ``, 201, nil}
 		},
-		"DELETE /api/keys/:id ": func(w *auditWorld) auditCall { return auditCall{"/api/keys/" + w.key(), w.owner.token, ``, 200, nil} },
+		"DELETE /api/keys/:id ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/keys/" + w.key(), w.owner.token, ``, 200, nil}
+		},
 		"POST /api/campaigns ": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","headline":"Shogi","cta_url":"https://shogi.example.com/","bid_amount":1}`, 201, nil}
+			return auditCall{
+				"/api/campaigns", w.owner.token,
+				`{"advertiser_id":"` + w.owner.id +
+					`","headline":"Shogi","cta_url":"https://shogi.example.com/","bid_amount":1}`, 201, nil,
+			}
 		},
 		"POST /api/campaigns create": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns?action=create", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","headline":"Go","cta_url":"https://go.example.com/","bid_amount":1}`, 201, nil}
+			return auditCall{
+				"/api/campaigns?action=create", w.owner.token,
+				`{"advertiser_id":"` + w.owner.id +
+					`","headline":"Go","cta_url":"https://go.example.com/","bid_amount":1}`, 201, nil,
+			}
 		},
 		"POST /api/campaigns update": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns?action=update", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":71}`, 200, nil}
+			return auditCall{
+				"/api/campaigns?action=update", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":71}`, 200,
+				nil,
+			}
 		},
 		"PATCH /api/campaigns ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/campaigns", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":72}`, 200, nil}
@@ -216,16 +260,25 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			return auditCall{"/api/campaigns?action=copy", w.owner.token, `{"id":"` + w.made("") + `"}`, 201, nil}
 		},
 		"POST /api/campaigns pause": moves("pause", ""), "POST /api/campaigns resume": moves("resume", ""),
-		"POST /api/campaigns submit": moves("submit", `,"status":"draft"`), "POST /api/campaigns archive": moves("archive", ""),
+		"POST /api/campaigns submit":  moves("submit", `,"status":"draft"`),
+		"POST /api/campaigns archive": moves("archive", ""),
 		"POST /api/campaigns review": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns?action=review", w.admin.token, `{"id":"` + w.made(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil}
+			return auditCall{
+				"/api/campaigns?action=review", w.admin.token,
+				`{"id":"` + w.made(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil,
+			}
 		},
 		"POST /api/decisions/:id/appeal ": func(w *auditWorld) auditCall {
-			return auditCall{"/api/decisions/" + w.refused() + "/appeal", w.owner.token, `{"text":"It is fine."}`, 201, nil}
+			return auditCall{
+				"/api/decisions/" + w.refused() + "/appeal", w.owner.token, `{"text":"It is fine."}`, 201, nil,
+			}
 		},
 		"POST /api/admin/appeals/:id ": func(w *auditWorld) auditCall {
 			made := w.do("POST", "/api/decisions/"+w.refused()+"/appeal", w.owner.token, `{"text":"It is fine."}`, 201)
-			return auditCall{"/api/admin/appeals/" + made["appeal"].(map[string]any)["id"].(string), w.admin.token, `{"outcome":"upheld","words":"It is not."}`, 200, nil}
+			return auditCall{
+				"/api/admin/appeals/" + made["appeal"].(map[string]any)["id"].(string), w.admin.token,
+				`{"outcome":"upheld","words":"It is not."}`, 200, nil,
+			}
 		},
 		"POST /api/admin/users/:id/suspend ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
@@ -238,30 +291,48 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		},
 		"POST /api/admin/users/:id/role ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
-			return auditCall{"/api/admin/users/" + u.id + "/role", w.admin.token, `{"reason":"a colleague","role":"admin"}`, 200, nil}
+			return auditCall{
+				"/api/admin/users/" + u.id + "/role", w.admin.token, `{"reason":"a colleague","role":"admin"}`, 200,
+				nil,
+			}
 		},
 		"POST /api/admin/users/:id/name ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
 			w.do("PATCH", "/api/account/profile", u.token, `{"company":"Example Ltd"}`, 200)
-			return auditCall{"/api/admin/users/" + u.id + "/name", w.admin.token, `{"name":"Example Ltd","decision":"approved"}`, 200, nil}
+			return auditCall{
+				"/api/admin/users/" + u.id + "/name", w.admin.token, `{"name":"Example Ltd","decision":"approved"}`,
+				200, nil,
+			}
 		},
 		"POST /api/admin/verify ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/admin/verify", w.admin.token, ``, 202, nil}
 		},
 		"POST /api/billing create_checkout": func(w *auditWorld) auditCall {
-			return auditCall{"/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"` + w.owner.id + `","amount":5}`, 200, nil}
+			return auditCall{
+				"/api/billing?action=create_checkout", w.owner.token,
+				`{"advertiser_id":"` + w.owner.id + `","amount":5}`, 200, nil,
+			}
 		},
-		"POST /checkout/:id ": func(w *auditWorld) auditCall { return auditCall{"/checkout/" + w.checkout(), "", ``, 303, nil} },
+		"POST /checkout/:id ": func(w *auditWorld) auditCall {
+			return auditCall{"/checkout/" + w.checkout(), "", ``, 303, nil}
+		},
 		"POST /api/billing webhook": func(w *auditWorld) auditCall {
-			body := `{"id":"evt_` + uuid.NewString() + `","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_1","payment_status":"paid",
+			body := `{"id":"evt_` + uuid.NewString() +
+				`","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_1","payment_status":"paid",
 				"payment_intent":"pi_` + uuid.NewString() + `","amount_total":500,"currency":"usd","client_reference_id":"` + w.owner.id + `","metadata":{}}}}`
 			return auditCall{"/api/billing?action=webhook", "", body, 200, delivery(body)}
 		},
 		"POST /api/billing quarantine": func(w *auditWorld) auditCall {
-			return auditCall{"/api/billing?action=quarantine", w.admin.token, `{"developer_id":"` + developer + `","decision":"hold","note":"odd"}`, 200, nil}
+			return auditCall{
+				"/api/billing?action=quarantine", w.admin.token,
+				`{"developer_id":"` + developer + `","decision":"hold","note":"odd"}`, 200, nil,
+			}
 		},
 		"POST /api/billing mint_cap": func(w *auditWorld) auditCall {
-			return auditCall{"/api/billing?action=mint_cap", w.admin.token, `{"developer_id":"` + developer + `","cap":7,"note":"new"}`, 200, nil}
+			return auditCall{
+				"/api/billing?action=mint_cap", w.admin.token,
+				`{"developer_id":"` + developer + `","cap":7,"note":"new"}`, 200, nil,
+			}
 		},
 		"POST /api/stats aggregate": func(w *auditWorld) auditCall {
 			return auditCall{"/api/stats?type=aggregate", w.admin.token, ``, 200, nil}
@@ -273,10 +344,15 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 // audited must leave an entry in the audit log that names its caller. A mutating route whose policy
 // does not say whether it is audited cannot be mounted.
 func TestEveryMutatingRouteIsAudited(t *testing.T) {
-	server, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@audit.example", "--admin-password", "long enough!", "--stripe-webhook-secret", auditSecret, "--log-level", "info")
+	server, base, _ := standalone(
+		t, "--demo=off", "--admin-email", "boss@audit.example", "--admin-password", "long enough!",
+		"--stripe-webhook-secret", auditSecret, "--log-level", "info",
+	)
 	w := &auditWorld{client: client{t, base}, server: server}
 	w.owner = w.register("owner@audit.example")
-	session := w.do("POST", "/api/auth?action=login", "", `{"email":"boss@audit.example","password":"long enough!"}`, 200)
+	session := w.do(
+		"POST", "/api/auth?action=login", "", `{"email":"boss@audit.example","password":"long enough!"}`, 200,
+	)
 	w.admin = login{token: session["token"].(string), id: session["user"].(map[string]any)["id"].(string)}
 	w.made("") // an owner's first creative is approved at once, later ones wait for review
 	newest := func() map[string]any {
@@ -327,7 +403,9 @@ func (w *auditWorld) send(method string, c auditCall) {
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	reply, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
+	reply, err := (&http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}).Do(r)
 	require.NoError(w.t, err)
 	defer reply.Body.Close()
 	require.Equal(w.t, c.status, reply.StatusCode, "%s %s", method, c.path)
@@ -335,10 +413,15 @@ func (w *auditWorld) send(method string, c auditCall) {
 
 // TestAConfirmedRegistrationIsAudited: where e-mails are confirmed an account begins with its link.
 func TestAConfirmedRegistrationIsAudited(t *testing.T) {
-	server, base, _ := standalone(t, "--demo=off", "--verify-email", "required", "--log-level", "info", "--admin-email", "boss@audit.example", "--admin-password", "long enough!")
+	server, base, _ := standalone(
+		t, "--demo=off", "--verify-email", "required", "--log-level", "info", "--admin-email", "boss@audit.example",
+		"--admin-password", "long enough!",
+	)
 	api := client{t, base}
 	api.do("POST", "/api/auth?action=register", "", `{"email":"new@audit.example","password":"correct horse"}`, 202)
-	made := api.do("POST", "/api/auth?action=verify", "", `{"token":"`+server.mailed(t)+`","password":"correct horse"}`, 201)
+	made := api.do(
+		"POST", "/api/auth?action=verify", "", `{"token":"`+server.mailed(t)+`","password":"correct horse"}`, 201,
+	)
 	entry := api.do("GET", "/api/audit?limit=1", made["token"].(string), "", 200)["entries"].([]any)[0].(map[string]any)
 	require.Equal(t, "POST /api/auth?action=verify", entry["actor"].(map[string]any)["action"])
 	require.NotEmpty(t, entry["changes"])

@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/demo"
 	"adnet/internal/money"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
-
-	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Benchmarks of the whole binary over loopback, on the real stack. adnet runs as its own processes,
@@ -100,7 +100,11 @@ func hammer(b *testing.B, base string, request func(n int64, buffer []byte) []by
 }
 
 func appendPost(buffer []byte, path, key, body string) []byte {
-	return fmt.Appendf(buffer, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, key, len(body), body)
+	return fmt.Appendf(
+		buffer,
+		"POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: "+
+			"application/json\r\nContent-Length: %d\r\n\r\n%s", path, key, len(body), body,
+	)
 }
 
 // campaigns fills the installation with n active campaigns that target one to four words of the
@@ -157,7 +161,10 @@ func BenchmarkAdRequest100k(b *testing.B) {
 	for k, c := range contexts {
 		requests[k] = appendPost(nil, "/v1/ad-request", key, `{"context":`+quote(c.Context)+`}`)
 	}
-	require.Eventually(b, func() bool { return metric(b, ingress.admin, "adnet_catalog_deliverable") == n }, time.Minute, 200*time.Millisecond)
+	require.Eventually(
+		b, func() bool { return metric(b, ingress.admin, "adnet_catalog_deliverable") == n }, time.Minute,
+		200*time.Millisecond,
+	)
 	pick := func(k int64, buffer []byte) []byte { return append(buffer, requests[k%int64(len(requests))]...) }
 
 	conn := dial(b, ingress.base)
@@ -190,12 +197,15 @@ func BenchmarkBeaconAcked(b *testing.B) {
 	require.NoError(b, err)
 	signed := token.Auction{
 		CampaignID: uuid.New(), AdvertiserID: uuid.New(), DeveloperID: uuid.New(), Price: 5 * money.USD / 1000,
-		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord",
+		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en",
+		HostApp: "discord",
 	}
 	unique := func(_ int64, buffer []byte) []byte {
 		a := signed
 		a.AuctionID = uuid.Must(uuid.NewV7())
-		return fmt.Appendf(buffer, "GET /api/track?event=impression&campaign_id=%s&auction_id=%s&session=s1&dev=%s&format=image HTTP/1.1\r\nHost: bench\r\nUser-Agent: Mozilla/5.0\r\n\r\n",
+		return fmt.Appendf(buffer,
+			"GET /api/track?event=impression&campaign_id=%s&auction_id=%s&session=s1&dev=%s&format=image "+
+				"HTTP/1.1\r\nHost: bench\r\nUser-Agent: Mozilla/5.0\r\n\r\n",
 			a.CampaignID, ring.Sign(token.PurposeImpression, a), a.DeveloperID)
 	}
 	pixel, err := base64.StdEncoding.DecodeString("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==")

@@ -25,7 +25,8 @@ func (r *ingressRole) billing() error {
 		return err
 	}
 	billing.New(billing.Deps{
-		Metrics: r.metrics, Auth: r.auth, Users: r.Books, Ledger: r.Books, Publishers: r.Books, Payments: payments, Demo: demo, Deliveries: r.limits,
+		Metrics: r.metrics, Auth: r.auth, Users: r.Books, Ledger: r.Books, Publishers: r.Books, Payments: payments,
+		Demo: demo, Deliveries: r.limits,
 		Prepaid: r.given.Money.Required(), Now: time.Now,
 	}).Mount(r.http)
 	return nil
@@ -36,7 +37,8 @@ func (r *ingressRole) billing() error {
 func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err error) {
 	cfg := r.given.Config.Payments
 	deps := payment.Deps{
-		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: r.Log, BaseURL: r.http.BaseURL, Now: time.Now,
+		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: r.Log, BaseURL: r.http.BaseURL,
+		Now: time.Now,
 	}
 	if cfg.Stripe.Key != "" {
 		client, err := stripe.New(cfg.Stripe)

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"adnet/cmd"
 	"adnet/internal/backends"
 	"adnet/internal/campaign"
@@ -17,10 +21,6 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/stream"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // customer talks to a running service.
@@ -55,14 +55,17 @@ func (c *customer) asks(status int, method, path string, body any) map[string]an
 func registered(t *testing.T, base, email string) *customer {
 	t.Helper()
 	c := &customer{t: t, base: base}
-	login := c.asks(201, "POST", "/api/auth?action=register", map[string]any{"email": email, "password": "a long password"})
+	login := c.asks(
+		201, "POST", "/api/auth?action=register", map[string]any{"email": email, "password": "a long password"},
+	)
 	c.token, c.id = login["token"].(string), login["user"].(map[string]any)["id"].(string)
 	return c
 }
 
 func (c *customer) draft(more map[string]any) map[string]any {
 	body := map[string]any{
-		"advertiser_id": c.id, "headline": "Chess lessons for curious beginners", "cta_url": "https://chess.shop.example/start",
+		"advertiser_id": c.id, "headline": "Chess lessons for curious beginners",
+		"cta_url":    "https://chess.shop.example/start",
 		"bid_amount": 900, "target_intent_tokens": []string{"chess"},
 	}
 	for name, value := range more {
@@ -79,12 +82,16 @@ func TestDepositStartsDelivery(t *testing.T) {
 	created := advertiser.asks(201, "POST", "/api/campaigns?action=create", advertiser.draft(nil))
 	require.Equal(t, true, created["unfunded"])
 	require.Equal(t, true, created["auto_approved"])
-	advertiser.asks(503, "POST", "/api/campaigns?action=create", advertiser.draft(map[string]any{"use_ad_credit": true}))
+	advertiser.asks(
+		503, "POST", "/api/campaigns?action=create", advertiser.draft(map[string]any{"use_ad_credit": true}),
+	)
 
 	key := publisher.asks(201, "POST", "/api/keys", map[string]any{"kind": "publisher", "name": "bot"})["key"].(string)
 	reader := &customer{t: t, base: base, token: key}
 	ask := func() any {
-		return reader.asks(200, "POST", "/v1/ad-request", map[string]any{"context": "Explain the Sicilian opening in chess"})["ad"]
+		return reader.asks(
+			200, "POST", "/v1/ad-request", map[string]any{"context": "Explain the Sicilian opening in chess"},
+		)["ad"]
 	}
 	// A node delivers a new campaign only once it knows the campaign's room, 200 ms later.
 	require.Eventually(t, func() bool { return ask() == nil }, 20*time.Second, 20*time.Millisecond)
@@ -93,7 +100,9 @@ func TestDepositStartsDelivery(t *testing.T) {
 	}
 	checkout := advertiser.asks(200, "POST", "/api/billing?action=create_checkout", map[string]any{"amount": 1})
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	reply, err := client.Post(checkout["checkout_url"].(string), "application/x-www-form-urlencoded", strings.NewReader(""))
+	reply, err := client.Post(
+		checkout["checkout_url"].(string), "application/x-www-form-urlencoded", strings.NewReader(""),
+	)
 	require.NoError(t, err)
 	require.NoError(t, reply.Body.Close())
 	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
@@ -102,7 +111,10 @@ func TestDepositStartsDelivery(t *testing.T) {
 
 	var ad map[string]any
 	paid := time.Now()
-	require.Eventually(t, func() bool { found, ok := ask().(map[string]any); ad = found; return ok }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(
+		t, func() bool { found, ok := ask().(map[string]any); ad = found; return ok }, 20*time.Second,
+		20*time.Millisecond,
+	)
 	t.Logf("the first ad came %s after the deposit", time.Since(paid))
 	beacon, err := http.Get(ad["impression_url"].(string))
 	require.NoError(t, err)
@@ -125,13 +137,16 @@ func TestDepositStartsDelivery(t *testing.T) {
 
 // TestPaymentSecretsAreMasked checks that the payment settings are masked as secrets.
 func TestPaymentSecretsAreMasked(t *testing.T) {
-	p := start(t, "ingress", "--stripe-key", "sk_live_canary", "--stripe-webhook-secret", "whsec_canary", "--print-config")
+	p := start(
+		t, "ingress", "--stripe-key", "sk_live_canary", "--stripe-webhook-secret", "whsec_canary", "--print-config",
+	)
 	require.Zero(t, p.ends(t, 5*time.Second))
 	require.Contains(t, p.out.String(), "ADNET_STRIPE_KEY=****")
 	require.NotContains(t, p.out.String(), "canary")
 }
 
-// mint gives a publisher Credits in the only possible way: by impressions that an advertiser pays for.
+// mint gives a publisher Credits in the only possible way: by impressions that an advertiser pays
+// for.
 func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int, price money.Micros) {
 	t.Helper()
 	at := time.Now().UTC()
@@ -140,8 +155,9 @@ func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer
 		id, err := uuid.NewV7()
 		require.NoError(t, err)
 		run.Records = append(run.Records, ledger.Record{Event: ledger.Event{
-			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: at, AuctionID: id, CampaignID: host.ID, AdvertiserID: host.AdvertiserID,
-			DeveloperID: developer, Price: price, BillingModel: campaign.CPM,
+			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: at, AuctionID: id, CampaignID: host.ID,
+			AdvertiserID: host.AdvertiserID,
+			DeveloperID:  developer, Price: price, BillingModel: campaign.CPM,
 		}})
 	}
 	b := ledger.Batch{Runs: []ledger.Run{run}, At: at}
@@ -172,7 +188,10 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	store, err := postgres.Open(t.Context(), postgres.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	base := cmd.ServeOver(t, func(b *backends.All) { b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{}) }, "--credit-value-usd", "2")
+	base := cmd.ServeOver(
+		t, func(b *backends.All) { b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{}) },
+		"--credit-value-usd", "2",
+	)
 	owner, host := registered(t, base, "me@shop.example"), registered(t, base, "host@example.com")
 	host.asks(201, "POST", "/api/campaigns", host.draft(map[string]any{"daily_budget": 100, "total_budget": 100}))
 	hosted, _, err := store.Campaigns(t.Context(), campaign.Filter{})

@@ -15,12 +15,12 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"adnet/internal/cli"
 	"adnet/internal/link"
 	"adnet/internal/obs"
 	"adnet/internal/operate"
-
-	"github.com/alecthomas/kong"
 )
 
 // Invocation is everything that a run of the program receives from outside, so that tests run it as
@@ -74,7 +74,8 @@ func start(ctx context.Context, p Invocation) error {
 	var line commands
 	exited := false
 	parser, err := kong.New(&line, kong.Name("adnet"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
-		kong.Description("An advertising network for AI applications."), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Description("An advertising network for AI applications."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Resolvers(kong.ResolverFunc(fromFiles)), kong.Exit(func(int) { exited = true }))
 	if err != nil {
 		return err
@@ -94,7 +95,9 @@ func start(ctx context.Context, p Invocation) error {
 	if err != nil {
 		return err
 	}
-	return selected.Run(cli.Process{Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log})
+	return selected.Run(cli.Process{
+		Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log,
+	})
 }
 
 // permit writes what --insecure says into the settings of every link, wherever a command has them.

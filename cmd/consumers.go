@@ -108,7 +108,9 @@ func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 		h.says(roster.Consumers, b)
 		r.runs("roster", h.clerk)
 	}
-	for _, area := range []func() error{r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning, r.verifying} {
+	for _, area := range []func() error{
+		r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning, r.verifying,
+	} {
 		if err := area(); err != nil {
 			return nil, err
 		}
@@ -144,7 +146,9 @@ func (r *consumersRole) settling() error {
 		}
 		cfg.TokenlessUntil = until.Format(time.RFC3339)
 	}
-	settler, err := settle.New(cfg, settle.Deps{Records: events, Store: r.Books, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics})
+	settler, err := settle.New(
+		cfg, settle.Deps{Records: events, Store: r.Books, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics},
+	)
 	if err != nil {
 		return err
 	}
@@ -174,7 +178,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	archiver, err := archive.New(r.cfg.Archive, archive.Deps{Records: events, Plans: r.Books, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics})
+	archiver, err := archive.New(
+		r.cfg.Archive, archive.Deps{Records: events, Plans: r.Books, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
+	)
 	if err != nil {
 		return err
 	}
@@ -183,7 +189,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	auctions, err := archive.NewAuctions(r.cfg.Archive, archive.AuctionDeps{Records: held, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics})
+	auctions, err := archive.NewAuctions(
+		r.cfg.Archive, archive.AuctionDeps{Records: held, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
+	)
 	if err != nil {
 		return err
 	}
@@ -192,7 +200,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	notices, err := archive.NewNotices(r.cfg.Archive, archive.NoticeDeps{Records: sent, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics})
+	notices, err := archive.NewNotices(
+		r.cfg.Archive, archive.NoticeDeps{Records: sent, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
+	)
 	if err != nil {
 		return err
 	}
@@ -208,7 +218,8 @@ func (r *consumersRole) projecting() error {
 	}
 	sealing := r.Redis.Trusting(redis.Trust{Seal: seal})
 	projector, err := project.New(r.cfg.Project, project.Deps{
-		Wake: wakes(redis.NewNodes(r.Redis)), Source: r.Rooms, Target: redis.NewProjection(sealing), Log: r.Log, Metrics: r.metrics,
+		Wake: wakes(redis.NewNodes(r.Redis)), Source: r.Rooms, Target: redis.NewProjection(sealing), Log: r.Log,
+		Metrics: r.metrics,
 	})
 	if err != nil {
 		return err
@@ -224,7 +235,12 @@ func (r *consumersRole) cleaning() error {
 		return err
 	}
 	r.runs("quarantine", detector)
-	retainer, err := retain.New(r.cfg.Retain, retain.Deps{Store: r.Books, Life: r.cfg.Life, Told: r.clerk.Of(roster.Retention), Log: r.Log, Metrics: r.metrics})
+	retainer, err := retain.New(
+		r.cfg.Retain,
+		retain.Deps{
+			Store: r.Books, Life: r.cfg.Life, Told: r.clerk.Of(roster.Retention), Log: r.Log, Metrics: r.metrics,
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -236,7 +252,9 @@ func (r *consumersRole) cleaning() error {
 // jumps of refusals, roll-up.
 func (r *consumersRole) counting() error {
 	if r.Counted != nil {
-		curves := forecast.New(forecast.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Counted, Target: redis.NewCurves(r.Redis)})
+		curves := forecast.New(forecast.Deps{
+			Log: r.Log, Metrics: r.metrics, Source: r.Counted, Target: redis.NewCurves(r.Redis),
+		})
 		r.runs("forecast", curves)
 	}
 	r.runs("unsuitable", unsuitable.New(unsuitable.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Rates}))
@@ -249,7 +267,12 @@ func (r *consumersRole) counting() error {
 
 // steering adds the component that makes the bids of campaigns with a goal.
 func (r *consumersRole) steering() error {
-	r.runs("goals", goal.New(goal.Deps{Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Told: r.clerk.Of(roster.Goals)}))
+	r.runs(
+		"goals",
+		goal.New(goal.Deps{
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Told: r.clerk.Of(roster.Goals),
+		}),
+	)
 	return nil
 }
 
@@ -259,7 +282,8 @@ func (r *consumersRole) learning() error {
 		return nil
 	}
 	learner, err := newLearner(r.cfg.Learn, learn.Deps{
-		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Store: r.Ranking, Told: r.clerk.Of(roster.Train),
+		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Store: r.Ranking,
+		Told: r.clerk.Of(roster.Train),
 	})
 	if err != nil {
 		return err
@@ -268,7 +292,8 @@ func (r *consumersRole) learning() error {
 	return nil
 }
 
-// verifyWait is how long ClickHouse may take to follow the ledger in a run that no operator waits for.
+// verifyWait is how long ClickHouse may take to follow the ledger in a run that no operator waits
+// for.
 const verifyWait = time.Minute
 
 // verifying adds the component that checks the promises about money at night and when asked.
@@ -276,7 +301,10 @@ func (r *consumersRole) verifying() error {
 	check := func(ctx context.Context) ([]ledger.Check, error) {
 		return operate.Promises(ctx, r.All, r.funds, verifyWait)
 	}
-	verifier, err := verify.New(r.cfg.Verify, verify.Deps{Store: r.Books, Check: check, Told: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics})
+	verifier, err := verify.New(
+		r.cfg.Verify,
+		verify.Deps{Store: r.Books, Check: check, Told: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics},
+	)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ func newShop(t *testing.T, args ...string) *shop {
 // sell creates a campaign for one word.
 func (m *shop) sell(word, more string) string {
 	m.t.Helper()
-	made := m.do("POST", "/api/campaigns?action=create", m.owner.token, `{"advertiser_id":"`+m.owner.id+`","headline":"Chess lessons",
+	made := m.do("POST", "/api/campaigns?action=create", m.owner.token,
+		`{"advertiser_id":"`+m.owner.id+`","headline":"Chess lessons",
 		"cta_url":"https://chess.example.com/start?a=1&adnet_click=old&b=%20#top","target_intent_tokens":["`+word+`"],"pacing":"asap",`+more+`}`, 201)
 	return made["campaign"].(map[string]any)["id"].(string)
 }
@@ -48,7 +49,9 @@ func (m *shop) sell(word, more string) string {
 func (m *shop) ad(word, method string) (ad map[string]any) {
 	m.t.Helper()
 	require.Eventually(m.t, func() bool {
-		ad, _ = m.do("POST", "/v1/ad-request", m.key, `{"context":"`+word+`","integration_method":"`+method+`"}`, 200)["ad"].(map[string]any)
+		ad, _ = m.do(
+			"POST", "/v1/ad-request", m.key, `{"context":"`+word+`","integration_method":"`+method+`"}`, 200,
+		)["ad"].(map[string]any)
 		return ad != nil
 	}, 10*time.Second, 20*time.Millisecond)
 	return ad
@@ -80,7 +83,11 @@ func (m *shop) click(ad map[string]any, agent string) string {
 	require.NoError(m.t, err)
 	id := landing.Query().Get("adnet_click")
 	require.Greater(m.t, len(id), 80, page)
-	require.True(m.t, strings.HasPrefix(page, "https://chess.example.com/start?a=1&b=%20&adnet_click=") && strings.HasSuffix(page, "#top"), page)
+	require.True(
+		m.t,
+		strings.HasPrefix(page, "https://chess.example.com/start?a=1&b=%20&adnet_click=") &&
+			strings.HasSuffix(page, "#top"), page,
+	)
 	return id
 }
 
@@ -145,7 +152,8 @@ func TestPublishersCannotConvert(t *testing.T) {
 	require.Equal(t, 403, status, reply)
 	require.Equal(t, "forbidden", reply["code"])
 	stats := m.settles(m.campaign, map[string]float64{
-		"impressions": ads + 1, "clicks": ads + 1, "conversions": 0, "conversions_unverified": ads, "duplicates": 2 * ads, "rejected": 0,
+		"impressions": ads + 1, "clicks": ads + 1, "conversions": 0, "conversions_unverified": ads,
+		"duplicates": 2 * ads, "rejected": 0,
 	})
 	require.Equal(t, 0.0, stats["spend_usd"])
 	require.Equal(t, 0.0, stats["billed"])
@@ -161,7 +169,8 @@ func TestLinksServeOnePurpose(t *testing.T) {
 	require.NoError(t, err)
 	path := func(link any) string { return strings.Split(strings.Split(link.(string), "?")[0], "/")[4] }
 	tokens := map[string]string{
-		"report": ad["auction_id"].(string), "impression": pixel.Query().Get("auction_id"), "click": path(ad["click_url"]), "receipt": path(ad["receipt_url"]),
+		"report": ad["auction_id"].(string), "impression": pixel.Query().Get("auction_id"),
+		"click": path(ad["click_url"]), "receipt": path(ad["receipt_url"]),
 	}
 	for name, text := range tokens {
 		if name != "click" {
@@ -190,7 +199,9 @@ func TestLinksServeOnePurpose(t *testing.T) {
 		m.unverified(m.owner.token, map[string]any{"click_id": text})
 	}
 	fire(tokens["impression"], "impression")
-	stats := m.settles(m.campaign, map[string]float64{"impressions": 1, "clicks": 0, "conversions": 0, "conversions_unverified": 1})
+	stats := m.settles(
+		m.campaign, map[string]float64{"impressions": 1, "clicks": 0, "conversions": 0, "conversions_unverified": 1},
+	)
 	require.Equal(t, 0.0, stats["spend_usd"])
 	m.click(ad, reader) // the links are good for what they are
 	m.settles(m.campaign, map[string]float64{"clicks": 1, "skips": 0, "closes": 0, "video_completes": 0})
@@ -220,10 +231,15 @@ func TestAdvertisersConvert(t *testing.T) {
 		require.Equal(t, true, reply["verified"])
 		require.Equal(t, n > 0, reply["deduped"] == true)
 	}
-	m.settles(m.campaign, map[string]float64{"conversions": 1, "conversions_unverified": 0, "duplicates": 99, "spend_usd": 1000})
+	m.settles(
+		m.campaign,
+		map[string]float64{"conversions": 1, "conversions_unverified": 0, "duplicates": 99, "spend_usd": 1000},
+	)
 
 	// A robot's click is redirected and sells nothing; so does one whose ad was never shown.
-	robot := m.click(m.ad("chess", "js_snippet"), "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)")
+	robot := m.click(
+		m.ad("chess", "js_snippet"), "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+	)
 	_, page := m.follow(m.ad("chess", "rest")["click_url"], reader)
 	unseen, err := url.Parse(page)
 	require.NoError(t, err)
@@ -231,7 +247,10 @@ func TestAdvertisersConvert(t *testing.T) {
 		status, reply = m.convert(key, map[string]any{"click_id": id})
 		require.Equal(t, 200, status, reply)
 	}
-	m.settles(m.campaign, map[string]float64{"conversions": 1, "conversions_unverified": 2, "invalid_traffic": 2, "spend_usd": 1000})
+	m.settles(
+		m.campaign,
+		map[string]float64{"conversions": 1, "conversions_unverified": 2, "invalid_traffic": 2, "spend_usd": 1000},
+	)
 
 	// By session, and up to the cap of the hour.
 	for range 4 {

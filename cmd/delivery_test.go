@@ -12,7 +12,8 @@ import (
 // campaign makes an active campaign of a new advertiser for one intent token.
 func (c client) campaign(owner login, token, more string) (id string) {
 	c.t.Helper()
-	made := c.do("POST", "/api/campaigns?action=create", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"About `+token+`",
+	made := c.do("POST", "/api/campaigns?action=create", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"About `+token+`",
 		"cta_url":"https://`+token+`.example.com/","target_intent_tokens":["`+token+`"]`+more+`}`, 201)
 	require.Equal(c.t, true, made["auto_approved"])
 	return made["campaign"].(map[string]any)["id"].(string)
@@ -55,7 +56,10 @@ func TestFrequencyCapsOnEverySurface(t *testing.T) {
 	api.get(served["impression_url"].(string), 200) // again: the same event
 	require.NotNil(t, ask("s 1")["ad"])
 	mcp := func(session string) map[string]any {
-		reply := api.do("POST", "/api/mcp", key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"teach me chess","session_id":"`+session+`"}}}`, 200)
+		reply := api.do(
+			"POST", "/api/mcp", key,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"teach me chess","session_id":"`+session+`"}}}`, 200,
+		)
 		return reply["result"].(map[string]any)["structuredContent"].(map[string]any)
 	}
 	require.Equal(t, id, mcp("s 1")["campaign_id"])
@@ -63,23 +67,39 @@ func TestFrequencyCapsOnEverySurface(t *testing.T) {
 		full := ask("s 1")
 		require.Nil(t, full["ad"])
 		require.Equal(t, "frequency_capped", full["reason"])
-		require.InDelta(t, 600, full["retry_after"], 600, "two ads that were not shown stop counting in ten minutes, or the day ends")
+		require.InDelta(
+			t, 600, full["retry_after"], 600,
+			"two ads that were not shown stop counting in ten minutes, or the day ends",
+		)
 		require.Equal(t, "frequency_capped", mcp("s 1")["reason"])
 	}
 	require.NotNil(t, ask("s 2")["ad"], "another session")
 	for range 5 {
-		require.NotNil(t, api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess"}`, 200)["ad"], "without a session nothing is capped")
+		require.NotNil(
+			t, api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess"}`, 200)["ad"],
+			"without a session nothing is capped",
+		)
 	}
 	other := api.publisherKey("pub2@bot.example")
-	require.NotNil(t, api.do("POST", "/v1/ad-request", other, `{"context":"teach me chess","session_id":"s 1"}`, 200)["ad"], "another publisher's session")
+	require.NotNil(
+		t, api.do("POST", "/v1/ad-request", other, `{"context":"teach me chess","session_id":"s 1"}`, 200)["ad"],
+		"another publisher's session",
+	)
 
-	require.Equal(t, 4.0, api.do("PATCH", "/api/campaigns/"+id, owner.token, `{"frequency_cap":4}`, 200)["campaign"].(map[string]any)["frequency_cap"])
+	require.Equal(
+		t, 4.0,
+		api.do(
+			"PATCH", "/api/campaigns/"+id, owner.token, `{"frequency_cap":4}`, 200,
+		)["campaign"].(map[string]any)["frequency_cap"],
+	)
 	require.NotNil(t, ask("s 1")["ad"])
 	require.Nil(t, ask("s 1")["ad"])
 	api.do("PATCH", "/api/campaigns/"+id, owner.token, `{"frequency_cap":0}`, 200)
 	require.NotNil(t, ask("s 1")["ad"], "0 is no cap")
 
-	require.Eventually(t, func() bool { return api.cause(owner, id, "frequency_capped") >= 4 }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return api.cause(owner, id, "frequency_capped") >= 4 }, 10*time.Second, 100*time.Millisecond,
+	)
 }
 
 // cause is how often diagnose counts a cause.
@@ -146,7 +166,9 @@ func TestPacingHoldsAFlood(t *testing.T) {
 	}
 	require.Equal(t, 200, paced, "filled %d", filled)
 	require.Greater(t, filled, 10)
-	require.Eventually(t, func() bool { return api.cause(owner, id, "paced") >= 100 }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return api.cause(owner, id, "paced") >= 100 }, 10*time.Second, 100*time.Millisecond,
+	)
 	changed := api.do("PATCH", "/api/campaigns/"+id, owner.token, `{"pacing":"asap"}`, 200)["campaign"].(map[string]any)
 	require.Equal(t, "asap", changed["pacing"])
 	require.Eventually(t, func() bool {

@@ -16,7 +16,8 @@ func explained(t *testing.T, base, suffix string) {
 	owner, rival, publisher := api.register("owner"+suffix), api.register("rival"+suffix), api.register("pub"+suffix)
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	create := func(who login, bid string) string {
-		made := api.do("POST", "/api/campaigns", who.token, `{"advertiser_id":"`+who.id+`","headline":"Quokka watching","cta_url":"https://quokka.example.com/",
+		made := api.do("POST", "/api/campaigns", who.token,
+			`{"advertiser_id":"`+who.id+`","headline":"Quokka watching","cta_url":"https://quokka.example.com/",
 			"bid_amount":`+bid+`,"target_intent_tokens":["quokka"]}`, 201)
 		return made["campaign"].(map[string]any)["id"].(string)
 	}
@@ -56,7 +57,9 @@ func explained(t *testing.T, base, suffix string) {
 	require.Equal(t, []any{"won"}, results)
 	require.Equal(t, []any{map[string]any{"result": "outbid", "count": 1.0}}, seen["others"])
 	require.Equal(t, 2.0, seen["request"].(map[string]any)["intent_tokens"], "how many, and nothing of what they are")
-	require.Equal(t, seen["auction_id"], api.do("GET", path, key, "", 200)["auction_id"], "the publisher's key opens it too")
+	require.Equal(
+		t, seen["auction_id"], api.do("GET", path, key, "", 200)["auction_id"], "the publisher's key opens it too",
+	)
 	lost := api.do("GET", path, rival.token, "", 200)
 	require.Equal(t, "outbid", lost["candidates"].([]any)[0].(map[string]any)["result"])
 	require.Equal(t, seen["winner"].(map[string]any)["price_usd"], lost["winner"].(map[string]any)["price_usd"])
@@ -147,7 +150,9 @@ func TestLimitsOverTwoNodes(t *testing.T) {
 		}
 	}
 	require.Equal(t, 100, passed)
-	require.Eventually(t, func() bool { return ask(0).StatusCode == http.StatusTooManyRequests }, 5*time.Second, 200*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return ask(0).StatusCode == http.StatusTooManyRequests }, 5*time.Second, 200*time.Millisecond,
+	)
 	refused := ask(1)
 	require.Equal(t, http.StatusTooManyRequests, refused.StatusCode)
 	require.NotEmpty(t, refused.Header.Get("Retry-After"))

@@ -19,7 +19,10 @@ import (
 // look finds out for administrators how the servers, the log and the other nodes are. A part that
 // cannot be found out is a problem, and hides no other.
 func (r *ingressRole) look(ctx context.Context) oversee.Health {
-	h := oversee.Health{Servers: []link.Seen{}, Nodes: []oversee.Node{}, Processes: []roster.Process{}, Jobs: []roster.Job{}, Problems: []string{}}
+	h := oversee.Health{
+		Servers: []link.Seen{}, Nodes: []oversee.Node{}, Processes: []roster.Process{}, Jobs: []roster.Job{},
+		Problems: []string{},
+	}
 	if !r.given.InMemory { // there they are parts of this process
 		for _, found := range operate.Examine(ctx, r.given.Servers) {
 			h.Servers = append(h.Servers, found.Seen())
@@ -40,7 +43,10 @@ func (r *ingressRole) look(ctx context.Context) oversee.Health {
 	for _, w := range journal.Writers {
 		h.Nodes = append(h.Nodes, oversee.Node{Name: w.Node, HeardAt: w.Seen.UTC(), Ended: w.Closed})
 	}
-	slices.SortFunc(h.Nodes, func(a, b oversee.Node) int { return cmp.Or(b.HeardAt.Compare(a.HeardAt), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(
+		h.Nodes,
+		func(a, b oversee.Node) int { return cmp.Or(b.HeardAt.Compare(a.HeardAt), cmp.Compare(a.Name, b.Name)) },
+	)
 	return h
 }
 
@@ -66,8 +72,8 @@ func (r *ingressRole) serves() *roster.Serving {
 	return s
 }
 
-// behind counts the records of the log that settlement has not applied. The ends of the log are read
-// first: what is applied meanwhile cannot make the number negative, and is not counted.
+// behind counts the records of the log that settlement has not applied. The ends of the log are
+// read first: what is applied meanwhile cannot make the number negative, and is not counted.
 func (r *ingressRole) behind(ctx context.Context) (records int64, partitions int, err error) {
 	ends, err := kafka.Ends(ctx, r.Kafka, kafka.Deps{Log: r.Log}, event.TopicEvents)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 	"adnet/internal/redis"
 	"adnet/internal/roster"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // host is the frame of a long-running process: its parts in their order, metrics, readiness and the
@@ -43,7 +43,9 @@ func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 		return nil, err
 	}
 	h := &host{name: name, Process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
-	if h.admin, err = obs.NewAdmin(cfg.Admin, obs.AdminDeps{Log: p.Log, Readiness: h.readiness, Gatherer: h.metrics}); err != nil {
+	if h.admin, err = obs.NewAdmin(
+		cfg.Admin, obs.AdminDeps{Log: p.Log, Readiness: h.readiness, Gatherer: h.metrics},
+	); err != nil {
 		return nil, err
 	}
 	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Log: p.Log}); err != nil {
@@ -74,7 +76,9 @@ func (h *host) run() error {
 
 // says makes the clerk of a process that has a role.
 func (h *host) says(role string, b *backends.All) {
-	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{Name: h.name, Role: role, Version: version()},
+	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{
+		Name: h.name, Role: role, Version: version(),
+	},
 		Mask: func(text string) string { return maskURL("", text) }})
 }
 

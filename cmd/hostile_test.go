@@ -20,6 +20,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/account"
@@ -32,12 +38,6 @@ import (
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/schemas/openapi"
-
-	"github.com/alecthomas/kong"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // wired is all of in-memory mode as the command assembles it, so that these tests cover every
@@ -56,11 +56,14 @@ func wire(t *testing.T, change func(*backends.All), flags ...string) *wired {
 	parser, err := kong.New(&line)
 	require.NoError(t, err)
 	_, err = parser.Parse(append([]string{
-		"standalone", "--demo", "off", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--http-drain", "1s",
+		"standalone", "--demo", "off", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--http-drain",
+		"1s",
 	}, flags...))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	made, err := line.Standalone.build(cli.Process{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, change)
+	made, err := line.Standalone.build(
+		cli.Process{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, change,
+	)
 	require.NoError(t, err)
 	var failure error
 	ended := make(chan struct{})
@@ -89,9 +92,14 @@ func (w *wired) login(t *testing.T, sessions *token.Sessions) {
 	t.Helper()
 	user, err := w.accounts.CreateAdmin(t.Context(), "admin@example.com", "a long password")
 	require.NoError(t, err)
-	w.bearer["userToken"], _, err = sessions.Issue(token.Claims{UserID: user.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion}, time.Now())
+	w.bearer["userToken"], _, err = sessions.Issue(
+		token.Claims{UserID: user.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion},
+		time.Now(),
+	)
 	require.NoError(t, err)
-	for scheme, kind := range map[string]account.KeyKind{"publisherKey": account.KindPublisher, "seatKey": account.KindSeat, "seatPathKey": account.KindSeatPath} {
+	for scheme, kind := range map[string]account.KeyKind{
+		"publisherKey": account.KindPublisher, "seatKey": account.KindSeat, "seatPathKey": account.KindSeatPath,
+	} {
 		key, err := w.accounts.CreateKey(t.Context(), user, account.KeyRequest{Kind: kind})
 		require.NoError(t, err)
 		w.bearer[scheme] = key.Plain
@@ -167,9 +175,11 @@ func (w *wired) endpoints(t *testing.T) (all []endpoint) {
 		}
 		for _, value := range values {
 			e := endpoint{
-				name: name, method: route.Method, path: pathParameter.ReplaceAllString(inPath.Replace(op.Path), w.campaign),
+				name: name, method: route.Method,
+				path:      pathParameter.ReplaceAllString(inPath.Replace(op.Path), w.campaign),
 				takesJSON: op.Body && value != "engine-status", // which has none
-				scheme:    schemeOf(route.Policy.Auth), locked: route.Policy.Auth&(httpapi.Anyone|httpapi.SeatPathKey) == 0,
+				scheme:    schemeOf(route.Policy.Auth),
+				locked:    route.Policy.Auth&(httpapi.Anyone|httpapi.SeatPathKey) == 0,
 			}
 			if value != "" {
 				e.name += " " + value
@@ -210,8 +220,10 @@ func refusal(t *testing.T, e endpoint, reply *httptest.ResponseRecorder) {
 // internals lists what must never stand in an error: words of SQL, of drivers, of Go, and
 // addresses.
 var internals = []string{
-	"sqlstate", "select ", "insert into", "relation", "pgx", "pgconn", "postgres", "clickhouse", "redis", "kafka", "kgo",
-	"goroutine", "panic", "runtime error", ".go:", "adnet/", "/work", "dial tcp", "connection refused", "127.0.0.1", "user=", "unknown table", "gin-gonic",
+	"sqlstate", "select ", "insert into", "relation", "pgx", "pgconn", "postgres", "clickhouse", "redis", "kafka",
+	"kgo",
+	"goroutine", "panic", "runtime error", ".go:", "adnet/", "/work", "dial tcp", "connection refused", "127.0.0.1",
+	"user=", "unknown table", "gin-gonic",
 }
 
 // nested returns n nested arrays.
@@ -259,7 +271,8 @@ func TestHostileJSON(t *testing.T) {
 				"lone surrogate": `{"x":"\ud800"}`,
 				"invalid UTF-8":  "{\"x\":\"\xff\"}",
 				"duplicate":      `{"x":1,"x":2}`,
-				"null":           `null`, "number": `1`, "array": `[]`, "batch": `[{},{}]`, "empty object": `{}`, "empty": ` `,
+				"null":           `null`, "number": `1`, "array": `[]`, "batch": `[{},{}]`, "empty object": `{}`,
+				"empty":        ` `,
 				"9,999 levels": `{"x":` + nested(9_990) + `}`,
 			} {
 				reply := w.send(t, request{method: e.method, path: e.path, scheme: e.scheme, body: body})
@@ -267,8 +280,16 @@ func TestHostileJSON(t *testing.T) {
 				refusal(t, e, reply)
 			}
 			for name := range fields[e.method+" "+templateOf(e)] {
-				for _, value := range []string{`1e400`, `-1e400`, `1e-400`, `"a\u0000b"`, `"\ud800"`, `{}`, `[[]]`, `null`, `true`, `-1`, `1e18`, `0.1`, `"` + strings.Repeat("x", 20_000) + `"`} {
-					reply := w.send(t, request{method: e.method, path: e.path, scheme: e.scheme, body: `{"` + name + `":` + value + `}`})
+				for _, value := range []string{
+					`1e400`, `-1e400`, `1e-400`, `"a\u0000b"`, `"\ud800"`, `{}`, `[[]]`, `null`, `true`, `-1`, `1e18`,
+					`0.1`, `"` + strings.Repeat("x", 20_000) + `"`,
+				} {
+					reply := w.send(
+						t,
+						request{
+							method: e.method, path: e.path, scheme: e.scheme, body: `{"` + name + `":` + value + `}`,
+						},
+					)
 					require.Less(t, reply.Code, 500, "%s: %s: %s", name, value, reply.Body)
 					refusal(t, e, reply)
 				}
@@ -281,7 +302,10 @@ func TestHostileJSON(t *testing.T) {
 // readsTwice lists the routes about money and accounts, which refuse a field that occurs twice or
 // in another case.
 func readsTwice(path string) bool {
-	return slices.ContainsFunc([]string{"/api/auth", "/api/keys", "/api/campaigns", "/api/billing", "/v1/"}, func(p string) bool { return strings.HasPrefix(path, p) })
+	return slices.ContainsFunc(
+		[]string{"/api/auth", "/api/keys", "/api/campaigns", "/api/billing", "/v1/"},
+		func(p string) bool { return strings.HasPrefix(path, p) },
+	)
 }
 
 // SECURITY.md 23, the part on money and accounts: two readers of one body never see different
@@ -291,14 +315,20 @@ func TestFieldsThatOccurTwice(t *testing.T) {
 	fields := bodyFields(t)
 	tried := 0
 	for _, e := range w.endpoints(t) {
-		if !e.takesJSON || !readsTwice(e.path) || strings.Contains(e.path, "webhook") || strings.Contains(e.path, "payout") {
+		if !e.takesJSON || !readsTwice(e.path) || strings.Contains(e.path, "webhook") ||
+			strings.Contains(e.path, "payout") {
 			continue
 		}
 		names := fields[e.method+" "+templateOf(e)]
 		require.NotEmpty(t, names, e.name)
 		for name := range names {
 			tried++
-			reply := w.send(t, request{method: e.method, path: e.path, scheme: e.scheme, body: `{"` + name + `":"1","` + name + `":"1"}`})
+			reply := w.send(
+				t,
+				request{
+					method: e.method, path: e.path, scheme: e.scheme, body: `{"` + name + `":"1","` + name + `":"1"}`,
+				},
+			)
 			require.Equal(t, 400, reply.Code, "%s: %s twice: %s", e.name, name, reply.Body)
 		}
 	}
@@ -390,7 +420,13 @@ func TestLargeBodies(t *testing.T) {
 		refusal(t, e, reply)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		reply = w.send(t, request{method: e.method, path: e.path, scheme: e.scheme, body: bomb.String(), header: map[string]string{"Content-Encoding": "gzip"}})
+		reply = w.send(
+			t,
+			request{
+				method: e.method, path: e.path, scheme: e.scheme, body: bomb.String(),
+				header: map[string]string{"Content-Encoding": "gzip"},
+			},
+		)
 		runtime.ReadMemStats(&after)
 		require.Contains(t, []int{400, 410, 413, 415}, reply.Code, "%s: %s", e.name, reply.Body)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(24<<20), "%s unpacked it", e.name)
@@ -415,12 +451,21 @@ func TestSlowConnections(t *testing.T) {
 		conn, err := net.Dial("tcp", w.http.Addr())
 		require.NoError(t, err)
 		slow = append(slow, conn)
-		_, err = io.WriteString(conn, []string{"", "G", "GET /v1/ad-request HTTP/1.1\r\nHost: x\r\n", "POST /v1/ad-request HTTP/1.1\r\nHost: x\r\nX-Slow: "}[i%4])
+		_, err = io.WriteString(
+			conn,
+			[]string{
+				"", "G", "GET /v1/ad-request HTTP/1.1\r\nHost: x\r\n",
+				"POST /v1/ad-request HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+			}[i%4],
+		)
 		require.NoError(t, err)
 	}
 	client := &http.Client{Timeout: 30 * time.Second}
 	for range 20 {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.http.BaseURL()+"/v1/ad-request", strings.NewReader(`{"context":"postgres"}`))
+		r, err := http.NewRequestWithContext(
+			t.Context(), http.MethodPost, w.http.BaseURL()+"/v1/ad-request",
+			strings.NewReader(`{"context":"postgres"}`),
+		)
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+account.PublicSandboxKey)
 		reply, err := client.Do(r)
@@ -449,14 +494,20 @@ func TestNoCookiesAndNoForeignOrigins(t *testing.T) {
 	w := wire(t, nil)
 	for _, e := range w.endpoints(t) {
 		for _, origin := range []string{"https://evil.example", "null", ""} {
-			header := map[string]string{"Cookie": "token=" + w.bearer["userToken"] + "; session=" + w.bearer["userToken"], "Access-Control-Request-Method": "POST"}
+			header := map[string]string{
+				"Cookie": "token=" + w.bearer["userToken"] + "; session=" +
+					w.bearer["userToken"],
+				"Access-Control-Request-Method": "POST",
+			}
 			if origin != "" {
 				header["Origin"] = origin
 			}
 			reply := w.send(t, request{method: e.method, path: e.path, header: header})
 			require.Empty(t, reply.Header().Values("Set-Cookie"), e.name)
 			for name := range reply.Header() {
-				require.False(t, strings.HasPrefix(name, "Access-Control-Allow"), "%s allows %s by %s", e.name, origin, name)
+				require.False(
+					t, strings.HasPrefix(name, "Access-Control-Allow"), "%s allows %s by %s", e.name, origin, name,
+				)
 			}
 			if e.locked {
 				require.Contains(t, []int{401, 403}, reply.Code, "%s: a cookie is no login: %s", e.name, reply.Body)
@@ -466,7 +517,9 @@ func TestNoCookiesAndNoForeignOrigins(t *testing.T) {
 	}
 }
 
-var errRaw = errors.New(`code: 60, message: Unknown table expression identifier 'adnet.events' in scope SELECT sum(charge) FROM adnet.events (clickhouse 127.0.0.1:9000)`)
+var errRaw = errors.New(
+	`code: 60, message: Unknown table expression identifier 'adnet.events' in scope SELECT sum(charge) FROM adnet.events (clickhouse 127.0.0.1:9000)`,
+)
 
 // brokenAnalytics answers every question with a server's raw error text.
 type brokenAnalytics struct{}
@@ -587,7 +640,13 @@ func TestErrorsOfBrokenStoresSayNothing(t *testing.T) {
 			if strings.Contains(e.path, "?") {
 				separator = "&"
 			}
-			reply = w.send(t, request{method: e.method, path: e.path + separator + "campaign_id=" + w.campaign + "&id=" + w.campaign, scheme: e.scheme, body: body})
+			reply = w.send(
+				t,
+				request{
+					method: e.method, path: e.path + separator + "campaign_id=" + w.campaign + "&id=" + w.campaign,
+					scheme: e.scheme, body: body,
+				},
+			)
 			refusal(t, e, reply)
 			if reply.Code >= 500 {
 				failed[e.name] = reply.Code

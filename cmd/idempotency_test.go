@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/ingress/httpapi"
-	"adnet/ingress/ingresstest/endpoints"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi"
+	"adnet/ingress/ingresstest/endpoints"
 )
 
 // TestEveryMutatingRouteHonoursTheKey calls each route whose policy says that it takes an
@@ -45,12 +45,14 @@ func TestEveryMutatingRouteHonoursTheKey(t *testing.T) {
 				require.NoError(t, err)
 				return reply.StatusCode, string(text), reply.Header
 			}
-			body := `{"advertiser_id":"` + owner.id + `","email":"` + uuid.NewString() + `@keys.example","password":"correct horse",
+			body := `{"advertiser_id":"` + owner.id + `","email":"` + uuid.NewString() +
+				`@keys.example","password":"correct horse",
 				"kind":"publisher","name":"n","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1,"id":"` + uuid.Nil.String() + `"}`
 			status, first, _ := send(body)
 			again, second, header := send(body)
 			other, _, _ := send(strings.Replace(body, "correct", "another", 1))
-			if status == http.StatusUnauthorized || status >= 500 { // an administrator's, or not in this mode: nothing to keep
+			// an administrator's, or not in this mode: nothing to keep
+			if status == http.StatusUnauthorized || status >= 500 {
 				require.Equal(t, status, again)
 				require.NotContains(t, second, "replayed")
 				return
@@ -70,7 +72,11 @@ func TestAuditOverHTTP(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off")
 	api := client{t, base}
 	owner, stranger := api.register("audited@keys.example"), api.register("stranger@keys.example")
-	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1}`, 201)
+	made := api.do(
+		"POST", "/api/campaigns", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1}`,
+		201,
+	)
 	id := made["campaign"].(map[string]any)["id"].(string)
 	api.do("PATCH", "/api/campaigns/"+id, owner.token, `{"daily_budget":77}`, 200)
 	api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)
@@ -92,7 +98,8 @@ func TestAuditOverHTTP(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"DELETE /api/keys/:id", "POST /api/keys", "POST /api/campaigns?action=pause", "PATCH /api/campaigns/:id", "POST /api/campaigns",
+		"DELETE /api/keys/:id", "POST /api/keys", "POST /api/campaigns?action=pause", "PATCH /api/campaigns/:id",
+		"POST /api/campaigns",
 		"POST /api/auth?action=register",
 	}, actions)
 	changes := rest[0].(map[string]any)["changes"].(map[string]any)

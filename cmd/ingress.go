@@ -72,7 +72,13 @@ func (c *ingress) Run(p cli.Process) error {
 		return err
 	}
 	defer b.Close()
-	role, err := newIngress(h, parts{Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions, Servers: c.Servers, PostgresConns: int(c.Servers.Postgres.MaxConns)}, b)
+	role, err := newIngress(
+		h,
+		parts{
+			Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions, Servers: c.Servers,
+			PostgresConns: int(c.Servers.Postgres.MaxConns),
+		}, b,
+	)
 	if err != nil {
 		return err
 	}
@@ -117,7 +123,10 @@ type ingressConfig struct {
 // checkMail refuses to confirm e-mails without a mail server.
 func (c ingressConfig) checkMail() error {
 	if c.Manage.VerifyEmail == manage.VerifyRequired && !c.Mail.On() {
-		return errors.New("ADNET_VERIFY_EMAIL is required and there is no mail server: set ADNET_SMTP_HOST and ADNET_SMTP_FROM, or ADNET_VERIFY_EMAIL=off")
+		return errors.New(
+			"ADNET_VERIFY_EMAIL is required and there is no mail server: set ADNET_SMTP_HOST and ADNET_SMTP_FROM, " +
+				"or ADNET_VERIFY_EMAIL=off",
+		)
 	}
 	return nil
 }
@@ -236,7 +245,13 @@ func (r *ingressRole) listening() (err error) {
 	}
 	once := r.idempotency()
 	r.readiness.Add("http", func() error { return r.http.Listening() })
-	r.http, err = httpapi.New(r.given.Config.HTTP, httpapi.Deps{Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once, KeepFiles: r.keepFiles()})
+	r.http, err = httpapi.New(
+		r.given.Config.HTTP,
+		httpapi.Deps{
+			Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once,
+			KeepFiles: r.keepFiles(),
+		},
+	)
 	return err
 }
 
@@ -261,12 +276,17 @@ func (r *ingressRole) keepFiles() int {
 func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("spool", r.spool))
 	r.group.Add(lifecycle.Named("producer", r.producer))
-	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget), lifecycle.Named("limits", r.limits),
-		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("refusals", r.refusals), lifecycle.Named("pacing", r.delivery.Pacer))
+	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget),
+		lifecycle.Named("limits", r.limits),
+		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("refusals", r.refusals),
+		lifecycle.Named("pacing", r.delivery.Pacer))
 	r.group.Add(lifecycle.Named("flags", r.flags))
 	if r.mail != nil {
 		r.group.Add(lifecycle.Named("mail", r.mail))
 	}
-	r.group.Add(lifecycle.Named("tracking", r.tracker), lifecycle.Named("roster", r.clerk), lifecycle.Named("earlier campaigns", earlier{r}))
+	r.group.Add(
+		lifecycle.Named("tracking", r.tracker), lifecycle.Named("roster", r.clerk),
+		lifecycle.Named("earlier campaigns", earlier{r}),
+	)
 	r.group.Add(lifecycle.Named("http", r.http))
 }

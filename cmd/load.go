@@ -23,6 +23,9 @@ func (c *loadRun) Run(p cli.Process) error {
 	if err != nil || report.Interrupted || report.Settled || c.Config.SettleWait == 0 {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "adnet: stats lack %d answered beacons after %s; is the consumers role running?\n", report.Missing, c.Config.SettleWait)
+	fmt.Fprintf(
+		p.Stderr, "adnet: stats lack %d answered beacons after %s; is the consumers role running?\n", report.Missing,
+		c.Config.SettleWait,
+	)
 	return cli.ErrExit
 }

@@ -44,27 +44,41 @@ func (r *ingressRole) managing() error {
 	if err != nil {
 		return err
 	}
-	r.accounts = account.NewService(account.Deps{Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books, Box: r.given.Sessions, Now: time.Now})
-	r.campaigns = campaign.NewService(campaign.Deps{Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue, MaxCampaigns: r.given.Config.Manage.Campaigns, Judge: suitability.Ruled})
+	r.accounts = account.NewService(account.Deps{
+		Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books,
+		Box: r.given.Sessions, Now: time.Now,
+	})
+	r.campaigns = campaign.NewService(campaign.Deps{
+		Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue,
+		MaxCampaigns: r.given.Config.Manage.Campaigns, Judge: suitability.Ruled,
+	})
 	script, err := snippet.New()
 	if err != nil {
 		return err
 	}
 	script.Mount(r.http)
 	manage.New(manage.Deps{
-		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats, Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Persons: r.Books, Decisions: r.Books, AdReports: r.Books, Cases: r.Books, Now: time.Now,
-		Publish: r.Books, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer, MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
+		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
+		Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Persons: r.Books, Decisions: r.Books,
+		AdReports: r.Books, Cases: r.Books, Now: time.Now,
+		Publish: r.Books, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
+		MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Snippet:  manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
 		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
-		Auth: r.auth, Keyring: r.given.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns, Store: r.Books, Now: time.Now,
+		Auth: r.auth, Keyring: r.given.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,
+		Store: r.Books, Now: time.Now,
 	}).Mount(r.http)
-	oversee.New(oversee.Deps{Auth: r.auth, Ledger: r.Books, History: r.Past, Letters: r.Books, Broker: r.producer, Look: r.look, Ready: r.readiness.Check, Settings: r.given.Config.inForce, Now: time.Now}).Mount(r.http)
+	oversee.New(oversee.Deps{
+		Auth: r.auth, Ledger: r.Books, History: r.Past, Letters: r.Books, Broker: r.producer, Look: r.look,
+		Ready: r.readiness.Check, Settings: r.given.Config.inForce, Now: time.Now,
+	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	preview.New(preview.Deps{
-		Auth: r.auth, Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.given.Config.Offer.Disclosure, VideoSec: r.given.Config.RTB.VideoSec,
+		Auth: r.auth, Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.given.Config.Offer.Disclosure,
+		VideoSec: r.given.Config.RTB.VideoSec,
 	}).Mount(r.http)
 	if !r.given.Config.Console.On() {
 		return nil
@@ -151,7 +165,12 @@ func (w warming) Announce(ctx context.Context, c campaign.Campaign) (all bool, e
 	}
 	billing, _ := ranker.ParseBilling(string(c.Billing()))
 	bid, aim := c.Offer()
-	w.leases.Warm(ctx, &auction.Campaign{ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Bid: bid, Aim: aim, Billing: billing})
+	w.leases.Warm(
+		ctx,
+		&auction.Campaign{
+			ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Bid: bid, Aim: aim, Billing: billing,
+		},
+	)
 	return all, nil
 }
 

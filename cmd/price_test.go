@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/money"
-	"adnet/internal/token"
-
 	"github.com/prebid/openrtb/v20/openrtb2"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/money"
+	"adnet/internal/token"
 )
 
 // market is a node with campaigns of random prices, and whom it is asked by.
@@ -53,15 +53,20 @@ func TestEveryWireChargesTheBidThatWon(t *testing.T) {
 	keys, err := token.ParseKeys(setting)
 	require.NoError(t, err)
 	m := &market{
-		t: t, api: client{t, base}, exchange: newExchange(t, base, "boss@example.com", "a long password"), rng: rand.New(rand.NewPCG(3, 5)),
+		t: t, api: client{t, base}, exchange: newExchange(t, base, "boss@example.com", "a long password"),
+		rng:     rand.New(rand.NewPCG(3, 5)),
 		charged: map[string]money.Micros{}, words: []string{"chess", "postgres", "guitar", "backup", "recipe"},
 	}
 	m.ring, err = token.NewKeyring(keys)
 	require.NoError(t, err)
-	m.boss.token = m.api.do("POST", "/api/auth", "", `{"email":"boss@example.com","password":"a long password"}`, 200)["token"].(string)
+	m.boss.token = m.api.do(
+		"POST", "/api/auth", "", `{"email":"boss@example.com","password":"a long password"}`, 200,
+	)["token"].(string)
 	m.owner = m.api.register("owner@price.example")
 	publisher := m.api.register("pub@price.example")
-	m.publisher = m.api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
+	m.publisher = m.api.do(
+		"POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201,
+	)["key"].(string)
 	var campaigns []string
 	for n := range 9 {
 		campaigns = append(campaigns, m.campaign(n))
@@ -100,9 +105,11 @@ func (m *market) campaign(n int) string {
 	model := []string{"cpm", "cpc", "cpm"}[n%3]
 	bid := map[string]float64{"cpm": 0.01 + 20*m.rng.Float64(), "cpc": 0.01 + 2*m.rng.Float64()}[model]
 	m.rng.Shuffle(len(m.words), func(i, j int) { m.words[i], m.words[j] = m.words[j], m.words[i] })
-	made := m.api.do("POST", "/api/campaigns", m.owner.token, fmt.Sprintf(`{"advertiser_id":%q,"headline":"Offer %d","cta_url":"https://price.example.com/%d",
+	made := m.api.do("POST", "/api/campaigns", m.owner.token,
+		fmt.Sprintf(`{"advertiser_id":%q,"headline":"Offer %d","cta_url":"https://price.example.com/%d",
 		"billing_model":%q,"bid_amount":%.6f,"pacing":"asap","frequency_cap":0,"daily_budget":10000,"total_budget":100000,"target_intent_tokens":["%s"]}`,
-		m.owner.id, n, n, model, bid, strings.Join(m.words[:1+m.rng.IntN(3)], `","`)), 201)["campaign"].(map[string]any)
+			m.owner.id, n, n, model, bid, strings.Join(m.words[:1+m.rng.IntN(3)], `","`)),
+		201)["campaign"].(map[string]any)
 	id := made["id"].(string)
 	if made["status"] != "active" {
 		m.api.do("POST", "/api/campaigns?action=review", m.boss.token, `{"id":"`+id+`","decision":"approved"}`, 200)
@@ -117,13 +124,18 @@ func (m *market) ask(wire int) *priced {
 	context := strings.Join(m.words[:1+m.rng.IntN(3)], " ")
 	switch wire {
 	case 0:
-		ad, _ := m.api.do("POST", "/v1/ad-request", m.publisher, `{"context":"`+context+`"}`, 200)["ad"].(map[string]any)
+		ad, _ := m.api.do(
+			"POST", "/v1/ad-request", m.publisher, `{"context":"`+context+`"}`, 200,
+		)["ad"].(map[string]any)
 		if ad == nil {
 			return nil
 		}
 		return m.read(ad["impression_url"].(string), ad["click_url"].(string), ad["receipt_url"].(string))
 	case 1:
-		reply := m.api.do("POST", "/api/mcp", m.publisher, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"`+context+`"}}}`, 200)
+		reply := m.api.do(
+			"POST", "/api/mcp", m.publisher,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"`+context+`"}}}`, 200,
+		)
 		ad := reply["result"].(map[string]any)["structuredContent"].(map[string]any)
 		links, _ := ad["tracking"].(map[string]any)
 		if links == nil {
@@ -132,7 +144,10 @@ func (m *market) ask(wire int) *priced {
 		return m.read(links["impression"].(string), links["click"].(string), ad["receipt_url"].(string))
 	}
 	var r openrtb2.BidResponse
-	m.exchange.post("/api/rtb", `{"id":"r","ext":{"debug":1},"imp":[{"id":"1","bidfloor":0.001,"native":{"request":"{\"ver\":\"1.2\",\"privacy\":1,\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":90}}],\"eventtrackers\":[{\"event\":1,\"methods\":[1]}]}"},"ext":{"mcp_context":{"intent":"`+context+`"}}}]}`, &r)
+	m.exchange.post(
+		"/api/rtb",
+		`{"id":"r","ext":{"debug":1},"imp":[{"id":"1","bidfloor":0.001,"native":{"request":"{\"ver\":\"1.2\",\"privacy\":1,\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":90}}],\"eventtrackers\":[{\"event\":1,\"methods\":[1]}]}"},"ext":{"mcp_context":{"intent":"`+context+`"}}}]}`, &r,
+	)
 	if len(r.SeatBid) == 0 {
 		return nil
 	}
@@ -190,7 +205,9 @@ func (m *market) explained(ad *priced) {
 	}
 	var told map[string]any
 	require.Eventually(m.t, func() bool {
-		request, err := http.NewRequest("GET", m.api.base+"/api/auctions/"+ad.auction.AuctionID.String()+"/explain", nil)
+		request, err := http.NewRequest(
+			"GET", m.api.base+"/api/auctions/"+ad.auction.AuctionID.String()+"/explain", nil,
+		)
 		require.NoError(m.t, err)
 		request.Header.Set("Authorization", "Bearer "+m.boss.token)
 		reply, err := http.DefaultClient.Do(request)

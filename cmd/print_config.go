@@ -9,11 +9,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/alecthomas/kong"
+
 	"adnet/analytics/clickhouse"
 	"adnet/ingress/oversee"
 	"adnet/internal/postgres"
-
-	"github.com/alecthomas/kong"
 )
 
 // secret names the flags whose values are never shown. Those of files only say where a key lies.
@@ -43,15 +43,17 @@ func inForce(selected *kong.Context) (all []oversee.Setting) {
 			continue
 		}
 		all = append(all, oversee.Setting{
-			Name: flag.Envs[0], Flag: flag.Name, Help: flag.Help, Secret: holdsSecret(flag), Origin: origin(selected, flag),
-			Value: shown(flag.Name, isSecret(flag), selected.FlagValue(flag)), Default: shown(flag.Name, isSecret(flag), flag.Default),
+			Name: flag.Envs[0], Flag: flag.Name, Help: flag.Help, Secret: holdsSecret(flag),
+			Origin:  origin(selected, flag),
+			Value:   shown(flag.Name, isSecret(flag), selected.FlagValue(flag)),
+			Default: shown(flag.Name, isSecret(flag), flag.Default),
 		})
 	}
 	return all
 }
 
-// origin says where a setting's value came from: a flag counts before its variable, and that before a
-// file.
+// origin says where a setting's value came from: a flag counts before its variable, and that before
+// a file.
 func origin(selected *kong.Context, flag *kong.Flag) string {
 	for _, path := range selected.Path {
 		if path.Flag == flag && !path.Resolved { // one that is resolved came from a file
@@ -90,7 +92,9 @@ func shown(name string, hide bool, value any) string {
 // a list of pairs.
 var (
 	inURL   = regexp.MustCompile(`://(\S*)@`)
-	inPairs = regexp.MustCompile(`(?i)((?:^|[?&\s;,])[a-z_-]*(?:password|passwd|secret|token)[a-z_-]*\s*=\s*)('(?:[^'\\]|\\.)*'|[^&\s;]*)`)
+	inPairs = regexp.MustCompile(
+		`(?i)((?:^|[?&\s;,])[a-z_-]*(?:password|passwd|secret|token)[a-z_-]*\s*=\s*)('(?:[^'\\]|\\.)*'|[^&\s;]*)`,
+	)
 )
 
 // maskURL masks the secrets of a DSN, in each form that the drivers take. What a driver reads as
@@ -105,7 +109,10 @@ func maskURL(name, text string) string {
 	})
 	out = inPairs.ReplaceAllString(out, "${1}"+masked)
 	for _, hidden := range driverSecrets(name, text) {
-		if hidden != "" && (strings.Contains(out, hidden) || strings.Contains(out, url.QueryEscape(hidden)) || strings.Contains(out, url.PathEscape(hidden))) {
+		if hidden != "" &&
+			(strings.Contains(out, hidden) || strings.Contains(
+				out, url.QueryEscape(hidden),
+			) || strings.Contains(out, url.PathEscape(hidden))) {
 			return masked
 		}
 	}

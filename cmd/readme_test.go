@@ -32,7 +32,10 @@ func TestReadmeTour(t *testing.T) {
 	page, err := os.ReadFile(shell.Dir + "/ad.html") // lab/browser looks at it
 	require.NoError(t, err)
 	require.Contains(t, string(page), `publisher-key="pk_live_`)
-	for _, want := range []string{`"auto_approved":true`, `"status":"active"`, `"headline":"Chess lessons for curious beginners"`, "\n200\n", `"impressions":1,`, `"spend_usd":0,`, `"available":25,`, `"credits":1,`} {
+	for _, want := range []string{
+		`"auto_approved":true`, `"status":"active"`, `"headline":"Chess lessons for curious beginners"`, "\n200\n",
+		`"impressions":1,`, `"spend_usd":0,`, `"available":25,`, `"credits":1,`,
+	} {
 		require.Contains(t, string(out), want)
 	}
 }
@@ -50,7 +53,9 @@ func TestIntegratingExamples(t *testing.T) {
 		}
 	}
 	api := client{t, base}
-	admin := api.do("POST", "/api/auth", "", `{"email":"root@adnet.example","password":"a long password"}`, http.StatusOK)["token"].(string)
+	admin := api.do(
+		"POST", "/api/auth", "", `{"email":"root@adnet.example","password":"a long password"}`, http.StatusOK,
+	)["token"].(string)
 	seat := api.do("POST", "/api/keys", admin, `{"kind":"seat","name":"exchange"}`, http.StatusCreated)["key"].(string)
 	script := strings.ReplaceAll(examples.String(), "http://127.0.0.1:8080", base)
 	shell := exec.Command("sh", "-euc", script)
@@ -58,8 +63,10 @@ func TestIntegratingExamples(t *testing.T) {
 	out, err := shell.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, want := range []string{
-		`"disclosure_label":"Sponsored"`, "impression: 200\n", "click: 302\n", `"event":"close"`, `{"tracked":2}`, `"structuredContent":{"campaign_id"`,
-		`"credits":1`, `"auto_approved":true`, `"status":"paused"`, `"bid_amount":1.2`, `"status":"paid"`, `"available":50,`, `"event":"conversion"`,
+		`"disclosure_label":"Sponsored"`, "impression: 200\n", "click: 302\n", `"event":"close"`, `{"tracked":2}`,
+		`"structuredContent":{"campaign_id"`,
+		`"credits":1`, `"auto_approved":true`, `"status":"paused"`, `"bid_amount":1.2`, `"status":"paid"`,
+		`"available":50,`, `"event":"conversion"`,
 		`"conversion_type":"signup"`, `"type":"campaign"`, `"causes":[`, `"seatbid":[`, `"openrtb_version":"2.6"`,
 		`"reason":"unsuitable"}`, `"structuredContent":{"ad":null`, `"known_flags":[`,
 	} {

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The receipt of an ad says the words that request and ad share, on real servers from the request to
-// the page: once enough people have said them, and no word of a request that the ad does not say.
+// The receipt of an ad says the words that request and ad share, on real servers from the request
+// to the page: once enough people have said them, and no word of a request that the ad does not
+// say.
 func TestReceiptSaysSharedWords(t *testing.T) {
 	i := install(t)
 	_, err := i.run("migrate")
@@ -20,7 +21,9 @@ func TestReceiptSaysSharedWords(t *testing.T) {
 	i.serve("consumers")
 	api := client{t, i.serve("ingress").base}
 	owner := api.register("owner@receipts.example")
-	api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Chess lessons for everybody","cta_url":"https://chess.example.com/",
+	api.do("POST", "/api/campaigns", owner.token,
+		`{"advertiser_id":"`+owner.id+
+			`","headline":"Chess lessons for everybody","cta_url":"https://chess.example.com/",
 		"bid_amount":10,"pacing":"asap","frequency_cap":0,"daily_budget":1000,"total_budget":10000,"target_intent_tokens":["chess"]}`, 201)
 	keys := make([]string, 3) // of as many publishers as a word needs
 	for n := range keys {
@@ -29,7 +32,10 @@ func TestReceiptSaysSharedWords(t *testing.T) {
 	}
 	var receipts []string
 	ask := func(n int) {
-		ad, _ := api.do("POST", "/v1/ad-request", keys[n%len(keys)], fmt.Sprintf(`{"context":"who teaches chess, perhaps canarysaturday","session_id":"s-%d"}`, n), 200)["ad"].(map[string]any)
+		ad, _ := api.do(
+			"POST", "/v1/ad-request", keys[n%len(keys)],
+			fmt.Sprintf(`{"context":"who teaches chess, perhaps canarysaturday","session_id":"s-%d"}`, n), 200,
+		)["ad"].(map[string]any)
 		if ad != nil {
 			receipts = append(receipts, ad["receipt_url"].(string))
 		}

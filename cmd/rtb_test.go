@@ -61,7 +61,11 @@ func (x *exchange) post(path, body string, into any) {
 func (x *exchange) bid(member string) openrtb2.Bid {
 	x.t.Helper()
 	var r openrtb2.BidResponse
-	x.post("/api/rtb", `{"id":"r",`+member+`"imp":[{"id":"1","banner":{"w":300,"h":250},"ext":{"mcp_context":{"intent":"learn to play the guitar"}}}]}`, &r)
+	x.post(
+		"/api/rtb",
+		`{"id":"r",`+member+
+			`"imp":[{"id":"1","banner":{"w":300,"h":250},"ext":{"mcp_context":{"intent":"learn to play the guitar"}}}]}`, &r,
+	)
 	require.Len(x.t, r.SeatBid, 1)
 	require.Len(x.t, r.SeatBid[0].Bid, 1)
 	return r.SeatBid[0].Bid[0]
@@ -71,7 +75,8 @@ func (x *exchange) fire(link string) {
 	x.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, link, nil)
 	require.NoError(x.t, err)
-	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0") // a pixel of an exchange is the reader's
+	// a pixel of an exchange is the reader's
+	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
 	reply, err := http.DefaultClient.Do(request)
 	require.NoError(x.t, err)
 	defer reply.Body.Close()
@@ -111,7 +116,8 @@ func TestExchange(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		stats.Impressions = 0
-		return text(t, admin+"/metrics", `adnet_archive_notices_total 6`) && developerStats(t, x, base, &stats) && stats.Sandbox == 1 && stats.Duplicates == 1
+		return text(t, admin+"/metrics", `adnet_archive_notices_total 6`) && developerStats(t, x, base, &stats) &&
+			stats.Sandbox == 1 && stats.Duplicates == 1
 	}, 20*time.Second, 100*time.Millisecond, "%+v", &stats)
 	require.Equal(t, 1, stats.Impressions)
 	require.Equal(t, 1, stats.Credits)

@@ -15,7 +15,8 @@ const secretFile = "_FILE"
 
 // holdsSecret says whether the value of a flag is a secret or has one in it.
 func holdsSecret(flag *kong.Flag) bool {
-	return isSecret(flag) || slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, flag.Name)
+	return isSecret(flag) ||
+		slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, flag.Name)
 }
 
 // fromFiles reads the secrets whose variable with [secretFile] behind its name is set. Errors: a

@@ -24,8 +24,13 @@ func printed(t *testing.T, command string, env map[string]string) (text string, 
 // No form of a DSN shows its password.
 func TestPrintConfigMasksEveryForm(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"URL":          {"ADNET_POSTGRES_URL": "postgres://u:canary1@h/db", "ADNET_CLICKHOUSE_URL": "clickhouse://u:canary1@h/db"},
-		"query":        {"ADNET_POSTGRES_URL": "postgres://h/db?user=u&password=canary1", "ADNET_CLICKHOUSE_URL": "clickhouse://h/db?username=u&password=canary1"},
+		"URL": {
+			"ADNET_POSTGRES_URL": "postgres://u:canary1@h/db", "ADNET_CLICKHOUSE_URL": "clickhouse://u:canary1@h/db",
+		},
+		"query": {
+			"ADNET_POSTGRES_URL":   "postgres://h/db?user=u&password=canary1",
+			"ADNET_CLICKHOUSE_URL": "clickhouse://h/db?username=u&password=canary1",
+		},
 		"pairs":        {"ADNET_POSTGRES_URL": "host=h user=u password=canary1 dbname=db"},
 		"quoted":       {"ADNET_POSTGRES_URL": `host=h password = 'canary1 \' canary1' user=u`},
 		"several":      {"ADNET_POSTGRES_URL": "postgres://u:canary1@h1:5432,h2:5433/db?target_session_attrs=any"},
@@ -47,7 +52,13 @@ func TestPrintConfigMasksEveryForm(t *testing.T) {
 func TestSecretsFromFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("postgres://someone:canary1@db.example/adnet\n"), 0o600))
-	text, status := printed(t, "ingress", map[string]string{"ADNET_POSTGRES_URL": "", "ADNET_POSTGRES_URL_FILE": file, "ADNET_SESSION_KEYS": "", "ADNET_REDIS_PASSWORD": "", "ADNET_SESSION_KEYS_FILE": file, "ADNET_REDIS_PASSWORD_FILE": file})
+	text, status := printed(
+		t, "ingress",
+		map[string]string{
+			"ADNET_POSTGRES_URL": "", "ADNET_POSTGRES_URL_FILE": file, "ADNET_SESSION_KEYS": "",
+			"ADNET_REDIS_PASSWORD": "", "ADNET_SESSION_KEYS_FILE": file, "ADNET_REDIS_PASSWORD_FILE": file,
+		},
+	)
 	require.Zero(t, status, text)
 	require.Contains(t, text, "someone:********@db.example")
 	require.NotContains(t, text, "canary1")
@@ -59,7 +70,9 @@ func TestSecretsFromFiles(t *testing.T) {
 	text, status = printed(t, "ingress", map[string]string{"ADNET_POSTGRES_URL": "postgres://h/db"})
 	require.NotZero(t, status)
 	require.Contains(t, text, "ADNET_POSTGRES_URL and ADNET_POSTGRES_URL_FILE are both set")
-	text, status = printed(t, "ingress", map[string]string{"ADNET_POSTGRES_URL": "", "ADNET_POSTGRES_URL_FILE": file + "x"})
+	text, status = printed(
+		t, "ingress", map[string]string{"ADNET_POSTGRES_URL": "", "ADNET_POSTGRES_URL_FILE": file + "x"},
+	)
 	require.NotZero(t, status)
 	require.Contains(t, text, "ADNET_POSTGRES_URL_FILE")
 }
@@ -72,8 +85,13 @@ func TestStandaloneIsNotOpenByDefault(t *testing.T) {
 		require.Contains(t, p.err.String(), "is open to other machines", args)
 		require.Equal(t, len(args) == 0 || args[0] != "--demo=off", strings.Contains(p.err.String(), "--demo=off"))
 	}
-	p := start(t, "standalone", "--http-addr=0.0.0.0:0", "--admin-addr=127.0.0.1:0", "--demo=off", "--unsigned-beacons=record")
-	require.Eventually(t, func() bool { return strings.Contains(p.out.String(), "adnet listens on") }, time.Minute, 10*time.Millisecond, p.err)
+	p := start(
+		t, "standalone", "--http-addr=0.0.0.0:0", "--admin-addr=127.0.0.1:0", "--demo=off", "--unsigned-beacons=record",
+	)
+	require.Eventually(
+		t, func() bool { return strings.Contains(p.out.String(), "adnet listens on") }, time.Minute,
+		10*time.Millisecond, p.err,
+	)
 	p.stop()
 	require.Zero(t, p.ends(t, time.Minute))
 }
@@ -84,9 +102,13 @@ func TestSettingsSayTheirOrigin(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("canary1"), 0o600))
 	t.Setenv("ADNET_STRIPE_WEBHOOK_SECRET_FILE", file)
 	t.Setenv("ADNET_SIGNUP", "closed")
-	_, base, _ := standalone(t, "--demo=off", "--admin-email", "boss@settings.example", "--admin-password", "canary2 long enough")
+	_, base, _ := standalone(
+		t, "--demo=off", "--admin-email", "boss@settings.example", "--admin-password", "canary2 long enough",
+	)
 	api := client{t, base}
-	boss := api.do("POST", "/api/auth", "", `{"email":"boss@settings.example","password":"canary2 long enough"}`, 200)["token"].(string)
+	boss := api.do(
+		"POST", "/api/auth", "", `{"email":"boss@settings.example","password":"canary2 long enough"}`, 200,
+	)["token"].(string)
 	got := map[string]map[string]any{}
 	for _, s := range api.do("GET", "/api/admin/settings", boss, "", 200)["settings"].([]any) {
 		setting := s.(map[string]any)

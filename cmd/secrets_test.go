@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/kafka"
 	"adnet/schemas/event"
-
-	"github.com/stretchr/testify/require"
 )
 
 // canaries are secrets by their kind. Each is unmistakable, so that finding one proves a leak.
@@ -34,7 +34,8 @@ func (c canaries) settings() (env []string) {
 		"ADNET_ADMIN_EMAIL=" + c["admin e-mail"], "ADNET_ADMIN_PASSWORD=" + c["admin password"],
 		"ADNET_TOKEN_KEYS=k1:" + c["token key"], "ADNET_SESSION_KEYS=k1:" + c["session key"],
 		"ADNET_STRIPE_KEY=" + c["Stripe key"], "ADNET_STRIPE_WEBHOOK_SECRET=" + c["Stripe secret"],
-		"ADNET_STRIPE_BASE_URL=http://127.0.0.1:1", "ADNET_RATE_REFUSED=0", "ADNET_RATE_OPEN=0", "ADNET_RTB_PER_SECOND=1",
+		"ADNET_STRIPE_BASE_URL=http://127.0.0.1:1", "ADNET_RATE_REFUSED=0", "ADNET_RATE_OPEN=0",
+		"ADNET_RTB_PER_SECOND=1",
 	}
 }
 
@@ -45,7 +46,10 @@ func (c canaries) absent(t *testing.T, where, text string) {
 	for what, secret := range c {
 		quoted, err := json.Marshal(secret)
 		require.NoError(t, err)
-		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret))} {
+		for _, form := range []string{
+			secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret),
+			base64.StdEncoding.EncodeToString([]byte(secret)),
+		} {
 			if at := strings.Index(text, form); at >= 0 {
 				t.Errorf("%s has the %s: …%s…", where, what, text[max(0, at-80):min(len(text), at+len(form)+20)])
 			}
@@ -58,7 +62,8 @@ func (c canaries) absent(t *testing.T, where, text string) {
 func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	t.Helper()
 	api := client{t, base}
-	c["e-mail"], c["password"], c["wrong password"] = "canary-user@canary.example", "canary-user-password", "canary-wrong-password"
+	c["e-mail"], c["password"], c["wrong password"] = "canary-user@canary.example", "canary-user-password",
+		"canary-wrong-password"
 	credentials := func(email, password string) string {
 		return `{"email":` + quote(email) + `,"password":` + quote(password) + `}`
 	}
@@ -66,14 +71,21 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	admin := api.do("POST", "/api/auth", "", credentials(c["admin e-mail"], c["admin password"]), 200)
 	c["access token"], c["admin token"] = user["token"].(string), admin["token"].(string)
 	c["signature of a token"] = c["access token"][strings.LastIndex(c["access token"], ".")+1:]
-	c["publisher key"] = api.do("POST", "/api/keys", c["access token"], `{"kind":"publisher","name":"k"}`, 201)["key"].(string)
+	c["publisher key"] = api.do(
+		"POST", "/api/keys", c["access token"], `{"kind":"publisher","name":"k"}`, 201,
+	)["key"].(string)
 	c["seat key"] = api.do("POST", "/api/keys", c["admin token"], `{"kind":"seat","name":"s"}`, 201)["key"].(string)
-	c["seatpath key"] = api.do("POST", "/api/keys", c["admin token"], `{"kind":"seatpath","name":"p"}`, 201)["key"].(string)
+	c["seatpath key"] = api.do(
+		"POST", "/api/keys", c["admin token"], `{"kind":"seatpath","name":"p"}`, 201,
+	)["key"].(string)
 	unknown, _, err := account.GenerateKey(account.KindSeatPath)
 	require.NoError(t, err)
 	c["unknown seatpath key"], c["misspelt seatpath key"] = unknown, c["seatpath key"][:len(c["seatpath key"])-1]+"_"
 	id := user["user"].(map[string]any)["id"].(string)
-	api.do("POST", "/api/campaigns", c["access token"], `{"advertiser_id":"`+id+`","headline":"Chess","cta_url":"https://chess.example.com/","total_budget":1000}`, 201)
+	api.do(
+		"POST", "/api/campaigns", c["access token"],
+		`{"advertiser_id":"`+id+`","headline":"Chess","cta_url":"https://chess.example.com/","total_budget":1000}`, 201,
+	)
 	var ad map[string]any
 	require.Eventually(t, func() bool {
 		ad, _ = api.do("POST", "/v1/ad-request", c["publisher key"], `{"context":"chess"}`, 200)["ad"].(map[string]any)
@@ -102,7 +114,10 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	send("POST", "/api/auth", credentials("nobody-"+c["e-mail"], c["password"]))
 	send("POST", "/api/auth?action=register", credentials(c["e-mail"], c["password"]))
 	send("POST", "/api/auth?action=register", `{"email":`+quote(c["e-mail"])+`,"password":`+quote(c["password"])+`,`)
-	send("POST", "/api/auth?action=register", `{"email":[`+quote(c["e-mail"])+`],"password":{"x":`+quote(c["password"])+`}}`)
+	send(
+		"POST", "/api/auth?action=register",
+		`{"email":[`+quote(c["e-mail"])+`],"password":{"x":`+quote(c["password"])+`}}`,
+	)
 	send("POST", "/api/auth?action="+url.QueryEscape(c["password"]), credentials(c["e-mail"], c["password"]))
 	mcp := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","developer_api_key":%s}}}`
 	for what, secret := range c {
@@ -112,8 +127,10 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 		q := url.QueryEscape(secret)
 		for _, scheme := range []string{"Bearer ", "Basic ", ""} {
 			for _, route := range [][2]string{
-				{"GET", "/api/campaigns"}, {"POST", "/v1/ad-request"}, {"GET", "/api/keys"}, {"GET", "/api/stats"}, {"POST", "/api/mcp"}, {"POST", "/api/rtb"},
-				{"POST", "/api/stats?type=aggregate"}, {"POST", "/api/campaigns?action=review"}, {"POST", "/api/billing?action=balance"},
+				{"GET", "/api/campaigns"}, {"POST", "/v1/ad-request"}, {"GET", "/api/keys"}, {"GET", "/api/stats"},
+				{"POST", "/api/mcp"}, {"POST", "/api/rtb"},
+				{"POST", "/api/stats?type=aggregate"}, {"POST", "/api/campaigns?action=review"},
+				{"POST", "/api/billing?action=balance"},
 				{"GET", "/api/auctions/x/explain"}, {"GET", "/api/campaigns/x/diagnose"}, {"POST", "/api/rtb/x"},
 			} {
 				send(route[0], route[1], `{"context":7,"id":"x"}`, "Authorization", scheme+secret+"x")
@@ -123,22 +140,35 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 		send("GET", "/api/stats?type=developer&key="+q, "", "Authorization", "Bearer "+c["access token"])
 		send("GET", "/api/campaigns/"+url.PathEscape(secret), "", "Authorization", "Bearer "+c["access token"])
 		send("DELETE", "/api/keys/"+url.PathEscape(secret), "", "Authorization", "Bearer "+c["access token"])
-		send("GET", "/api/auctions/"+url.PathEscape(secret)+"/explain", "", "Authorization", "Bearer "+c["publisher key"])
+		send(
+			"GET", "/api/auctions/"+url.PathEscape(secret)+"/explain", "", "Authorization",
+			"Bearer "+c["publisher key"],
+		)
 		send("GET", "/s/"+url.PathEscape(secret), "")
 		send("GET", "/r/"+url.PathEscape(secret), "")
 		send("GET", "/"+url.PathEscape(secret), "")
 		send("GET", "/api/track?event=impression&campaign_id="+q, "")
 		send("GET", "/api/track?event="+q+"&campaign_id=x", "")
-		send("POST", "/api/campaigns", `{"advertiser_id":`+quote(secret)+`}`, "Authorization", "Bearer "+c["access token"])
+		send(
+			"POST", "/api/campaigns", `{"advertiser_id":`+quote(secret)+`}`, "Authorization",
+			"Bearer "+c["access token"],
+		)
 		send("POST", "/api/billing?action=webhook", `{"id":`+quote(secret)+`}`, "Stripe-Signature", "t=1,v1="+secret)
 		send("POST", "/api/benna", `{"context":{"session_len":`+quote(secret)+`},"campaign":{}}`)
 		send("POST", "/api/mcp", fmt.Sprintf(mcp, quote(secret+"x")), "Authorization", "Bearer "+c["publisher key"])
 		send("POST", "/api/rtb", `{"id":[`+quote(secret)+`]}`, "Authorization", "Bearer "+c["seat key"])
-		send("POST", "/v1/ad-request", `{"context":"c","format":`+quote(secret)+`}`, "Authorization", "Bearer "+c["publisher key"])
+		send(
+			"POST", "/v1/ad-request", `{"context":"c","format":`+quote(secret)+`}`, "Authorization",
+			"Bearer "+c["publisher key"],
+		)
 	}
-	for _, what := range []string{"seatpath key", "unknown seatpath key", "misspelt seatpath key", "seat key", "access token"} {
+	for _, what := range []string{
+		"seatpath key", "unknown seatpath key", "misspelt seatpath key", "seat key", "access token",
+	} {
 		path := "/api/rtb/" + c[what]
-		for _, body := range []string{strings.Repeat(" ", 300<<10), `{"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250}}]}`, `{"id":[]}`, `{`} {
+		for _, body := range []string{
+			strings.Repeat(" ", 300<<10), `{"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250}}]}`, `{"id":[]}`, `{`,
+		} {
 			send("POST", path, body) // 401, 400, 413, and 429 above one a second
 			send("POST", path, body, "X-Forwarded-For", c[what])
 			send("POST", "/api/rtb", body, "Authorization", "Bearer "+c[what])
@@ -151,7 +181,8 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 		send("POST", "/api/rtb//"+c[what], "{")
 		for _, request := range []string{
 			"POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "POST " + path + " HTTP/9\r\n\r\n",
-			"POST " + path + "%zz HTTP/1.1\r\nHost: x\r\n\r\n", "POST " + path + "\r\nbad header\r\n\r\n", path + "\r\n\r\n",
+			"POST " + path + "%zz HTTP/1.1\r\nHost: x\r\n\r\n", "POST " + path + "\r\nbad header\r\n\r\n",
+			path + "\r\n\r\n",
 			"POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
 		} {
 			bodies.WriteString(raw(t, base, request))
@@ -221,7 +252,9 @@ func TestSecretsStayInside(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	port := freeAddr(t)
-	p, base, admin := standalone(t, "--demo=off", "--log-level=debug", "--embedded-kafka-port="+port[strings.LastIndex(port, ":")+1:])
+	p, base, admin := standalone(
+		t, "--demo=off", "--log-level=debug", "--embedded-kafka-port="+port[strings.LastIndex(port, ":")+1:],
+	)
 	refusals := secrets.suite(t, base)
 	secrets.absent(t, "a refusal", refusals)
 	log := records(t, kafka.Config{Brokers: []string{port}})
@@ -254,7 +287,13 @@ func TestSecretsStayInsideOnServers(t *testing.T) {
 		require.Eventually(t, func() bool { return rows(table) != "" }, 20*time.Second, 100*time.Millisecond, table)
 		secrets.absent(t, "ClickHouse's "+table, rows(table))
 	}
-	log := records(t, kafka.Config{Brokers: strings.Split(i.setting("ADNET_KAFKA_BROKERS"), ","), TopicPrefix: i.setting("ADNET_KAFKA_TOPIC_PREFIX")})
+	log := records(
+		t,
+		kafka.Config{
+			Brokers:     strings.Split(i.setting("ADNET_KAFKA_BROKERS"), ","),
+			TopicPrefix: i.setting("ADNET_KAFKA_TOPIC_PREFIX"),
+		},
+	)
 	secrets.absent(t, "the log of events", log)
 	ingress.end(t)
 	consumers.end(t)

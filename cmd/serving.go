@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/benna"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
@@ -19,8 +21,6 @@ import (
 	"adnet/internal/classifier"
 	"adnet/internal/obs"
 	"adnet/internal/redis"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // following makes the state that the node keeps for its auctions: campaigns, frequency caps,
@@ -44,7 +44,9 @@ func (r *ingressRole) following() error {
 	r.refusals = refusals.New(refusals.Deps{
 		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Store: redis.NewRefusals(r.Redis), Now: time.Now,
 	})
-	pacer := pacing.New(pacing.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(r.Redis)})
+	pacer := pacing.New(pacing.Deps{
+		Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(r.Redis),
+	})
 	r.delivery = &limits.Delivery{Caps: caps, Pacer: pacer}
 	reserving := r.given.Config.Budget
 	if r.given.InMemory { // the store shares this process's cores, and other processes' requests do not wait for it
@@ -65,7 +67,10 @@ func (r *ingressRole) following() error {
 	})
 	r.readiness.Add("budget", func() error {
 		if !r.budget.Live(time.Now()) {
-			return errors.New("budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers have not filled it")
+			return errors.New(
+				"budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers " +
+					"have not filled it",
+			)
 		}
 		return nil
 	})
@@ -80,14 +85,19 @@ func (r *ingressRole) trust() error {
 		return err
 	}
 	refused := obs.Register(r.metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_catalog_refused_total", Help: "Campaigns in Redis that were refused because no process of this installation has sealed them.",
+		Name: "adnet_catalog_refused_total",
+		Help: "Campaigns in Redis that were refused because no process of this installation has sealed them.",
 	}))
 	often := obs.Limited(r.Log, time.Second)
 	r.sealed = r.Redis.Trusting(redis.Trust{
 		Seal: seal, Truth: r.Books.Campaign,
 		Refused: func(campaignID string, reason error) {
 			refused.Inc()
-			often.Error(r.Ctx, "a campaign in Redis was refused: somebody else wrote it, or its writer has another ADNET_TOKEN_KEYS", "campaign", campaignID, "error", reason)
+			often.Error(
+				r.Ctx,
+				"a campaign in Redis was refused: somebody else wrote it, or its writer has another ADNET_TOKEN_KEYS",
+				"campaign", campaignID, "error", reason,
+			)
 		},
 	})
 	return nil
@@ -106,8 +116,9 @@ func (r *ingressRole) serving() error {
 	r.flags = offer.NewFlagCounter(obs.Limited(r.Log, time.Minute), redis.NewFlags(r.Redis))
 	given := offer.Deps{
 		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
-		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery, Outcomes: outcomes,
-		Flags: r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life, Refusals: r.refusals,
+		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery,
+		Outcomes: outcomes,
+		Flags:    r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life, Refusals: r.refusals,
 	}
 	judge, err := classifier.New(r.given.Config.Classifier, classifier.Deps{Log: r.Log, Metrics: r.metrics})
 	if err != nil {
@@ -117,12 +128,16 @@ func (r *ingressRole) serving() error {
 		given.Classifier = judge
 	}
 	ads := offer.New(selling, given)
-	tools, err := mcp.New(r.given.Config.MCP, mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL})
+	tools, err := mcp.New(
+		r.given.Config.MCP,
+		mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL},
+	)
 	if err != nil {
 		return err
 	}
 	bids, err := rtb.New(r.given.Config.RTB, rtb.Deps{
-		Metrics: r.metrics, Auth: r.auth, Seller: ads, Limiter: r.limits, Keyring: r.given.Ring, Producer: r.producer, Now: time.Now,
+		Metrics: r.metrics, Auth: r.auth, Seller: ads, Limiter: r.limits, Keyring: r.given.Ring, Producer: r.producer,
+		Now: time.Now,
 	})
 	if err != nil {
 		return err

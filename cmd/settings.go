@@ -22,14 +22,35 @@ var topics = []struct {
 	prefixes []string
 }{
 	{"Replaying traffic (`adnet load`)", []string{"LOAD_"}},
-	{"Listeners and links", []string{"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS", "INSECURE", "TLS_", "PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY"}},
-	{"Keys and accounts", []string{"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP", "REPORTS_", "VERIFY_EMAIL", "SMTP_", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE"}},
+	{
+		"Listeners and links",
+		[]string{
+			"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS", "INSECURE", "TLS_",
+			"PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY",
+		},
+	},
+	{
+		"Keys and accounts",
+		[]string{
+			"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP", "REPORTS_",
+			"VERIFY_EMAIL", "SMTP_", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE",
+		},
+	},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},
 	{"Payment providers", []string{"PAYMENT_", "STRIPE_", "PAYPAL_"}},
-	{"Ads and reservations", []string{"DISCLOSURE_", "HOUSE_", "TRADES", "POLITICAL", "MIN_RELEVANCE", "CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_", "TEENS", "SUITABILITY_"}},
+	{
+		"Ads and reservations",
+		[]string{
+			"DISCLOSURE_", "HOUSE_", "TRADES", "POLITICAL", "MIN_RELEVANCE", "CLICK_RESERVATION", "BID_RESERVATION",
+			"LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_", "TEENS", "SUITABILITY_",
+		},
+	},
 	{"OpenRTB", []string{"RTB_"}},
 	{"Events", []string{"UNSIGNED_", "ACK_", "SPOOL_", "IMPRESSION_LIFE", "CLICK_LIFE", "CONVERSION_"}},
-	{"Invalid traffic and quarantine", []string{"INVALID_", "CLICK_MIN_DELAY", "CLICK_RATES", "VIEWS_", "POSTED_", "QUARANTINE_"}},
+	{
+		"Invalid traffic and quarantine",
+		[]string{"INVALID_", "CLICK_MIN_DELAY", "CLICK_RATES", "VIEWS_", "POSTED_", "QUARANTINE_"},
+	},
 	{"Limits", []string{"RATE_"}},
 	{"PostgreSQL", []string{"POSTGRES_", "PG_"}},
 	{"Redis", []string{"REDIS_"}},
@@ -83,7 +104,10 @@ func WriteSettings(w io.Writer) error {
 	for _, topic := range append(topics[1:], topics[0]) {
 		of := all[topic.title]
 		delete(all, topic.title)
-		fmt.Fprintf(&text, "\n## %s\n\n| Variable | Default | Value | Commands | Meaning |\n|---|---|---|---|---|\n", topic.title)
+		fmt.Fprintf(
+			&text, "\n## %s\n\n| Variable | Default | Value | Commands | Meaning |\n|---|---|---|---|---|\n",
+			topic.title,
+		)
 		for _, s := range of {
 			text.WriteString(s.row())
 		}

@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A least relevance is read alike on every wire: rounded to the nearest millionth, as programs state
-// more decimals than they mean, and refused in the same words outside of 0 to 1.
+// A least relevance is read alike on every wire: rounded to the nearest millionth, as programs
+// state more decimals than they mean, and refused in the same words outside of 0 to 1.
 func TestSharesAreReadAlike(t *testing.T) {
 	m := newShop(t)
 	campaign := func(least string, status int) map[string]any {
-		return m.do("PATCH", "/api/campaigns", m.owner.token, `{"id":"`+m.campaign+`","min_relevance":`+least+`}`, status)
+		return m.do(
+			"PATCH", "/api/campaigns", m.owner.token, `{"id":"`+m.campaign+`","min_relevance":`+least+`}`, status,
+		)
 	}
 	publishing := func(least string, status int) map[string]any {
 		return m.do("PUT", "/api/account/publishing", m.publisher.token, `{"min_relevance":`+least+`}`, status)
@@ -21,7 +23,10 @@ func TestSharesAreReadAlike(t *testing.T) {
 		return m.do("POST", "/v1/ad-request", m.key, `{"context":"chess","min_relevance":`+least+`}`, status)
 	}
 	mcp := func(least string, status int) map[string]any {
-		return m.do("POST", "/api/mcp", m.key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","min_relevance":`+least+`}}}`, status)
+		return m.do(
+			"POST", "/api/mcp", m.key,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","min_relevance":`+least+`}}}`, status,
+		)
 	}
 	const summed, want = "0.30000000000000004", 0.3 // 0.1 + 0.2 of a program
 	require.Equal(t, want, campaign(summed, 200)["campaign"].(map[string]any)["min_relevance"])
@@ -30,7 +35,9 @@ func TestSharesAreReadAlike(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(mcp(summed, 200)), "min_relevance")
 	require.Equal(t, 0.0, publishing("1e-7", 200)["min_relevance"])
 	for _, wrong := range []string{"1.0000001", "-0.0000001", `"0.5"`, "1e300"} {
-		for wire, call := range map[string]func(string, int) map[string]any{"campaign": campaign, "publishing": publishing, "rest": rest} {
+		for wire, call := range map[string]func(string, int) map[string]any{
+			"campaign": campaign, "publishing": publishing, "rest": rest,
+		} {
 			said := call(wrong, 400)
 			require.Equal(t, "min_relevance", said["field"], "%s %s: %v", wire, wrong, said)
 			require.Contains(t, said["error"], "must be a number from 0 to 1", "%s %s", wire, wrong)

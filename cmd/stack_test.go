@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/demo"
 	"adnet/internal/load"
 	"adnet/internal/testenv"
-
-	"github.com/stretchr/testify/require"
 )
 
 // installation is adnet on real servers, with its own databases, topics and keys.
@@ -42,9 +42,11 @@ func install(t testing.TB) *installation {
 	var brokers []string
 	brokers = append(brokers, testenv.Kafka(t)...)
 	return &installation{t: t, bin: bin, env: append(os.Environ(),
-		"ADNET_POSTGRES_URL="+testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL="+owner, "ADNET_CLICKHOUSE_URL="+testenv.ClickHouse(t),
+		"ADNET_POSTGRES_URL="+testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL="+owner,
+		"ADNET_CLICKHOUSE_URL="+testenv.ClickHouse(t),
 		"ADNET_REDIS_ADDR="+testenv.Redis(t), "ADNET_REDIS_PREFIX="+prefix,
-		"ADNET_KAFKA_BROKERS="+strings.Join(brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+prefix+".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_KAFKA_BROKERS="+strings.Join(brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+prefix+".",
+		"ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_TOKEN_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
 		"ADNET_SESSION_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
 		"ADNET_ADMIN_EMAIL=admin@e2e.example", "ADNET_ADMIN_PASSWORD=e2e admin password",
@@ -86,7 +88,9 @@ type service struct {
 func (i *installation) serve(role string) *service {
 	i.t.Helper()
 	httpAddr, adminAddr := freeAddr(i.t), freeAddr(i.t)
-	s := &service{Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr, log: new(output)}
+	s := &service{
+		Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr, log: new(output),
+	}
 	s.Env = append(i.env, "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir())
 	s.Stdout, s.Stderr = s.log, s.log
 	require.NoError(i.t, s.Start())
@@ -131,7 +135,8 @@ func TestRealStack(t *testing.T) {
 		_ = consumers.Process.Kill()
 		killed <- i.serve("consumers")
 	}()
-	text, err := i.run("load", "--url", ingress.base, "--campaigns", "demo", "--contexts", "demo", "--duplicates", "0.1",
+	text, err := i.run("load", "--url", ingress.base, "--campaigns", "demo", "--contexts", "demo", "--duplicates",
+		"0.1",
 		"--clicks", "0.2", "--conversions", "0.05", "--rate", "80", "--settle-wait", "60s", "--json")
 	require.NoError(t, err)
 	consumers = <-killed
@@ -177,7 +182,8 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 	api, other := client{t, here.base}, client{t, there.base}
 	owner, publisher := api.register("pause-owner@e2e.example"), api.register("pause-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Zyzzyva field guide",
+	made := api.do("POST", "/api/campaigns", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"Zyzzyva field guide",
 		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"target_intent_tokens":["zyzzyva"]}`, 201)
 	id := made["campaign"].(map[string]any)["id"].(string)
 	fills := func() bool {
@@ -186,9 +192,13 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 	}
 	require.Eventually(t, fills, 5*time.Second, 20*time.Millisecond)
 	for range 20 {
-		require.Equal(t, true, api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)["propagated"])
+		require.Equal(
+			t, true, api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)["propagated"],
+		)
 		require.False(t, fills(), "a paused campaign was served by the other node")
-		require.Equal(t, true, api.do("POST", "/api/campaigns?action=resume", owner.token, `{"id":"`+id+`"}`, 200)["propagated"])
+		require.Equal(
+			t, true, api.do("POST", "/api/campaigns?action=resume", owner.token, `{"id":"`+id+`"}`, 200)["propagated"],
+		)
 		require.True(t, fills())
 	}
 }

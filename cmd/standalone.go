@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
 	"adnet/internal/backends"
@@ -18,8 +20,6 @@ import (
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
 	"adnet/internal/operate"
-
-	"github.com/alecthomas/kong"
 )
 
 // standalone is `adnet standalone`: every role in one process, in memory.
@@ -52,10 +52,14 @@ func (c *standalone) open() error {
 	}
 	var missing []string
 	if c.Demo == "on" && !c.saidDemo {
-		missing = append(missing, "--demo=off (or --demo=on: accounts with public passwords, one of them an administrator's)")
+		missing = append(
+			missing, "--demo=off (or --demo=on: accounts with public passwords, one of them an administrator's)",
+		)
 	}
 	if c.Role.Track.Unsigned == track.UnsignedBill && !c.saidUnsigned {
-		missing = append(missing, "--unsigned-beacons=record (or --unsigned-beacons=bill: anybody may charge any campaign)")
+		missing = append(
+			missing, "--unsigned-beacons=record (or --unsigned-beacons=bill: anybody may charge any campaign)",
+		)
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("%s is open to other machines; say %s", c.Role.HTTP.Addr, strings.Join(missing, " and "))

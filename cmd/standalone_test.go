@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/cmd"
 	"adnet/internal/testenv"
-
-	"github.com/stretchr/testify/require"
 )
 
 // output is a writer that tests read while the program writes.
@@ -69,14 +69,20 @@ func (p *program) ends(t *testing.T, within time.Duration) int {
 // says waits until standard output holds text.
 func (p *program) says(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(p.out.String(), text) }, 30*time.Second, 20*time.Millisecond,
+	require.Eventually(t, func() bool { return strings.Contains(p.out.String(), text) }, 30*time.Second,
+		20*time.Millisecond,
 		"stdout: %s\nstderr: %s", p.out, p.err)
 }
 
 func standalone(t *testing.T, args ...string) (p *program, base, admin string) {
 	t.Helper()
 	httpAddr, adminAddr := freeAddr(t), freeAddr(t)
-	p = start(t, append([]string{"standalone", "--http-addr", httpAddr, "--admin-addr", adminAddr, "--log-level", "warn"}, args...)...)
+	p = start(
+		t,
+		append(
+			[]string{"standalone", "--http-addr", httpAddr, "--admin-addr", adminAddr, "--log-level", "warn"}, args...,
+		)...,
+	)
 	p.says(t, "http://"+httpAddr)
 	return p, "http://" + httpAddr, "http://" + adminAddr
 }
@@ -150,18 +156,45 @@ func TestBadStartsSayWhyInOneLine(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"port taken":       {[]string{"standalone", "--http-addr", addr, "--admin-addr", "127.0.0.1:0", "--demo=off"}, []string{addr, "ADNET_HTTP_ADDR"}},
-		"admin port taken": {[]string{"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", addr, "--demo=off"}, []string{addr, "ADNET_ADMIN_ADDR"}},
-		"bad enum":         {[]string{"standalone", "--unsigned-beacons=perhaps"}, []string{"unsigned-beacons", "perhaps"}},
-		"bad URL":          {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--base-url=ads.example"}, []string{"ADNET_BASE_URL"}},
-		"bad amount":       {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--credit-value-usd=-1"}, []string{"ADNET_CREDIT_VALUE_USD"}},
-		"bad keys":         {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--token-keys=k1:short"}, []string{"ADNET_TOKEN_KEYS", "k1"}},
-		"bad trades":       {[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--trades=wine=off"}, []string{"ADNET_TRADES", "wine=off", "alcohol"}},
-		"half an admin":    {[]string{"standalone", "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--admin-email=a@b.example"}, []string{"ADNET_ADMIN_PASSWORD"}},
-		"unknown command":  {[]string{"serve"}, []string{"serve"}},
-		"no server":        {[]string{"verify", "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x"}, []string{"ADNET_POSTGRES_URL"}},
+		"port taken": {
+			[]string{"standalone", "--http-addr", addr, "--admin-addr", "127.0.0.1:0", "--demo=off"},
+			[]string{addr, "ADNET_HTTP_ADDR"},
+		},
+		"admin port taken": {
+			[]string{"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", addr, "--demo=off"},
+			[]string{addr, "ADNET_ADMIN_ADDR"},
+		},
+		"bad enum": {
+			[]string{"standalone", "--unsigned-beacons=perhaps"}, []string{"unsigned-beacons", "perhaps"},
+		},
+		"bad URL": {
+			[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--base-url=ads.example"}, []string{"ADNET_BASE_URL"},
+		},
+		"bad amount": {
+			[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--credit-value-usd=-1"},
+			[]string{"ADNET_CREDIT_VALUE_USD"},
+		},
+		"bad keys": {
+			[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--token-keys=k1:short"},
+			[]string{"ADNET_TOKEN_KEYS", "k1"},
+		},
+		"bad trades": {
+			[]string{"standalone", "--admin-addr", "127.0.0.1:0", "--trades=wine=off"},
+			[]string{"ADNET_TRADES", "wine=off", "alcohol"},
+		},
+		"half an admin": {
+			[]string{"standalone", "--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--admin-email=a@b.example"},
+			[]string{"ADNET_ADMIN_PASSWORD"},
+		},
+		"unknown command": {[]string{"serve"}, []string{"serve"}},
+		"no server": {
+			[]string{"verify", "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x"}, []string{"ADNET_POSTGRES_URL"},
+		},
 		"no mail server": {
-			[]string{"ingress", "--token-keys=k1:" + strings.Repeat("A", 43) + "=", "--session-keys=k1:" + strings.Repeat("A", 43) + "="},
+			[]string{
+				"ingress", "--token-keys=k1:" + strings.Repeat("A", 43) + "=",
+				"--session-keys=k1:" + strings.Repeat("A", 43) + "=",
+			},
 			[]string{"ADNET_VERIFY_EMAIL", "ADNET_SMTP_HOST"},
 		},
 		"no keys": {[]string{"ingress"}, []string{"ADNET_TOKEN_KEYS"}},
@@ -193,12 +226,17 @@ func TestPrintConfigShowsSettingsAndNoSecrets(t *testing.T) {
 	p := start(t, "ingress", "--print-config")
 	require.Zero(t, p.ends(t, 5*time.Second), p.err)
 	require.NotContains(t, p.out.String(), "hunter2")
-	for _, want := range []string{"ADNET_HTTP_ADDR=127.0.0.1:8080", "ADNET_UNSIGNED_BEACONS=record", "ADNET_VERIFY_EMAIL=required", "ADNET_PREPAID=required", "db.example/adnet"} {
+	for _, want := range []string{
+		"ADNET_HTTP_ADDR=127.0.0.1:8080", "ADNET_UNSIGNED_BEACONS=record", "ADNET_VERIFY_EMAIL=required",
+		"ADNET_PREPAID=required", "db.example/adnet",
+	} {
 		require.Contains(t, p.out.String(), want)
 	}
 	p = start(t, "standalone", "--print-config")
 	require.Zero(t, p.ends(t, 5*time.Second))
-	for _, want := range []string{"ADNET_UNSIGNED_BEACONS=bill", "ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_DEMO=on"} {
+	for _, want := range []string{
+		"ADNET_UNSIGNED_BEACONS=bill", "ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_DEMO=on",
+	} {
 		require.Contains(t, p.out.String(), want)
 	}
 }
@@ -212,7 +250,8 @@ func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 	owner := api.register("owner@shop.example")
 	publisher := api.register("pub@bot.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns?action=create", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
+	made := api.do("POST", "/api/campaigns?action=create", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
 		"cta_url":"https://chess.example.com/start","bid_amount":100,"target_intent_tokens":["chess"]}`, 201)
 	id := made["campaign"].(map[string]any)["id"].(string)
 	require.Equal(t, true, made["auto_approved"])
@@ -235,7 +274,9 @@ func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 
 	var stats map[string]any
 	require.Eventually(t, func() bool {
-		stats = api.do("GET", "/api/stats?type=campaign&campaign_id="+id+"&breakdown=integration_method", owner.token, "", 200)
+		stats = api.do(
+			"GET", "/api/stats?type=campaign&campaign_id="+id+"&breakdown=integration_method", owner.token, "", 200,
+		)
 		return stats["impressions"] == 2.0 && stats["clicks"] == 1.0
 	}, 10*time.Second, 100*time.Millisecond)
 	require.Positive(t, stats["spend_usd"])

@@ -7,19 +7,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAStrangerHarmsNobody gives a stranger one link of an honest publisher. The stranger repeats its
-// pixel 300 times with a program, half of them with another parameter; a chat previews its click.
+// TestAStrangerHarmsNobody gives a stranger one link of an honest publisher. The stranger repeats
+// its pixel 300 times with a program, half of them with another parameter; a chat previews its
+// click.
 func TestAStrangerHarmsNobody(t *testing.T) {
-	_, base, admin := standalone(t, "--demo=off", "--click-min-delay=0", "--quarantine-every=100ms", "--quarantine-min-events=20", "--unsigned-beacons=record")
+	_, base, admin := standalone(
+		t, "--demo=off", "--click-min-delay=0", "--quarantine-every=100ms", "--quarantine-min-events=20",
+		"--unsigned-beacons=record",
+	)
 	api := client{t, base}
 	owner, publisher := api.register("owner@shop.example"), api.register("pub@bot.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns?action=create", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
+	made := api.do("POST", "/api/campaigns?action=create", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
 		"cta_url":"https://chess.example.com/start","billing_model":"cpc","bid_amount":1,"target_intent_tokens":["chess"],"pacing":"asap","frequency_cap":0}`, 201)
 	id := made["campaign"].(map[string]any)["id"].(string)
 	sold := func(method string) (ad map[string]any) {
 		require.Eventually(t, func() bool {
-			ad, _ = api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess","integration_method":"`+method+`"}`, 200)["ad"].(map[string]any)
+			ad, _ = api.do(
+				"POST", "/v1/ad-request", key, `{"context":"teach me chess","integration_method":"`+method+`"}`, 200,
+			)["ad"].(map[string]any)
 			return ad != nil
 		}, 5*time.Second, 20*time.Millisecond)
 		return ad

@@ -20,7 +20,8 @@ import (
 // believed is how long after an account's suspension a node may still take what is the account's.
 const believed = 2 * time.Second
 
-// way is one that an account comes in by: a request, and how its reply looks while the account works.
+// way is one that an account comes in by: a request, and how its reply looks while the account
+// works.
 type way struct {
 	name   string
 	ask    func() (status int, body string)
@@ -28,8 +29,8 @@ type way struct {
 	ending bool // a session, which ends for good
 }
 
-// stops asks by each way, over and over, until none works, and returns how long after decided the last
-// request that worked was sent. A request that is sent later than [believed] must not work.
+// stops asks by each way, over and over, until none works, and returns how long after decided the
+// last request that worked was sent. A request that is sent later than [believed] must not work.
 func stops(t *testing.T, decided time.Time, ways []way) map[string]time.Duration {
 	t.Helper()
 	last := make([]time.Duration, len(ways))
@@ -54,9 +55,9 @@ func stops(t *testing.T, decided time.Time, ways []way) map[string]time.Duration
 }
 
 // TestSuspensionReachesTheOtherNode suspends an account on one node while everything that is the
-// account's is in use on another, which therefore remembers it: two seconds after the reply that node
-// takes no key and no session of it, and shows no ad of its campaigns. Restoring brings back all but
-// the sessions.
+// account's is in use on another, which therefore remembers it: two seconds after the reply that
+// node takes no key and no session of it, and shows no ad of its campaigns. Restoring brings back
+// all but the sessions.
 func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	i := install(t)
 	_, err := i.run("migrate")
@@ -64,13 +65,17 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	i.serve("consumers")
 	here, there := i.serve("ingress"), i.serve("ingress")
 	api := client{t, here.base}
-	boss := api.do("POST", "/api/auth", "", `{"email":"admin@e2e.example","password":"e2e admin password"}`, 200)["token"].(string)
+	boss := api.do(
+		"POST", "/api/auth", "", `{"email":"admin@e2e.example","password":"e2e admin password"}`, 200,
+	)["token"].(string)
 	owner, publisher := api.register("suspended@e2e.example"), api.register("other-pub@e2e.example")
 	issue := func(who login, body string) string {
 		return api.do("POST", "/api/keys", who.token, body, 201)["key"].(string)
 	}
 	const origin = "https://page.e2e.example"
-	mine, page := issue(owner, `{"kind":"publisher","name":"app"}`), issue(owner, `{"kind":"browser","name":"page","origins":["`+origin+`"]}`)
+	mine, page := issue(owner, `{"kind":"publisher","name":"app"}`), issue(
+		owner, `{"kind":"browser","name":"page","origins":["`+origin+`"]}`,
+	)
 	bySeat := func(kind string) string { // the operator gives these
 		said, err := i.run("user", "keys", "suspended@e2e.example", "--issue", kind)
 		require.NoError(t, err)
@@ -78,7 +83,8 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	}
 	seat, path, conversion := bySeat("seat"), bySeat("seatpath"), issue(owner, `{"kind":"conversion"}`)
 	others := issue(publisher, `{"kind":"publisher","name":"bot"}`)
-	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Wombat field guide",
+	made := api.do("POST", "/api/campaigns", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"Wombat field guide",
 		"cta_url":"https://wombat.example.com/","bid_amount":1000,"daily_budget":100000,"total_budget":1000000,"target_intent_tokens":["wombat"],"pacing":"asap"}`, 201)
 	campaign := made["campaign"].(map[string]any)["id"].(string)
 
@@ -94,14 +100,31 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	cookie := consoleCookie(t, here.base, `{"email":"suspended@e2e.example","password":"correct horse","cookie":true}`)
 	ways := []way{
 		{"publisher key", ask("POST", "/v1/ad-request", anAd, bearer(mine)...), ok, false},
-		{"publisher key on MCP", ask("POST", "/api/mcp", call, append(bearer(mine), "Accept", "application/json, text/event-stream")...), ok, false},
+		{
+			"publisher key on MCP",
+			ask("POST", "/api/mcp", call, append(bearer(mine), "Accept", "application/json, text/event-stream")...), ok,
+			false,
+		},
 		{"browser key", ask("POST", "/v1/ad-request", anAd, append(bearer(page), "Origin", origin)...), ok, false},
 		{"seat key", ask("POST", "/api/rtb", bid, bearer(seat)...), ok, false},
 		{"seatpath key", ask("POST", "/api/rtb/"+path, bid), ok, false},
-		{"conversion key", ask("POST", "/api/track/check", `{"event":"conversion","click_id":"x","conversion_type":"purchase"}`, bearer(conversion)...), ok, false},
-		{"preflight", ask("OPTIONS", "/v1/ad-request", "", "Origin", origin, "Access-Control-Request-Method", "POST"), ok, false},
+		{
+			"conversion key",
+			ask(
+				"POST", "/api/track/check", `{"event":"conversion","click_id":"x","conversion_type":"purchase"}`,
+				bearer(conversion)...,
+			), ok, false,
+		},
+		{
+			"preflight",
+			ask("OPTIONS", "/v1/ad-request", "", "Origin", origin, "Access-Control-Request-Method", "POST"), ok, false,
+		},
 		{"session", ask("GET", "/api/campaigns", "", bearer(owner.token)...), ok, true},
-		{"console", ask("GET", "/api/campaigns", "", "Cookie", cookie, "X-Adnet-Console", "1", "Sec-Fetch-Site", "same-origin"), ok, true},
+		{
+			"console",
+			ask("GET", "/api/campaigns", "", "Cookie", cookie, "X-Adnet-Console", "1", "Sec-Fetch-Site", "same-origin"),
+			ok, true,
+		},
 		{"campaign", ask("POST", "/v1/ad-request", `{"context":"wombat"}`, bearer(others)...), shows, false},
 	}
 	waits := ""
@@ -139,14 +162,16 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 			require.Equal(t, 401, status, "%s ended for good: %s", w.name, body)
 		}
 	}
-	owner.token = api.do("POST", "/api/auth", "", `{"email":"suspended@e2e.example","password":"correct horse"}`, 200)["token"].(string)
+	owner.token = api.do(
+		"POST", "/api/auth", "", `{"email":"suspended@e2e.example","password":"correct horse"}`, 200,
+	)["token"].(string)
 	t.Run("names", func(t *testing.T) { namesReachTheOtherNode(t, api, there.base, boss, owner, others) })
 	t.Run("health", func(t *testing.T) { healthOfAll(t, client{t, there.base}, boss) })
 }
 
-// namesReachTheOtherNode has administrators and the owner of a campaign decide on one node how its ads
-// name who paid, while readers ask another, which hears of it by Redis: within two seconds of each
-// decision its ads say the approved name, another one, or none.
+// namesReachTheOtherNode has administrators and the owner of a campaign decide on one node how its
+// ads name who paid, while readers ask another, which hears of it by Redis: within two seconds of
+// each decision its ads say the approved name, another one, or none.
 func namesReachTheOtherNode(t *testing.T, api client, there, boss string, owner login, key string) {
 	t.Helper()
 	says := func() (advertiser any, shown bool) { // a node that is behind shows no ad
@@ -163,10 +188,19 @@ func namesReachTheOtherNode(t *testing.T, api client, there, boss string, owner 
 		want   any
 	}{
 		{"nobody has looked at it", func() { called("Wombat Ltd") }, nil},
-		{"approved", func() { rule(`{"name":"Wombat Ltd","decision":"approved"}`) }, map[string]any{"name": "Wombat Ltd", "verified": false}},
-		{"verified", func() { rule(`{"name":"Wombat Ltd","decision":"approved","verified":true}`) }, map[string]any{"name": "Wombat Ltd", "verified": true}},
+		{
+			"approved", func() { rule(`{"name":"Wombat Ltd","decision":"approved"}`) },
+			map[string]any{"name": "Wombat Ltd", "verified": false},
+		},
+		{
+			"verified", func() { rule(`{"name":"Wombat Ltd","decision":"approved","verified":true}`) },
+			map[string]any{"name": "Wombat Ltd", "verified": true},
+		},
 		{"withdrawn", func() { rule(`{"name":"Wombat Ltd","decision":"rejected","reason":"It is another's."}`) }, nil},
-		{"another one", func() { called("Wombat House"); rule(`{"name":"Wombat House","decision":"approved"}`) }, map[string]any{"name": "Wombat House", "verified": false}},
+		{
+			"another one", func() { called("Wombat House"); rule(`{"name":"Wombat House","decision":"approved"}`) },
+			map[string]any{"name": "Wombat House", "verified": false},
+		},
 		{"called otherwise", func() { called("Wombat Bank") }, nil},
 	} {
 		step.decide()
@@ -202,7 +236,10 @@ func healthOfAll(t *testing.T, api client, boss string) {
 		if serves {
 			require.GreaterOrEqual(t, serving["campaigns"], 0.0)
 			require.Contains(t, serving["model"], "benna-2")
-			require.Equal(t, []any{0.0, 0.0, 0.0, ""}, []any{serving["spool_bytes"], serving["spool_events"], serving["trial"], serving["stage"]})
+			require.Equal(
+				t, []any{0.0, 0.0, 0.0, ""},
+				[]any{serving["spool_bytes"], serving["spool_events"], serving["trial"], serving["stage"]},
+			)
 		}
 	}
 	require.Len(t, names, 3)

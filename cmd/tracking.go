@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction/lexicon"
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
@@ -14,8 +16,6 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/kafka"
 	"adnet/internal/redis"
-
-	"github.com/google/uuid"
 )
 
 // tracking makes and mounts the recording of events: the producer, the spool behind it, and the
@@ -24,7 +24,9 @@ func (r *ingressRole) tracking() (err error) {
 	if r.producer, err = kafka.NewProducer(r.Kafka, kafka.Deps{Log: r.Log, Metrics: r.metrics}); err != nil {
 		return err
 	}
-	if r.spool, err = spool.New(r.given.Spool, spool.Deps{Log: r.Log, Metrics: r.metrics, Producer: r.producer}); err != nil {
+	if r.spool, err = spool.New(
+		r.given.Spool, spool.Deps{Log: r.Log, Metrics: r.metrics, Producer: r.producer},
+	); err != nil {
 		return err
 	}
 	var shared track.Words
@@ -37,7 +39,8 @@ func (r *ingressRole) tracking() (err error) {
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books, Words: shared,
 		Complaints: adreport.New(adreport.Deps{
-			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on", Log: r.Log, Now: time.Now,
+			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on",
+			Log: r.Log, Now: time.Now,
 		}),
 	})
 	if err != nil {
@@ -53,8 +56,8 @@ func (r *ingressRole) tracking() (err error) {
 	return nil
 }
 
-// sharedWords finds the words that a request and a campaign share: recorded as numbers of the auction,
-// read in the texts of the campaign.
+// sharedWords finds the words that a request and a campaign share: recorded as numbers of the
+// auction, read in the texts of the campaign.
 type sharedWords struct {
 	terms backends.Terms
 	books interface {
@@ -75,7 +78,9 @@ func (w sharedWords) Matched(ctx context.Context, auction, of uuid.UUID, at time
 	if err != nil {
 		return nil, err
 	}
-	return lexicon.Matched(recorded, slices.Concat(c.IntentTokens, c.Keywords, []string{c.Headline, c.Subtext}), mostWords), nil
+	return lexicon.Matched(
+		recorded, slices.Concat(c.IntentTokens, c.Keywords, []string{c.Headline, c.Subtext}), mostWords,
+	), nil
 }
 
 // networkClicks adapts Redis to the click counters of tracking.

@@ -26,18 +26,23 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	api := client{t, nodes[0].base}
 	owner, publisher := api.register("traffic-owner@e2e.example"), api.register("traffic-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns", owner.token, `{"advertiser_id":"`+owner.id+`","headline":"Quokka field guide",
+	made := api.do("POST", "/api/campaigns", owner.token,
+		`{"advertiser_id":"`+owner.id+`","headline":"Quokka field guide",
 		"cta_url":"https://quokka.example.com/","bid_amount":1000,"target_intent_tokens":["quokka"],"pacing":"asap"}`, 201)
 	id := made["campaign"].(map[string]any)["id"].(string)
 	ad := func(method string) (ad map[string]any) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			ad, _ = api.do("POST", "/v1/ad-request", key, `{"context":"quokka","integration_method":"`+method+`"}`, 200)["ad"].(map[string]any)
+			ad, _ = api.do(
+				"POST", "/v1/ad-request", key, `{"context":"quokka","integration_method":"`+method+`"}`, 200,
+			)["ad"].(map[string]any)
 			return ad != nil
 		}, 20*time.Second, 50*time.Millisecond)
 		return ad
 	}
-	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	noRedirect := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	fire := func(node int, link any, agent string) (int, []byte) {
 		u, err := url.Parse(link.(string))
 		require.NoError(t, err)
@@ -88,7 +93,8 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 		refused, invalid := whole(stats["duplicates"])-100, whole(stats["invalid_traffic"])-4
 		// The reasons come from a query of their own, which may be some milliseconds older than the
 		// counts.
-		return stats["impressions"] == 1.0 && refused >= 0 && invalid >= 0 && refused+invalid <= more && len(stats["invalid_by_reason"].([]any)) == 4
+		return stats["impressions"] == 1.0 && refused >= 0 && invalid >= 0 && refused+invalid <= more &&
+			len(stats["invalid_by_reason"].([]any)) == 4
 	}, 60*time.Second, 100*time.Millisecond, "%v", &stats)
 	require.Equal(t, 1.0, stats["credits"])
 	require.Equal(t, 1.0, stats["billed"])

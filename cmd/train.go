@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/analytics/clickhouse"
 	"adnet/auction/target"
 	"adnet/auction/train"
@@ -19,8 +21,6 @@ import (
 	"adnet/internal/demo"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
-
-	"github.com/google/uuid"
 )
 
 // trainRun is `adnet train`.
@@ -82,7 +82,9 @@ func (c *trainRun) Run(p cli.Process) error {
 		return err
 	}
 	if c.JSON {
-		return cli.PrintJSON(p.Stdout, map[string]any{"version": done.Number, "stage": done.Stage, "report": done.Report})
+		return cli.PrintJSON(
+			p.Stdout, map[string]any{"version": done.Number, "stage": done.Stage, "report": done.Report},
+		)
 	}
 	fmt.Fprintf(p.Stdout, "version %d: %s\n", done.Number, done.Stage)
 	for _, why := range done.Report.Why {
@@ -120,14 +122,26 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 	for _, v := range list {
 		r := &v.Report
 		fmt.Fprintf(p.Stdout, "version %d: %s since %s\n", v.Version, v.Stage, v.Since.Format(time.RFC3339))
-		fmt.Fprintf(p.Stdout, "  %d impressions, %.0f clicks; log loss %.6f, in force %.6f; foretold ÷ observed %.3f\n", r.Impressions, r.Clicks, r.LogLoss, r.Incumbent, r.Ratio)
+		fmt.Fprintf(
+			p.Stdout, "  %d impressions, %.0f clicks; log loss %.6f, in force %.6f; foretold ÷ observed %.3f\n",
+			r.Impressions, r.Clicks, r.LogLoss, r.Incumbent, r.Ratio,
+		)
 		if c := r.Conversions; c != nil {
-			fmt.Fprintf(p.Stdout, "  %d conversions of %d clicks; log loss %.3f, in force %.3f%s\n", c.Conversions, c.Clicks, c.LogLoss, c.Incumbent, kept(c.Kept))
+			fmt.Fprintf(
+				p.Stdout, "  %d conversions of %d clicks; log loss %.3f, in force %.3f%s\n", c.Conversions, c.Clicks,
+				c.LogLoss, c.Incumbent, kept(c.Kept),
+			)
 		}
 		if s := r.Views; s != nil {
-			fmt.Fprintf(p.Stdout, "  %d views of %d impressions: p(view) %.3f; log loss %.3f, in force %.3f%s\n", s.Views, s.Impressions, s.PView, s.LogLoss, s.Incumbent, kept(s.Kept))
+			fmt.Fprintf(
+				p.Stdout, "  %d views of %d impressions: p(view) %.3f; log loss %.3f, in force %.3f%s\n", s.Views,
+				s.Impressions, s.PView, s.LogLoss, s.Incumbent, kept(s.Kept),
+			)
 		}
-		fmt.Fprintf(p.Stdout, "  demo requests right %d of %d, attacks taken %d of %d\n", r.Exam.Right, r.Exam.Of, r.Exam.Taken, r.Exam.Attacks)
+		fmt.Fprintf(
+			p.Stdout, "  demo requests right %d of %d, attacks taken %d of %d\n", r.Exam.Right, r.Exam.Of, r.Exam.Taken,
+			r.Exam.Attacks,
+		)
 		for _, why := range r.Why {
 			fmt.Fprintf(p.Stdout, "  refused: %s\n", why)
 		}
@@ -168,9 +182,12 @@ func demoWorld() (world train.World, err error) {
 		// Ids and owners that no network has.
 		owner, _, _ := strings.Cut(*f.Name, "-")
 		k := campaign.Campaign{
-			ID: uuid.NewSHA1(uuid.Nil, []byte(*f.Name)), AdvertiserID: uuid.NewSHA1(uuid.Nil, []byte(owner)), Format: campaign.Native, BillingModel: campaign.CPM,
+			ID: uuid.NewSHA1(uuid.Nil, []byte(*f.Name)), AdvertiserID: uuid.NewSHA1(uuid.Nil, []byte(owner)),
+			Format: campaign.Native, BillingModel: campaign.CPM,
 			Headline: *f.Headline, Subtext: *f.Subtext,
-			Targeting: campaign.Targeting{Mode: campaign.Broad, IntentTokens: f.IntentTokens, Keywords: f.Keywords, Languages: f.Languages},
+			Targeting: campaign.Targeting{
+				Mode: campaign.Broad, IntentTokens: f.IntentTokens, Keywords: f.Keywords, Languages: f.Languages,
+			},
 		}
 		entry := catalog.Entry(&k)
 		named[*f.Name] = entry.ID

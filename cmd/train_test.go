@@ -9,18 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/analytics/clickhouse"
 	"adnet/auction/lexicon"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // subjects are what ads and requests of TestTrain are about, and their terms.
-var subjects = [][2]string{{"zyzzyva", "zyzzyva"}, {"okapi", "okapi"}, {"quokka", "quokka"}, {"axolotl", "axolotl"}, {"tardigrade", "tardigrad"}}
+var subjects = [][2]string{
+	{"zyzzyva", "zyzzyva"}, {"okapi", "okapi"}, {"quokka", "quokka"}, {"axolotl", "axolotl"},
+	{"tardigrade", "tardigrad"},
+}
 
 // visits stores a day on which readers click on ads of what they ask about, and view one in three.
 func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day time.Time) {
@@ -31,12 +34,16 @@ func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day ti
 	for n := range 6000 {
 		ad, asked := rng.IntN(len(subjects)), rng.IntN(len(subjects))
 		a := report.Auction{
-			AuctionID: uuid.New(), At: day.Add(time.Hour), DeveloperID: uuid.UUID{5, byte(n % 30)}, CampaignID: campaigns[ad],
-			Outcome: report.Outcome{Terms: []uint32{lexicon.TermID(subjects[asked][1])}, SessionMark: int64(1 + n%65_000), PClick: 20_000},
+			AuctionID: uuid.New(), At: day.Add(time.Hour), DeveloperID: uuid.UUID{5, byte(n % 30)},
+			CampaignID: campaigns[ad],
+			Outcome: report.Outcome{
+				Terms: []uint32{lexicon.TermID(subjects[asked][1])}, SessionMark: int64(1 + n%65_000), PClick: 20_000,
+			},
 		}
 		auctions = append(auctions, a)
 		event := report.Row{
-			EventID: uuid.New(), ReceivedAt: a.At, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: a.AuctionID, CampaignID: a.CampaignID,
+			EventID: uuid.New(), ReceivedAt: a.At, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: a.AuctionID,
+			CampaignID:   a.CampaignID,
 			AdvertiserID: uuid.UUID{8, byte(ad)}, DeveloperID: a.DeveloperID,
 		}
 		events = append(events, event)
@@ -79,12 +86,15 @@ func TestTrain(t *testing.T) {
 	node := i.serve("ingress")
 	api := client{t, node.base}
 	publisher := api.register("train-pub@e2e.example")
-	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, http.StatusCreated)["key"].(string)
+	key := api.do(
+		"POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, http.StatusCreated,
+	)["key"].(string)
 	var campaigns []uuid.UUID
 	for _, subject := range subjects {
 		owner := api.register(subject[0] + "@e2e.example") // its first campaign is live at once
-		made := api.do("POST", "/api/campaigns", owner.token, fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://zoo.example.com/","bid_amount":5}`,
-			owner.id, subject[0]), http.StatusCreated)
+		made := api.do("POST", "/api/campaigns", owner.token,
+			fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://zoo.example.com/","bid_amount":5}`,
+				owner.id, subject[0]), http.StatusCreated)
 		campaigns = append(campaigns, uuid.MustParse(made["campaign"].(map[string]any)["id"].(string)))
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
@@ -96,7 +106,9 @@ func TestTrain(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "version 1: refused since")
 	require.Contains(t, out, "at least 1000 are needed")
-	require.Contains(t, out, "0 conversions of 0 clicks; log loss 0.000, in force 0.000; rates in force kept: too few conversions")
+	require.Contains(
+		t, out, "0 conversions of 0 clicks; log loss 0.000, in force 0.000; rates in force kept: too few conversions",
+	)
 
 	store, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: i.setting("ADNET_CLICKHOUSE_URL")})
 	require.NoError(t, err)
@@ -114,7 +126,8 @@ func TestTrain(t *testing.T) {
 			Ratio float64 `json:"predicted_observed"`
 		}
 	}
-	// Five campaigns and as many words are few to calibrate on: the gate refuses some nights' tables.
+	// Five campaigns and as many words are few to calibrate on: the gate refuses some nights'
+	// tables.
 	for back := nights; back > 0 && done.Stage != "shadow"; back-- {
 		out, err = i.run("train", "--json", "--date", today.AddDate(0, 0, -back).Format(time.DateOnly))
 		require.NoError(t, err)
@@ -132,7 +145,9 @@ func TestTrain(t *testing.T) {
 		return api.do("POST", "/api/benna?op=engine-status", "", "", http.StatusOK)["model_version"].(string)
 	}
 	view := func() any {
-		return api.do("POST", "/api/benna?op=engine-status", "", "", http.StatusOK)["weights"].(map[string]any)["p_view"]
+		return api.do(
+			"POST", "/api/benna?op=engine-status", "", "", http.StatusOK,
+		)["weights"].(map[string]any)["p_view"]
 	}
 	first := model()
 	require.Equal(t, 0.5, view())
@@ -140,13 +155,17 @@ func TestTrain(t *testing.T) {
 	testenv.Exec(t, i.setting("ADNET_POSTGRES_URL"), `UPDATE ranking_weights SET stage = 'all' WHERE number = `+live)
 	require.Eventually(t, func() bool { return model() == first+"-"+live }, 2*time.Second, 50*time.Millisecond)
 	require.InDelta(t, 1./3, view(), 0.02, "one impression in three is viewed")
-	ad := api.do("POST", "/v1/ad-request", key, `{"context":"where does the okapi live"}`, http.StatusOK)["ad"].(map[string]any)
+	ad := api.do(
+		"POST", "/v1/ad-request", key, `{"context":"where does the okapi live"}`, http.StatusOK,
+	)["ad"].(map[string]any)
 	require.Equal(t, campaigns[1].String(), ad["ad_id"])
 
 	out, err = i.run("train", "--rollback")
 	require.NoError(t, err)
 	require.Contains(t, out, "version "+live+": refused since")
-	require.Eventually(t, func() bool { return model() == first }, 2*time.Second, 50*time.Millisecond, "a rollback takes 2 s")
+	require.Eventually(
+		t, func() bool { return model() == first }, 2*time.Second, 50*time.Millisecond, "a rollback takes 2 s",
+	)
 	require.Equal(t, 0.5, view())
 	audit, err := i.run("audit")
 	require.NoError(t, err)

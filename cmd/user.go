@@ -9,13 +9,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/cli"
 	"adnet/internal/operate"
 	"adnet/internal/postgres"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // user is `adnet user`: operations that no API call may perform.
@@ -40,7 +40,9 @@ func (u *user) open(p cli.Process) (*account.Service, *postgres.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return account.NewService(account.Deps{Users: store, Keys: store, Sessions: store, Factors: store, Now: time.Now}), store, nil
+	return account.NewService(account.Deps{
+		Users: store, Keys: store, Sessions: store, Factors: store, Now: time.Now,
+	}), store, nil
 }
 
 type email struct {
@@ -60,7 +62,9 @@ func (s secretText) read(p cli.Process) (string, error) {
 	fmt.Fprintln(p.Stderr, "password (one line on standard input):")
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", errors.Join(errors.New("no password given: set ADNET_USER_PASSWORD or write it to standard input"), err)
+		return "", errors.Join(
+			errors.New("no password given: set ADNET_USER_PASSWORD or write it to standard input"), err,
+		)
 	}
 	return line, nil
 }
@@ -90,7 +94,9 @@ func (c *userCreate) Run(u *user, p cli.Process) error {
 	if err != nil {
 		return cli.Sentence(err)
 	}
-	fmt.Fprintf(p.Stdout, "created %s: role %s, id %s, developer_id %s\n", made.Email, made.Role, made.ID, made.DeveloperID)
+	fmt.Fprintf(
+		p.Stdout, "created %s: role %s, id %s, developer_id %s\n", made.Email, made.Role, made.ID, made.DeveloperID,
+	)
 	return nil
 }
 
@@ -190,7 +196,10 @@ func (u *user) change(p cli.Process, edit func(*account.Service) (account.User, 
 	if err != nil {
 		return cli.Sentence(err)
 	}
-	fmt.Fprintf(p.Stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role, changed.Disabled)
+	fmt.Fprintf(
+		p.Stdout, "%s: role %s, disabled %t; earlier logins have ended\n", changed.Email, changed.Role,
+		changed.Disabled,
+	)
 	return nil
 }
 
@@ -287,7 +296,10 @@ func (c *userKeys) Run(u *user, p cli.Process) error {
 		if len(k.Addresses) > 0 {
 			from = strings.Trim(fmt.Sprint(k.Addresses), "[]")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.OwnerID, k.Prefix, from, k.Name, k.CreatedAt.Format(time.DateTime))
+		fmt.Fprintf(
+			table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Kind, k.OwnerID, k.Prefix, from, k.Name,
+			k.CreatedAt.Format(time.DateTime),
+		)
 	}
 	return table.Flush()
 }
@@ -303,7 +315,10 @@ func (c *userKeys) issue(p cli.Process, accounts *account.Service, owner account
 	}
 	issuer := owner
 	issuer.Role = account.RoleAdmin // whoever runs this command administers the database
-	key, err := accounts.CreateKey(p.Ctx, issuer, account.KeyRequest{Kind: account.KeyKind(c.Issue), Name: c.Name, SeatID: seat, Addresses: c.Addresses})
+	key, err := accounts.CreateKey(
+		p.Ctx, issuer,
+		account.KeyRequest{Kind: account.KeyKind(c.Issue), Name: c.Name, SeatID: seat, Addresses: c.Addresses},
+	)
 	if err != nil {
 		return cli.Sentence(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKeysAndErasureByCommand follows an account from its first key to its erasure, on the real servers.
+// TestKeysAndErasureByCommand follows an account from its first key to its erasure, on the real
+// servers.
 func TestKeysAndErasureByCommand(t *testing.T) {
 	i := install(t)
 	i.env = append(i.env, "ADNET_USER_PASSWORD=a long user password")
@@ -28,11 +29,14 @@ func TestKeysAndErasureByCommand(t *testing.T) {
 	require.Contains(t, keys("--issue", "conversion"), "conv_live_")
 	listed := keys("--issue", "seatpath", "--addresses", "192.0.2.0/24,2001:db8::7", "--name", "exchange")
 	require.Contains(t, listed, "seatpath_live_")
-	seat := regexp.MustCompile(`seatpath +([0-9a-f-]{36}) .*192\.0\.2\.0/24 2001:db8::7/128 +exchange`).FindStringSubmatch(listed)[1]
+	seat := regexp.MustCompile(
+		`seatpath +([0-9a-f-]{36}) .*192\.0\.2\.0/24 2001:db8::7/128 +exchange`,
+	).FindStringSubmatch(listed)[1]
 	require.NotEqual(t, id, seat)
 	require.Equal(t, 2, strings.Count(keys("--issue", "seat", "--seat", seat), seat), "two keys of one seat")
 	for _, wrong := range [][]string{
-		{"--issue", "seat", "--addresses", "192.0.2.0/24"}, {"--issue", "seatpath", "--addresses", "everywhere"}, {"--issue", "seat", "--seat", "mine"},
+		{"--issue", "seat", "--addresses", "192.0.2.0/24"}, {"--issue", "seatpath", "--addresses", "everywhere"},
+		{"--issue", "seat", "--seat", "mine"},
 		{"--issue", "publisher", "--seat", seat}, {"--issue", "other"},
 	} {
 		_, err := i.run(append([]string{"user", "keys", "canary-owner@e2e.example"}, wrong...)...)

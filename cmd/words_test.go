@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/auction/lexicon"
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/auction/lexicon"
+	"adnet/internal/campaign"
 )
 
 // recording is one auction's recorded terms and the campaign that won it.
@@ -37,9 +37,12 @@ func (k recording) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign,
 
 // A receipt's words are those of the campaign that were recorded of its auction.
 func TestSharedWords(t *testing.T) {
-	k := recording{auction: uuid.New(), terms: []uint32{lexicon.TermID("chess"), lexicon.TermID("boat"), lexicon.TermID("quokka")}}
+	k := recording{
+		auction: uuid.New(), terms: []uint32{lexicon.TermID("chess"), lexicon.TermID("boat"), lexicon.TermID("quokka")},
+	}
 	slices.Sort(k.terms)
-	k.campaign.ID, k.campaign.Headline, k.campaign.IntentTokens, k.campaign.Keywords = uuid.New(), "Quokka guides", []string{"chess openings"}, []string{"boats"}
+	k.campaign.ID, k.campaign.Headline, k.campaign.IntentTokens, k.campaign.Keywords = uuid.New(), "Quokka guides",
+		[]string{"chess openings"}, []string{"boats"}
 	words, err := sharedWords{k, k}.Matched(t.Context(), k.auction, k.campaign.ID, time.Now())
 	require.NoError(t, err)
 	require.Equal(t, []string{"chess", "boats", "quokka"}, words)

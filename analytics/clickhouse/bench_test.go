@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/report"
-	"adnet/internal/testenv"
-
 	driver "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/report"
+	"adnet/internal/testenv"
 )
 
 // rowsPerBlock is the chunk of the archive.
@@ -22,7 +22,8 @@ func benchRows() []report.Row {
 	rows := testRows(rowsPerBlock)
 	for i := range rows {
 		r, n := &rows[i], i%534
-		r.CampaignID, r.AdvertiserID, r.DeveloperID = uuid.UUID{1, byte(n), byte(n >> 8)}, uuid.UUID{2, byte(n % 89)}, uuid.UUID{3, byte(i % 8)}
+		r.CampaignID, r.AdvertiserID, r.DeveloperID = uuid.UUID{1, byte(n), byte(n >> 8)}, uuid.UUID{2, byte(n % 89)},
+			uuid.UUID{3, byte(i % 8)}
 		r.HostApp = fmt.Sprintf("app-%d", i%8)
 		r.ReceivedAt = rows[0].ReceivedAt.Add(time.Duration(i) * time.Microsecond)
 	}
@@ -43,7 +44,11 @@ func BenchmarkInsert(b *testing.B) {
 // The ceiling: the driver's row batches into a table of the same columns, with and without what
 // Insert guarantees around it (views, deduplication, fsync).
 func BenchmarkBareBatchPlainTable(b *testing.B) {
-	bare(b, "CREATE TABLE bare AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (campaign_id, day, type, auction_id)", "bare")
+	bare(
+		b,
+		"CREATE TABLE bare AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (campaign_id, day, "+
+			"type, auction_id)", "bare",
+	)
 }
 
 func BenchmarkBareBatchSameTables(b *testing.B) { bare(b, "SELECT 1", "events") }
@@ -55,13 +60,17 @@ func bare(b *testing.B, prepare, table string) {
 	rows := benchRows()
 	b.ResetTimer()
 	for i := range b.N {
-		ctx := driver.Context(b.Context(), driver.WithSettings(driver.Settings{"insert_deduplication_token": fmt.Sprint(i)}))
+		ctx := driver.Context(
+			b.Context(), driver.WithSettings(driver.Settings{"insert_deduplication_token": fmt.Sprint(i)}),
+		)
 		batch, err := conn.PrepareBatch(ctx, "INSERT INTO "+table)
 		require.NoError(b, err)
 		for j := range rows {
 			r := &rows[j]
-			require.NoError(b, batch.Append(r.EventID, r.ReceivedAt, string(r.Type), string(r.Verdict), int64(r.Price), int64(r.Charge), int64(r.Minted), r.AuctionID,
-				r.CampaignID, r.AdvertiserID, r.DeveloperID, r.BillingModel, r.Format, r.IntegrationMethod, r.Surface, r.Region, r.Language, r.HostApp,
+			require.NoError(b, batch.Append(r.EventID, r.ReceivedAt, string(r.Type), string(r.Verdict), int64(r.Price),
+				int64(r.Charge), int64(r.Minted), r.AuctionID,
+				r.CampaignID, r.AdvertiserID, r.DeveloperID, r.BillingModel, r.Format, r.IntegrationMethod, r.Surface,
+				r.Region, r.Language, r.HostApp,
 				r.Session, r.ConversionType, int64(r.ConversionValue), r.Currency, r.ExternalID))
 		}
 		require.NoError(b, batch.Send())

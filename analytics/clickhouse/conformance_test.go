@@ -4,14 +4,14 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
 	"adnet/analytics/stats"
 	"adnet/internal/storetest"
 	"adnet/internal/testenv"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // open migrates an empty database of its own.
@@ -36,8 +36,13 @@ func TestReports(t *testing.T) {
 		s := open(t)
 		reader, err := stats.New(stats.Config{}, stats.Deps{Store: s})
 		require.NoError(t, err)
-		daily, err := rollup.New(rollup.Config{}, rollup.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+		daily, err := rollup.New(
+			rollup.Config{},
+			rollup.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()},
+		)
 		require.NoError(t, err)
-		return storetest.Reports{Writer: s, Audit: s, Reader: reader, Rollup: daily, Explain: reader, Forecast: reader, Refusals: reader}
+		return storetest.Reports{
+			Writer: s, Audit: s, Reader: reader, Rollup: daily, Explain: reader, Forecast: reader, Refusals: reader,
+		}
 	})
 }

@@ -10,11 +10,11 @@ import (
 	"reflect"
 	"strings"
 
-	"adnet/internal/errs"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	chcolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // copyBlock is how many rows are in memory at once.
@@ -23,14 +23,16 @@ const copyBlock = 20_000
 // header begins a copied table: its columns, in the order of every block.
 type header struct{ Columns, Types []string }
 
-// Tables lists the tables that hold data, in order of name: what a backup copies. The sketches of who
-// used which term are not among them; they begin anew.
+// Tables lists the tables that hold data, in order of name: what a backup copies. The sketches of
+// who used which term are not among them; they begin anew.
 func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		Name string `ch:"name"`
 	}
-	err := s.Select(ctx, &rows, `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
-		AND name NOT IN ('schema_migrations', 'term_months') AND NOT startsWith(name, 'stats_rollup_staging_') AND NOT startsWith(name, 'events_rebuild_') AND NOT startsWith(name, 'restore_')
+	err := s.Select(ctx, &rows,
+		`SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+		AND name NOT IN ('schema_migrations', 'term_months') AND NOT startsWith(name, 'stats_rollup_staging_')
+			AND NOT startsWith(name, 'events_rebuild_') AND NOT startsWith(name, 'restore_')
 		ORDER BY name`, nil)
 	names := make([]string, len(rows))
 	for i, r := range rows {
@@ -126,10 +128,15 @@ func (s *Store) CopyIn(ctx context.Context, table string, r io.Reader) (total in
 	var parts []struct {
 		ID string `ch:"partition_id"`
 	}
-	err = s.Select(ctx, &parts, `SELECT DISTINCT partition_id FROM system.parts WHERE database = currentDatabase() AND table = {table:String} AND active`, map[string]string{"table": staging})
+	err = s.Select(
+		ctx, &parts,
+		`SELECT DISTINCT partition_id FROM system.parts WHERE database = currentDatabase() AND table = {table:String} AND active`, map[string]string{"table": staging},
+	)
 	for _, p := range parts {
 		if err == nil {
-			err = s.Exec(ctx, fmt.Sprintf("ALTER TABLE %s REPLACE PARTITION ID '%s' FROM %s", table, p.ID, staging), nil)
+			err = s.Exec(
+				ctx, fmt.Sprintf("ALTER TABLE %s REPLACE PARTITION ID '%s' FROM %s", table, p.ID, staging), nil,
+			)
 		}
 	}
 	return total, err
@@ -150,7 +157,9 @@ func (s *Store) fillFrom(ctx context.Context, table string, r io.Reader) (total 
 			return 0, errs.New(errs.InvalidState, "the backup has a column %q that this version does not know", name)
 		}
 	}
-	settings := clickhouse.WithSettings(clickhouse.Settings{"insert_deduplicate": 0, "low_cardinality_allow_in_native_format": 0})
+	settings := clickhouse.WithSettings(clickhouse.Settings{
+		"insert_deduplicate": 0, "low_cardinality_allow_in_native_format": 0,
+	})
 	for {
 		var n int
 		if err := in.Decode(&n); err != nil {
@@ -159,7 +168,9 @@ func (s *Store) fillFrom(ctx context.Context, table string, r io.Reader) (total 
 		if n == 0 {
 			return total, nil
 		}
-		batch, err := s.conn.PrepareBatch(clickhouse.Context(ctx, settings), "INSERT INTO "+table+" ("+strings.Join(head.Columns, ", ")+")")
+		batch, err := s.conn.PrepareBatch(
+			clickhouse.Context(ctx, settings), "INSERT INTO "+table+" ("+strings.Join(head.Columns, ", ")+")",
+		)
 		if err != nil {
 			return 0, failure(err, "restore")
 		}

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // Difference is one comparison of a day: the sum of the events and that of another source.
@@ -35,7 +35,8 @@ WHERE day >= {first:Date} AND day <= {last:Date} AND charge != 0 GROUP BY day, c
 	// apart: the second is a duplicate, or refused as the first was. What counted is there once.
 	repeatsQuery = `
 SELECT day, toInt64(count()) AS events, toInt64(uniqExact(event_id)) AS other FROM events
-WHERE day >= {first:Date} AND day <= {last:Date} AND class = 'counted' AND event_id != toUUID('00000000-0000-0000-0000-000000000000')
+WHERE day >= {first:Date} AND day <= {last:Date} AND class = 'counted'
+	AND event_id != toUUID('00000000-0000-0000-0000-000000000000')
 GROUP BY day HAVING events != other`
 
 	// Each counter is compared by campaign: a sum over everything could hide two errors that cancel
@@ -48,7 +49,8 @@ FROM
     (
         SELECT day, campaign_id, arrayJoin([
             ('events', toInt64(count())), ('impressions', toInt64(countIf(class = 'counted' AND type = 'impression'))),
-            ('clicks', toInt64(countIf(class = 'counted' AND type = 'click'))), ('conversions', toInt64(countIf(class = 'counted' AND type = 'conversion'))),
+            ('clicks', toInt64(countIf(class = 'counted' AND type = 'click'))), ('conversions',
+	toInt64(countIf(class = 'counted' AND type = 'conversion'))),
             ('conversions_unverified', toInt64(countIf(class = 'unverified'))),
             ('spend', toInt64(sum(charge))), ('credits', toInt64(sum(minted)))]) AS c
         FROM events WHERE day >= {first:Date} AND day <= {last:Date} GROUP BY day, campaign_id
@@ -57,8 +59,11 @@ FROM
     SELECT day, campaign_id, c.1 AS what, toInt64(0) AS e, c.2 AS o FROM
     (
         SELECT day, campaign_id, arrayJoin([
-            ('events', toInt64(sum(t.events))), ('impressions', toInt64(sum(t.impressions))), ('clicks', toInt64(sum(t.clicks))),
-            ('conversions', toInt64(sum(t.conversions))), ('conversions_unverified', toInt64(sum(t.conversions_unverified))), ('spend', toInt64(sum(t.spend))), ('credits', toInt64(sum(t.credits)))]) AS c
+            ('events', toInt64(sum(t.events))), ('impressions', toInt64(sum(t.impressions))), ('clicks',
+	toInt64(sum(t.clicks))),
+            ('conversions', toInt64(sum(t.conversions))), ('conversions_unverified',
+	toInt64(sum(t.conversions_unverified))), ('spend', toInt64(sum(t.spend))), ('credits',
+	toInt64(sum(t.credits)))]) AS c
         FROM %s AS t WHERE day >= {first:Date} AND day <= {last:Date} GROUP BY day, campaign_id
     )
 )
@@ -70,13 +75,15 @@ FROM
 (
     SELECT day, c.1 AS what, toString(verdict) AS key, c.2 AS e, toInt64(0) AS o FROM
     (
-        SELECT day, verdict, arrayJoin([('events', toInt64(count())), ('charge', toInt64(sum(charge))), ('minted', toInt64(sum(minted)))]) AS c
+        SELECT day, verdict, arrayJoin([('events', toInt64(count())), ('charge', toInt64(sum(charge))), ('minted',
+	toInt64(sum(minted)))]) AS c
         FROM events WHERE day >= {first:Date} AND day <= {last:Date} GROUP BY day, verdict
     )
     UNION ALL
     SELECT day, c.1 AS what, toString(verdict) AS key, toInt64(0) AS e, c.2 AS o FROM
     (
-        SELECT day, verdict, arrayJoin([('events', toInt64(sum(t.events))), ('charge', toInt64(sum(t.charge))), ('minted', toInt64(sum(t.minted)))]) AS c
+        SELECT day, verdict, arrayJoin([('events', toInt64(sum(t.events))), ('charge', toInt64(sum(t.charge))),
+	('minted', toInt64(sum(t.minted)))]) AS c
         FROM verdict_daily AS t WHERE day >= {first:Date} AND day <= {last:Date} GROUP BY day, verdict
     )
 )
@@ -85,12 +92,14 @@ GROUP BY day, what, key HAVING events != other ORDER BY day, what, key`
 	// The run that readers take of a rolled-up day; days without one are not compared.
 	rollupRuns = `
 (SELECT r.* FROM stats_rollup AS r INNER JOIN (
-    SELECT day, argMax(run, (n, run)) AS run FROM (SELECT day, run, sum(events) AS n FROM stats_rollup GROUP BY day, run) GROUP BY day
+    SELECT day, argMax(run, (n, run)) AS run FROM (SELECT day, run, sum(events) AS n FROM stats_rollup GROUP BY day,
+	run) GROUP BY day
 ) AS chosen ON chosen.day = r.day AND chosen.run = r.run)`
 	// A run that counts fewer events than the live counters is not read: it is stale, not wrong.
 	rolledDays = `
 SELECT rolled.day AS day
-FROM (SELECT day, max(n) AS n FROM (SELECT day, run, sum(events) AS n FROM stats_rollup GROUP BY day, run) GROUP BY day) AS rolled
+FROM (SELECT day, max(n) AS n FROM (SELECT day, run, sum(events) AS n FROM stats_rollup GROUP BY day, run)
+	GROUP BY day) AS rolled
 INNER JOIN (SELECT day, sum(events) AS live FROM stats_daily GROUP BY day) AS counted ON counted.day = rolled.day
 WHERE rolled.n >= counted.live AND rolled.day >= {first:Date} AND rolled.day <= {last:Date}`
 )
@@ -104,13 +113,17 @@ func (s *Store) Charges(ctx context.Context, first, last day.Day) (map[day.Day]m
 	return s.chargesOf(ctx, "events", first, last)
 }
 
-func (s *Store) chargesOf(ctx context.Context, table string, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
+func (s *Store) chargesOf(
+	ctx context.Context, table string, first, last day.Day,
+) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	var rows []struct {
 		Day      dayOf     `ch:"day"`
 		Campaign uuid.UUID `ch:"campaign_id"`
 		Charge   int64     `ch:"charged"`
 	}
-	if err := s.Select(ctx, &rows, strings.Replace(chargesQuery, "FROM events", "FROM "+table, 1), between(first, last)); err != nil {
+	if err := s.Select(
+		ctx, &rows, strings.Replace(chargesQuery, "FROM events", "FROM "+table, 1), between(first, last),
+	); err != nil {
 		return nil, err
 	}
 	charges := make(map[day.Day]map[uuid.UUID]money.Micros)
@@ -142,13 +155,19 @@ func (s *Store) CompareDays(ctx context.Context, first, last day.Day) (found []D
 		}
 		for _, r := range rows {
 			if date := day.Of(r.Day.UTC()); keep(date) {
-				found = append(found, Difference{Day: date, What: source + " " + r.What, Key: r.Key, Events: r.Events, Other: r.Other})
+				found = append(
+					found,
+					Difference{Day: date, What: source + " " + r.What, Key: r.Key, Events: r.Events, Other: r.Other},
+				)
 			}
 		}
 		return nil
 	}
 	every := func(day.Day) bool { return true }
-	if err := add("repeats", strings.Replace(repeatsQuery, "SELECT day,", "SELECT day, 'event ids' AS what, '' AS key,", 1), every); err != nil {
+	if err := add(
+		"repeats", strings.Replace(repeatsQuery, "SELECT day,", "SELECT day, 'event ids' AS what, '' AS key,", 1),
+		every,
+	); err != nil {
 		return nil, err
 	}
 	if err := add("stats_daily", fmt.Sprintf(countersQuery, "stats_daily"), every); err != nil {
@@ -185,7 +204,11 @@ func (s *Store) views(ctx context.Context) ([]view, error) {
 		Name   string `ch:"name"`
 		Select string `ch:"as_select"`
 	}
-	err := s.Select(ctx, &rows, `SELECT name, as_select FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'`, nil)
+	err := s.Select(
+		ctx, &rows,
+		`SELECT name, as_select FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'`,
+		nil,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -237,10 +260,16 @@ func (m *month) clone(ctx context.Context, table string) error {
 	if err := m.store.Exec(ctx, "CREATE TABLE "+m.beside(table)+" AS "+table, nil); err != nil {
 		return err
 	}
-	if err := m.store.Exec(ctx, "ALTER TABLE "+m.beside(table)+" ATTACH PARTITION ID "+m.partition()+" FROM "+table, nil); err != nil {
+	if err := m.store.Exec(
+		ctx, "ALTER TABLE "+m.beside(table)+" ATTACH PARTITION ID "+m.partition()+" FROM "+table, nil,
+	); err != nil {
 		return err
 	}
-	return m.store.Exec(ctx, "ALTER TABLE "+m.beside(table)+" DELETE WHERE day = toDate('"+m.day.String()+"') SETTINGS mutations_sync = 2", nil)
+	return m.store.Exec(
+		ctx,
+		"ALTER TABLE "+m.beside(table)+" DELETE WHERE day = toDate('"+m.day.String()+"') SETTINGS mutations_sync = 2",
+		nil,
+	)
 }
 
 // views puts the targets of the views together, computed from the events of a table.
@@ -258,7 +287,10 @@ func (m *month) views(ctx context.Context, events string) error {
 			return err
 		}
 		names, from := strings.Join(columns, ", "), fromEvents.ReplaceAllString(v.Select, "${1}"+events)
-		statement := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM (%s) WHERE day = {day:Date} SETTINGS insert_deduplicate = 0", m.beside(v.Target), names, names, from)
+		statement := fmt.Sprintf(
+			"INSERT INTO %s (%s) SELECT %s FROM (%s) WHERE day = {day:Date} SETTINGS insert_deduplicate = 0",
+			m.beside(v.Target), names, names, from,
+		)
 		if err := m.store.Exec(ctx, statement, map[string]string{"day": m.day.String()}); err != nil {
 			return err
 		}
@@ -293,7 +325,9 @@ func (m *month) replace(ctx context.Context) error {
 // drop forgets what was put together.
 func (m *month) drop(ctx context.Context) (err error) {
 	for _, table := range m.of {
-		err = errors.Join(err, m.store.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+m.beside(table)+" SYNC", nil))
+		err = errors.Join(
+			err, m.store.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+m.beside(table)+" SYNC", nil),
+		)
 	}
 	return err
 }
@@ -303,7 +337,8 @@ func (s *Store) columns(ctx context.Context, table string) ([]string, error) {
 	var rows []struct {
 		Name string `ch:"name"`
 	}
-	err := s.Select(ctx, &rows, `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String} AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY position`,
+	err := s.Select(ctx, &rows,
+		`SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String} AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY position`,
 		map[string]string{"table": table})
 	if err == nil && len(rows) == 0 {
 		err = errs.New(errs.NotFound, "the analytics database has no table %s", table)
@@ -333,7 +368,10 @@ func (s *Store) StartRebuild(ctx context.Context, date day.Day) (*Rebuild, error
 func (r *Rebuild) Add(ctx context.Context, rows []report.Row) error {
 	r.n++
 	statement := strings.Replace(insertEvents, "INTO events", "INTO "+r.table, 1)
-	return send(r.month.store, ctx, insertion{statement, fmt.Sprintf("%s-%d", r.table, r.n), "rebuild events"}, rows, fillEvents)
+	return send(
+		r.month.store, ctx, insertion{statement, fmt.Sprintf("%s-%d", r.table, r.n), "rebuild events"}, rows,
+		fillEvents,
+	)
 }
 
 // Charges is what the rebuilt day charges.

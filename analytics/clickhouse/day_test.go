@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/analytics/clickhouse"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A day that is put together again takes its place at once: whoever reads meanwhile, or after a
@@ -29,7 +29,11 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	other := rows[0] // a day of the same month that the test leaves alone
 	other.ReceivedAt = other.ReceivedAt.AddDate(0, 0, -3)
 	require.NoError(t, s.Insert(t.Context(), "topic/0:5000-5001", append(rows[:0:0], other)))
-	exec(t, s, "ALTER TABLE events DELETE WHERE day = '2026-05-31' AND campaign_id = toUUID('01070000-0000-0000-0000-000000000000') SETTINGS mutations_sync = 2")
+	exec(
+		t, s,
+		"ALTER TABLE events DELETE WHERE day = '2026-05-31' AND campaign_id = "+
+			"toUUID('01070000-0000-0000-0000-000000000000') SETTINGS mutations_sync = 2",
+	)
 	damaged := number(t, s, "(SELECT count() FROM events WHERE day = '2026-05-31')")
 	require.Less(t, damaged, want)
 
@@ -39,11 +43,15 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	go func() {
 		defer close(seen)
 		for watching.Err() == nil {
-			for table, sum := range map[string]string{"events": "count()", "stats_daily": "sum(events)", "verdict_daily": "sum(events)"} {
+			for table, sum := range map[string]string{
+				"events": "count()", "stats_daily": "sum(events)", "verdict_daily": "sum(events)",
+			} {
 				var read []struct {
 					N int64 `ch:"n"`
 				}
-				if s.Select(watching, &read, "SELECT toInt64("+sum+") AS n FROM "+table+" WHERE day = '2026-05-31'", nil) != nil {
+				if s.Select(
+					watching, &read, "SELECT toInt64("+sum+") AS n FROM "+table+" WHERE day = '2026-05-31'", nil,
+				) != nil {
 					continue
 				}
 				if n := read[0].N; n != want && (n != damaged || table != "events") {
@@ -71,7 +79,12 @@ func TestARebuiltDayIsNeverHalfThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 	require.Equal(t, [3]int64{5001, 5001, 5001}, counts(t, s))
-	require.Zero(t, number(t, s, "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_rebuild_%')"))
+	require.Zero(
+		t,
+		number(
+			t, s, "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND name LIKE '%_rebuild_%')",
+		),
+	)
 }
 
 // A record that came twice, because its acknowledgement was late, makes no difference: settlement

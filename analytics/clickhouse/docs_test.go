@@ -3,9 +3,9 @@ package clickhouse_test
 import (
 	"testing"
 
-	"adnet/internal/testenv"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/testenv"
 )
 
 // TestDocumentedQueries runs the queries of docs/data.md.

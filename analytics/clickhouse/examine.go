@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"adnet/internal/link"
 	schema "adnet/schemas/clickhouse"
-
-	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // Examine looks at ClickHouse as adnet uses it: what it is, how far away, by what link, whether its
@@ -48,7 +48,8 @@ func examine(ctx context.Context, report *link.Report, conn clickhouse.Conn, dat
 	report.Encrypted(watch, local, "add secure=true to "+envURL)
 	var found uint64
 	err = conn.QueryRow(bind(ctx, map[string]string{"name": database}),
-		"SELECT version(), (SELECT count() FROM system.databases WHERE name = {name:String})").Scan(&report.Version, &found)
+		"SELECT version(), (SELECT count() FROM system.databases WHERE name = {name:String})").Scan(&report.Version,
+		&found)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,9 @@ func examine(ctx context.Context, report *link.Report, conn clickhouse.Conn, dat
 // rights asks the server what the user may do. A server that cannot be asked says nothing.
 func rights(ctx context.Context, report *link.Report, conn clickhouse.Conn, database string) {
 	const do = "GRANT SELECT, INSERT, ALTER, CREATE, DROP, TRUNCATE ON the database to the user of " + envURL
-	for name, privilege := range map[string]string{"read events": "SELECT", "write events": "INSERT", "create tables": "CREATE TABLE"} {
+	for name, privilege := range map[string]string{
+		"read events": "SELECT", "write events": "INSERT", "create tables": "CREATE TABLE",
+	} {
 		var granted uint8
 		if err := conn.QueryRow(ctx, "CHECK GRANT "+privilege+" ON "+database+".*").Scan(&granted); err == nil {
 			report.Right(name, granted == 1, do)
@@ -78,7 +81,9 @@ func migrated(ctx context.Context, report *link.Report, conn clickhouse.Conn, da
 		return err
 	}
 	var applied uint64
-	if err := conn.QueryRow(ctx, "SELECT count(DISTINCT version) FROM "+database+".schema_migrations").Scan(&applied); err != nil {
+	if err := conn.QueryRow(
+		ctx, "SELECT count(DISTINCT version) FROM "+database+".schema_migrations",
+	).Scan(&applied); err != nil {
 		report.Mend("the schema is missing", "run `adnet migrate`")
 		return nil
 	}

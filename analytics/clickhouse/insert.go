@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/report"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+
+	"adnet/internal/report"
 )
 
 const (
@@ -75,7 +75,9 @@ func send[T any](s *Store, ctx context.Context, in insertion, rows []T, fill fun
 	if in.token == "" {
 		return ErrNoToken
 	}
-	batch, err := s.conn.PrepareBatch(clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(in.token))), in.statement)
+	batch, err := s.conn.PrepareBatch(
+		clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(in.token))), in.statement,
+	)
 	if err != nil {
 		return failure(err, in.what)
 	}

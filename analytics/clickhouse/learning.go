@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/report"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/report"
 )
 
 const (
@@ -79,7 +79,9 @@ func (s *Store) KnownTerms(ctx context.Context, at time.Time) ([]uint32, error) 
 	var rows []struct {
 		Term uint32 `ch:"term"`
 	}
-	if err := s.Select(ctx, &rows, knownTermsQuery, map[string]string{"month": month.Format(time.DateOnly)}); err != nil {
+	if err := s.Select(
+		ctx, &rows, knownTermsQuery, map[string]string{"month": month.Format(time.DateOnly)},
+	); err != nil {
 		return nil, err
 	}
 	found := knownTerms{read: time.Now()}
@@ -127,8 +129,8 @@ func termLists(rows []report.Auction) [][]uint32 {
 }
 
 // Only what was accepted for billing teaches: verdict 'ok', which neither invalid nor self-served
-// traffic has, nor a conversion that nobody vouches for or that was not paid for where it is what is
-// paid for. A session is not read. known_terms is asked again: what was recorded must be common
+// traffic has, nor a conversion that nobody vouches for or that was not paid for where it is what
+// is paid for. A session is not read. known_terms is asked again: what was recorded must be common
 // enough. Conversions may come until their attribution window ends.
 const (
 	learnableQuery = `
@@ -142,14 +144,18 @@ SELECT o.day AS day, i.campaign_id AS campaign_id, i.advertiser_id AS advertiser
 FROM (SELECT * FROM outcome_terms FINAL WHERE day = {day:Date}) AS o
 INNER JOIN
 (
-    SELECT auction_id, any(events.campaign_id) AS campaign_id, any(events.advertiser_id) AS advertiser_id, any(events.developer_id) AS developer_id, any(events.host_app) AS host_app,
-        any(events.surface) AS surface, any(events.integration_method) AS integration_method, any(events.billing_model) AS billing_model
-    FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'impression' AND verdict = 'ok' GROUP BY auction_id
+    SELECT auction_id, any(events.campaign_id) AS campaign_id, any(events.advertiser_id) AS advertiser_id,
+	any(events.developer_id) AS developer_id, any(events.host_app) AS host_app,
+        any(events.surface) AS surface, any(events.integration_method) AS integration_method,
+	any(events.billing_model) AS billing_model
+    FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'impression' AND verdict = 'ok'
+	GROUP BY auction_id
 ) AS i ON i.auction_id = o.auction_id
 %s JOIN
 (
     SELECT auction_id, any(events.network_mark) AS network_mark, 1 AS found
-    FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'click' AND verdict = 'ok' GROUP BY auction_id
+    FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'click' AND verdict = 'ok'
+	GROUP BY auction_id
 ) AS c ON c.auction_id = o.auction_id
 %s
 CROSS JOIN (SELECT groupArray(term) AS terms FROM known_terms WHERE month = toStartOfMonth({day:Date})) AS k
@@ -158,19 +164,22 @@ LIMIT {most:UInt32}`
 
 	joinConversions = `LEFT JOIN
 (
-    SELECT auction_id, 1 AS found FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 31 AND type = 'conversion' AND verdict = 'ok' GROUP BY auction_id
+    SELECT auction_id, 1 AS found FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 31
+	AND type = 'conversion' AND verdict = 'ok' GROUP BY auction_id
 ) AS v ON v.auction_id = o.auction_id`
 )
 
 // A view can be reported where one was in the last week: most pages of an integration method cannot
 // report any. Its view may come on the day after an impression, and counts only with a valid one.
 const viewsQuery = `
-SELECT i.developer_id AS developer_id, toInt64(count()) AS impressions, toInt64(countIf(coalesce(v.found, 0) = 1)) AS views
+SELECT i.developer_id AS developer_id, toInt64(count()) AS impressions, toInt64(countIf(coalesce(v.found,
+	0) = 1)) AS views
 FROM
 (
     SELECT auction_id, any(events.developer_id) AS developer_id
     FROM events
-    WHERE day = {day:Date} AND type = 'impression' AND verdict = 'ok' AND (events.developer_id, integration_method, host_app, surface) IN
+    WHERE day = {day:Date} AND type = 'impression' AND verdict = 'ok' AND (events.developer_id, integration_method,
+	host_app, surface) IN
     (
         SELECT DISTINCT developer_id, integration_method, host_app, surface
         FROM events WHERE day > {day:Date} - 7 AND day <= {day:Date} + 1 AND type = 'viewable' AND verdict = 'ok'
@@ -179,7 +188,8 @@ FROM
 ) AS i
 LEFT JOIN
 (
-    SELECT auction_id, 1 AS found FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'viewable' AND verdict = 'ok' GROUP BY auction_id
+    SELECT auction_id, 1 AS found FROM events WHERE day >= {day:Date} AND day <= {day:Date} + 1 AND type = 'viewable'
+	AND verdict = 'ok' GROUP BY auction_id
 ) AS v ON v.auction_id = i.auction_id
 GROUP BY developer_id
 ORDER BY developer_id`
@@ -233,13 +243,16 @@ func (s *Store) learnable(ctx context.Context, query string, date time.Time, mos
 		TrialPClick int64     `ch:"trial_p_click"`
 		Weights     int64     `ch:"weights"`
 	}
-	if err := s.Select(ctx, &rows, query, map[string]string{"day": date.UTC().Format(time.DateOnly), "most": strconv.Itoa(most)}); err != nil {
+	if err := s.Select(
+		ctx, &rows, query, map[string]string{"day": date.UTC().Format(time.DateOnly), "most": strconv.Itoa(most)},
+	); err != nil {
 		return nil, err
 	}
 	list := make([]report.Impression, len(rows))
 	for i, r := range rows {
 		list[i] = report.Impression{
-			Day: r.Day, CampaignID: r.CampaignID, Advertiser: r.Advertiser, DeveloperID: r.DeveloperID, Place: r.Place, Terms: r.Terms, Clicked: r.Clicked == 1,
+			Day: r.Day, CampaignID: r.CampaignID, Advertiser: r.Advertiser, DeveloperID: r.DeveloperID, Place: r.Place,
+			Terms: r.Terms, Clicked: r.Clicked == 1,
 			Converted: r.Converted == 1, PaysCPA: r.PaysCPA == 1,
 			Network: r.Network, PClick: r.PClick, TrialPClick: r.TrialPClick, Weights: r.Weights,
 		}

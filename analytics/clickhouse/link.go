@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"adnet/internal/errs"
 	"adnet/internal/link"
-
-	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 const (
@@ -38,12 +38,19 @@ func (c Config) secure(options *clickhouse.Options) error {
 			security = link.Unverified
 		}
 	case files.Any():
-		return errs.New(errs.InvalidRequest, "ADNET_CLICKHOUSE_CA, ADNET_CLICKHOUSE_CERT and ADNET_CLICKHOUSE_KEY are for encrypted links: add secure=true to %s", envURL)
+		return errs.New(
+			errs.InvalidRequest,
+			"ADNET_CLICKHOUSE_CA, ADNET_CLICKHOUSE_CERT and ADNET_CLICKHOUSE_KEY are for encrypted links: add "+
+				"secure=true to %s", envURL,
+		)
 	}
 	if err := c.Insecure.Allow(security, options.Addr, envURL, cure); err != nil {
 		return errs.Wrap(err, errs.InvalidRequest, "ADNET_CLICKHOUSE_URL is not allowed")
 	}
-	dialer := link.Dialer{TLS: options.TLS, Insecure: c.Insecure, Timeout: positive(c.DialTimeout, defaultDial), Names: names, Cure: cure, Seen: c.seen}
+	dialer := link.Dialer{
+		TLS: options.TLS, Insecure: c.Insecure, Timeout: positive(c.DialTimeout, defaultDial), Names: names, Cure: cure,
+		Seen: c.seen,
+	}
 	options.DialContext = func(ctx context.Context, address string) (net.Conn, error) {
 		return dialer.Dial(ctx, "tcp", address)
 	}
@@ -57,7 +64,10 @@ func explain(err error) error {
 	case errors.As(err, &exception) && exception.Code == authenticationFailed:
 		return link.Refuse(err, "the server refuses the login: look at user and password of "+envURL)
 	case link.HungUp(err):
-		return errs.Wrap(err, errs.Unavailable, "the server closes the connection: its port may want TLS, or not (secure=true in %s)", envURL)
+		return errs.Wrap(
+			err, errs.Unavailable,
+			"the server closes the connection: its port may want TLS, or not (secure=true in %s)", envURL,
+		)
 	}
 	return link.Explain(err, names)
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+
 	"adnet/internal/errs"
 	schema "adnet/schemas/clickhouse"
-
-	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
 const (
@@ -62,7 +62,9 @@ func checkDatabase(ctx context.Context, cfg Config) error {
 			N uint64 `ch:"n"`
 		}
 		ctx := bind(ctx, map[string]string{"name": name})
-		if err := conn.Select(ctx, &found, "SELECT count() AS n FROM system.databases WHERE name = {name:String}"); err != nil {
+		if err := conn.Select(
+			ctx, &found, "SELECT count() AS n FROM system.databases WHERE name = {name:String}",
+		); err != nil {
 			return failure(err, "find database")
 		}
 		if len(found) == 0 || found[0].N == 0 {
@@ -105,7 +107,10 @@ func (s *Store) migrate(ctx context.Context, migrations []schema.Migration) (app
 	sums := make(map[uint32]string, len(known))
 	for _, k := range known {
 		if int(k.Version) > len(migrations) {
-			return nil, errs.New(errs.InvalidState, "the analytics database has %s, which this version does not know: use a newer adnet", k.Name)
+			return nil, errs.New(
+				errs.InvalidState, "the analytics database has %s, which this version does not know: use a newer adnet",
+				k.Name,
+			)
 		}
 		sums[k.Version] = k.Sum
 	}

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/analytics/stats"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Opportunities are the auctions that a campaign won, was paced out of or had no budget for, by the
@@ -30,8 +30,10 @@ func TestOpportunities(t *testing.T) {
 	sandbox := at(date, 0, "", "")
 	sandbox.Sandbox = true
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{
-		at(date, 0, "paced", ""), at(date, 14*time.Minute+59*time.Second, "budget", "outbid"), at(date, 15*time.Minute, "", "frequency_capped"),
-		at(date+1, 24*time.Hour-time.Second, "", "below_floor"), at(date-1, time.Hour, "", ""), at(date+2, time.Hour, "", ""), sandbox,
+		at(date, 0, "paced", ""), at(date, 14*time.Minute+59*time.Second, "budget", "outbid"),
+		at(date, 15*time.Minute, "", "frequency_capped"),
+		at(date+1, 24*time.Hour-time.Second, "", "below_floor"), at(date-1, time.Hour, "", ""),
+		at(date+2, time.Hour, "", ""), sandbox,
 	}))
 	all, err := reader.Opportunities(t.Context(), date, date+1)
 	require.NoError(t, err)

@@ -23,14 +23,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/link"
 	"adnet/internal/money"
-
-	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/google/uuid"
 )
 
 // Config names the server. The URL is clickhouse://[user[:password]@]host:port/database (native
@@ -74,7 +74,9 @@ func (c Config) options() (*clickhouse.Options, error) {
 		return nil, errs.Wrap(err, errs.InvalidRequest, "ADNET_CLICKHOUSE_URL has an option that the driver refuses")
 	}
 	if !identifier(options.Auth.Database) {
-		return nil, errs.New(errs.InvalidRequest, "ADNET_CLICKHOUSE_URL: the database must be named with letters, digits and _")
+		return nil, errs.New(
+			errs.InvalidRequest, "ADNET_CLICKHOUSE_URL: the database must be named with letters, digits and _",
+		)
 	}
 	if err := c.secure(options); err != nil {
 		return nil, err
@@ -236,12 +238,16 @@ func (s *Store) HighestCharges(ctx context.Context, since time.Time) ([]ledger.H
 		Model    string    `ch:"billing_model"`
 		Highest  int64     `ch:"highest"`
 	}
-	if err := s.Select(ctx, &rows, highestChargesQuery, map[string]string{"since": strconv.FormatInt(max(0, since.UnixMicro()), 10)}); err != nil {
+	if err := s.Select(
+		ctx, &rows, highestChargesQuery, map[string]string{"since": strconv.FormatInt(max(0, since.UnixMicro()), 10)},
+	); err != nil {
 		return nil, err
 	}
 	charges := make([]ledger.HighestCharge, len(rows))
 	for i, r := range rows {
-		charges[i] = ledger.HighestCharge{CampaignID: r.Campaign, BillingModel: campaign.BillingModel(r.Model), Charge: money.Micros(r.Highest)}
+		charges[i] = ledger.HighestCharge{
+			CampaignID: r.Campaign, BillingModel: campaign.BillingModel(r.Model), Charge: money.Micros(r.Highest),
+		}
 	}
 	return charges, nil
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/analytics/clickhouse"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
@@ -17,9 +20,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/testenv"
 	schema "adnet/schemas/clickhouse"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // number asks for one number.
@@ -43,9 +43,12 @@ func testRows(n int) []report.Row {
 	day := time.Date(2026, 5, 31, 23, 0, 0, 0, time.UTC)
 	for i := range rows {
 		rows[i] = report.Row{
-			EventID: uuid.Must(uuid.NewV7()), ReceivedAt: day.Add(time.Duration(i) * time.Second), Type: ledger.Impression, Verdict: ledger.OK,
-			Charge: 2500, Minted: 1, AuctionID: uuid.Must(uuid.NewV7()), CampaignID: uuid.UUID{1, byte(i)}, AdvertiserID: uuid.UUID{2, byte(i % 9)},
-			DeveloperID: uuid.UUID{3, byte(i % 31)}, BillingModel: "cpm", Format: "text", IntegrationMethod: "rest", Surface: "chat", Region: "US",
+			EventID: uuid.Must(uuid.NewV7()), ReceivedAt: day.Add(time.Duration(i) * time.Second),
+			Type: ledger.Impression, Verdict: ledger.OK,
+			Charge: 2500, Minted: 1, AuctionID: uuid.Must(uuid.NewV7()), CampaignID: uuid.UUID{1, byte(i)},
+			AdvertiserID: uuid.UUID{2, byte(i % 9)},
+			DeveloperID:  uuid.UUID{3, byte(i % 31)}, BillingModel: "cpm", Format: "text", IntegrationMethod: "rest",
+			Surface: "chat", Region: "US",
 			Language: "en", HostApp: fmt.Sprintf("app-%d", i%50), Session: fmt.Sprintf("session-%d", i),
 		}
 	}
@@ -110,8 +113,10 @@ func TestFailingViewFailsTheInsert(t *testing.T) {
 
 func TestEveryTargetOfAViewHasAWindow(t *testing.T) {
 	s := open(t)
-	const windowless = `(SELECT count() FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
-		AND name NOT IN ('stats_rollup', 'schema_migrations') AND create_table_query NOT LIKE '%non_replicated_deduplication_window = 100000%')`
+	const windowless = `(SELECT count() FROM system.tables WHERE database = currentDatabase()
+		AND engine LIKE '%MergeTree'
+		AND name NOT IN ('stats_rollup', 'schema_migrations')
+			AND create_table_query NOT LIKE '%non_replicated_deduplication_window = 100000%')`
 	require.Zero(t, number(t, s, windowless))
 	exec(t, s, "CREATE TABLE forgotten (n Int64) ENGINE = MergeTree ORDER BY n")
 	require.Equal(t, int64(1), number(t, s, windowless))
@@ -142,26 +147,35 @@ func TestEveryFieldIsStored(t *testing.T) {
 	at, err := time.Parse(time.RFC3339Nano, day+"T23:59:59.123456789Z")
 	require.NoError(t, err)
 	require.NoError(t, s.Insert(t.Context(), "a", []report.Row{{
-		EventID: id(1), ReceivedAt: at, Type: ledger.Conversion, Verdict: ledger.OverBalance, Price: 4, Charge: 5, Minted: 6, Credit: ledger.CreditHeld, AuctionID: id(2),
-		CampaignID: id(3), AdvertiserID: id(4), DeveloperID: id(5), BillingModel: "cpa", Format: "f", IntegrationMethod: "m", Surface: "s",
-		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7, Currency: "EUR", ExternalID: "x", NetworkMark: 8,
+		EventID: id(1), ReceivedAt: at, Type: ledger.Conversion, Verdict: ledger.OverBalance, Price: 4, Charge: 5,
+		Minted: 6, Credit: ledger.CreditHeld, AuctionID: id(2),
+		CampaignID: id(3), AdvertiserID: id(4), DeveloperID: id(5), BillingModel: "cpa", Format: "f",
+		IntegrationMethod: "m", Surface: "s",
+		Region: "r", Language: "l", HostApp: "h", Session: "se", ConversionType: "ct", ConversionValue: 7,
+		Currency: "EUR", ExternalID: "x", NetworkMark: 8,
 	}}))
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{{
-		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), HouseID: id(8), Reason: "budget", Price: 8, ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
+		AuctionID: id(2), At: at, DeveloperID: id(5), CampaignID: id(3), HouseID: id(8), Reason: "budget", Price: 8,
+		ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
 		Surface: "s", Region: "r", Language: "l", HostApp: "h", Sandbox: true, Took: 1500 * time.Nanosecond,
-		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}}, MoreCandidates: true, ModelVersion: "m", Explores: true, Consent: (consent.Given | consent.OptOut).String(),
+		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}},
+		MoreCandidates: true, ModelVersion: "m", Explores: true, Consent: (consent.Given | consent.OptOut).String(),
 		Suitability: "debt", SuitabilityBy: "flag", AgeAdult: true,
 	}}))
 	require.NoError(t, s.InsertNotices(t.Context(), "a", []report.Notice{{
-		AuctionID: id(2), At: at, Kind: "loss", Proof: "signed", CampaignID: id(3), DeveloperID: id(5), ImpressionID: "i", Price: 7, Reason: 102, Sandbox: true,
+		AuctionID: id(2), At: at, Kind: "loss", Proof: "signed", CampaignID: id(3), DeveloperID: id(5),
+		ImpressionID: "i", Price: 7, Reason: 102, Sandbox: true,
 	}}))
 	for table, want := range map[string]string{
-		"notices": "02000000-0000-0000-0000-000000000002|loss|signed|" + day + " 23:59:59.123456|" + day + "|03000000-0000-0000-0000-000000000003|" +
+		"notices": "02000000-0000-0000-0000-000000000002|loss|signed|" + day + " 23:59:59.123456|" + day +
+			"|03000000-0000-0000-0000-000000000003|" +
 			"05000000-0000-0000-0000-000000000005|i|7|102|true",
-		"events": "01000000-0000-0000-0000-000000000001|" + day + " 23:59:59.123456|" + day + "|conversion|over_balance|counted|4|5|6|held|" +
+		"events": "01000000-0000-0000-0000-000000000001|" + day + " 23:59:59.123456|" + day +
+			"|conversion|over_balance|counted|4|5|6|held|" +
 			"02000000-0000-0000-0000-000000000002|03000000-0000-0000-0000-000000000003|04000000-0000-0000-0000-000000000004|" +
 			"05000000-0000-0000-0000-000000000005|cpa|f|m|s|r|l|h|se|ct|7|EUR|x|8",
-		"auctions": "02000000-0000-0000-0000-000000000002|" + day + " 23:59:59.123456|" + day + "|05000000-0000-0000-0000-000000000005|" +
+		"auctions": "02000000-0000-0000-0000-000000000002|" + day + " 23:59:59.123456|" + day +
+			"|05000000-0000-0000-0000-000000000005|" +
 			"03000000-0000-0000-0000-000000000003|budget|8|9|f|cf|m|s|r|l|h|true|1|3|4|5|['07000000-0000-0000-0000-000000000007']|[6]|['outbid']|true|m|true|given,opt_out|08000000-0000-0000-0000-000000000008|debt|flag|true",
 	} {
 		var rows []struct {
@@ -181,11 +195,13 @@ func TestViewsForDataTeams(t *testing.T) {
 		rows[i].CampaignID = uuid.UUID{0xcc}
 	}
 	rows[1].Type, rows[1].Charge, rows[1].AuctionID = ledger.Click, 0, rows[0].AuctionID
-	rows[2].Type, rows[2].Charge, rows[2].AuctionID, rows[2].ConversionValue = ledger.Conversion, 0, rows[0].AuctionID, 4_000_000
+	rows[2].Type, rows[2].Charge, rows[2].AuctionID, rows[2].ConversionValue = ledger.Conversion, 0, rows[0].AuctionID,
+		4_000_000
 	rows[3].Verdict, rows[3].Charge, rows[3].Minted = ledger.Duplicate, 0, 0
 	require.NoError(t, s.Insert(t.Context(), "a", rows))
 	require.NoError(t, s.InsertAuctions(t.Context(), "a", []report.Auction{
-		{AuctionID: uuid.UUID{1}, At: rows[0].ReceivedAt, Format: "text"}, {AuctionID: uuid.UUID{2}, At: rows[0].ReceivedAt, Format: "text", Reason: "no_match"},
+		{AuctionID: uuid.UUID{1}, At: rows[0].ReceivedAt, Format: "text"},
+		{AuctionID: uuid.UUID{2}, At: rows[0].ReceivedAt, Format: "text", Reason: "no_match"},
 		{AuctionID: uuid.UUID{3}, At: rows[0].ReceivedAt, Format: "text", Reason: "no_match", Sandbox: true},
 	}))
 	const campaign = " FROM campaign_daily WHERE campaign_id = 'cc000000-0000-0000-0000-000000000000'"
@@ -210,14 +226,16 @@ func TestViewsForDataTeams(t *testing.T) {
 	} {
 		require.Equal(t, want, number(t, s, query), query)
 	}
-	const undocumented = "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND comment = '' AND engine != 'MaterializedView')"
+	const undocumented = "(SELECT count() FROM system.tables WHERE database = currentDatabase() AND comment = '' " +
+		"AND engine != 'MaterializedView')"
 	require.Zero(t, number(t, s, undocumented))
 }
 
 // A backup keeps sums of 128 bits, and one of an earlier build, whose sums had 64, is restored.
 func TestCopiesKeepLargeSums(t *testing.T) {
 	s := open(t)
-	const fill = "INSERT INTO %s (day, campaign_id, conversion_usd) VALUES ('2026-03-10', '01000000-0000-0000-0000-000000000000', %s)"
+	const fill = "INSERT INTO %s (day, campaign_id, conversion_usd) VALUES ('2026-03-10', " +
+		"'01000000-0000-0000-0000-000000000000', %s)"
 	exec(t, s, "CREATE TABLE earlier AS stats_daily")
 	exec(t, s, "ALTER TABLE earlier MODIFY COLUMN conversion_usd Int64")
 	for table, sum := range map[string]string{"stats_daily": "toInt128(9223372036854775807) * 3", "earlier": "42"} {
@@ -241,7 +259,9 @@ func TestMigrateCreatesTheDatabaseOnce(t *testing.T) {
 	cfg := clickhouse.Config{URL: target + "_new"}
 	t.Cleanup(func() {
 		// The test's own context is over by now.
-		require.NoError(t, server.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+name+" SYNC", nil))
+		require.NoError(
+			t, server.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+name+" SYNC", nil),
+		)
 		require.NoError(t, server.Close())
 	})
 
@@ -255,7 +275,10 @@ func TestMigrateCreatesTheDatabaseOnce(t *testing.T) {
 	applied, err := clickhouse.Migrate(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Len(t, applied, len(all))
-	require.Equal(t, int64(1), number(t, server, "(SELECT count() FROM system.databases WHERE engine = 'Atomic' AND name = '"+name+"')"))
+	require.Equal(
+		t, int64(1),
+		number(t, server, "(SELECT count() FROM system.databases WHERE engine = 'Atomic' AND name = '"+name+"')"),
+	)
 	applied, err = clickhouse.Migrate(t.Context(), cfg)
 	require.NoError(t, err)
 	require.Empty(t, applied)
@@ -301,8 +324,10 @@ func TestMigrateRefusesAnotherHistory(t *testing.T) {
 }
 
 func TestConfigErrors(t *testing.T) {
-	for _, target := range []string{"", "http://127.0.0.1:1/adnet", "clickhouse:///adnet", "clickhouse://127.0.0.1:1", "clickhouse://127.0.0.1:1/a;b",
-		"clickhouse://127.0.0.1:1/1a", "clickhouse://u:secret@127.0.0.1:1/%zz", "clickhouse://u:secret@127.0.0.1:1/adnet?dial_timeout=x"} {
+	for _, target := range []string{"", "http://127.0.0.1:1/adnet", "clickhouse:///adnet", "clickhouse://127.0.0.1:1",
+		"clickhouse://127.0.0.1:1/a;b",
+		"clickhouse://127.0.0.1:1/1a", "clickhouse://u:secret@127.0.0.1:1/%zz",
+		"clickhouse://u:secret@127.0.0.1:1/adnet?dial_timeout=x"} {
 		_, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: target})
 		require.True(t, errs.Is(err, errs.InvalidRequest), "%s: %v", target, err)
 		require.NotContains(t, err.Error(), "secret")
@@ -316,7 +341,9 @@ func TestDeadServerIsUnavailable(t *testing.T) {
 	require.NoError(t, err)
 	dead := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	_, err = clickhouse.Open(t.Context(), clickhouse.Config{URL: "clickhouse://" + dead + "/adnet", DialTimeout: time.Second})
+	_, err = clickhouse.Open(
+		t.Context(), clickhouse.Config{URL: "clickhouse://" + dead + "/adnet", DialTimeout: time.Second},
+	)
 	require.True(t, errs.Is(err, errs.Unavailable), "%v", err)
 }
 

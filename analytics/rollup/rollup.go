@@ -21,14 +21,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config says when the daily run happens.
@@ -84,7 +84,8 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 			Name: "adnet_rollup_failures_total", Help: "Runs of the daily roll-up that failed and were tried again.",
 		})),
 		newest: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "adnet_rollup_newest_day_timestamp_seconds", Help: "Midnight UTC of the newest day that this process rolled up.",
+			Name: "adnet_rollup_newest_day_timestamp_seconds",
+			Help: "Midnight UTC of the newest day that this process rolled up.",
 		})),
 	}, nil
 }
@@ -161,7 +162,8 @@ GROUP BY day, advertiser_id, campaign_id, developer_id, format, integration_meth
 	// abandonedQuery finds tables that a killed run left. No run takes a day.
 	abandonedQuery = `
 SELECT name FROM system.tables
-WHERE database = currentDatabase() AND startsWith(name, {prefix:String}) AND metadata_modification_time < now() - INTERVAL 1 DAY`
+WHERE database = currentDatabase() AND startsWith(name, {prefix:String})
+	AND metadata_modification_time < now() - INTERVAL 1 DAY`
 )
 
 // Aggregate computes a UTC day again and answers how many rows it has now (see the package

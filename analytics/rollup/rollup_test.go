@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/day"
-	"adnet/internal/errs"
-	"adnet/internal/roster"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adnet/internal/day"
+	"adnet/internal/errs"
+	"adnet/internal/roster"
 )
 
 // What the statements do is checked on the real store, in analytics/clickhouse.
@@ -59,7 +59,13 @@ func (r *recorder) Select(_ context.Context, _ any, query string, params map[str
 }
 
 func newRollup(t *testing.T, cfg Config, s Store, now time.Time) *Rollup {
-	r, err := New(cfg, Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: func() time.Time { return now }})
+	r, err := New(
+		cfg,
+		Deps{
+			Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+			Now: func() time.Time { return now },
+		},
+	)
 	require.NoError(t, err)
 	return r
 }

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // convertedQuery is the text of the query for q's conversions by campaign and type, from the events
@@ -47,7 +47,10 @@ func (r *Reader) Converted(ctx context.Context, q report.Query) (result report.C
 	}
 	list := make([]report.Converted, len(rows))
 	for i, row := range rows {
-		list[i] = report.Converted{CampaignID: row.Campaign, Type: row.Kind, Conversions: row.Conversions, ValueUSD: money.Micros(row.Value), Last: row.Last.UTC()}
+		list[i] = report.Converted{
+			CampaignID: row.Campaign, Type: row.Kind, Conversions: row.Conversions, ValueUSD: money.Micros(row.Value),
+			Last: row.Last.UTC(),
+		}
 	}
 	result.Rows = report.SortConverted(list)
 	return result, nil

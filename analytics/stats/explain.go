@@ -5,21 +5,23 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 const (
 	// The day bounds the partitions; the id is the sorting key. A record that came twice is one.
 	auctionQuery = `
-SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method, surface, region, language,
+SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method,
+	surface, region, language,
     host_app, sandbox,
-    took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x), candidate_reasons) AS candidate_reasons, more_candidates,
+    took_us, tokens, tools, floor, candidate_ids, candidate_ecpms, arrayMap(x -> toString(x),
+	candidate_reasons) AS candidate_reasons, more_candidates,
     model_version, explores, house_id, suitability, suitability_by, age_adult
 FROM auctions
 WHERE auction_id = {auction:UUID} AND day BETWEEN {since:Date} AND {until:Date}
@@ -27,7 +29,8 @@ LIMIT 1`
 
 	// The order of the table is campaign, day, type, auction.
 	auctionEventsQuery = `
-SELECT event_id, received_at, type, verdict, price, charge, minted, billing_model, conversion_type, conversion_value, currency
+SELECT event_id, received_at, type, verdict, price, charge, minted, billing_model, conversion_type, conversion_value,
+	currency
 FROM events
 WHERE campaign_id = {campaign:UUID} AND day BETWEEN {since:Date} AND {until:Date} AND auction_id = {auction:UUID}
 ORDER BY received_at, event_id
@@ -36,17 +39,20 @@ LIMIT {most:UInt32}`
 	askedQuery = `
 SELECT toString(reason) AS outcome, count() AS n, max(at) AS last
 FROM auctions
-WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` + notRefused + `
+WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date}
+	AND NOT sandbox` + notRefused + `
 GROUP BY outcome`
 
 	// After askedGroups[breakdown]: the values with the most requests.
 	askedGroupsQuery = ` AS key, count() AS requests, countIf(reason = '') AS filled
 FROM auctions
-WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` + notRefused + `
+WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date}
+	AND NOT sandbox` + notRefused + `
 GROUP BY key ORDER BY requests DESC, key LIMIT {most:UInt32}`
 
 	deliveryQuery = `
-SELECT candidate_id = toUUID('00000000-0000-0000-0000-000000000000') AS whole, toString(outcome) AS outcome, sum(auctions) AS n
+SELECT candidate_id = toUUID('00000000-0000-0000-0000-000000000000') AS whole, toString(outcome) AS outcome,
+	sum(auctions) AS n
 FROM candidate_minutes
 WHERE candidate_id IN (toUUID('00000000-0000-0000-0000-000000000000'), {campaign:UUID})
     AND minute >= toStartOfMinute(toDateTime({since:Int64}, 'UTC')) AND minute <= toDateTime({until:Int64}, 'UTC')
@@ -57,12 +63,13 @@ GROUP BY whole, outcome`
 // MaxAuctionEvents is how many events of one auction are answered, oldest first.
 const MaxAuctionEvents = 200
 
-// recordedTermsQuery asks again whether enough people use a term: what was recorded must be common when
-// it is shown, too.
+// recordedTermsQuery asks again whether enough people use a term: what was recorded must be common
+// when it is shown, too.
 const recordedTermsQuery = `
 SELECT term FROM known_terms
 WHERE month = toStartOfMonth({day:Date}) AND term IN (
-    SELECT arrayJoin(terms) FROM outcome_terms WHERE day BETWEEN {since:Date} AND {until:Date} AND auction_id = {auction:UUID})
+    SELECT arrayJoin(terms) FROM outcome_terms WHERE day BETWEEN {since:Date} AND {until:Date}
+	AND auction_id = {auction:UUID})
 ORDER BY term`
 
 // eventsFor is how long after an auction events of it are looked for: no token lives longer, and a
@@ -120,8 +127,8 @@ func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (repor
 	return rows[0].auction(), nil
 }
 
-// RecordedTerms are the terms that were recorded of an auction at about at, ascending, and that enough
-// people use: none where nothing was recorded. Errors: as [Reader.Stats].
+// RecordedTerms are the terms that were recorded of an auction at about at, ascending, and that
+// enough people use: none where nothing was recorded. Errors: as [Reader.Stats].
 func (r *Reader) RecordedTerms(ctx context.Context, id uuid.UUID, at time.Time) ([]uint32, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -130,7 +137,8 @@ func (r *Reader) RecordedTerms(ctx context.Context, id uuid.UUID, at time.Time) 
 		Term uint32 `ch:"term"`
 	}
 	err := r.store.Select(ctx, &rows, recordedTermsQuery, map[string]string{
-		"auction": id.String(), "day": date.String(), "since": max(date-1, 0).String(), "until": min(date+1, lastDay).String(),
+		"auction": id.String(), "day": date.String(), "since": max(date-1, 0).String(),
+		"until": min(date+1, lastDay).String(),
 	})
 	if err != nil {
 		return nil, r.failure(ctx, err)
@@ -148,14 +156,18 @@ func storedDay(t time.Time) day.Day { return min(max(day.Of(t), 0), lastDay) }
 func (r *auctionRow) auction() report.Auction {
 	a := report.Auction{
 		AuctionID: r.AuctionID, At: r.At.UTC(), DeveloperID: r.DeveloperID, CampaignID: r.CampaignID, Reason: r.Reason,
-		Price: money.Micros(r.Price), ECPM: money.Micros(r.ECPM), Format: r.Format, CreativeFormat: r.CreativeFormat, IntegrationMethod: r.IntegrationMethod,
-		Surface: r.Surface, Region: r.Region, Language: r.Language, HostApp: r.HostApp, Sandbox: r.Sandbox,
-		Took: time.Duration(r.TookUS) * time.Microsecond, Tokens: r.Tokens, Tools: r.Tools, Floor: money.Micros(r.Floor), MoreCandidates: r.More,
+		Price: money.Micros(r.Price), ECPM: money.Micros(r.ECPM), Format: r.Format, CreativeFormat: r.CreativeFormat,
+		IntegrationMethod: r.IntegrationMethod,
+		Surface:           r.Surface, Region: r.Region, Language: r.Language, HostApp: r.HostApp, Sandbox: r.Sandbox,
+		Took: time.Duration(r.TookUS) * time.Microsecond, Tokens: r.Tokens, Tools: r.Tools,
+		Floor: money.Micros(r.Floor), MoreCandidates: r.More,
 		ModelVersion: r.ModelVersion, Explores: r.Explores, HouseID: r.HouseID,
 		Suitability: r.Suitability, SuitabilityBy: r.SuitabilityBy, AgeAdult: r.AgeAdult,
 	}
 	for i := range min(len(r.IDs), len(r.ECPMs), len(r.Reasons)) {
-		a.Candidates = append(a.Candidates, report.Candidate{CampaignID: r.IDs[i], ECPM: money.Micros(r.ECPMs[i]), Reason: r.Reasons[i]})
+		a.Candidates = append(
+			a.Candidates, report.Candidate{CampaignID: r.IDs[i], ECPM: money.Micros(r.ECPMs[i]), Reason: r.Reasons[i]},
+		)
 	}
 	return a
 }
@@ -189,16 +201,19 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 	events := make([]report.Row, len(rows))
 	for i, e := range rows {
 		events[i] = report.Row{
-			EventID: e.EventID, AuctionID: id, CampaignID: campaign, ReceivedAt: e.ReceivedAt.UTC(), Type: ledger.EventType(e.Type),
-			Verdict: ledger.Verdict(e.Verdict), Price: money.Micros(e.Price), Charge: money.Micros(e.Charge), Minted: money.Credits(e.Minted),
-			BillingModel: e.BillingModel, ConversionType: e.ConversionType, ConversionValue: money.Micros(e.ConversionValue), Currency: e.Currency,
+			EventID: e.EventID, AuctionID: id, CampaignID: campaign, ReceivedAt: e.ReceivedAt.UTC(),
+			Type:    ledger.EventType(e.Type),
+			Verdict: ledger.Verdict(e.Verdict), Price: money.Micros(e.Price), Charge: money.Micros(e.Charge),
+			Minted:       money.Credits(e.Minted),
+			BillingModel: e.BillingModel, ConversionType: e.ConversionType,
+			ConversionValue: money.Micros(e.ConversionValue), Currency: e.Currency,
 		}
 	}
 	return events, nil
 }
 
-// askedGroups are the breakdowns of requests as expressions. The map is the allow list: nothing of a
-// query becomes SQL text.
+// askedGroups are the breakdowns of requests as expressions. The map is the allow list: nothing of
+// a query becomes SQL text.
 var askedGroups = map[report.Breakdown]string{
 	report.BySurface: "toString(surface)", report.ByHostApp: "toString(host_app)",
 	report.ByIntegrationMethod: "toString(integration_method)", report.ByFormat: "toString(format)",
@@ -218,8 +233,9 @@ func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, 
 		Last    time.Time `ch:"last"`
 	}
 	params := map[string]string{
-		"developer": q.DeveloperID.String(), "since": min(max(q.Since, 0), lastDay).String(), "until": min(max(q.Until, 0), lastDay).String(),
-		"most": strconv.Itoa(report.MaxAskedGroups), "all": strconv.FormatBool(q.All),
+		"developer": q.DeveloperID.String(), "since": min(max(q.Since, 0), lastDay).String(),
+		"until": min(max(q.Until, 0), lastDay).String(),
+		"most":  strconv.Itoa(report.MaxAskedGroups), "all": strconv.FormatBool(q.All),
 	}
 	if err := r.store.Select(ctx, &rows, askedQuery, params); err != nil {
 		return report.Asked{}, r.failure(ctx, err)
@@ -243,7 +259,9 @@ func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, 
 		return report.Asked{}, r.failure(ctx, err)
 	}
 	for _, g := range groups {
-		found.Groups = append(found.Groups, report.AskedGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)})
+		found.Groups = append(
+			found.Groups, report.AskedGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)},
+		)
 	}
 	return found, nil
 }
@@ -259,7 +277,8 @@ func (r *Reader) Delivery(ctx context.Context, campaign uuid.UUID, since, until 
 		N       int64  `ch:"n"`
 	}
 	err := r.store.Select(ctx, &rows, deliveryQuery, map[string]string{
-		"campaign": campaign.String(), "since": strconv.FormatInt(since.Unix(), 10), "until": strconv.FormatInt(until.Unix(), 10),
+		"campaign": campaign.String(), "since": strconv.FormatInt(since.Unix(), 10),
+		"until": strconv.FormatInt(until.Unix(), 10),
 		"first": storedDay(since).String(), "last": storedDay(until).String(),
 	})
 	if err != nil {

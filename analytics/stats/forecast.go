@@ -6,24 +6,30 @@ import (
 	"fmt"
 	"strings"
 
-	"adnet/internal/report"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/report"
 )
 
 // wonQuery counts who won requests, and at prices of which step. Requests beside which no ad may be
 // shown are none that a campaign could win.
 var wonQuery = `
-SELECT owners.advertiser_id AS advertiser, toInt64(if(won.campaign_id = toUUID('00000000-0000-0000-0000-000000000000'), 0, won.step)) AS step, toInt64(sum(won.n)) AS n
+SELECT owners.advertiser_id AS advertiser,
+	toInt64(if(won.campaign_id = toUUID('00000000-0000-0000-0000-000000000000'), 0, won.step)) AS step,
+	toInt64(sum(won.n)) AS n
 FROM
 (
-    SELECT campaign_id, arrayFirstIndex(s -> s >= ecpm OR s = ` + dearest + `, [` + priceSteps() + `]) AS step, count() AS n
+    SELECT campaign_id, arrayFirstIndex(s -> s >= ecpm OR s = ` + dearest + `, [` + priceSteps() + `]) AS step,
+	count() AS n
     FROM auctions
     WHERE day BETWEEN {since:Date} AND {until:Date} AND NOT sandbox` + notRefused +
-	covers("host_app", "hosts") + covers("surface", "surfaces") + covers("integration_method", "methods") + covers("region", "regions") + covers("language", "languages") + `
+	covers("host_app", "hosts") + covers("surface", "surfaces") + covers(
+	"integration_method", "methods",
+) + covers("region", "regions") + covers("language", "languages") + `
     GROUP BY campaign_id, step
 ) AS won
-LEFT ANY JOIN (SELECT campaign_id, any(advertiser_id) AS advertiser_id FROM stats_daily GROUP BY campaign_id) AS owners ON owners.campaign_id = won.campaign_id
+LEFT ANY JOIN (SELECT campaign_id, any(advertiser_id) AS advertiser_id FROM stats_daily
+	GROUP BY campaign_id) AS owners ON owners.campaign_id = won.campaign_id
 GROUP BY advertiser, step
 LIMIT 100000`
 
@@ -43,13 +49,17 @@ func priceSteps() string {
 func covers(column, name string) string {
 	value := "replaceAll(lowerUTF8(" + column + "), '_', '-')"
 	return fmt.Sprintf(`
-        AND ({%s:String} = '' OR arrayExists(v -> %s = unhex(v) OR startsWith(%s, concat(unhex(v), '-')), splitByChar(',', {%s:String})))`, name, value, value, name)
+        AND ({%s:String} = '' OR arrayExists(v -> %s = unhex(v) OR startsWith(%s, concat(unhex(v), '-')),
+	splitByChar(',', {%s:String})))`, name, value, value, name)
 }
 
 // bindPlaces are the parameters of [covers] and of the days of p.
 func bindPlaces(p report.Places) map[string]string {
 	params := map[string]string{"since": max(p.Since, 0).String(), "until": min(p.Until, lastDay).String()}
-	for name, list := range map[string][]string{"hosts": p.HostApps, "surfaces": p.Surfaces, "methods": p.Methods, "regions": p.Regions, "languages": p.Languages} {
+	for name, list := range map[string][]string{
+		"hosts": p.HostApps, "surfaces": p.Surfaces, "methods": p.Methods, "regions": p.Regions,
+		"languages": p.Languages,
+	} {
 		coded := make([]string, len(list))
 		for i, value := range list {
 			coded[i] = hex.EncodeToString([]byte(report.Place(value)))

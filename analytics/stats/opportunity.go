@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-
-	"github.com/google/uuid"
 )
 
 // Won, paced, or without budget: the auctions that a campaign would have had a place in on its own.
@@ -17,7 +17,8 @@ SELECT candidate_id, groupArray(quarter) AS quarters, groupArray(n) AS counts
 FROM (
     SELECT candidate_id, toInt64(intDiv(toHour(minute) * 60 + toMinute(minute), 15)) AS quarter, sum(auctions) AS n
     FROM candidate_minutes
-    WHERE toDate(minute) BETWEEN {first:Date} AND {last:Date} AND candidate_id != toUUID('00000000-0000-0000-0000-000000000000')
+    WHERE toDate(minute) BETWEEN {first:Date} AND {last:Date}
+	AND candidate_id != toUUID('00000000-0000-0000-0000-000000000000')
         AND toString(outcome) IN ('', 'paced', 'budget')
     GROUP BY candidate_id, quarter
 )
@@ -31,7 +32,9 @@ const opportunitiesWait = time.Minute
 // Opportunities counts, per campaign and quarter of an hour of the UTC day, the auctions from day
 // first to last together in which the campaign would have been shown but for its budget and pacing;
 // of the 50,000 busiest campaigns. Errors: as [Reader.Stats].
-func (r *Reader) Opportunities(ctx context.Context, first, last day.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
+func (r *Reader) Opportunities(
+	ctx context.Context, first, last day.Day,
+) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, opportunitiesWait)
 	defer cancel()
 	var rows []struct {
@@ -39,7 +42,10 @@ func (r *Reader) Opportunities(ctx context.Context, first, last day.Day) (map[uu
 		Quarters []int64   `ch:"quarters"`
 		Counts   []int64   `ch:"counts"`
 	}
-	err := r.store.Select(ctx, &rows, opportunitiesQuery, map[string]string{"first": max(first, 0).String(), "last": min(last, lastDay).String()})
+	err := r.store.Select(
+		ctx, &rows, opportunitiesQuery,
+		map[string]string{"first": max(first, 0).String(), "last": min(last, lastDay).String()},
+	)
 	if err != nil {
 		return nil, r.failure(ctx, err)
 	}

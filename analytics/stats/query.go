@@ -4,29 +4,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 const (
 	// daysQuery counts the events of each day in the live counters, with the newest receipt, and in
 	// each run of the roll-up. Both sides are answered from a projection of a few rows per part.
 	daysQuery = `
-SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) AS n, max(last_received_at) AS at FROM stats_daily GROUP BY day
+SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) AS n, max(last_received_at) AS at
+	FROM stats_daily GROUP BY day
 UNION ALL
-SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_rollup WHERE day BETWEEN {since:Date} AND {until:Date} GROUP BY day, run`
+SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_rollup WHERE day BETWEEN {since:Date}
+	AND {until:Date} GROUP BY day, run`
 
-	// Values of conversions are what advertisers state: their sums are of 128 bits in the store, where
-	// they cannot wrap, and saturate here.
+	// Values of conversions are what advertisers state: their sums are of 128 bits in the store,
+	// where they cannot wrap, and saturate here.
 	sums = `
     sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
     sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
     sum(credits) AS credits, sum(billed) AS billed,
     toInt64(least(sum(conversion_usd), toInt128(9223372036854775807))) AS conversion_usd,
-    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid, sum(conversions_unverified) AS conversions_unverified,
+    sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid,
+	sum(conversions_unverified) AS conversions_unverified,
     sum(viewable) AS viewable`
 
 	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified, viewable`
@@ -61,12 +64,16 @@ var eventKeys = map[report.Breakdown]string{
 
 // eventColumns count one event as the view of stats_daily does.
 const eventColumns = `
-        toInt64(class = 'counted' AND type = 'impression') AS impressions, toInt64(class = 'counted' AND type = 'click') AS clicks,
+        toInt64(class = 'counted' AND type = 'impression') AS impressions, toInt64(class = 'counted'
+	AND type = 'click') AS clicks,
         toInt64(class = 'counted' AND type = 'close') AS closes, toInt64(class = 'counted' AND type = 'skip') AS skips,
-        toInt64(class = 'counted' AND type = 'video_complete') AS video_completes, toInt64(class = 'counted' AND type = 'conversion') AS conversions,
+        toInt64(class = 'counted' AND type = 'video_complete') AS video_completes, toInt64(class = 'counted'
+	AND type = 'conversion') AS conversions,
         charge AS spend, minted AS credits, toInt64(charge > 0) AS billed,
-        if(class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD'), toInt128(conversion_value), toInt128(0)) AS conversion_usd,
-        toInt64(class = 'duplicate') AS duplicates, toInt64(class = 'rejected') AS rejected, toInt64(class = 'sandbox') AS sandbox,
+        if(class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD'), toInt128(conversion_value),
+	toInt128(0)) AS conversion_usd,
+        toInt64(class = 'duplicate') AS duplicates, toInt64(class = 'rejected') AS rejected,
+	toInt64(class = 'sandbox') AS sandbox,
         toInt64(class = 'invalid') AS invalid, toInt64(class = 'unverified') AS conversions_unverified,
         toInt64(class = 'counted' AND type = 'viewable') AS viewable`
 
@@ -88,9 +95,15 @@ func countsQuery(q report.Query) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString(head + sums + "\nFROM\n(\n")
-	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_rollup" + where + " AND has({runs:Array(UUID)}, run)\n")
+	b.WriteString(
+		"    SELECT day, " + key + " AS key, " + columns + " FROM stats_rollup" + where +
+			" AND has({runs:Array(UUID)}, run)\n",
+	)
 	b.WriteString("    UNION ALL\n")
-	b.WriteString("    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where + " AND NOT has({rolled:Array(Date)}, day)\n")
+	b.WriteString(
+		"    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where +
+			" AND NOT has({rolled:Array(Date)}, day)\n",
+	)
 	b.WriteString(")\nGROUP BY " + set)
 	return b.String(), nil
 }
@@ -101,8 +114,8 @@ const (
 	groupingSets = "GROUPING SETS ((day), (key))"
 )
 
-// eventsOf selects q's events themselves. The table is ordered by campaign: without the campaigns of
-// an account all events of the days would be read.
+// eventsOf selects q's events themselves. The table is ordered by campaign: without the campaigns
+// of an account all events of the days would be read.
 func eventsOf(q report.Query) string {
 	where := whereOf(q)
 	if q.CampaignID == uuid.Nil && (q.AdvertiserID != uuid.Nil || q.DeveloperID != uuid.Nil) {
@@ -113,12 +126,14 @@ func eventsOf(q report.Query) string {
 
 // eventsQuery counts q's events themselves.
 func eventsQuery(q report.Query, key string) string {
-	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" + eventsOf(q) + "\n)\nGROUP BY " + groupingSets
+	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" +
+		eventsOf(q) + "\n)\nGROUP BY " + groupingSets
 }
 
 // trafficQuery is the text of the query for the reasons of q's traffic.
 func trafficQuery(q report.Query) string {
-	return "SELECT toString(reason) AS reason, sum(impressions) AS impressions, sum(clicks) AS clicks, sum(other) AS other FROM traffic_daily" +
+	return "SELECT toString(reason) AS reason, sum(impressions) AS impressions, sum(clicks) AS clicks, sum(other) " +
+		"AS other FROM traffic_daily" +
 		whereOf(q) + " GROUP BY reason ORDER BY reason"
 }
 
@@ -183,7 +198,8 @@ func (c *counted) counts() report.Counts {
 		Impressions: c.Impressions, Clicks: c.Clicks, Closes: c.Closes, Skips: c.Skips,
 		VideoCompletes: c.VideoCompletes, Conversions: c.Conversions, Spend: money.Micros(c.Spend),
 		Credits: money.Credits(c.Credits), Billed: c.Billed, ConversionUSD: money.Micros(c.ConversionUSD),
-		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid, Unverified: c.Unverified,
-		Viewable: c.Viewable,
+		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid,
+		Unverified: c.Unverified,
+		Viewable:   c.Viewable,
 	}
 }

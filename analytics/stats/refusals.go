@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/report"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // notRefused leaves the requests out that no auction took place of.
@@ -17,7 +17,8 @@ const notRefused = " AND reason NOT IN ('" + report.Unsuitable + "', '" + report
 
 const (
 	refusalsQuery = `
-SELECT developer_id, toDate(hour) AS date, sum(requests) AS requests, sum(adults) AS adults, sum(never) AS never, sum(sensitive) AS sensitive
+SELECT developer_id, toDate(hour) AS date, sum(requests) AS requests, sum(adults) AS adults, sum(never) AS never,
+	sum(sensitive) AS sensitive
 FROM suitability_hours
 WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND toDate(hour) BETWEEN {since:Date} AND {until:Date}
 GROUP BY developer_id, date
@@ -27,14 +28,17 @@ LIMIT 1000000`
 	costsQuery = `
 SELECT toString(suitability) AS subject, sumIf(requests, day >= {week:Date}) AS week, sum(requests) AS month
 FROM refusals_daily
-WHERE developer_id = {developer:UUID} AND day BETWEEN {month:Date} AND {until:Date} AND reason = '` + report.Sensitive + `'
+WHERE developer_id = {developer:UUID} AND day BETWEEN {month:Date} AND {until:Date}
+	AND reason = '` + report.Sensitive + `'
 GROUP BY subject`
 
 	// The usual rate is that of the days before the last hours.
 	neverQuery = `
 SELECT
-    sumIf(requests + never + sensitive, hour >= toDateTime({lately:Int64}, 'UTC')) AS asked, sumIf(never, hour >= toDateTime({lately:Int64}, 'UTC')) AS refused,
-    sumIf(requests + never + sensitive, hour < toDateTime({lately:Int64}, 'UTC')) AS usual_asked, sumIf(never, hour < toDateTime({lately:Int64}, 'UTC')) AS usual_refused
+    sumIf(requests + never + sensitive, hour >= toDateTime({lately:Int64}, 'UTC')) AS asked, sumIf(never,
+	hour >= toDateTime({lately:Int64}, 'UTC')) AS refused,
+    sumIf(requests + never + sensitive, hour < toDateTime({lately:Int64}, 'UTC')) AS usual_asked, sumIf(never,
+	hour < toDateTime({lately:Int64}, 'UTC')) AS usual_refused
 FROM suitability_hours
 WHERE hour >= toDateTime({since:Int64}, 'UTC') AND hour <= toDateTime({until:Int64}, 'UTC')
 GROUP BY developer_id
@@ -62,7 +66,8 @@ func (r *Reader) Refusals(ctx context.Context, q report.RefusalQuery) ([]report.
 		Sensitive int64     `ch:"sensitive"`
 	}
 	err := r.store.Select(ctx, &rows, refusalsQuery, map[string]string{
-		"all": strconv.FormatBool(q.All), "developer": q.DeveloperID.String(), "since": stored(q.Since).String(), "until": stored(q.Until).String(),
+		"all": strconv.FormatBool(q.All), "developer": q.DeveloperID.String(), "since": stored(q.Since).String(),
+		"until": stored(q.Until).String(),
 	})
 	if err != nil {
 		return nil, r.failure(ctx, err)
@@ -82,7 +87,9 @@ func stored(date day.Day) day.Day { return min(max(date, 0), lastDay) }
 
 // Costs counts the requests of a publisher that each sensitive subject took up to a day. Errors: as
 // [Reader.Stats].
-func (r *Reader) Costs(ctx context.Context, publisher uuid.UUID, until day.Day) (map[subject.ID]report.SubjectCost, error) {
+func (r *Reader) Costs(
+	ctx context.Context, publisher uuid.UUID, until day.Day,
+) (map[subject.ID]report.SubjectCost, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var rows []struct {
@@ -91,7 +98,8 @@ func (r *Reader) Costs(ctx context.Context, publisher uuid.UUID, until day.Day) 
 		Month   int64  `ch:"month"`
 	}
 	err := r.store.Select(ctx, &rows, costsQuery, map[string]string{
-		"developer": publisher.String(), "week": stored(until - report.CostWeek + 1).String(), "month": stored(until - report.CostMonth + 1).String(),
+		"developer": publisher.String(), "week": stored(until - report.CostWeek + 1).String(),
+		"month": stored(until - report.CostMonth + 1).String(),
 		"until": stored(until).String(),
 	})
 	if err != nil {
@@ -138,12 +146,16 @@ func (r *Reader) NeverRates(ctx context.Context, since, lately, until time.Time)
 		UsualRefused int64 `ch:"usual_refused"`
 	}
 	unix := func(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
-	if err := r.store.Select(ctx, &rows, neverQuery, map[string]string{"since": unix(since), "lately": unix(lately), "until": unix(until)}); err != nil {
+	if err := r.store.Select(
+		ctx, &rows, neverQuery, map[string]string{"since": unix(since), "lately": unix(lately), "until": unix(until)},
+	); err != nil {
 		return nil, r.failure(ctx, err)
 	}
 	rates := make([]report.NeverRate, len(rows))
 	for i, row := range rows {
-		rates[i] = report.NeverRate{Requests: row.Asked, Never: row.Refused, UsualRequests: row.UsualAsked, UsualNever: row.UsualRefused}
+		rates[i] = report.NeverRate{
+			Requests: row.Asked, Never: row.Refused, UsualRequests: row.UsualAsked, UsualNever: row.UsualRefused,
+		}
 	}
 	return rates, nil
 }

@@ -20,12 +20,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 )
 
 // Config bounds what one question may cost.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/report"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
+	"adnet/internal/report"
 )
 
 // The answers themselves are checked on the real store, in analytics/clickhouse.

@@ -90,7 +90,8 @@ func TestWordsThatLookAlike(t *testing.T) {
 	}
 	table := freeze(owners, order)
 	for request, campaign := range map[string]string{
-		"Krankenversicherungsvergleich": "Versicherung vergleichen", "flihgt": "flight tickets", "reservaton": "restaurant reservations",
+		"Krankenversicherungsvergleich": "Versicherung vergleichen", "flihgt": "flight tickets",
+		"reservaton": "restaurant reservations",
 	} {
 		require.Greater(t, match(table, request, campaign), uint32(lexicon.Full/20), request)
 	}

@@ -99,7 +99,9 @@ func gramsOf(terms []string) grams {
 			end++
 		}
 		w := log2(n * 2 / uint64(end-i+1))
-		g.keys, g.begin, g.weights = append(g.keys, uint32(all[i]>>32)), append(g.begin, uint32(len(g.ids))), append(g.weights, uint16(w))
+		g.keys, g.begin, g.weights = append(g.keys, uint32(all[i]>>32)), append(
+			g.begin, uint32(len(g.ids)),
+		), append(g.weights, uint16(w))
 		for _, e := range all[i:end] {
 			id := uint32(e)
 			g.ids = append(g.ids, id)
@@ -116,7 +118,8 @@ func gramsOf(terms []string) grams {
 	return g
 }
 
-// point notes where the keys of each beginning start: keys are hashes, so that about four share one.
+// point notes where the keys of each beginning start: keys are hashes, so that about four share
+// one.
 func (g *grams) point() {
 	count := max(len(g.keys)/4, 1)
 	g.shift = uint32(bits.LeadingZeros32(uint32(count)))
@@ -148,9 +151,9 @@ type alike struct {
 	used atomic.Bool // since another word asked for the place
 }
 
-// alikes remembers what looks like the words of requests, because finding it takes a microsecond and
-// most words are common. A word has two places by its hash, so the memory is bounded whatever is
-// asked, and few common words share a place.
+// alikes remembers what looks like the words of requests, because finding it takes a microsecond
+// and most words are common. A word has two places by its hash, so the memory is bounded whatever
+// is asked, and few common words share a place.
 type alikes [1 << 14]atomic.Pointer[alike]
 
 func (a *alikes) of(word string) [2]*atomic.Pointer[alike] {
@@ -241,12 +244,14 @@ func (g *gather) alike(word string) []like {
 		}
 		g.shared[id] = 0
 	}
-	slices.SortFunc(g.best, func(a, b like) int { return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(
+		g.best, func(a, b like) int { return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id)) },
+	)
 	return g.best[:min(len(g.best), mostAlike)]
 }
 
-// share sums up for each term what its groups and those of word have in common, and gives the length
-// of the word's vector.
+// share sums up for each term what its groups and those of word have in common, and gives the
+// length of the word's vector.
 func (g *gather) share(word string) (length uint64) {
 	x := &g.table.grams
 	var square uint64

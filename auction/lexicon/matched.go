@@ -8,13 +8,16 @@ import (
 	"adnet/auction/words"
 )
 
-// Matched are the words of texts whose terms were recorded of a request, ascending as [Reader.Recorded]
-// made them: in the order and, but for case, the form in which the texts have them, at most so many,
-// none twice and none of a special category. Of the request it shows nothing that the texts do not say.
+// Matched are the words of texts whose terms were recorded of a request, ascending as
+// [Reader.Recorded] made them: in the order and, but for case, the form in which the texts have
+// them, at most so many, none twice and none of a special category. Of the request it shows nothing
+// that the texts do not say.
 func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 	var r words.Reader
 	for _, text := range texts {
-		for _, word := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !unicode.IsMark(c) }) {
+		for _, word := range strings.FieldsFunc(
+			text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !unicode.IsMark(c) },
+		) {
 			r.Reset()
 			r.ReadStated(word, words.One)
 			for _, term := range r.Terms() {

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"adnet/auction/words"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/auction/words"
 )
 
 // ids are what is recorded of a request that says texts.

@@ -3,9 +3,9 @@ package lexicon
 import "hash/maphash"
 
 // names are the texts of the terms of a table, and their ids by text. A context asks for all of its
-// words among those of all campaigns, each a few cache lines that are not near: so the texts are one
-// string, the ids are in a table with open addresses, and neither has pointers for the collector
-// (benchmark row ad_request_100k).
+// words among those of all campaigns, each a few cache lines that are not near: so the texts are
+// one string, the ids are in a table with open addresses, and neither has pointers for the
+// collector (benchmark row ad_request_100k).
 type names struct {
 	seed  maphash.Seed // strangers cannot make words meet
 	text  string       // each term after its length in one byte
@@ -30,7 +30,9 @@ func namesOf(terms []string) names {
 	for _, term := range terms {
 		length += len(term)
 	}
-	n := names{seed: maphash.MakeSeed(), at: make([]uint32, len(terms)), marks: make([]uint8, size), slots: make([]slot, size)}
+	n := names{
+		seed: maphash.MakeSeed(), at: make([]uint32, len(terms)), marks: make([]uint8, size), slots: make([]slot, size),
+	}
 	text := make([]byte, 0, length)
 	for id, term := range terms {
 		text = append(text, uint8(len(term)))

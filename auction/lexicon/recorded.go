@@ -22,10 +22,10 @@ func TermID(term string) uint32 {
 // one that looks like it.
 func LikeID(id uint32) uint32 { return id ^ 0x9e3779b1 }
 
-// Recorded appends the ids of terms that campaigns say, at most so many, ascending: the terms of the
-// last request, those of the most weight first, and then by [LikeID] those that other words of it look
-// like, the likest first, as the match counts them too. Not their text, and not their order. None is
-// of a special category.
+// Recorded appends the ids of terms that campaigns say, at most so many, ascending: the terms of
+// the last request, those of the most weight first, and then by [LikeID] those that other words of
+// it look like, the likest first, as the match counts them too. Not their text, and not their
+// order. None is of a special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	r.named = append(r.named[:0], r.vector.Said...)
 	said := len(r.named)
@@ -54,8 +54,8 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	return dst
 }
 
-// alike appends the terms that words of the request look like, the likest first where there are more
-// than most in all: those that fit are recorded in any order.
+// alike appends the terms that words of the request look like, the likest first where there are
+// more than most in all: those that fit are recorded in any order.
 func (r *Reader) alike(table *Table, said []uint32, most int) []uint32 {
 	r.looks = r.looks[:0]
 	for _, w := range r.vector.Weights {

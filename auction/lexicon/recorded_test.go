@@ -10,8 +10,8 @@ import (
 	"adnet/auction/words"
 )
 
-// What is recorded are terms that campaigns say: the request's own before those that its other words
-// look like, and never what no campaign says.
+// What is recorded are terms that campaigns say: the request's own before those that its other
+// words look like, and never what no campaign says.
 func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 	owners, order := map[string]int{}, []string{"versicherungsvergleich online", "garden tools", "chess lessons"}
 	for i, text := range order {
@@ -41,6 +41,8 @@ func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 	for _, term := range got {
 		require.True(t, said[term])
 	}
-	require.Equal(t, []uint32{lexicon.TermID("chess")}, recorded("versicherungsvergliech for chess", 1), "its own words first")
+	require.Equal(
+		t, []uint32{lexicon.TermID("chess")}, recorded("versicherungsvergliech for chess", 1), "its own words first",
+	)
 	require.Empty(t, recorded("aquarium", 32))
 }

@@ -13,8 +13,8 @@ import (
 // neither recorded nor learnt about.
 func Special(term string) bool { return special()[term] }
 
-// Prepare compiles what the first table and the first conversation need, which takes a few tenths of
-// a second: the rules of [suitability] and the special terms.
+// Prepare compiles what the first table and the first conversation need, which takes a few tenths
+// of a second: the rules of [suitability] and the special terms.
 func Prepare() {
 	suitability.Prepare()
 	special()

@@ -3,15 +3,16 @@ package lexicon
 import (
 	"testing"
 
-	"adnet/auction/words"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/auction/words"
 )
 
 func TestSpecialCategories(t *testing.T) {
 	var r words.Reader
 	for context, want := range map[string]bool{
-		"I was diagnosed with diabetes": true, "antidepressants": true, "churches nearby": true, "trade unions": true, "癌症": true, "がん": true,
+		"I was diagnosed with diabetes": true, "antidepressants": true, "churches nearby": true, "trade unions": true,
+		"癌症": true, "がん": true,
 		"Schwangerschaft": true, "postgres hosting": false, "flights to Rome": false, "a small red bike": false,
 	} {
 		r.Reset()

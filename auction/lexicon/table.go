@@ -38,7 +38,8 @@ func (t *Table) ID(term string) uint32 { return t.names.id(term) }
 // Version names the table: equal campaigns give equal versions.
 func (t *Table) Version() string { return t.version }
 
-// unseenCommon is the id of a common word that the table does not know, where a weight is looked up.
+// unseenCommon is the id of a common word that the table does not know, where a weight is looked
+// up.
 const unseenCommon = None - 1
 
 func (t *Table) weight(id uint32) uint16 {

@@ -24,8 +24,9 @@ func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
 	}
 	b.raw(`<div style="position:relative;box-sizing:border-box;width:`, strconv.Itoa(w), `px;height:`, strconv.Itoa(h),
 		`px;overflow:hidden;border:1px solid #d0d0d0;background:#fff;font:14px/1.3 system-ui,Arial,sans-serif">`)
-	b.raw(`<a href="`).put(link(ad.ClickURL)).raw(`" target="_blank" rel="noopener sponsored" style="display:flex;flex-direction:`, direction,
-		`;align-items:center;justify-content:center;gap:6px;box-sizing:border-box;width:100%;height:100%;padding:6px;color:#1a1a1a;text-decoration:none;text-align:center">`)
+	b.raw(`<a href="`).put(link(ad.ClickURL)).
+		raw(`" target="_blank" rel="noopener sponsored" style="display:flex;flex-direction:`, direction,
+			`;align-items:center;justify-content:center;gap:6px;box-sizing:border-box;width:100%;height:100%;padding:6px;color:#1a1a1a;text-decoration:none;text-align:center">`)
 	if media := link(ad.MediaURL); media != "" && !strings.HasPrefix(mediaType(ad.MediaURL), "video/") {
 		b.raw(`<img src="`).put(media).raw(`" alt="" style="`, picture, `;object-fit:contain">`)
 	}
@@ -35,12 +36,16 @@ func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
 	}
 	b.raw(`</span>`)
 	if ad.CTALabel != "" {
-		b.raw(`<span style="flex:none;padding:4px 10px;border-radius:4px;background:#1a56db;color:#fff">`).put(ad.CTALabel).raw(`</span>`)
+		b.raw(
+			`<span style="flex:none;padding:4px 10px;border-radius:4px;background:#1a56db;color:#fff">`,
+		).put(ad.CTALabel).raw(`</span>`)
 	}
 	b.raw(`</a>`)
 	b.label(ad)
 	if pixel := link(ad.ImpressionURL); pixel != "" {
-		b.raw(`<img src="`).put(pixel).raw(`" alt="" width="1" height="1" style="position:absolute;left:0;bottom:0;opacity:0">`)
+		b.raw(`<img src="`).put(pixel).raw(
+			`" alt="" width="1" height="1" style="position:absolute;left:0;bottom:0;opacity:0">`,
+		)
 	}
 	b.raw(`</div>`)
 	return b.text
@@ -52,7 +57,9 @@ func (b *html) label(ad *Ad) {
 	if receipt != "" {
 		b.raw(`<a href="`).put(receipt).raw(`" target="_blank" rel="noopener">`)
 	}
-	b.raw(`<span style="position:absolute;top:0;right:0;padding:0 4px;background:#fff;color:#555;font-size:11px">`).put(ad.DisclosureLabel).raw(`</span>`)
+	b.raw(
+		`<span style="position:absolute;top:0;right:0;padding:0 4px;background:#fff;color:#555;font-size:11px">`,
+	).put(ad.DisclosureLabel).raw(`</span>`)
 	if receipt != "" {
 		b.raw(`</a>`)
 	}

@@ -158,7 +158,8 @@ func link(u string) string {
 	return encoded.Replace(u)
 }
 
-var encoded = strings.NewReplacer("${", "%24%7B", "[", "%5B", "]", "%5D", `"`, "%22", "'", "%27", "<", "%3C", ">", "%3E",
+var encoded = strings.NewReplacer("${", "%24%7B", "[", "%5B", "]", "%5D", `"`, "%22", "'", "%27", "<", "%3C", ">",
+	"%3E",
 	"`", "%60", " ", "%20", "\t", "", "\n", "", "\r", "", "\\", "%5C",
 	"\u0085", "%C2%85", "\u2028", "%E2%80%A8", "\u2029", "%E2%80%A9") // line ends to some readers
 
@@ -203,7 +204,8 @@ func accepts(mimes []string, kind string) bool {
 		if m == strings.ToLower(kind) || m == "image/jpg" && kind == "image/jpeg" || m == "*/*" {
 			return true
 		}
-		if family, all := strings.CutSuffix(m, "*"); all && strings.HasSuffix(family, "/") && strings.HasPrefix(kind, family) {
+		if family, all := strings.CutSuffix(m, "*"); all && strings.HasSuffix(family, "/") &&
+			strings.HasPrefix(kind, family) {
 			return true
 		}
 	}

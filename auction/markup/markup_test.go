@@ -20,25 +20,32 @@ import (
 func example() *Ad {
 	return &Ad{
 		Creative: Creative{
-			Headline: "Query Postgres", Body: "In plain English", CTALabel: "Try it", MediaURL: "https://cdn.example/v.mp4", Domain: "shop.example", SkipAfter: 3,
+			Headline: "Query Postgres", Body: "In plain English", CTALabel: "Try it",
+			MediaURL: "https://cdn.example/v.mp4", Domain: "shop.example", SkipAfter: 3,
 		},
-		ID: "auction", CampaignID: "campaign", DisclosureLabel: "Sponsored", ReceiptURL: "https://ads.example/r/t", ClickURL: "https://ads.example/s/t?event=click",
-		ImpressionURL: "https://ads.example/api/track?event=impression&auction_id=t", CompleteURL: "https://ads.example/complete?a=1&b=2",
-		SkipURL: "https://ads.example/skip", CloseURL: "https://ads.example/close", ErrorURL: "https://ads.example/error?reason=",
+		ID: "auction", CampaignID: "campaign", DisclosureLabel: "Sponsored", ReceiptURL: "https://ads.example/r/t",
+		ClickURL:      "https://ads.example/s/t?event=click",
+		ImpressionURL: "https://ads.example/api/track?event=impression&auction_id=t",
+		CompleteURL:   "https://ads.example/complete?a=1&b=2",
+		SkipURL:       "https://ads.example/skip", CloseURL: "https://ads.example/close",
+		ErrorURL: "https://ads.example/error?reason=",
 	}
 }
 
 // nasty is what advertisers and exchanges may put into a text.
 var nasty = []string{
-	`"><img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `]]>`, `<![CDATA[x]]>`, `${AUCTION_PRICE}`, `$${AUCTION_PRICE}`, `[ERRORCODE]`,
-	`' onmouseover='alert(1)`, "javascript:alert(1)", "a\x00b\x01\x1f", "\xff\xfe", "\u2028\u2029", "\ufffe\uffff", `\`, `\u0022`, `&lt;b&gt; &amp;`, `--><!--`, `%24%7B`,
+	`"><img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `]]>`, `<![CDATA[x]]>`, `${AUCTION_PRICE}`,
+	`$${AUCTION_PRICE}`, `[ERRORCODE]`,
+	`' onmouseover='alert(1)`, "javascript:alert(1)", "a\x00b\x01\x1f", "\xff\xfe", "\u2028\u2029", "\ufffe\uffff", `\`,
+	`\u0022`, `&lt;b&gt; &amp;`, `--><!--`, `%24%7B`,
 	"{{.}}", "<?xml?>", "&#36;{AUCTION_ID}", strings.Repeat("é", 300),
 }
 
 func hostile(s string) *Ad {
 	ad := example()
 	ad.Headline, ad.Body, ad.CTALabel, ad.Domain, ad.DisclosureLabel, ad.ID, ad.CampaignID = s, s, s, s, s, "i"+s, "c"+s
-	ad.ClickURL, ad.ImpressionURL, ad.MediaURL, ad.PosterURL = "https://a.example/"+s, "https://b.example/?x="+s, "https://c.example/"+s, s
+	ad.ClickURL, ad.ImpressionURL, ad.MediaURL, ad.PosterURL = "https://a.example/"+s, "https://b.example/?x="+s,
+		"https://c.example/"+s, s
 	ad.ReceiptURL, ad.CompleteURL, ad.ErrorURL = "https://d.example/"+s, s, "https://e.example/?"+s+"="
 	return ad
 }
@@ -71,10 +78,18 @@ func banner(ad *Ad, w, h int) string { return string(AppendBanner(nil, ad, w, h)
 func TestBanner(t *testing.T) {
 	ad := example()
 	ad.MediaURL = "https://cdn.example/i.png?a=1&b=2"
-	require.Equal(t, []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"}, elements(t, banner(ad, 300, 250)))
-	require.Equal(t, []string{"div", "a", "img", "span", "b", "span", "a", "span", "img"}, elements(t, banner(ad, 728, 90)), "a flat one has no body")
+	require.Equal(
+		t, []string{"div", "a", "img", "span", "b", "br", "span", "a", "span", "img"},
+		elements(t, banner(ad, 300, 250)),
+	)
+	require.Equal(
+		t, []string{"div", "a", "img", "span", "b", "span", "a", "span", "img"}, elements(t, banner(ad, 728, 90)),
+		"a flat one has no body",
+	)
 	ad.MediaURL = ""
-	require.Equal(t, []string{"div", "a", "span", "b", "br", "span", "a", "span", "img"}, elements(t, banner(ad, 300, 250)))
+	require.Equal(
+		t, []string{"div", "a", "span", "b", "br", "span", "a", "span", "img"}, elements(t, banner(ad, 300, 250)),
+	)
 	out := banner(ad, 300, 250)
 	require.Contains(t, out, "width:300px;height:250px")
 	require.Contains(t, out, ">Sponsored<")
@@ -92,7 +107,10 @@ func TestBanner(t *testing.T) {
 func TestNativeForms(t *testing.T) {
 	r := NativeRequest{Assets: []NativeAsset{
 		{ID: 7, HasID: true, Required: true, Kind: AssetTitle, Len: 14},
-		{ID: 0, HasID: true, Required: true, Kind: AssetImage, Type: ImageMain, W: 600, H: 300, Mimes: []string{"image/jpg", "image/PNG"}},
+		{
+			ID: 0, HasID: true, Required: true, Kind: AssetImage, Type: ImageMain, W: 600, H: 300,
+			Mimes: []string{"image/jpg", "image/PNG"},
+		},
 		{ID: 9, HasID: true, Kind: AssetData, Type: DataDesc, Len: 3},
 		{ID: 10, HasID: true, Kind: AssetData, Type: 3},
 		{ID: 11, HasID: true, Kind: AssetUnknown},
@@ -135,7 +153,8 @@ func TestNativeForms(t *testing.T) {
 	}
 	// Icons and logos are the campaign's logo, where it has one.
 	icons := NativeRequest{Assets: []NativeAsset{
-		{ID: 1, HasID: true, Required: true, Kind: AssetImage, Type: ImageIcon, Mimes: []string{"image/png"}}, {ID: 2, HasID: true, Kind: AssetImage, Type: ImageLogo},
+		{ID: 1, HasID: true, Required: true, Kind: AssetImage, Type: ImageIcon, Mimes: []string{"image/png"}},
+		{ID: 2, HasID: true, Kind: AssetImage, Type: ImageLogo},
 		{ID: 3, HasID: true, Kind: AssetImage, Type: 500}, {ID: 4, HasID: true, Kind: AssetImage, Type: ImageMain},
 	}}
 	require.False(t, icons.FitsNative(&ad.Creative))
@@ -168,7 +187,8 @@ func strict(t require.TestingT, body []byte, into any) {
 
 func TestNativeIsInert(t *testing.T) {
 	r := NativeRequest{Privacy: true, Assets: []NativeAsset{
-		{ID: 1, HasID: true, Kind: AssetTitle}, {ID: 2, HasID: true, Kind: AssetImage}, {ID: 3, HasID: true, Kind: AssetData, Type: DataDesc},
+		{ID: 1, HasID: true, Kind: AssetTitle}, {ID: 2, HasID: true, Kind: AssetImage},
+		{ID: 3, HasID: true, Kind: AssetData, Type: DataDesc},
 	}}
 	for _, s := range nasty {
 		body := r.Append(nil, hostile(s))
@@ -197,44 +217,61 @@ type grammar struct {
 // IAB; in VAST 4 what a type inherits comes first.
 func grammars() map[Version]grammar {
 	shared := map[string][]string{
-		"VAST": {"Ad"}, "Ad": {"InLine"}, "Creatives": {"Creative"}, "TrackingEvents": {"Tracking"}, "Extensions": {"Extension"},
-		"Extension": {"DisclosureLabel", "ReceiptURL"}, // any
+		"VAST": {"Ad"}, "Ad": {"InLine"}, "Creatives": {"Creative"}, "TrackingEvents": {"Tracking"},
+		"Extensions": {"Extension"},
+		"Extension":  {"DisclosureLabel", "ReceiptURL"}, // any
 	}
 	sharedAttrs := map[string][]string{
-		"Ad": {"id"}, "AdSystem": {"version"}, "Impression": {"id"}, "Tracking": {"event*", "offset"}, "ClickThrough": {"id"},
-		"MediaFile": {"id", "delivery*", "type*", "width*", "height*", "bitrate"}, "Extension": {"type"}, "Linear": {"skipoffset"},
+		"Ad": {"id"}, "AdSystem": {"version"}, "Impression": {"id"}, "Tracking": {"event*", "offset"},
+		"ClickThrough": {"id"},
+		"MediaFile":    {"id", "delivery*", "type*", "width*", "height*", "bitrate"}, "Extension": {"type"},
+		"Linear": {"skipoffset"},
 	}
 	of := func(space string, children, attrs map[string][]string, events string, required map[string][]string) grammar {
-		g := grammar{space: space, children: maps.Clone(shared), attrs: maps.Clone(sharedAttrs), events: strings.Fields(events), required: required}
+		g := grammar{
+			space: space, children: maps.Clone(shared), attrs: maps.Clone(sharedAttrs), events: strings.Fields(events),
+			required: required,
+		}
 		maps.Copy(g.children, children)
 		maps.Copy(g.attrs, attrs)
 		return g
 	}
 	ns := "http://www.iab.com/VAST"
 	classic := map[string][]string{
-		"InLine":      {"AdSystem", "AdTitle", "Description", "Survey", "Error", "Impression", "Creatives", "Extensions"},
+		"InLine": {
+			"AdSystem", "AdTitle", "Description", "Survey", "Error", "Impression", "Creatives", "Extensions",
+		},
 		"Creative":    {"Linear", "CompanionAds", "NonLinearAds"},
 		"Linear":      {"Duration", "TrackingEvents", "AdParameters", "VideoClicks", "MediaFiles"},
 		"VideoClicks": {"ClickThrough", "ClickTracking", "CustomClick"}, "MediaFiles": {"MediaFile"},
 	}
 	third := maps.Clone(classic)
-	third["InLine"] = []string{"AdSystem", "AdTitle", "Description", "Advertiser", "Pricing", "Survey", "Error", "Impression", "Creatives", "Extensions"}
-	third["Linear"] = []string{"Icons", "CreativeExtensions", "Duration", "TrackingEvents", "AdParameters", "VideoClicks", "MediaFiles"}
+	third["InLine"] = []string{
+		"AdSystem", "AdTitle", "Description", "Advertiser", "Pricing", "Survey", "Error", "Impression", "Creatives",
+		"Extensions",
+	}
+	third["Linear"] = []string{
+		"Icons", "CreativeExtensions", "Duration", "TrackingEvents", "AdParameters", "VideoClicks", "MediaFiles",
+	}
 	fourth := map[string][]string{
-		"InLine": {"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression", "AdTitle", "AdVerifications", "Advertiser", "Category",
+		"InLine": {"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression", "AdTitle",
+			"AdVerifications", "Advertiser", "Category",
 			"Creatives", "Description", "Survey"},
 		"Creative":    {"CompanionAds", "CreativeExtensions", "Linear", "NonLinearAds", "UniversalAdId"},
 		"Linear":      {"Icons", "TrackingEvents", "AdParameters", "Duration", "MediaFiles", "VideoClicks"},
-		"VideoClicks": {"ClickTracking", "CustomClick", "ClickThrough"}, "MediaFiles": {"MediaFile", "Mezzanine", "InteractiveCreativeFile"},
+		"VideoClicks": {"ClickTracking", "CustomClick", "ClickThrough"},
+		"MediaFiles":  {"MediaFile", "Mezzanine", "InteractiveCreativeFile"},
 	}
 	later := maps.Clone(fourth)
-	later["InLine"] = []string{"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression", "AdServingId", "AdTitle", "AdVerifications",
+	later["InLine"] = []string{"AdSystem", "Error", "Extensions", "Impression", "Pricing", "ViewableImpression",
+		"AdServingId", "AdTitle", "AdVerifications",
 		"Advertiser", "Category", "Creatives", "Description", "Expires", "Survey"}
 	newest := maps.Clone(later)
 	newest["Creative"] = []string{"CreativeExtensions", "CompanionAds", "Linear", "NonLinearAds", "UniversalAdId"}
 	newest["MediaFiles"] = []string{"ClosedCaptionFiles", "MediaFile", "Mezzanine", "InteractiveCreativeFile"}
 	demands := map[string][]string{
-		"InLine": {"AdSystem", "Impression", "AdTitle", "Creatives"}, "Linear": {"Duration", "MediaFiles"}, "MediaFiles": {"MediaFile"}, "VideoClicks": {"ClickThrough"},
+		"InLine": {"AdSystem", "Impression", "AdTitle", "Creatives"}, "Linear": {"Duration", "MediaFiles"},
+		"MediaFiles": {"MediaFile"}, "VideoClicks": {"ClickThrough"},
 	}
 	universal, serving := maps.Clone(demands), maps.Clone(demands)
 	universal["Creative"] = []string{"UniversalAdId"}
@@ -243,11 +280,17 @@ func grammars() map[Version]grammar {
 	oldAttrs := map[string][]string{"VAST": {"version*"}, "Creative": {"id", "sequence", "AdID"}}
 	second := maps.Clone(oldAttrs)
 	second["Linear"], second["Tracking"] = nil, []string{"event*"}
-	newAttrs := map[string][]string{"VAST": {"version*", "xmlns*"}, "Creative": {"id", "sequence", "adId"}, "UniversalAdId": {"idRegistry*"}}
+	newAttrs := map[string][]string{
+		"VAST": {"version*", "xmlns*"}, "Creative": {"id", "sequence", "adId"}, "UniversalAdId": {"idRegistry*"},
+	}
 	valued := maps.Clone(newAttrs)
 	valued["UniversalAdId"] = []string{"idRegistry*", "idValue*"}
 	return map[Version]grammar{
-		VAST20: of("", classic, second, "creativeView start midpoint firstQuartile thirdQuartile complete mute unmute pause rewind resume fullscreen close", demands),
+		VAST20: of(
+			"", classic, second,
+			"creativeView start midpoint firstQuartile thirdQuartile complete mute unmute pause rewind resume "+
+				"fullscreen close", demands,
+		),
 		VAST30: of("", third, oldAttrs, "start complete close skip progress closeLinear", demands),
 		VAST40: of(ns, fourth, valued, "start complete skip progress close", universal),
 		VAST41: of(ns, later, newAttrs, "start complete skip progress closeLinear close", serving),
@@ -320,8 +363,10 @@ func TestBestVersion(t *testing.T) {
 		protocols []int64
 		want      Version
 	}{
-		{nil, VAST42}, {[]int64{2}, VAST20}, {[]int64{2, 3}, VAST30}, {[]int64{3, 2}, VAST30}, {[]int64{7}, VAST40}, {[]int64{2, 11, 7}, VAST41},
-		{[]int64{13}, VAST42}, {[]int64{15}, VAST42}, {[]int64{1}, NoVAST}, {[]int64{4, 5, 6, 8, 12, 14, 16}, NoVAST}, {[]int64{9, 10}, NoVAST},
+		{nil, VAST42}, {[]int64{2}, VAST20}, {[]int64{2, 3}, VAST30}, {[]int64{3, 2}, VAST30}, {[]int64{7}, VAST40},
+		{[]int64{2, 11, 7}, VAST41},
+		{[]int64{13}, VAST42}, {[]int64{15}, VAST42}, {[]int64{1}, NoVAST}, {[]int64{4, 5, 6, 8, 12, 14, 16}, NoVAST},
+		{[]int64{9, 10}, NoVAST},
 		{[]int64{5, 2}, VAST20}, {[]int64{-1, 99}, NoVAST},
 	} {
 		require.Equal(t, tc.want, BestVersion(tc.protocols), tc.protocols)
@@ -337,8 +382,10 @@ func TestVASTVersions(t *testing.T) {
 		text := string(out)
 		require.Contains(t, text, `<VAST version="`+version.String()+`"`)
 		for _, want := range []string{
-			`<Duration>00:00:15</Duration>`, `type="video/mp4" width="640" height="480">https://cdn.example/v.mp4</MediaFile>`, `[ERRORCODE]</Error>`,
-			`<Tracking event="complete">`, `<DisclosureLabel>Sponsored</DisclosureLabel>`, `<ClickThrough id="1">https://ads.example/s/t?event=click`,
+			`<Duration>00:00:15</Duration>`,
+			`type="video/mp4" width="640" height="480">https://cdn.example/v.mp4</MediaFile>`, `[ERRORCODE]</Error>`,
+			`<Tracking event="complete">`, `<DisclosureLabel>Sponsored</DisclosureLabel>`,
+			`<ClickThrough id="1">https://ads.example/s/t?event=click`,
 			`<Impression id="adnet">https://ads.example/api/track?event=impression`,
 		} {
 			require.Contains(t, text, want, version)
@@ -358,7 +405,10 @@ func TestDelivery(t *testing.T) {
 	for _, tc := range []struct {
 		delivery     []int64
 		file, stream bool
-	}{{nil, true, true}, {[]int64{2}, true, false}, {[]int64{3}, true, false}, {[]int64{1}, false, true}, {[]int64{1, 2}, true, true}, {[]int64{9}, false, false}} {
+	}{
+		{nil, true, true}, {[]int64{2}, true, false}, {[]int64{3}, true, false}, {[]int64{1}, false, true},
+		{[]int64{1, 2}, true, true}, {[]int64{9}, false, false},
+	} {
 		r := VideoRequest{Delivery: tc.delivery, Seconds: 15}
 		require.Equal(t, tc.file, r.FitsVideo(file), tc)
 		require.Equal(t, tc.stream, r.FitsVideo(stream), tc)
@@ -377,9 +427,11 @@ func TestVAST(t *testing.T) {
 	checkVAST(t, VAST42, out)
 	text := string(out)
 	for _, want := range []string{
-		`<VAST version="4.2" xmlns="http://www.iab.com/VAST">`, `skipoffset="00:00:03"`, `<Duration>00:00:15</Duration>`,
+		`<VAST version="4.2" xmlns="http://www.iab.com/VAST">`, `skipoffset="00:00:03"`,
+		`<Duration>00:00:15</Duration>`,
 		`<MediaFile delivery="progressive" type="video/mp4" width="640" height="480">https://cdn.example/v.mp4</MediaFile>`,
-		`<Error>https://ads.example/error?reason=[ERRORCODE]</Error>`, `<Tracking event="complete">https://ads.example/complete?a=1&amp;b=2</Tracking>`,
+		`<Error>https://ads.example/error?reason=[ERRORCODE]</Error>`,
+		`<Tracking event="complete">https://ads.example/complete?a=1&amp;b=2</Tracking>`,
 		`<DisclosureLabel>Sponsored</DisclosureLabel>`,
 	} {
 		require.Contains(t, text, want)
@@ -395,8 +447,9 @@ func TestVAST(t *testing.T) {
 	require.NotContains(t, string(out), "skipoffset", "not after its end")
 
 	for url, want := range map[string]bool{
-		"https://c.example/v.mp4": true, "https://c.example/v.MP4?x=.webm": true, "https://c.example/v": true, "https://c.example/v.webm": false,
-		"https://c.example/i.png": false, "": false, "javascript:x.mp4": false,
+		"https://c.example/v.mp4": true, "https://c.example/v.MP4?x=.webm": true, "https://c.example/v": true,
+		"https://c.example/v.webm": false,
+		"https://c.example/i.png":  false, "": false, "javascript:x.mp4": false,
 	} {
 		require.Equal(t, want, r.FitsVideo(&Creative{MediaURL: url}), url)
 	}
@@ -433,7 +486,10 @@ func TestAnyTextIsInert(t *testing.T) {
 	video := VideoRequest{Seconds: 15}
 	nativeAd := NativeRequest{Assets: []NativeAsset{{ID: 1, HasID: true, Kind: AssetTitle}}}
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.OneOf(rapid.String(), rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })).Draw(t, "text")
+		s := rapid.OneOf(
+			rapid.String(),
+			rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) }),
+		).Draw(t, "text")
 		s = rapid.SampledFrom(nasty).Draw(t, "nasty") + s
 		ad := hostile(s)
 		video.Version = rapid.SampledFrom([]Version{VAST20, VAST30, VAST40, VAST41, VAST42}).Draw(t, "version")
@@ -450,8 +506,10 @@ func TestAnyTextIsInert(t *testing.T) {
 
 func TestLinks(t *testing.T) {
 	for in, want := range map[string]string{
-		"https://a.example/x?y=1&z=2": "https://a.example/x?y=1&z=2", " http://a.example ": "http://a.example", "javascript:alert(1)": "", "//a.example": "",
-		"https://": "", "https:///x": "", "data:x": "", "https://a/${M}": "https://a/%24%7BM}", `https://a/"'<>[]`: "https://a/%22%27%3C%3E%5B%5D", "": "",
+		"https://a.example/x?y=1&z=2": "https://a.example/x?y=1&z=2", " http://a.example ": "http://a.example",
+		"javascript:alert(1)": "", "//a.example": "",
+		"https://": "", "https:///x": "", "data:x": "", "https://a/${M}": "https://a/%24%7BM}",
+		`https://a/"'<>[]`: "https://a/%22%27%3C%3E%5B%5D", "": "",
 		"https://a/\r\nx": "https://a/x", "HTTPS://a": "",
 	} {
 		require.Equal(t, want, link(in), in)
@@ -460,7 +518,9 @@ func TestLinks(t *testing.T) {
 
 func BenchmarkMarkup(b *testing.B) {
 	ad, video := example(), VideoRequest{Seconds: 15, Skippable: true}
-	nativeAd := NativeRequest{Assets: []NativeAsset{{ID: 1, HasID: true, Kind: AssetTitle}, {ID: 2, HasID: true, Kind: AssetData, Type: DataDesc}}}
+	nativeAd := NativeRequest{Assets: []NativeAsset{
+		{ID: 1, HasID: true, Kind: AssetTitle}, {ID: 2, HasID: true, Kind: AssetData, Type: DataDesc},
+	}}
 	for name, write := range map[string]func([]byte) []byte{
 		"banner": func(b []byte) []byte { return AppendBanner(b, ad, 300, 250) },
 		"native": func(b []byte) []byte { return nativeAd.Append(b, ad) },

@@ -273,7 +273,9 @@ func (d *vast) mediaFile() {
 		w, h = defaultVideoW, defaultVideoH
 	}
 	kind := videoType(d.ad.MediaURL)
-	d.raw(`<MediaFiles><MediaFile delivery="`, delivery(kind), `" type="`, kind, `" width="`).number(w).raw(`" height="`).number(h)
+	d.raw(
+		`<MediaFiles><MediaFile delivery="`, delivery(kind), `" type="`, kind, `" width="`,
+	).number(w).raw(`" height="`).number(h)
 	d.raw(`">`).put(link(d.ad.MediaURL)).raw(`</MediaFile></MediaFiles>`)
 }
 

@@ -38,8 +38,8 @@ type Rates struct {
 	Campaigns, Advertisers map[[16]byte]PPM
 }
 
-// The bounds of a rate: nobody's conversions make an auction worth more than four times as much, and
-// nobody's silence less than a quarter.
+// The bounds of a rate: nobody's conversions make an auction worth more than four times as much,
+// and nobody's silence less than a quarter.
 const (
 	LeastRate = Certain / 4
 	MostRate  = 4 * Certain

@@ -2,11 +2,11 @@
 // a value.
 //
 // A [Table] holds the numbers of one version. What a request and a campaign have in common
-// ([Signals]) adds up to a match; a calibration gives its log-odds, and from them the relevance, the
-// probability that the ad answers the request. Clicks and conversions follow from the relevance, and
-// the effective CPM in micro-USD is what campaigns of different billing models compete with.
-// Nothing is a float: equal input gives equal output on every machine, and every division rounds
-// down, so an advertiser is never ranked above what the stated bid supports.
+// ([Signals]) adds up to a match; a calibration gives its log-odds, and from them the relevance,
+// the probability that the ad answers the request. Clicks and conversions follow from the
+// relevance, and the effective CPM in micro-USD is what campaigns of different billing models
+// compete with. Nothing is a float: equal input gives equal output on every machine, and every
+// division rounds down, so an advertiser is never ranked above what the stated bid supports.
 package ranker
 
 import (
@@ -38,8 +38,8 @@ const (
 // Billing says which event a campaign pays for.
 type Billing uint8
 
-// The billing models: the bid is the price of 1,000 impressions, of one click, of one conversion, or
-// of 1,000 views.
+// The billing models: the bid is the price of 1,000 impressions, of one click, of one conversion,
+// or of 1,000 views.
 const (
 	CPM Billing = iota
 	CPC
@@ -49,15 +49,15 @@ const (
 	Billings = iota
 )
 
-// FirstView is p(view) before a network has learnt it: of two impressions, one is taken to be a view
-// as MRC counts. No table's is outside of [LeastView] to [Certain].
+// FirstView is p(view) before a network has learnt it: of two impressions, one is taken to be a
+// view as MRC counts. No table's is outside of [LeastView] to [Certain].
 const (
 	FirstView = Certain / 2
 	LeastView = Certain / 8
 )
 
-// Thousands says that the bid is the price of 1,000 impressions or views, of which the auction's price
-// is what one will be charged; otherwise it is what one is expected to bring.
+// Thousands says that the bid is the price of 1,000 impressions or views, of which the auction's
+// price is what one will be charged; otherwise it is what one is expected to bring.
 func (b Billing) Thousands() bool { return b == CPM || b == VCPM }
 
 // ParseBilling reads "cpm", "cpc", "cpa" or "vcpm"; ok is false for anything else.
@@ -241,8 +241,8 @@ func (t *Table) PClick(r PPM) PPM {
 }
 
 // PConvert is the probability of a conversion after a click at the given relevance, of a campaign
-// that is like the others of its network. What an advertiser's own conversions taught is in the worth
-// of its campaigns alone ([Table.Worth]): predictions are told to others.
+// that is like the others of its network. What an advertiser's own conversions taught is in the
+// worth of its campaigns alone ([Table.Worth]): predictions are told to others.
 func (t *Table) PConvert(r PPM) PPM {
 	p := t.ConvertWrong + (t.ConvertRight-t.ConvertWrong)*r/Certain
 	if t.Learnt != nil && t.Learnt.Conversions.Network > 0 {
@@ -266,8 +266,8 @@ func (t *Table) Shade(r PPM) PPM {
 }
 
 // EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × shade for cpm,
-// bid × shade × p(view) for vcpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000 for
-// cpa; rounded down once, saturating instead of overflowing, never decreasing in the bid or the
+// bid × shade × p(view) for vcpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000
+// for cpa; rounded down once, saturating instead of overflowing, never decreasing in the bid or the
 // relevance, 0 for a bid that is not positive.
 func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	switch b {
@@ -284,8 +284,8 @@ func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 }
 
 // Value is the effective CPM of a bid with a goal: what 1,000 impressions are expected to bring in
-// conversions that are worth aim each (micro-USD), and never more than the bid. Without an aim (0) it
-// is [Table.EffectiveCPM]. It never decreases in bid, aim or relevance.
+// conversions that are worth aim each (micro-USD), and never more than the bid. Without an aim (0)
+// it is [Table.EffectiveCPM]. It never decreases in bid, aim or relevance.
 func (t *Table) Value(b Billing, bid, aim money.Micros, r PPM) money.Micros {
 	if aim <= 0 {
 		return t.EffectiveCPM(b, bid, r)
@@ -298,8 +298,9 @@ func (t *Table) Most(b Billing, bid money.Micros) money.Micros {
 	return t.EffectiveCPM(b, bid, Certain)
 }
 
-// AtMost is a bound of the effective CPM, at a relevance, of any bid without an aim of which most is
-// what it is at most. Shading takes the least from a cpm bid, so its share bounds that of the others.
+// AtMost is a bound of the effective CPM, at a relevance, of any bid without an aim of which most
+// is what it is at most. Shading takes the least from a cpm bid, so its share bounds that of the
+// others.
 func (t *Table) AtMost(most money.Micros, r PPM) money.Micros {
 	if most == math.MaxInt64 {
 		return most
@@ -333,6 +334,6 @@ func (t *Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
 	}
 }
 
-// DefaultFloor is the least relevance of an ad unless operator, campaign, publisher or request state
-// another.
+// DefaultFloor is the least relevance of an ad unless operator, campaign, publisher or request
+// state another.
 const DefaultFloor PPM = 580_000

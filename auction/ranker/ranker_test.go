@@ -32,7 +32,10 @@ func TestProbability(t *testing.T) {
 func TestRelevanceGrowsWithEverySignal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := Version2()
-		s := Signals{Words: Match(rapid.Uint32Range(0, uint32(Full)).Draw(t, "words")), Tools: Match(rapid.Uint32Range(0, uint32(Full)).Draw(t, "tools"))}
+		s := Signals{
+			Words: Match(rapid.Uint32Range(0, uint32(Full)).Draw(t, "words")),
+			Tools: Match(rapid.Uint32Range(0, uint32(Full)).Draw(t, "tools")),
+		}
 		r := table.RelevanceOf(s)
 		more := s
 		more.Words += 1000
@@ -73,7 +76,10 @@ func TestAGoalBidsByWhatIsForetold(t *testing.T) {
 	table := Version2()
 	require.Equal(t, 8*money.USD, table.Value(CPM, 1000*money.USD, 10*money.USD, Certain), "1,000 × 10 USD × 2 % × 4 %")
 	require.Equal(t, 5*money.USD, table.Value(CPM, 5*money.USD, 10*money.USD, Certain), "never above the bid")
-	require.Equal(t, money.Micros(80_000), table.Value(CPM, 5*money.USD, 10*money.USD, 0), "an irrelevant one is worth a hundredth, not half")
+	require.Equal(
+		t, money.Micros(80_000), table.Value(CPM, 5*money.USD, 10*money.USD, 0),
+		"an irrelevant one is worth a hundredth, not half",
+	)
 	require.Equal(t, table.EffectiveCPM(CPC, money.USD, 0), table.Value(CPC, money.USD, 0, 0))
 	rapid.Check(t, func(t *rapid.T) {
 		bid := money.Micros(rapid.Int64Range(-1, 1000*int64(money.USD)).Draw(t, "bid"))
@@ -89,7 +95,9 @@ func TestAGoalBidsByWhatIsForetold(t *testing.T) {
 
 func TestEffectiveCPMIsExactAndNeverOverflows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := Version2().With(&Learnt{View: PPM(rapid.SampledFrom([]PPM{0, LeastView, 333_333, Certain}).Draw(t, "view"))})
+		table := Version2().With(&Learnt{View: PPM(
+			rapid.SampledFrom([]PPM{0, LeastView, 333_333, Certain}).Draw(t, "view"),
+		)})
 		for i := range table.Learnt.Clicks {
 			table.Learnt.Clicks[i] = 1 + PPM(i)*700
 		}
@@ -149,7 +157,9 @@ func TestPredictionAttributesTheMatch(t *testing.T) {
 }
 
 func TestPriceIsTheBidThatWon(t *testing.T) {
-	require.Equal(t, money.Micros(3370), CPM.Price(9_360_000, 3_370_999), "an impression costs the effective CPM, rounded down")
+	require.Equal(
+		t, money.Micros(3370), CPM.Price(9_360_000, 3_370_999), "an impression costs the effective CPM, rounded down",
+	)
 	require.Equal(t, money.Micros(3370), CPM.Price(3_370_999, 9_360_000), "and never more than the stated bid")
 	require.Equal(t, money.Micros(9_360_000), CPC.Price(9_360_000, 3_370_999))
 	require.Equal(t, money.Micros(9_360_000), CPA.Price(9_360_000, 3_370_999))
@@ -158,7 +168,9 @@ func TestPriceIsTheBidThatWon(t *testing.T) {
 func TestPriceOfAView(t *testing.T) {
 	first := Version2()
 	require.Equal(t, Certain/2, first.PView())
-	require.Equal(t, money.Micros(3370), first.Price(VCPM, 9_360_000, 1_685_499), "a view costs what two impressions are worth")
+	require.Equal(
+		t, money.Micros(3370), first.Price(VCPM, 9_360_000, 1_685_499), "a view costs what two impressions are worth",
+	)
 	require.Equal(t, money.Micros(9360), first.Price(VCPM, 9_360_000, 4_680_000))
 	require.Equal(t, money.Micros(9360), first.Price(VCPM, 9_360_999, math.MaxInt64))
 	require.Equal(t, money.Micros(3370), first.Price(CPM, 9_360_000, 3_370_999))
@@ -172,7 +184,9 @@ func TestPriceOfAView(t *testing.T) {
 		learnt.Learnt.View = PPM(rapid.Int64Range(int64(LeastView), int64(Certain)).Draw(t, "view"))
 		bid := money.Micros(rapid.Int64Range(1, 1000*int64(money.USD)).Draw(t, "bid"))
 		r := PPM(rapid.Int64Range(0, int64(Certain)).Draw(t, "relevance"))
-		price, shaded := learnt.Price(VCPM, bid, learnt.EffectiveCPM(VCPM, bid, r)), mulDiv(bid, uint64(learnt.Shade(r)), uint64(Certain)).PerMille()
+		price, shaded := learnt.Price(VCPM, bid, learnt.EffectiveCPM(VCPM, bid, r)), mulDiv(
+			bid, uint64(learnt.Shade(r)), uint64(Certain),
+		).PerMille()
 		require.LessOrEqual(t, price, shaded, "never above the stated bid, shaded")
 		require.GreaterOrEqual(t, price, shaded-1, "and of the rate nothing is left in the price but a rounding")
 	})

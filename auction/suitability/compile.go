@@ -14,8 +14,8 @@ import (
 
 // ruleSet is the rules of all languages, ready to be matched. It is immutable.
 //
-// Phrases are a tree of items (words, stems, signs); a node where phrases end names the classes that
-// they are of. A rule is a row of classes.
+// Phrases are a tree of items (words, stems, signs); a node where phrases end names the classes
+// that they are of. A rule is a row of classes.
 type ruleSet struct {
 	words   vocabulary
 	nodes   []node
@@ -197,7 +197,10 @@ func (c *compiler) ageClass() uint32 {
 
 // rule compiles a rule; the alternatives of one that has a single part share a class.
 func (c *compiler) rule(l *language, w *writtenRule) error {
-	r := rule{subject: w.subject, soft: w.soft, any: w.any, parts: uint8(len(w.parts)), file: uint8(len(c.set.files) - 1), line: w.line}
+	r := rule{
+		subject: w.subject, soft: w.soft, any: w.any, parts: uint8(len(w.parts)), file: uint8(len(c.set.files) - 1),
+		line: w.line,
+	}
 	for i, part := range w.parts {
 		class, err := c.partClass(l, w, part)
 		if err != nil {

@@ -127,7 +127,8 @@ func (l *language) class(name string, phrases []string) {
 	}
 }
 
-// begin begins a section: [subject], [subject soft], [unless subject], [special subject], [ordinary].
+// begin begins a section: [subject], [subject soft], [unless subject], [special subject],
+// [ordinary].
 func (l *language) begin(title string) error {
 	words := strings.Fields(title)
 	l.soft, l.of = false, subject.None

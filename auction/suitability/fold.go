@@ -4,9 +4,9 @@ import (
 	"sync"
 	"unicode"
 
-	"adnet/internal/adtext"
-
 	"golang.org/x/text/unicode/norm"
+
+	"adnet/internal/adtext"
 )
 
 // kind is what a character is to a reader of words.
@@ -51,7 +51,8 @@ func read(r rune) glyph {
 
 // typed are letters that people type for others, and have no marks to remove.
 var typed = map[rune]string{
-	'ß': "ss", 'ẞ': "ss", 'đ': "d", 'Đ': "d", 'ı': "i", 'İ': "i", 'ł': "l", 'Ł': "l", 'ø': "o", 'Ø': "o", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe",
+	'ß': "ss", 'ẞ': "ss", 'đ': "d", 'Đ': "d", 'ı': "i", 'İ': "i", 'ł': "l", 'Ł': "l", 'ø': "o", 'Ø': "o", 'æ': "ae",
+	'Æ': "ae", 'œ': "oe", 'Œ': "oe",
 	'ى': "ي", 'ة': "ه", 'ک': "ك", 'ی': "ي", 'ё': "е", 'Ё': "е", 'ँ': "ं", 'ـ': "",
 }
 
@@ -130,7 +131,10 @@ func bare(r rune) bool {
 // unspaced reports whether words of r's script are not parted by spaces, or not always: Hangul is
 // written with them and without.
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
+	return unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar,
+	) ||
 		r == 'ー'
 }
 
@@ -146,8 +150,8 @@ func isQuote(r rune) bool {
 	return false
 }
 
-// isOpening reports whether a quotation mark begins what is quoted. A German text ends with the mark
-// that begins an English one, which is read as an end where something is quoted.
+// isOpening reports whether a quotation mark begins what is quoted. A German text ends with the
+// mark that begins an English one, which is read as an end where something is quoted.
 func isOpening(r rune) bool {
 	switch r {
 	case '“', '„', '«', '「', '『', '《':

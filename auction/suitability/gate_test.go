@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/suitability"
 	"adnet/internal/subject"
-
-	"github.com/stretchr/testify/require"
 )
 
-// The gate. Its contexts were written without knowledge of the rules, and no table learns from them.
-// The rules were extended later by an author who had read what the gate missed: it guards what is
-// reached, and does not measure unseen texts.
+// The gate. Its contexts were written without knowledge of the rules, and no table learns from
+// them. The rules were extended later by an author who had read what the gate missed: it guards
+// what is reached, and does not measure unseen texts.
 const (
 	leastRefused = 38 // of 40, in every language
 	mostTwins    = 1  // of 20 ordinary ones, lost in a language

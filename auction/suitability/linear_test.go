@@ -12,8 +12,10 @@ func TestCostIsLinear(t *testing.T) {
 	for _, text := range []string{
 		"Plan a week of vegetarian dinners for four people, with a shopping list. ",
 		"i want to how do i kill i want to die my can i want to ",
-		"k1ll mys3lf k*ll s*****e su*c*de ", "i w a n t t o d i e ", "iwanttokillmyselfiwanttodie", "aaaaaaaaaaaaaaaaaa", "死にたい消えたいどうやって殺す", "انتحار اريد ان اموت كيف ",
-		"9 years 10 am 12 i am 11 ", "....!!!!", "*#@$|*#@$|", "suicidesuicidesuicide ", "mysellf killmy kilmyself myselff ",
+		"k1ll mys3lf k*ll s*****e su*c*de ", "i w a n t t o d i e ", "iwanttokillmyselfiwanttodie",
+		"aaaaaaaaaaaaaaaaaa", "死にたい消えたいどうやって殺す", "انتحار اريد ان اموت كيف ",
+		"9 years 10 am 12 i am 11 ", "....!!!!", "*#@$|*#@$|", "suicidesuicidesuicide ",
+		"mysellf killmy kilmyself myselff ",
 	} {
 		cost := func(times int) int {
 			r, w := NewReader(ofBuild()), new(work)

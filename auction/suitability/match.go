@@ -254,8 +254,8 @@ func (m *matcher) covered(f *step) bool {
 	return false
 }
 
-// advance reports whether a part that was found completes a rule. Of parts in order only those after
-// the first come here: the first is only looked back at.
+// advance reports whether a part that was found completes a rule. Of parts in order only those
+// after the first come here: the first is only looked back at.
 func (m *matcher) advance(r *rule, u use, at *step) bool {
 	switch {
 	case r.parts == 1:

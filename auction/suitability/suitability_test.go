@@ -5,22 +5,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/suitability"
 	"adnet/internal/demo"
 	"adnet/internal/subject"
-
-	"github.com/stretchr/testify/require"
 )
 
 // What sounds like a need and is none.
 func TestOrdinary(t *testing.T) {
 	for _, text := range []string{
-		"How do I kill a Python process?", "Where can I shoot a portrait in the evening?", "Is Suicide Squad worth watching?", "Why do I get a dead lock in my Go program?",
-		"How do I wait for a child process in Node?", "a gift for my 9-year-old son", "I am 9 months pregnant and need a car seat", "translate 'I am nine years old' into French",
-		"I have worked in IT for 15 years", "my phone is dying, which power bank should I buy", "That's a killer deal on laptops",
+		"How do I kill a Python process?", "Where can I shoot a portrait in the evening?",
+		"Is Suicide Squad worth watching?", "Why do I get a dead lock in my Go program?",
+		"How do I wait for a child process in Node?", "a gift for my 9-year-old son",
+		"I am 9 months pregnant and need a car seat", "translate 'I am nine years old' into French",
+		"I have worked in IT for 15 years", "my phone is dying, which power bank should I buy",
+		"That's a killer deal on laptops",
 		"Our helpline is open day and night: call us, it is free. How do I make its page load faster?",
-		"I'm 12 minutes late, write an apology", "it is 11 km to the station", "my meeting is at 10:30", "a course in suicide prevention for teachers", "git reset --hard HEAD~3",
-		"This dessert is the bomb", "I'm dying to see the new season", "best moves to attack the king's side", "how do I get rid of ants in the kitchen",
+		"I'm 12 minutes late, write an apology", "it is 11 km to the station", "my meeting is at 10:30",
+		"a course in suicide prevention for teachers", "git reset --hard HEAD~3",
+		"This dessert is the bomb", "I'm dying to see the new season", "best moves to attack the king's side",
+		"how do I get rid of ants in the kitchen",
 	} {
 		v := judge(text)
 		require.Equal(t, subject.None, v.Never, "%s: %s %v", text, v.Never, suitability.Why(text))
@@ -66,12 +71,14 @@ func TestHelpline(t *testing.T) {
 		"Hai pensieri suicidi? Chiama il Telefono Amico",
 		"Se você está pensando em se matar, ligue para o CVV no 188",
 		"如果你有自杀的念头，请拨打热线12356", "자살 생각이 드나요? 상담전화 109", "自殺を考えている方は、いのちの電話にご相談ください",
-		"إذا كنت تفكر في الانتحار فاتصل بخط المساعدة", "หากคุณคิดฆ่าตัวตาย โทรสายด่วน 1323", "Nếu bạn đang nghĩ đến tự tử, hãy gọi đường dây nóng",
+		"إذا كنت تفكر في الانتحار فاتصل بخط المساعدة", "หากคุณคิดฆ่าตัวตาย โทรสายด่วน 1323",
+		"Nếu bạn đang nghĩ đến tự tử, hãy gọi đường dây nóng",
 	} {
 		require.Equal(t, subject.None, judge(text).Never, "%s: %v", text, suitability.Why(text))
 	}
 	for _, text := range []string{
-		"The helpline did not answer and I am suicidal", "my friend is thinking about suicide, should I call a helpline for her",
+		"The helpline did not answer and I am suicidal",
+		"my friend is thinking about suicide, should I call a helpline for her",
 		"If you want to kill yourself call us, they say. I want to kill myself and nobody picks up",
 		"mi hermano tiene pensamientos suicidas y no llama al 024", "meu irmão está pensando em suicídio",
 	} {
@@ -81,7 +88,9 @@ func TestHelpline(t *testing.T) {
 
 // What follows ex- is a word of its own; hyphens within other words hide them.
 func TestHyphens(t *testing.T) {
-	for _, text := range []string{"meu ex-marido me bate", "meu ex marido me bate", "mi ex-novio me pega", "my ex-husband threatened to kill me"} {
+	for _, text := range []string{
+		"meu ex-marido me bate", "meu ex marido me bate", "mi ex-novio me pega", "my ex-husband threatened to kill me",
+	} {
 		require.Equal(t, subject.Abuse, judge(text).Never, text)
 	}
 	require.Equal(t, subject.Suicide, judge("i want to k-i-l-l my-self").Never)

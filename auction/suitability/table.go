@@ -20,8 +20,8 @@ type Table struct {
 	// Weights has those of each bucket, one after the other: [Buckets] × [Outputs] bytes that are
 	// signed.
 	Weights string
-	// Thresholds are what the sum of a text's weights, divided by the root of their number, is above
-	// in texts of each kind.
+	// Thresholds are what the sum of a text's weights, divided by the root of their number, is
+	// above in texts of each kind.
 	Thresholds [Outputs]int32
 	words      knownWords
 }

@@ -96,7 +96,8 @@ func (t *tokens) other(g glyph, r rune, rest string) {
 			t.chunk, t.odd = append(t.chunk, r), true
 			return
 		}
-		ordinal := r == '.' && (allDigits(t.chunk) || rest != "" && (isDigit(rune(rest[0])) || rest[0] >= utf8.RuneSelf))
+		ordinal := r == '.' &&
+			(allDigits(t.chunk) || rest != "" && (isDigit(rune(rest[0])) || rest[0] >= utf8.RuneSelf))
 		t.end()
 		if !ordinal {
 			t.at++
@@ -154,7 +155,8 @@ func (t *tokens) end() {
 	t.chunk, t.odd = t.chunk[:0], false
 }
 
-// word emits a word of letters, as its own letters or as the word of the rules that it is meant for.
+// word emits a word of letters, as its own letters or as the word of the rules that it is meant
+// for.
 func (t *tokens) word(letters []rune) {
 	hash := hashOf(letters)
 	item := t.item(hash)
@@ -174,7 +176,12 @@ func (t *tokens) item(hash uint64) uint32 {
 func (t *tokens) emit(letters []rune, hash uint64, item uint32) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, letters...)
-	t.list = append(t.list, token{from: from, to: int32(len(t.letters)), hash: hash, item: item, sentence: t.at, number: -1, quoted: t.quoted})
+	t.list = append(
+		t.list,
+		token{
+			from: from, to: int32(len(t.letters)), hash: hash, item: item, sentence: t.at, number: -1, quoted: t.quoted,
+		},
+	)
 }
 
 // emitMended emits a word of the rules in place of what was typed.
@@ -191,7 +198,13 @@ func (t *tokens) emitSign(r rune) {
 	from := int32(len(t.letters))
 	t.letters = append(t.letters, r)
 	hash := hashOf(t.letters[from:])
-	t.list = append(t.list, token{from: from, to: from + 1, hash: hash, item: t.item(hash), sentence: t.at, number: -1, sign: true, quoted: t.quoted})
+	t.list = append(
+		t.list,
+		token{
+			from: from, to: from + 1, hash: hash, item: t.item(hash), sentence: t.at, number: -1, sign: true,
+			quoted: t.quoted,
+		},
+	)
 }
 
 func (t *tokens) emitNumber(digits []rune, whole bool) {
@@ -202,12 +215,13 @@ func (t *tokens) emitNumber(digits []rune, whole bool) {
 	from, hash := int32(len(t.letters)), hashOf(digits)
 	t.letters = append(t.letters, digits...)
 	t.list = append(t.list, token{
-		from: from, to: int32(len(t.letters)), hash: hash, item: t.item(hash), sentence: t.at, number: value, whole: whole, quoted: t.quoted,
+		from: from, to: int32(len(t.letters)), hash: hash, item: t.item(hash), sentence: t.at, number: value,
+		whole: whole, quoted: t.quoted,
 	})
 }
 
-// meant emits the word of the rules that was misspelt, hidden or run together; false for a word that
-// is none of them.
+// meant emits the word of the rules that was misspelt, hidden or run together; false for a word
+// that is none of them.
 func (t *tokens) meant(letters []rune, hash uint64) bool {
 	if plain, changed := t.plain(letters); changed {
 		t.word(plain)
@@ -310,7 +324,9 @@ const longestPart = 14
 
 // resolve emits what a chunk of letters, digits and signs stands for.
 func (t *tokens) resolve(chunk []rune) {
-	amount := slices.ContainsFunc(chunk, func(r rune) bool { return r == '%' || r == '€' || r == '$' || r == '£' || r == '+' })
+	amount := slices.ContainsFunc(
+		chunk, func(r rune) bool { return r == '%' || r == '€' || r == '$' || r == '£' || r == '+' },
+	)
 	for len(chunk) > 0 && (isMask(chunk[len(chunk)-1]) && chunk[len(chunk)-1] != '*' && chunk[len(chunk)-1] != '$') {
 		chunk = chunk[:len(chunk)-1]
 	}

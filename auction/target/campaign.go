@@ -59,8 +59,8 @@ type Campaign struct {
 	Advertiser ID
 	// Bid in micro-USD, per 1,000 impressions, click or conversion as Billing says.
 	Bid money.Micros
-	// Aim, of a campaign with a goal, is what a conversion may cost now in micro-USD: Bid is only the
-	// cap then. 0 is a campaign without one. It counts with impressions as Billing only.
+	// Aim, of a campaign with a goal, is what a conversion may cost now in micro-USD: Bid is only
+	// the cap then. 0 is a campaign without one. It counts with impressions as Billing only.
 	Aim money.Micros
 	// Billing is the event that is paid for.
 	Billing ranker.Billing
@@ -146,9 +146,9 @@ type Query struct {
 	// Views says that a view of the ad can be reported. Campaigns that pay for views match no other
 	// query.
 	Views bool
-	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without words,
-	// which has nothing to be irrelevant to. For that SilentFloor is the least that tools and place
-	// have in common with it.
+	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without
+	// words, which has nothing to be irrelevant to. For that SilentFloor is the least that tools
+	// and place have in common with it.
 	Floor, SilentFloor ranker.PPM
 	// Words are the terms of the context, and Tokens the caller's own intent tokens.
 	Words  []words.Term
@@ -160,9 +160,9 @@ type Query struct {
 	HostApp, Surface, IntegrationMethod, Region, Language string
 	// Formats that can be shown; empty means any.
 	Formats []Format
-	// Subjects are the sensitive subjects of the conversation: only campaigns match that allow all of
-	// them and exclude none. Trades are the restricted trades that may run: campaigns with another
-	// one do not match.
+	// Subjects are the sensitive subjects of the conversation: only campaigns match that allow all
+	// of them and exclude none. Trades are the restricted trades that may run: campaigns with
+	// another one do not match.
 	Subjects subject.Set
 	Trades   subject.TradeSet
 	// Deals, when not empty, leaves only campaigns that share one. Compared like other values, so

@@ -40,18 +40,40 @@ func TestHardFilters(t *testing.T) {
 		want   bool
 	}{
 		{"nothing targeted, nothing known", Targeting{}, Query{}, true},
-		{"empty lists accept anything", Targeting{}, Query{Tokens: []string{"api"}, HostApp: "x", Region: "US", Language: "en"}, true},
+		{
+			"empty lists accept anything", Targeting{},
+			Query{Tokens: []string{"api"}, HostApp: "x", Region: "US", Language: "en"}, true,
+		},
 		{"blank values are no target", Targeting{HostApps: []string{" "}, IntentTokens: []string{""}}, Query{}, true},
-		{"one common token suffices", Targeting{IntentTokens: []string{"api", "travel"}}, Query{Tokens: []string{"API", "code"}}, true},
+		{
+			"one common token suffices", Targeting{IntentTokens: []string{"api", "travel"}},
+			Query{Tokens: []string{"API", "code"}}, true,
+		},
 		{"no common token", Targeting{IntentTokens: []string{"travel"}}, Query{Tokens: []string{"code"}}, false},
 		{"no tokens known", Targeting{IntentTokens: []string{"travel"}}, Query{}, false},
-		{"a keyword makes up for the tokens", Targeting{IntentTokens: []string{"travel"}, Keywords: []string{"Code"}}, Query{Tokens: []string{"code"}}, true},
-		{"short tokens match when the caller states them", Targeting{IntentTokens: []string{"AI"}}, Query{Tokens: []string{"ai"}}, true},
+		{
+			"a keyword makes up for the tokens",
+			Targeting{IntentTokens: []string{"travel"}, Keywords: []string{"Code"}}, Query{Tokens: []string{"code"}},
+			true,
+		},
+		{
+			"short tokens match when the caller states them", Targeting{IntentTokens: []string{"AI"}},
+			Query{Tokens: []string{"ai"}}, true,
+		},
 		{"tool", Targeting{ActiveTools: []string{"Git"}}, Query{ActiveTools: []string{"fetch", "git"}}, true},
 		{"tool is not a plural", Targeting{ActiveTools: []string{"gits"}}, Query{ActiveTools: []string{"git"}}, false},
-		{"tool and token are both required", Targeting{ActiveTools: []string{"git"}, IntentTokens: []string{"code"}}, Query{ActiveTools: []string{"git"}}, false},
-		{"the other way round", Targeting{ActiveTools: []string{"git"}, IntentTokens: []string{"code"}}, Query{Tokens: []string{"code"}}, false},
-		{"both there", Targeting{ActiveTools: []string{"git"}, IntentTokens: []string{"code"}}, Query{Tokens: []string{"code"}, ActiveTools: []string{"git"}}, true},
+		{
+			"tool and token are both required", Targeting{ActiveTools: []string{"git"}, IntentTokens: []string{"code"}},
+			Query{ActiveTools: []string{"git"}}, false,
+		},
+		{
+			"the other way round", Targeting{ActiveTools: []string{"git"}, IntentTokens: []string{"code"}},
+			Query{Tokens: []string{"code"}}, false,
+		},
+		{
+			"both there", Targeting{ActiveTools: []string{"git"}, IntentTokens: []string{"code"}},
+			Query{Tokens: []string{"code"}, ActiveTools: []string{"git"}}, true,
+		},
 		{"host", Targeting{HostApps: []string{"cursor", "VSCode"}}, Query{HostApp: " vscode "}, true},
 		{"unknown host", Targeting{HostApps: []string{"cursor"}}, Query{}, false},
 		{"a token is not a host", Targeting{HostApps: []string{"cursor"}}, Query{Tokens: []string{"cursor"}}, false},
@@ -65,13 +87,22 @@ func TestHardFilters(t *testing.T) {
 		{"a prefix is not a part", Targeting{Regions: []string{"U"}}, Query{Region: "US"}, false},
 		{"language covers its variants", Targeting{Languages: []string{"en"}}, Query{Language: "en-US"}, true},
 		{"in any spelling", Targeting{Languages: []string{"ZH_Hant"}}, Query{Language: "zh-hant-tw"}, true},
-		{"a variant does not cover the language", Targeting{Languages: []string{"en-US"}}, Query{Language: "en"}, false},
+		{
+			"a variant does not cover the language", Targeting{Languages: []string{"en-US"}}, Query{Language: "en"},
+			false,
+		},
 		{"a campaign with deals is also in the open", Targeting{Deals: []string{"d"}}, Query{}, true},
 		{"its deal", Targeting{Deals: []string{"c", "d"}}, Query{Deals: []string{"x", "D "}}, true},
 		{"another deal", Targeting{Deals: []string{"d"}}, Query{Deals: []string{"e"}}, false},
 		{"a deal, and the campaign has none", Targeting{}, Query{Deals: []string{"e"}}, false},
-		{"its deal, and the other lists hold", Targeting{Deals: []string{"d"}, HostApps: []string{"a"}}, Query{Deals: []string{"d"}, HostApp: "b"}, false},
-		{"its deal with a token", Targeting{Deals: []string{"d"}, IntentTokens: []string{"api"}}, Query{Deals: []string{"d"}, Tokens: []string{"api"}}, true},
+		{
+			"its deal, and the other lists hold", Targeting{Deals: []string{"d"}, HostApps: []string{"a"}},
+			Query{Deals: []string{"d"}, HostApp: "b"}, false,
+		},
+		{
+			"its deal with a token", Targeting{Deals: []string{"d"}, IntentTokens: []string{"api"}},
+			Query{Deals: []string{"d"}, Tokens: []string{"api"}}, true,
+		},
 		{"malformed", Targeting{Languages: []string{"en"}}, Query{Language: "-en"}, false},
 	} {
 		c.target.Exact = true
@@ -118,7 +149,10 @@ func TestAnOwnersFloor(t *testing.T) {
 	modest.Headline, proud.Headline = "Flights to Rome and hotels", "Flights to Rome and hotels"
 	proud.ID, proud.MinRelevance = ID{15: 2}, 1_000_000
 	index := Build(ranker.Version2(), []Campaign{modest, proud})
-	require.Equal(t, []byte{1}, found(index, Query{Tokens: []string{"flights", "visa", "doctor", "recipe", "x-ray"}, Floor: 100_000}))
+	require.Equal(
+		t, []byte{1},
+		found(index, Query{Tokens: []string{"flights", "visa", "doctor", "recipe", "x-ray"}, Floor: 100_000}),
+	)
 	require.ElementsMatch(t, []byte{1, 2}, found(index, Query{Floor: 100_000}), "without words nothing is irrelevant")
 }
 
@@ -136,8 +170,12 @@ func TestApplyLeavesTheOldIndexAlone(t *testing.T) {
 	require.Equal(t, 9*money.USD, changed.Get(b.ID).Bid)
 	require.Equal(t, money.USD, paused.Get(b.ID).Bid)
 	require.Nil(t, changed.Get(a.ID))
-	require.Equal(t, []byte{2, 1, 3}, found(changed.Apply(Changes{Upsert: []Campaign{{ID: a.ID, Bid: 3 * money.USD}}}), Query{}))
-	require.Equal(t, []byte{3}, found(changed.Apply(Changes{Upsert: []Campaign{b}, Remove: []ID{b.ID}}), Query{}), "removal wins")
+	require.Equal(
+		t, []byte{2, 1, 3}, found(changed.Apply(Changes{Upsert: []Campaign{{ID: a.ID, Bid: 3 * money.USD}}}), Query{}),
+	)
+	require.Equal(
+		t, []byte{3}, found(changed.Apply(Changes{Upsert: []Campaign{b}, Remove: []ID{b.ID}}), Query{}), "removal wins",
+	)
 }
 
 func TestCompactedEqualsAndIsNoLongerOvergrown(t *testing.T) {

@@ -41,7 +41,10 @@ type likeKey struct {
 // join makes one text of those of a targeting that say the same but for lone words. A text that
 // something was learnt about stays by itself, and so does one of many campaigns.
 func (b *builder) join() {
-	j := joiner{b: b, said: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{}, seed: maphash.MakeSeed()}
+	j := joiner{
+		b: b, said: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{},
+		seed: maphash.MakeSeed(),
+	}
 	for doc := range b.texts {
 		b.texts[doc].as = uint32(doc)
 		for _, p := range j.said(uint32(doc)) {
@@ -184,7 +187,9 @@ func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
 		return
 	}
 	for at, end := lone.entries(term); at < end; at++ {
-		s.lone = append(s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), said: weight})
+		s.lone = append(
+			s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), said: weight},
+		)
 	}
 }
 
@@ -249,7 +254,9 @@ func (s *Search) queueLone(first, sum uint32) {
 func (w *walk) shared(at uint32) (sum uint32) {
 	vectors := &w.seg.joined
 	for i, end := vectors.entries(w.seg.groups[at].joined); i < end; i++ {
-		said, ok := slices.BinarySearchFunc(w.said, vectors.group[i], func(s saidID, id uint32) int { return cmp.Compare(s.id, id) })
+		said, ok := slices.BinarySearchFunc(
+			w.said, vectors.group[i], func(s saidID, id uint32) int { return cmp.Compare(s.id, id) },
+		)
 		if ok {
 			sum = min(sum+w.said[said].weight*uint32(vectors.by[i]), fullSum)
 		}

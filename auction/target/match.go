@@ -51,7 +51,8 @@ type Found struct {
 func NewMatcher(x *Index, q *Query) *Matcher {
 	table := x.Table()
 	m := &Matcher{
-		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views, about: q.Subjects, trades: q.Trades, known: map[*Targeting]verdict{},
+		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views,
+		about: q.Subjects, trades: q.Trades, known: map[*Targeting]verdict{},
 		weights: map[string]uint32{},
 	}
 	for _, f := range q.Formats {

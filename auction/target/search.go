@@ -94,9 +94,9 @@ type entry struct {
 	at    uint32 // the block, or the group
 	walk  uint8
 	state state
-	// Of a block: which sums count, from begin on and, if end is not 0, below it, and the group that
-	// came last, if any. Of blocks that were passed over: the same sums, and the block behind the
-	// last. Of a candidate: the tier of members of its value, and its slot.
+	// Of a block: which sums count, from begin on and, if end is not 0, below it, and the group
+	// that came last, if any. Of blocks that were passed over: the same sums, and the block behind
+	// the last. Of a candidate: the tier of members of its value, and its slot.
 	begin, end, slot uint32
 	lastValue        money.Micros
 	lastMatch        ranker.Match
@@ -373,7 +373,8 @@ func (s *Search) Next() (c Candidate, ok bool) {
 // candidate is an entry as searches give it out.
 func (s *Search) candidate(e *entry) Candidate {
 	c := Candidate{
-		Campaign: &s.walks[e.walk].seg.campaigns[e.slot], EffectiveCPM: e.value, Relevance: s.relevance(e.match), group: e.at, walk: e.walk,
+		Campaign: &s.walks[e.walk].seg.campaigns[e.slot], EffectiveCPM: e.value, Relevance: s.relevance(e.match),
+		group: e.at, walk: e.walk,
 	}
 	if e.state == alone {
 		c.lone = s.lone[e.begin:]
@@ -439,7 +440,11 @@ func (s *Search) visit(which uint8) {
 	for i := range s.window.open[:end-begin] {
 		if s.window.open[i] != (bits128{}) {
 			at := begin + uint32(i)
-			s.weigh(entry{value: w.seg.blocks[at].most, match: anyMatch, at: at, walk: which, state: unopened, begin: least}, uint32(i))
+			s.weigh(
+				entry{
+					value: w.seg.blocks[at].most, match: anyMatch, at: at, walk: which, state: unopened, begin: least,
+				}, uint32(i),
+			)
 		}
 	}
 	s.window.forget(w.cursors[:w.leading], begin, end)
@@ -513,7 +518,10 @@ func (s *Search) goBack(e entry) {
 		sums := (*[blockSize]uint32)(s.window.sums[(at-e.at)*blockSize:])
 		if sum, found := most(open, sums, s.floor(k.place), e.end); found {
 			match := ranker.Match(lexicon.Match(sum)) + k.place
-			s.push(entry{value: k.atMost(&s.table, s.relevance(match)), match: match, at: at, walk: e.walk, state: unopened, end: e.end})
+			s.push(entry{
+				value: k.atMost(&s.table, s.relevance(match)), match: match, at: at, walk: e.walk, state: unopened,
+				end: e.end,
+			})
 		}
 		*open = bits128{}
 	}
@@ -527,8 +535,8 @@ func (s *Search) release() {
 	s.window = nil
 }
 
-// weigh looks at the block e, whose sums are the at-th of the window: now, when it has few groups or
-// may hold the best so far.
+// weigh looks at the block e, whose sums are the at-th of the window: now, when it has few groups
+// or may hold the best so far.
 func (s *Search) weigh(e entry, at uint32) {
 	w := &s.walks[e.walk]
 	open, sums := &s.window.open[at], (*[blockSize]uint32)(s.window.sums[at*blockSize:])
@@ -573,8 +581,8 @@ const (
 	kept    = 4
 )
 
-// pick queues the best of the open groups of the block e, and the block again for those behind them.
-// It clears the sums of the block.
+// pick queues the best of the open groups of the block e, and the block again for those behind
+// them. It clears the sums of the block.
 func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	w := &s.walks[e.walk]
 	least, below := max(e.begin, s.floor(w.seg.blocks[e.at].place)), e.end-1 // 0: any is below
@@ -741,7 +749,8 @@ func (s *Search) openTier(e entry, begin uint32) {
 	for begin < g.end {
 		value := s.table.Value(g.billing, seg.bids[begin], g.aim, relevance)
 		end := begin + 1
-		for end < g.end && (seg.bids[end] == seg.bids[end-1] || s.table.Value(g.billing, seg.bids[end], g.aim, relevance) == value) {
+		for end < g.end &&
+			(seg.bids[end] == seg.bids[end-1] || s.table.Value(g.billing, seg.bids[end], g.aim, relevance) == value) {
 			end++
 		}
 		e.value, e.begin, e.end, e.state = value, begin, end, first

@@ -12,12 +12,12 @@ import (
 )
 
 // segment is an immutable index over one set of campaigns. Campaigns that target and say the same
-// (but for lone words, see lone.go), are billed the same and have an aim of the same worth, the same
-// format, dates and suits form a group: within it the relevance is the same for every request that says no
-// lone word, so the order by bid is the order by value.
-// Groups are numbered by descending value of their highest bid at full relevance, then by that bid
-// (values are rounded), then by topic. Each block of them knows the most that any is worth, so that a
-// search passes blocks over that cannot hold the next candidate.
+// (but for lone words, see lone.go), are billed the same and have an aim of the same worth, the
+// same format, dates and suits form a group: within it the relevance is the same for every request
+// that says no lone word, so the order by bid is the order by value. Groups are numbered by
+// descending value of their highest bid at full relevance, then by that bid (values are rounded),
+// then by topic. Each block of them knows the most that any is worth, so that a search passes
+// blocks over that cannot hold the next candidate.
 type segment struct {
 	table     *ranker.Table
 	words     *lexicon.Table
@@ -175,8 +175,9 @@ func (m *making) raise(most, bid money.Micros) { m.most, m.bid = max(m.most, mos
 func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign) *segment {
 	b := builder{
 		seg:   &segment{table: table, words: frozen, campaigns: campaigns},
-		byRef: map[*Targeting]uint32{}, byText: map[string]uint32{}, docs: map[doc]uint32{}, groups: map[groupKey]uint32{},
-		of: make([]uint32, len(campaigns)), suits: map[Suits]uint32{},
+		byRef: map[*Targeting]uint32{}, byText: map[string]uint32{}, docs: map[doc]uint32{},
+		groups: map[groupKey]uint32{},
+		of:     make([]uint32, len(campaigns)), suits: map[Suits]uint32{},
 	}
 	b.suit(Suits{})
 	for d := range b.seg.vocab {
@@ -221,7 +222,10 @@ func (b *builder) take(slot uint32, votes uint64) {
 	b.texts[number].votes += votes
 	b.texts[number].campaigns++
 	bid, aim := c.stake(b.seg.table)
-	key := groupKey{doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End}, suits: b.suit(c.Suits)}
+	key := groupKey{
+		doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End},
+		suits: b.suit(c.Suits),
+	}
 	g := b.group(key)
 	b.of[slot] = g
 	b.made[g].count++
@@ -442,7 +446,10 @@ func (b *builder) fillGroups() {
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
 		g, h := &b.made[x], &b.made[y]
-		return cmp.Or(cmp.Compare(h.most, g.most), cmp.Compare(h.bid, g.bid), cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y))
+		return cmp.Or(
+			cmp.Compare(h.most, g.most), cmp.Compare(h.bid, g.bid),
+			cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y),
+		)
 	})
 	numbers := make([]uint32, len(order))
 	s.groups = make([]group, len(order))

@@ -23,8 +23,10 @@ func drawSegment(t *rapid.T) *segment {
 	var campaigns []Campaign
 	for i := range rapid.IntRange(0, 60).Draw(t, "campaigns") {
 		c := Campaign{
-			ID:       ID{15: byte(i)},
-			Bid:      money.Micros(rapid.SampledFrom([]int64{10_000, 10_001, 10_002, 5_000_000, 5_000_003}).Draw(t, "bid")),
+			ID: ID{15: byte(i)},
+			Bid: money.Micros(
+				rapid.SampledFrom([]int64{10_000, 10_001, 10_002, 5_000_000, 5_000_003}).Draw(t, "bid"),
+			),
 			Billing:  ranker.Billing(rapid.IntRange(0, 3).Draw(t, "billing")),
 			Format:   Format(rapid.IntRange(0, 2).Draw(t, "format")),
 			Headline: rapid.SampledFrom([]string{"", "token1 and token2", "token9"}).Draw(t, "headline"),
@@ -41,12 +43,16 @@ func drawSegment(t *rapid.T) *segment {
 	}
 	table := ranker.Version2()
 	if rapid.Bool().Draw(t, "learnt") {
-		learnt := &ranker.Learnt{Version: 1, Conversions: ranker.Rates{Network: 1_300_001, Campaigns: map[[16]byte]ranker.PPM{}}}
+		learnt := &ranker.Learnt{
+			Version: 1, Conversions: ranker.Rates{Network: 1_300_001, Campaigns: map[[16]byte]ranker.PPM{}},
+		}
 		for i := range learnt.Clicks {
 			learnt.Clicks[i] = ranker.PPM(500 + 400*i)
 		}
 		for i := range campaigns {
-			learnt.Conversions.Campaigns[campaigns[i].ID] = ranker.PPM(rapid.SampledFrom([]int64{250_000, 1_000_001, 4_000_000}).Draw(t, "rate"))
+			learnt.Conversions.Campaigns[campaigns[i].ID] = ranker.PPM(
+				rapid.SampledFrom([]int64{250_000, 1_000_001, 4_000_000}).Draw(t, "rate"),
+			)
 		}
 		table = table.With(learnt)
 	}
@@ -151,7 +157,8 @@ func narrowQueries(t *Targeting) (queries []Query) {
 		for _, tool := range or(t.ActiveTools) {
 			for _, host := range or(t.HostApps) {
 				queries = append(queries, Query{
-					Tokens: []string{token}, ActiveTools: []string{tool}, HostApp: host, Region: or(t.Regions)[0], Views: true,
+					Tokens: []string{token}, ActiveTools: []string{tool}, HostApp: host, Region: or(t.Regions)[0],
+					Views: true,
 				})
 			}
 		}
@@ -186,7 +193,9 @@ func TestSearchForgetsTheLastQuery(t *testing.T) {
 			base := drawSegment(t)
 			index := &Index{base: base, overlay: newSegment(base.table, base.words, drawSegment(t).campaigns)}
 			q := Query{
-				Tokens:  rapid.SliceOfN(rapid.SampledFrom([]string{"token0", "token1", "token2", "Token3", "x"}), 0, 4).Draw(t, "tokens"),
+				Tokens: rapid.SliceOfN(
+					rapid.SampledFrom([]string{"token0", "token1", "token2", "Token3", "x"}), 0, 4,
+				).Draw(t, "tokens"),
 				HostApp: rapid.SampledFrom([]string{"", "host0", "HOST1"}).Draw(t, "host"),
 				Region:  rapid.SampledFrom([]string{"", "region0", "region1-x"}).Draw(t, "region"),
 				Views:   rapid.Bool().Draw(t, "views"),

@@ -7,8 +7,8 @@ import (
 	"adnet/auction/lexicon"
 )
 
-// window is the memory for some blocks in a row: the sums of their groups, and which of those may be
-// candidates. Between uses it is all zero.
+// window is the memory for some blocks in a row: the sums of their groups, and which of those may
+// be candidates. Between uses it is all zero.
 type window struct {
 	sums [widest * blockSize]uint32
 	open [widest]bits128

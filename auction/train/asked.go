@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// folds is in how many parts the last day is cut: each is asked about by a model that did not see it,
-// as what was learnt from is foretold too well.
+// folds is in how many parts the last day is cut: each is asked about by a model that did not see
+// it, as what was learnt from is foretold too well.
 const folds = 4
 
 // all leaves nothing out.
@@ -56,8 +56,8 @@ func (s *shown) without(part int) (impressions, clicks float64) {
 	return counts{s.total.impressions - c.impressions, s.total.clicks - c.clicks}.of()
 }
 
-// gather brings the impressions of campaigns that run together; those of the last day count in parts,
-// too.
+// gather brings the impressions of campaigns that run together; those of the last day count in
+// parts, too.
 func (p *prior) gather(log, last []Sample) []asked {
 	log, last = p.known(log), p.known(last)
 	weights := Weigh(slices.Concat(log, last))
@@ -98,7 +98,9 @@ func (p *prior) gather(log, last []Sample) []asked {
 
 // of is what is known of a campaign.
 func (a *asked) of(campaign uint32) *shown {
-	at, found := slices.BinarySearchFunc(a.shown, campaign, func(s shown, to uint32) int { return cmp.Compare(s.campaign, to) })
+	at, found := slices.BinarySearchFunc(
+		a.shown, campaign, func(s shown, to uint32) int { return cmp.Compare(s.campaign, to) },
+	)
 	if !found {
 		a.shown = slices.Insert(a.shown, at, shown{campaign: campaign})
 	}

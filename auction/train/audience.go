@@ -7,9 +7,9 @@ import (
 	"adnet/auction/target"
 )
 
-// audiences say which campaigns may stand beside each other: those that target no language in common
-// are never shown to the same reader, so that a click on one says nothing about the other. Campaigns
-// are numbers in the order in which they were added.
+// audiences say which campaigns may stand beside each other: those that target no language in
+// common are never shown to the same reader, so that a click on one says nothing about the other.
+// Campaigns are numbers in the order in which they were added.
 type audiences struct {
 	of     []int      // by campaign: its list in lists
 	lists  [][]string // of languages, each once; an empty one is every language
@@ -25,7 +25,9 @@ func (a *audiences) add(c *target.Campaign) {
 	var list []string
 	if c.Targeting != nil {
 		for _, language := range c.Targeting.Languages {
-			primary, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(language)), "_", "-"), "-")
+			primary, _, _ := strings.Cut(
+				strings.ReplaceAll(strings.ToLower(strings.TrimSpace(language)), "_", "-"), "-",
+			)
 			list = append(list, primary)
 		}
 	}
@@ -49,7 +51,8 @@ func (a *audiences) list(list []string) int {
 	a.number[key], a.lists = number, append(a.lists, list)
 	row := make([]bool, number+1)
 	for other, languages := range a.lists {
-		row[other] = len(list) == 0 || len(languages) == 0 || slices.ContainsFunc(list, func(l string) bool { return slices.Contains(languages, l) })
+		row[other] = len(list) == 0 || len(languages) == 0 ||
+			slices.ContainsFunc(list, func(l string) bool { return slices.Contains(languages, l) })
 	}
 	for other := range a.meets {
 		a.meets[other] = append(a.meets[other], row[other])

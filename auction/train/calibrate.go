@@ -30,8 +30,8 @@ func (p *prior) crossed(log []asked, s Settings) (points []point) {
 	return points
 }
 
-// Learnt is the model as auctions use it: lessons, and the probability of a click at each relevance,
-// calibrated on impressions that it was not learnt from.
+// Learnt is the model as auctions use it: lessons, and the probability of a click at each
+// relevance, calibrated on impressions that it was not learnt from.
 func (m *Model) Learnt(version int64, last []Sample) *ranker.Learnt {
 	l := m.table(version)
 	l.Clicks = isotonic(m.prior.points(l, m.prior.gather(last, nil), all), &m.prior.table)
@@ -73,7 +73,9 @@ func (p *prior) matched(l *ranker.Learnt, campaign target.ID, features []feature
 	var sum float64
 	for _, f := range features {
 		by := said[f.id]
-		if at, ok := slices.BinarySearchFunc(lessons, f.term, func(l ranker.Lesson, term uint32) int { return cmp.Compare(l.Term, term) }); ok {
+		if at, ok := slices.BinarySearchFunc(
+			lessons, f.term, func(l ranker.Lesson, term uint32) int { return cmp.Compare(l.Term, term) },
+		); ok {
 			by = lexicon.Taught(by, lessons[at].By)
 		}
 		sum += float64(f.share * float64(by))
@@ -146,8 +148,8 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 	return curve
 }
 
-// felt is what is seen at a knot; while that says too little, what is seen at the nearest ones says how
-// likely a click is. It weighs no more for that: what is seen elsewhere counts there.
+// felt is what is seen at a knot; while that says too little, what is seen at the nearest ones says
+// how likely a click is. It weighs no more for that: what is seen elsewhere counts there.
 func felt(at *[ranker.Knots]Pool, knot int, beforehand float64) Pool {
 	seen := Pool{Right: at[knot].Right + float64(priorWeight*beforehand), All: at[knot].All + priorWeight}
 	weight, enough := seen.All, enoughForetold/beforehand

@@ -66,18 +66,20 @@ func (p *prior) first(log []asked, without int) clicks {
 	return p.clicksOf((seen + known) / (foretold + known) * float64(p.table.ClickRight) / float64(ranker.Certain))
 }
 
-// clicksOf keeps the contrast of the table of the first day: how often ads are clicked differs between
-// networks, and how much more often right ones are hardly does.
+// clicksOf keeps the contrast of the table of the first day: how often ads are clicked differs
+// between networks, and how much more often right ones are hardly does.
 func (p *prior) clicksOf(right float64) clicks {
 	right = min(right, mostClicked)
 	return clicks{right, right * float64(p.table.ClickWrong) / float64(p.table.ClickRight)}
 }
 
 const (
-	// trust is how much impressions are taken to say, against what clicks that come independently of
-	// each other would. More is learnt so of few clicks, and what was wrong is not clicked the next day.
+	// trust is how much impressions are taken to say, against what clicks that come independently
+	// of each other would. More is learnt so of few clicks, and what was wrong is not clicked the
+	// next day.
 	trust = 2
-	// mostEvidence is how much those of one request say at most, in log-odds: readers are not alike.
+	// mostEvidence is how much those of one request say at most, in log-odds: readers are not
+	// alike.
 	mostEvidence = 8
 )
 
@@ -87,8 +89,8 @@ func (c clicks) evidence(impressions, clicked float64) float64 {
 	return max(-mostEvidence, min(mostEvidence, trust*e))
 }
 
-// choice is the memory of [Model.choose]: of each campaign that a request touches how likely the words
-// find it right, what was seen of it, and how likely it is right after that.
+// choice is the memory of [Model.choose]: of each campaign that a request touches how likely the
+// words find it right, what was seen of it, and how likely it is right after that.
 type choice struct {
 	before, evidence, after []float64 // by campaign
 	shown                   []bool    // by campaign
@@ -97,7 +99,10 @@ type choice struct {
 }
 
 func newChoice(campaigns int) choice {
-	return choice{before: make([]float64, campaigns), evidence: make([]float64, campaigns), after: make([]float64, campaigns), shown: make([]bool, campaigns)}
+	return choice{
+		before: make([]float64, campaigns), evidence: make([]float64, campaigns), after: make([]float64, campaigns),
+		shown: make([]bool, campaigns),
+	}
 }
 
 // mostVisits is how many requests are looked at in all passes that were clicked after, and how many
@@ -142,11 +147,11 @@ const silent = 20
 const least = 0.002
 
 // choose learns from what was shown for a request, and what of it was clicked. One of the campaigns
-// that say or were taught something of it is right, or none is: the words say how likely each is, and
-// clicks and impressions without one make it likelier or less so. Words are moved towards that, as far
-// as auctions can count them, see [pair.moves]: an ad that nobody clicks loses those that it was shown
-// for. What was not shown may lose, too, to what is clicked in its place, and wins nothing before it
-// is: the probability of a click is known of what was shown only.
+// that say or were taught something of it is right, or none is: the words say how likely each is,
+// and clicks and impressions without one make it likelier or less so. Words are moved towards that,
+// as far as auctions can count them, see [pair.moves]: an ad that nobody clicks loses those that it
+// was shown for. What was not shown may lose, too, to what is clicked in its place, and wins
+// nothing before it is: the probability of a click is known of what was shown only.
 func (m *Model) choose(a *asked, without int, weight float64) {
 	m.score(a, without)
 	c := &m.choice
@@ -179,7 +184,8 @@ func (m *Model) choose(a *asked, without int, weight float64) {
 	}
 }
 
-// score adds up what every campaign is worth to a request, and what was seen of those that were shown.
+// score adds up what every campaign is worth to a request, and what was seen of those that were
+// shown.
 func (m *Model) score(a *asked, without int) {
 	c := &m.choice
 	for _, campaign := range c.touched {

@@ -19,8 +19,8 @@ const priorConversions = 10
 // was foretold (consumers/goal) must be able to follow.
 const mostStep = 1.5
 
-// Conversions is what the rates of conversions rest on. Kept says why those in force were kept; it is
-// empty where new ones are taken.
+// Conversions is what the rates of conversions rest on. Kept says why those in force were kept; it
+// is empty where new ones are taken.
 type Conversions struct {
 	Clicks      int     `json:"clicks"`
 	Conversions int     `json:"conversions"`
@@ -36,13 +36,15 @@ type follow struct {
 	foretold float64 // probability of a conversion by the table of the first day
 }
 
-// convert learns how often clicks are followed by conversions. It is judged by the newest days: rates
-// that foretell those worse than the ones in force are not taken.
+// convert learns how often clicks are followed by conversions. It is judged by the newest days:
+// rates that foretell those worse than the ones in force are not taken.
 //
-// A guarantee: a rate is raised by conversions only that settlement took as valid, which for cpa are
-// those that were paid for. Who reports none has a lower rate in all of its campaigns, whether they
-// run or are gone, and begins with it in new ones.
-func convert(p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was *ranker.Rates) (ranker.Rates, *Conversions) {
+// A guarantee: a rate is raised by conversions only that settlement took as valid, which for cpa
+// are those that were paid for. Who reports none has a lower rate in all of its campaigns, whether
+// they run or are gone, and begins with it in new ones.
+func convert(
+	p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was *ranker.Rates,
+) (ranker.Rates, *Conversions) {
 	list := p.follows(n, learnt, clicks)
 	r := &Conversions{Clicks: len(list)}
 	for i := range list {
@@ -63,8 +65,9 @@ func convert(p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was *r
 	return learnRates(list, was), r
 }
 
-// follows are the clicks that say something: on campaigns whose bids go by conversions, so that their
-// owners report them. Of a campaign that is gone its text is not known: it counts as a usual one.
+// follows are the clicks that say something: on campaigns whose bids go by conversions, so that
+// their owners report them. Of a campaign that is gone its text is not known: it counts as a usual
+// one.
 func (p *prior) follows(n Network, learnt *ranker.Learnt, clicks []Sample) (list []follow) {
 	clicks = Counted(clicks)
 	for i := range clicks {
@@ -114,8 +117,8 @@ func split(list []follow) (early, late []follow) {
 	return early, late
 }
 
-// compare sets the log losses of rates and of those in force, and says whether the former are worse by
-// more than two standard errors: those in force may have seen the days that judge.
+// compare sets the log losses of rates and of those in force, and says whether the former are worse
+// by more than two standard errors: those in force may have seen the days that judge.
 func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bool) {
 	var weights, more, spread float64
 	for i := range late {
@@ -162,7 +165,10 @@ func (t *followed) rate(begins float64) float64 {
 
 // learnRates are the rates of a list, each at most a step from what it was.
 func learnRates(list []follow, was *ranker.Rates) ranker.Rates {
-	learnt := ranker.Rates{Network: stepped(networkRate(list), part(was.Network)), Campaigns: map[[16]byte]ranker.PPM{}, Advertisers: map[[16]byte]ranker.PPM{}}
+	learnt := ranker.Rates{
+		Network: stepped(networkRate(list), part(was.Network)), Campaigns: map[[16]byte]ranker.PPM{},
+		Advertisers: map[[16]byte]ranker.PPM{},
+	}
 	network := part(learnt.Network)
 	advertisers, campaigns, owners := map[target.ID]*followed{}, map[target.ID]*followed{}, map[target.ID]target.ID{}
 	for i := range list {
@@ -188,8 +194,8 @@ func learnRates(list []follow, was *ranker.Rates) ranker.Rates {
 }
 
 // networkRate is that of all. An advertiser has at most its share of the clicks, and of its
-// conversions count at most [ranker.MostRate] times those foretold: who reports a conversion of each
-// click moves the rate of all by 15 % where there are 20 advertisers.
+// conversions count at most [ranker.MostRate] times those foretold: who reports a conversion of
+// each click moves the rate of all by 15 % where there are 20 advertisers.
 func networkRate(list []follow) float64 {
 	counts, own := map[target.ID]float64{}, map[target.ID]*followed{}
 	var order []target.ID

@@ -4,21 +4,27 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/auction/train"
 	"adnet/internal/money"
-
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
-// payers is a network of campaigns that pay for conversions, each the only one of its advertiser but
-// for the campaigns 0 and 1.
+// payers is a network of campaigns that pay for conversions, each the only one of its advertiser
+// but for the campaigns 0 and 1.
 func payers(n int) train.Network {
 	var list []target.Campaign
 	for i := range n {
-		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Billing: ranker.CPA, Headline: "Managed postgres"})
+		list = append(
+			list,
+			target.Campaign{
+				ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Billing: ranker.CPA,
+				Headline: "Managed postgres",
+			},
+		)
 	}
 	return train.Network{Index: target.Build(ranker.Version2(), list)}
 }
@@ -29,7 +35,8 @@ func followed(campaign, clicks, oneOf int) (log []train.Sample) {
 	rng := rand.New(rand.NewPCG(uint64(campaign), uint64(clicks)))
 	for i := range clicks {
 		log = append(log, train.Sample{
-			Campaign: id('c', campaign), Advertiser: id('a', max(campaign, 1)), Publisher: id('p', i%40), Day: int32(-29 + i%25), Network: uint32(1 + i),
+			Campaign: id('c', campaign), Advertiser: id('a', max(campaign, 1)), Publisher: id('p', i%40),
+			Day: int32(-29 + i%25), Network: uint32(1 + i),
 			Clicked: true, PerConversion: true, Converted: oneOf > 0 && rng.IntN(oneOf) == 0,
 		})
 	}
@@ -59,7 +66,10 @@ func TestConversionsAreLearnt(t *testing.T) {
 	require.Equal(t, 24_000, report.Conversions.Clicks)
 	require.Greater(t, got.Of(id('c', 2), id('a', 2)), ranker.Certain*3/2, "it converts more often")
 	require.Less(t, got.Of(id('c', 4), id('a', 4)), ranker.Certain/2, "what it does not report does not count")
-	require.Less(t, got.Of(id('c', 1000), id('a', 77)), ranker.Certain/2, "a new campaign in the place of one that reported nothing")
+	require.Less(
+		t, got.Of(id('c', 1000), id('a', 77)), ranker.Certain/2,
+		"a new campaign in the place of one that reported nothing",
+	)
 	require.Equal(t, got.Of(id('c', 1000), id('a', 4)), got.Advertisers[id('a', 4)])
 	require.Equal(t, ranker.Certain, got.Of(id('c', 1000), id('a', 1000)), "a stranger is like the network")
 
@@ -84,7 +94,10 @@ func TestRatesHaveBounds(t *testing.T) {
 		n := payers(3)
 		var log []train.Sample
 		for campaign := range 4 {
-			log = append(log, followed(campaign, rapid.IntRange(0, 300).Draw(t, "clicks"), rapid.IntRange(0, 3).Draw(t, "one of"))...)
+			log = append(
+				log,
+				followed(campaign, rapid.IntRange(0, 300).Draw(t, "clicks"), rapid.IntRange(0, 3).Draw(t, "one of"))...,
+			)
 		}
 		table, was := ranker.Version2(), ranker.Rates{Network: ranker.Certain}
 		for range 3 {
@@ -124,7 +137,9 @@ func TestWhoseConversionsCount(t *testing.T) {
 		}
 	}
 	_, report := after(n, 1, log)
-	require.Equal(t, 8_000, report.Conversions.Clicks, "of the goal, and of the one that is gone and paid for conversions")
+	require.Equal(
+		t, 8_000, report.Conversions.Clicks, "of the goal, and of the one that is gone and paid for conversions",
+	)
 
 	got, report := after(n, 1, followed(4, 20, 1))
 	require.Equal(t, "too few conversions", report.Conversions.Kept)

@@ -42,7 +42,9 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 		s.IDs = append(s.IDs, id)
 	}
 	slices.SortFunc(s.IDs, compareIDs)
-	s.Explored, s.Advertisers = slices.Sorted(maps.Keys(l.Explored)), slices.SortedFunc(maps.Keys(l.Advertisers), compareIDs)
+	s.Explored, s.Advertisers = slices.Sorted(maps.Keys(l.Explored)), slices.SortedFunc(
+		maps.Keys(l.Advertisers), compareIDs,
+	)
 	for _, id := range s.IDs {
 		s.Lessons = append(s.Lessons, l.Campaigns[id])
 	}
@@ -102,7 +104,8 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 		return nil, errors.New("weights: not of this version")
 	}
 	l := &ranker.Learnt{
-		Version: s.Version, Campaigns: make(map[[16]byte][]ranker.Lesson, len(s.IDs)), Explored: set(s.Explored), Advertisers: set(s.Advertisers),
+		Version: s.Version, Campaigns: make(map[[16]byte][]ranker.Lesson, len(s.IDs)), Explored: set(s.Explored),
+		Advertisers: set(s.Advertisers),
 	}
 	for i, p := range s.Clicks {
 		l.Clicks[i] = ranker.PPM(p)

@@ -38,7 +38,8 @@ func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers 
 			explored[content] = true
 		}
 	}
-	// Campaigns that are gone count for their advertiser: a new one in their place starts with them.
+	// Campaigns that are gone count for their advertiser: a new one in their place starts with
+	// them.
 	young := map[target.ID]seen{}
 	for campaign, s := range of {
 		if c := n.Index.Get(campaign); c == nil || !explored[c.Content()] {

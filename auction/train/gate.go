@@ -135,7 +135,10 @@ func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
 		ratio, inside := tenth.ratio(decileLow, decileHigh)
 		r.Deciles = append(r.Deciles, ratio)
 		if !inside {
-			r.refuse("in tenth %d foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio, decileLow, decileHigh)
+			r.refuse(
+				"in tenth %d foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio,
+				decileLow, decileHigh,
+			)
 		}
 	}
 }
@@ -173,8 +176,8 @@ const (
 )
 
 // suspicion refuses a day on which clicks came from where honest ones do not: at one publisher far
-// more than its ads foretell, at publishers that are many and alike, or on an ad more where its text
-// says nothing about the request than where it does.
+// more than its ads foretell, at publishers that are many and alike, or on an ad more where its
+// text says nothing about the request than where it does.
 func (r *Report) suspicion(day []Forecast) {
 	publishers := map[target.ID]*tally{}
 	var network tally
@@ -274,8 +277,8 @@ func (r *Report) offTopic(day []Forecast) {
 	}
 }
 
-// mostLost is how many of so many demo requests may find another ad than before: among them are some
-// that an ad of the network answers as well, which is shown once its words are learnt.
+// mostLost is how many of so many demo requests may find another ad than before: among them are
+// some that an ad of the network answers as well, which is shown once its words are learnt.
 const mostLost = 100
 
 // exams compares the demo world and the attacks.

@@ -48,12 +48,13 @@ func (m *Model) move(c *coordinate, g float64) {
 	c.n += float64(g * g)
 	c.weight = 0
 	if math.Abs(c.z) > m.settings.Lasso {
-		c.weight = -(c.z - math.Copysign(m.settings.Lasso, c.z)) / (float64((1+root)/m.settings.Rate) + m.settings.Ridge)
+		c.weight = -(c.z - math.Copysign(m.settings.Lasso,
+			c.z)) / (float64((1+root)/m.settings.Rate) + m.settings.Ridge)
 	}
 }
 
-// lessons are those of all campaigns, the strongest [MostLessons] of each: what terms were worth in the
-// mean of all passes, which rests less on the requests that came last.
+// lessons are those of all campaigns, the strongest [MostLessons] of each: what terms were worth in
+// the mean of all passes, which rests less on the requests that came last.
 func (m *Model) lessons() map[[16]byte][]ranker.Lesson {
 	all := map[[16]byte][]ranker.Lesson{}
 	for id, list := range m.pairs.byTerm {
@@ -62,7 +63,9 @@ func (m *Model) lessons() map[[16]byte][]ranker.Lesson {
 			by := int32(math.Round((p.sum/float64(max(m.passes, 1)) - p.said) / slope * float64(ranker.Full)))
 			if by != 0 {
 				campaign := m.prior.campaigns[p.campaign]
-				all[campaign] = append(all[campaign], ranker.Lesson{Term: term, By: max(min(by, int32(ranker.Full)), -int32(ranker.Full))})
+				all[campaign] = append(
+					all[campaign], ranker.Lesson{Term: term, By: max(min(by, int32(ranker.Full)), -int32(ranker.Full))},
+				)
 			}
 		}
 	}

@@ -4,17 +4,19 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
-
-	"github.com/stretchr/testify/require"
 )
 
-// A term that a word only looks like teaches less than one that was said, as it counts less where the
-// auction is decided.
+// A term that a word only looks like teaches less than one that was said, as it counts less where
+// the auction is decided.
 func TestLikenessTeachesLess(t *testing.T) {
-	p := newPrior(Network{Index: target.Build(ranker.Version2(), []target.Campaign{{ID: target.ID{15: 1}, Headline: "zebra okapi"}})})
+	p := newPrior(Network{Index: target.Build(
+		ranker.Version2(), []target.Campaign{{ID: target.ID{15: 1}, Headline: "zebra okapi"}},
+	)})
 	zebra, okapi := lexicon.TermID("zebra"), lexicon.TermID("okapi")
 	both := p.read(nil, []uint32{zebra, okapi})
 	require.Len(t, both, 2)

@@ -4,8 +4,8 @@ import "adnet/auction/ranker"
 
 // Task is one training with its judgement.
 type Task struct {
-	// Last is the last day before the one that judges, which also calibrates, and Log the days before
-	// it; of both [Counted] has been taken.
+	// Last is the last day before the one that judges, which also calibrates, and Log the days
+	// before it; of both [Counted] has been taken.
 	Log, Last []Sample
 	// Day judges.
 	Day []Sample
@@ -41,7 +41,9 @@ func Train(t Task) Trained {
 	forecasts := make([]Forecast, len(day))
 	for i := range day {
 		s := &day[i]
-		forecasts[i] = Forecast{Sample: s, Candidate: m.prior.chance(&candidate, s), Incumbent: m.prior.chance(&t.Incumbent, s)}
+		forecasts[i] = Forecast{
+			Sample: s, Candidate: m.prior.chance(&candidate, s), Incumbent: m.prior.chance(&t.Incumbent, s),
+		}
 	}
 	report := Judge(forecasts, Examine(candidate, t.Network, t.World), Examine(t.Incumbent, t.Network, t.World))
 	report.Conversions, report.Views = conversions, views

@@ -2,12 +2,13 @@
 //
 // It is a pure function: a [Log] of served impressions and the campaigns of now go in, a
 // [ranker.Learnt] comes out. What is known from the text is the prior: [Learn] finds by
-// FTRL-proximal what each term adds to it for a campaign, and calibrates the probability of a click.
-// [Judge] holds a candidate against the table in force before it may decide anything.
+// FTRL-proximal what each term adds to it for a campaign, and calibrates the probability of a
+// click. [Judge] holds a candidate against the table in force before it may decide anything.
 //
-// A campaign has no rate of its own beside its terms, nor has it one in each place: what it is clicked
-// is what its terms are worth, as in auctions. Rates that auctions do not count would take what terms
-// have to learn: with them 46 in place of 70 % of labelled requests found the right ad (metatool).
+// A campaign has no rate of its own beside its terms, nor has it one in each place: what it is
+// clicked is what its terms are worth, as in auctions. Rates that auctions do not count would take
+// what terms have to learn: with them 46 in place of 70 % of labelled requests found the right ad
+// (metatool).
 //
 // Nobody can teach much alone: a publisher weighs at most 5 % of all impressions ([Weigh]), a
 // network counts one click a campaign and day, and only valid, billed events are in a log.
@@ -40,12 +41,12 @@ type Sample struct {
 	Place uint32
 	// Terms are the ids of terms of the request, ascending.
 	Terms []uint32
-	// Clicked says that a valid click followed, and Network marks who clicked: of one mark, campaign
-	// and day one click counts. 0 is unknown.
+	// Clicked says that a valid click followed, and Network marks who clicked: of one mark,
+	// campaign and day one click counts. 0 is unknown.
 	Clicked bool
 	Network uint32
-	// Converted says that a valid conversion followed a click, and PerConversion that its campaign paid
-	// for conversions.
+	// Converted says that a valid conversion followed a click, and PerConversion that its campaign
+	// paid for conversions.
 	Converted, PerConversion bool
 	// PClick and TrialPClick are what the node foretold: by what decided, and by the weights on
 	// trial, which have the version Trial. 0 is nothing.
@@ -66,7 +67,10 @@ type Settings struct {
 }
 
 func (s Settings) filled() Settings {
-	return Settings{Rate: cmp.Or(s.Rate, 0.7), Ridge: cmp.Or(s.Ridge, 0.03), Lasso: cmp.Or(s.Lasso, 0.001), Choices: cmp.Or(s.Choices, 40)}
+	return Settings{
+		Rate: cmp.Or(s.Rate, 0.7), Ridge: cmp.Or(s.Ridge, 0.03), Lasso: cmp.Or(s.Lasso, 0.001),
+		Choices: cmp.Or(s.Choices, 40),
+	}
 }
 
 // slope is how many log-odds of a click a full match is worth: it turns what is learnt in log-odds
@@ -91,8 +95,13 @@ func compare(a, b Sample) int {
 		return 0
 	}
 	// Within a day by a hash, so that no campaign comes in one piece.
-	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.hash(), b.hash()), bytes.Compare(a.Campaign[:], b.Campaign[:]), bytes.Compare(a.Publisher[:], b.Publisher[:]),
-		slices.Compare(a.Terms, b.Terms), cmp.Compare(a.Place, b.Place), cmp.Compare(clicked(&a), clicked(&b)), cmp.Compare(a.Network, b.Network))
+	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.hash(), b.hash()), bytes.Compare(
+		a.Campaign[:], b.Campaign[:],
+	), bytes.Compare(
+		a.Publisher[:], b.Publisher[:],
+	),
+		slices.Compare(a.Terms, b.Terms), cmp.Compare(a.Place, b.Place), cmp.Compare(clicked(&a), clicked(&b)),
+		cmp.Compare(a.Network, b.Network))
 }
 
 func (s *Sample) hash() (h uint32) {
@@ -115,7 +124,10 @@ type prior struct {
 func newPrior(n Network) *prior {
 	table := n.Index.Table()
 	table.Learnt = nil
-	p := &prior{table: table, words: n.Index.Words(), impacts: map[target.ID]map[uint32]uint16{}, numbers: map[target.ID]uint32{}}
+	p := &prior{
+		table: table, words: n.Index.Words(), impacts: map[target.ID]map[uint32]uint16{},
+		numbers: map[target.ID]uint32{},
+	}
 	var r lexicon.Reader
 	for c := range n.Index.All() {
 		text := c.Text()
@@ -136,7 +148,8 @@ func newPrior(n Network) *prior {
 	return p
 }
 
-// known is the part of a log whose campaigns still run: of the others it is not known what they say.
+// known is the part of a log whose campaigns still run: of the others it is not known what they
+// say.
 func (p *prior) known(log []Sample) []Sample {
 	var list []Sample
 	for i := range log {

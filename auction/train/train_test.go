@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
@@ -14,9 +17,6 @@ import (
 	"adnet/auction/train"
 	"adnet/auction/words"
 	"adnet/internal/money"
-
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func id(kind byte, n int) (id target.ID) {
@@ -53,13 +53,18 @@ func newLab() *lab {
 	var campaigns []target.Campaign
 	for i := range len(topics) * copies {
 		topic := topics[i%len(topics)]
-		c := target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Headline: topic.headline, Subtext: topic.subtext}
+		c := target.Campaign{
+			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Headline: topic.headline,
+			Subtext: topic.subtext,
+		}
 		if i/len(topics) == 1 { // one of each says the half of what people ask
 			c.Targeting = &target.Targeting{IntentTokens: strings.Fields(topic.asked)[:3]}
 		}
 		campaigns = append(campaigns, c)
 	}
-	return &lab{network: train.Network{Index: target.Build(ranker.Version2(), campaigns)}, rng: rand.New(rand.NewPCG(1, 2))}
+	return &lab{
+		network: train.Network{Index: target.Build(ranker.Version2(), campaigns)}, rng: rand.New(rand.NewPCG(1, 2)),
+	}
 }
 
 // visit is an impression of what the network shows for a request about a topic.
@@ -156,7 +161,10 @@ func forecasts() (day []train.Forecast) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for i := range 30_000 {
 		p := 0.02 + 0.02*float64(rng.IntN(10))
-		s := &train.Sample{Campaign: id('c', i%15), Publisher: id('p', i%publishers), Clicked: rng.Float64() < p, Network: uint32(i + 1)}
+		s := &train.Sample{
+			Campaign: id('c', i%15), Publisher: id('p', i%publishers), Clicked: rng.Float64() < p,
+			Network: uint32(i + 1),
+		}
 		day = append(day, train.Forecast{Sample: s, Candidate: p, Incumbent: p})
 	}
 	return day
@@ -171,14 +179,22 @@ func TestEachRuleOfTheGate(t *testing.T) {
 		exam     train.Exam
 		why      string // "" promotes
 	}{
-		"as good":             {nil, usual, ""},
-		"better":              {func(p float64) (float64, float64) { return p, mean }, usual, ""},
-		"worse loss":          {func(p float64) (float64, float64) { return mean + 0.85*(p-mean), p }, usual, "log loss"},
-		"too many in all":     {func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "foretold ÷ observed clicks are 1.2"},
-		"too few in all":      {func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "foretold ÷ observed clicks are 0."},
-		"too bold in a tenth": {func(p float64) (float64, float64) { return mean + 1.22*(p-mean), mean }, usual, "in tenth 1 "},
-		"demo":                {nil, train.Exam{Right: 49, Of: 60, Taken: 3, Attacks: 20}, "49 of 60 demo requests"},
-		"attacks":             {nil, train.Exam{Right: 50, Of: 60, Taken: 4, Attacks: 20}, "attacks win 4 of 20"},
+		"as good": {nil, usual, ""},
+		"better":  {func(p float64) (float64, float64) { return p, mean }, usual, ""},
+		"worse loss": {
+			func(p float64) (float64, float64) { return mean + 0.85*(p-mean), p }, usual, "log loss",
+		},
+		"too many in all": {
+			func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "foretold ÷ observed clicks are 1.2",
+		},
+		"too few in all": {
+			func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "foretold ÷ observed clicks are 0.",
+		},
+		"too bold in a tenth": {
+			func(p float64) (float64, float64) { return mean + 1.22*(p-mean), mean }, usual, "in tenth 1 ",
+		},
+		"demo":    {nil, train.Exam{Right: 49, Of: 60, Taken: 3, Attacks: 20}, "49 of 60 demo requests"},
+		"attacks": {nil, train.Exam{Right: 50, Of: 60, Taken: 4, Attacks: 20}, "attacks win 4 of 20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			day := forecasts()
@@ -283,7 +299,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	l := newLab()
 	log := l.log(0, 1, 3_000)
 	shuffled := slices.Clone(log)
-	rand.New(rand.NewPCG(9, 9)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(rand.NewPCG(9, 9)).Shuffle(
+		len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] },
+	)
 	one := train.Learn(train.Counted(log), l.network, train.Settings{}).Learnt(1, log)
 	require.Equal(t, one, train.Learn(train.Counted(shuffled), l.network, train.Settings{}).Learnt(1, shuffled))
 	data, err := train.Encode(one)
@@ -302,17 +320,30 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // text, as lessons about each.
 func teaches(shown, clicked int) (about func(campaign int) int32) {
 	var list []target.Campaign
-	for i, headline := range []string{"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans"} {
+	for i, headline := range []string{
+		"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans",
+	} {
 		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Headline: headline})
 	}
 	n := train.Network{Index: target.Build(ranker.Version2(), list)}
 	term := lexicon.TermID("postgr")
 	var log []train.Sample
 	for i := range shown {
-		log = append(log, train.Sample{Campaign: id('c', 0), Publisher: id('p', i%publishers), Terms: []uint32{term}, Clicked: i < clicked})
+		log = append(
+			log,
+			train.Sample{
+				Campaign: id('c', 0), Publisher: id('p', i%publishers), Terms: []uint32{term}, Clicked: i < clicked,
+			},
+		)
 	}
 	for i := range 20_000 { // what is usual
-		log = append(log, train.Sample{Campaign: id('c', 3), Publisher: id('p', i%publishers), Terms: []uint32{lexicon.TermID("coffe")}, Clicked: i%50 == 0})
+		log = append(
+			log,
+			train.Sample{
+				Campaign: id('c', 3), Publisher: id('p', i%publishers), Terms: []uint32{lexicon.TermID("coffe")},
+				Clicked: i%50 == 0,
+			},
+		)
 	}
 	learnt := train.Learn(log, n, train.Settings{}).Learnt(1, log)
 	return func(campaign int) (by int32) {
@@ -355,7 +386,10 @@ func TestCampaignsThatEnded(t *testing.T) {
 func TestWhoHasExplored(t *testing.T) {
 	shown := func(campaign, advertiser, n int) (log []train.Sample) {
 		for i := range n {
-			log = append(log, train.Sample{Campaign: id('c', campaign), Advertiser: id('a', advertiser), Publisher: id('p', i%40)})
+			log = append(
+				log,
+				train.Sample{Campaign: id('c', campaign), Advertiser: id('a', advertiser), Publisher: id('p', i%40)},
+			)
 		}
 		return log
 	}

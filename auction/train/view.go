@@ -35,15 +35,18 @@ type Views struct {
 	Kept        string  `json:"kept,omitempty"`
 }
 
-// view learns how often an impression becomes a view. The newest day judges: what foretells it worse
-// than what is in force is not taken.
+// view learns how often an impression becomes a view. The newest day judges: what foretells it
+// worse than what is in force is not taken.
 //
-// A guarantee: it is one rate for the whole network, so that a publisher does not change what is bid
-// for its own places by the views that it reports, but by its share in all, see [limited].
+// A guarantee: it is one rate for the whole network, so that a publisher does not change what is
+// bid for its own places by the views that it reports, but by its share in all, see [limited].
 func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Seen) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), bytes.Compare(a.Publisher[:], b.Publisher[:]), cmp.Compare(a.Impressions, b.Impressions), cmp.Compare(a.Views, b.Views))
+		return cmp.Or(
+			cmp.Compare(a.Day, b.Day), bytes.Compare(a.Publisher[:], b.Publisher[:]),
+			cmp.Compare(a.Impressions, b.Impressions), cmp.Compare(a.Views, b.Views),
+		)
 	})
 	r := &Views{}
 	newest := 0 // the first of the newest day
@@ -94,8 +97,8 @@ func weighSeen(list []Seen) map[target.ID]float64 {
 	return limited(counts)
 }
 
-// compare sets the log losses of a rate and of that in force, and says whether the former is worse by
-// more than two standard errors.
+// compare sets the log losses of a rate and of that in force, and says whether the former is worse
+// by more than two standard errors.
 func (r *Views) compare(day []Seen, tried, was ranker.PPM) (worse bool) {
 	weights := weighSeen(day)
 	var shown, more, spread float64

@@ -3,18 +3,21 @@ package train_test
 import (
 	"testing"
 
-	"adnet/auction/ranker"
-	"adnet/auction/train"
-
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/auction/ranker"
+	"adnet/auction/train"
 )
 
 // viewed are impressions of publishers over a week, of which so many of 1,000 were viewed.
 func viewed(publishers int, perDay, perMille int64) (list []train.Seen) {
 	for day := range int32(7) {
 		for i := range publishers {
-			list = append(list, train.Seen{Publisher: id('p', i), Day: -day, Impressions: perDay, Views: perDay * perMille / 1000})
+			list = append(
+				list,
+				train.Seen{Publisher: id('p', i), Day: -day, Impressions: perDay, Views: perDay * perMille / 1000},
+			)
 		}
 	}
 	return list
@@ -35,7 +38,12 @@ func views(versions int, list []train.Seen) (ranker.Table, *train.Views) {
 func TestViewsAreLearnt(t *testing.T) {
 	table, report := views(1, viewed(30, 1000, 300))
 	require.Equal(t, ranker.Certain/3, table.PView(), "a step of a version from a half")
-	require.Equal(t, &train.Views{Impressions: 210_000, Views: 63_000, PView: 0.333333, LogLoss: report.LogLoss, Incumbent: report.Incumbent}, report)
+	require.Equal(
+		t,
+		&train.Views{
+			Impressions: 210_000, Views: 63_000, PView: 0.333333, LogLoss: report.LogLoss, Incumbent: report.Incumbent,
+		}, report,
+	)
 	require.Less(t, report.LogLoss, report.Incumbent)
 	table, _ = views(2, viewed(30, 1000, 300))
 	require.EqualValues(t, 300_948, table.PView(), "1,000 impressions at a half weigh beside 210,000")
@@ -69,22 +77,29 @@ func TestOneMovesViewsLittle(t *testing.T) {
 	for _, perMille := range []int64{1, 1000} {
 		list := viewed(30, 1000, 400)
 		for day := range int32(7) {
-			list = append(list, train.Seen{Publisher: id('p', 99), Day: -day, Impressions: 1_000_000, Views: 1000 * perMille})
+			list = append(
+				list, train.Seen{Publisher: id('p', 99), Day: -day, Impressions: 1_000_000, Views: 1000 * perMille},
+			)
 		}
 		got, report := views(3, list)
 		require.Empty(t, report.Kept)
-		require.InDelta(t, float64(honest.PView()), float64(got.PView()), 0.032*float64(ranker.Certain), "5 %% of the impressions")
+		require.InDelta(
+			t, float64(honest.PView()), float64(got.PView()), 0.032*float64(ranker.Certain), "5 %% of the impressions",
+		)
 	}
 }
 
-// Whatever is reported, p(view) keeps within its bounds, moves a step a version, and comes back from
-// the store as it was.
+// Whatever is reported, p(view) keeps within its bounds, moves a step a version, and comes back
+// from the store as it was.
 func TestViewsHaveBounds(t *testing.T) {
 	n := payers(1)
 	rapid.Check(t, func(t *rapid.T) {
 		table := ranker.Version2()
 		for range 4 {
-			list := viewed(rapid.IntRange(0, 30).Draw(t, "publishers"), rapid.Int64Range(0, 3000).Draw(t, "impressions"), rapid.Int64Range(0, 1000).Draw(t, "viewed"))
+			list := viewed(
+				rapid.IntRange(0, 30).Draw(t, "publishers"), rapid.Int64Range(0, 3000).Draw(t, "impressions"),
+				rapid.Int64Range(0, 1000).Draw(t, "viewed"),
+			)
 			got := train.Train(train.Task{Network: n, Incumbent: table, Views: list})
 			next := table.With(got.Learnt)
 			require.GreaterOrEqual(t, next.PView(), ranker.LeastView)

@@ -61,8 +61,8 @@ func limited(counts map[target.ID]float64) map[target.ID]float64 {
 	return weights
 }
 
-// limitOf is the most impressions that count of a publisher, so that it is a share of all that count.
-// Fewer publishers than 1/share cannot all keep to it: then all weigh the same.
+// limitOf is the most impressions that count of a publisher, so that it is a share of all that
+// count. Fewer publishers than 1/share cannot all keep to it: then all weigh the same.
 func limitOf(counts map[target.ID]float64, share float64) float64 {
 	sizes := slices.Sorted(maps.Values(counts)) // in order, so that each run adds them up alike
 	if len(sizes) == 0 {

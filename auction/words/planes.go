@@ -4,8 +4,8 @@ import "unicode"
 
 // Unicode's tables are searched rune by rune, which is most of the time of reading a text that is
 // not ASCII. For the runes up to 0xFFFF two things are known by a look (benchmark row
-// ad_request_100k): of each whether it is a mark and whether it is part of a word, and of 256 in a row whether any is
-// ignorable, or has a lower case.
+// ad_request_100k): of each whether it is a mark and whether it is part of a word, and of 256 in a
+// row whether any is ignorable, or has a lower case.
 type (
 	plane [1 << 16 / 64]uint64
 	rows  [1 << 16 >> rowBits]bool
@@ -47,7 +47,9 @@ func cased() *unicode.RangeTable {
 	table := &unicode.RangeTable{}
 	for _, list := range unicode.CaseRanges {
 		if list.Lo < 1<<16 {
-			table.R16 = append(table.R16, unicode.Range16{Lo: uint16(list.Lo), Hi: uint16(min(list.Hi, 1<<16-1)), Stride: 1})
+			table.R16 = append(
+				table.R16, unicode.Range16{Lo: uint16(list.Lo), Hi: uint16(min(list.Hi, 1<<16-1)), Stride: 1},
+			)
 		}
 	}
 	return table

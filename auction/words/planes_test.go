@@ -15,7 +15,10 @@ func TestPlanesSayWhatUnicodeSays(t *testing.T) {
 			require.Equal(t, unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r), isWordRune(r), "%U", r)
 		}
 		if r < 1<<16 && !ignorableRows[r>>rowBits] {
-			require.False(t, unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector), "%U", r)
+			require.False(
+				t, unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector),
+				"%U", r,
+			)
 		}
 	}
 }

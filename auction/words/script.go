@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/eight"
-
 	"golang.org/x/text/unicode/norm"
+
+	"adnet/internal/eight"
 )
 
 // script says how words of a script are found.
@@ -90,7 +90,8 @@ func ignorable(r rune) bool {
 	if r < 1<<16 && !ignorableRows[r>>rowBits] || r < 0xAD {
 		return false
 	}
-	if r >= 0xFFF9 && r <= 0xFFFB || unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r >= 0x13430 && r <= 0x13455 {
+	if r >= 0xFFF9 && r <= 0xFFFB || unicode.Is(unicode.Prepended_Concatenation_Mark, r) ||
+		r >= 0x13430 && r <= 0x13455 {
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
@@ -158,7 +159,8 @@ func lowerASCII(s string) string {
 	var low [8]byte
 	for ; len(s) >= 8; s = s[8:] {
 		v := eight.Of(s)
-		upper := (v + (0x80-'A')*eight.Ones) &^ (v + (0x80-'Z'-1)*eight.Ones) & eight.Tops // 0x80 in each that is from A to Z
+		// 0x80 in each that is from A to Z
+		upper := (v + (0x80-'A')*eight.Ones) &^ (v + (0x80-'Z'-1)*eight.Ones) & eight.Tops
 		binary.LittleEndian.PutUint64(low[:], v|upper>>2)
 		lower.Write(low[:])
 	}

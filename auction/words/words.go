@@ -130,8 +130,9 @@ func (r *Reader) ReadText(text string, weight uint16) {
 	r.dropWeak(begin)
 }
 
-// ReadStated reads a token that a caller or a campaign states. A single letter counts when it is the
-// whole token ("r"), and so do the common words that are also names, as content words ("go", "it").
+// ReadStated reads a token that a caller or a campaign states. A single letter counts when it is
+// the whole token ("r"), and so do the common words that are also names, as content words ("go",
+// "it").
 func (r *Reader) ReadStated(token string, weight uint16) {
 	begin := len(r.found)
 	if r.read(token, weight); len(r.found) == begin+1 {
@@ -438,5 +439,7 @@ func (s *scanner) add(text string, kind Kind) {
 	if s.fenced || s.at < s.urlEnd {
 		weight /= 2 // code and addresses say less than words
 	}
-	s.r.found = append(s.r.found, found{text: text, weight: weight, word: uint16(min(max(s.count, 1)-1, 1<<16-1)), kind: kind})
+	s.r.found = append(
+		s.r.found, found{text: text, weight: weight, word: uint16(min(max(s.count, 1)-1, 1<<16-1)), kind: kind},
+	)
 }

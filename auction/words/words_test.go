@@ -23,18 +23,24 @@ func of(context string) map[words.Kind][]string {
 
 func TestTermsOfAText(t *testing.T) {
 	for text, want := range map[string]map[words.Kind][]string{
-		"Deployments deploy":          {words.Plain: {"deploy"}},
-		"news new":                    {words.Plain: {"news"}, words.Common: {"new"}},
-		"AI and C++, C# or R":         {words.Plain: {"ai", "c++", "c#"}, words.Common: {"and", "or"}, words.Weak: {"=c", "=r"}},
-		"node.js e-mail":              {words.Plain: {"node", "js", "mail"}, words.Weak: {"=e"}, words.Extra: {"nodejs", "email"}},
-		"getUserById":                 {words.Plain: {"getuserbyid"}, words.Extra: {"get", "user", "by", "id"}},
-		"fetchHTTPResponse":           {words.Plain: {"fetchhttprespons"}, words.Extra: {"fetch", "http", "response"}},
-		"𝐅𝐫𝐞𝐞 𝐕𝐏𝐍":                    {words.Common: {"free"}, words.Plain: {"vpn"}},
-		"v\u200bp\u00adn":             {words.Plain: {"vpn"}},
-		"天気":                          {words.Letters: {"天", "気", "天気"}},
-		"서울에서":                        {words.Letters: {"서", "서울", "울에", "에서", "서울에", "울에서"}},
-		"ตอง":                         {words.Letters: {"ตอ", "อง", "ตอง"}},
-		"iPhone手机":                    {words.Plain: {"iphon"}, words.Extra: {"phone"}, words.Letters: {"手", "机", "手机"}},
+		"Deployments deploy": {words.Plain: {"deploy"}},
+		"news new":           {words.Plain: {"news"}, words.Common: {"new"}},
+		"AI and C++, C# or R": {
+			words.Plain: {"ai", "c++", "c#"}, words.Common: {"and", "or"}, words.Weak: {"=c", "=r"},
+		},
+		"node.js e-mail": {
+			words.Plain: {"node", "js", "mail"}, words.Weak: {"=e"}, words.Extra: {"nodejs", "email"},
+		},
+		"getUserById":       {words.Plain: {"getuserbyid"}, words.Extra: {"get", "user", "by", "id"}},
+		"fetchHTTPResponse": {words.Plain: {"fetchhttprespons"}, words.Extra: {"fetch", "http", "response"}},
+		"𝐅𝐫𝐞𝐞 𝐕𝐏𝐍":          {words.Common: {"free"}, words.Plain: {"vpn"}},
+		"v\u200bp\u00adn":   {words.Plain: {"vpn"}},
+		"天気":                {words.Letters: {"天", "気", "天気"}},
+		"서울에서":              {words.Letters: {"서", "서울", "울에", "에서", "서울에", "울에서"}},
+		"ตอง":               {words.Letters: {"ตอ", "อง", "ตอง"}},
+		"iPhone手机": {
+			words.Plain: {"iphon"}, words.Extra: {"phone"}, words.Letters: {"手", "机", "手机"},
+		},
 		"see https://www.a.com/pg-db": {words.Common: {"see"}, words.Plain: {"pg", "db"}, words.Weak: {"=a"}},
 		"\xff\xfe":                    {},
 	} {
@@ -121,7 +127,9 @@ func TestStatedTokens(t *testing.T) {
 // Any byte string is read, every term once, and reading it again gives the same.
 func TestAnyTextIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+		text := rapid.OneOf(rapid.String(), rapid.Map(
+			rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) },
+		),
 			rapid.StringMatching("[a-zA-Z .`#+/:-]{0,60}")).Draw(t, "text")
 		var r, again words.Reader
 		r.ReadContext(text)

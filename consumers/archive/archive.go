@@ -32,15 +32,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/errgroup"
+
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/stream"
-
-	"github.com/cenkalti/backoff/v5"
-	"golang.org/x/sync/errgroup"
 )
 
 // maxPoll bounds the records of one poll: more than is ever fetched ahead.
@@ -82,7 +82,8 @@ func New(cfg Config, deps Deps) (*Archiver, error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = cfg.Tick, max(cfg.Tick, 5*time.Second)
 	return &Archiver{
-		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), pauses: pauses, often: obs.Limited(deps.Log, time.Second),
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), pauses: pauses,
+		often:  obs.Limited(deps.Log, time.Second),
 		buffer: buffer{queues: make(map[stream.Partition]*queue)},
 	}, nil
 }
@@ -290,7 +291,10 @@ func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (led
 	}
 	if missing > 0 {
 		a.metrics.missing.Add(float64(missing))
-		a.deps.Log.Error("settled events are not in the log any more; archived with their verdicts alone", "plan", plan.Plan().Token(), "missing", missing)
+		a.deps.Log.Error(
+			"settled events are not in the log any more; archived with their verdicts alone", "plan",
+			plan.Plan().Token(), "missing", missing,
+		)
 	}
 	return plan, nil
 }

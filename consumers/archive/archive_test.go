@@ -11,6 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/consumers/archive"
 	"adnet/consumers/settle"
 	"adnet/consumers/settle/settletest"
@@ -22,12 +28,6 @@ import (
 	"adnet/internal/stream"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,7 +35,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 60 * time.Second
 
 var config = archive.Config{
-	ChunkRows: 100, Linger: 5 * time.Millisecond, Tick: 2 * time.Millisecond, BufferRecords: 1_000, BufferBytes: 1 << 20,
+	ChunkRows: 100, Linger: 5 * time.Millisecond, Tick: 2 * time.Millisecond, BufferRecords: 1_000,
+	BufferBytes:   1 << 20,
 	InsertTimeout: 5 * time.Second,
 }
 
@@ -108,9 +109,13 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 func impression() *event.Event {
 	eventID, auction, campaign, developer := newID(), newID(), newID(), newID()
 	return &event.Event{
-		EventId: eventID[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
-		AuctionId: auction[:], CampaignId: campaign[:], DeveloperId: developer[:], PriceMicros: 5, BillingModel: event.BillingModel_CPM,
-		Placement:   &event.Placement{Format: "image", IntegrationMethod: "mcp", Surface: "chat", Region: "AT", Language: "de", HostApp: "app"},
+		EventId: eventID[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED,
+		ReceivedAtUs: time.Now().UnixMicro(),
+		AuctionId:    auction[:], CampaignId: campaign[:], DeveloperId: developer[:], PriceMicros: 5,
+		BillingModel: event.BillingModel_CPM,
+		Placement: &event.Placement{
+			Format: "image", IntegrationMethod: "mcp", Surface: "chat", Region: "AT", Language: "de", HostApp: "app",
+		},
 		SessionHash: make([]byte, 16),
 	}
 }
@@ -144,7 +149,9 @@ func run(t *testing.T, component func(context.Context) error) (stop func()) {
 
 // member runs a component on a group of its own, as one process would, and closes the group after
 // it.
-func member(t *testing.T, cfg kafka.Config, g kafka.GroupConfig, start func(*kafka.Group) func(context.Context) error) (stop func()) {
+func member(
+	t *testing.T, cfg kafka.Config, g kafka.GroupConfig, start func(*kafka.Group) func(context.Context) error,
+) (stop func()) {
 	t.Helper()
 	group, err := kafka.NewGroup(cfg, g, kafka.Deps{})
 	require.NoError(t, err)
@@ -168,15 +175,22 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 	store := memory.New(time.Now)
 	into := newSink(rand.New(rand.NewPCG(3, 4)))
 
-	member(t, cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, func(g *kafka.Group) func(context.Context) error {
+	member(t, cfg, kafka.GroupConfig{
+		Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets,
+	}, func(g *kafka.Group) func(context.Context) error {
 		s, err := settle.New(settle.Config{MaxBatch: 70, TxTimeout: time.Second, RetryMax: time.Second},
 			settle.Deps{Records: g, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		return s.Run
 	})
 	archiver := func() (stop func()) {
-		return member(t, cfg, kafka.GroupConfig{Group: "archive", Topic: event.TopicEvents, Stored: store.Archived}, func(g *kafka.Group) func(context.Context) error {
-			a, err := archive.New(config, archive.Deps{Records: g, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()})
+		return member(t, cfg, kafka.GroupConfig{
+			Group: "archive", Topic: event.TopicEvents, Stored: store.Archived,
+		}, func(g *kafka.Group) func(context.Context) error {
+			a, err := archive.New(
+				config,
+				archive.Deps{Records: g, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()},
+			)
 			require.NoError(t, err)
 			return a.Run
 		})
@@ -262,7 +276,8 @@ func (s *scripted) Read(_ context.Context, r stream.Range) (records []event.Reco
 	defer s.mu.Unlock()
 	s.reads++
 	for _, record := range s.log {
-		if (stream.Partition{Stream: record.TopicID, Number: record.Partition}) == r.Partition && record.Offset >= r.First && record.Offset < r.Next {
+		if (stream.Partition{Stream: record.TopicID, Number: record.Partition}) == r.Partition &&
+			record.Offset >= r.First && record.Offset < r.Next {
 			records = append(records, record)
 		}
 	}
@@ -274,7 +289,10 @@ func record(t *testing.T, offset int64, m proto.Message) event.Record {
 }
 
 func recordOf(t *testing.T, number int32, offset int64, m proto.Message) event.Record {
-	return event.Record{TopicID: partition.Stream, Partition: number, Offset: offset, Value: marshal(t, m), Time: time.UnixMilli(1_700_000_000_000 + offset)}
+	return event.Record{
+		TopicID: partition.Stream, Partition: number, Offset: offset, Value: marshal(t, m),
+		Time: time.UnixMilli(1_700_000_000_000 + offset),
+	}
 }
 
 // settled makes outcomes for a range in the store.
@@ -285,15 +303,25 @@ func settled(t *testing.T, store *memory.Store, first int64, outcomes ...ledger.
 
 func settledOf(t *testing.T, store *memory.Store, number int32, first int64, outcomes ...ledger.Outcome) {
 	t.Helper()
-	r := stream.Range{Partition: stream.Partition{Stream: partition.Stream, Number: number}, First: first, Next: first + int64(len(outcomes))}
+	r := stream.Range{
+		Partition: stream.Partition{Stream: partition.Stream, Number: number}, First: first,
+		Next: first + int64(len(outcomes)),
+	}
 	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
-		return errors.Join(tx.AdvanceOffsets(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}))
+		return errors.Join(
+			tx.AdvanceOffsets(t.Context(), []stream.Range{r}),
+			tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}),
+		)
 	}))
 }
 
-func start(t *testing.T, cfg archive.Config, log archive.Records, store archive.Plans, into archive.Sink) (*archive.Archiver, func()) {
+func start(
+	t *testing.T, cfg archive.Config, log archive.Records, store archive.Plans, into archive.Sink,
+) (*archive.Archiver, func()) {
 	t.Helper()
-	a, err := archive.New(cfg, archive.Deps{Records: log, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	a, err := archive.New(
+		cfg, archive.Deps{Records: log, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	return a, run(t, a.Run)
 }
@@ -310,17 +338,25 @@ func TestRowHasTheEventAndItsOutcome(t *testing.T) {
 	e.SessionHash = bytes.Repeat([]byte{1}, 16)
 	advertiser := newID()
 	e.Type, e.AdvertiserId = event.Type_CONVERSION, advertiser[:]
-	e.Conversion = &event.Conversion{Type: "sale", ValueMicros: 19_990_000, Currency: "USD", ExternalHash: bytes.Repeat([]byte{2}, 16)}
+	e.Conversion = &event.Conversion{
+		Type: "sale", ValueMicros: 19_990_000, Currency: "USD", ExternalHash: bytes.Repeat([]byte{2}, 16),
+	}
 	poison := record(t, 1, e)
 	poison.Value = []byte{0xff}
-	settled(t, store, 0, ledger.Outcome{Verdict: ledger.OK, Charge: 5, Minted: 1}, ledger.Outcome{Verdict: ledger.Poison})
+	settled(
+		t, store, 0, ledger.Outcome{Verdict: ledger.OK, Charge: 5, Minted: 1}, ledger.Outcome{Verdict: ledger.Poison},
+	)
 	start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, e), poison}}}, store, into)
 	require.Equal(t, []report.Row{
 		{
-			EventID: uuid.UUID(e.EventId), ReceivedAt: time.UnixMicro(e.ReceivedAtUs).UTC(), Type: ledger.Conversion, Verdict: ledger.OK,
-			Price: 5, Charge: 5, Minted: 1, AuctionID: uuid.UUID(e.AuctionId), CampaignID: uuid.UUID(e.CampaignId), AdvertiserID: advertiser,
-			DeveloperID: uuid.UUID(e.DeveloperId), BillingModel: "cpm", Format: "image", IntegrationMethod: "mcp", Surface: "chat",
-			Region: "AT", Language: "de", HostApp: "app", Session: token.Pseudonym(e.SessionHash).String(), ConversionType: "sale", ConversionValue: 19_990_000,
+			EventID: uuid.UUID(e.EventId), ReceivedAt: time.UnixMicro(e.ReceivedAtUs).UTC(), Type: ledger.Conversion,
+			Verdict: ledger.OK,
+			Price:   5, Charge: 5, Minted: 1, AuctionID: uuid.UUID(e.AuctionId), CampaignID: uuid.UUID(e.CampaignId),
+			AdvertiserID: advertiser,
+			DeveloperID:  uuid.UUID(e.DeveloperId), BillingModel: "cpm", Format: "image", IntegrationMethod: "mcp",
+			Surface: "chat",
+			Region:  "AT", Language: "de", HostApp: "app", Session: token.Pseudonym(e.SessionHash).String(),
+			ConversionType: "sale", ConversionValue: 19_990_000,
 			Currency: "USD", ExternalID: token.Pseudonym(e.Conversion.ExternalHash).String(),
 		},
 		{Verdict: ledger.Poison, ReceivedAt: poison.Time.UTC()},
@@ -337,7 +373,9 @@ func ok(n int) []ledger.Outcome {
 
 func TestEventsWaitForTheirVerdict(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
-	log := &scripted{polls: [][]event.Record{{record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression())}}}
+	log := &scripted{polls: [][]event.Record{{
+		record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression()),
+	}}}
 	start(t, config, log, store, into)
 	settled(t, store, 0, ok(2)...)
 	require.Len(t, into.await(t, 2), 2)
@@ -400,7 +438,10 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 	planned, err := store.NextPlan(t.Context(), held, 50_000)
 	require.NoError(t, err)
 	require.Len(t, planned, 2)
-	a, stop := start(t, config, &scripted{polls: [][]event.Record{{recordOf(t, 7, 0, impression())}}, log: log.log}, store, into) // of neither
+	// of neither
+	a, stop := start(
+		t, config, &scripted{polls: [][]event.Record{{recordOf(t, 7, 0, impression())}}, log: log.log}, store, into,
+	)
 	time.Sleep(20 * time.Millisecond)
 	stop()
 	require.NoError(t, a.Ready())
@@ -519,7 +560,9 @@ func TestWhatOthersArchivedIsForgotten(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	cfg := config
 	cfg.BufferRecords = 1
-	log := &scripted{polls: [][]event.Record{{record(t, 0, impression()), record(t, 1, impression())}, {record(t, 2, impression())}}}
+	log := &scripted{polls: [][]event.Record{
+		{record(t, 0, impression()), record(t, 1, impression())}, {record(t, 2, impression())},
+	}}
 	settled(t, store, 0, ok(2)...)
 	plan, err := store.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 2}}, 10)
 	require.NoError(t, err)

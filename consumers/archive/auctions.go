@@ -5,13 +5,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/consent"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/protobuf/proto"
 )
 
 // AuctionSink is the analytics store. Inserting the same rows under the same token again changes
@@ -36,7 +36,8 @@ type Auctions struct{ *copier[report.Auction] }
 // NewAuctions checks the settings. It opens nothing. Errors: as [New].
 func NewAuctions(cfg Config, deps AuctionDeps) (*Auctions, error) {
 	s := topic[report.Auction]{
-		name: "auctions", help: "Outcomes of auctions", records: deps.Records, log: deps.Log, metrics: deps.Metrics, decode: auctionRow,
+		name: "auctions", help: "Outcomes of auctions", records: deps.Records, log: deps.Log, metrics: deps.Metrics,
+		decode: auctionRow,
 	}
 	if deps.Sink != nil {
 		s.insert = deps.Sink.InsertAuctions
@@ -53,20 +54,27 @@ func auctionRow(value []byte) (report.Auction, bool) {
 	p := m.GetPlacement()
 	row := report.Auction{
 		AuctionID: readID(m.AuctionId), At: time.UnixMicro(m.AtUs).UTC(),
-		DeveloperID: readID(m.DeveloperId), CampaignID: readID(m.CampaignId), HouseID: readID(m.HouseCampaignId), Reason: m.Reason,
-		Price: money.Micros(m.PriceMicros), ECPM: money.Micros(m.EcpmMicros),
-		Format: p.GetFormat(), CreativeFormat: m.CreativeFormat, IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(),
-		Region: p.GetRegion(), Language: p.GetLanguage(), HostApp: p.GetHostApp(),
+		DeveloperID: readID(m.DeveloperId), CampaignID: readID(m.CampaignId), HouseID: readID(m.HouseCampaignId),
+		Reason: m.Reason,
+		Price:  money.Micros(m.PriceMicros), ECPM: money.Micros(m.EcpmMicros),
+		Format: p.GetFormat(), CreativeFormat: m.CreativeFormat, IntegrationMethod: p.GetIntegrationMethod(),
+		Surface: p.GetSurface(),
+		Region:  p.GetRegion(), Language: p.GetLanguage(), HostApp: p.GetHostApp(),
 		Sandbox: m.Sandbox, Took: time.Duration(m.TookUs) * time.Microsecond,
-		Tokens: int64(m.Tokens), Tools: int64(m.Tools), Floor: money.Micros(m.FloorMicros), MoreCandidates: m.MoreCandidates,
-		ModelVersion: m.ModelVersion, Explores: m.Explores, Consent: consent.Flags(m.Consent).String(),
+		Tokens: int64(m.Tokens), Tools: int64(m.Tools), Floor: money.Micros(m.FloorMicros),
+		MoreCandidates: m.MoreCandidates,
+		ModelVersion:   m.ModelVersion, Explores: m.Explores, Consent: consent.Flags(m.Consent).String(),
 		Suitability: m.Suitability, SuitabilityBy: m.SuitabilityBy, AgeAdult: m.AgeAdult,
 		Outcome: report.Outcome{
-			Terms: m.Terms, SessionMark: int64(m.SessionMark), PClick: int64(m.PClick), TrialPClick: int64(m.TrialPClick), Weights: int64(m.Weights),
+			Terms: m.Terms, SessionMark: int64(m.SessionMark), PClick: int64(m.PClick),
+			TrialPClick: int64(m.TrialPClick), Weights: int64(m.Weights),
 		},
 	}
 	for _, c := range m.Candidates {
-		row.Candidates = append(row.Candidates, report.Candidate{CampaignID: readID(c.CampaignId), ECPM: money.Micros(c.EcpmMicros), Reason: c.Reason})
+		row.Candidates = append(
+			row.Candidates,
+			report.Candidate{CampaignID: readID(c.CampaignId), ECPM: money.Micros(c.EcpmMicros), Reason: c.Reason},
+		)
 	}
 	return row, true
 }

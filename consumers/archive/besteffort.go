@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"github.com/cenkalti/backoff/v5"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // patience is how long one block of a best-effort stream is tried before it is dropped.
@@ -54,7 +54,8 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 			Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived.",
 		})),
 		dropped: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adnet_archive_" + s.name + "_dropped_total", Help: s.help + " dropped: not decodable, or refused by the store.",
+			Name: "adnet_archive_" + s.name + "_dropped_total",
+			Help: s.help + " dropped: not decodable, or refused by the store.",
 		})),
 	}
 	return c, nil

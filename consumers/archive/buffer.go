@@ -48,7 +48,9 @@ func (b *buffer) add(records []event.Record) {
 		}
 		start := len(copied)
 		copied = append(copied, r.Value...)
-		q.records = append(q.records, bufferedRecord{offset: r.Offset, at: r.Time.UTC(), value: copied[start:len(copied):len(copied)]})
+		q.records = append(
+			q.records, bufferedRecord{offset: r.Offset, at: r.Time.UTC(), value: copied[start:len(copied):len(copied)]},
+		)
 		b.records++
 		b.bytes += len(r.Value)
 	}
@@ -84,7 +86,9 @@ func (b *buffer) within(r stream.Range) (records []bufferedRecord, complete bool
 
 // find is the index of the first record at or above offset.
 func (q *queue) find(offset int64) int {
-	n, _ := slices.BinarySearchFunc(q.records, offset, func(r bufferedRecord, offset int64) int { return cmp.Compare(r.offset, offset) })
+	n, _ := slices.BinarySearchFunc(
+		q.records, offset, func(r bufferedRecord, offset int64) int { return cmp.Compare(r.offset, offset) },
+	)
 	return n
 }
 

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/ledger"
 	"adnet/internal/report"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is what an operator may choose. It serves both [Archiver] and [Auctions].

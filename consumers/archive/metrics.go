@@ -1,9 +1,9 @@
 package archive
 
 import (
-	"adnet/internal/obs"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"adnet/internal/obs"
 )
 
 // metrics are the archiver's numbers.
@@ -29,7 +29,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "adnet_archive_chunk_rows", Help: "Rows per insert.", Buckets: prometheus.ExponentialBuckets(1, 4, 9),
 		})),
 		insert: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "adnet_archive_insert_seconds", Help: "Duration of an insert and its mark.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+			Name: "adnet_archive_insert_seconds", Help: "Duration of an insert and its mark.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 		})),
 		held: gauge("held_records", "Events that wait in memory for their verdict or their insert."),
 		age:  gauge("age_seconds", "Age of the newest event of the last insert."),

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/protobuf/proto"
 )
 
 // NoticeSink is the analytics store. Inserting the same rows under the same token again changes
@@ -33,7 +33,8 @@ type Notices struct{ *copier[report.Notice] }
 // NewNotices checks the settings. It opens nothing. Errors: as [New].
 func NewNotices(cfg Config, deps NoticeDeps) (*Notices, error) {
 	s := topic[report.Notice]{
-		name: "notices", help: "OpenRTB notices", records: deps.Records, log: deps.Log, metrics: deps.Metrics, decode: noticeRow,
+		name: "notices", help: "OpenRTB notices", records: deps.Records, log: deps.Log, metrics: deps.Metrics,
+		decode: noticeRow,
 	}
 	if deps.Sink != nil {
 		s.insert = deps.Sink.InsertNotices
@@ -46,16 +47,20 @@ var (
 	noticeKinds = map[event.Notice_Kind]string{
 		event.Notice_WIN: "win", event.Notice_LOSS: "loss", event.Notice_BILL: "bill", event.Notice_ERROR: "error",
 	}
-	noticeProofs = map[event.Proof]string{event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature"}
+	noticeProofs = map[event.Proof]string{
+		event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature",
+	}
 )
 
 func noticeRow(value []byte) (report.Notice, bool) {
 	m := new(event.Notice)
-	if proto.Unmarshal(value, m) != nil || len(m.AuctionId) != 16 || noticeKinds[m.Kind] == "" || noticeProofs[m.Proof] == "" {
+	if proto.Unmarshal(value, m) != nil || len(m.AuctionId) != 16 || noticeKinds[m.Kind] == "" ||
+		noticeProofs[m.Proof] == "" {
 		return report.Notice{}, false
 	}
 	row := report.Notice{
-		AuctionID: readID(m.AuctionId), At: time.UnixMicro(m.AtUs).UTC(), Kind: noticeKinds[m.Kind], Proof: noticeProofs[m.Proof],
+		AuctionID: readID(m.AuctionId), At: time.UnixMicro(m.AtUs).UTC(), Kind: noticeKinds[m.Kind],
+		Proof:      noticeProofs[m.Proof],
 		CampaignID: readID(m.CampaignId), DeveloperID: readID(m.DeveloperId), ImpressionID: m.ImpressionId,
 		Price: money.Micros(m.PriceMicros), Reason: -1, Sandbox: m.Sandbox,
 	}

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/consumers/archive"
 	"adnet/internal/report"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 type noticeSink struct {
@@ -44,10 +44,13 @@ func (s *noticeSink) len() int {
 func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	bid, campaign, seat := newID(), newID(), newID()
 	win := &event.Notice{
-		AuctionId: bid[:], AtUs: 1_700_000_000_000_123, Kind: event.Notice_WIN, Proof: event.Proof_SIGNED, CampaignId: campaign[:],
+		AuctionId: bid[:], AtUs: 1_700_000_000_000_123, Kind: event.Notice_WIN, Proof: event.Proof_SIGNED,
+		CampaignId:  campaign[:],
 		DeveloperId: seat[:], ImpressionId: "1", PriceMicros: 2_500_000, Sandbox: true,
 	}
-	loss := &event.Notice{AuctionId: bid[:], Kind: event.Notice_LOSS, Proof: event.Proof_BAD_SIGNATURE, Reason: proto.Int32(0)}
+	loss := &event.Notice{
+		AuctionId: bid[:], Kind: event.Notice_LOSS, Proof: event.Proof_BAD_SIGNATURE, Reason: proto.Int32(0),
+	}
 	log := &scripted{polls: [][]event.Record{{
 		record(t, 7, win), record(t, 8, loss),
 		record(t, 9, &event.Notice{Kind: event.Notice_WIN, Proof: event.Proof_SIGNED}),        // without an id
@@ -65,7 +68,8 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	stop()
 	require.Equal(t, []report.Notice{
 		{
-			AuctionID: bid, At: time.UnixMicro(1_700_000_000_000_123).UTC(), Kind: "win", Proof: "signed", CampaignID: campaign, DeveloperID: seat,
+			AuctionID: bid, At: time.UnixMicro(1_700_000_000_000_123).UTC(), Kind: "win", Proof: "signed",
+			CampaignID: campaign, DeveloperID: seat,
 			ImpressionID: "1", Price: 2_500_000, Reason: -1, Sandbox: true,
 		},
 		{AuctionID: bid, At: time.UnixMicro(0).UTC(), Kind: "loss", Proof: "bad_signature", Reason: 0},
@@ -74,8 +78,12 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	require.Equal(t, []string{token, token}, sink.tokens)
 
 	// Auctions and notices report beside each other.
-	_, err = archive.NewAuctions(config, archive.AuctionDeps{Records: log, Sink: &auctionSink{}, Log: quiet(), Metrics: metrics})
+	_, err = archive.NewAuctions(
+		config, archive.AuctionDeps{Records: log, Sink: &auctionSink{}, Log: quiet(), Metrics: metrics},
+	)
 	require.NoError(t, err)
-	_, err = archive.NewNotices(config, archive.NoticeDeps{Records: log, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	_, err = archive.NewNotices(
+		config, archive.NoticeDeps{Records: log, Log: quiet(), Metrics: prometheus.NewRegistry()},
+	)
 	require.Error(t, err)
 }

@@ -4,21 +4,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 )
 
 var eventTypes = map[event.Type]ledger.EventType{
 	event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
-	event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete, event.Type_CONVERSION: ledger.Conversion,
-	event.Type_VIEWABLE: ledger.Viewable,
+	event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete,
+	event.Type_CONVERSION: ledger.Conversion,
+	event.Type_VIEWABLE:   ledger.Viewable,
 }
 
 var billingModels = map[event.BillingModel]campaign.BillingModel{
@@ -59,7 +60,8 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 				missing++
 			}
 		}
-		row.Verdict, row.Charge, row.Minted, row.Credit = outcome.Verdict, outcome.Charge, outcome.Minted, outcome.Credit
+		row.Verdict, row.Charge, row.Minted, row.Credit = outcome.Verdict, outcome.Charge, outcome.Minted,
+			outcome.Credit
 	}
 	return block, missing
 }
@@ -77,7 +79,9 @@ func fill(row *report.Row, m *event.Event) {
 	row.Session, row.NetworkMark = pseudonym(m.SessionHash), int64(m.NetworkMark)
 	c := m.GetConversion()
 	// Events of earlier builds may state more.
-	row.ConversionType, row.ConversionValue = c.GetType(), min(money.Micros(c.GetValueMicros()), report.MaxConversionValue)
+	row.ConversionType, row.ConversionValue = c.GetType(), min(
+		money.Micros(c.GetValueMicros()), report.MaxConversionValue,
+	)
 	row.Currency, row.ExternalID = c.GetCurrency(), pseudonym(c.GetExternalHash())
 }
 

@@ -17,13 +17,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is what an operator may choose.
@@ -81,18 +81,27 @@ func New(cfg Config, deps Deps) (*Releaser, error) {
 	if deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
 		return nil, errors.New("credit: store, log and metrics are required")
 	}
-	r := &Releaser{cfg: cfg, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Minute), now: schedule.Clock(deps.Now)}
+	r := &Releaser{
+		cfg: cfg, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Minute),
+		now: schedule.Clock(deps.Now),
+	}
 	r.moved = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_credits_moved_total", Help: "Credits by what this process did: released, available (their hold ended, or there was none), taken_back, expired.",
+		Name: "adnet_credits_moved_total",
+		Help: "Credits by what this process did: released, available (their hold ended, or there was none), " +
+			"taken_back, expired.",
 	}, []string{"what"}))
 	r.failed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_credit_failures_total", Help: "Runs of the release of Credits that failed and were tried again.",
 	}))
 	r.mean = obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "adnet_credit_mean_charge_micros", Help: "Mean charge of an impression of the last 7 days, clicks and conversions included, micro-USD; 0 without impressions.",
+		Name: "adnet_credit_mean_charge_micros",
+		Help: "Mean charge of an impression of the last 7 days, clicks and conversions included, micro-USD; 0 " +
+			"without impressions.",
 	}))
 	r.tooDear = obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "adnet_credit_value_above_mean", Help: "1 while ADNET_CREDIT_VALUE_USD is above the mean charge of an impression: part of the Credits then expires.",
+		Name: "adnet_credit_value_above_mean",
+		Help: "1 while ADNET_CREDIT_VALUE_USD is above the mean charge of an impression: part of the Credits then " +
+			"expires.",
 	}))
 	return r, nil
 }
@@ -121,8 +130,12 @@ func (r *Releaser) Release(ctx context.Context) (ledger.CreditRun, error) {
 		}
 		r.lookedAt = now
 	}
-	run, err := r.store.ReleaseCredits(ctx, ledger.CreditRules{Value: r.cfg.Value, Hold: r.cfg.Hold, LongHold: r.cfg.LongHold, Now: now})
-	for what, n := range map[string]int64{"released": run.Released, "available": run.Available, "taken_back": run.TakenBack, "expired": run.Expired} {
+	run, err := r.store.ReleaseCredits(
+		ctx, ledger.CreditRules{Value: r.cfg.Value, Hold: r.cfg.Hold, LongHold: r.cfg.LongHold, Now: now},
+	)
+	for what, n := range map[string]int64{
+		"released": run.Released, "available": run.Available, "taken_back": run.TakenBack, "expired": run.Expired,
+	} {
 		r.moved.WithLabelValues(what).Add(float64(n))
 	}
 	return run, err
@@ -131,9 +144,9 @@ func (r *Releaser) Release(ctx context.Context) (ledger.CreditRun, error) {
 // meanDays is over how many days the mean charge is taken.
 const meanDays = 7
 
-// look marks the days whose Credits expire now, and compares the value of a Credit with the charges.
-// The first time it looks at all days, then only at the newly expired and the two before, whose
-// Credits may have come back since.
+// look marks the days whose Credits expire now, and compares the value of a Credit with the
+// charges. The first time it looks at all days, then only at the newly expired and the two before,
+// whose Credits may have come back since.
 func (r *Releaser) look(ctx context.Context, now time.Time) error {
 	before := ledger.ExpiredBefore(now)
 	if err := r.store.MarkExpired(ctx, max(0, r.expiredTo-2), before); err != nil {
@@ -157,7 +170,8 @@ func (r *Releaser) look(ctx context.Context, now time.Time) error {
 		r.tooDear.Set(1)
 	}
 	if dear && !r.dear {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "ADNET_CREDIT_VALUE_USD is above the mean charge of an impression: Credits that no charge backs expire",
+		r.log.LogAttrs(ctx, slog.LevelWarn,
+			"ADNET_CREDIT_VALUE_USD is above the mean charge of an impression: Credits that no charge backs expire",
 			slog.String("value_usd", r.cfg.Value.String()), slog.String("mean_charge_usd", mean.String()))
 	}
 	r.dear = dear

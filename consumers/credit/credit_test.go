@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
 	"adnet/consumers/credit"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/stretchr/testify/require"
 )
 
 // store notes what it was asked for.
@@ -61,9 +61,14 @@ func TestReleasesAgainAndAgain(t *testing.T) {
 		require.NoError(t, r.Run(ctx))
 		require.Len(t, s.rules, 21*60, "a failure does not end it")
 		require.Equal(t, money.Micros(5_000), s.rules[0].Value)
-		require.Equal(t, []time.Duration{time.Hour, 4 * time.Hour}, []time.Duration{s.rules[0].Hold, s.rules[0].LongHold})
+		require.Equal(
+			t, []time.Duration{time.Hour, 4 * time.Hour}, []time.Duration{s.rules[0].Hold, s.rules[0].LongHold},
+		)
 		first := ledger.ExpiredBefore(s.rules[0].Now)
-		require.Equal(t, [][2]day.Day{{0, first}, {first - 2, first}, {first - 2, first}}, s.expired, "all days once, then the new ones")
+		require.Equal(
+			t, [][2]day.Day{{0, first}, {first - 2, first}, {first - 2, first}}, s.expired,
+			"all days once, then the new ones",
+		)
 		require.NoError(t, testutil.GatherAndCompare(metrics, strings.NewReader(`
 # HELP adnet_credit_failures_total Runs of the release of Credits that failed and were tried again.
 # TYPE adnet_credit_failures_total counter
@@ -104,10 +109,13 @@ adnet_credit_value_above_mean `+want+"\n"), "adnet_credit_value_above_mean"))
 
 func TestNewChecksItsSettings(t *testing.T) {
 	for name, spoil := range map[string]func(*credit.Config, *credit.Deps){
-		"value": func(c *credit.Config, _ *credit.Deps) { c.Value = 0 }, "hold": func(c *credit.Config, _ *credit.Deps) { c.Hold = -1 },
+		"value": func(c *credit.Config, _ *credit.Deps) { c.Value = 0 },
+		"hold":  func(c *credit.Config, _ *credit.Deps) { c.Hold = -1 },
 		"store": func(_ *credit.Config, d *credit.Deps) { d.Store = nil },
 	} {
-		c, d := config, credit.Deps{Store: &store{}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()}
+		c, d := config, credit.Deps{
+			Store: &store{}, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		}
 		spoil(&c, &d)
 		_, err := credit.New(c, d)
 		require.Error(t, err, name)
@@ -115,7 +123,9 @@ func TestNewChecksItsSettings(t *testing.T) {
 	off := config
 	off.Every = 0
 	s := &store{}
-	r, err := credit.New(off, credit.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	r, err := credit.New(
+		off, credit.Deps{Store: s, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

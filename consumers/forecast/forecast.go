@@ -12,13 +12,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -60,8 +60,19 @@ func New(deps Deps) *Forecast {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Forecast{
 		deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
-		curves: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_forecast_curves", Help: "Campaigns whose traffic curve was published last."})),
-		failed: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_forecast_failures_total", Help: "Times that traffic curves could not be made or published."})),
+		curves: obs.Register(
+			deps.Metrics,
+			prometheus.NewGauge(prometheus.GaugeOpts{
+				Name: "adnet_forecast_curves", Help: "Campaigns whose traffic curve was published last.",
+			}),
+		),
+		failed: obs.Register(
+			deps.Metrics,
+			prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "adnet_forecast_failures_total",
+				Help: "Times that traffic curves could not be made or published.",
+			}),
+		),
 	}
 }
 

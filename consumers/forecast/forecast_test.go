@@ -8,13 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adnet/internal/campaign"
-	"adnet/internal/day"
-	"adnet/internal/redis"
-
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
+	"adnet/internal/day"
+	"adnet/internal/redis"
 )
 
 // past is the auctions of some days.
@@ -44,7 +44,10 @@ func TestCurvesReachTheNodes(t *testing.T) {
 	evening, quiet, gone := uuid.New(), uuid.New(), uuid.New()
 	require.NoError(t, store.PublishCurves(t.Context(), map[uuid.UUID]campaign.Curve{gone: {0: 1}}))
 	source := &past{counts: map[uuid.UUID]*[campaign.Quarters]int64{evening: {80: 3000, 81: 3000}, quiet: {5: 499}}}
-	f := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: store, Now: func() time.Time { return now }})
+	f := New(Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: store,
+		Now: func() time.Time { return now },
+	})
 	require.NoError(t, f.Publish(t.Context()))
 	require.Equal(t, day.Of(now)-7, source.first)
 	require.Equal(t, day.Of(now)-1, source.last, "whole days only")
@@ -61,7 +64,9 @@ func TestCurvesReachTheNodes(t *testing.T) {
 func TestRunTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &past{err: errors.New("away")}
-		f := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: nothing{}})
+		f := New(Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Target: nothing{},
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- f.Run(ctx) }()

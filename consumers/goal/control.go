@@ -14,8 +14,8 @@ import (
 const (
 	// prior is how many conversions what the ranking foretells is worth, against those that came.
 	prior = 10
-	// gain is how hard bids answer to a debt of conversions: at 30 conversions a debt of one changes
-	// them by gain ÷ (30 + gainAt).
+	// gain is how hard bids answer to a debt of conversions: at 30 conversions a debt of one
+	// changes them by gain ÷ (30 + gainAt).
 	gain   = 4.0
 	gainAt = 20
 	// delay is how long after its impression a conversion is known, on average: money counts as
@@ -23,8 +23,8 @@ const (
 	delay = 2 * time.Hour
 	// memory is how long what was foretold and what came are compared: people and prices drift.
 	memory = 4 * 24 * time.Hour
-	// hunger is how fast max_conversions changes its bids: by so much (e-fold) when it spends nothing
-	// of a day's budget for a day; plan is the part of what is left that it wants to spend.
+	// hunger is how fast max_conversions changes its bids: by so much (e-fold) when it spends
+	// nothing of a day's budget for a day; plan is the part of what is left that it wants to spend.
 	hunger = 8.0
 	plan   = 0.95
 )
@@ -106,7 +106,9 @@ func (s State) Step(c *campaign.Campaign, came Totals, at time.Time) (State, cam
 	} else {
 		price = s.hold(c, came, passed)
 	}
-	return s, campaign.Pursuit{GoalMultiplier: s.Multiplier, GoalPrice: price, GoalConversions: s.Known + s.All.Conversions}
+	return s, campaign.Pursuit{
+		GoalMultiplier: s.Multiplier, GoalPrice: price, GoalConversions: s.Known + s.All.Conversions,
+	}
 }
 
 // hold steers towards a price of conversions: the one that the goal states, or the one at which
@@ -173,5 +175,7 @@ func (s *State) turn(to float64) {
 	if math.IsNaN(to) {
 		return
 	}
-	s.Multiplier = money.Micros(math.Max(float64(campaign.MinMultiplier), math.Min(float64(campaign.MaxMultiplier), to*float64(money.USD))))
+	s.Multiplier = money.Micros(math.Max(
+		float64(campaign.MinMultiplier), math.Min(float64(campaign.MaxMultiplier), to*float64(money.USD)),
+	))
 }

@@ -4,8 +4,8 @@
 //
 // Contract: only verified conversions count, and what was charged; both come from the counters of
 // the archive, so an event counts once whatever dies. A step begins from the stored state and
-// absolute counters: repeated, or made by two processes at once, it comes to the same. Nodes hear of
-// a multiplier as of any change of a campaign, and only when it changed by more than 5 %. The
+// absolute counters: repeated, or made by two processes at once, it comes to the same. Nodes hear
+// of a multiplier as of any change of a campaign, and only when it changed by more than 5 %. The
 // multiplier decides what an auction bids, never what it may cost: a bid is at most bid_amount.
 package goal
 
@@ -16,15 +16,15 @@ import (
 	"math"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/obs"
 	"adnet/internal/report"
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -74,9 +74,24 @@ func New(deps Deps) *Steering {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Steering{
 		deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
-		steered: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_goal_campaigns", Help: "Campaigns whose goal makes their bids."})),
-		told:    obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_goal_changes_total", Help: "Changes of what campaigns with a goal bid by."})),
-		failed:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_goal_failures_total", Help: "Minutes in which goals could not be looked at."})),
+		steered: obs.Register(
+			deps.Metrics,
+			prometheus.NewGauge(prometheus.GaugeOpts{
+				Name: "adnet_goal_campaigns", Help: "Campaigns whose goal makes their bids.",
+			}),
+		),
+		told: obs.Register(
+			deps.Metrics,
+			prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "adnet_goal_changes_total", Help: "Changes of what campaigns with a goal bid by.",
+			}),
+		),
+		failed: obs.Register(
+			deps.Metrics,
+			prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "adnet_goal_failures_total", Help: "Minutes in which goals could not be looked at.",
+			}),
+		),
 	}
 }
 
@@ -185,6 +200,7 @@ func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now ti
 // Differs says whether nodes and owners are told of a change: each costs a version of the campaign.
 func Differs(known, next *campaign.Pursuit) bool {
 	apart := func(a, b float64) bool { return math.Abs(b-a) > news*math.Max(a, 1) }
-	return apart(float64(known.GoalMultiplier), float64(next.GoalMultiplier)) || apart(float64(known.GoalPrice), float64(next.GoalPrice)) ||
+	return apart(float64(known.GoalMultiplier), float64(next.GoalMultiplier)) ||
+		apart(float64(known.GoalPrice), float64(next.GoalPrice)) ||
 		known.GoalConversions < campaign.GoalLearns && known.GoalConversions != next.GoalConversions
 }

@@ -50,7 +50,9 @@ func (w *world) Stats(_ context.Context, q report.Query) (report.Result, error) 
 			group.Add(counts)
 		}
 	}
-	return report.Result{Groups: []report.Group{{Key: uuid.NewString(), Counts: report.Counts{Conversions: 1000}}, group}}, nil
+	return report.Result{Groups: []report.Group{
+		{Key: uuid.NewString(), Counts: report.Counts{Conversions: 1000}}, group,
+	}}, nil
 }
 
 // happens adds events to the day of now.
@@ -65,12 +67,14 @@ func (w *world) happens(spend money.Micros, conversions int64, value money.Micro
 func newWorld(goal campaign.Goal, target money.Micros) (*world, *Steering) {
 	w := &world{days: map[day.Day]report.Counts{}, now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}
 	w.record.Campaign = campaign.Campaign{
-		ID: uuid.New(), Status: campaign.Active, BillingModel: campaign.CPM, Goal: goal, TargetCPA: target, TargetROAS: &target,
-		BidAmount: campaign.MaxBid, DailyBudget: 100 * money.USD, TotalBudget: 10_000 * money.USD,
+		ID: uuid.New(), Status: campaign.Active, BillingModel: campaign.CPM, Goal: goal, TargetCPA: target,
+		TargetROAS: &target,
+		BidAmount:  campaign.MaxBid, DailyBudget: 100 * money.USD, TotalBudget: 10_000 * money.USD,
 	}
 	w.record.Campaign.Normalize()
 	return w, New(Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Store: w, Now: func() time.Time { return w.now },
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Store: w,
+		Now: func() time.Time { return w.now },
 	})
 }
 
@@ -180,8 +184,11 @@ func TestMultiplierIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		target := money.Micros(rapid.Int64Range(1, int64(campaign.MaxTotalBudget)).Draw(t, "target"))
 		c := campaign.Campaign{
-			BillingModel: campaign.CPM, TargetCPA: target, TargetROAS: &target, DailyBudget: money.USD, TotalBudget: 1000 * money.USD,
-			Goal: rapid.SampledFrom([]campaign.Goal{campaign.GoalTargetCPA, campaign.GoalTargetROAS, campaign.GoalMaxConversions}).Draw(t, "goal"),
+			BillingModel: campaign.CPM, TargetCPA: target, TargetROAS: &target, DailyBudget: money.USD,
+			TotalBudget: 1000 * money.USD,
+			Goal: rapid.SampledFrom([]campaign.Goal{
+				campaign.GoalTargetCPA, campaign.GoalTargetROAS, campaign.GoalMaxConversions,
+			}).Draw(t, "goal"),
 		}
 		at := time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
 		s := Begin(&c, at)
@@ -189,7 +196,9 @@ func TestMultiplierIsBounded(t *testing.T) {
 			at = at.Add(time.Duration(rapid.Int64Range(-1e9, 1e14).Draw(t, "pause")))
 			amount := rapid.Int64Range(0, math.MaxInt64/128)
 			came := Totals{
-				Spend: money.Micros(amount.Draw(t, "spend")), Conversions: rapid.Int64Range(0, 1_000_000).Draw(t, "conversions"), Value: money.Micros(amount.Draw(t, "value")),
+				Spend:       money.Micros(amount.Draw(t, "spend")),
+				Conversions: rapid.Int64Range(0, 1_000_000).Draw(t, "conversions"),
+				Value:       money.Micros(amount.Draw(t, "value")),
 			}
 			var got campaign.Pursuit
 			s, got = s.Step(&c, came, at)

@@ -23,8 +23,12 @@ func checkWeek(t *testing.T, learns bool) {
 	require.Zero(t, w.Overspent)
 	require.Zero(t, w.AboveBid)
 	require.Greater(t, counted, w.Campaigns/2)
-	t.Logf("%d campaigns, %d with %d conversions or more: %.1f %% within 10 %% of target_cpa (5th, 50th, 95th of a hundred: %.2f %.2f %.2f); value %.1f %% of hindsight (of all campaigns %.1f); %.0f changes published a campaign and day",
-		w.Campaigns, counted, goaltest.Enough, 100*float64(w.Within)/float64(counted), w.Costs[counted/20], w.Costs[counted/2], w.Costs[counted*19/20], 100*w.Value, 100*w.ValueOfAll, float64(w.Published)/float64(w.Campaigns)/7)
+	t.Logf("%d campaigns, %d with %d conversions or more: %.1f %% within 10 %% of target_cpa (5th, 50th, 95th of a "+
+		"hundred: %.2f %.2f %.2f); value %.1f %% of hindsight (of all campaigns %.1f); %.0f changes published a "+
+		"campaign and day",
+		w.Campaigns, counted, goaltest.Enough, 100*float64(w.Within)/float64(counted), w.Costs[counted/20],
+		w.Costs[counted/2], w.Costs[counted*19/20], 100*w.Value, 100*w.ValueOfAll,
+		float64(w.Published)/float64(w.Campaigns)/7)
 	require.GreaterOrEqual(t, float64(w.Within)/float64(counted), 0.9)
 	require.GreaterOrEqual(t, w.Value, 0.85)
 }

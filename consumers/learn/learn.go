@@ -2,8 +2,8 @@
 // stage a day: it scores all auctions and decides none, then decides 5 %, then all.
 //
 // Contract of [Learner.Turn]: weights reach a further stage only by a day of at least 1,000 clicks
-// on which they foretold clicks at least as well as those in force (train.Judge). A refusal ends the
-// trial and is kept with its reasons. Turns of several processes are one after the other in the
+// on which they foretold clicks at least as well as those in force (train.Judge). A refusal ends
+// the trial and is kept with its reasons. Turns of several processes are one after the other in the
 // store, and the second finds what the first did.
 package learn
 
@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/auction/ranker"
 	"adnet/auction/target"
@@ -22,8 +24,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is the settings of learning.
@@ -71,7 +71,9 @@ type Campaigns interface {
 type Store interface {
 	WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error)
 	WeightData(ctx context.Context, number int64) ([]byte, error)
-	AddWeights(ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error)) (int64, error)
+	AddWeights(
+		ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
+	) (int64, error)
 	MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error
 }
 
@@ -101,9 +103,10 @@ func New(cfg Config, deps Deps) (*Learner, error) {
 		return nil, errs.New(errs.InvalidRequest, "ADNET_TRAIN_AT must be from 0 to less than 24h")
 	}
 	deps.Now = schedule.Clock(deps.Now)
-	return &Learner{cfg: cfg, deps: deps, failed: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_train_failures_total", Help: "Times that the ranking could not be trained.",
-	}))}, nil
+	return &Learner{cfg: cfg, deps: deps,
+		failed: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_train_failures_total", Help: "Times that the ranking could not be trained.",
+		}))}, nil
 }
 
 // Run trains each night until ctx ends, and then returns nil.
@@ -118,10 +121,15 @@ func (l *Learner) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 		case err != nil:
 			l.failed.Inc()
-			l.deps.Log.LogAttrs(ctx, slog.LevelError, "the ranking was not trained, will be tried again", slog.Any("error", err))
+			l.deps.Log.LogAttrs(
+				ctx, slog.LevelError, "the ranking was not trained, will be tried again", slog.Any("error", err),
+			)
 			wait = again
 		default:
-			l.deps.Log.LogAttrs(ctx, slog.LevelInfo, "trained", slog.Int64("version", done.Number), slog.String("stage", string(done.Stage)), slog.Any("why", done.Report.Why))
+			l.deps.Log.LogAttrs(
+				ctx, slog.LevelInfo, "trained", slog.Int64("version", done.Number),
+				slog.String("stage", string(done.Stage)), slog.Any("why", done.Report.Why),
+			)
 		}
 		l.deps.Told.Ended(ctx, err, l.deps.Now(), l.deps.Now().Add(wait))
 		return wait
@@ -152,7 +160,10 @@ func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	t := turn{Learner: l, day: day, state: ranking.StateOf(versions), network: train.Network{Index: target.Build(ranker.Version2(), campaigns)}}
+	t := turn{
+		Learner: l, day: day, state: ranking.StateOf(versions),
+		network: train.Network{Index: target.Build(ranker.Version2(), campaigns)},
+	}
 	if t.state.Stage == ranking.Shadow || t.state.Stage == ranking.Part {
 		return t.promote(ctx)
 	}
@@ -229,7 +240,10 @@ func (t *turn) promote(ctx context.Context) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	report := train.Judge(foretold(train.Counted(samples)), train.Examine(trial, t.network, t.deps.World), train.Examine(live, t.network, t.deps.World))
+	report := train.Judge(
+		foretold(train.Counted(samples)), train.Examine(trial, t.network, t.deps.World),
+		train.Examine(live, t.network, t.deps.World),
+	)
 	to := t.state.Stage
 	switch {
 	case report.Promotes():
@@ -271,7 +285,9 @@ func (t *turn) teach(ctx context.Context) (Done, error) {
 	if err != nil || !trained.Report.Promotes() {
 		return Done{number, ranking.Refused, trained.Report}, err
 	}
-	return t.move(ctx, Done{number, ranking.Shadow, trained.Report}, func(versions []ranking.Version) ([]ranking.Move, error) {
+	return t.move(ctx, Done{
+		number, ranking.Shadow, trained.Report,
+	}, func(versions []ranking.Version) ([]ranking.Move, error) {
 		return ranking.Begin(versions, number)
 	})
 }
@@ -320,14 +336,21 @@ func (t *turn) views(ctx context.Context) (list []train.Seen, err error) {
 			return nil, err
 		}
 		for _, r := range rows {
-			list = append(list, train.Seen{Publisher: target.ID(r.DeveloperID), Day: -int32(back), Impressions: r.Impressions, Views: r.Views})
+			list = append(
+				list,
+				train.Seen{
+					Publisher: target.ID(r.DeveloperID), Day: -int32(back), Impressions: r.Impressions, Views: r.Views,
+				},
+			)
 		}
 	}
 	return list, nil
 }
 
 // move writes what a turn decided, unless another decision came meanwhile.
-func (t *turn) move(ctx context.Context, done Done, decide func([]ranking.Version) ([]ranking.Move, error)) (Done, error) {
+func (t *turn) move(
+	ctx context.Context, done Done, decide func([]ranking.Version) ([]ranking.Move, error),
+) (Done, error) {
 	text, err := t.text(done.Report)
 	if err != nil {
 		return Done{}, err
@@ -369,7 +392,8 @@ func samplesOf(rows []report.Impression, number int32) []train.Sample {
 	samples := make([]train.Sample, len(rows))
 	for i, r := range rows {
 		samples[i] = train.Sample{
-			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: target.ID(r.DeveloperID), Day: number, Place: r.Place,
+			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: target.ID(r.DeveloperID),
+			Day: number, Place: r.Place,
 			Terms: r.Terms, Clicked: r.Clicked, Converted: r.Converted, PerConversion: r.PaysCPA,
 			Network: uint32(r.Network), PClick: ranker.PPM(r.PClick), TrialPClick: ranker.PPM(r.TrialPClick),
 		}

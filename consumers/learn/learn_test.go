@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/lexicon"
 	"adnet/auction/target"
 	"adnet/auction/train"
@@ -16,9 +19,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/ranking"
 	"adnet/internal/report"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -52,7 +52,8 @@ func (s *source) Impressions(_ context.Context, day time.Time, most int) (list [
 			rate = s.rate
 		}
 		r := report.Impression{
-			Day: day, CampaignID: id('c', ad), Advertiser: id('a', ad), DeveloperID: id('p', i%30), Terms: []uint32{lexicon.TermID(terms[asked])},
+			Day: day, CampaignID: id('c', ad), Advertiser: id('a', ad), DeveloperID: id('p', i%30),
+			Terms:   []uint32{lexicon.TermID(terms[asked])},
 			Clicked: rng.Float64() < rate, Network: int64(1 + rng.IntN(60_000)), PClick: 20_000,
 		}
 		if s.trial {
@@ -87,7 +88,10 @@ var terms = []string{"postgr", "flight", "espresso", "bicycl", "spanish"}
 
 func (s *source) Deliverable(context.Context) (list []target.Campaign, err error) {
 	for i, subject := range subjects {
-		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Headline: subject + " for all"})
+		list = append(
+			list,
+			target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Headline: subject + " for all"},
+		)
 	}
 	return list, nil
 }
@@ -106,14 +110,21 @@ func (s *shelf) WeightData(_ context.Context, number int64) ([]byte, error) {
 	return s.versions[number-1].Data, nil
 }
 
-func (s *shelf) AddWeights(_ context.Context, at time.Time, report []byte, encode func(int64) ([]byte, error)) (int64, error) {
+func (s *shelf) AddWeights(
+	_ context.Context, at time.Time, report []byte, encode func(int64) ([]byte, error),
+) (int64, error) {
 	number := int64(len(s.versions) + 1)
 	data, err := encode(number)
-	s.versions = append(s.versions, ranking.Version{Number: number, Stage: ranking.Refused, MadeAt: at, StageAt: at, Report: report, Data: data})
+	s.versions = append(
+		s.versions,
+		ranking.Version{Number: number, Stage: ranking.Refused, MadeAt: at, StageAt: at, Report: report, Data: data},
+	)
 	return number, err
 }
 
-func (s *shelf) MoveWeights(_ context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error {
+func (s *shelf) MoveWeights(
+	_ context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
+) error {
 	moves, err := decide(s.versions)
 	for _, m := range moves {
 		v := &s.versions[m.Number-1]
@@ -128,8 +139,9 @@ func (s *shelf) MoveWeights(_ context.Context, at time.Time, decide func([]ranki
 // night is a learner at a time.
 func night(t *testing.T, s *source, kept *shelf, now *time.Time) *Learner {
 	l, err := New(Config{At: time.Hour}, Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Store: kept, World: train.World{},
-		Now: func() time.Time { return *now },
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Store: kept,
+		World: train.World{},
+		Now:   func() time.Time { return *now },
 	})
 	require.NoError(t, err)
 	return l

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/reserve"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is what an operator may choose.

@@ -177,7 +177,10 @@ func (p *Projector) grant(ctx context.Context) error {
 	}
 	p.grants = true
 	if len(unheard) > 0 {
-		p.deps.Log.Warn("nodes that do not answer may have reserved budget: it is held back", "epoch", p.epoch, "nodes", len(unheard))
+		p.deps.Log.Warn(
+			"nodes that do not answer may have reserved budget: it is held back", "epoch", p.epoch, "nodes",
+			len(unheard),
+		)
 	}
 	return nil
 }

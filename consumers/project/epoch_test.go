@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // aged is a source whose clock a test moves: pages that were kept look older.
@@ -92,7 +92,9 @@ func TestUnheardNodesAreHeldBackBeforeAnythingIsGranted(t *testing.T) {
 	require.False(t, g.granted(epoch), "a living node has not spoken")
 	s.keep(t, reserve.Page{Node: "alive", Number: 2, Epoch: epoch})
 	require.Eventually(t, func() bool { return g.granted(epoch) }, patience, time.Millisecond)
-	require.Equal(t, map[string]money.Micros{"dead": 70, "gone": 5}, g.amounts(id), "the bid is nothing here, so is the slack")
+	require.Equal(
+		t, map[string]money.Micros{"dead": 70, "gone": 5}, g.amounts(id), "the bid is nothing here, so is the slack",
+	)
 }
 
 // A node that lives and cannot speak is waited for some seconds, and then held back for.
@@ -121,7 +123,12 @@ func TestAnOldTargetIsNotJoinedBlindly(t *testing.T) {
 			_, stop := start(t, config, s, g)
 			require.Eventually(t, func() bool { return g.granted(g.current()) }, patience, time.Millisecond)
 			epoch := g.current()
-			s.keep(t, reserve.Page{Node: "dead", Number: 1, Epoch: epoch, Acked: 100, Entries: []reserve.Entry{entry(id, 40)}})
+			s.keep(
+				t,
+				reserve.Page{
+					Node: "dead", Number: 1, Epoch: epoch, Acked: 100, Entries: []reserve.Entry{entry(id, 40)},
+				},
+			)
 			stop()
 			s.pass(20 * time.Second)
 			if old {
@@ -131,11 +138,15 @@ func TestAnOldTargetIsNotJoinedBlindly(t *testing.T) {
 			}
 			start(t, config, s, g)
 			if !old {
-				require.Eventually(t, func() bool { return g.amounts(id)["tail/dead"] == 40 }, patience, time.Millisecond)
+				require.Eventually(
+					t, func() bool { return g.amounts(id)["tail/dead"] == 40 }, patience, time.Millisecond,
+				)
 				require.Equal(t, epoch, g.current())
 				return
 			}
-			require.Eventually(t, func() bool { return g.current() > epoch && g.granted(g.current()) }, patience, time.Millisecond)
+			require.Eventually(
+				t, func() bool { return g.current() > epoch && g.granted(g.current()) }, patience, time.Millisecond,
+			)
 			require.Equal(t, money.Micros(40), g.amounts(id)["dead"])
 		})
 	}

@@ -16,11 +16,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/campaign"
-	"adnet/internal/obs"
-
 	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"adnet/internal/campaign"
+	"adnet/internal/obs"
 )
 
 // Projector publishes changes. Run may be called once.
@@ -53,7 +53,10 @@ func New(cfg Config, deps Deps) (*Projector, error) {
 	if deps.Source == nil || deps.Target == nil || deps.Log == nil || deps.Metrics == nil {
 		return nil, errors.New("project: source, target, log and metrics are required")
 	}
-	p := &Projector{cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), wake: make(chan struct{}, 1), often: obs.Limited(deps.Log, time.Second)}
+	p := &Projector{
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), wake: make(chan struct{}, 1),
+		often: obs.Limited(deps.Log, time.Second),
+	}
 	p.failing.Store(&errNotYet)
 	return p, nil
 }
@@ -146,7 +149,10 @@ func (p *Projector) look(ctx context.Context) error {
 	}
 	if p.filled {
 		p.metrics.lost.Inc()
-		p.deps.Log.Warn("the target lost its state: publishing everything again", "published", p.published, "found", found, "head", head)
+		p.deps.Log.Warn(
+			"the target lost its state: publishing everything again", "published", p.published, "found", found, "head",
+			head,
+		)
 	}
 	p.filled = false
 	return nil
@@ -184,7 +190,9 @@ func (p *Projector) follow(ctx context.Context) error {
 
 // pages reads changes above since until none are left, and answers the version they are
 // complete up to.
-func (p *Projector) pages(ctx context.Context, since int64, each func(page []campaign.Campaign, head int64) error) (head int64, err error) {
+func (p *Projector) pages(
+	ctx context.Context, since int64, each func(page []campaign.Campaign, head int64) error,
+) (head int64, err error) {
 	for {
 		page, head, err := p.changed(ctx, since)
 		if err != nil {
@@ -234,8 +242,18 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		lost:      counter("target_lost_total", "Times that the target had lost what was published."),
 		failures:  counter("failures_total", "Rounds that failed."),
 		epochs:    counter("epochs_total", "Times that the reservations were rebuilt under a new epoch."),
-		epoch:     obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_epoch", Help: "Epoch of the reservations that this process works in."})),
-		version:   obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_project_version", Help: "Config version up to which campaigns are published."})),
+		epoch: obs.Register(
+			r,
+			prometheus.NewGauge(prometheus.GaugeOpts{
+				Name: "adnet_project_epoch", Help: "Epoch of the reservations that this process works in.",
+			}),
+		),
+		version: obs.Register(
+			r,
+			prometheus.NewGauge(prometheus.GaugeOpts{
+				Name: "adnet_project_version", Help: "Config version up to which campaigns are published.",
+			}),
+		),
 	}
 	return m
 }

@@ -12,6 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"adnet/consumers/project"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -22,11 +27,6 @@ import (
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,8 +52,10 @@ func (s source) add(t *testing.T, n int) (ids []uuid.UUID) {
 	require.NoError(t, s.CreateUser(t.Context(), user))
 	for range n {
 		c, err := s.CreateCampaign(t.Context(), campaign.NewCampaign{
-			Campaign: campaign.Campaign{ID: uuid.New(), AdvertiserID: user.ID, BillingModel: campaign.CPM, DailyBudget: 100, TotalBudget: 1_000},
-			Admit:    func(bool) campaign.Status { return campaign.Active },
+			Campaign: campaign.Campaign{
+				ID: uuid.New(), AdvertiserID: user.ID, BillingModel: campaign.CPM, DailyBudget: 100, TotalBudget: 1_000,
+			},
+			Admit: func(bool) campaign.Status { return campaign.Active },
 		})
 		require.NoError(t, err)
 		ids = append(ids, c.ID)
@@ -80,10 +82,13 @@ func (s source) spend(t *testing.T, id uuid.UUID, first int64, amount money.Micr
 }
 
 // start runs a projector like a process of its own.
-func start(t *testing.T, cfg project.Config, from project.Source, to project.Target) (p *project.Projector, stop func()) {
+func start(
+	t *testing.T, cfg project.Config, from project.Source, to project.Target,
+) (p *project.Projector, stop func()) {
 	t.Helper()
 	p, err := project.New(cfg, project.Deps{
-		Source: from, Target: to, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: prometheus.NewRegistry(),
+		Source: from, Target: to, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Metrics: prometheus.NewRegistry(),
 	})
 	require.NoError(t, err)
 	require.Error(t, p.Ready(), "nothing is published yet")
@@ -471,7 +476,9 @@ func TestFailuresSkipNothing(t *testing.T) {
 	ids := s.add(t, 5)
 	g := &target{kept: make(map[uuid.UUID]int64), fail: 3}
 	p, _ := start(t, config, s, g)
-	require.Eventually(t, func() bool { _, kept, _ := g.state(); return kept == 5 && p.Ready() == nil }, patience, time.Millisecond)
+	require.Eventually(
+		t, func() bool { _, kept, _ := g.state(); return kept == 5 && p.Ready() == nil }, patience, time.Millisecond,
+	)
 	g.mu.Lock()
 	g.fail = 2
 	g.mu.Unlock()

@@ -84,7 +84,9 @@ func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]reserve.Room
 
 // publishPage publishes the first of some rooms and answers the rest. Each page has its time, so
 // that many campaigns take longer and do not fail.
-func (p *Projector) publishPage(ctx context.Context, epoch int64, rooms []reserve.Room) (rest []reserve.Room, err error) {
+func (p *Projector) publishPage(
+	ctx context.Context, epoch int64, rooms []reserve.Room,
+) (rest []reserve.Room, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	page := rooms[:min(p.cfg.Page, len(rooms))]

@@ -13,13 +13,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/traffic"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is what an operator may choose. A threshold of 0 switches its rule off.
@@ -61,13 +61,15 @@ type Detector struct {
 
 // New checks the settings. Errors: a threshold out of range or a missing dependency.
 func New(cfg Config, deps Deps) (*Detector, error) {
-	if cfg.Every < 0 || cfg.MinEvents < 0 || cfg.CTR < 0 || cfg.InvalidShare < 0 || cfg.InvalidShare > 1 || cfg.Surge < 0 {
+	if cfg.Every < 0 || cfg.MinEvents < 0 || cfg.CTR < 0 || cfg.InvalidShare < 0 || cfg.InvalidShare > 1 ||
+		cfg.Surge < 0 {
 		return nil, errors.New("quarantine: thresholds must not be negative, ADNET_QUARANTINE_INVALID_SHARE at most 1")
 	}
 	if deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
 		return nil, errors.New("quarantine: store, log and metrics are required")
 	}
-	d := &Detector{cfg: cfg, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Minute), now: schedule.Clock(deps.Now),
+	d := &Detector{cfg: cfg, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Minute),
+		now: schedule.Clock(deps.Now),
 		opened: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_quarantine_opened_total", Help: "Publishers that this process put into quarantine, by rule.",
 		}, []string{"rule"}))}
@@ -93,7 +95,9 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	rules := traffic.QuarantineRules{MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge}
+	rules := traffic.QuarantineRules{
+		MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge,
+	}
 	for len(days) > 0 {
 		n := 1
 		for n < len(days) && days[n].Family() == days[0].Family() {
@@ -137,7 +141,8 @@ func (d *Detector) open(ctx context.Context, e traffic.Evidence, now time.Time) 
 	})
 	if did {
 		d.opened.WithLabelValues(string(e.Rule)).Inc()
-		d.log.LogAttrs(ctx, slog.LevelWarn, "publisher put into quarantine: its Credits are held until an administrator decides",
+		d.log.LogAttrs(ctx, slog.LevelWarn,
+			"publisher put into quarantine: its Credits are held until an administrator decides",
 			slog.String("developer_id", developer.String()), slog.String("rule", string(e.Rule)),
 			slog.Float64("value", e.Value), slog.Float64("threshold", e.Threshold))
 	}

@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -61,7 +61,9 @@ func TestJudge(t *testing.T) {
 		return list
 	}
 	end := func(d ledger.QuarantineDecision) {
-		_, err := store.EndQuarantine(t.Context(), ledger.QuarantineVerdict{Case: cases()[0].ID, Decision: d, By: uuid.UUID{9}, At: now})
+		_, err := store.EndQuarantine(
+			t.Context(), ledger.QuarantineVerdict{Case: cases()[0].ID, Decision: d, By: uuid.UUID{9}, At: now},
+		)
 		require.NoError(t, err)
 		now = now.Add(time.Minute)
 	}
@@ -70,7 +72,10 @@ func TestJudge(t *testing.T) {
 	list := cases()
 	require.Len(t, list, 1)
 	require.Equal(t, clicker, list[0].DeveloperID)
-	require.Equal(t, traffic.Evidence{Rule: traffic.QuarantineCTR, Value: 0.75, Threshold: 0.5, Today: store.list[2]}, list[0].Evidence)
+	require.Equal(
+		t, traffic.Evidence{Rule: traffic.QuarantineCTR, Value: 0.75, Threshold: 0.5, Today: store.list[2]},
+		list[0].Evidence,
+	)
 
 	end(ledger.QuarantineClawback)
 	judge(1) // the pattern goes on
@@ -91,10 +96,17 @@ func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 	today, owner := day.Of(noon), uuid.UUID{1}
 	store := &days{Store: memory.New(func() time.Time { return noon })}
 	for n := range byte(5) {
-		store.list = append(store.list, traffic.PublisherDay{DeveloperID: uuid.UUID{2, n}, OwnerID: owner, Day: today, Impressions: 20, Clicks: 15, Minted: 20})
+		store.list = append(
+			store.list,
+			traffic.PublisherDay{
+				DeveloperID: uuid.UUID{2, n}, OwnerID: owner, Day: today, Impressions: 20, Clicks: 15, Minted: 20,
+			},
+		)
 	}
 	store.list = append(store.list,
-		traffic.PublisherDay{DeveloperID: uuid.UUID{3}, OwnerID: owner, Day: today, Impressions: 5000, Clicks: 50, Minted: 5000},
+		traffic.PublisherDay{
+			DeveloperID: uuid.UUID{3}, OwnerID: owner, Day: today, Impressions: 5000, Clicks: 50, Minted: 5000,
+		},
 		traffic.PublisherDay{DeveloperID: uuid.UUID{4}, Day: today, Impressions: 90, Clicks: 80, Minted: 90})
 	d := newDetector(t, store, func() time.Time { return noon })
 	for _, want := range []int{5, 0} {
@@ -109,7 +121,10 @@ func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 		held = append(held, c.DeveloperID)
 		require.Equal(t, 0.75, c.Evidence.Value)
 		require.EqualValues(t, 20, c.Evidence.Today.Impressions, "its own day")
-		require.Equal(t, "the sum of 5 publishers of one owner: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100", c.Evidence.Note)
+		require.Equal(
+			t, "the sum of 5 publishers of one owner: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100",
+			c.Evidence.Note,
+		)
 	}
 	require.ElementsMatch(t, []uuid.UUID{{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}}, held)
 }
@@ -122,7 +137,9 @@ func TestRunGoesOnAfterAFailure(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- d.Run(ctx) }()
 		time.Sleep(90 * time.Second)
-		store.err, store.list = nil, []traffic.PublisherDay{{DeveloperID: uuid.UUID{1}, Day: day.Of(time.Now()), Invalid: 1000}}
+		store.err, store.list = nil, []traffic.PublisherDay{{
+			DeveloperID: uuid.UUID{1}, Day: day.Of(time.Now()), Invalid: 1000,
+		}}
 		time.Sleep(time.Minute)
 		list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 // Package retain removes data that nothing needs any more, once a night: deduplication marks of
 // days whose events no caller may send any more, applied ranges that are archived, idempotency
-// keys, dead letters, reports of ads and sooner the e-mails left with them. The analytics store drops whole months by itself (its TTL).
+// keys, dead letters, reports of ads and sooner the e-mails left with them. The analytics store
+// drops whole months by itself (its TTL).
 //
 // Contract: marks go only after the horizon passed their day, and settlement refuses events from
 // before the horizon; so a dropped mark can never make a repeat look new. Any number of processes
@@ -19,14 +20,14 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config says how long each kind of data is kept. 0 days keeps it for ever.
@@ -66,7 +67,10 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 		return now.UTC().AddDate(0, 0, -n)
 	}
 	if least := int((life + slack + 24*time.Hour - 1) / (24 * time.Hour)); c.Marks > 0 && c.Marks < least {
-		return cut, fmt.Errorf("ADNET_RETENTION_MARKS_DAYS is %d: with ADNET_CLICK_LIFE + ADNET_CONVERSION_LIFE = %s it must be at least %d", c.Marks, life, least)
+		return cut, fmt.Errorf(
+			"ADNET_RETENTION_MARKS_DAYS is %d: with ADNET_CLICK_LIFE + ADNET_CONVERSION_LIFE = %s it must be at "+
+				"least %d", c.Marks, life, least,
+		)
 	}
 	if c.Marks > 0 {
 		cut.Horizon = day.Of(days(c.Marks))
@@ -110,9 +114,16 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 	}
 	return &Retainer{cfg: cfg, deps: deps,
 		removed: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "adnet_retention_removed_total", Help: "Rows that retention removed: marks, records, dead letters, idempotency keys, reports of ads, e-mails left with them.",
+			Name: "adnet_retention_removed_total",
+			Help: "Rows that retention removed: marks, records, dead letters, idempotency keys, reports of ads, " +
+				"e-mails left with them.",
 		}, []string{"what"})),
-		failures: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again."})),
+		failures: obs.Register(
+			deps.Metrics,
+			prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again.",
+			}),
+		),
 	}, nil
 }
 
@@ -142,14 +153,16 @@ func (r *Retainer) once(ctx context.Context) error {
 		return err
 	}
 	gone, err := r.deps.Store.Retain(ctx, cut, false)
-	for what, n := range map[string]int64{"marks": gone.Marks, "records": gone.Records, "dead_letters": gone.Dead, "idempotency_keys": gone.Keys,
-		"report_emails": gone.Emails, "reports": gone.Reports} {
+	for what, n := range map[string]int64{"marks": gone.Marks, "records": gone.Records, "dead_letters": gone.Dead,
+		"idempotency_keys": gone.Keys,
+		"report_emails":    gone.Emails, "reports": gone.Reports} {
 		r.removed.WithLabelValues(what).Add(float64(n))
 	}
 	if err != nil {
 		return err
 	}
 	r.deps.Log.Info("retention ran", "horizon", gone.Horizon.String(), "days", len(gone.Days), "marks", gone.Marks,
-		"ranges", gone.Ranges, "dead_letters", gone.Dead, "idempotency_keys", gone.Keys, "report_emails", gone.Emails, "reports", gone.Reports)
+		"ranges", gone.Ranges, "dead_letters", gone.Dead, "idempotency_keys", gone.Keys, "report_emails", gone.Emails,
+		"reports", gone.Reports)
 	return nil
 }

@@ -9,13 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/roster"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 const conversions = 30 * 24 * time.Hour
@@ -62,16 +62,28 @@ func TestRunsEveryNight(t *testing.T) {
 		tell := func(_ context.Context, ended *roster.Run, next time.Time) {
 			told = append(told, fmt.Sprint(ended != nil, ended != nil && ended.Failed, next.UTC().Format(" 15:04")))
 		}
-		r, err := New(Config{Marks: 60, At: 3 * time.Hour}, Deps{Store: s, Life: conversions, Told: tell, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+		r, err := New(
+			Config{Marks: 60, At: 3 * time.Hour},
+			Deps{
+				Store: s, Life: conversions, Told: tell, Log: slog.New(slog.DiscardHandler),
+				Metrics: prometheus.NewRegistry(),
+			},
+		)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 73*time.Hour)
 		defer cancel()
 		require.NoError(t, r.Run(ctx))
 		start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // synctest's clock
 		require.Equal(t, []time.Time{
-			start.Add(3 * time.Hour), start.Add(3*time.Hour + 10*time.Minute), start.Add(27 * time.Hour), start.Add(51 * time.Hour),
+			start.Add(3 * time.Hour), start.Add(3*time.Hour + 10*time.Minute), start.Add(27 * time.Hour),
+			start.Add(51 * time.Hour),
 		}, s.at)
-		require.Equal(t, []string{"false false 03:00", "true true 03:10", "true false 03:00", "true false 03:00", "true false 03:00"}, told)
+		require.Equal(
+			t,
+			[]string{
+				"false false 03:00", "true true 03:10", "true false 03:00", "true false 03:00", "true false 03:00",
+			}, told,
+		)
 	})
 }
 

@@ -37,7 +37,10 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 			rest = true
 		}
 	}
-	b = ledger.Batch{At: s.now().UTC(), Prepaid: s.cfg.Prepaid, MintCap: money.Credits(s.cfg.MintCap), ConversionCap: s.cfg.ConversionCap}
+	b = ledger.Batch{
+		At: s.now().UTC(), Prepaid: s.cfg.Prepaid, MintCap: money.Credits(s.cfg.MintCap),
+		ConversionCap: s.cfg.ConversionCap,
+	}
 	for _, run := range runs {
 		if len(run.Records) > 0 {
 			b.Runs = append(b.Runs, *run)

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is what an operator may choose.

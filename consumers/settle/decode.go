@@ -5,15 +5,15 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 )
 
 // What makes a record poison: a closed list, so that the dead-letter table can be grouped by it.
@@ -54,8 +54,9 @@ const (
 var (
 	eventTypes = map[event.Type]ledger.EventType{
 		event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
-		event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete, event.Type_CONVERSION: ledger.Conversion,
-		event.Type_VIEWABLE: ledger.Viewable,
+		event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete,
+		event.Type_CONVERSION: ledger.Conversion,
+		event.Type_VIEWABLE:   ledger.Viewable,
 	}
 	proofs = map[event.Proof]ledger.Proof{
 		event.Proof_SIGNED: ledger.Signed, event.Proof_EXPIRED: ledger.Expired, event.Proof_UNSIGNED: ledger.Unsigned,
@@ -63,7 +64,8 @@ var (
 	}
 	models = map[event.BillingModel]campaign.BillingModel{
 		event.BillingModel_BILLING_UNSPECIFIED: "", event.BillingModel_CPM: campaign.CPM,
-		event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA, event.BillingModel_VCPM: campaign.VCPM,
+		event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
+		event.BillingModel_VCPM: campaign.VCPM,
 	}
 )
 
@@ -157,7 +159,8 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 		return problemPaidMore
 	case e.Price != said.Price, e.AuctionID != said.AuctionID, e.CampaignID != said.CampaignID,
 		e.AdvertiserID != said.AdvertiserID, e.DeveloperID != said.DeveloperID,
-		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded, m.House != said.House:
+		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded,
+		m.House != said.House:
 		return problemDifference
 	}
 	e.Browser, e.House = said.Browser, said.House

@@ -5,6 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/consumers/settle/settletest"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
@@ -12,10 +16,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -28,7 +28,10 @@ func id(n byte) []byte {
 
 func auction(at time.Time) []byte {
 	ms := at.UnixMilli()
-	return []byte{byte(ms >> 40), byte(ms >> 32), byte(ms >> 24), byte(ms >> 16), byte(ms >> 8), byte(ms), 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}
+	return []byte{
+		byte(ms >> 40), byte(ms >> 32), byte(ms >> 24), byte(ms >> 16), byte(ms >> 8), byte(ms), 0x70, 0, 0x80, 0, 0, 0,
+		0, 0, 0, 1,
+	}
 }
 
 func valid() *event.Event {
@@ -59,7 +62,8 @@ func TestDecodeKeepsWhatMoneyNeeds(t *testing.T) {
 	d := testDecoder()
 	got := d.record(encode(t, valid()))
 	require.Equal(t, ledger.Record{Event: ledger.Event{
-		Type: ledger.Conversion, Proof: ledger.Signed, ReceivedAt: noon, AuctionID: uuid.UUID(auction(noon)), CampaignID: uuid.UUID(id(3)),
+		Type: ledger.Conversion, Proof: ledger.Signed, ReceivedAt: noon, AuctionID: uuid.UUID(auction(noon)),
+		CampaignID:   uuid.UUID(id(3)),
 		AdvertiserID: uuid.UUID(id(4)), DeveloperID: uuid.UUID(id(5)), Price: 77, BillingModel: campaign.CPA,
 		InvalidTraffic: "data_center",
 	}}, got)
@@ -70,8 +74,15 @@ func TestDecodeKeepsWhatMoneyNeeds(t *testing.T) {
 	require.Equal(t, ledger.Unverified, d.record(encode(t, claimed)).Event.Proof)
 
 	// The message is used again for the next record: nothing of the last may shine through.
-	got = d.record(encode(t, &event.Event{EventId: id(9), Type: event.Type_SKIP, Proof: event.Proof_UNSIGNED, ReceivedAtUs: noon.UnixMicro()}))
-	require.Equal(t, ledger.Record{Event: ledger.Event{Type: ledger.Skip, Proof: ledger.Unsigned, ReceivedAt: noon}}, got)
+	got = d.record(encode(
+		t,
+		&event.Event{
+			EventId: id(9), Type: event.Type_SKIP, Proof: event.Proof_UNSIGNED, ReceivedAtUs: noon.UnixMicro(),
+		},
+	))
+	require.Equal(
+		t, ledger.Record{Event: ledger.Event{Type: ledger.Skip, Proof: ledger.Unsigned, ReceivedAt: noon}}, got,
+	)
 }
 
 func TestDecodeTurnsNonsenseIntoPoison(t *testing.T) {
@@ -79,28 +90,36 @@ func TestDecodeTurnsNonsenseIntoPoison(t *testing.T) {
 		edit func(*event.Event)
 		want string
 	}{
-		"no type":                    {func(e *event.Event) { e.Type = 0 }, problemEnum},
-		"type of the future":         {func(e *event.Event) { e.Type = 99 }, problemEnum},
-		"no proof":                   {func(e *event.Event) { e.Proof = 0 }, problemEnum},
-		"proof of the future":        {func(e *event.Event) { e.Proof = 99 }, problemEnum},
-		"billing model unknown":      {func(e *event.Event) { e.BillingModel = 99 }, problemEnum},
-		"priced without a model":     {func(e *event.Event) { e.BillingModel = 0 }, problemEnum},
-		"no event id":                {func(e *event.Event) { e.EventId = nil }, problemID},
-		"short event id":             {func(e *event.Event) { e.EventId = e.EventId[:15] }, problemID},
-		"long campaign id":           {func(e *event.Event) { e.CampaignId = append(e.CampaignId, 1) }, problemID},
-		"short advertiser id":        {func(e *event.Event) { e.AdvertiserId = []byte{1} }, problemID},
-		"short developer id":         {func(e *event.Event) { e.DeveloperId = []byte{1} }, problemID},
-		"signed without auction":     {func(e *event.Event) { e.AuctionId = nil }, problemID},
-		"billable without auction":   {func(e *event.Event) { e.AuctionId, e.Proof = nil, event.Proof_UNSIGNED_BILLABLE }, problemID},
-		"negative price":             {func(e *event.Event) { e.PriceMicros = -1 }, problemPrice},
-		"price that would overflow":  {func(e *event.Event) { e.PriceMicros = int64(money.Max) + 1 }, problemPrice},
-		"no time":                    {func(e *event.Event) { e.ReceivedAtUs = 0 }, problemTime},
-		"received after it was sent": {func(e *event.Event) { e.ReceivedAtUs += (25 * time.Hour).Microseconds() }, problemTime},
-		"time out of range":          {func(e *event.Event) { e.ReceivedAtUs = 1<<63 - 1 }, problemTime},
-		"auction of the far future":  {func(e *event.Event) { e.AuctionId = auction(noon.AddDate(9, 0, 0)) }, problemTime},
-		"auction before time":        {func(e *event.Event) { e.AuctionId = auction(time.UnixMilli(5)) }, problemTime},
-		"rule that breaks a label":   {func(e *event.Event) { e.InvalidTraffic = "a\x00b" }, problemTraffic},
-		"rule as long as a novel":    {func(e *event.Event) { e.InvalidTraffic = strings.Repeat("a", 65) }, problemTraffic},
+		"no type":                {func(e *event.Event) { e.Type = 0 }, problemEnum},
+		"type of the future":     {func(e *event.Event) { e.Type = 99 }, problemEnum},
+		"no proof":               {func(e *event.Event) { e.Proof = 0 }, problemEnum},
+		"proof of the future":    {func(e *event.Event) { e.Proof = 99 }, problemEnum},
+		"billing model unknown":  {func(e *event.Event) { e.BillingModel = 99 }, problemEnum},
+		"priced without a model": {func(e *event.Event) { e.BillingModel = 0 }, problemEnum},
+		"no event id":            {func(e *event.Event) { e.EventId = nil }, problemID},
+		"short event id":         {func(e *event.Event) { e.EventId = e.EventId[:15] }, problemID},
+		"long campaign id":       {func(e *event.Event) { e.CampaignId = append(e.CampaignId, 1) }, problemID},
+		"short advertiser id":    {func(e *event.Event) { e.AdvertiserId = []byte{1} }, problemID},
+		"short developer id":     {func(e *event.Event) { e.DeveloperId = []byte{1} }, problemID},
+		"signed without auction": {func(e *event.Event) { e.AuctionId = nil }, problemID},
+		"billable without auction": {
+			func(e *event.Event) { e.AuctionId, e.Proof = nil, event.Proof_UNSIGNED_BILLABLE }, problemID,
+		},
+		"negative price":            {func(e *event.Event) { e.PriceMicros = -1 }, problemPrice},
+		"price that would overflow": {func(e *event.Event) { e.PriceMicros = int64(money.Max) + 1 }, problemPrice},
+		"no time":                   {func(e *event.Event) { e.ReceivedAtUs = 0 }, problemTime},
+		"received after it was sent": {
+			func(e *event.Event) { e.ReceivedAtUs += (25 * time.Hour).Microseconds() }, problemTime,
+		},
+		"time out of range": {func(e *event.Event) { e.ReceivedAtUs = 1<<63 - 1 }, problemTime},
+		"auction of the far future": {
+			func(e *event.Event) { e.AuctionId = auction(noon.AddDate(9, 0, 0)) }, problemTime,
+		},
+		"auction before time":      {func(e *event.Event) { e.AuctionId = auction(time.UnixMilli(5)) }, problemTime},
+		"rule that breaks a label": {func(e *event.Event) { e.InvalidTraffic = "a\x00b" }, problemTraffic},
+		"rule as long as a novel": {
+			func(e *event.Event) { e.InvalidTraffic = strings.Repeat("a", 65) }, problemTraffic,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := valid()
@@ -110,7 +129,9 @@ func TestDecodeTurnsNonsenseIntoPoison(t *testing.T) {
 			got := d.record(record)
 			require.Equal(t, c.want, got.Problem)
 			require.Equal(t, record.Value, got.Raw)
-			require.NotSame(t, &record.Value[0], &got.Raw[0], "a copy: the log's bytes are valid until the next poll only")
+			require.NotSame(
+				t, &record.Value[0], &got.Raw[0], "a copy: the log's bytes are valid until the next poll only",
+			)
 		})
 	}
 	d := testDecoder()
@@ -124,7 +145,9 @@ func TestDecodeAcceptsWhatMayBeUnknown(t *testing.T) {
 			e.Proof, e.AuctionId, e.CampaignId, e.BillingModel = event.Proof_BAD_SIGNATURE, nil, nil, 0
 		},
 		"sandbox without model": func(e *event.Event) { e.Sandbox, e.BillingModel = true, 0 },
-		"unsigned billable":     func(e *event.Event) { e.Proof, e.BillingModel, e.AuctionId = event.Proof_UNSIGNED_BILLABLE, 0, id(7) },
+		"unsigned billable": func(e *event.Event) {
+			e.Proof, e.BillingModel, e.AuctionId = event.Proof_UNSIGNED_BILLABLE, 0, id(7)
+		},
 		"spooled for a month": func(e *event.Event) {
 			e.ReceivedAtUs = noon.AddDate(0, -1, 0).UnixMicro()
 			e.AuctionId = auction(noon.AddDate(0, -1, 0))
@@ -166,28 +189,40 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 		edit func(*event.Event)
 		want string
 	}{
-		"none":                         {func(e *event.Event) { e.Token = []byte{} }, problemNoToken},
-		"of another service":           {signedBy(settletest.NewRing()), problemToken}, // with a key of the same name
-		"of an unknown key":            {signedBy(keyring(t, "other")), problemKey},
-		"not a token":                  {func(e *event.Event) { e.Token = []byte("token") }, problemToken},
-		"cut":                          {other(func(e *event.Event) { e.Token = e.Token[:len(e.Token)-1] }), problemToken},
-		"a byte changed":               {other(func(e *event.Event) { e.Token[40] ^= 1 }), problemToken},
-		"of a bid":                     {bid, problemToken},
-		"price above":                  {other(func(e *event.Event) { e.PriceMicros++ }), problemPaidMore},
-		"price below":                  {other(func(e *event.Event) { e.PriceMicros-- }), problemDifference},
-		"another auction":              {other(func(e *event.Event) { e.AuctionId = auction(noon.Add(-time.Second)) }), problemDifference},
-		"another campaign":             {other(func(e *event.Event) { e.CampaignId = id(9) }), problemDifference},
-		"another advertiser":           {other(func(e *event.Event) { e.AdvertiserId = id(9) }), problemDifference},
-		"another publisher":            {other(func(e *event.Event) { e.DeveloperId = id(9) }), problemDifference},
-		"another model":                {other(func(e *event.Event) { e.BillingModel = event.BillingModel_CPM }), problemDifference},
-		"no longer a test":             {func(e *event.Event) { e.Sandbox = true; settletest.Sign(ring, e); e.Sandbox = false }, problemDifference},
-		"a test":                       {other(func(e *event.Event) { e.Sandbox = true }), problemDifference},
-		"a house ad":                   {other(func(e *event.Event) { e.House = true }), problemDifference},
-		"no longer a house ad":         {func(e *event.Event) { e.House = true; settletest.Sign(ring, e); e.House = false }, problemDifference},
-		"paid by Credits":              {other(func(e *event.Event) { e.CreditFunded = true }), problemDifference},
-		"its own":                      {other(func(*event.Event) {}), ""},
-		"of a conversion, for a click": {other(func(e *event.Event) { e.Type, e.Conversion = event.Type_CLICK, nil }), problemToken},
-		"of a click id":                {clickID, problemToken},
+		"none":               {func(e *event.Event) { e.Token = []byte{} }, problemNoToken},
+		"of another service": {signedBy(settletest.NewRing()), problemToken}, // with a key of the same name
+		"of an unknown key":  {signedBy(keyring(t, "other")), problemKey},
+		"not a token":        {func(e *event.Event) { e.Token = []byte("token") }, problemToken},
+		"cut": {
+			other(func(e *event.Event) { e.Token = e.Token[:len(e.Token)-1] }), problemToken,
+		},
+		"a byte changed": {other(func(e *event.Event) { e.Token[40] ^= 1 }), problemToken},
+		"of a bid":       {bid, problemToken},
+		"price above":    {other(func(e *event.Event) { e.PriceMicros++ }), problemPaidMore},
+		"price below":    {other(func(e *event.Event) { e.PriceMicros-- }), problemDifference},
+		"another auction": {
+			other(func(e *event.Event) { e.AuctionId = auction(noon.Add(-time.Second)) }), problemDifference,
+		},
+		"another campaign":   {other(func(e *event.Event) { e.CampaignId = id(9) }), problemDifference},
+		"another advertiser": {other(func(e *event.Event) { e.AdvertiserId = id(9) }), problemDifference},
+		"another publisher":  {other(func(e *event.Event) { e.DeveloperId = id(9) }), problemDifference},
+		"another model": {
+			other(func(e *event.Event) { e.BillingModel = event.BillingModel_CPM }), problemDifference,
+		},
+		"no longer a test": {
+			func(e *event.Event) { e.Sandbox = true; settletest.Sign(ring, e); e.Sandbox = false }, problemDifference,
+		},
+		"a test":     {other(func(e *event.Event) { e.Sandbox = true }), problemDifference},
+		"a house ad": {other(func(e *event.Event) { e.House = true }), problemDifference},
+		"no longer a house ad": {
+			func(e *event.Event) { e.House = true; settletest.Sign(ring, e); e.House = false }, problemDifference,
+		},
+		"paid by Credits": {other(func(e *event.Event) { e.CreditFunded = true }), problemDifference},
+		"its own":         {other(func(*event.Event) {}), ""},
+		"of a conversion, for a click": {
+			other(func(e *event.Event) { e.Type, e.Conversion = event.Type_CLICK, nil }), problemToken,
+		},
+		"of a click id": {clickID, problemToken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := valid()
@@ -206,7 +241,9 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 	require.False(t, testDecoder().record(encode(t, page)).Event.Browser)
 	said.Browser = true
 	page.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeConverted, said))
-	require.True(t, testDecoder().record(encode(t, page)).Event.Browser, "that it is of a browser key only the token says")
+	require.True(
+		t, testDecoder().record(encode(t, page)).Event.Browser, "that it is of a browser key only the token says",
+	)
 }
 
 func signed(e *event.Event) []byte {

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // metrics are the settler's numbers; handles of all known labels are looked up once.
@@ -39,7 +39,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		charged:  counter("charge_micros_total", "Charged to advertisers, micro-USD."),
 		minted:   counter("credits_minted_total", "Credits minted for publishers."),
 		batch: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "adnet_settle_batch_events", Help: "Events per transaction.", Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+			Name: "adnet_settle_batch_events", Help: "Events per transaction.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		})),
 		tx: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "adnet_settle_tx_seconds", Help: "Duration of a try of a transaction, failed ones included.",
@@ -54,7 +55,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		hintFailures: counter("hint_failures_total", "Failed commits of the broker's offset, which is a hint."),
 	}
 	refused := obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_settle_refused_total", Help: "Events that were refused because they were not what their auction token says, by reason. They are dead letters.",
+		Name: "adnet_settle_refused_total",
+		Help: "Events that were refused because they were not what their auction token says, by reason. They are " +
+			"dead letters.",
 	}, []string{"reason"}))
 	m.refused = make(map[string]prometheus.Counter)
 	for _, problem := range refusals {
@@ -62,7 +65,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	for _, v := range []ledger.Verdict{
 		ledger.OK, ledger.Duplicate, ledger.VerdictExpired, ledger.VerdictUnsigned, ledger.VerdictForged,
-		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed, ledger.VerdictHouse,
+		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed,
+		ledger.VerdictHouse,
 		ledger.UnknownCampaign, ledger.Poison,
 	} {
 		m.verdicts[v] = events.WithLabelValues(string(v))

@@ -24,14 +24,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"github.com/cenkalti/backoff/v5"
 )
 
 // Settler applies the events topic to the ledger. Run may be called once.
@@ -111,7 +111,9 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 			// own commit went through although its answer was lost. Both are settled by the stored
 			// offset.
 			s.metrics.fenced.Inc()
-			s.log.Info("partition is applied by another consumer, or was applied already: reading again from the stored offset")
+			s.log.Info(
+				"partition is applied by another consumer, or was applied already: reading again from the stored offset",
+			)
 			s.reset(ctx, work)
 			return
 		default: // stopping: the batch stays in the log
@@ -188,7 +190,8 @@ func (s *Settler) refused(ctx context.Context, effects *ledger.Effects) {
 	for i := range effects.Dead {
 		dead := &effects.Dead[i]
 		if slices.Contains(refusals[:], dead.Problem) {
-			s.often.Error(ctx, "an event was refused: it is kept as a dead letter and moved no money", "reason", dead.Problem,
+			s.often.Error(ctx, "an event was refused: it is kept as a dead letter and moved no money", "reason",
+				dead.Problem,
 				"partition", dead.Number, "offset", dead.Offset)
 		}
 	}
@@ -217,8 +220,9 @@ func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.R
 	return effects, nil
 }
 
-// screen marks the clicks that have no impression before them and the conversions that have no valid
-// click. The order matters: a click that the first rule marked cannot stand before a conversion.
+// screen marks the clicks that have no impression before them and the conversions that have no
+// valid click. The order matters: a click that the first rule marked cannot stand before a
+// conversion.
 func screen(ctx context.Context, tx ledger.Tx, b ledger.Batch) error {
 	impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -14,6 +13,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
 
 	"adnet/consumers/settle"
 	"adnet/consumers/settle/settletest"
@@ -27,12 +32,6 @@ import (
 	"adnet/internal/stream"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,7 +68,8 @@ func newWorld(t testing.TB, total money.Micros) world {
 func (w world) impression() *event.Event {
 	return &event.Event{
 		EventId: newID(), Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
-		AuctionId: newID(), CampaignId: w.campaign[:], DeveloperId: w.publisher[:], PriceMicros: 5_000, BillingModel: event.BillingModel_CPM,
+		AuctionId: newID(), CampaignId: w.campaign[:], DeveloperId: w.publisher[:], PriceMicros: 5_000,
+		BillingModel: event.BillingModel_CPM,
 	}
 }
 
@@ -177,9 +177,13 @@ func (l logged) write(t *testing.T, keys, values [][]byte) {
 // settler starts one process's settler and gives its stop.
 func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 	t.Helper()
-	group, err := kafka.NewGroup(l.cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, kafka.Deps{})
+	group, err := kafka.NewGroup(
+		l.cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, kafka.Deps{},
+	)
 	require.NoError(t, err)
-	s, err := settle.New(config, settle.Deps{Records: group, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(
+		config, settle.Deps{Records: group, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	end := run(t, s.Run)
 	var once sync.Once
@@ -196,7 +200,9 @@ func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 }
 
 // applied counts outcomes and asserts that each partition's ranges follow each other without a gap.
-func applied(t *testing.T, store *memory.Store, partitions []stream.Partition) (n int, verdicts map[ledger.Verdict]int) {
+func applied(
+	t *testing.T, store *memory.Store, partitions []stream.Partition,
+) (n int, verdicts map[ledger.Verdict]int) {
 	t.Helper()
 	verdicts = make(map[ledger.Verdict]int)
 	for _, p := range partitions {
@@ -346,7 +352,10 @@ var partition = stream.Partition{Stream: "00ff", Number: 2}
 func records(first int64, values ...[]byte) []event.Record {
 	list := make([]event.Record, len(values))
 	for i, v := range values {
-		list[i] = event.Record{TopicID: partition.Stream, Partition: partition.Number, Offset: first + int64(i), Value: v, Time: time.Now()}
+		list[i] = event.Record{
+			TopicID: partition.Stream, Partition: partition.Number, Offset: first + int64(i), Value: v,
+			Time: time.Now(),
+		}
 	}
 	return list
 }
@@ -354,7 +363,9 @@ func records(first int64, values ...[]byte) []event.Record {
 // through settles everything that the log has, then stops.
 func through(t testing.TB, cfg settle.Config, log *scripted, store settle.Store) *settle.Settler {
 	t.Helper()
-	s, err := settle.New(cfg, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(
+		cfg, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	stop := run(t, s.Run)
 	<-log.idle
@@ -441,7 +452,9 @@ func TestStopFinishesTheRunningTransaction(t *testing.T) {
 	w := newWorld(t, money.USD)
 	store := &slow{Store: w.store, entered: make(chan struct{}), allowed: make(chan struct{})}
 	log := newScripted(records(0, marshal(t, w.impression())))
-	s, err := settle.New(config, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(
+		config, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -463,7 +476,10 @@ func (down) InTx(context.Context, func(ledger.Tx) error) error { return errStore
 func TestStoreOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 	w := newWorld(t, money.USD)
 	log := newScripted(records(0, marshal(t, w.impression())))
-	s, err := settle.New(config, settle.Deps{Records: log, Store: down{w.store}, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
+	s, err := settle.New(
+		config,
+		settle.Deps{Records: log, Store: down{w.store}, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	require.NoError(t, s.Ready())
 	stop := run(t, s.Run)
@@ -474,7 +490,10 @@ func TestStoreOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 
 func TestBudgetBindsThroughTheWholeRoad(t *testing.T) {
 	w := newWorld(t, 12_000)
-	log := newScripted(records(0, marshal(t, w.impression()), marshal(t, w.impression())), records(2, marshal(t, w.impression()), marshal(t, w.impression())))
+	log := newScripted(
+		records(0, marshal(t, w.impression()), marshal(t, w.impression())),
+		records(2, marshal(t, w.impression()), marshal(t, w.impression())),
+	)
 	through(t, config, log, w.store)
 	c, err := w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
@@ -618,7 +637,10 @@ func TestMintCapThroughTheWholeRoad(t *testing.T) {
 	w := newWorld(t, 100*money.USD)
 	capped := config
 	capped.MintCap = 2
-	log := newScripted(records(0, marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())), records(3, marshal(t, w.impression())))
+	log := newScripted(
+		records(0, marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())),
+		records(3, marshal(t, w.impression())),
+	)
 	through(t, capped, log, w.store)
 	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)

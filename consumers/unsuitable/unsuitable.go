@@ -11,11 +11,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/obs"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 
 // Source counts requests; see stats.Reader.
 type Source interface {
-	// NeverRates are the rates of the publishers that had a request refused as unsuitable from lately
-	// to until, beside those from since to lately.
+	// NeverRates are the rates of the publishers that had a request refused as unsuitable from
+	// lately to until, beside those from since to lately.
 	NeverRates(ctx context.Context, since, lately, until time.Time) ([]report.NeverRate, error)
 }
 
@@ -49,10 +49,12 @@ type Watch struct {
 // New makes a watch. It starts nothing.
 func New(deps Deps) *Watch {
 	deps.Now = schedule.Clock(deps.Now)
-	return &Watch{deps: deps, often: obs.Limited(deps.Log, 10*time.Minute), jumped: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "adnet_unsuitable_jumped_publishers",
-		Help: "Publishers of whose requests of the last hours more were refused as unsuitable than chance explains: over four times, and six standard deviations above, their rate of the seven days before.",
-	}))}
+	return &Watch{deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
+		jumped: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "adnet_unsuitable_jumped_publishers",
+			Help: "Publishers of whose requests of the last hours more were refused as unsuitable than chance " +
+				"explains: over four times, and six standard deviations above, their rate of the seven days before.",
+		}))}
 }
 
 // Run looks every five minutes until ctx ends, and then returns nil.

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adnet/internal/report"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/report"
 )
 
 // past is the rates of publishers.
@@ -32,7 +32,10 @@ func TestPublishersThatJumpedAreCounted(t *testing.T) {
 	jumped := report.NeverRate{Requests: 1000, Never: 200, UsualRequests: 100_000, UsualNever: 2000}
 	source := &past{rates: []report.NeverRate{steady, jumped, jumped}}
 	now := time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC)
-	w := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Now: func() time.Time { return now }})
+	w := New(Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source,
+		Now: func() time.Time { return now },
+	})
 	require.NoError(t, w.Look(t.Context()))
 	require.EqualValues(t, 2, testutil.ToFloat64(w.jumped))
 	require.Equal(t, time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC), source.lately)

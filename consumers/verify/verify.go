@@ -12,12 +12,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config says when the nightly run begins.
@@ -62,10 +62,12 @@ func New(cfg Config, deps Deps) (*Verifier, error) {
 	}
 	return &Verifier{cfg: cfg, deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
 		broken: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "adnet_verify_broken", Help: "Promises about money that this process's last run of verify found broken. Above 0: look at once.",
+			Name: "adnet_verify_broken",
+			Help: "Promises about money that this process's last run of verify found broken. Above 0: look at once.",
 		})),
 		ended: obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "adnet_verify_ended_timestamp_seconds", Help: "End of the last run of verify that this process brought to its end.",
+			Name: "adnet_verify_ended_timestamp_seconds",
+			Help: "End of the last run of verify that this process brought to its end.",
 		}))}, nil
 }
 

@@ -8,17 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/consumers/verify"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/roster"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
-func verifier(t *testing.T, store *memory.Store, at time.Duration, check func(context.Context) ([]ledger.Check, error)) *verify.Verifier {
+func verifier(
+	t *testing.T, store *memory.Store, at time.Duration, check func(context.Context) ([]ledger.Check, error),
+) *verify.Verifier {
 	t.Helper()
 	v, err := verify.New(verify.Config{At: at}, verify.Deps{
 		Store: store, Check: check, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -61,7 +63,9 @@ func TestOnlyWhenAsked(t *testing.T) {
 		store, runs := memory.New(time.Now), 0
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
-			_ = verifier(t, store, 24*time.Hour, func(context.Context) ([]ledger.Check, error) { runs++; return nil, nil }).Run(ctx)
+			_ = verifier(
+				t, store, 24*time.Hour, func(context.Context) ([]ledger.Check, error) { runs++; return nil, nil },
+			).Run(ctx)
 		}()
 		time.Sleep(3 * 24 * time.Hour)
 		require.Zero(t, runs)

@@ -31,8 +31,10 @@ func newClickHouse(s *stack) server {
 		},
 		command: func() (*exec.Cmd, error) {
 			args := []string{
-				"clickhouse-host", "--library=" + s.clickhouseLibrary(), "--data=" + filepath.Join(s.cfg.Dir, "clickhouse"),
-				"--log=" + s.logFile("clickhouse-server"), "--native=" + s.address(nameClickHouse), "--http=" + s.address(portClickHouseHTTP),
+				"clickhouse-host", "--library=" + s.clickhouseLibrary(),
+				"--data=" + filepath.Join(s.cfg.Dir, "clickhouse"),
+				"--log=" + s.logFile("clickhouse-server"), "--native=" + s.address(nameClickHouse),
+				"--http=" + s.address(portClickHouseHTTP),
 			}
 			if s.cfg.TLS != "" {
 				args = append(args, "--certificates="+s.cfg.TLS, "--secure="+s.address(portClickHouseTLS))
@@ -222,9 +224,13 @@ func (c clickhouseHostCmd) runChild(ctx context.Context, self string, ports [2]i
 func endListening(ctx context.Context, addr string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
-	_, err := clickhouseHTTP(ctx, addr, "KILL QUERY WHERE query LIKE 'SELECT sleepEachRow(3) FROM system.numbers%' ASYNC FORMAT Null")
+	_, err := clickhouseHTTP(
+		ctx, addr, "KILL QUERY WHERE query LIKE 'SELECT sleepEachRow(3) FROM system.numbers%' ASYNC FORMAT Null",
+	)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s clickhouse child is not stopped in order: %v\n", time.Now().UTC().Format(time.RFC3339), err)
+		fmt.Fprintf(
+			os.Stderr, "%s clickhouse child is not stopped in order: %v\n", time.Now().UTC().Format(time.RFC3339), err,
+		)
 	}
 }
 
@@ -238,7 +244,8 @@ type clickhouseChildCmd struct {
 }
 
 // clickhouseListen keeps clickhouse-local busy for ever after its two listeners started.
-const clickhouseListen = "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM system.numbers " +
+const clickhouseListen = "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM " +
+	"system.numbers " +
 	"SETTINGS max_block_size=1, function_sleep_max_microseconds_per_block=0 FORMAT Null"
 
 func (c clickhouseChildCmd) run() error {

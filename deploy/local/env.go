@@ -43,14 +43,21 @@ func (s *stack) variables(names []string) ([]variable, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, variable{"ADNET_POSTGRES_URL", product}, variable{postgresOwner, owner}, variable{testPostgres, tests})
+			all = append(
+				all, variable{"ADNET_POSTGRES_URL", product}, variable{postgresOwner, owner},
+				variable{testPostgres, tests},
+			)
 		case nameRedis:
-			all = append(all, variable{"ADNET_REDIS_ADDR", s.address(nameRedis)}, variable{testRedis, s.address(nameRedis)})
+			all = append(
+				all, variable{"ADNET_REDIS_ADDR", s.address(nameRedis)}, variable{testRedis, s.address(nameRedis)},
+			)
 		case nameKafka:
 			all = append(all, variable{"ADNET_KAFKA_BROKERS", s.brokers()}, variable{testKafka, s.brokers()})
 		case nameClickHouse:
 			server := "clickhouse://" + s.address(nameClickHouse)
-			all = append(all, variable{"ADNET_CLICKHOUSE_URL", server + "/adnet"}, variable{testClickHouse, server + "/default"})
+			all = append(
+				all, variable{"ADNET_CLICKHOUSE_URL", server + "/adnet"}, variable{testClickHouse, server + "/default"},
+			)
 		}
 	}
 	return all, nil
@@ -71,7 +78,10 @@ func trial() []variable {
 func (s *stack) requireRunning() error {
 	for _, name := range s.servers() {
 		if _, ok := s.processes.running(name); !ok {
-			return fmt.Errorf("%s of the stack in %s does not run: start it with `make stack` (go run ./deploy/local up)", name, s.cfg.Dir)
+			return fmt.Errorf(
+				"%s of the stack in %s does not run: start it with `make stack` (go run ./deploy/local up)", name,
+				s.cfg.Dir,
+			)
 		}
 	}
 	return nil
@@ -112,7 +122,8 @@ The stack answers. Data, logs and pid files: %s
   ClickHouse   %s   native; http://%s
 Variables for a shell:  eval "$(go run ./deploy/local env)"
 Run adnet against it:   make serve     Stop it: make stack-down`,
-		s.cfg.Dir, s.address(namePostgres), postgresRole, postgresAppRole, s.address(nameRedis), s.address(nameKafka), engine,
+		s.cfg.Dir, s.address(namePostgres), postgresRole, postgresAppRole, s.address(nameRedis), s.address(nameKafka),
+		engine,
 		s.address(nameClickHouse), s.address(portClickHouseHTTP))
 }
 

@@ -266,12 +266,14 @@ func insertThenDie(t *testing.T, native string) {
 func offend(t *testing.T, native, http string) {
 	t.Helper()
 	greet := func(database, user string) string {
-		return "\x00\x01x\x01\x01\xd4\xa9\x03" + string(rune(len(database))) + database + string(rune(len(user))) + user + "\x00\x00"
+		return "\x00\x01x\x01\x01\xd4\xa9\x03" + string(rune(len(database))) + database + string(rune(len(user))) +
+			user + "\x00\x00"
 	}
 	texts := []string{
 		"", "\x00\xff\xfegarbage", "\x16\x03\x01garbage\r\n\r\n", "\x00\x0badnet",
 		greet("nowhere", "default"), greet("default", "stranger"), greet("default", "default") + "\xff\xff\xff",
-		"POST /?query=INSERT+INTO+adnet.kept+FORMAT+TSV HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n5001\n5002\n",
+		"POST /?query=INSERT+INTO+adnet.kept+FORMAT+TSV HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+			"1000000\r\n\r\n5001\n5002\n",
 		"GET /?query=SELECT+*+FROM+numbers(10000000) HTTP/1.1\r\nHost: x\r\n\r\n",
 		"GET /?query=SELECT+1&user=stranger HTTP/1.1\r\nHost: x\r\n\r\n",
 	}

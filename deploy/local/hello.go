@@ -55,7 +55,9 @@ func (g gate) admit(ctx context.Context, client net.Conn) ([]byte, error) {
 		return nil, err
 	}
 	if h.user != "default" || h.password != "" {
-		return nil, refuse(client, codeAuthenticationFailed, "the local ClickHouse knows only the user default without a password")
+		return nil, refuse(
+			client, codeAuthenticationFailed, "the local ClickHouse knows only the user default without a password",
+		)
 	}
 	if h.database != "" && h.database != "default" {
 		exists, err := g.exists(ctx, h.database)

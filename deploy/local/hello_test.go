@@ -28,7 +28,9 @@ func TestReadHelloTakesExactlyTheHello(t *testing.T) {
 		_, err := readHello(strings.NewReader(goodHello[:cut]))
 		require.Error(t, err, "cut at %d", cut)
 	}
-	for _, bad := range []string{"\x01\x05adnet", "GET / HTTP/1.1\r\n\r\n", "\x00\xff\xff\xff\x7fx", strings.Repeat("\xff", 30)} {
+	for _, bad := range []string{
+		"\x01\x05adnet", "GET / HTTP/1.1\r\n\r\n", "\x00\xff\xff\xff\x7fx", strings.Repeat("\xff", 30),
+	} {
 		_, err := readHello(strings.NewReader(bad))
 		require.Error(t, err, bad)
 	}

@@ -284,7 +284,8 @@ func (s *stack) fetchKafka(ctx context.Context) error {
 		if err := os.WriteFile(filepath.Join(work, "pom.xml"), []byte(kafkaProject), 0o644); err != nil {
 			return err
 		}
-		err = s.runStep(ctx, nameKafka, work, "mvn", "--batch-mode", "--strict-checksums", "--quiet", "dependency:copy-dependencies",
+		err = s.runStep(ctx, nameKafka, work, "mvn", "--batch-mode", "--strict-checksums", "--quiet",
+			"dependency:copy-dependencies",
 			"-DincludeScope=runtime", "-DoutputDirectory="+fresh)
 		if err != nil {
 			return fmt.Errorf("download %s: %w", kafkaDownload, err)
@@ -305,7 +306,10 @@ func (s *stack) fetch(dir string, fill func(fresh string) error) error {
 	if err := os.MkdirAll(s.cfg.Cache, 0o755); err != nil {
 		return err
 	}
-	unlock, err := lock(filepath.Join(s.cfg.Cache, "lock"), func() { s.say("install", "waiting for another download into %s", s.cfg.Cache) })
+	unlock, err := lock(
+		filepath.Join(s.cfg.Cache, "lock"),
+		func() { s.say("install", "waiting for another download into %s", s.cfg.Cache) },
+	)
 	if err != nil {
 		return err
 	}

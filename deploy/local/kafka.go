@@ -161,7 +161,8 @@ func (s *stack) initKafka(ctx context.Context, id int) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "java", "-cp", filepath.Join(s.kafkaJars(), "*"), "-Dlog4j2.configurationFile="+filepath.Join(dir, "log4j2.properties"),
+	cmd := exec.CommandContext(ctx, "java", "-cp", filepath.Join(s.kafkaJars(), "*"),
+		"-Dlog4j2.configurationFile="+filepath.Join(dir, "log4j2.properties"),
 		"kafka.tools.StorageTool", "format", "--ignore-formatted", "--cluster-id", cluster,
 		"--config", filepath.Join(dir, "server.properties"))
 	cmd.Dir = dir
@@ -183,7 +184,8 @@ func (s *stack) kafkaProperties(id int) string {
 	further := ""
 	if id == 1 {
 		more, kinds := s.kafkaTLSListeners()
-		listeners, advertised, protocols, further = listeners+more, advertised+more, protocols+kinds, s.kafkaTLSProperties()
+		listeners, advertised, protocols, further = listeners+more, advertised+more, protocols+kinds,
+			s.kafkaTLSProperties()
 	}
 	replicas, insync, voters := max(1, s.state.Brokers), 1, make([]string, max(1, s.state.Brokers))
 	if replicas > 1 {
@@ -237,7 +239,8 @@ func (s *stack) kafkaCommand(id int) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(java, "-Xms128m", "-Xmx"+s.cfg.KafkaHeap, "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true",
+	cmd := exec.Command(java, "-Xms128m", "-Xmx"+s.cfg.KafkaHeap, "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError",
+		"-Djava.awt.headless=true",
 		"-cp", filepath.Join(s.kafkaJars(), "*"), "-Dlog4j2.configurationFile="+filepath.Join(dir, "log4j2.properties"),
 		"kafka.Kafka", filepath.Join(dir, "server.properties"))
 	cmd.Dir = dir
@@ -283,7 +286,9 @@ func (c kfakeHostCmd) run(ctx context.Context) error {
 	defer unlock()
 	cluster, err := kfake.NewCluster(
 		kfake.NumBrokers(1), kfake.Ports(c.Port), kfake.DataDir(filepath.Join(c.Data, "data")),
-		kfake.BrokerConfigs(map[string]string{"log.retention.ms": strconv.FormatInt(kafkaRetention.Milliseconds(), 10)}),
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": strconv.FormatInt(
+			kafkaRetention.Milliseconds(), 10,
+		)}),
 	)
 	if err != nil {
 		return err

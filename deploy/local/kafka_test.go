@@ -15,7 +15,8 @@ func TestThreeBrokersKnowEachOther(t *testing.T) {
 	require.Equal(t, names, s.servers())
 	require.Equal(t, engineApache, s.cfg.Kafka, "an emulated broker does not replicate")
 	for i, name := range []string{
-		"kafka", "kafka-controller", "kafka-via", "kafka-2", "kafka-2-controller", "kafka-2-via", "kafka-3", "kafka-3-controller", "kafka-3-via",
+		"kafka", "kafka-controller", "kafka-via", "kafka-2", "kafka-2-controller", "kafka-2-via", "kafka-3",
+		"kafka-3-controller", "kafka-3-via",
 	} {
 		require.NoError(t, s.setPort(name, 6001+i))
 	}
@@ -24,7 +25,8 @@ func TestThreeBrokersKnowEachOther(t *testing.T) {
 	for _, line := range []string{
 		"node.id=2", "listeners=PLAINTEXT://127.0.0.1:6004,CONTROLLER://127.0.0.1:6005,VIA://127.0.0.1:6006",
 		"advertised.listeners=PLAINTEXT://127.0.0.1:6004,VIA://127.0.0.1:7002",
-		"controller.quorum.voters=1@127.0.0.1:6002,2@127.0.0.1:6005,3@127.0.0.1:6008", "offsets.topic.replication.factor=3",
+		"controller.quorum.voters=1@127.0.0.1:6002,2@127.0.0.1:6005,3@127.0.0.1:6008",
+		"offsets.topic.replication.factor=3",
 		"transaction.state.log.min.isr=2",
 	} {
 		require.Contains(t, text, line+"\n")

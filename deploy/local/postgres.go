@@ -157,7 +157,9 @@ func (s *stack) initPostgres(ctx context.Context) error {
 	}
 	s.say(namePostgres, "creating the database cluster in %s", cluster)
 	fresh, pwfile := filepath.Join(data, "data.new"), filepath.Join(data, "initdb.password")
-	if err := errors.Join(os.RemoveAll(fresh), os.MkdirAll(data, 0o700), writeFile(pwfile, []byte(password), 0o600)); err != nil {
+	if err := errors.Join(
+		os.RemoveAll(fresh), os.MkdirAll(data, 0o700), writeFile(pwfile, []byte(password), 0o600),
+	); err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(pwfile) }()
@@ -168,7 +170,8 @@ func (s *stack) initPostgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, initdb, "--pgdata="+fresh, "--encoding=UTF8", "--locale=C", "--username="+postgresRole,
+	cmd := exec.CommandContext(ctx, initdb, "--pgdata="+fresh, "--encoding=UTF8", "--locale=C",
+		"--username="+postgresRole,
 		"--auth=scram-sha-256", "--pwfile="+pwfile)
 	cmd.Dir = data
 	cmd.Env = serverEnv()
@@ -191,7 +194,9 @@ func ownFolder(dir string, account *syscall.Credential) error {
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || (int(owner.Uid) != os.Geteuid() && owner.Uid != account.Uid) {
-		return fmt.Errorf("%s belongs to somebody else; set ADNET_STACK_DIR to a folder that other users may enter", dir)
+		return fmt.Errorf(
+			"%s belongs to somebody else; set ADNET_STACK_DIR to a folder that other users may enter", dir,
+		)
 	}
 	return nil
 }
@@ -235,7 +240,8 @@ func (s *stack) postgresCommand() (*exec.Cmd, error) {
 	for _, setting := range append(encrypted,
 		"listen_addresses=127.0.0.1", "port="+strconv.Itoa(s.port(namePostgres)), "unix_socket_directories=",
 		"fsync=on", "synchronous_commit=on", "full_page_writes=on",
-		"shared_buffers=256MB", "max_connections=200", "max_wal_size=2GB", "logging_collector=off", "log_timezone=UTC", "timezone=UTC",
+		"shared_buffers=256MB", "max_connections=200", "max_wal_size=2GB", "logging_collector=off", "log_timezone=UTC",
+		"timezone=UTC",
 	) {
 		args = append(args, "-c", setting)
 	}
@@ -284,7 +290,9 @@ func (s *stack) probePostgres(ctx context.Context) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var exists bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = 'adnet')").Scan(&exists); err != nil || exists {
+	if err := conn.QueryRow(
+		ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = 'adnet')",
+	).Scan(&exists); err != nil || exists {
 		return err
 	}
 	_, err = conn.Exec(ctx, "CREATE DATABASE adnet")

@@ -64,7 +64,9 @@ func TestStopEndsTheRecordedProcess(t *testing.T) {
 func TestDetachedProcessHasASessionOfItsOwnAndALog(t *testing.T) {
 	dir := t.TempDir()
 	p := processes{dir}
-	ended, err := p.detach("server", exec.Command("sh", "-c", "echo out; echo err >&2; ps -o sid= -p $$"), filepath.Join(dir, "log"))
+	ended, err := p.detach(
+		"server", exec.Command("sh", "-c", "echo out; echo err >&2; ps -o sid= -p $$"), filepath.Join(dir, "log"),
+	)
 	require.NoError(t, err)
 	<-ended
 	log, err := os.ReadFile(filepath.Join(dir, "log"))

@@ -37,12 +37,15 @@ func (s *stack) redisCommand() (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port(nameRedis)),
-		"--dir", filepath.Join(s.cfg.Dir, "redis"), "--appendonly", "yes", "--appendfsync", "everysec", "--daemonize", "no")
+		"--dir", filepath.Join(s.cfg.Dir, "redis"), "--appendonly", "yes", "--appendfsync", "everysec", "--daemonize",
+		"no")
 	cmd.Args = append(cmd.Args, s.redisTLS()...)
 	cmd.Dir = s.cfg.Dir
 	cmd.Env = serverEnv()
 	if s.cfg.RedisClock != 0 {
-		cmd.Env = append(cmd.Env, "LD_PRELOAD="+s.binary("clock.so"), "ADNET_FAULT_CLOCK="+strconv.FormatInt(s.cfg.RedisClock, 10))
+		cmd.Env = append(
+			cmd.Env, "LD_PRELOAD="+s.binary("clock.so"), "ADNET_FAULT_CLOCK="+strconv.FormatInt(s.cfg.RedisClock, 10),
+		)
 	}
 	return cmd, nil
 }

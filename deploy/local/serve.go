@@ -109,9 +109,14 @@ func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 	for _, v := range append(vars, trial()...) {
 		common = append(common, v.name+"="+v.value)
 	}
-	serving := slices.DeleteFunc(slices.Clone(common), func(setting string) bool { return strings.HasPrefix(setting, postgresOwner+"=") })
+	serving := slices.DeleteFunc(
+		slices.Clone(common), func(setting string) bool { return strings.HasPrefix(setting, postgresOwner+"=") },
+	)
 	with := func(more ...string) []string { return append(slices.Clone(serving), more...) }
-	ingress := with("ADNET_HTTP_ADDR="+c.HTTPAddr, "ADNET_ADMIN_ADDR="+c.AdminAddr, "ADNET_SPOOL_DIR="+filepath.Join(s.cfg.Dir, "spool"))
+	ingress := with(
+		"ADNET_HTTP_ADDR="+c.HTTPAddr, "ADNET_ADMIN_ADDR="+c.AdminAddr,
+		"ADNET_SPOOL_DIR="+filepath.Join(s.cfg.Dir, "spool"),
+	)
 	consumers := with("ADNET_ADMIN_ADDR=" + neighbour)
 	for _, key := range keys {
 		ingress = append(ingress, key.name+"="+key.value)
@@ -230,7 +235,10 @@ func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 		}
 	}
 	s.say("serve", "adnet is ready at %s; Ctrl-C stops it", base)
-	s.say("serve", `make an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin you@example.com`, s.binary("adnet"))
+	s.say(
+		"serve", `make an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin you@example.com`,
+		s.binary("adnet"),
+	)
 }
 
 func ready(ctx context.Context, url string) bool {

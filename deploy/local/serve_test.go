@@ -69,7 +69,8 @@ while :; do sleep 0.05; done`)
 	done := make(chan error, 1)
 	go func() { done <- s.runRoles(ctx, c, env, out) }()
 	require.Eventually(t, func() bool {
-		return strings.Contains(out.String(), "ingress   | up 127.0.0.1:9090\n") && strings.Contains(out.String(), "consumers | up 127.0.0.1:9091\n")
+		return strings.Contains(out.String(), "ingress   | up 127.0.0.1:9090\n") &&
+			strings.Contains(out.String(), "consumers | up 127.0.0.1:9091\n")
 	}, 20*time.Second, 10*time.Millisecond)
 	cancel()
 	require.NoError(t, <-done)

@@ -189,7 +189,9 @@ func (s *stack) up(ctx context.Context, names []string) (started []string, err e
 
 // claim makes the folder and keeps other launchers out of it while this one changes things.
 func (s *stack) claim() (unlock func(), err error) {
-	for _, dir := range []string{s.cfg.Dir, s.processes.dir, filepath.Join(s.cfg.Dir, "logs"), filepath.Join(s.cfg.Dir, "bin")} {
+	for _, dir := range []string{
+		s.cfg.Dir, s.processes.dir, filepath.Join(s.cfg.Dir, "logs"), filepath.Join(s.cfg.Dir, "bin"),
+	} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
 		}

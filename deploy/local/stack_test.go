@@ -77,7 +77,13 @@ func TestExecStartsNothingThatIsGiven(t *testing.T) {
 		t.Setenv(name, "elsewhere:1")
 	}
 	s := testStack(t)
-	require.NoError(t, s.exec(t.Context(), execCmd{Down: true, Command: []string{"--", "sh", "-c", `test "$ADNET_TEST_KAFKA" = elsewhere:1`}}))
+	require.NoError(
+		t,
+		s.exec(
+			t.Context(),
+			execCmd{Down: true, Command: []string{"--", "sh", "-c", `test "$ADNET_TEST_KAFKA" = elsewhere:1`}},
+		),
+	)
 	entries, err := os.ReadDir(s.processes.dir)
 	require.NoError(t, err)
 	require.Empty(t, entries)
@@ -158,7 +164,9 @@ func TestMissingProgramsAreNamedWithTheCommand(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Setenv("PATH", t.TempDir()) // Root without apt-get: nothing may be installed by a test.
 	}
-	err := testStack(t).installPackages(t.Context(), []need{{"redis-server", "redis-server", "redis"}, {"initdb", "postgresql", "postgresql"}})
+	err := testStack(t).installPackages(
+		t.Context(), []need{{"redis-server", "redis-server", "redis"}, {"initdb", "postgresql", "postgresql"}},
+	)
 	require.ErrorContains(t, err, "redis-server, initdb")
 	require.ErrorContains(t, err, "install")
 	require.ErrorContains(t, err, "postgresql redis")
@@ -188,9 +196,17 @@ func TestDownloadsAreCheckedAndAppearWhole(t *testing.T) {
 
 	require.ErrorContains(t, checkIntegrity(archive, "sha512-AAAA"), "expected sha512-AAAA")
 	dir := filepath.Join(s.cfg.Cache, "lib-1")
-	require.Error(t, s.fetch(dir, func(fresh string) error { return extract(archive, "package/other", filepath.Join(fresh, "lib")) }))
+	require.Error(
+		t,
+		s.fetch(
+			dir, func(fresh string) error { return extract(archive, "package/other", filepath.Join(fresh, "lib")) },
+		),
+	)
 	require.NoDirExists(t, dir)
-	require.NoError(t, s.fetch(dir, func(fresh string) error { return extract(archive, "package/lib", filepath.Join(fresh, "lib")) }))
+	require.NoError(
+		t,
+		s.fetch(dir, func(fresh string) error { return extract(archive, "package/lib", filepath.Join(fresh, "lib")) }),
+	)
 	text, err := os.ReadFile(filepath.Join(dir, "lib"))
 	require.NoError(t, err)
 	require.Equal(t, "code", string(text))

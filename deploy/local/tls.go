@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// With ADNET_STACK_TLS every server of a stack listens for encrypted connections, too: PostgreSQL at
-// the port that it has, the others at further ports of stack.json. The folder holds, in PEM:
+// With ADNET_STACK_TLS every server of a stack listens for encrypted connections, too: PostgreSQL
+// at the port that it has, the others at further ports of stack.json. The folder holds, in PEM:
 //
 //	ca.pem                     the authority of the servers and of clients' certificates
 //	server.pem, server.key     what the servers show
 //	expired.pem, expired.key   what a further listener of Kafka shows, if they are there
 //
 // Kafka has two listeners with TLS: one takes anonymous clients and certificates, the other logins
-// by SASL. The user adnet, a certificate of that name, and clients without a name may do everything;
-// other users nothing. Tokens are checked as Kafka's own unsecured validator does. ClickHouse as a
-// library has no encrypted listener, so the encryption ends at the front before it.
+// by SASL. The user adnet, a certificate of that name, and clients without a name may do
+// everything; other users nothing. Tokens are checked as Kafka's own unsecured validator does.
+// ClickHouse as a library has no encrypted listener, so the encryption ends at the front before it.
 const (
 	portRedisTLS      = "redis-tls"
 	portClickHouseTLS = "clickhouse-tls"
@@ -83,15 +83,19 @@ func (s *stack) kafkaTLSProperties() string {
 		"ssl.truststore.type=PEM", "ssl.truststore.location=" + s.tlsFile("ca.pem"),
 		"listener.name.tls.ssl.client.auth=requested",
 		"sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
-		"listener.name.login.plain.sasl.jaas.config=" + module + `plain.PlainLoginModule required user_adnet="` + kafkaPassword + `" user_guest="` + kafkaPassword + `";`,
+		"listener.name.login.plain.sasl.jaas.config=" + module + `plain.PlainLoginModule required user_adnet="` +
+			kafkaPassword + `" user_guest="` + kafkaPassword + `";`,
 		"listener.name.login.scram-sha-256.sasl.jaas.config=" + module + "scram.ScramLoginModule required;",
 		"listener.name.login.scram-sha-512.sasl.jaas.config=" + module + "scram.ScramLoginModule required;",
-		"listener.name.login.oauthbearer.sasl.jaas.config=" + module + `oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="adnet";`,
+		"listener.name.login.oauthbearer.sasl.jaas.config=" + module +
+			`oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="adnet";`,
 		"authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 		"super.users=User:ANONYMOUS;User:adnet;User:CN=adnet",
 	}
 	if s.expiredToo() {
-		lines = append(lines, "listener.name.expired.ssl.keystore.location="+filepath.Join(s.cfg.Dir, "kafka-expired.pem"))
+		lines = append(
+			lines, "listener.name.expired.ssl.keystore.location="+filepath.Join(s.cfg.Dir, "kafka-expired.pem"),
+		)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -124,7 +128,8 @@ func (s *stack) redisTLS() []string {
 		return nil
 	}
 	return []string{
-		"--tls-port", strconv.Itoa(s.port(portRedisTLS)), "--tls-auth-clients", "optional", "--tls-ca-cert-file", s.tlsFile("ca.pem"),
+		"--tls-port", strconv.Itoa(s.port(portRedisTLS)), "--tls-auth-clients", "optional", "--tls-ca-cert-file",
+		s.tlsFile("ca.pem"),
 		"--tls-cert-file", s.tlsFile("server.pem"), "--tls-key-file", s.tlsFile("server.key"),
 	}
 }
@@ -152,27 +157,35 @@ func (s *stack) postgresTLS(data string) (settings []string, err error) {
 		return nil, err
 	}
 	file := func(name string) string { return filepath.Join(dir, name) }
-	return []string{"ssl=on", "ssl_ca_file=" + file("ca.pem"), "ssl_cert_file=" + file("server.pem"), "ssl_key_file=" + file("server.key")}, chownTree(dir, account)
+	return []string{
+		"ssl=on", "ssl_ca_file=" + file("ca.pem"), "ssl_cert_file=" + file("server.pem"),
+		"ssl_key_file=" + file("server.key"),
+	}, chownTree(dir, account)
 }
 
 // encryptWith has a front show the certificate that is in the folder at that moment, and check
 // clients' certificates.
 func encryptWith(dir string) func(net.Conn) net.Conn {
 	return func(client net.Conn) net.Conn {
-		return tls.Server(client, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			shown, err := tls.LoadX509KeyPair(filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key"))
-			if err != nil {
-				return nil, err
-			}
-			authority, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
-			if err != nil {
-				return nil, err
-			}
-			pool := x509.NewCertPool()
-			pool.AppendCertsFromPEM(authority)
-			return &tls.Config{
-				MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{shown}, ClientCAs: pool, ClientAuth: tls.VerifyClientCertIfGiven,
-			}, nil
-		}})
+		return tls.Server(client,
+			&tls.Config{MinVersion: tls.VersionTLS12,
+				GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+					shown, err := tls.LoadX509KeyPair(
+						filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key"),
+					)
+					if err != nil {
+						return nil, err
+					}
+					authority, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+					if err != nil {
+						return nil, err
+					}
+					pool := x509.NewCertPool()
+					pool.AppendCertsFromPEM(authority)
+					return &tls.Config{
+						MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{shown}, ClientCAs: pool,
+						ClientAuth: tls.VerifyClientCertIfGiven,
+					}, nil
+				}})
 	}
 }

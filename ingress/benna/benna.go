@@ -88,8 +88,10 @@ func (a *API) status(c *gin.Context) error {
 		ModelVersion: x.Model(), Kind: "text-match", Learned: x.Learnt() != nil, Signals: signalNames[:],
 		Weights: weightsReply{
 			Tool: share(t.Tool.PerMille()), Host: share(t.Host.PerMille()), Surface: share(t.Surface.PerMille()),
-			ClickRight: chance(t.PClick(ranker.Certain)), ClickWrong: chance(t.PClick(0)), ConvertRight: chance(t.ConvertRight), ConvertWrong: chance(t.ConvertWrong),
-			View: chance(t.PView()), Usual: chance(t.Usual), Floor: chance(a.deps.MinRelevance()), Terms: x.Words().Len(),
+			ClickRight: chance(t.PClick(ranker.Certain)), ClickWrong: chance(t.PClick(0)),
+			ConvertRight: chance(t.ConvertRight), ConvertWrong: chance(t.ConvertWrong),
+			View: chance(t.PView()), Usual: chance(t.Usual), Floor: chance(a.deps.MinRelevance()),
+			Terms: x.Words().Len(),
 		},
 		Diagnostics: a.deps.Diagnostics.Report(a.deps.Now()),
 	})

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -37,8 +37,9 @@ func TestExchanges(t *testing.T) {
 		}
 		empty := target.Build(ranker.Version2(), nil)
 		New(Deps{
-			Snapshot: func() *auction.Snapshot { return empty }, MinRelevance: func() ranker.PPM { return ranker.DefaultFloor },
-			Diagnostics: d, Now: clock,
+			Snapshot:     func() *auction.Snapshot { return empty },
+			MinRelevance: func() ranker.PPM { return ranker.DefaultFloor },
+			Diagnostics:  d, Now: clock,
 		}).Mount(h)
 		return h, nil
 	})
@@ -72,19 +73,25 @@ func TestScoreIsTheAuctions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		host, surface := rapid.SampledFrom(names).Draw(t, "host"), rapid.SampledFrom(names).Draw(t, "surface")
 		in := scoreRequest{
-			Context: &contextBody{IntentTokens: some(t, words, "tokens"), ActiveTools: some(t, names, "tools"), HostApp: &host, Surface: &surface},
+			Context: &contextBody{
+				IntentTokens: some(t, words, "tokens"), ActiveTools: some(t, names, "tools"), HostApp: &host,
+				Surface: &surface,
+			},
 			Campaign: &campaignBody{
 				IntentTokens: some(t, words, "targeted tokens"), ActiveTools: some(t, names, "targeted tools"),
 				HostApps: some(t, names, "targeted hosts"), Surfaces: some(t, names, "targeted surfaces"),
 			},
 		}
 		c := auction.Campaign{ID: auction.ID{1}, Bid: 5_000_000, Targeting: &auction.Targeting{
-			Exact: true, IntentTokens: in.Campaign.IntentTokens, ActiveTools: in.Campaign.ActiveTools, HostApps: in.Campaign.HostApps,
+			Exact: true, IntentTokens: in.Campaign.IntentTokens, ActiveTools: in.Campaign.ActiveTools,
+			HostApps: in.Campaign.HostApps,
 			Surfaces: in.Campaign.Surfaces,
 		}}
 		index := target.Build(ranker.Version2(), []auction.Campaign{c})
 		predicted, mismatch := in.predict(index, auction.Campaign{Billing: c.Billing, Bid: c.Bid})
-		got := auction.Decide(&auction.Request{Tokens: in.Context.IntentTokens, ActiveTools: in.Context.ActiveTools, HostApp: host, Surface: surface},
+		got := auction.Decide(&auction.Request{
+			Tokens: in.Context.IntentTokens, ActiveTools: in.Context.ActiveTools, HostApp: host, Surface: surface,
+		},
 			index, nil, new(auction.Scratch))
 		require.Equal(t, got.Winner != nil, mismatch == "", mismatch)
 		if got.Winner != nil {

@@ -141,7 +141,8 @@ func (a *API) score(c *gin.Context) error {
 	a.deps.Diagnostics.scored(now.Sub(started), now)
 	return httpapi.JSON(c, http.StatusOK, scoreReply{
 		ModelVersion: p.ModelVersion, Bid: p.Bid, PClick: chance(p.PClick), PConvert: chance(p.PConvert),
-		Relevance: chance(p.Relevance), Contributions: in.contributions(p.Contributions), Terms: termsOf(&p), Latency: milliseconds(now.Sub(started)), Suitability: in.judge(),
+		Relevance: chance(p.Relevance), Contributions: in.contributions(p.Contributions), Terms: termsOf(&p),
+		Latency: milliseconds(now.Sub(started)), Suitability: in.judge(),
 		Eligible: mismatch == "", Mismatch: mismatch,
 	})
 }
@@ -225,7 +226,8 @@ func (in *scoreRequest) predict(x *auction.Snapshot, c auction.Campaign) (p rank
 func (in *scoreRequest) query() target.Query {
 	x := in.Context
 	query := target.Query{
-		Tokens: x.IntentTokens, ActiveTools: x.ActiveTools, HostApp: firstText(x.HostApp, x.Host), Surface: text(x.Surface),
+		Tokens: x.IntentTokens, ActiveTools: x.ActiveTools, HostApp: firstText(x.HostApp, x.Host),
+		Surface: text(x.Surface),
 	}
 	if tool := text(x.MCPTool); tool != "" {
 		query.ActiveTools = append(slices.Clone(query.ActiveTools), tool)
@@ -246,8 +248,8 @@ func (k *campaignBody) targeting() auction.Targeting {
 	}
 }
 
-// bid is what the campaign pays for what, without texts and targeting: with the goal target_cpa what
-// a conversion may cost, and bid_amount as the cap; else its stated bid, its target_cpa for a
+// bid is what the campaign pays for what, without texts and targeting: with the goal target_cpa
+// what a conversion may cost, and bid_amount as the cap; else its stated bid, its target_cpa for a
 // conversion, or the bid that campaigns have by default.
 func (k *campaignBody) bid() (auction.Campaign, error) {
 	billing, stated := ranker.CPM, k.BillingModel != nil
@@ -290,9 +292,15 @@ func firstText(a, b *string) string {
 func (in *scoreRequest) check() error {
 	switch {
 	case in.Context == nil:
-		return invalid("context", "is required: an object with intent, mcp_tool, host … or intent_tokens, active_tools, host_app, surface")
+		return invalid(
+			"context",
+			"is required: an object with intent, mcp_tool, host … or intent_tokens, active_tools, host_app, surface",
+		)
 	case in.Campaign == nil:
-		return invalid("campaign", "is required: an object with target_cpa, goal, format … or target_intent_tokens, target_active_tools …")
+		return invalid(
+			"campaign",
+			"is required: an object with target_cpa, goal, format … or target_intent_tokens, target_active_tools …",
+		)
 	}
 	if err := in.Context.check(); err != nil {
 		return err
@@ -305,7 +313,8 @@ func (x *contextBody) check() error {
 		field string
 		value *string
 	}{
-		{"intent", x.Intent}, {"mcp_tool", x.MCPTool}, {"host", x.Host}, {"region", x.Region}, {"host_app", x.HostApp}, {"surface", x.Surface},
+		{"intent", x.Intent}, {"mcp_tool", x.MCPTool}, {"host", x.Host}, {"region", x.Region}, {"host_app", x.HostApp},
+		{"surface", x.Surface},
 	} {
 		if err := checkText("context."+v.field, text(v.value)); err != nil {
 			return err
@@ -318,7 +327,9 @@ func (x *contextBody) check() error {
 }
 
 func (k *campaignBody) check() error {
-	goals := []campaign.Goal{campaign.GoalTargetCPA, campaign.GoalTargetROAS, campaign.GoalMaxConversions, campaign.GoalManual}
+	goals := []campaign.Goal{
+		campaign.GoalTargetCPA, campaign.GoalTargetROAS, campaign.GoalMaxConversions, campaign.GoalManual,
+	}
 	switch {
 	case k.TargetCPA != nil && (*k.TargetCPA < 0 || *k.TargetCPA > campaign.MaxTotalBudget):
 		return invalid("campaign.target_cpa", "must be from 0 to %s USD", campaign.MaxTotalBudget)
@@ -344,7 +355,9 @@ func (k *campaignBody) check() error {
 			return err
 		}
 	}
-	return checkLists("campaign.", list{"target_intent_tokens", k.IntentTokens}, list{"target_active_tools", k.ActiveTools},
+	return checkLists("campaign.", list{
+		"target_intent_tokens", k.IntentTokens,
+	}, list{"target_active_tools", k.ActiveTools},
 		list{"target_host_apps", k.HostApps}, list{"target_surfaces", k.Surfaces})
 }
 

@@ -84,15 +84,23 @@ func New(deps Deps) *API {
 func (a *API) Mount(s *httpapi.Server) {
 	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Params: questions}
 	// Questions with a body: they change nothing, but have always taken an Idempotency-Key.
-	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No, Params: questions}
-	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes, Params: questions}
+	asks := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No,
+		Params: questions,
+	}
+	changes := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+		Params: questions,
+	}
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
+		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings},
+		"statement":       {Do: a.statement},
 		"create_checkout": {Do: a.createCheckout, Policy: changes}, "deposit": {Do: a.deposit, Policy: changes},
-		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)}, "mint_cap": {Do: a.mintCap, Policy: ofAdmin(changes)},
-		// No Idempotency-Key: providers' deliveries count once by their event ids. No limit before the
-		// signature was looked at: a stranger must not be able to keep the provider out.
+		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)},
+		"mint_cap":   {Do: a.mintCap, Policy: ofAdmin(changes)},
+		// No Idempotency-Key: providers' deliveries count once by their event ids. No limit before
+		// the signature was looked at: a stranger must not be able to keep the provider out.
 		"webhook": {Do: a.webhook, Policy: httpapi.Policy{
 			Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 		}},
@@ -101,12 +109,16 @@ func (a *API) Mount(s *httpapi.Server) {
 		}},
 	}}, asks)
 	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings}, "statement": {Do: a.statement},
-		"credits": {Do: a.credits}, "parked": {Do: a.parked, Policy: ofAdmin(reads)}, "quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
+		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings},
+		"statement": {Do: a.statement},
+		"credits":   {Do: a.credits}, "parked": {Do: a.parked, Policy: ofAdmin(reads)},
+		"quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
 	}}, reads)
 	// Registered in every mode, so that the routes are the same; without the demo provider it knows
 	// no checkout.
-	s.Handle(http.MethodGet, "/checkout/:id", a.checkoutPage, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	s.Handle(
+		http.MethodGet, "/checkout/:id", a.checkoutPage, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+	)
 	// No Idempotency-Key: a checkout is paid once by its id.
 	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout, httpapi.Policy{
 		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
@@ -115,8 +127,10 @@ func (a *API) Mount(s *httpapi.Server) {
 
 // questions are the parameters of reads, whatever the action.
 var questions = httpapi.Params{
-	"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm, "asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
-	"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm, "until": httpapi.DayForm,
+	"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm,
+	"asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
+	"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
+	"until": httpapi.DayForm,
 	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
 }
 
@@ -180,7 +194,9 @@ func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
 	}
 	own := p.caller.Publishes(p.developer) && (p.advertiser == uuid.Nil || p.caller.MayActFor(p.advertiser))
 	if !own && !p.caller.IsAdmin() {
-		return p, errs.New(errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours")
+		return p, errs.New(
+			errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours",
+		)
 	}
 	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {
 		owner, err := a.deps.Users.User(c.Request.Context(), p.advertiser)

@@ -10,24 +10,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var actions = []string{"create_checkout", "deposit", "balance", "history", "earnings"}
 
 func TestActions(t *testing.T) {
 	w := newWorld(t, options{})
-	for _, path := range []string{"/api/billing", "/api/billing?action=", "/api/billing?action=withdraw", "/api/billing?action=Balance"} {
+	for _, path := range []string{
+		"/api/billing", "/api/billing?action=", "/api/billing?action=withdraw", "/api/billing?action=Balance",
+	} {
 		for _, method := range []string{"GET", "POST"} {
-			require.Equal(t, "action", w.advertiser(t).Call(t, method, path, nil).Fails(400, "invalid_request")["field"])
+			require.Equal(
+				t, "action", w.advertiser(t).Call(t, method, path, nil).Fails(400, "invalid_request")["field"],
+			)
 		}
 	}
 	for _, p := range []*person{w.nobody(), w.advertiser(t)} {
@@ -49,12 +53,20 @@ func TestLoginIsNeeded(t *testing.T) {
 func TestForeignAccounts(t *testing.T) {
 	w := newWorld(t, options{})
 	victim, attacker, admin := w.advertiser(t), w.advertiser(t), w.person(t, account.RoleAdmin)
-	require.Equal(t, 200, w.deliver(t, stripeSigned(stripePaid("e1", "pi_1", 777, victim.ID), w.Now), stripePaid("e1", "pi_1", 777, victim.ID)).Code)
+	require.Equal(
+		t, 200,
+		w.deliver(
+			t, stripeSigned(stripePaid("e1", "pi_1", 777, victim.ID), w.Now), stripePaid("e1", "pi_1", 777, victim.ID),
+		).Code,
+	)
 	opened := victim.does(t, "create_checkout", object{"amount": 5}).As(200)
 	for _, ids := range []object{
-		{"advertiser_id": victim.ID}, {"developer_id": victim.DeveloperID}, {"advertiser_id": victim.ID, "developer_id": victim.DeveloperID},
-		{"advertiser_id": attacker.ID, "developer_id": victim.DeveloperID}, {"advertiser_id": victim.ID, "developer_id": attacker.DeveloperID},
-		{"advertiser_id": uuid.New()}, {"developer_id": uuid.New()}, {"advertiser_id": attacker.DeveloperID}, {"developer_id": attacker.ID},
+		{"advertiser_id": victim.ID}, {"developer_id": victim.DeveloperID},
+		{"advertiser_id": victim.ID, "developer_id": victim.DeveloperID},
+		{"advertiser_id": attacker.ID, "developer_id": victim.DeveloperID},
+		{"advertiser_id": victim.ID, "developer_id": attacker.DeveloperID},
+		{"advertiser_id": uuid.New()}, {"developer_id": uuid.New()}, {"advertiser_id": attacker.DeveloperID},
+		{"developer_id": attacker.ID},
 	} {
 		for _, action := range actions {
 			body := object{"amount": 5, "deposit_id": opened["deposit_id"]}
@@ -64,7 +76,9 @@ func TestForeignAccounts(t *testing.T) {
 				query += fmt.Sprintf("&%s=%s", name, id)
 			}
 			attacker.does(t, action, body).Fails(403, "forbidden")
-			attacker.does(t, action+query, object{"amount": 5, "deposit_id": opened["deposit_id"]}).Fails(403, "forbidden")
+			attacker.does(
+				t, action+query, object{"amount": 5, "deposit_id": opened["deposit_id"]},
+			).Fails(403, "forbidden")
 			if action == "balance" || action == "history" || action == "earnings" {
 				attacker.Call(t, "GET", "/api/billing?action="+action+query, nil).Fails(403, "forbidden")
 			}
@@ -82,10 +96,16 @@ func TestForeignAccounts(t *testing.T) {
 	require.EqualValues(t, 7.77, got["balance"])
 	require.Equal(t, victim.DeveloperID.String(), got["developer_id"])
 	require.NotContains(t, admin.does(t, "balance", object{"developer_id": victim.DeveloperID}).As(200), "balance")
-	require.Len(t, admin.Call(t, "GET", "/api/billing?action=history&advertiser_id="+victim.ID.String(), nil).As(200)["entries"], 1)
+	require.Len(
+		t,
+		admin.Call(t, "GET", "/api/billing?action=history&advertiser_id="+victim.ID.String(), nil).As(200)["entries"],
+		1,
+	)
 	admin.does(t, "balance", object{"advertiser_id": uuid.New()}).Fails(404, "not_found")
 	admin.does(t, "create_checkout", object{"advertiser_id": victim.ID, "amount": 5}).As(200)
-	admin.does(t, "create_checkout", object{"developer_id": victim.DeveloperID, "amount": 5}).Fails(400, "invalid_request")
+	admin.does(
+		t, "create_checkout", object{"developer_id": victim.DeveloperID, "amount": 5},
+	).Fails(400, "invalid_request")
 	admin.does(t, "deposit", object{"deposit_id": opened["deposit_id"]}).As(200)
 }
 
@@ -93,9 +113,12 @@ func TestCheckoutInput(t *testing.T) {
 	w := newWorld(t, options{})
 	p := w.advertiser(t)
 	for _, body := range []any{
-		nil, "", "[]", "{", object{}, object{"amount": nil}, object{"amount": "25"}, object{"amount": -5}, object{"amount": 0}, object{"amount": 0.99},
-		object{"amount": 1_000_000}, object{"amount": 5.001}, `{"amount":1e400}`, `{"amount":NaN}`, `{"amount":5,"amount":6}`, `{"Amount":5}`,
-		object{"amount": 5, "return_url": "http://shop.example"}, object{"amount": 5, "return_url": "javascript:alert(1)"}, object{"amount": 5, "return_url": 5},
+		nil, "", "[]", "{", object{}, object{"amount": nil}, object{"amount": "25"}, object{"amount": -5},
+		object{"amount": 0}, object{"amount": 0.99},
+		object{"amount": 1_000_000}, object{"amount": 5.001}, `{"amount":1e400}`, `{"amount":NaN}`,
+		`{"amount":5,"amount":6}`, `{"Amount":5}`,
+		object{"amount": 5, "return_url": "http://shop.example"},
+		object{"amount": 5, "return_url": "javascript:alert(1)"}, object{"amount": 5, "return_url": 5},
 		"{\"amount\":5,\"return_url\":\"https://a\xff\"}", object{"amount": 5, "return_url": "https://a.example/\x00"},
 	} {
 		p.does(t, "create_checkout", body).Fails(400, "invalid_request")
@@ -106,7 +129,9 @@ func TestCheckoutInput(t *testing.T) {
 	require.EqualValues(t, 5.25, got["amount"])
 	require.Zero(t, p.cash(t))
 
-	newWorld(t, options{noDemo: true}).advertiser(t).does(t, "create_checkout", object{"amount": 5}).Fails(503, "unavailable")
+	newWorld(t, options{noDemo: true}).advertiser(t).does(
+		t, "create_checkout", object{"amount": 5},
+	).Fails(503, "unavailable")
 	down := newWorld(t, options{checkouts: &failing{}})
 	got = down.advertiser(t).does(t, "create_checkout", object{"amount": 5}).Fails(502, "upstream_error")
 	require.NotContains(t, got["error"], "canary")
@@ -154,7 +179,8 @@ func TestBalance(t *testing.T) {
 		w := newWorld(t, options{prepaid: prepaid})
 		p := w.advertiser(t)
 		require.Equal(t, object{
-			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0, "owed": 0.0, "credits": 0.0, "credits_pending": 0.0, "credits_held": 0.0, "credits_quarantined": 0.0,
+			"advertiser_id": p.ID.String(), "developer_id": p.DeveloperID.String(), "balance": 0.0, "available": 0.0,
+			"owed": 0.0, "credits": 0.0, "credits_pending": 0.0, "credits_held": 0.0, "credits_quarantined": 0.0,
 			"currency": "USD", "funding": funding,
 		}, p.does(t, "balance", nil).As(200))
 		body := stripePaid("e1", "pi_1", 1050, p.ID)
@@ -172,9 +198,12 @@ func (w *world) moves(t *testing.T, from, publisher *person, amount int64) {
 	n := uuid.NewString()
 	for _, x := range []ledger.Transaction{
 		{ID: uuid.New(), Kind: ledger.KindCharge, Ref: n, Subject: uuid.New(), At: w.Now, Entries: []ledger.Entry{
-			{Account: ledger.AdvertiserCash(from.ID), Asset: ledger.USD, Amount: -amount}, {Account: ledger.Revenue, Asset: ledger.USD, Amount: amount}}},
-		{ID: uuid.New(), Kind: ledger.KindMint, Ref: n, Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
-			{Account: ledger.Mint, Asset: ledger.Credit, Amount: -1}, {Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: 1}}},
+			{Account: ledger.AdvertiserCash(from.ID), Asset: ledger.USD, Amount: -amount},
+			{Account: ledger.Revenue, Asset: ledger.USD, Amount: amount}}},
+		{ID: uuid.New(), Kind: ledger.KindMint, Ref: n, Subject: publisher.DeveloperID, At: w.Now,
+			Entries: []ledger.Entry{
+				{Account: ledger.Mint, Asset: ledger.Credit, Amount: -1},
+				{Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: 1}}},
 	} {
 		err := w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
 			return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{x}, At: w.Now})
@@ -207,7 +236,13 @@ func TestHistoryAndEarnings(t *testing.T) {
 		e := e.(object)
 		short = append(short, fmt.Sprint(e["kind"], " ", e["asset"], " ", e["amount"], " ", e["balance"]))
 	}
-	require.Equal(t, []string{"refund USD -0.4 -0.65", "charge USD -1 -0.25", "mint CREDIT 1 1", "charge USD -0.25 0.75", "deposit USD 1 1"}, short)
+	require.Equal(
+		t,
+		[]string{
+			"refund USD -0.4 -0.65", "charge USD -1 -0.25", "mint CREDIT 1 1", "charge USD -0.25 0.75",
+			"deposit USD 1 1",
+		}, short,
+	)
 	require.Equal(t, entries[4].(object)["id"], entries[0].(object)["reverses"])
 	require.Equal(t, "stripe:pi_1", entries[4].(object)["reference"])
 	require.NotEmpty(t, entries[1].(object)["campaign_id"])
@@ -221,7 +256,10 @@ func TestHistoryAndEarnings(t *testing.T) {
 	}
 	require.Equal(t, entries, paged)
 	require.Len(t, p.Call(t, "GET", "/api/billing?action=history&asset=CREDIT", nil).As(200)["entries"], 1)
-	for _, bad := range []string{"limit=0", "limit=501", "limit=x", "asset=usd", "asset=EUR", "before=0", "before=-1", "before=x", "before=99999999999999999999"} {
+	for _, bad := range []string{
+		"limit=0", "limit=501", "limit=x", "asset=usd", "asset=EUR", "before=0", "before=-1", "before=x",
+		"before=99999999999999999999",
+	} {
 		p.Call(t, "GET", "/api/billing?action=history&"+bad, nil).Fails(400, "invalid_request")
 	}
 
@@ -234,8 +272,14 @@ func TestHistoryAndEarnings(t *testing.T) {
 	require.EqualValues(t, 1, e["credits_pending"])
 	require.Equal(t, "UTC", e["timezone"])
 	e = publisher.Call(t, "GET", "/api/billing?action=earnings&since=2026-01-01&until=2026-01-02", nil).As(200)
-	require.Equal(t, []any{object{"date": "2026-01-01", "credits": 0.0}, object{"date": "2026-01-02", "credits": 0.0}}, e["daily"])
-	for _, bad := range []string{"since=x", "until=2026-02-30", "since=2026-01-02&until=2026-01-01", "since=2020-01-01", "since=1969-12-31&until=1970-01-01", "until=9999-12-31x", "since='%20OR%201=1--"} {
+	require.Equal(
+		t, []any{object{"date": "2026-01-01", "credits": 0.0}, object{"date": "2026-01-02", "credits": 0.0}},
+		e["daily"],
+	)
+	for _, bad := range []string{
+		"since=x", "until=2026-02-30", "since=2026-01-02&until=2026-01-01", "since=2020-01-01",
+		"since=1969-12-31&until=1970-01-01", "until=9999-12-31x", "since='%20OR%201=1--",
+	} {
 		publisher.Call(t, "GET", "/api/billing?action=earnings&"+bad, nil).Fails(400, "invalid_request")
 	}
 	w.clean2(t)
@@ -258,15 +302,22 @@ func TestStatement(t *testing.T) {
 	records, err := csv.NewReader(strings.NewReader(got.Text)).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, records, 1+4+2)
-	require.Equal(t, []string{"opening", "deposit", "charge", "balance_to_date", "opening", "balance_to_date"}, column(records[1:], "row", records[0]))
-	require.Equal(t, []string{"0", "1000000", "750000", "750000", "", ""}, column(records[1:], "balance_micro_usd", records[0]))
+	require.Equal(
+		t, []string{"opening", "deposit", "charge", "balance_to_date", "opening", "balance_to_date"},
+		column(records[1:], "row", records[0]),
+	)
+	require.Equal(
+		t, []string{"0", "1000000", "750000", "750000", "", ""}, column(records[1:], "balance_micro_usd", records[0]),
+	)
 	require.Equal(t, []string{"0", "1", "0.75", "0.75", "", ""}, column(records[1:], "balance_usd", records[0]))
 	require.Equal(t, got.Text, p.does(t, "statement&month="+month, object{}).Text)
 	require.Equal(t, got.Text, admin.Call(t, "GET", path+"&advertiser_id="+p.ID.String(), nil).Text)
 	require.Contains(t, publisher.Call(t, "GET", path, nil).Text, "mint")
 
 	w.Now = w.Now.AddDate(0, 2, 0)
-	session, _, err := w.Sessions.Issue(token.Claims{UserID: p.ID, Role: string(p.Role), Email: p.Email, Version: 1}, w.Now)
+	session, _, err := w.Sessions.Issue(
+		token.Claims{UserID: p.ID, Role: string(p.Role), Email: p.Email, Version: 1}, w.Now,
+	)
 	require.NoError(t, err)
 	p.Token = session
 	first := p.Call(t, "GET", path, nil)
@@ -275,19 +326,31 @@ func TestStatement(t *testing.T) {
 	w.moves(t, p, publisher, 10_000)
 	require.Equal(t, first.Text, p.Call(t, "GET", path, nil).Text)
 
-	publisher.Token, _, err = w.Sessions.Issue(token.Claims{UserID: publisher.ID, Role: string(publisher.Role), Email: publisher.Email, Version: 1}, w.Now)
+	publisher.Token, _, err = w.Sessions.Issue(
+		token.Claims{UserID: publisher.ID, Role: string(publisher.Role), Email: publisher.Email, Version: 1}, w.Now,
+	)
 	require.NoError(t, err)
 	publisher.Call(t, "GET", path+"&advertiser_id="+p.ID.String(), nil).Fails(403, "forbidden")
 	publisher.Call(t, "GET", path+"&developer_id="+p.DeveloperID.String(), nil).Fails(403, "forbidden")
 	w.nobody().Call(t, "GET", path, nil).Fails(401, "invalid_token")
-	for _, bad := range []string{"", "&month=2026", "&month=2026-13", "&month=9999-01", "&month=2026-01-01", "&month=0001-01", "&month=2026-01&format=pdf"} {
+	for _, bad := range []string{
+		"", "&month=2026", "&month=2026-13", "&month=9999-01", "&month=2026-01-01", "&month=0001-01",
+		"&month=2026-01&format=pdf",
+	} {
 		p.Call(t, "GET", "/api/billing?action=statement"+bad, nil).Fails(400, "invalid_request")
 	}
 	// Dates bound the history too.
 	today := w.Now.Format(time.DateOnly)
 	require.Len(t, p.Call(t, "GET", "/api/billing?action=history&since="+today, nil).As(200)["entries"], 1)
-	require.Len(t, p.Call(t, "GET", "/api/billing?action=history&until="+w.Now.AddDate(0, 0, -1).Format(time.DateOnly), nil).As(200)["entries"], 2)
-	require.Empty(t, p.Call(t, "GET", "/api/billing?action=history&since=2001-01-01&until=2001-12-31", nil).As(200)["entries"])
+	require.Len(
+		t,
+		p.Call(
+			t, "GET", "/api/billing?action=history&until="+w.Now.AddDate(0, 0, -1).Format(time.DateOnly), nil,
+		).As(200)["entries"], 2,
+	)
+	require.Empty(
+		t, p.Call(t, "GET", "/api/billing?action=history&since=2001-01-01&until=2001-12-31", nil).As(200)["entries"],
+	)
 	p.Call(t, "GET", "/api/billing?action=history&since=2026-02-02&until=2026-02-01", nil).Fails(400, "invalid_request")
 }
 
@@ -357,7 +420,15 @@ func TestDemoCheckoutIsForMemoryOnly(t *testing.T) {
 	real := newWorld(t, options{checkouts: &failing{}})
 	p := real.advertiser(t)
 	id := uuid.New()
-	require.NoError(t, real.Store.CreateDeposit(t.Context(), ledger.Deposit{ID: id, AdvertiserID: p.ID, Provider: ledger.Demo, Requested: money.USD, CreatedAt: real.Now}))
+	require.NoError(
+		t,
+		real.Store.CreateDeposit(
+			t.Context(),
+			ledger.Deposit{
+				ID: id, AdvertiserID: p.ID, Provider: ledger.Demo, Requested: money.USD, CreatedAt: real.Now,
+			},
+		),
+	)
 	for _, method := range []string{"GET", "POST"} {
 		p.Call(t, method, "/checkout/"+id.String(), nil).Fails(404, "not_found")
 	}

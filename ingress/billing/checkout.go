@@ -42,17 +42,26 @@ const donePath = "done"
 // checkoutPage serves GET /checkout/{id}: the amount to pay and a button, without scripts.
 func (a *API) checkoutPage(c *gin.Context) error {
 	if c.Param("id") == donePath {
-		return page(c, map[string]any{"Title": "Thank you", "Text": "Your payment is on its way to your balance. You can close this page."}, "")
+		return page(
+			c,
+			map[string]any{
+				"Title": "Thank you", "Text": "Your payment is on its way to your balance. You can close this page.",
+			}, "",
+		)
 	}
 	d, err := a.checkout(c)
 	if err != nil {
 		return err
 	}
 	if d.Status() == ledger.DepositOpen {
-		return page(c, map[string]any{"Title": "Checkout", "Deposit": d, "Amount": dollars(d.Requested), "Open": true}, d.ReturnURL)
+		return page(
+			c, map[string]any{"Title": "Checkout", "Deposit": d, "Amount": dollars(d.Requested), "Open": true},
+			d.ReturnURL,
+		)
 	}
 	return page(c, map[string]any{
-		"Title": "Paid", "Deposit": d, "Amount": dollars(d.Paid), "Text": "The amount is on your balance.", "Back": d.ReturnURL,
+		"Title": "Paid", "Deposit": d, "Amount": dollars(d.Paid), "Text": "The amount is on your balance.",
+		"Back": d.ReturnURL,
 	}, d.ReturnURL)
 }
 
@@ -106,7 +115,10 @@ func page(c *gin.Context, values map[string]any, returnURL string) error {
 	if u, err := url.Parse(returnURL); err == nil && u.Host != "" {
 		target = " " + u.Scheme + "://" + u.Host
 	}
-	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; form-action 'self'"+target)
+	c.Header(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; form-action 'self'"+target,
+	)
 	c.Data(http.StatusOK, "text/html; charset=utf-8", text.Bytes())
 	return nil
 }

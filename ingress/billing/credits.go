@@ -40,7 +40,9 @@ func (a *API) credits(c *gin.Context) error {
 		frozen = frozen || d.Frozen
 	}
 	for _, w := range ledger.Waits(days) {
-		row := waitReply{Reason: w.Reason, Credits: w.Credits, Since: w.Since.String(), Expires: w.Reason == ledger.WaitUnbacked}
+		row := waitReply{
+			Reason: w.Reason, Credits: w.Credits, Since: w.Since.String(), Expires: w.Reason == ledger.WaitUnbacked,
+		}
 		if !w.Until.IsZero() {
 			row.Until = &w.Until
 		}

@@ -40,13 +40,15 @@ func (a *API) createCheckout(c *gin.Context) error {
 		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
 	}
 	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.CheckoutRequest{
-		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider, Currency: in.Currency,
+		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider,
+		Currency: in.Currency,
 	})
 	if err != nil {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"checkout_url": opened.URL, "deposit_id": opened.Deposit.ID, "provider": opened.Deposit.Provider, "amount": opened.Deposit.Requested,
+		"checkout_url": opened.URL, "deposit_id": opened.Deposit.ID, "provider": opened.Deposit.Provider,
+		"amount": opened.Deposit.Requested,
 	})
 }
 
@@ -94,13 +96,16 @@ func (in depositRequest) reference() (payment.DepositReference, error) {
 		switch {
 		case name.value == nil:
 		case *name.value == "":
-			return payment.DepositReference{}, errs.New(errs.InvalidRequest, "%s must not be empty", name.field).With("field", name.field)
+			return payment.DepositReference{}, errs.New(
+				errs.InvalidRequest, "%s must not be empty", name.field,
+			).With("field", name.field)
 		default:
 			return payment.DepositReference{Provider: name.provider, Reference: *name.value}, nil
 		}
 	}
 	return payment.DepositReference{}, errs.New(errs.InvalidRequest,
-		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use action=create_checkout to pay in").With("field", "deposit_id")
+		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use "+
+			"action=create_checkout to pay in").With("field", "deposit_id")
 }
 
 // deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount
@@ -126,8 +131,10 @@ func (a *API) deposit(c *gin.Context) error {
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, depositReply{
-		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid, Refunded: d.Reversed - d.Disputed, Disputed: d.Disputed,
-		Requested: d.Requested, Currency: ledger.USD, PaymentID: d.PaymentID, CreatedAt: d.CreatedAt.UTC(), Deduped: deduped,
+		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid,
+		Refunded: d.Reversed - d.Disputed, Disputed: d.Disputed,
+		Requested: d.Requested, Currency: ledger.USD, PaymentID: d.PaymentID, CreatedAt: d.CreatedAt.UTC(),
+		Deduped: deduped,
 	})
 }
 

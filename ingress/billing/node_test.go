@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/money"
 )
 
 // nodeSigner installs Stripe's Node library at the locked version into a folder of the test's own.
@@ -51,16 +51,25 @@ func TestNodeStripeSigns(t *testing.T) {
 	sign := nodeSigner(t)
 	w := newWorld(t, options{})
 	p := w.advertiser(t)
-	body := strings.Replace(stripePaid("evt_1", "pi_1", 4242, p.ID), `"metadata":{}`, `"metadata":{"note":"Zahlung für Würste 🌭"}`, 1)
-	w.deliver(t, http.Header{"Stripe-Signature": {sign(body, "whsec_other", w.Now)}}, body).Fails(400, "invalid_request")
-	w.deliver(t, http.Header{"Stripe-Signature": {sign(body, stripeSecret, w.Now.Add(-302*time.Second))}}, body).Fails(400, "invalid_request")
+	body := strings.Replace(
+		stripePaid("evt_1", "pi_1", 4242, p.ID), `"metadata":{}`, `"metadata":{"note":"Zahlung für Würste 🌭"}`, 1,
+	)
+	w.deliver(
+		t, http.Header{"Stripe-Signature": {sign(body, "whsec_other", w.Now)}}, body,
+	).Fails(400, "invalid_request")
+	w.deliver(
+		t, http.Header{"Stripe-Signature": {sign(body, stripeSecret, w.Now.Add(-302*time.Second))}}, body,
+	).Fails(400, "invalid_request")
 	header := http.Header{"Stripe-Signature": {sign(body, stripeSecret, w.Now)}}
 	w.deliver(t, header, strings.Replace(body, "4242", "9999", 1)).Fails(400, "invalid_request")
 	require.Zero(t, p.cash(t))
 	require.Equal(t, "credited", w.deliver(t, header, body).As(200)["outcome"])
 	require.Equal(t, 42*money.USD+420_000, p.cash(t))
 	body = stripeRefunded("evt_2", "pi_1", 4200)
-	require.Equal(t, "reversed", w.deliver(t, http.Header{"Stripe-Signature": {sign(body, stripeSecret, w.Now)}}, body).As(200)["outcome"])
+	require.Equal(
+		t, "reversed",
+		w.deliver(t, http.Header{"Stripe-Signature": {sign(body, stripeSecret, w.Now)}}, body).As(200)["outcome"],
+	)
 	require.Equal(t, money.Micros(420_000), p.cash(t))
 	w.clean(t)
 }

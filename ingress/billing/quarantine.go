@@ -65,7 +65,8 @@ type evidenceReply struct {
 func answerCase(c ledger.Quarantine) caseReply {
 	e := c.Evidence
 	r := caseReply{
-		ID: c.ID, DeveloperID: c.DeveloperID, State: "open", Rule: e.Rule, OpenedAt: c.OpenedAt, Held: c.Held, Charged: c.Charged,
+		ID: c.ID, DeveloperID: c.DeveloperID, State: "open", Rule: e.Rule, OpenedAt: c.OpenedAt, Held: c.Held,
+		Charged:  c.Charged,
 		Decision: c.Decision, Note: c.Note,
 		Evidence: evidenceReply{
 			Value: e.Value, Threshold: e.Threshold, Date: e.Today.Day.String(),
@@ -141,7 +142,9 @@ func (a *API) decideQuarantine(c *gin.Context) error {
 	if in.Decision == "hold" {
 		return a.hold(c, admin, in)
 	}
-	v := ledger.QuarantineVerdict{Decision: ledger.QuarantineDecision(in.Decision), By: admin.ID, Note: in.Note, At: a.deps.Now().UTC()}
+	v := ledger.QuarantineVerdict{
+		Decision: ledger.QuarantineDecision(in.Decision), By: admin.ID, Note: in.Note, At: a.deps.Now().UTC(),
+	}
 	if v.Decision != ledger.QuarantineRelease && v.Decision != ledger.QuarantineClawback {
 		return errs.New(errs.InvalidRequest, "decision must be release, clawback or hold").With("field", "decision")
 	}
@@ -169,7 +172,10 @@ func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 	id := ledger.QuarantineID(developer, day.Of(now), len(before))
 	_, err = a.deps.Publishers.OpenQuarantine(ctx, ledger.Quarantine{
 		ID: id, DeveloperID: developer, OpenedAt: now,
-		Evidence: traffic.Evidence{Rule: traffic.QuarantineManual, By: admin.ID, Note: in.Note, Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now)}},
+		Evidence: traffic.Evidence{
+			Rule: traffic.QuarantineManual, By: admin.ID, Note: in.Note,
+			Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now)},
+		},
 	})
 	if err != nil {
 		return err
@@ -188,7 +194,9 @@ func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 func noteOf(note string) (string, error) {
 	note = strings.TrimSpace(note)
 	if note == "" || utf8.RuneCountInString(note) > maxNote {
-		return "", errs.New(errs.InvalidRequest, "note is required: your reason, at most %d characters", maxNote).With("field", "note")
+		return "", errs.New(
+			errs.InvalidRequest, "note is required: your reason, at most %d characters", maxNote,
+		).With("field", "note")
 	}
 	return note, nil
 }
@@ -223,5 +231,7 @@ func (a *API) mintCap(c *gin.Context) error {
 	if err := a.deps.Publishers.SetMintCap(c.Request.Context(), set); err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note},
+	)
 }

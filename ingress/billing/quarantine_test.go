@@ -5,27 +5,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // held puts a publisher into quarantine and mints n Credits into the case.
 func (w *world) held(t *testing.T, admin, publisher *person, n int64) (id string) {
 	t.Helper()
-	opened := admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"}).As(200)["case"].(object)
+	opened := admin.does(
+		t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"},
+	).As(200)["case"].(object)
 	id = opened["id"].(string)
 	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
 		ref := "test:" + id
 		return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{
-			{ID: uuid.New(), Kind: ledger.KindMint, Ref: ref, Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
-				{Account: ledger.HeldCredits(uuid.MustParse(id)), Asset: ledger.Credit, Amount: n}, {Account: ledger.Mint, Asset: ledger.Credit, Amount: -n},
-			}},
+			{ID: uuid.New(), Kind: ledger.KindMint, Ref: ref, Subject: publisher.DeveloperID, At: w.Now,
+				Entries: []ledger.Entry{
+					{Account: ledger.HeldCredits(uuid.MustParse(id)), Asset: ledger.Credit, Amount: n},
+					{Account: ledger.Mint, Asset: ledger.Credit, Amount: -n},
+				}},
 		}})
 	}))
 	return id
@@ -44,11 +48,15 @@ func TestQuarantineIsDecidedOnce(t *testing.T) {
 		require.Len(t, list, 1)
 		require.Equal(t, "manual", list[0].(object)["rule"])
 		require.Equal(t, admin.ID.String(), list[0].(object)["evidence"].(object)["by"])
-		again := admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "again"}).As(200)
+		again := admin.does(
+			t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "again"},
+		).As(200)
 		require.Equal(t, id, again["case"].(object)["id"], "one case at a time")
 
 		first := admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "looked at it"}).As(200)
-		require.Equal(t, first, admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "again"}).As(200))
+		require.Equal(
+			t, first, admin.does(t, "quarantine", object{"decision": decision, "id": id, "note": "again"}).As(200),
+		)
 		ended := first["case"].(object)
 		require.Equal(t, "looked at it", ended["note"])
 		require.Equal(t, admin.ID.String(), ended["decided_by"])
@@ -59,19 +67,29 @@ func TestQuarantineIsDecidedOnce(t *testing.T) {
 		require.EqualValues(t, before["credits_pending"].(float64)+want, after["credits_pending"])
 		w.Now = w.Now.AddDate(0, 0, 1)
 	}
-	require.Len(t, admin.Call(t, "GET", "/api/billing?action=quarantine&developer_id="+publisher.DeveloperID.String(), nil).As(200)["cases"], 2)
+	require.Len(
+		t,
+		admin.Call(
+			t, "GET", "/api/billing?action=quarantine&developer_id="+publisher.DeveloperID.String(), nil,
+		).As(200)["cases"], 2,
+	)
 }
 
 func TestQuarantineIsForAdministrators(t *testing.T) {
 	w := newWorld(t, options{})
 	admin, other := w.person(t, account.RoleAdmin), w.advertiser(t)
 	id := w.held(t, admin, other, 1)
-	for _, body := range []object{{"decision": "release", "id": id, "note": "mine"}, {"decision": "hold", "developer_id": other.DeveloperID, "note": "x"}} {
+	for _, body := range []object{
+		{"decision": "release", "id": id, "note": "mine"},
+		{"decision": "hold", "developer_id": other.DeveloperID, "note": "x"},
+	} {
 		other.does(t, "quarantine", body).Fails(403, "forbidden")
 		w.nobody().does(t, "quarantine", body).Fails(401, "invalid_token")
 	}
 	other.Call(t, "GET", "/api/billing?action=quarantine", nil).Fails(403, "forbidden")
-	other.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": 1 << 40, "note": "please"}).Fails(403, "forbidden")
+	other.does(
+		t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": 1 << 40, "note": "please"},
+	).Fails(403, "forbidden")
 
 	for name, c := range map[string]struct {
 		body  object
@@ -86,7 +104,12 @@ func TestQuarantineIsForAdministrators(t *testing.T) {
 		require.Equal(t, c.field, admin.does(t, "quarantine", c.body).Fails(400, "invalid_request")["field"], name)
 	}
 	admin.does(t, "quarantine", object{"decision": "release", "id": uuid.New(), "note": "x"}).Fails(404, "not_found")
-	require.Equal(t, "cap", admin.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": -1, "note": "x"}).Fails(400, "invalid_request")["field"])
+	require.Equal(
+		t, "cap",
+		admin.does(
+			t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": -1, "note": "x"},
+		).Fails(400, "invalid_request")["field"],
+	)
 	for _, limit := range []any{0, 7, nil} {
 		set := admin.does(t, "mint_cap", object{"developer_id": other.DeveloperID, "cap": limit, "note": "x"}).As(200)
 		if limit == nil {
@@ -97,8 +120,8 @@ func TestQuarantineIsForAdministrators(t *testing.T) {
 	}
 }
 
-// Each Credit that cannot be spent has a reason and, but for a case, a time; of another publisher an
-// account reads nothing.
+// Each Credit that cannot be spent has a reason and, but for a case, a time; of another publisher
+// an account reads nothing.
 func TestWaitingCredits(t *testing.T) {
 	w := newWorld(t, options{})
 	p, publisher := w.advertiser(t), w.advertiser(t)
@@ -110,13 +133,19 @@ func TestWaitingCredits(t *testing.T) {
 		return ledger.Effects{
 			At:         w.Now,
 			Publishers: []traffic.PublisherDay{{DeveloperID: publisher.DeveloperID, Day: today, Minted: n}},
-			Sources:    []ledger.PublisherCharge{{DeveloperID: publisher.DeveloperID, Day: today, AdvertiserID: payer, Amount: money.Micros(n) * 4_000}},
-			Transactions: []ledger.Transaction{{ID: uuid.New(), Kind: ledger.KindMint, Ref: uuid.NewString(), Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
-				{Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: n}, {Account: ledger.Mint, Asset: ledger.Credit, Amount: -n},
-			}}},
+			Sources: []ledger.PublisherCharge{{
+				DeveloperID: publisher.DeveloperID, Day: today, AdvertiserID: payer, Amount: money.Micros(n) * 4_000,
+			}},
+			Transactions: []ledger.Transaction{{ID: uuid.New(), Kind: ledger.KindMint, Ref: uuid.NewString(),
+				Subject: publisher.DeveloperID, At: w.Now, Entries: []ledger.Entry{
+					{Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: n},
+					{Account: ledger.Mint, Asset: ledger.Credit, Amount: -n},
+				}}},
 		}
 	}
-	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Write(t.Context(), paid(100, p.ID)) }))
+	require.NoError(
+		t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Write(t.Context(), paid(100, p.ID)) }),
+	)
 	rules := ledger.CreditRules{Value: 5_000, Hold: 7 * 24 * time.Hour, LongHold: 28 * 24 * time.Hour, Now: w.Now}
 	_, err := w.Store.ReleaseCredits(t.Context(), rules)
 	require.NoError(t, err)
@@ -141,6 +170,13 @@ func TestWaitingCredits(t *testing.T) {
 	p.Call(t, "GET", "/api/billing/credits?developer_id="+publisher.DeveloperID.String(), nil).Fails(403, "forbidden")
 	w.nobody().Call(t, "GET", "/api/billing/credits", nil).Fails(401, "invalid_token")
 	admin := w.person(t, account.RoleAdmin)
-	admin.does(t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"}).As(200)
-	require.Equal(t, true, admin.Call(t, "GET", "/api/billing/credits?developer_id="+publisher.DeveloperID.String(), nil).As(200)["frozen"])
+	admin.does(
+		t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"},
+	).As(200)
+	require.Equal(
+		t, true,
+		admin.Call(
+			t, "GET", "/api/billing/credits?developer_id="+publisher.DeveloperID.String(), nil,
+		).As(200)["frozen"],
+	)
 }

@@ -70,7 +70,9 @@ type lineReply struct {
 }
 
 func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
-	r := lineReply{ID: l.Transaction, At: l.At.UTC(), Kind: l.Kind, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance}
+	r := lineReply{
+		ID: l.Transaction, At: l.At.UTC(), Kind: l.Kind, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance,
+	}
 	if l.Asset == ledger.USD {
 		r.Amount, r.Balance = money.Micros(l.Amount), money.Micros(l.Balance)
 	}
@@ -201,7 +203,9 @@ func (a *API) earnings(c *gin.Context) error {
 		return err
 	}
 	if first > last || last-first >= maxDays {
-		return errs.New(errs.InvalidRequest, "since must not be after until, nor more than %d days before", maxDays-1).With("field", "since")
+		return errs.New(
+			errs.InvalidRequest, "since must not be after until, nor more than %d days before", maxDays-1,
+		).With("field", "since")
 	}
 	e, err := a.deps.Ledger.Earnings(c.Request.Context(), p.developer, first, last)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi/apitest"
-	"adnet/internal/account"
-
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi/apitest"
+	"adnet/internal/account"
 )
 
 // exchange is a file of ingress/testdata: requests to a fresh world and their replies.
@@ -56,7 +56,8 @@ func TestExchanges(t *testing.T) {
 func (x *exchange) run(t *testing.T) {
 	w := newWorld(t, options{prepaid: x.World.Prepaid})
 	people := map[string]*person{
-		"advertiser": w.advertiser(t), "other": w.advertiser(t), "admin": w.person(t, account.RoleAdmin), "nobody": w.nobody(),
+		"advertiser": w.advertiser(t), "other": w.advertiser(t), "admin": w.person(t, account.RoleAdmin),
+		"nobody": w.nobody(),
 	}
 	names := map[string]string{
 		"advertiser_id": people["advertiser"].ID.String(), "developer_id": people["advertiser"].DeveloperID.String(),
@@ -82,7 +83,10 @@ func (x *exchange) run(t *testing.T) {
 		} else if p := people[or(request.As, "advertiser")]; p.Token != "" {
 			header.Set("Authorization", "Bearer "+p.Token)
 		}
-		r := httptest.NewRequest(or(request.Method, http.MethodPost), apitest.Fill(or(request.Path, "/api/billing"), names), strings.NewReader(body))
+		r := httptest.NewRequest(
+			or(request.Method, http.MethodPost), apitest.Fill(or(request.Path, "/api/billing"), names),
+			strings.NewReader(body),
+		)
 		r.Header = header
 		got := w.send(t, r)
 		require.Equal(t, want.Status, got.Code, "step %d: %s", i+1, got.Text)

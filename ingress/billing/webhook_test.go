@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/account"
-	"adnet/internal/money"
-	"adnet/internal/payment"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/account"
+	"adnet/internal/money"
+	"adnet/internal/payment"
 )
 
 // providers are the two ways of signing, with a payment and a refund of 4 of 10 USD each.
@@ -205,7 +205,10 @@ func TestForeignCurrencyIsParked(t *testing.T) {
 			w := newWorld(t, options{})
 			p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
 			foreign := strings.NewReplacer(`"usd"`, `"eur"`, `"USD"`, `"EUR"`)
-			for _, body := range []string{foreign.Replace(x.paid(p.ID)), foreign.Replace(x.refunded(p.ID)), foreign.Replace(x.disputed("7.00", 700)), foreign.Replace(x.paid(p.ID))} {
+			for _, body := range []string{
+				foreign.Replace(x.paid(p.ID)), foreign.Replace(x.refunded(p.ID)),
+				foreign.Replace(x.disputed("7.00", 700)), foreign.Replace(x.paid(p.ID)),
+			} {
 				got := w.deliver(t, x.sign(body, w.Now), body).As(200)
 				require.Equal(t, "parked", got["outcome"])
 				require.Contains(t, got["reason"], "EUR")
@@ -220,7 +223,9 @@ func TestForeignCurrencyIsParked(t *testing.T) {
 			}
 			p.Call(t, "GET", "/api/billing?action=parked", nil).Fails(403, "forbidden")
 			w.nobody().Call(t, "GET", "/api/billing?action=parked", nil).Fails(401, "invalid_token")
-			for _, nothing := range []string{`{"id":"e","type":"charge.refunded","data":{"object":{"payment_intent":"p","currency":"eur\u0000' OR 1"}}}`} {
+			for _, nothing := range []string{
+				`{"id":"e","type":"charge.refunded","data":{"object":{"payment_intent":"p","currency":"eur\u0000' OR 1"}}}`,
+			} {
 				code := w.deliverRaw(x.sign(nothing, w.Now), nothing)
 				require.Contains(t, []int{200, 400}, code)
 			}
@@ -306,7 +311,11 @@ func FuzzWebhook(f *testing.F) {
 		f.Add([]byte(x.paid(p.ID)), true)
 		f.Add([]byte(x.refunded(p.ID)), false)
 	}
-	f.Add([]byte(`{"id":"e","type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":"p","amount_total":1e18}}}`), true)
+	f.Add(
+		[]byte(
+			`{"id":"e","type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":"p","amount_total":1e18}}}`,
+		), true,
+	)
 	f.Add([]byte(strings.Repeat(`{"a":`, 10_001)), true)
 	f.Add([]byte("{\"id\":\"\x00\"}"), false)
 	f.Fuzz(func(t *testing.T, body []byte, card bool) {
@@ -314,8 +323,10 @@ func FuzzWebhook(f *testing.F) {
 		if card {
 			sign = stripeSigned
 		}
-		// Even signed, nothing but the envelope's own answers; unsigned, never anything but 400 and 413.
-		if code := w.deliverRaw(sign(string(body), time.Now()), string(body)); code != 200 && code != 400 && code != 413 {
+		// Even signed, nothing but the envelope's own answers; unsigned, never anything but 400 and
+		// 413.
+		if code := w.deliverRaw(sign(string(body), time.Now()), string(body)); code != 200 && code != 400 &&
+			code != 413 {
 			t.Fatalf("answered %d", code)
 		}
 		unsigned := sign(string(body)+"x", time.Now())
@@ -332,8 +343,8 @@ func (stripeLike) Open(_ context.Context, r payment.Request) (payment.Session, e
 	return payment.Session{ID: "cs_1", URL: "https://pay.example/" + r.DepositID.String()}, nil
 }
 
-// A stranger's deliveries are limited by its address, and what a provider signed is taken, also from
-// that address: the provider is not kept out.
+// A stranger's deliveries are limited by its address, and what a provider signed is taken, also
+// from that address: the provider is not kept out.
 func TestUnsignedDeliveriesAreLimited(t *testing.T) {
 	for name, x := range providers {
 		t.Run(name, func(t *testing.T) {

@@ -23,6 +23,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/billing"
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
@@ -32,10 +36,6 @@ import (
 	"adnet/internal/payment"
 	"adnet/internal/paypal"
 	"adnet/internal/stripe"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 const stripeSecret = "whsec_canary"
@@ -77,7 +77,9 @@ func newWorld(t testing.TB, o options) *world {
 	if !o.noWebhooks {
 		hook, err := stripe.NewWebhook(stripe.Config{WebhookSecret: stripeSecret})
 		require.NoError(t, err)
-		wallet, err := paypal.NewWebhook(paypal.Config{WebhookID: "WH-1", Environment: "sandbox", Tolerance: 300 * time.Second}, paypal.WebhookDeps{
+		wallet, err := paypal.NewWebhook(paypal.Config{
+			WebhookID: "WH-1", Environment: "sandbox", Tolerance: 300 * time.Second,
+		}, paypal.WebhookDeps{
 			Certificates: payPalWallet(), Captures: payPalAPI{}, Roots: payPalWallet().roots, Now: w.Clock,
 		})
 		require.NoError(t, err)
@@ -89,7 +91,8 @@ func newWorld(t testing.TB, o options) *world {
 	require.NoError(t, err)
 	billing.New(billing.Deps{
 		Deliveries: deliveries,
-		Metrics:    prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments, Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
+		Metrics:    prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments,
+		Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
 		Auth: w.Auth,
 	}).Mount(w.HTTP)
 	return w
@@ -159,7 +162,8 @@ var payPalWallet = sync.OnceValue(func() *wallet {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "messageverificationcerts.sandbox.paypal.com"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -295,15 +299,25 @@ func captured(body string) {
 	}
 	switch r := &e.Resource; {
 	case e.Type == "PAYMENT.CAPTURE.COMPLETED":
-		payPalCaptures.Store(r.ID, paypal.Capture{Amount: r.Amount.Value, Currency: r.Amount.Currency, CustomID: r.Custom})
+		payPalCaptures.Store(
+			r.ID, paypal.Capture{Amount: r.Amount.Value, Currency: r.Amount.Currency, CustomID: r.Custom},
+		)
 	case r.Dispute != "":
-		d := paypal.Dispute{Amount: r.Disputed.Value, Currency: r.Disputed.Currency, Resolved: e.Type == "CUSTOMER.DISPUTE.RESOLVED", Outcome: r.Outcome.Code}
+		d := paypal.Dispute{
+			Amount: r.Disputed.Value, Currency: r.Disputed.Currency, Resolved: e.Type == "CUSTOMER.DISPUTE.RESOLVED",
+			Outcome: r.Outcome.Code,
+		}
 		for _, t := range r.Transactions {
 			d.Payments = append(d.Payments, t.Seller)
 		}
 		payPalCaptures.Store("dispute "+r.Dispute, d)
 	case e.Type == "PAYMENT.CAPTURE.REFUNDED" && len(r.Links) > 0:
 		href := r.Links[len(r.Links)-1].Href
-		payPalCaptures.Store("refund "+r.ID, paypal.Refund{Amount: r.Amount.Value, Currency: r.Amount.Currency, Payment: href[strings.LastIndexByte(href, '/')+1:]})
+		payPalCaptures.Store(
+			"refund "+r.ID,
+			paypal.Refund{
+				Amount: r.Amount.Value, Currency: r.Amount.Currency, Payment: href[strings.LastIndexByte(href, '/')+1:],
+			},
+		)
 	}
 }

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkReserve is what an auction pays for a reservation from a lease that is held, among many
@@ -23,7 +23,8 @@ func BenchmarkReserve(b *testing.B) {
 	for i := range campaigns {
 		campaigns[i] = perMille(7)
 		store.Publish(reserve.Room{
-			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+			CampaignID: uuid.UUID(campaigns[i].ID), AdvertiserID: uuid.UUID(campaigns[i].Advertiser), Version: 1,
+			Day:   day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
 			Daily: money.Max, Today: money.Max, Total: money.Max, Balance: reserve.Unlimited,
 		})
 	}

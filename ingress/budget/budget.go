@@ -8,9 +8,10 @@
 // trip. So every ad served is reserved in the shared store before it is answered. The reservation
 // ends with the settled beacon or with its window: an impression's life for cpm,
 // [Config.ClickWindow] for cpc and cpa, [Config.BidWindow] for an OpenRTB bid, five minutes for cpm
-// that is paid on view. The reserved amount is the price for cpm, and the expected price (effective CPM / 1000) for cpc and cpa, where the
-// full price of every impression would block budget for clicks that never come. A campaign needs
-// room for one full price as well, so that the next charge is never cut.
+// that is paid on view. The reserved amount is the price for cpm, and the expected price (effective
+// CPM / 1000) for cpc and cpa, where the full price of every impression would block budget for
+// clicks that never come. A campaign needs room for one full price as well, so that the next charge
+// is never cut.
 //
 // Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock
 // is more than [reserve.MaxClockSkew] from the store's is granted nothing and serves nothing: see
@@ -46,6 +47,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/day"
@@ -53,9 +57,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is the settings of reservations.
@@ -69,7 +70,10 @@ type Config struct {
 
 // DefaultConfig is the defaults of the tags above.
 func DefaultConfig() Config {
-	return Config{ClickWindow: 15 * time.Minute, BidWindow: 5 * time.Minute, Ahead: 3 * time.Second, Wait: 20 * time.Millisecond, Validity: 900 * time.Millisecond}
+	return Config{
+		ClickWindow: 15 * time.Minute, BidWindow: 5 * time.Minute, Ahead: 3 * time.Second, Wait: 20 * time.Millisecond,
+		Validity: 900 * time.Millisecond,
+	}
 }
 
 // Store is the shared reservations. Errors leave open what was counted.
@@ -149,7 +153,9 @@ func New(cfg Config, deps Deps) (*Leases, error) {
 		}
 	}
 	if cfg.Ahead <= 0 || cfg.Wait <= 0 || cfg.Validity <= heartbeat || cfg.Validity > time.Second {
-		return nil, errors.New("ADNET_LEASE_AHEAD and ADNET_LEASE_WAIT must be positive, ADNET_LEASE_VALIDITY between 200ms and 1s")
+		return nil, errors.New(
+			"ADNET_LEASE_AHEAD and ADNET_LEASE_WAIT must be positive, ADNET_LEASE_VALIDITY between 200ms and 1s",
+		)
 	}
 	l := &Leases{cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), start: deps.Now()}
 	// A request begins an exchange and may end before it: the context is the component's.

@@ -10,6 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/budget"
@@ -17,10 +21,6 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // node is a process with leases.
@@ -38,7 +38,8 @@ func start(t testing.TB, store budget.Store, name string) *node {
 func startFor(t testing.TB, store budget.Store, name string, life time.Duration, journal budget.Journal) *node {
 	t.Helper()
 	l, err := budget.New(budget.DefaultConfig(), budget.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: name, Journal: journal, ImpressionLife: life, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: name,
+		Journal: journal, ImpressionLife: life, Now: time.Now,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -51,7 +52,8 @@ func startFor(t testing.TB, store budget.Store, name string, life time.Duration,
 func TestNothingIsWarmedBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := budget.New(budget.DefaultConfig(), budget.Deps{
-			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: new(budgettest.Store), Node: "a", ImpressionLife: time.Hour, Now: time.Now,
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: new(budgettest.Store),
+			Node: "a", ImpressionLife: time.Hour, Now: time.Now,
 		})
 		require.NoError(t, err)
 		began := time.Now()
@@ -98,7 +100,9 @@ func auctionID(at time.Time) uuid.UUID {
 }
 
 func perMille(price money.Micros) *auction.Campaign {
-	return &auction.Campaign{ID: auction.ID(uuid.New()), Advertiser: auction.ID(uuid.New()), Bid: 1000 * price, Billing: ranker.CPM}
+	return &auction.Campaign{
+		ID: auction.ID(uuid.New()), Advertiser: auction.ID(uuid.New()), Bid: 1000 * price, Billing: ranker.CPM,
+	}
 }
 
 // ledgerOf plays settlement and the projector for one campaign.
@@ -112,7 +116,8 @@ type ledgerOf struct {
 
 func newLedger(store *budgettest.Store, c *auction.Campaign, left money.Micros) *ledgerOf {
 	l := &ledgerOf{store: store, released: map[day.Minute]money.Micros{}, room: reserve.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser),
+		Day:   day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
 		Daily: left, Today: left, Total: left, Balance: reserve.Unlimited,
 	}}
 	l.publish()
@@ -132,7 +137,9 @@ func (l *ledgerOf) publish() {
 	l.room.Version++
 	l.room.Released = nil
 	for minute, amount := range l.released {
-		l.room.Released = append(l.room.Released, reserve.Released{CampaignID: l.room.CampaignID, Minute: minute, Amount: amount})
+		l.room.Released = append(
+			l.room.Released, reserve.Released{CampaignID: l.room.CampaignID, Minute: minute, Amount: amount},
+		)
 	}
 	l.store.Publish(l.room)
 	l.store.Beat(time.Now())
@@ -265,7 +272,9 @@ func TestALostStoreIsRefilledByTheNodes(t *testing.T) {
 			l.publish()
 			store.Open(epoch)
 			time.Sleep(3 * time.Second)
-			require.EqualValues(t, price*money.Micros(len(ads)), store.Outstanding(l.room.CampaignID), "every ad is reserved again")
+			require.EqualValues(
+				t, price*money.Micros(len(ads)), store.Outstanding(l.room.CampaignID), "every ad is reserved again",
+			)
 		}
 		demand(2 * time.Minute)
 		require.EqualValues(t, room/price, len(ads), "exactly the room, over three losses")
@@ -334,7 +343,8 @@ func TestCampaignsShareTheirBalance(t *testing.T) {
 			c := perMille(10)
 			c.Advertiser = owner
 			store.Publish(reserve.Room{
-				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+				CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(owner), Version: 1,
+				Day:   day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
 				Daily: 1000, Today: 1000, Total: 1000, Balance: 205,
 			})
 			campaigns = append(campaigns, c)
@@ -504,7 +514,8 @@ func TestAStopIsNotToldAsAFailure(t *testing.T) {
 			var out bytes.Buffer
 			store := hanging{make(chan struct{}, 100)}
 			l, err := budget.New(budget.DefaultConfig(), budget.Deps{
-				Log: slog.New(slog.NewTextHandler(&out, nil)), Metrics: prometheus.NewRegistry(), Store: store, Node: "n", ImpressionLife: time.Hour, Now: time.Now,
+				Log: slog.New(slog.NewTextHandler(&out, nil)), Metrics: prometheus.NewRegistry(), Store: store,
+				Node: "n", ImpressionLife: time.Hour, Now: time.Now,
 			})
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -97,7 +97,10 @@ func (l *Leases) writePage(ctx context.Context, closed bool) error {
 	for {
 		part := list[:min(pageSize, len(list))]
 		list = list[len(part):]
-		page := reserve.Page{Node: l.deps.Node, Epoch: epoch, Acked: acked, Closed: closed && len(list) == 0, Entries: make([]reserve.Entry, len(part))}
+		page := reserve.Page{
+			Node: l.deps.Node, Epoch: epoch, Acked: acked, Closed: closed && len(list) == 0,
+			Entries: make([]reserve.Entry, len(part)),
+		}
 		for i := range part {
 			page.Entries[i] = part[i].entry
 		}
@@ -210,5 +213,6 @@ func (h *lease) largest() (kept money.Micros) {
 // did until the projectors stopped. Ads go on then for a while, and the time is known as a gap.
 func (l *Leases) alone() bool {
 	now, worked, kept := int64(l.deps.Now().Sub(l.start)), l.worked.Load(), l.keptAt.Load()
-	return kept != 0 && now-worked > int64(reserve.SilentFor) && now-kept > int64(3*reserve.PageEvery) && kept > worked-int64(3*reserve.PageEvery)
+	return kept != 0 && now-worked > int64(reserve.SilentFor) && now-kept > int64(3*reserve.PageEvery) &&
+		kept > worked-int64(3*reserve.PageEvery)
 }

@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/stretchr/testify/require"
 )
 
 // outside is what a node reaches, until it is cut off: a process that is killed says nothing more
@@ -74,7 +74,9 @@ func startOver(t testing.TB, o *outside, name string) *node {
 
 // holdBack is what a projector does before a rebuilt store grants: it says what unheard nodes may
 // have reserved.
-func holdBack(t testing.TB, store *budgettest.Store, journal *memory.RoomReader, epoch int64, rooms []reserve.Room) (unheard int) {
+func holdBack(
+	t testing.TB, store *budgettest.Store, journal *memory.RoomReader, epoch int64, rooms []reserve.Room,
+) (unheard int) {
 	t.Helper()
 	j, err := journal.Journal(t.Context())
 	require.NoError(t, err)
@@ -154,7 +156,10 @@ func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 		p.rebuild(t)
 		demand(b, &alive, time.Minute)
 		require.LessOrEqual(t, len(dead)+len(alive), int(room/price), "what the dead node has out was sold again")
-		require.Greater(t, len(dead)+len(alive), int(room/price)-900, "what is held back is what it may have out, and the spend of some seconds")
+		require.Greater(
+			t, len(dead)+len(alive), int(room/price)-900,
+			"what is held back is what it may have out, and the spend of some seconds",
+		)
 
 		// The dead node's ads were not seen.
 		l.settle(alive...)

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
 )
 
 // lease is the node's share of one campaign's budget: one slot per minute, and the amounts that
@@ -132,7 +132,12 @@ func (h *lease) seal(i int) {
 	unused := max(0, s.left.Swap(sealed))
 	h.slots[i].Store(nil)
 	told := s.sure && unused == 0
-	h.past = append(h.past, reserved{minute: s.minute, window: s.window, amount: s.leased - money.Micros(unused), confirmed: told, kept: s.kept})
+	h.past = append(
+		h.past,
+		reserved{
+			minute: s.minute, window: s.window, amount: s.leased - money.Micros(unused), confirmed: told, kept: s.kept,
+		},
+	)
 	h.dirty = h.dirty || !told
 }
 

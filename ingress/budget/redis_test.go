@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/ranker"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Two nodes on a real Redis want ten times what a campaign has, from many requests at once, while
@@ -30,7 +30,8 @@ func TestTwoNodesOnRedis(t *testing.T) {
 	c := perMille(price)
 	require.Equal(t, ranker.CPM, c.Billing)
 	room := reserve.Room{
-		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+		CampaignID: uuid.UUID(c.ID), AdvertiserID: uuid.UUID(c.Advertiser), Version: 1,
+		Day:   day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
 		Daily: ads * price, Today: ads * price, Total: ads * price, Balance: ads*price + 5,
 	}
 	epoch := time.Now().Unix()

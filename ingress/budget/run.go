@@ -95,7 +95,10 @@ func (l *Leases) beat(ctx context.Context) {
 		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
 	case reply.State == reserve.Skewed:
 		l.metrics.skewed.Inc()
-		l.log.Error(ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead, "allowed", reserve.MaxClockSkew)
+		l.log.Error(
+			ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead,
+			"allowed", reserve.MaxClockSkew,
+		)
 	case reply.State == reserve.Moved:
 		if err := l.rejoin(call, reply.Epoch); err != nil && ctx.Err() == nil {
 			l.log.Warn(ctx, "what this node reserved could not be told to the new store", "error", err)
@@ -130,7 +133,10 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		rest = rest[len(chunk):]
 		seq := l.seq.Add(1)
 		call, cancel := context.WithTimeout(ctx, callFor)
-		reply, err := l.deps.Store.Exchange(call, reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Requests: requestsOf(chunk)})
+		reply, err := l.deps.Store.Exchange(
+			call,
+			reserve.Call{Node: l.deps.Node, Epoch: epoch, Seq: seq, Clock: l.deps.Now(), Requests: requestsOf(chunk)},
+		)
 		cancel()
 		if err != nil {
 			l.epoch.Store(0)
@@ -172,7 +178,8 @@ func (h *lease) unconfirmed() (list []unconfirmedAmount) {
 	for _, p := range h.past {
 		if !p.confirmed {
 			list = append(list, unconfirmedAmount{h, reserve.LeaseRequest{
-				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid, Amount: p.amount, Exact: true, Step: 1,
+				CampaignID: h.campaign, AdvertiserID: h.advertiser, Minute: p.minute, Window: p.window, Bid: h.bid,
+				Amount: p.amount, Exact: true, Step: 1,
 			}})
 		}
 	}
@@ -184,7 +191,8 @@ func confirm(list []unconfirmedAmount, answers []reserve.LeaseGrant) {
 		t.lease.mu.Lock()
 		for j := range t.lease.past {
 			p := &t.lease.past[j]
-			if p.minute == t.request.Minute && p.window == t.request.Window && p.amount == t.request.Amount && answers[i].Amount == p.amount {
+			if p.minute == t.request.Minute && p.window == t.request.Window && p.amount == t.request.Amount &&
+				answers[i].Amount == p.amount {
 				p.confirmed = true
 			}
 		}
@@ -414,7 +422,8 @@ func (l *Leases) leave(ctx context.Context) {
 		chunk := told[:min(batch, len(told))]
 		told = told[len(chunk):]
 		if _, err := l.deps.Store.Exchange(ctx, reserve.Call{
-			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(), Requests: requestsOf(chunk),
+			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(),
+			Requests: requestsOf(chunk),
 		}); err != nil {
 			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
 			break

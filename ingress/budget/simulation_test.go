@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/budget"
@@ -21,9 +24,6 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // The simulation of a network: N nodes with the production leases over the Go reference of Redis,
@@ -56,9 +56,15 @@ type faults struct {
 }
 
 func TestSimulatedNetworkKeepsTheBudgets(t *testing.T) {
-	table := fmt.Sprintf("%-24s %5s %9s %9s %12s %12s %12s %12s %12s", "faults", "nodes", "ads", "beacons", "budgets", "charged", "free µUSD", "forgotten", "N × price")
+	table := fmt.Sprintf(
+		"%-24s %5s %9s %9s %12s %12s %12s %12s %12s", "faults", "nodes", "ads", "beacons", "budgets", "charged",
+		"free µUSD", "forgotten", "N × price",
+	)
 	for _, f := range []faults{
-		{name: "crashes, losses, lag", crashes: 3, lost: 0.05, slow: 8 * time.Millisecond, outage: 4 * time.Second, stall: 50 * time.Second},
+		{
+			name: "crashes, losses, lag", crashes: 3, lost: 0.05, slow: 8 * time.Millisecond, outage: 4 * time.Second,
+			stall: 50 * time.Second,
+		},
 		{name: "rebuilds", rebuilds: 2, lost: 0.02},
 		{name: "rebuild, nodes unheard", rebuilds: 1, crashes: 3, cutOff: true},
 		{name: "lag beyond reservations", stall: 4 * time.Minute, mayBeFree: true},
@@ -177,14 +183,18 @@ func newNetwork(t *testing.T, count int, f faults) *network {
 	seed := uint64(len(f.name))
 	n := &network{
 		faults: f, count: count, rng: rand.New(rand.NewPCG(seed, uint64(count))), seen: map[ledger.Key]bool{},
-		store: &budgettest.Store{Now: time.Now, Nodes: count}, copies: memory.New(time.Now), by: map[uuid.UUID]*line{}, balances: map[uuid.UUID]money.Micros{},
+		store: &budgettest.Store{Now: time.Now, Nodes: count}, copies: memory.New(time.Now), by: map[uuid.UUID]*line{},
+		balances: map[uuid.UUID]money.Micros{},
 	}
 	// Midnight comes in the middle of the run.
 	time.Sleep(24*time.Hour - simulated/2)
 	prices := func(price, daily, total, balance int64) {
 		// A part of a price is left over everywhere: the last charge may be cut.
 		part := price / 3
-		n.campaign(money.Micros(price), money.Micros(price*daily+part), money.Micros(price*total+part), money.Micros(price*balance+part))
+		n.campaign(
+			money.Micros(price), money.Micros(price*daily+part), money.Micros(price*total+part),
+			money.Micros(price*balance+part),
+		)
 	}
 	many := int64(count)
 	prices(5000, 3, 5, 1_000_000)                // less than one price for every node
@@ -215,8 +225,9 @@ func (n *network) campaign(price, daily, total, balance money.Micros) {
 	l := &line{
 		auction: c, released: map[day.Minute]money.Micros{}, pending: map[uuid.UUID]beacon{},
 		book: &ledger.CampaignBook{
-			AdvertiserID: uuid.UUID(c.Advertiser), BillingModel: campaign.CPM, Bid: c.Bid, DailyBudget: daily, TotalBudget: total,
-			SpentOn: map[day.Day]money.Micros{},
+			AdvertiserID: uuid.UUID(c.Advertiser), BillingModel: campaign.CPM, Bid: c.Bid, DailyBudget: daily,
+			TotalBudget: total,
+			SpentOn:     map[day.Day]money.Micros{},
 		},
 	}
 	n.lines, n.by[uuid.UUID(c.ID)], n.balances[uuid.UUID(c.Advertiser)] = append(n.lines, l), l, balance
@@ -471,7 +482,8 @@ func (n *network) settle(t *testing.T) {
 				proof = ledger.Expired
 			}
 			batch.Runs[0].Records = append(batch.Runs[0].Records, ledger.Record{Event: ledger.Event{
-				Type: ledger.Impression, Proof: proof, ReceivedAt: b.due, AuctionID: b.id, CampaignID: uuid.UUID(b.line.auction.ID),
+				Type: ledger.Impression, Proof: proof, ReceivedAt: b.due, AuctionID: b.id,
+				CampaignID:   uuid.UUID(b.line.auction.ID),
 				AdvertiserID: b.line.book.AdvertiserID, Price: b.line.price(), BillingModel: campaign.CPM,
 			}})
 		}
@@ -531,7 +543,8 @@ func (n *network) rooms() (rooms []reserve.Room) {
 		l.version++
 		room := reserve.Room{
 			CampaignID: id, AdvertiserID: l.book.AdvertiserID, Version: l.version, Day: date, Daily: l.book.DailyBudget,
-			Today: l.book.DailyBudget - l.book.SpentOn[date], Total: l.book.TotalBudget - l.book.SpentTotal, Balance: n.balances[l.book.AdvertiserID], Price: l.price(),
+			Today: l.book.DailyBudget - l.book.SpentOn[date], Total: l.book.TotalBudget - l.book.SpentTotal,
+			Balance: n.balances[l.book.AdvertiserID], Price: l.price(),
 		}
 		for minute, amount := range l.released {
 			room.Released = append(room.Released, reserve.Released{CampaignID: id, Minute: minute, Amount: amount})
@@ -573,12 +586,18 @@ func (n *network) report(t *testing.T) string {
 	var budgets, charged, free, allowed, promised money.Micros
 	for i, l := range n.lines {
 		require.Positive(t, l.charged, "campaign %d is delivered", i)
-		charged, free, allowed, promised = charged+l.charged, free+l.free, allowed+l.allowed, promised+money.Micros(n.count)*l.price()
+		charged, free, allowed, promised = charged+l.charged, free+l.free, allowed+l.allowed,
+			promised+money.Micros(n.count)*l.price()
 		if i < 3 {
 			budgets += min(l.book.TotalBudget, 2*l.book.DailyBudget)
 		}
 	}
 	budgets += n.lines[3].charged + n.lines[4].charged + n.balances[n.lines[3].book.AdvertiserID]
-	require.Greater(t, float64(charged), 0.8*float64(budgets), "budgets are wanted and delivered: otherwise nothing was at stake")
-	return fmt.Sprintf("%-24s %5d %9d %9d %12d %12d %12d %12d %12d", n.faults.name, n.count, n.served, n.received, budgets, charged, free, allowed, promised)
+	require.Greater(
+		t, float64(charged), 0.8*float64(budgets), "budgets are wanted and delivered: otherwise nothing was at stake",
+	)
+	return fmt.Sprintf(
+		"%-24s %5d %9d %9d %12d %12d %12d %12d %12d", n.faults.name, n.count, n.served, n.received, budgets, charged,
+		free, allowed, promised,
+	)
 }

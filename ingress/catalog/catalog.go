@@ -20,6 +20,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
@@ -28,9 +31,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // The rhythm of the catalog.
@@ -42,9 +42,10 @@ const (
 	roomsRest  = 19               // times as long as a page of it took, after the page
 	restMost   = time.Second
 	retryAfter = 500 * time.Millisecond
-	listenFor  = 100 * time.Millisecond // how long the first load waits for the subscription, after which it is not repeated
-	queuedMax  = 8192
-	startFor   = 5 * time.Second // how long a missing projection is normal after the start
+	// how long the first load waits for the subscription, after which it is not repeated
+	listenFor = 100 * time.Millisecond
+	queuedMax = 8192
+	startFor  = 5 * time.Second // how long a missing projection is normal after the start
 )
 
 // Source is the projection of campaigns that nodes load from. Versions are config versions: head
@@ -142,12 +143,23 @@ func New(deps Deps) *Catalog {
 	}
 	c.snapshot.Store(target.Build(c.table, nil))
 	c.campaigns.Store(c.emptyTable())
-	c.reloads = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_catalog_reloads_total", Help: "Full loads of the campaigns."}))
-	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose."},
+	c.reloads = obs.Register(
+		deps.Metrics,
+		prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_catalog_reloads_total", Help: "Full loads of the campaigns.",
+		}),
+	)
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose.",
+	},
 		func() float64 { return float64(c.Snapshot().Len()) }))
-	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_version", Help: "Config version that this node serves by."},
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adnet_catalog_version", Help: "Config version that this node serves by.",
+	},
 		func() float64 { return float64(c.version.Load()) }))
-	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adnet_catalog_proof_age_seconds", Help: "Time since this node last proved that it is up to date."},
+	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adnet_catalog_proof_age_seconds", Help: "Time since this node last proved that it is up to date.",
+	},
 		func() float64 { return deps.Now().Sub(time.Unix(0, c.freshness.Load())).Seconds() }))
 	return c
 }

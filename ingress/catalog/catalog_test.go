@@ -11,15 +11,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -131,7 +131,10 @@ func (w *world) Leave(_ context.Context, node string) error {
 }
 
 func newCatalog(w *world) *Catalog {
-	return New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Feed: w, Node: "n1", Now: w.clock})
+	return New(Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Feed: w, Node: "n1",
+		Now: w.clock,
+	})
 }
 
 // run starts the catalog and waits until it has loaded and listens.
@@ -158,8 +161,9 @@ func soon(t *testing.T, condition func() bool) {
 
 func make1(n byte, version int64, status campaign.Status) campaign.Campaign {
 	return campaign.Campaign{
-		ID: uuid.UUID{15: n}, AdvertiserID: uuid.UUID{0: n}, Status: status, Format: campaign.Native, BillingModel: campaign.CPC,
-		BidAmount: 2 * money.USD, CTAURL: "https://shop.example/x", ConfigVersion: version,
+		ID: uuid.UUID{15: n}, AdvertiserID: uuid.UUID{0: n}, Status: status, Format: campaign.Native,
+		BillingModel: campaign.CPC,
+		BidAmount:    2 * money.USD, CTAURL: "https://shop.example/x", ConfigVersion: version,
 		Targeting: campaign.Targeting{Languages: []string{"de"}},
 	}
 }
@@ -175,8 +179,9 @@ func TestLoadsEverything(t *testing.T) {
 	w := newWorld(make1(1, 4, campaign.Active), make1(2, 5, campaign.Paused), violating)
 	c, _ := run(t, w)
 	require.Equal(t, &auction.Campaign{
-		ID: auction.ID(id(1)), Advertiser: auction.ID{0: 1}, Bid: 2 * money.USD, Billing: 1, Format: 2, LandingDomain: "shop.example",
-		Targeting: &auction.Targeting{Exact: true, Languages: []string{"de"}},
+		ID: auction.ID(id(1)), Advertiser: auction.ID{0: 1}, Bid: 2 * money.USD, Billing: 1, Format: 2,
+		LandingDomain: "shop.example",
+		Targeting:     &auction.Targeting{Exact: true, Languages: []string{"de"}},
 	}, c.Snapshot().Get(auction.ID(id(1))))
 	require.False(t, in(c, 2), "paused")
 	require.False(t, in(c, 3), "violates the policy")
@@ -255,7 +260,10 @@ func TestAnotherProjectionIsLoadedInFull(t *testing.T) {
 			c.sync(t.Context())
 			require.True(t, in(c, 1))
 			w.campaigns = map[uuid.UUID]campaign.Campaign{id(2): make1(2, 2, campaign.Active)}
-			w.rooms = []reserve.Room{{CampaignID: id(2), Version: 1, Day: 1 << 20, Today: money.USD, Total: 9 * money.USD, Balance: 9 * money.USD}}
+			w.rooms = []reserve.Room{{
+				CampaignID: id(2), Version: 1, Day: 1 << 20, Today: money.USD, Total: 9 * money.USD,
+				Balance: 9 * money.USD,
+			}}
 			change(w)
 			if w.missing {
 				w.advance(time.Second)
@@ -311,23 +319,34 @@ func TestTheGateKnowsTheRooms(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active)) // 2 USD a click
 	today := day.Of(start)
 	room := func(version int64, date day.Day, left money.Micros) reserve.Room {
-		return reserve.Room{CampaignID: id(1), Version: version, Day: date, Daily: 5 * money.USD, Today: left, Total: 100 * money.USD, Balance: 100 * money.USD}
+		return reserve.Room{
+			CampaignID: id(1), Version: version, Day: date, Daily: 5 * money.USD, Today: left, Total: 100 * money.USD,
+			Balance: 100 * money.USD,
+		}
 	}
 	w.rooms = []reserve.Room{room(5, today, 2*money.USD)}
 	c, _ := run(t, w)
 	check := func(at time.Time) auction.Reason {
-		return c.Gate(at).Check(&auction.Campaign{ID: auction.ID(id(1)), Bid: 2 * money.USD, Billing: 1}, auction.Offer{Price: 2 * money.USD})
+		return c.Gate(at).Check(
+			&auction.Campaign{ID: auction.ID(id(1)), Bid: 2 * money.USD, Billing: 1},
+			auction.Offer{Price: 2 * money.USD},
+		)
 	}
 	require.Empty(t, check(start), "exactly the price is left")
 	w.listener().Rooms([]reserve.Room{room(6, today, 2*money.USD-1)})
 	soon(t, func() bool { return check(start) == auction.Budget })
 	w.listener().Rooms([]reserve.Room{room(5, today, 5*money.USD), {CampaignID: id(2), Version: 1}})
 	soon(t, func() bool {
-		return c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, auction.Offer{Price: 1}) == auction.Budget
+		return c.Gate(start).Check(
+			&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, auction.Offer{Price: 1},
+		) == auction.Budget
 	})
 	require.Equal(t, auction.Budget, check(start), "an older room never overwrites")
 	require.Empty(t, check(start.AddDate(0, 0, 1)), "the next day's budget is whole")
-	require.Empty(t, c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(9)), Bid: 1, Billing: 1}, auction.Offer{Price: 1}), "unknown rooms are settlement's matter")
+	require.Empty(
+		t, c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(9)), Bid: 1, Billing: 1}, auction.Offer{Price: 1}),
+		"unknown rooms are settlement's matter",
+	)
 }
 
 func TestSignsOffWhenItStops(t *testing.T) {

@@ -7,14 +7,14 @@ import (
 	"maps"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/reserve"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Run loads everything, then follows changes until ctx ends. It is called once.
@@ -146,7 +146,9 @@ func (c *Catalog) sync(ctx context.Context) {
 		// Where all roles start together the projection comes a moment later.
 		starting := errors.Is(err, errNotProjected) && asked.Before(c.patience)
 		if ctx.Err() == nil && !starting {
-			c.log.Warn(ctx, "campaigns cannot be checked for changes; this node stops filling after a second", "error", err)
+			c.log.Warn(
+				ctx, "campaigns cannot be checked for changes; this node stops filling after a second", "error", err,
+			)
 		}
 		return
 	}
@@ -329,7 +331,8 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	format, _ := target.ParseFormat(string(k.Format))
 	bid, aim := k.Offer()
 	return auction.Campaign{
-		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing, Format: format,
+		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing,
+		Format:       format,
 		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt), Suits: suitsOf(k),
 	}
 }

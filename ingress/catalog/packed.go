@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // packed is a campaign encoded in one string. Reading returns parts of that string, so nothing is
@@ -103,7 +103,9 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	c.StartAt, c.EndAt = u.date(), u.date()
 	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
 	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())
-	for _, s := range [...]*string{&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL} {
+	for _, s := range [...]*string{
+		&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
+	} {
 		*s = u.string()
 	}
 	c.Deals, c.Categories = u.list(), u.list()
@@ -111,7 +113,9 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	if n := u.number(); n > 0 {
 		c.PolicyViolations = make([]campaign.Violation, n)
 		for i := range c.PolicyViolations {
-			c.PolicyViolations[i] = campaign.Violation{Rule: u.string(), Field: u.string(), Message: u.string(), Holds: u.flag()}
+			c.PolicyViolations[i] = campaign.Violation{
+				Rule: u.string(), Field: u.string(), Message: u.string(), Holds: u.flag(),
+			}
 		}
 	}
 	return c
@@ -184,7 +188,8 @@ func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
 		t.key = append(t.key, 0)
 	}
 	for _, list := range [...][]string{
-		k.IntentTokens, k.Keywords, k.ActiveTools, k.HostApps, k.Surfaces, k.IntegrationMethods, k.Regions, k.Languages, k.Deals,
+		k.IntentTokens, k.Keywords, k.ActiveTools, k.HostApps, k.Surfaces, k.IntegrationMethods, k.Regions, k.Languages,
+		k.Deals,
 	} {
 		t.key = appendList(t.key, list)
 	}
@@ -193,7 +198,8 @@ func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
 		text := string(t.key)
 		u := unpacker(text[1:])
 		shared = &auction.Targeting{
-			Exact: exact, IntentTokens: u.list(), Keywords: u.list(), ActiveTools: u.list(), HostApps: u.list(), Surfaces: u.list(),
+			Exact: exact, IntentTokens: u.list(), Keywords: u.list(), ActiveTools: u.list(), HostApps: u.list(),
+			Surfaces:           u.list(),
 			IntegrationMethods: u.list(), Regions: u.list(), Languages: u.list(), Deals: u.list(),
 		}
 		t.known[text] = shared

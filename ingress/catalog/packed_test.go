@@ -6,16 +6,16 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func drawID(t *rapid.T, label string) uuid.UUID {
@@ -36,14 +36,22 @@ func drawKept(t *rapid.T) campaign.Campaign {
 	text := func(label string) string { return rapid.String().Draw(t, label) }
 	c := campaign.Campaign{
 		ID: drawID(t, "id"), AdvertiserID: drawID(t, "advertiser"), ConfigVersion: rapid.Int64().Draw(t, "version"),
-		Status: campaign.Status(text("status")), Format: campaign.Format(text("format")), BillingModel: campaign.BillingModel(text("billing")),
-		Pacing: campaign.Pacing(text("pacing")), Headline: text("headline"), Subtext: text("subtext"), MediaURL: text("media"),
+		Status: campaign.Status(text("status")), Format: campaign.Format(text("format")),
+		BillingModel: campaign.BillingModel(text("billing")),
+		Pacing:       campaign.Pacing(text("pacing")), Headline: text("headline"), Subtext: text("subtext"),
+		MediaURL:  text("media"),
 		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
-		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"), Deals: drawList(t, "deals"), Categories: drawList(t, "categories"),
-		ExcludeContexts: drawList(t, "excluded"), SensitiveContexts: drawList(t, "allowed"), Trades: drawList(t, "trades"),
-		ClickID:      rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
-		BillingEvent: rapid.SampledFrom([]campaign.BillingEvent{campaign.OnImpression, campaign.OnView}).Draw(t, "billing event"),
+		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"),
+		Deals: drawList(t, "deals"), Categories: drawList(t, "categories"),
+		ExcludeContexts: drawList(t, "excluded"), SensitiveContexts: drawList(t, "allowed"),
+		Trades: drawList(t, "trades"),
+		ClickID: rapid.SampledFrom([]campaign.ClickID{
+			campaign.ClickIDOn, campaign.ClickIDOff,
+		}).Draw(t, "click id"),
+		BillingEvent: rapid.SampledFrom([]campaign.BillingEvent{
+			campaign.OnImpression, campaign.OnView,
+		}).Draw(t, "billing event"),
 	}
 	for _, date := range []**time.Time{&c.StartAt, &c.EndAt} {
 		if seconds := rapid.Int64Range(0, 1<<32-1).Draw(t, "date"); seconds > 0 {
@@ -52,7 +60,13 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "violations") {
-		c.PolicyViolations = append(c.PolicyViolations, campaign.Violation{Rule: text("rule"), Field: text("field"), Message: text("message"), Holds: rapid.Bool().Draw(t, "holds")})
+		c.PolicyViolations = append(
+			c.PolicyViolations,
+			campaign.Violation{
+				Rule: text("rule"), Field: text("field"), Message: text("message"),
+				Holds: rapid.Bool().Draw(t, "holds"),
+			},
+		)
 	}
 	return c
 }
@@ -71,14 +85,18 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 func TestEqualTargetingsAreShared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := campaign.Campaign{Deals: drawList(t, "deals"),
-			ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"), Targeting: campaign.Targeting{
-				IntentTokens: drawList(t, "tokens"), Keywords: drawList(t, "keywords"), ActiveTools: drawList(t, "tools"), HostApps: drawList(t, "hosts"),
-				Surfaces: drawList(t, "surfaces"), IntegrationMethods: drawList(t, "methods"), Regions: drawList(t, "regions"), Languages: drawList(t, "languages"),
+			ClickID: rapid.SampledFrom([]campaign.ClickID{campaign.ClickIDOn, campaign.ClickIDOff}).Draw(t, "click id"),
+			Targeting: campaign.Targeting{
+				IntentTokens: drawList(t, "tokens"), Keywords: drawList(t, "keywords"),
+				ActiveTools: drawList(t, "tools"), HostApps: drawList(t, "hosts"),
+				Surfaces: drawList(t, "surfaces"), IntegrationMethods: drawList(t, "methods"),
+				Regions: drawList(t, "regions"), Languages: drawList(t, "languages"),
 			}}
 		equal := newTargetings()
 		made := equal.of(&k)
 		require.Equal(t, &auction.Targeting{
-			Exact: true, IntentTokens: k.IntentTokens, Keywords: k.Keywords, ActiveTools: k.ActiveTools, HostApps: k.HostApps, Surfaces: k.Surfaces,
+			Exact: true, IntentTokens: k.IntentTokens, Keywords: k.Keywords, ActiveTools: k.ActiveTools,
+			HostApps: k.HostApps, Surfaces: k.Surfaces,
 			IntegrationMethods: k.IntegrationMethods, Regions: k.Regions, Languages: k.Languages, Deals: k.Deals,
 		}, made)
 		same := k.Clone()
@@ -101,7 +119,9 @@ func TestTheShelfKeepsTheNewest(t *testing.T) {
 	require.Equal(t, campaign.Paused, kept.Status)
 	_, ok = s.room(id(1))
 	require.False(t, ok, "a room is known when it was told")
-	room := reserve.Room{CampaignID: id(3), Version: 7, Day: 3, Daily: 4, Today: 3, Total: 2, Balance: reserve.Unlimited}
+	room := reserve.Room{
+		CampaignID: id(3), Version: 7, Day: 3, Daily: 4, Today: 3, Total: 2, Balance: reserve.Unlimited,
+	}
 	s.putRooms([]reserve.Room{room, {CampaignID: id(3), Version: 6}})
 	s.fit()
 	told, ok := s.room(id(3))
@@ -135,7 +155,10 @@ func TestNamesOfAdvertisersAreShared(t *testing.T) {
 	s.put([]campaign.Campaign{of(2, 7, "Another Ltd")})
 	require.Same(t, unsafe.StringData(called(1)), unsafe.StringData(called(2)))
 	s.put([]campaign.Campaign{of(4, 3, "Example Ltd")})
-	require.Equal(t, []string{"Another Ltd", "Another Ltd", "Another Ltd", ""}, []string{called(1), called(2), called(4), called(3)}, "a late message changes nothing")
+	require.Equal(
+		t, []string{"Another Ltd", "Another Ltd", "Another Ltd", ""},
+		[]string{called(1), called(2), called(4), called(3)}, "a late message changes nothing",
+	)
 	s.put([]campaign.Campaign{of(1, 8, "")})
 	require.Equal(t, []string{"", ""}, []string{called(1), called(2)})
 	s.put([]campaign.Campaign{of(5, 2, "Example Ltd")})
@@ -146,7 +169,8 @@ func TestNamesOfAdvertisersAreShared(t *testing.T) {
 // What a campaign costs is what benchmark rows memory_100k and memory_1m are made of.
 func TestACampaignIsSmall(t *testing.T) {
 	k := make1(1, 1<<40, campaign.Active)
-	k.Headline, k.Subtext, k.MediaURL = strings.Repeat("h", 60), strings.Repeat("s", 120), "https://shop.example/media.png"
+	k.Headline, k.Subtext, k.MediaURL = strings.Repeat("h", 60), strings.Repeat("s", 120),
+		"https://shop.example/media.png"
 	kept := len(k.Headline) + len(k.Subtext) + len(k.MediaURL) + len(k.CTAURL)
 	require.Less(t, len(pack(nil, &k)), kept+80)
 }
@@ -177,12 +201,16 @@ func TestARecentCampaignIsNeverAnOldOne(t *testing.T) {
 
 // An id of a newer build restricts, since this one cannot tell what it stands for.
 func TestSuitsOfUnknownIDs(t *testing.T) {
-	known := suitsOf(&campaign.Campaign{SensitiveContexts: []string{"health"}, ExcludeContexts: []string{"debt"}, Trades: []string{"credit"}})
+	known := suitsOf(&campaign.Campaign{
+		SensitiveContexts: []string{"health"}, ExcludeContexts: []string{"debt"}, Trades: []string{"credit"},
+	})
 	require.Equal(t, []string{"health"}, known.Allowed.Names())
 	require.Equal(t, []string{"debt"}, known.Excluded.Names())
 	require.Equal(t, []string{"credit"}, known.Trades.Names())
 	require.Zero(t, suitsOf(&campaign.Campaign{}))
-	newer := suitsOf(&campaign.Campaign{SensitiveContexts: []string{"new"}, ExcludeContexts: []string{"debt", "new"}, Trades: []string{"credit", "new"}})
+	newer := suitsOf(&campaign.Campaign{
+		SensitiveContexts: []string{"new"}, ExcludeContexts: []string{"debt", "new"}, Trades: []string{"credit", "new"},
+	})
 	require.Zero(t, newer.Allowed)
 	require.True(t, newer.Excluded.Has(subject.Health))
 	require.True(t, newer.Trades.Has(subject.TradePolitics))

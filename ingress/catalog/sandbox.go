@@ -1,9 +1,9 @@
 package catalog
 
 import (
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/campaign"
 )
 
 // Sandbox is the rotation pool that sandbox keys are answered from. The ids are fixed, so that
@@ -11,9 +11,18 @@ import (
 // for.
 func Sandbox() []campaign.Campaign {
 	pool := []campaign.Campaign{
-		{Headline: "Your ad would be here", Subtext: "This is a test ad: the integration works.", CTALabel: "Read the docs"},
-		{Headline: "Sandbox: hello from adnet", Subtext: "Beacons and clicks of this ad are recorded as sandbox.", CTALabel: "See how"},
-		{Headline: "A test creative, at no cost", Subtext: "No advertiser pays and no Credit is minted.", CTALabel: "Learn more"},
+		{
+			Headline: "Your ad would be here", Subtext: "This is a test ad: the integration works.",
+			CTALabel: "Read the docs",
+		},
+		{
+			Headline: "Sandbox: hello from adnet", Subtext: "Beacons and clicks of this ad are recorded as sandbox.",
+			CTALabel: "See how",
+		},
+		{
+			Headline: "A test creative, at no cost", Subtext: "No advertiser pays and no Credit is minted.",
+			CTALabel: "Learn more",
+		},
 		{Headline: "It works", Subtext: "Swap the sandbox key for a live one to earn Credits.", CTALabel: "Get a key"},
 	}
 	for i := range pool {

@@ -12,19 +12,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adnet/internal/campaign"
-	"adnet/internal/reserve"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
+	"adnet/internal/reserve"
 )
 
 // The simulation of pauses: N nodes with the production catalog over a model of Redis with the
 // rules of internal/redis (announcement, heartbeats, confirmations), in simulated time. Seeds fix
 // latencies and faults.
 //
-// What it shows, at 1, 10 and 100 nodes, through lost publishes, slow nodes, nodes that die, nodes that cannot reach
-// Redis and nodes that start:
+// What it shows, at 1, 10 and 100 nodes, through lost publishes, slow nodes, nodes that die, nodes
+// that cannot reach Redis and nodes that start:
 //   - no node fills with the campaign later than a second after Redis took the pause;
 //   - when the pause's reply says that every live node confirmed, no node that was serving before fills after it;
 //     only one that was just starting may, until it first polls.
@@ -210,7 +210,10 @@ func (h *hub) announce(k campaign.Campaign) (at time.Time, all bool) {
 // join starts a node that is asked for ads all the time.
 func (h *hub) join(t *testing.T, name string) *line {
 	l := &line{hub: h, name: name, latency: 3 * time.Millisecond, started: time.Now(), ended: make(chan error, 2)}
-	l.catalog = New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: l, Feed: l, Node: name, Now: time.Now})
+	l.catalog = New(Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: l, Feed: l, Node: name,
+		Now: time.Now,
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	l.stop = stop
 	h.mu.Lock()
@@ -261,8 +264,10 @@ func TestSimulatedPauses(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := simulatePauses(t, n, 5)
-				t.Logf("%d nodes, %d pauses, %d confirmed by every live node: reply within %s (%s where confirmed); last fill %s after Redis took the pause, "+
-					"%s after a confirmed reply (a node just starting: %s)", n, p.rounds, p.confirmed, p.toReply, p.toReplyAll, p.afterTaken, p.afterReply, p.starting)
+				t.Logf("%d nodes, %d pauses, %d confirmed by every live node: reply within %s (%s where confirmed); "+
+					"last fill %s after Redis took the pause, "+
+					"%s after a confirmed reply (a node just starting: %s)", n, p.rounds, p.confirmed, p.toReply,
+					p.toReplyAll, p.afterTaken, p.afterReply, p.starting)
 				require.Positive(t, p.confirmed)
 			})
 		})
@@ -270,7 +275,10 @@ func TestSimulatedPauses(t *testing.T) {
 }
 
 func simulatePauses(t *testing.T, count, rounds int) (p pauses) {
-	h := &hub{rng: rand.New(rand.NewPCG(7, uint64(count))), nodes: map[string]*beat{}, took: map[int64]map[string]bool{}, known: make1(1, 1, campaign.Paused), head: 1}
+	h := &hub{
+		rng: rand.New(rand.NewPCG(7, uint64(count))), nodes: map[string]*beat{}, took: map[int64]map[string]bool{},
+		known: make1(1, 1, campaign.Paused), head: 1,
+	}
 	names := 0
 	for range count {
 		names++
@@ -395,6 +403,8 @@ func (p *pauses) judge(t *testing.T, h *hub, called, taken, replied time.Time, a
 			continue
 		}
 		p.afterReply = max(p.afterReply, last.Sub(replied))
-		require.False(t, last.After(replied), "%s filled %s after a reply that it had confirmed", l.name, last.Sub(replied))
+		require.False(
+			t, last.After(replied), "%s filled %s after a reply that it had confirmed", l.name, last.Sub(replied),
+		)
 	}
 }

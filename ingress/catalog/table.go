@@ -7,13 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
 )
 
 // campaignTable holds the campaigns that this node knows, in any state, besides the auction's
@@ -73,7 +73,8 @@ func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 		return nil, false
 	}
 	found, place := t.creatives[slot], &t.recent[binary.LittleEndian.Uint16(id[14:])%uint16(len(t.recent))]
-	if known := place.Load(); known != nil && known.of.ID == id && known.from == found && known.of.Advertiser == t.names[known.of.AdvertiserID].Sponsor {
+	if known := place.Load(); known != nil && known.of.ID == id && known.from == found &&
+		known.of.Advertiser == t.names[known.of.AdvertiserID].Sponsor {
 		return known.of, true
 	}
 	made := &recent{found, found.campaign(id)}
@@ -82,7 +83,8 @@ func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return made.of, true
 }
 
-// name keeps the name of c's advertiser, unless a newer campaign of it was heard of. The lock is held.
+// name keeps the name of c's advertiser, unless a newer campaign of it was heard of. The lock is
+// held.
 func (t *campaignTable) name(c *campaign.Campaign) {
 	known, ok := t.names[c.AdvertiserID]
 	if !ok && c.Advertiser.Name == "" || known.version > c.ConfigVersion {
@@ -148,7 +150,10 @@ func (t *campaignTable) room(id uuid.UUID) (reserve.Room, bool) {
 }
 
 func (r *room) ledger(id uuid.UUID) reserve.Room {
-	return reserve.Room{CampaignID: id, Version: r.version, Day: r.day, Daily: r.daily, Today: r.today, Total: r.total, Balance: r.credit}
+	return reserve.Room{
+		CampaignID: id, Version: r.version, Day: r.day, Daily: r.daily, Today: r.today, Total: r.total,
+		Balance: r.credit,
+	}
 }
 
 // putRooms stores the rooms that are at least as new as the known ones.
@@ -159,7 +164,10 @@ func (t *campaignTable) putRooms(list []reserve.Room) {
 		r := &list[i]
 		at := &t.rooms[t.slot(r.CampaignID)]
 		if !at.known || r.Version >= at.version {
-			*at = room{version: r.Version, daily: r.Daily, today: r.Today, total: r.Total, credit: r.Balance, day: r.Day, known: true}
+			*at = room{
+				version: r.Version, daily: r.Daily, today: r.Today, total: r.Total, credit: r.Balance, day: r.Day,
+				known: true,
+			}
 		}
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"maps"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/train"
 	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/ranking"
-
-	"github.com/google/uuid"
 )
 
 // Weights is where learnt weights are kept; see internal/ranking.
@@ -25,8 +25,9 @@ type Weights interface {
 // weightsEvery is how often a node asks which weights decide: a rollback is everywhere within 2 s.
 const weightsEvery = 500 * time.Millisecond
 
-// trial is the campaigns by the weights on trial. It is beside the snapshot, so that neither a stage
-// nor a rollback has to build anything; until it ends, a node has the campaigns in two orders.
+// trial is the campaigns by the weights on trial. It is beside the snapshot, so that neither a
+// stage nor a rollback has to build anything; until it ends, a node has the campaigns in two
+// orders.
 type trial struct {
 	snapshot *auction.Snapshot
 	number   int64
@@ -157,7 +158,10 @@ func (c *Catalog) makeTrial() {
 }
 
 func (c *Catalog) finishTrial(next *auction.Snapshot) {
-	c.trial.Store(&trial{next.Apply(changesOf(c.weights.making.missed)), c.weights.state.Trial, c.weights.state.Stage.Share(), c.weights.state.Stage})
+	c.trial.Store(&trial{
+		next.Apply(changesOf(c.weights.making.missed)), c.weights.state.Trial, c.weights.state.Stage.Share(),
+		c.weights.state.Stage,
+	})
 	c.weights.making = compaction{}
 }
 

@@ -9,14 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/ranker"
 	"adnet/auction/train"
 	"adnet/internal/campaign"
 	"adnet/internal/ranking"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // shelf is a store of weights.
@@ -63,7 +63,10 @@ func weights(t *testing.T, numbers ...int64) *shelf {
 func follow(t *testing.T, s *shelf, test func(w *world, c *Catalog)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(make1(1, 1, campaign.Active))
-		c := New(Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Feed: w, Node: "n1", Now: time.Now, Weights: s})
+		c := New(Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Feed: w, Node: "n1",
+			Now: time.Now, Weights: s,
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
 		wait.Go(func() { _ = c.Run(ctx) })

@@ -56,8 +56,10 @@ type screen struct {
 }
 
 // policy is the Content-Security-Policy of every page.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
-	"font-src 'self'; frame-src 'self'; media-src 'self' https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src " +
+	"'self'; " +
+	"font-src 'self'; frame-src 'self'; media-src 'self' https:; base-uri 'none'; form-action 'self'; " +
+	"frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'"
 
 // New reads the built files. Errors: the build is not whole.
@@ -95,8 +97,8 @@ func pathOf(baseURL string) string {
 	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
-// placed puts base into the page, whose addresses are absolute: pages of any depth share it, and the
-// policy forbids a base element.
+// placed puts base into the page, whose addresses are absolute: pages of any depth share it, and
+// the policy forbids a base element.
 func placed(page []byte, base string) httpapi.Document {
 	made := bytes.ReplaceAll(page, []byte("%BASE%"), []byte(html.EscapeString(base)))
 	return httpapi.NewDocument("text/html; charset=utf-8", made)
@@ -105,12 +107,15 @@ func placed(page []byte, base string) httpapi.Document {
 // at says whether the screen is at a path below /console/.
 func (s *screen) at(path string) bool {
 	asked, own := strings.Split(strings.Trim(path, "/"), "/"), strings.Split(s.Path, "/")
-	return slices.EqualFunc(asked, own, func(a, o string) bool { return a == o || a != "" && strings.HasPrefix(o, ":") })
+	return slices.EqualFunc(
+		asked, own, func(a, o string) bool { return a == o || a != "" && strings.HasPrefix(o, ":") },
+	)
 }
 
-// preload is the Link header of a path below /console/: the modules of its screen, which the browser
-// then fetches together with those of the page. Without it they would be asked for only when the page
-// knows who is signed in, and what they import later still. Empty where there are none.
+// preload is the Link header of a path below /console/: the modules of its screen, which the
+// browser then fetches together with those of the page. Without it they would be asked for only
+// when the page knows who is signed in, and what they import later still. Empty where there are
+// none.
 func (p *Pages) preload(path string) string {
 	i := slices.IndexFunc(p.screens, func(s screen) bool { return s.at(path) })
 	if i < 0 {

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/ingress/console"
-	"adnet/ingress/httpapi"
-	"adnet/internal/obs"
-
 	"github.com/andybalholm/brotli"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/console"
+	"adnet/ingress/httpapi"
+	"adnet/internal/obs"
 )
 
 // serve mounts the console of an installation at base.
@@ -42,12 +42,17 @@ func serve(t *testing.T, base string) func(method, path string, header ...string
 }
 
 // policy is what the pages promise, to the letter.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; font-src 'self'; frame-src 'self'; media-src 'self' https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src " +
+	"'self'; font-src 'self'; frame-src 'self'; media-src 'self' https:; base-uri 'none'; form-action 'self'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 func TestPages(t *testing.T) {
 	ask := serve(t, "https://ads.example")
 	front := ask("GET", "/")
-	for _, path := range []string{"/", "/console", "/console/", "/console/campaigns", "/console/campaigns/5f0c1f0e-0000-4000-8000-000000000000/edit", "/console/a.b/%2e%2e?x=1"} {
+	for _, path := range []string{
+		"/", "/console", "/console/", "/console/campaigns",
+		"/console/campaigns/5f0c1f0e-0000-4000-8000-000000000000/edit", "/console/a.b/%2e%2e?x=1",
+	} {
 		w := ask("GET", path)
 		require.Equal(t, 200, w.Code, path)
 		require.Equal(t, policy, w.Header().Get("Content-Security-Policy"), path)
@@ -72,7 +77,10 @@ func TestPages(t *testing.T) {
 // Only what is below /console falls back to the page.
 func TestOtherPathsKeepTheirErrors(t *testing.T) {
 	ask := serve(t, "https://ads.example")
-	for _, path := range []string{"/consoles", "/nothing", "/index.html", "/api/nothing", "/console/assets/none.js", "/console/assets/", "/console/assets/../index.html"} {
+	for _, path := range []string{
+		"/consoles", "/nothing", "/index.html", "/api/nothing", "/console/assets/none.js", "/console/assets/",
+		"/console/assets/../index.html",
+	} {
 		w := ask("GET", path)
 		require.Equal(t, 404, w.Code, path)
 		require.Contains(t, w.Body.String(), `"code":"not_found"`, path)
@@ -99,7 +107,8 @@ func TestAssets(t *testing.T) {
 		require.Regexp(t, `-[0-9A-Z]{8}\.(js|css|svg)$`, m[1])
 		require.Empty(t, plain.Header().Get("Content-Encoding"))
 		for accepts, want := range map[string]string{
-			"gzip, deflate, br": "br", "gzip": "gzip", "br;q=0, gzip": "gzip", "br;q=0.0,gzip;q=0": "", "identity": "", "BR": "br", "gzip;q=0.5": "gzip", "zbr": "",
+			"gzip, deflate, br": "br", "gzip": "gzip", "br;q=0, gzip": "gzip", "br;q=0.0,gzip;q=0": "", "identity": "",
+			"BR": "br", "gzip;q=0.5": "gzip", "zbr": "",
 		} {
 			w := ask("GET", m[1], "Accept-Encoding", accepts)
 			require.Equal(t, want, w.Header().Get("Content-Encoding"), accepts)
@@ -140,10 +149,15 @@ func TestBasePath(t *testing.T) {
 
 var linked = regexp.MustCompile(`<([^>]+)>; rel=modulepreload`)
 
-// With the page the modules of its screen are named, so that they come together with the page's own.
+// With the page the modules of its screen are named, so that they come together with the page's
+// own.
 func TestModulesOfTheScreenComeWithThePage(t *testing.T) {
 	ask := serve(t, "https://ads.example/network")
-	own := map[string]string{"campaigns": "campaigns", "campaigns/": "campaigns", "campaigns/new": "wizard", "campaigns/5f0c1f0e": "campaign", "campaigns/5f0c1f0e/edit": "edit", "overview": "advertiser", "forgot": "links"}
+	own := map[string]string{
+		"campaigns": "campaigns", "campaigns/": "campaigns", "campaigns/new": "wizard",
+		"campaigns/5f0c1f0e": "campaign", "campaigns/5f0c1f0e/edit": "edit", "overview": "advertiser",
+		"forgot": "links",
+	}
 	for path, module := range own {
 		found := linked.FindAllStringSubmatch(ask("GET", "/console/"+path).Header().Get("Link"), -1)
 		require.NotEmpty(t, found, path)

@@ -76,7 +76,10 @@ func (r *reference) sample(p *node) string {
 	if err != nil {
 		schema = nil
 	}
-	for _, found := range []*node{p.at("example"), schema.at("example"), first(schema.list("examples")), schema.at("default"), schema.at("const"), first(schema.list("enum"))} {
+	for _, found := range []*node{
+		p.at("example"), schema.at("example"), first(schema.list("examples")), schema.at("default"), schema.at("const"),
+		first(schema.list("enum")),
+	} {
 		if found != nil {
 			return found.show()
 		}

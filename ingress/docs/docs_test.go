@@ -14,17 +14,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/docs"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/schemas/openapi"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 const base = "https://ads.example.com"
@@ -128,7 +128,9 @@ func TestLinks(t *testing.T) {
 func TestSelfContained(t *testing.T) {
 	w := read(t, openapi.Document)
 	page := w.Body.String()
-	require.NotRegexp(t, `(?i)<(script|img|link|iframe|object|embed|form|base|svg|video|audio)\b|\bsrc=|url\(|@import|\son\w+=`, page)
+	require.NotRegexp(
+		t, `(?i)<(script|img|link|iframe|object|embed|form|base|svg|video|audio)\b|\bsrc=|url\(|@import|\son\w+=`, page,
+	)
 	style := page[strings.Index(page, "<style>")+len("<style>") : strings.Index(page, "</style>")]
 	sum := sha256.Sum256([]byte(style))
 	policy := w.Header().Get("Content-Security-Policy")
@@ -142,7 +144,8 @@ func TestSelfContained(t *testing.T) {
 // Texts of the document stay texts.
 func TestTextsAreEscaped(t *testing.T) {
 	evil := `</style><script>alert(1)</script>\"'`
-	document := `{"openapi":"3.1.0","info":{"title":"` + evil + `","version":"1"},"tags":[{"name":"a","description":"` + evil + `"}],"paths":{"/x/{id}":{
+	document := `{"openapi":"3.1.0","info":{"title":"` + evil + `","version":"1"},"tags":[{"name":"a","description":"` +
+		evil + `"}],"paths":{"/x/{id}":{
 		"parameters":[{"name":"id","in":"path","required":true,"description":"` + evil + `","schema":{"type":"string","default":"` + evil + `"}}],
 		"post":{"operationId":"x","tags":["a"],"summary":"` + evil + "`" + evil + "`" + `","requestBody":{"content":{"application/json":{"schema":{"type":"object"},"example":{"a":"` + evil + `"}}}},
 		"responses":{"200":{"description":"` + evil + `"}}}}},"components":{"schemas":{"Error":{"properties":{"code":{"enum":["internal"]}}}}}}`

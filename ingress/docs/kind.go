@@ -6,8 +6,10 @@ import (
 
 // limits are the constraints that are shown with a type, with their words.
 var limits = []struct{ name, words string }{
-	{"format", "%"}, {"const", "always %"}, {"minimum", "≥ %"}, {"exclusiveMinimum", "> %"}, {"maximum", "≤ %"}, {"exclusiveMaximum", "< %"},
-	{"minLength", "at least % characters"}, {"maxLength", "at most % characters"}, {"minItems", "at least % items"}, {"maxItems", "at most % items"},
+	{"format", "%"}, {"const", "always %"}, {"minimum", "≥ %"}, {"exclusiveMinimum", "> %"}, {"maximum", "≤ %"},
+	{"exclusiveMaximum", "< %"},
+	{"minLength", "at least % characters"}, {"maxLength", "at most % characters"}, {"minItems", "at least % items"},
+	{"maxItems", "at most % items"},
 	{"pattern", "matches %"}, {"default", "default %"},
 }
 

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // reference is what the page shows.

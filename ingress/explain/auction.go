@@ -52,9 +52,12 @@ func (a *API) auction(c *gin.Context) error {
 	}
 	who.publisher = who.account.Publishes(f.DeveloperID)
 	who.advertiser = f.advertiser != uuid.Nil && f.advertiser == who.user
-	who.candidate = !who.advertiser && who.user != uuid.Nil && slices.ContainsFunc(f.Candidates, func(c report.Candidate) bool { return a.owns(who, c.CampaignID) })
+	who.candidate = !who.advertiser && who.user != uuid.Nil &&
+		slices.ContainsFunc(f.Candidates, func(c report.Candidate) bool { return a.owns(who, c.CampaignID) })
 	if !who.admin && !who.publisher && !who.advertiser && !who.candidate {
-		return errs.New(errs.Forbidden, "the auction is neither a request of yours, nor did a campaign of yours take part")
+		return errs.New(
+			errs.Forbidden, "the auction is neither a request of yours, nor did a campaign of yours take part",
+		)
 	}
 	var events []report.Row
 	if shown := cmp.Or(f.CampaignID, f.HouseID); shown != uuid.Nil && !who.outsider() {
@@ -68,7 +71,8 @@ func (a *API) auction(c *gin.Context) error {
 // viewer takes a login, or a publisher or seat key.
 func (a *API) viewer(c *gin.Context) (viewer, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
-		if kind, _, err := account.ParseKey(bearer); err == nil && (kind == account.KindPublisher || kind == account.KindSeat) {
+		if kind, _, err := account.ParseKey(bearer); err == nil &&
+			(kind == account.KindPublisher || kind == account.KindSeat) {
 			caller, err := a.deps.Auth.Key(c, kind)
 			if err == nil && caller.DeveloperID == uuid.Nil {
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
@@ -115,8 +119,10 @@ func (a *API) facts(ctx context.Context, text string) (facts, error) {
 func factsOf(t token.Auction) facts {
 	f := facts{
 		Auction: report.Auction{
-			AuctionID: t.AuctionID, At: t.IssuedAt(), DeveloperID: t.DeveloperID, CampaignID: t.CampaignID, Price: t.Price, CreativeFormat: t.Format,
-			IntegrationMethod: t.IntegrationMethod, Surface: t.Surface, Region: t.Region, Language: t.Language, HostApp: t.HostApp, Sandbox: t.Sandbox,
+			AuctionID: t.AuctionID, At: t.IssuedAt(), DeveloperID: t.DeveloperID, CampaignID: t.CampaignID,
+			Price: t.Price, CreativeFormat: t.Format,
+			IntegrationMethod: t.IntegrationMethod, Surface: t.Surface, Region: t.Region, Language: t.Language,
+			HostApp: t.HostApp, Sandbox: t.Sandbox,
 		},
 		advertiser: t.AdvertiserID, billingModel: t.BillingModel,
 	}
@@ -228,18 +234,19 @@ type eventReply struct {
 }
 
 type auctionReply struct {
-	AuctionID      uuid.UUID        `json:"auction_id"`
-	At             time.Time        `json:"at"`
-	Sides          []string         `json:"sides"` // as which the caller may see this
-	Recorded       bool             `json:"recorded"`
-	Sandbox        bool             `json:"sandbox"`
-	Request        requestReply     `json:"request"`
-	Took           float64          `json:"took_ms"`
-	Filled         bool             `json:"filled"`
-	Reason         string           `json:"reason,omitempty"`      // why it was not filled
-	Suitability    *suitability     `json:"suitability,omitempty"` // of a refused one; see [suitabilityOf]
-	House          bool             `json:"house"`                 // nothing won, and a house ad was shown
-	HouseCampaign  *uuid.UUID       `json:"house_campaign_id"`     // the publisher's and the administrator's to see; null for none
+	AuctionID   uuid.UUID    `json:"auction_id"`
+	At          time.Time    `json:"at"`
+	Sides       []string     `json:"sides"` // as which the caller may see this
+	Recorded    bool         `json:"recorded"`
+	Sandbox     bool         `json:"sandbox"`
+	Request     requestReply `json:"request"`
+	Took        float64      `json:"took_ms"`
+	Filled      bool         `json:"filled"`
+	Reason      string       `json:"reason,omitempty"`      // why it was not filled
+	Suitability *suitability `json:"suitability,omitempty"` // of a refused one; see [suitabilityOf]
+	House       bool         `json:"house"`                 // nothing won, and a house ad was shown
+	// the publisher's and the administrator's to see; null for none
+	HouseCampaign  *uuid.UUID       `json:"house_campaign_id"`
 	Winner         *winnerReply     `json:"winner"`
 	Candidates     []candidateReply `json:"candidates"` // that who asks may see: its own, and the winner
 	Others         []othersReply    `json:"others"`
@@ -252,11 +259,14 @@ type auctionReply struct {
 
 func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 	r := auctionReply{
-		AuctionID: f.AuctionID, At: f.At.UTC(), Recorded: f.recorded, Sandbox: f.Sandbox, Took: float64(f.Took.Microseconds()) / 1000,
-		Filled: f.CampaignID != uuid.Nil, Reason: f.Reason, MoreCandidates: f.MoreCandidates, ModelVersion: f.ModelVersion,
+		AuctionID: f.AuctionID, At: f.At.UTC(), Recorded: f.recorded, Sandbox: f.Sandbox,
+		Took:   float64(f.Took.Microseconds()) / 1000,
+		Filled: f.CampaignID != uuid.Nil, Reason: f.Reason, MoreCandidates: f.MoreCandidates,
+		ModelVersion: f.ModelVersion,
 		Request: requestReply{
-			Format: f.Format, IntegrationMethod: f.IntegrationMethod, Surface: f.Surface, Region: f.Region, Language: f.Language,
-			HostApp: f.HostApp, Tokens: f.Tokens, Tools: f.Tools, Floor: f.Floor,
+			Format: f.Format, IntegrationMethod: f.IntegrationMethod, Surface: f.Surface, Region: f.Region,
+			Language: f.Language,
+			HostApp:  f.HostApp, Tokens: f.Tokens, Tools: f.Tools, Floor: f.Floor,
 		},
 		Candidates: []candidateReply{}, Others: []othersReply{}, Events: make([]eventReply, len(events)),
 	}
@@ -272,7 +282,10 @@ func (a *API) answer(who viewer, f facts, events []report.Row) auctionReply {
 		r.Request.DeveloperID = &f.DeveloperID
 	}
 	if r.Filled {
-		r.Winner = &winnerReply{CampaignID: &f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: &f.ECPM, Format: f.CreativeFormat, Explores: f.Explores}
+		r.Winner = &winnerReply{
+			CampaignID: &f.CampaignID, BillingModel: f.billingModel, Price: f.Price, ECPM: &f.ECPM,
+			Format: f.CreativeFormat, Explores: f.Explores,
+		}
 		if who.outsider() {
 			r.Winner.CampaignID, r.Winner.ECPM = nil, nil
 		}
@@ -313,7 +326,8 @@ func (r *auctionReply) others(result string) {
 
 func eventOf(who viewer, e *report.Row) eventReply {
 	r := eventReply{
-		ID: e.EventID, Event: e.Type, ReceivedAt: e.ReceivedAt.UTC(), Verdict: e.Verdict, Charge: e.Charge, Credits: e.Minted,
+		ID: e.EventID, Event: e.Type, ReceivedAt: e.ReceivedAt.UTC(), Verdict: e.Verdict, Charge: e.Charge,
+		Credits: e.Minted,
 	}
 	if e.Type == ledger.Conversion && (who.admin || who.advertiser) {
 		r.ConversionType, r.ConversionValue, r.Currency = e.ConversionType, &e.ConversionValue, e.Currency

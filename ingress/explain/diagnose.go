@@ -45,7 +45,8 @@ const (
 
 // counted is what the counts of auctions are of. An auction looks only at candidates until one may
 // win, so that counting every loser would cost each request a look at all of them.
-const counted = "auctions in which the campaign was one of the up to 10 best recorded candidates: those refused before the winner, the winner, and the next 3 behind it; " +
+const counted = "auctions in which the campaign was one of the up to 10 best recorded candidates: those refused " +
+	"before the winner, the winner, and the next 3 behind it; " +
 	"where sampled is true it may have lost further auctions from farther behind"
 
 // window is how far back auctions are counted.
@@ -82,10 +83,12 @@ type stateReply struct {
 	TotalBudget      money.Micros          `json:"total_budget"`
 	SpentTotal       money.Micros          `json:"spent_total"`
 	CreditFunded     bool                  `json:"credit_funded"`
-	Balance          *money.Micros         `json:"balance_usd"`     // prepaid and left; null when the campaign is not prepaid
-	ConversionRate   *float64              `json:"conversion_rate"` // ÷ the network's; null when its bids do not go by it, or nothing was learnt
-	ConfigVersion    int64                 `json:"config_version"`
-	NodeVersion      int64                 `json:"node_config_version"` // that the answering node serves by; 0 for none
+	// prepaid and left; null when the campaign is not prepaid
+	Balance *money.Micros `json:"balance_usd"`
+	// ÷ the network's; null when its bids do not go by it, or nothing was learnt
+	ConversionRate *float64 `json:"conversion_rate"`
+	ConfigVersion  int64    `json:"config_version"`
+	NodeVersion    int64    `json:"node_config_version"` // that the answering node serves by; 0 for none
 }
 
 type diagnosis struct {
@@ -125,7 +128,8 @@ func (a *API) diagnose(c *gin.Context) error {
 		return err
 	}
 	places := report.Places{
-		Since: day.Of(now) - refusedDays + 1, Until: day.Of(now), HostApps: k.HostApps, Surfaces: k.Surfaces, Methods: k.IntegrationMethods, Languages: k.Languages,
+		Since: day.Of(now) - refusedDays + 1, Until: day.Of(now), HostApps: k.HostApps, Surfaces: k.Surfaces,
+		Methods: k.IntegrationMethods, Languages: k.Languages,
 	}
 	refused, err := a.deps.History.RefusedAt(c.Request.Context(), places)
 	if err != nil {
@@ -168,7 +172,8 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
 	most, _ := k.Offer()
 	s := stateReply{
-		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount, UnitPrice: billing.Price(most, most),
+		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount,
+		UnitPrice:   billing.Price(most, most),
 		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
 		CreditFunded: k.CreditFunded, ConversionRate: a.conversionRate(k), ConfigVersion: k.ConfigVersion,
 	}
@@ -214,17 +219,26 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 		add(Ended, "it ended at %s: change end_at to go on", k.EndAt.Format(time.RFC3339))
 	}
 	if k.TotalBudget-k.SpentTotal < s.UnitPrice {
-		add(TotalBudgetSpent, "of its total budget %s USD are left, one unit costs up to %s", max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice)
+		add(
+			TotalBudgetSpent, "of its total budget %s USD are left, one unit costs up to %s",
+			max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice,
+		)
 	}
 	if k.DailyBudget-k.SpentToday < s.UnitPrice {
 		add(DailyBudgetSpent, "of today's budget %s USD are left, one unit costs up to %s; it goes on at %s",
 			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (day.Of(now) + 1).Time().Format(time.RFC3339))
 	}
 	if s.Balance != nil && *s.Balance < s.UnitPrice {
-		add(Unfunded, "the account's balance is %s USD, one unit costs up to %s: deposit", max(0, *s.Balance), s.UnitPrice)
+		add(
+			Unfunded, "the account's balance is %s USD, one unit costs up to %s: deposit", max(0, *s.Balance),
+			s.UnitPrice,
+		)
 	}
 	if s.NodeVersion < k.ConfigVersion || !a.deps.Catalog.Fresh(now) {
-		add(NotPropagated, "the node that answers serves by its version %d, the latest is %d: try again in a second", s.NodeVersion, k.ConfigVersion)
+		add(
+			NotPropagated, "the node that answers serves by its version %d, the latest is %d: try again in a second",
+			s.NodeVersion, k.ConfigVersion,
+		)
 	}
 	return causes
 }
@@ -238,7 +252,13 @@ func withBudget(causes []causeReply, refused int64) []causeReply {
 			return causes
 		}
 	}
-	return append(causes, causeReply{DailyBudgetSpent, &refused, "budget or balance had run out in these auctions of the last hour; there is room now"})
+	return append(
+		causes,
+		causeReply{
+			DailyBudgetSpent, &refused,
+			"budget or balance had run out in these auctions of the last hour; there is room now",
+		},
+	)
 }
 
 // ofAuctions is what kept it from winning, the most frequent first.
@@ -250,7 +270,10 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 	}{
 		{auction.Outbid, Outbid, "another campaign was worth more in these auctions: raise the bid or target closer"},
 		{auction.BelowFloor, BelowFloor, "its effective price of 1,000 impressions was below the publisher's floor"},
-		{auction.Blocked, Blocked, "the publisher blocks its advertiser, its landing domain, one of its categories or a word that it says"},
+		{
+			auction.Blocked, Blocked,
+			"the publisher blocks its advertiser, its landing domain, one of its categories or a word that it says",
+		},
 		{auction.Paced, Paced, "its daily budget is being spread over the day"},
 		{auction.FrequencyCapped, FrequencyCapped, "the users had seen it often enough"},
 	} {
@@ -262,18 +285,24 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 	if w.Candidates > 0 || !delivers {
 		return causes
 	}
-	cause, message := NoMatching, "its targeting matched none of these auctions, or what it says was not relevant enough"
+	cause, message := NoMatching,
+		"its targeting matched none of these auctions, or what it says was not relevant enough"
 	switch {
 	case k.Billing() == campaign.VCPM:
-		message = "it pays for views, so it is shown only where a view can be reported (browser keys, hosts of MCP Apps); of those none matched, or what it says was not relevant enough"
+		message = "it pays for views, so it is shown only where a view can be reported (browser keys, hosts of MCP " +
+			"Apps); of those none matched, or what it says was not relevant enough"
 	case anywhere(&k.Targeting):
-		cause, message = Irrelevant, "what it says was not relevant enough in any of these auctions: say in plain words what people ask for"
+		cause, message = Irrelevant,
+			"what it says was not relevant enough in any of these auctions: say in plain words what people ask for"
 	}
 	switch {
 	case w.Auctions == 0:
 		cause, message = NoMatching, "there was no auction in the last hour"
 	case d.Truncated > 0:
-		message += fmt.Sprintf("; in %d of them there were more candidates than are recorded, so it may have been far behind instead", d.Truncated)
+		message += fmt.Sprintf(
+			"; in %d of them there were more candidates than are recorded, so it may have been far behind instead",
+			d.Truncated,
+		)
 	}
 	return append(causes, causeReply{cause, &w.Auctions, message})
 }
@@ -281,5 +310,7 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 // anywhere says whether targeting keeps no request out, so that only relevance can.
 func anywhere(t *campaign.Targeting) bool {
 	stated := t.Mode == campaign.Exact && len(t.IntentTokens)+len(t.Keywords) > 0
-	return !stated && len(t.ActiveTools)+len(t.HostApps)+len(t.Surfaces)+len(t.IntegrationMethods)+len(t.Regions)+len(t.Languages) == 0
+	return !stated &&
+		len(t.ActiveTools)+len(t.HostApps)+len(t.Surfaces)+len(t.IntegrationMethods)+len(t.Regions)+len(t.Languages) ==
+			0
 }

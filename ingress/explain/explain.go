@@ -19,6 +19,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
@@ -27,8 +29,6 @@ import (
 	"adnet/internal/reserve"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // History reads the records of auctions (ClickHouse, or memory in in-memory mode).
@@ -87,5 +87,8 @@ func (a *API) Mount(h *httpapi.Server) {
 	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", a.auction, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey | httpapi.SeatKey, Scans: true,
 	})
-	h.Handle(http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose, httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Scans: true})
+	h.Handle(
+		http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose,
+		httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Scans: true},
+	)
 }

@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi/apitest"
@@ -17,10 +21,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/reserve"
 	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func TestExplainExchanges(t *testing.T) { apitest.Replay(t, "explain", told) }
@@ -31,7 +31,8 @@ func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
 func TestCausesAreTheDocuments(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
-		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching, Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
+		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
+		Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
 		NotPropagated, OK,
 	} {
 		causes = append(causes, string(c))
@@ -45,7 +46,13 @@ func TestDiagnosis(t *testing.T) {
 	candidates := func(reasons ...auction.Reason) []report.Auction {
 		var list []report.Auction
 		for i, reason := range reasons {
-			list = append(list, report.Auction{AuctionID: at(start, byte(i+1)), At: start, Candidates: []report.Candidate{{CampaignID: id, Reason: string(reason)}}})
+			list = append(
+				list,
+				report.Auction{
+					AuctionID: at(start, byte(i+1)), At: start,
+					Candidates: []report.Candidate{{CampaignID: id, Reason: string(reason)}},
+				},
+			)
 		}
 		return list
 	}
@@ -70,30 +77,86 @@ func TestDiagnosis(t *testing.T) {
 		want     []counted
 		delivers bool
 	}{
-		"paused":             {campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, want: []counted{{NotActive, none}}},
-		"starts in a second": {campaign: func(k *campaign.Campaign) { k.StartAt = date(1) }, want: []counted{{NotStarted, none}}},
-		"ended just now":     {campaign: func(k *campaign.Campaign) { k.EndAt = date(0) }, want: []counted{{Ended, none}}},
-		"between its dates":  {campaign: func(k *campaign.Campaign) { k.StartAt, k.EndAt = date(0), date(1) }, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
+		"paused": {
+			campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, want: []counted{{NotActive, none}},
+		},
+		"starts in a second": {
+			campaign: func(k *campaign.Campaign) { k.StartAt = date(1) }, want: []counted{{NotStarted, none}},
+		},
+		"ended just now": {
+			campaign: func(k *campaign.Campaign) { k.EndAt = date(0) }, want: []counted{{Ended, none}},
+		},
+		"between its dates": {
+			campaign: func(k *campaign.Campaign) { k.StartAt, k.EndAt = date(0), date(1) }, auctions: candidates(""),
+			delivers: true, want: []counted{{OK, 1}},
+		},
 		"violations": {campaign: func(k *campaign.Campaign) {
-			k.PolicyViolations = []campaign.Violation{{Rule: "shouting", Field: "headline", Message: "m"}, {Rule: "markup", Field: "subtext", Message: "n"}}
+			k.PolicyViolations = []campaign.Violation{
+				{Rule: "shouting", Field: "headline", Message: "m"}, {Rule: "markup", Field: "subtext", Message: "n"},
+			}
 		}, want: []counted{{PolicyViolations, 2}}},
-		"today":                {books: spent(49_995_001, 49_995_001), auctions: candidates("budget", "budget"), want: []counted{{DailyBudgetSpent, 2}}},
-		"one unit is left":     {books: spent(49_995_000, 49_995_000), auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
-		"total":                {books: spent(0, 999_999_000), want: []counted{{TotalBudgetSpent, none}}},
-		"was out of budget":    {auctions: candidates("budget", ""), delivers: true, want: []counted{{OK, 1}, {DailyBudgetSpent, 1}}},
-		"no balance":           {world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 4999} }, auctions: candidates("budget"), want: []counted{{Unfunded, 1}}},
-		"enough balance":       {world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 5000} }, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}}},
-		"node is behind":       {world: func(w *world) { w.view.campaigns[id] = &campaign.Campaign{} }, want: []counted{{NotPropagated, none}}},
-		"node knows nothing":   {world: func(w *world) { delete(w.view.campaigns, id) }, want: []counted{{NotPropagated, none}}},
-		"node is not fresh":    {world: func(w *world) { w.view.stale = true }, want: []counted{{NotPropagated, none}}},
-		"no requests":          {delivers: true, want: []counted{{NoMatching, 0}}},
-		"says something else":  {auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "irrelevant"}}, delivers: true, want: []counted{{Irrelevant, 1}}},
-		"none matches":         {campaign: german, auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "no_match"}}, delivers: true, want: []counted{{NoMatching, 1}}},
-		"others only":          {campaign: german, auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Candidates: []report.Candidate{{CampaignID: other}}}}, delivers: true, want: []counted{{NoMatching, 1}}},
-		"long ago":             {auctions: []report.Auction{{AuctionID: at(start, 1), At: start.Add(-62 * time.Minute), Candidates: []report.Candidate{{CampaignID: id}}}}, delivers: true, want: []counted{{NoMatching, 0}}},
-		"by frequency of each": {auctions: candidates("outbid", "below_floor", "below_floor", "outbid", "outbid", "blocked", "paced", "frequency_capped", "paced", "paced", "paced"), delivers: true, want: []counted{{Paced, 4}, {Outbid, 3}, {BelowFloor, 2}, {Blocked, 1}, {FrequencyCapped, 1}}},
-		"it wins":              {auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}}},
-		"won before the pause": {campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, auctions: candidates("", ""), want: []counted{{NotActive, none}}},
+		"today": {
+			books: spent(49_995_001, 49_995_001), auctions: candidates("budget", "budget"),
+			want: []counted{{DailyBudgetSpent, 2}},
+		},
+		"one unit is left": {
+			books: spent(49_995_000, 49_995_000), auctions: candidates(""), delivers: true, want: []counted{{OK, 1}},
+		},
+		"total": {books: spent(0, 999_999_000), want: []counted{{TotalBudgetSpent, none}}},
+		"was out of budget": {
+			auctions: candidates("budget", ""), delivers: true, want: []counted{{OK, 1}, {DailyBudgetSpent, 1}},
+		},
+		"no balance": {
+			world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 4999} }, auctions: candidates("budget"),
+			want: []counted{{Unfunded, 1}},
+		},
+		"enough balance": {
+			world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 5000} }, auctions: candidates(""),
+			delivers: true, want: []counted{{OK, 1}},
+		},
+		"node is behind": {
+			world: func(w *world) { w.view.campaigns[id] = &campaign.Campaign{} },
+			want:  []counted{{NotPropagated, none}},
+		},
+		"node knows nothing": {
+			world: func(w *world) { delete(w.view.campaigns, id) }, want: []counted{{NotPropagated, none}},
+		},
+		"node is not fresh": {world: func(w *world) { w.view.stale = true }, want: []counted{{NotPropagated, none}}},
+		"no requests":       {delivers: true, want: []counted{{NoMatching, 0}}},
+		"says something else": {
+			auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "irrelevant"}}, delivers: true,
+			want: []counted{{Irrelevant, 1}},
+		},
+		"none matches": {
+			campaign: german, auctions: []report.Auction{{AuctionID: at(start, 1), At: start, Reason: "no_match"}},
+			delivers: true, want: []counted{{NoMatching, 1}},
+		},
+		"others only": {
+			campaign: german,
+			auctions: []report.Auction{{
+				AuctionID: at(start, 1), At: start, Candidates: []report.Candidate{{CampaignID: other}},
+			}}, delivers: true, want: []counted{{NoMatching, 1}},
+		},
+		"long ago": {
+			auctions: []report.Auction{{
+				AuctionID: at(start, 1), At: start.Add(-62 * time.Minute),
+				Candidates: []report.Candidate{{CampaignID: id}},
+			}}, delivers: true, want: []counted{{NoMatching, 0}},
+		},
+		"by frequency of each": {
+			auctions: candidates(
+				"outbid", "below_floor", "below_floor", "outbid", "outbid", "blocked", "paced", "frequency_capped",
+				"paced", "paced", "paced",
+			), delivers: true,
+			want: []counted{{Paced, 4}, {Outbid, 3}, {BelowFloor, 2}, {Blocked, 1}, {FrequencyCapped, 1}},
+		},
+		"it wins": {
+			auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}},
+		},
+		"won before the pause": {
+			campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, auctions: candidates("", ""),
+			want: []counted{{NotActive, none}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -129,16 +192,22 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// What was learnt of how often its clicks convert is told to the owner of a campaign whose bids go by
-// it, and to no other account.
+// What was learnt of how often its clicks convert is told to the owner of a campaign whose bids go
+// by it, and to no other account.
 func TestTheOwnersConversionRate(t *testing.T) {
 	w := newWorld(t)
-	byClicks, byGoal, byImpressions := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2), at(start.Add(-time.Hour), 3)
+	byClicks, byGoal, byImpressions := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2),
+		at(start.Add(-time.Hour), 3)
 	w.campaign(t, byClicks, "advertiser", func(k *campaign.Campaign) { k.BillingModel = campaign.CPA })
-	w.campaign(t, byGoal, "advertiser", func(k *campaign.Campaign) { k.Goal, k.TargetCPA = campaign.GoalTargetCPA, 2*money.USD })
+	w.campaign(
+		t, byGoal, "advertiser",
+		func(k *campaign.Campaign) { k.Goal, k.TargetCPA = campaign.GoalTargetCPA, 2*money.USD },
+	)
 	w.campaign(t, byImpressions, "advertiser")
 	rate := func(who string, id uuid.UUID) (status int, rate any) {
-		reply := w.Do(http.MethodGet, "/api/campaigns/"+id.String()+"/diagnose", "", "Authorization", "Bearer "+w.names[who])
+		reply := w.Do(
+			http.MethodGet, "/api/campaigns/"+id.String()+"/diagnose", "", "Authorization", "Bearer "+w.names[who],
+		)
 		var told struct {
 			State map[string]any `json:"state"`
 		}
@@ -175,9 +244,18 @@ func TestTheOwnersConversionRate(t *testing.T) {
 func TestNobodyLearnsOthers(t *testing.T) {
 	handler, names := told(t)
 	for who, hidden := range map[string][]string{
-		"publisher":  {names["second"], names["rivals"], uuid.UUID(fixed(0x11)).String(), uuid.UUID(fixed(0x12)).String(), "order-1", "49", `"effective_cpm":6`, `"effective_cpm":3`},
-		"rival":      {names["winner"], names["second"], names["developer"], `"effective_cpm":4.25`, `"effective_cpm":3`, "order-1", "49", `"event_id"`},
-		"advertiser": {names["rivals"], names["developer"], uuid.UUID(fixed(0x12)).String(), `"effective_cpm":6`, `"effective_cpm":2`, "order-1"},
+		"publisher": {
+			names["second"], names["rivals"], uuid.UUID(fixed(0x11)).String(), uuid.UUID(fixed(0x12)).String(),
+			"order-1", "49", `"effective_cpm":6`, `"effective_cpm":3`,
+		},
+		"rival": {
+			names["winner"], names["second"], names["developer"], `"effective_cpm":4.25`, `"effective_cpm":3`,
+			"order-1", "49", `"event_id"`,
+		},
+		"advertiser": {
+			names["rivals"], names["developer"], uuid.UUID(fixed(0x12)).String(), `"effective_cpm":6`,
+			`"effective_cpm":2`, "order-1",
+		},
 	} {
 		r, err := http.NewRequest(http.MethodGet, "/api/auctions/"+names["token"]+"/explain", nil)
 		require.NoError(t, err)
@@ -199,14 +277,23 @@ func TestSeatsAreStrangersToEachOther(t *testing.T) {
 	for n, name := range []string{"first", "second"} {
 		plain, material, err := account.GenerateKey(account.KindSeat)
 		require.NoError(t, err)
-		seat := account.User{ID: fixed(byte(0x60 + n)), DeveloperID: fixed(byte(0x70 + n)), Email: name + "@seats.invalid", Role: account.RoleSeat, ParentID: owner.ID, CreatedAt: start}
+		seat := account.User{
+			ID: fixed(byte(0x60 + n)), DeveloperID: fixed(byte(0x70 + n)), Email: name + "@seats.invalid",
+			Role: account.RoleSeat, ParentID: owner.ID, CreatedAt: start,
+		}
 		require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{
-			ID: fixed(byte(0x80 + n)), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Prefix: material.Prefix, Hash: material.Hash, CreatedAt: start,
+			ID: fixed(byte(0x80 + n)), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
+			Prefix: material.Prefix, Hash: material.Hash, CreatedAt: start,
 		}))
 		bearer[name], developer[name] = plain, seat.DeveloperID
 	}
-	signed := w.Ring.Sign(token.PurposeReport, token.Auction{AuctionID: at(start, 9), CampaignID: fixed(1), DeveloperID: developer["first"]})
-	for caller, want := range map[string]int{bearer["first"]: 200, bearer["second"]: 403, w.names["stranger"]: 200, w.names["rival"]: 403} {
+	signed := w.Ring.Sign(
+		token.PurposeReport,
+		token.Auction{AuctionID: at(start, 9), CampaignID: fixed(1), DeveloperID: developer["first"]},
+	)
+	for caller, want := range map[string]int{
+		bearer["first"]: 200, bearer["second"]: 403, w.names["stranger"]: 200, w.names["rival"]: 403,
+	} {
 		require.Equal(t, want, w.Caller(caller).Get(t, "/api/auctions/"+signed+"/explain").Code)
 	}
 }
@@ -218,7 +305,10 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 	rival := at(start.Add(-48*time.Hour), 3)
 	w.campaign(t, rival, "rival")
 	auction := func(n byte, before time.Duration, edit func(*report.Auction)) string {
-		a := report.Auction{AuctionID: at(start.Add(-before), n), At: start.Add(-before), DeveloperID: w.users["publisher"].DeveloperID, Reason: "unsuitable"}
+		a := report.Auction{
+			AuctionID: at(start.Add(-before), n), At: start.Add(-before), DeveloperID: w.users["publisher"].DeveloperID,
+			Reason: "unsuitable",
+		}
 		edit(&a)
 		require.NoError(t, w.Reports.InsertAuctions(t.Context(), strconv.Itoa(int(n)), []report.Auction{a}))
 		return a.AuctionID.String()
@@ -229,9 +319,14 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 		a.Candidates = []report.Candidate{{CampaignID: rival, Reason: "sensitive"}}
 	}
 	for name, c := range map[string]struct{ id, want string }{
-		"never":     {auction(1, 24*time.Hour, never), `"suitability":{"tier":"never","subject":"suicide","by":"rule"}`},
+		"never": {
+			auction(1, 24*time.Hour, never), `"suitability":{"tier":"never","subject":"suicide","by":"rule"}`,
+		},
 		"a day ago": {auction(2, 24*time.Hour+time.Millisecond, never), ""},
-		"memory":    {auction(3, time.Minute, func(a *report.Auction) { a.SuitabilityBy = "memory" }), `"suitability":{"tier":"never","by":"memory"}`},
+		"memory": {
+			auction(3, time.Minute, func(a *report.Auction) { a.SuitabilityBy = "memory" }),
+			`"suitability":{"tier":"never","by":"memory"}`,
+		},
 		"sensitive": {auction(4, time.Minute, sensitive), `"suitability":{"tier":"sensitive","subject":"health"}`},
 		"another":   {auction(5, time.Minute, func(a *report.Auction) { a.Reason = "no_match" }), ""},
 	} {
@@ -253,21 +348,33 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 	plain, material, err := account.GenerateKey(account.KindBrowser)
 	require.NoError(t, err)
 	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{
-		ID: uuid.New(), OwnerID: w.users["publisher"].ID, DeveloperID: w.users["publisher"].DeveloperID, Kind: account.KindBrowser, Hash: material.Hash,
+		ID: uuid.New(), OwnerID: w.users["publisher"].ID, DeveloperID: w.users["publisher"].DeveloperID,
+		Kind: account.KindBrowser, Hash: material.Hash,
 	}))
-	require.Equal(t, http.StatusUnauthorized, w.Caller(plain).Get(t, "/api/auctions/"+auction(6, 0, never)+"/explain").Code, "a page's key")
+	require.Equal(
+		t, http.StatusUnauthorized, w.Caller(plain).Get(t, "/api/auctions/"+auction(6, 0, never)+"/explain").Code,
+		"a page's key",
+	)
 }
 
-// What refusals took is told by subject in hundreds, of the places that the campaign targets, and is
-// in no count of the window.
+// What refusals took is told by subject in hundreds, of the places that the campaign targets, and
+// is in no count of the window.
 func TestDiagnoseTellsWhatRefusalsTook(t *testing.T) {
 	w := newWorld(t)
 	mine := at(start, 1)
-	w.campaign(t, mine, "advertiser", func(k *campaign.Campaign) { k.Surfaces, k.Regions = []string{"chat"}, []string{"de"} })
+	w.campaign(
+		t, mine, "advertiser", func(k *campaign.Campaign) { k.Surfaces, k.Regions = []string{"chat"}, []string{"de"} },
+	)
 	var list []report.Auction
 	add := func(n int, reason, about, surface string) {
 		for range n {
-			list = append(list, report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: start.Add(-time.Minute), Reason: reason, Suitability: about, Surface: surface})
+			list = append(
+				list,
+				report.Auction{
+					AuctionID: uuid.Must(uuid.NewV7()), At: start.Add(-time.Minute), Reason: reason, Suitability: about,
+					Surface: surface,
+				},
+			)
 		}
 	}
 	add(250, "sensitive", "health", "chat")
@@ -275,7 +382,10 @@ func TestDiagnoseTellsWhatRefusalsTook(t *testing.T) {
 	add(300, "sensitive", "politics", "welcome")
 	add(120, "unsuitable", "suicide", "chat")
 	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", list))
-	reply := w.Do(http.MethodGet, "/api/campaigns/"+mine.String()+"/diagnose", "", "Authorization", "Bearer "+w.names["advertiser"])
+	reply := w.Do(
+		http.MethodGet, "/api/campaigns/"+mine.String()+"/diagnose", "", "Authorization",
+		"Bearer "+w.names["advertiser"],
+	)
 	var told struct {
 		Refused struct {
 			Subjects []map[string]any `json:"subjects"`
@@ -287,7 +397,8 @@ func TestDiagnoseTellsWhatRefusalsTook(t *testing.T) {
 	require.Equal(t, 200, reply.Code)
 	require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &told))
 	require.Equal(t, []map[string]any{
-		{"reason": "sensitive", "subject": "health", "requests": 200.0}, {"reason": "unsuitable", "subject": "suicide", "requests": 100.0},
+		{"reason": "sensitive", "subject": "health", "requests": 200.0},
+		{"reason": "unsuitable", "subject": "suicide", "requests": 100.0},
 	}, told.Refused.Subjects)
 	require.Zero(t, told.Window.Auctions)
 }

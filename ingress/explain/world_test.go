@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
@@ -18,9 +21,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/reserve"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var start = ingresstest.Start
@@ -88,7 +88,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	publisher := w.users["publisher"]
 	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{
-		ID: uuid.New(), OwnerID: publisher.ID, DeveloperID: publisher.DeveloperID, Kind: account.KindPublisher, Hash: material.Hash,
+		ID: uuid.New(), OwnerID: publisher.ID, DeveloperID: publisher.DeveloperID, Kind: account.KindPublisher,
+		Hash: material.Hash,
 	}))
 	w.names["key"] = plain
 	w.api = New(Deps{
@@ -100,11 +101,14 @@ func newWorld(t *testing.T) *world {
 }
 
 // campaign stores an active campaign that this node serves by.
-func (w *world) campaign(t *testing.T, id uuid.UUID, owner string, edit ...func(*campaign.Campaign)) *campaign.Campaign {
+func (w *world) campaign(
+	t *testing.T, id uuid.UUID, owner string, edit ...func(*campaign.Campaign),
+) *campaign.Campaign {
 	t.Helper()
 	k := campaign.Campaign{
 		ID: id, AdvertiserID: w.users[owner].ID, Format: campaign.Image, Headline: "h", CTAURL: "https://shop.example/",
-		BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
+		BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: 50 * money.USD,
+		TotalBudget: 1000 * money.USD,
 	}
 	status := campaign.Active
 	for _, e := range edit {
@@ -113,10 +117,15 @@ func (w *world) campaign(t *testing.T, id uuid.UUID, owner string, edit ...func(
 	if k.Status != "" {
 		status = k.Status
 	}
-	kept, err := w.Store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }})
+	kept, err := w.Store.CreateCampaign(
+		t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }},
+	)
 	require.NoError(t, err)
 	w.view.campaigns[id] = &kept
-	w.view.rooms[id] = reserve.Room{CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget, Balance: math.MaxInt64}
+	w.view.rooms[id] = reserve.Room{
+		CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget,
+		Balance: math.MaxInt64,
+	}
 	return &kept
 }
 
@@ -131,16 +140,21 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	when := start.Add(-10 * time.Minute)
 	publisher := w.users["publisher"]
 	a := report.Auction{
-		AuctionID: at(when, 9), At: when, DeveloperID: publisher.DeveloperID, CampaignID: winner, Price: 5000, ECPM: 4_250_000,
-		Format: "card", CreativeFormat: "image", IntegrationMethod: "rest", Surface: "chat", Region: "PT", Language: "en", HostApp: "assistant", Took: 40 * time.Microsecond,
+		AuctionID: at(when, 9), At: when, DeveloperID: publisher.DeveloperID, CampaignID: winner, Price: 5000,
+		ECPM:   4_250_000,
+		Format: "card", CreativeFormat: "image", IntegrationMethod: "rest", Surface: "chat", Region: "PT",
+		Language: "en", HostApp: "assistant", Took: 40 * time.Microsecond,
 		Tokens: 4, Tools: 1, Floor: money.USD, MoreCandidates: true, ModelVersion: "benna-2.0badcafe-7", Explores: true,
 		Candidates: []report.Candidate{
-			{CampaignID: rival, ECPM: 6 * money.USD, Reason: string(auction.Budget)}, {CampaignID: winner, ECPM: 4_250_000},
-			{CampaignID: second, ECPM: 3 * money.USD, Reason: string(auction.Outbid)}, {CampaignID: rival, ECPM: 2 * money.USD, Reason: string(auction.Outbid)},
+			{CampaignID: rival, ECPM: 6 * money.USD, Reason: string(auction.Budget)},
+			{CampaignID: winner, ECPM: 4_250_000},
+			{CampaignID: second, ECPM: 3 * money.USD, Reason: string(auction.Outbid)},
+			{CampaignID: rival, ECPM: 2 * money.USD, Reason: string(auction.Outbid)},
 		},
 	}
 	nobody := report.Auction{
-		AuctionID: at(when, 10), At: when, DeveloperID: publisher.DeveloperID, Reason: string(auction.BelowFloor), Floor: 9 * money.USD,
+		AuctionID: at(when, 10), At: when, DeveloperID: publisher.DeveloperID, Reason: string(auction.BelowFloor),
+		Floor:      9 * money.USD,
 		Candidates: []report.Candidate{{CampaignID: winner, ECPM: 4_250_000, Reason: string(auction.BelowFloor)}},
 	}
 	own, house := at(start.Add(-time.Hour), 4), nobody
@@ -150,27 +164,38 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{a, nobody, house}))
 	event := func(n byte, after time.Duration, kind ledger.EventType, v ledger.Verdict) report.Row {
 		return report.Row{
-			EventID: at(when.Add(after), n), ReceivedAt: when.Add(after), Type: kind, Verdict: v, AuctionID: a.AuctionID, CampaignID: winner,
-			AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
+			EventID: at(when.Add(after), n), ReceivedAt: when.Add(after), Type: kind, Verdict: v,
+			AuctionID: a.AuctionID, CampaignID: winner,
+			AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000,
+			BillingModel: "cpm",
 		}
 	}
 	view := event(1, time.Second, ledger.Impression, ledger.OK)
 	view.Charge, view.Minted = 5000, 1
 	buy := event(3, time.Minute, ledger.Conversion, ledger.OK)
 	buy.ConversionType, buy.ConversionValue, buy.Currency, buy.ExternalID = "purchase", 49*money.USD, "EUR", "order-1"
-	require.NoError(t, w.Reports.Insert(t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)}))
+	require.NoError(
+		t,
+		w.Reports.Insert(
+			t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)},
+		),
+	)
 	shown := event(4, time.Second-3*time.Hour, ledger.Impression, ledger.VerdictHouse)
 	shown.AuctionID, shown.CampaignID, shown.AdvertiserID = house.AuctionID, own, publisher.ID
 	require.NoError(t, w.Reports.Insert(t.Context(), "h", []report.Row{shown}))
 	sign := func(id uuid.UUID, purpose token.Purpose) string {
 		return w.Ring.Sign(purpose, token.Auction{
-			AuctionID: id, CampaignID: winner, AdvertiserID: w.users["advertiser"].ID, DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
+			AuctionID: id, CampaignID: winner, AdvertiserID: w.users["advertiser"].ID,
+			DeveloperID: publisher.DeveloperID, Price: 5000, BillingModel: "cpm",
 			Format: "image", IntegrationMethod: "rest", Surface: "chat",
 		})
 	}
 	w.names["token"], w.names["bid"] = sign(a.AuctionID, token.PurposeReport), sign(a.AuctionID, token.PurposeBid)
-	w.names["unrecorded"], w.names["forged"] = sign(at(when, 11), token.PurposeReport), sign(a.AuctionID, token.PurposeReport)+"A"
-	w.names["auction"], w.names["nobody"], w.names["unknown"] = a.AuctionID.String(), nobody.AuctionID.String(), at(when, 12).String()
+	w.names["unrecorded"], w.names["forged"] = sign(
+		at(when, 11), token.PurposeReport,
+	), sign(a.AuctionID, token.PurposeReport)+"A"
+	w.names["auction"], w.names["nobody"], w.names["unknown"] = a.AuctionID.String(), nobody.AuctionID.String(),
+		at(when, 12).String()
 	w.names["winner"], w.names["second"], w.names["rivals"] = winner.String(), second.String(), rival.String()
 	w.names["house"], w.names["own"] = house.AuctionID.String(), own.String()
 	w.names["developer"] = publisher.DeveloperID.String()

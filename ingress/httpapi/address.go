@@ -70,6 +70,7 @@ func (s *Server) noticeProxy(r *http.Request) {
 		return
 	}
 	s.metrics.unnamed.Inc()
-	s.often.Error(r.Context(), "a proxy that ADNET_TRUSTED_PROXIES does not name: everybody behind it counts as one person; add its address there",
+	s.often.Error(r.Context(), "a proxy that ADNET_TRUSTED_PROXIES does not name: everybody behind it counts as one "+
+		"person; add its address there",
 		"address", addr.String())
 }

@@ -24,9 +24,9 @@ import (
 
 // How long a login or key is believed without asking the store again, and how long a key may still
 // serve when the store gives no answer, both from the question on. The first bounds how late a
-// disabled user or a revoked key is noticed (5 s are allowed); the second keeps ads running through a
-// short outage, in which nobody can suspend or revoke anything, unless this node alone is cut off. A
-// login has no such time: what it is for needs the store anyway.
+// disabled user or a revoked key is noticed (5 s are allowed); the second keeps ads running through
+// a short outage, in which nobody can suspend or revoke anything, unless this node alone is cut
+// off. A login has no such time: what it is for needs the store anyway.
 const (
 	believeFor = 2 * time.Second
 	outageFor  = time.Minute
@@ -94,15 +94,26 @@ type Caller struct {
 }
 
 var (
-	errNoBearer     = errs.New(errs.MissingAuthorization, "send the header Authorization: Bearer <key>")
-	errKey          = errs.New(errs.InvalidToken, "the key is unknown, revoked or of the wrong kind")
-	errAddress      = errs.New(errs.InvalidToken, "the key is not taken from this address; who issued it can list more addresses with another key")
-	errSession      = errs.New(errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth")
-	errAdmin        = errs.New(errs.InvalidToken, "this needs an administrator's access token")
-	errNotAdmin     = errs.New(errs.Forbidden, "this is for administrators")
-	errFactor       = errs.New(errs.SecondFactorRequired, "administrators need a second factor; set it up under Sign-in and sessions")
-	errSuspended    = errs.New(errs.Forbidden, "the account is suspended; sign in to the console to read why, and to appeal")
-	errKeySuspended = errs.New(errs.Forbidden, "the account of this key is suspended; its owner reads why in the console")
+	errNoBearer = errs.New(errs.MissingAuthorization, "send the header Authorization: Bearer <key>")
+	errKey      = errs.New(errs.InvalidToken, "the key is unknown, revoked or of the wrong kind")
+	errAddress  = errs.New(
+		errs.InvalidToken,
+		"the key is not taken from this address; who issued it can list more addresses with another key",
+	)
+	errSession = errs.New(
+		errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth",
+	)
+	errAdmin    = errs.New(errs.InvalidToken, "this needs an administrator's access token")
+	errNotAdmin = errs.New(errs.Forbidden, "this is for administrators")
+	errFactor   = errs.New(
+		errs.SecondFactorRequired, "administrators need a second factor; set it up under Sign-in and sessions",
+	)
+	errSuspended = errs.New(
+		errs.Forbidden, "the account is suspended; sign in to the console to read why, and to appeal",
+	)
+	errKeySuspended = errs.New(
+		errs.Forbidden, "the account of this key is suspended; its owner reads why in the console",
+	)
 )
 
 // Bearer is the value of a well-formed Authorization header.
@@ -197,9 +208,10 @@ func (a *Auth) login(c *gin.Context) (user account.User, login account.Session, 
 // of session and account: after a new password one session goes on under the next version, while
 // this node may still believe in the account's old one.
 func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Session, error) {
-	session, err := cached(ctx, a, a.live, loginsFor, sessionID(claims.SessionID), func(ctx context.Context) (account.Session, error) {
-		return a.deps.Logins.Session(ctx, claims.SessionID)
-	})
+	session, err := cached(ctx, a, a.live, loginsFor, sessionID(claims.SessionID),
+		func(ctx context.Context) (account.Session, error) {
+			return a.deps.Logins.Session(ctx, claims.SessionID)
+		})
 	if errs.Is(err, errs.NotFound) || err == nil && session.UserID != claims.UserID {
 		return account.Session{}, errSession
 	}
@@ -301,14 +313,19 @@ func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller
 			return Caller{}, errPage
 		}
 		return Caller{
-			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks, Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
+			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks,
+			Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
 			Browser: true, Network: traffic.Network(c.ClientIP()),
 		}, nil
 	}
 	if err := a.spend(c, key.OwnerID); err != nil {
 		return Caller{}, err
 	}
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID, Blocks: key.Blocks, Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header()}, nil
+	return Caller{
+		KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID,
+		Blocks: key.Blocks, Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned,
+		Reply: c.Writer.Header(),
+	}, nil
 }
 
 // takenFrom says whether key is taken from the address of c.
@@ -364,7 +381,10 @@ func (a *Auth) sandbox(c *gin.Context, bearer string) Caller {
 }
 
 func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
-	return cached(ctx, a, a.users, loginsFor, id, func(ctx context.Context) (account.User, error) { return a.deps.Users.User(ctx, id) })
+	return cached(
+		ctx, a, a.users, loginsFor, id,
+		func(ctx context.Context) (account.User, error) { return a.deps.Users.User(ctx, id) },
+	)
 }
 
 // ForgetKeys has this node ask the store for the keys of an account and its seats again, so that it
@@ -393,7 +413,10 @@ func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 
 // cached answers from the cache while the entry is fresh, else from one shared load. When the load
 // fails for want of the store, the last definite answer serves on until it is as old as outage.
-func cached[K comparable, V any](ctx context.Context, a *Auth, cache *expirable.LRU[K, entry[V]], outage time.Duration, key K, load func(context.Context) (V, error)) (V, error) {
+func cached[K comparable, V any](
+	ctx context.Context, a *Auth, cache *expirable.LRU[K, entry[V]], outage time.Duration, key K,
+	load func(context.Context) (V, error),
+) (V, error) {
 	old, found := cache.Get(key)
 	if found && a.deps.Now().Sub(old.at) < believeFor {
 		return old.value, old.err

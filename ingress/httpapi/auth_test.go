@@ -88,13 +88,18 @@ func (f *flaky) KeyByHash(ctx context.Context, hash [32]byte) (account.Key, bool
 
 func newDoor(t *testing.T) *door {
 	t.Helper()
-	d := &door{setup: server(t, httpapi.Config{}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), begun: make(chan struct{}), end: make(chan struct{})}
+	d := &door{
+		setup: server(t, httpapi.Config{}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		begun: make(chan struct{}), end: make(chan struct{}),
+	}
 	clock := func() time.Time { return d.now }
 	d.store = memory.New(clock)
 	d.flaky = &flaky{Store: d.store}
 	d.accounts = account.NewService(account.Deps{Users: d.store, Keys: d.store, Now: clock})
 	d.sessions = sessions(t, "k1")
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock, Spend: d.spend})
+	auth := httpapi.NewAuth(httpapi.AuthDeps{
+		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock, Spend: d.spend,
+	})
 	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
 		return func(c *gin.Context) error {
 			d.entered.Add(1)
@@ -111,7 +116,12 @@ func newDoor(t *testing.T) *door {
 			if err != nil {
 				return err
 			}
-			return httpapi.JSON(c, http.StatusOK, map[string]any{"sandbox": caller.Sandbox, "developer": caller.DeveloperID, "known": caller.KeyID != uuid.Nil})
+			return httpapi.JSON(
+				c, http.StatusOK,
+				map[string]any{
+					"sandbox": caller.Sandbox, "developer": caller.DeveloperID, "known": caller.KeyID != uuid.Nil,
+				},
+			)
 		}
 	}
 	d.Handle(http.MethodGet, "/user", user(auth.User), open)
@@ -155,7 +165,9 @@ func (d *door) account(t *testing.T, email string) (account.User, string) {
 
 func (d *door) token(t *testing.T, u account.User) string {
 	t.Helper()
-	text, _, err := d.sessions.Issue(token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}, d.now)
+	text, _, err := d.sessions.Issue(
+		token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}, d.now,
+	)
 	require.NoError(t, err)
 	return text
 }
@@ -184,21 +196,27 @@ func TestSessionTokens(t *testing.T) {
 	b64 := base64.RawURLEncoding.EncodeToString
 
 	require.Equal(t, 200, d.try("/user", good))
-	require.Equal(t, 200, d.get("/user", "Authorization", "bearer "+good).Code, "the scheme has no case (RFC 9110, 11.1)")
+	require.Equal(
+		t, 200, d.get("/user", "Authorization", "bearer "+good).Code, "the scheme has no case (RFC 9110, 11.1)",
+	)
 	for name, header := range map[string]string{
-		"none":             "",
-		"no scheme":        good,
-		"other scheme":     "Basic " + good,
-		"empty":            "Bearer ",
-		"two values":       "Bearer " + good + " " + good,
-		"session object":   `Bearer {"access_token":"` + good + `","expires_in":2592000}`,
-		"spaced object":    `Bearer {"access_token": "` + good + `"}`,
-		"garbage":          "Bearer garbage",
-		"dots":             "Bearer " + strings.Repeat(".", 1<<20),
-		"alg none":         "Bearer " + b64([]byte(`{"alg":"none","kid":"k1"}`)) + "." + part[1] + ".",
-		"alg HS512":        "Bearer " + b64([]byte(`{"alg":"HS512","kid":"k1"}`)) + "." + part[1] + "." + part[2],
-		"path as kid":      "Bearer " + b64([]byte(`{"alg":"HS256","kid":"../../dev/null"}`)) + "." + part[1] + "." + part[2],
-		"role changed":     "Bearer " + part[0] + "." + b64([]byte(strings.Replace(string(decoded(t, part[1])), "advertiser", "admin", 1))) + "." + part[2],
+		"none":           "",
+		"no scheme":      good,
+		"other scheme":   "Basic " + good,
+		"empty":          "Bearer ",
+		"two values":     "Bearer " + good + " " + good,
+		"session object": `Bearer {"access_token":"` + good + `","expires_in":2592000}`,
+		"spaced object":  `Bearer {"access_token": "` + good + `"}`,
+		"garbage":        "Bearer garbage",
+		"dots":           "Bearer " + strings.Repeat(".", 1<<20),
+		"alg none":       "Bearer " + b64([]byte(`{"alg":"none","kid":"k1"}`)) + "." + part[1] + ".",
+		"alg HS512":      "Bearer " + b64([]byte(`{"alg":"HS512","kid":"k1"}`)) + "." + part[1] + "." + part[2],
+		"path as kid": "Bearer " + b64([]byte(
+			`{"alg":"HS256","kid":"../../dev/null"}`,
+		)) + "." + part[1] + "." + part[2],
+		"role changed": "Bearer " + part[0] + "." + b64([]byte(strings.Replace(
+			string(decoded(t, part[1])), "advertiser", "admin", 1,
+		))) + "." + part[2],
 		"signature of k1'": "Bearer " + other,
 		"unknown kid":      "Bearer " + unknownKey,
 		"last character":   "Bearer " + good[:len(good)-1] + string(rune(good[len(good)-1])^1),
@@ -323,13 +341,17 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, 200, d.try("/pub", publisher.Plain))
 	require.Equal(t, 200, d.try("/seat", seat.Plain))
 	for _, path := range []string{"/pub", "/seat"} {
-		for _, header := range []string{"", "Bearer", "Bearer ", publisher.Plain, "Token " + publisher.Plain, "Bearer a b"} {
+		for _, header := range []string{
+			"", "Bearer", "Bearer ", publisher.Plain, "Token " + publisher.Plain, "Bearer a b",
+		} {
 			require.Equal(t, "missing_authorization", d.refused(t, path, header), "%q", header)
 		}
 	}
 	require.Equal(t, "invalid_token", d.refused(t, "/pub", "Bearer "+seat.Plain), "wrong kind")
 	require.Equal(t, "invalid_token", d.refused(t, "/seat", "Bearer "+publisher.Plain), "wrong kind")
-	require.Equal(t, "invalid_token", d.refused(t, "/seat", "Bearer "+account.PublicSandboxKey), "sandbox is for ad requests")
+	require.Equal(
+		t, "invalid_token", d.refused(t, "/seat", "Bearer "+account.PublicSandboxKey), "sandbox is for ad requests",
+	)
 
 	before := d.flaky.loads.Load()
 	require.Equal(t, "invalid_token", d.refused(t, "/pub", "Bearer "+mistyped))
@@ -341,7 +363,9 @@ func TestKeys(t *testing.T) {
 	for _, sandbox := range []string{account.PublicSandboxKey, "pub_test_", "sk_test_whatever"} {
 		w := d.get("/pub", "Authorization", "Bearer "+sandbox)
 		require.Equal(t, 200, w.Code)
-		require.JSONEq(t, `{"sandbox":true,"developer":"00000000-0000-0000-0000-000000000000","known":true}`, w.Body.String())
+		require.JSONEq(
+			t, `{"sandbox":true,"developer":"00000000-0000-0000-0000-000000000000","known":true}`, w.Body.String(),
+		)
 	}
 }
 

@@ -50,7 +50,9 @@ func ReadBody(c *gin.Context, use func(body []byte) error) error {
 func unreadBody(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return errs.New(errs.PayloadTooLarge, "the body is larger than %d bytes", tooLarge.Limit).With("limit", tooLarge.Limit)
+		return errs.New(
+			errs.PayloadTooLarge, "the body is larger than %d bytes", tooLarge.Limit,
+		).With("limit", tooLarge.Limit)
 	}
 	return errs.Wrap(err, errs.InvalidRequest, "the body could not be read")
 }
@@ -100,7 +102,9 @@ func refuseVariants(body []byte, dst any) error {
 	for _, known := range fieldNames(reflect.TypeOf(dst).Elem()) {
 		for name := range members {
 			if name != known && strings.EqualFold(name, known) {
-				return errs.New(errs.InvalidRequest, "field %s must be written in this case", known).With("field", known)
+				return errs.New(
+					errs.InvalidRequest, "field %s must be written in this case", known,
+				).With("field", known)
 			}
 		}
 	}
@@ -150,8 +154,8 @@ func jsonError(err error) error {
 	return errs.Wrap(err, errs.InvalidRequest, "malformed JSON")
 }
 
-// wanted says in plain words what a field takes, by the type that the value did not fit: the words of
-// Go's parsers are for programmers.
+// wanted says in plain words what a field takes, by the type that the value did not fit: the words
+// of Go's parsers are for programmers.
 func wanted(e *json.SemanticError) string {
 	var form interface{ Wants() string }
 	switch {

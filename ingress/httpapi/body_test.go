@@ -70,7 +70,9 @@ func TestUnmarshal(t *testing.T) {
 		})
 	}
 	var in body
-	require.NoError(t, Unmarshal([]byte(" {\"name\":\"ä\",\"unknown\":{\"NAME\":1},\"amount\":2.5,\"list\":[\"a\"]} \n"), &in))
+	require.NoError(
+		t, Unmarshal([]byte(" {\"name\":\"ä\",\"unknown\":{\"NAME\":1},\"amount\":2.5,\"list\":[\"a\"]} \n"), &in),
+	)
 	require.Equal(t, body{common{2_500_000}, "ä", 0, []string{"a"}}, in, "unknown fields are ignored")
 }
 
@@ -101,14 +103,17 @@ func TestParseID(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, id, got.String())
 	}
-	for _, text := range []string{"", "x", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), id + " ", "' or 1=1 --", id[:35] + "\x00"} {
+	for _, text := range []string{
+		"", "x", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), id + " ", "' or 1=1 --",
+		id[:35] + "\x00",
+	} {
 		_, err := ParseID("id", text)
 		require.True(t, errs.Is(err, errs.InvalidRequest), text)
 	}
 }
 
-// 191.0 and 2e3 are integers to JSON Schema, and so to what the document says of a field; what is none
-// stays refused, and the rest of the body means what it means.
+// 191.0 and 2e3 are integers to JSON Schema, and so to what the document says of a field; what is
+// none stays refused, and the rest of the body means what it means.
 func TestWholeNumbersOfEveryForm(t *testing.T) {
 	type counts struct {
 		N     int            `json:"n"`
@@ -121,11 +126,23 @@ func TestWholeNumbersOfEveryForm(t *testing.T) {
 	}
 	small := uint8(7)
 	var got counts
-	require.NoError(t, Unmarshal([]byte(`{"text":"1.0 \"2.0\" ä","n":191.0,"small":0.7e1,"list":[-0.0,2e3,9007199254740993],"map":{"a":1.0},"share":0.25,"paid":2.50,"other":[1.0,{"x":null}]}`), &got))
-	require.Equal(t, counts{191, &small, []int64{0, 2000, 9007199254740993}, map[string]int{"a": 1}, 0.25, 2_500_000, `1.0 "2.0" ä`}, got)
+	require.NoError(
+		t,
+		Unmarshal(
+			[]byte(
+				`{"text":"1.0 \"2.0\" ä","n":191.0,"small":0.7e1,"list":[-0.0,2e3,9007199254740993],"map":{"a":1.0},"share":0.25,"paid":2.50,"other":[1.0,{"x":null}]}`,
+			), &got,
+		),
+	)
+	require.Equal(
+		t,
+		counts{191, &small, []int64{0, 2000, 9007199254740993}, map[string]int{"a": 1}, 0.25, 2_500_000, `1.0 "2.0" ä`},
+		got,
+	)
 
 	for text, field := range map[string]string{
-		`{"n":1.5}`: "n", `{"n":191.0,"small":300.0}`: "small", `{"n":1.0,"n":2.0}`: "n", `{"n":1e19}`: "n", `{"n":9007199254740994.0}`: "n", `{"N":1.0}`: "n",
+		`{"n":1.5}`: "n", `{"n":191.0,"small":300.0}`: "small", `{"n":1.0,"n":2.0}`: "n", `{"n":1e19}`: "n",
+		`{"n":9007199254740994.0}`: "n", `{"N":1.0}`: "n",
 		`{"n":2e3,"list":[1.5]}`: "list.0", `{"n":2e3,"paid":"5"}`: "paid", `{"n":"1.0"}`: "n",
 	} {
 		err := Unmarshal([]byte(text), new(counts))
@@ -151,15 +168,19 @@ func TestFieldsSayWhatTheyTake(t *testing.T) {
 		Nested struct{ N int } `json:"nested"`
 	}
 	for text, want := range map[string]string{
-		`{"whole":1.5}`: "field whole must be a whole number within its limits", `{"whole":1e400}`: "field whole must be a whole number within its limits",
-		`{"least":300}`:      "field least must be a whole number within its limits, and not below 0",
-		`{"at":"yesterday"}`: "field at must be a time like 2026-01-31T10:00:00Z",
-		`{"id":"x"}`:         "field id must be an id like 0198c2a4-7f00-7000-8000-000000000000",
-		`{"amount":"5"}`:     "field amount must be a plain number, like 2.5",
-		`{"amount":2e10}`:    "field amount must be a number of at most 10,000,000,000",
-		`{"starts":"x"}`:     "field starts must be a time like 2026-01-31T10:00:00Z, or null", `{"starts":5}`: "field starts must be a time like 2026-01-31T10:00:00Z, or null",
-		`{"ratio":"x"}`: "field ratio must be a number, or null", `{"ratio":1e20}`: "field ratio must be a number, or null",
-		`{"words":5}`: "field words has a value of the wrong kind", `{"nested":{"N":"x"}}`: "field nested.N has a value of the wrong kind",
+		`{"whole":1.5}`:        "field whole must be a whole number within its limits",
+		`{"whole":1e400}`:      "field whole must be a whole number within its limits",
+		`{"least":300}`:        "field least must be a whole number within its limits, and not below 0",
+		`{"at":"yesterday"}`:   "field at must be a time like 2026-01-31T10:00:00Z",
+		`{"id":"x"}`:           "field id must be an id like 0198c2a4-7f00-7000-8000-000000000000",
+		`{"amount":"5"}`:       "field amount must be a plain number, like 2.5",
+		`{"amount":2e10}`:      "field amount must be a number of at most 10,000,000,000",
+		`{"starts":"x"}`:       "field starts must be a time like 2026-01-31T10:00:00Z, or null",
+		`{"starts":5}`:         "field starts must be a time like 2026-01-31T10:00:00Z, or null",
+		`{"ratio":"x"}`:        "field ratio must be a number, or null",
+		`{"ratio":1e20}`:       "field ratio must be a number, or null",
+		`{"words":5}`:          "field words has a value of the wrong kind",
+		`{"nested":{"N":"x"}}`: "field nested.N has a value of the wrong kind",
 	} {
 		err := errs.Of(Unmarshal([]byte(text), new(forms)))
 		require.Equal(t, errs.InvalidRequest, err.Code, text)

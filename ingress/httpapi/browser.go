@@ -20,7 +20,10 @@ type originKey string
 // pagesSize bounds the cache: strangers may send any origin.
 const pagesSize = 10_000
 
-var errPage = errs.New(errs.Forbidden, "the key is not for pages of this origin; its owner can make one that names it (origins of POST /api/keys)")
+var errPage = errs.New(
+	errs.Forbidden,
+	"the key is not for pages of this origin; its owner can make one that names it (origins of POST /api/keys)",
+)
 
 // Headers of replies; shared by all, never changed in place.
 var (
@@ -53,13 +56,14 @@ func allowPage(c *gin.Context, key *account.Key) bool {
 		return false
 	}
 	header := c.Writer.Header()
-	header["Access-Control-Allow-Origin"], header["Vary"], header["Access-Control-Expose-Headers"] = sent, varyOrigin, exposedHeaders
+	header["Access-Control-Allow-Origin"], header["Vary"], header["Access-Control-Expose-Headers"] = sent, varyOrigin,
+		exposedHeaders
 	return true
 }
 
 // Preflight answers whether pages of the origin that c names may ask. The browser sends no key with
-// that question, so it is yes for each origin that some working browser key names; the call itself is
-// held to its own key. Cookies are never allowed. Errors: errs.Forbidden.
+// that question, so it is yes for each origin that some working browser key names; the call itself
+// is held to its own key. Cookies are never allowed. Errors: errs.Forbidden.
 func (a *Auth) Preflight(c *gin.Context) error {
 	sent := c.Request.Header["Origin"]
 	if len(sent) != 1 {
@@ -69,9 +73,10 @@ func (a *Auth) Preflight(c *gin.Context) error {
 	if len(patterns) == 0 {
 		return errPage
 	}
-	named, err := cached(c.Request.Context(), a, a.pages, outageFor, originKey(sent[0]), func(ctx context.Context) (bool, error) {
-		return a.deps.Keys.NamesOrigin(ctx, patterns, a.deps.Now())
-	})
+	named, err := cached(c.Request.Context(), a, a.pages, outageFor, originKey(sent[0]),
+		func(ctx context.Context) (bool, error) {
+			return a.deps.Keys.NamesOrigin(ctx, patterns, a.deps.Now())
+		})
 	if err != nil {
 		return err
 	}

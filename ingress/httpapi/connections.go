@@ -4,10 +4,10 @@ import (
 	"math"
 	"syscall"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/httpapi/wire"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // openFiles is how many descriptors the process may have.
@@ -32,12 +32,14 @@ func (m serverMetrics) connections(r prometheus.Registerer, counts *wire.Counts)
 		Name: "adnet_http_connections", Help: "Open connections of the public listener.",
 	}, func() float64 { return float64(counts.Open.Load()) }))
 	for reason, count := range map[string]interface{ Load() int64 }{
-		"total": &counts.RefusedTotal, "address": &counts.RefusedAddr, "displaced": &counts.Displaced, "system": &counts.AcceptFailed,
+		"total": &counts.RefusedTotal, "address": &counts.RefusedAddr, "displaced": &counts.Displaced,
+		"system":    &counts.AcceptFailed,
 		"handshake": &counts.NotAgreed,
 	} {
 		obs.Register(r, prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name:        "adnet_http_connections_refused_total",
-			Help:        "Connections refused or closed for want of room: too many in all, too many of an address, idle ones displaced by new ones, failures of accept, of a TLS handshake or a PROXY header.",
+			Name: "adnet_http_connections_refused_total",
+			Help: "Connections refused or closed for want of room: too many in all, too many of an address, " +
+				"idle ones displaced by new ones, failures of accept, of a TLS handshake or a PROXY header.",
 			ConstLabels: prometheus.Labels{"reason": reason},
 		}, func() float64 { return float64(count.Load()) }))
 	}

@@ -33,7 +33,10 @@ func TestBodyLimitOfRoute(t *testing.T) {
 	large.Body = 1 << 20
 	nothing := func(*gin.Context) error { return nil }
 	s.Handle("POST", "/one/:id", nothing, large)
-	s.HandleActions("POST", "/two", Actions{Param: "action", Of: map[string]Action{"": {Do: nothing}, "much": {Do: nothing, Policy: large}}}, p)
+	s.HandleActions(
+		"POST", "/two",
+		Actions{Param: "action", Of: map[string]Action{"": {Do: nothing}, "much": {Do: nothing, Policy: large}}}, p,
+	)
 	require.Empty(t, s.faults)
 	for _, tc := range []struct {
 		method, path, query string

@@ -23,8 +23,8 @@ const (
 
 // FromConsole says whether c was sent by a page of the console of the installation at baseURL: it
 // has the console's header, the browser says that it comes from the same origin, and it was sent to
-// the host of baseURL. Each keeps out what the others might let through: forms of other sites, pages
-// of sibling hosts, and names that an attacker points at this server.
+// the host of baseURL. Each keeps out what the others might let through: forms of other sites,
+// pages of sibling hosts, and names that an attacker points at this server.
 func FromConsole(c *gin.Context, baseURL string) bool {
 	r := c.Request
 	return r.Header.Get(ConsoleHeader) == "1" &&

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/token"
-
-	"github.com/stretchr/testify/require"
 )
 
 // console is a request of the console's pages at base, with session as its cookie.
@@ -27,13 +27,20 @@ func console(base, host, session string) *http.Request {
 }
 
 // The session cookie counts with the console's header, from the same origin, at the installation's
-// host, and never otherwise: a page of another site can make a browser send the cookie, and no more.
+// host, and never otherwise: a page of another site can make a browser send the cookie, and no
+// more.
 func TestCookieCountsForTheConsoleOnly(t *testing.T) {
 	d := newDoor(t)
 	_, session := d.account(t, "a@example.com")
 	for _, base := range []string{"https://ads.example", "http://127.0.0.1:8080", "https://ads.example:8443/net"} {
-		auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.store, Keys: d.store, Sessions: d.sessions, Now: func() time.Time { return d.now }, BaseURL: func() string { return base }})
-		host := map[string]string{"https://ads.example": "ads.example", "http://127.0.0.1:8080": "127.0.0.1:8080", "https://ads.example:8443/net": "ads.example:8443"}[base]
+		auth := httpapi.NewAuth(httpapi.AuthDeps{
+			Users: d.store, Keys: d.store, Sessions: d.sessions, Now: func() time.Time { return d.now },
+			BaseURL: func() string { return base },
+		})
+		host := map[string]string{
+			"https://ads.example": "ads.example", "http://127.0.0.1:8080": "127.0.0.1:8080",
+			"https://ads.example:8443/net": "ads.example:8443",
+		}[base]
 		user := func(r *http.Request) error {
 			_, err := auth.User(httpapi.NewContext(httptest.NewRecorder(), r))
 			return err
@@ -68,8 +75,12 @@ func TestCookieCountsForTheConsoleOnly(t *testing.T) {
 			require.Error(t, user(r), "%s: %s", base, what)
 		}
 	}
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: d.store, Keys: d.store, Sessions: d.sessions, Now: func() time.Time { return d.now }})
-	_, err := auth.User(httpapi.NewContext(httptest.NewRecorder(), console("https://ads.example", "ads.example", session)))
+	auth := httpapi.NewAuth(httpapi.AuthDeps{
+		Users: d.store, Keys: d.store, Sessions: d.sessions, Now: func() time.Time { return d.now },
+	})
+	_, err := auth.User(httpapi.NewContext(
+		httptest.NewRecorder(), console("https://ads.example", "ads.example", session),
+	))
 	require.Error(t, err)
 }
 
@@ -79,10 +90,14 @@ func TestSessionCookie(t *testing.T) {
 		"http://127.0.0.1:8080": "adnet=x; Path=/; Max-Age=28800; HttpOnly; SameSite=Strict",
 	} {
 		w := httptest.NewRecorder()
-		httpapi.SetSession(httpapi.NewContext(w, httptest.NewRequest("POST", "/", nil)), base, "x", token.AdminConsoleLife)
+		httpapi.SetSession(
+			httpapi.NewContext(w, httptest.NewRequest("POST", "/", nil)), base, "x", token.AdminConsoleLife,
+		)
 		require.Equal(t, []string{want}, w.Header().Values("Set-Cookie"))
 	}
 	w := httptest.NewRecorder()
-	httpapi.SetSession(httpapi.NewContext(w, httptest.NewRequest("POST", "/", nil)), "https://ads.example", "", time.Hour)
+	httpapi.SetSession(
+		httpapi.NewContext(w, httptest.NewRequest("POST", "/", nil)), "https://ads.example", "", time.Hour,
+	)
 	require.Contains(t, w.Header().Get("Set-Cookie"), "Max-Age=0")
 }

@@ -8,7 +8,8 @@ import (
 
 func TestSpreadsheetsComputeNothing(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "app": "app", "-1.5": "-1.5", "12": "12", "=1+1": "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "@SUM(A1)": "'@SUM(A1)",
+		"": "", "app": "app", "-1.5": "-1.5", "12": "12", "=1+1": "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0",
+		"@SUM(A1)": "'@SUM(A1)",
 		"-2+3+cmd": "'-2+3+cmd", "-": "'-", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1", "a=1": "a=1",
 	} {
 		require.Equal(t, want, cellOf(text), "%q", text)

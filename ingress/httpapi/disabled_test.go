@@ -3,10 +3,10 @@ package httpapi_test
 import (
 	"testing"
 
-	"adnet/internal/account"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/account"
 )
 
 // A disabled account is locked out by being disabled: also with a token of its present version,

@@ -63,7 +63,9 @@ func (s *Server) fail(c *gin.Context, err error) {
 	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
 	if status >= http.StatusInternalServerError && !gone {
 		// Logged only here; handlers return their errors. A client that left is not a failure.
-		s.log.Error(c.Request.Context(), "request failed", "code", string(e.Code), "route", of(c).route(), "error", err.Error())
+		s.log.Error(
+			c.Request.Context(), "request failed", "code", string(e.Code), "route", of(c).route(), "error", err.Error(),
+		)
 	}
 	if seconds, ok := e.Extra[retryAfter].(int); ok {
 		c.Header("Retry-After", strconv.Itoa(seconds))
@@ -99,5 +101,7 @@ func noSuchPath(*gin.Context) error { return errs.New(errs.NotFound, "no such pa
 func methodNotAllowed(c *gin.Context) error {
 	r := of(c)
 	allowed := r.site.allow
-	return errs.New(errs.MethodNotAllowed, "method %s is not allowed here; use %s", r.method, allowed).With("allow", allowed)
+	return errs.New(
+		errs.MethodNotAllowed, "method %s is not allowed here; use %s", r.method, allowed,
+	).With("allow", allowed)
 }

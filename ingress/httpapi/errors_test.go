@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/errs"
-
-	"github.com/stretchr/testify/require"
 )
 
 // codes reads the constants of internal/errs from its source, so that a new one cannot be forgotten
@@ -50,7 +50,8 @@ func TestStatusTable(t *testing.T) {
 	for code, status := range map[errs.Code]int{
 		"invalid_request": 400, "insufficient_credit": 400, "missing_context": 400, "invalid_token": 401,
 		"missing_authorization": 401, "invalid_credentials": 401, "forbidden": 403, "method_not_allowed": 405,
-		"rate_limited": 429, "demo_mode": 503, "retired": 410, "payload_too_large": 413, "conflict": 409, "not_found": 404,
+		"rate_limited": 429, "demo_mode": 503, "retired": 410, "payload_too_large": 413, "conflict": 409,
+		"not_found": 404,
 	} {
 		require.Equal(t, status, Status(code), code)
 	}

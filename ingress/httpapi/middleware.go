@@ -43,7 +43,8 @@ func newServerMetrics(r prometheus.Registerer) serverMetrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}, []string{"route"})),
 		unnamed: obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adnet_http_unnamed_proxy_total", Help: "Requests with X-Forwarded-For from a private address that ADNET_TRUSTED_PROXIES does not name.",
+			Name: "adnet_http_unnamed_proxy_total",
+			Help: "Requests with X-Forwarded-For from a private address that ADNET_TRUSTED_PROXIES does not name.",
 		})),
 		routes: new(sync.Map),
 	}
@@ -107,7 +108,10 @@ func (s *Server) around(c *gin.Context) {
 }
 
 func (s *Server) panicked(c *gin.Context, p any) {
-	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", of(c).route(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.deps.Log.ErrorContext(
+		c.Request.Context(), "panic in handler", "route", of(c).route(), "panic", fmt.Sprint(p), "stack",
+		string(debug.Stack()),
+	)
 	if !c.Writer.Written() {
 		s.fail(c, errs.New(errs.Internal, "internal error"))
 	}

@@ -25,14 +25,19 @@ type Form struct {
 // The forms that many parameters have.
 var (
 	IDForm  = Form{"a UUID", func(text string) bool { _, err := ParseID("", text); return err == nil }}
-	DayForm = Form{"a date like 2026-01-31 (UTC)", func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil }}
+	DayForm = Form{
+		"a date like 2026-01-31 (UTC)",
+		func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil },
+	}
 	// TimeForm is RFC 3339, or a UTC day.
 	TimeForm = Form{"a time like 2026-01-31T12:00:00Z or a day like 2026-01-31", func(text string) bool {
 		_, err := ParseTime(text)
 		return err == nil
 	}}
-	MonthForm = Form{"a month like 2026-01", func(text string) bool { _, err := time.Parse("2006-01", text); return err == nil }}
-	TextForm  = Form{"a text", func(text string) bool { return text != "" }}
+	MonthForm = Form{
+		"a month like 2026-01", func(text string) bool { _, err := time.Parse("2006-01", text); return err == nil },
+	}
+	TextForm = Form{"a text", func(text string) bool { return text != "" }}
 )
 
 // WordForm is one of words.
@@ -69,7 +74,9 @@ func (p Params) check(c *gin.Context) error {
 		}
 		for _, text := range values {
 			if !form.fits(text) {
-				return errs.New(errs.InvalidRequest, "%s must be %s; leave it out if you mean none", name, form.what).With("field", name)
+				return errs.New(
+					errs.InvalidRequest, "%s must be %s; leave it out if you mean none", name, form.what,
+				).With("field", name)
 			}
 		}
 	}

@@ -43,7 +43,9 @@ func QueryInt(c *gin.Context, name string, fallback, low, high int) (int, error)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		return 0, errs.New(errs.InvalidRequest, "%s must be a whole number from %d to %d", name, low, high).With("field", name)
+		return 0, errs.New(
+			errs.InvalidRequest, "%s must be a whole number from %d to %d", name, low, high,
+		).With("field", name)
 	}
 	return n, nil
 }

@@ -20,13 +20,17 @@ func TestQueryValuesReadsAsParseQuery(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{
-		"", "&", "=", "event", "event=", "event=click", "event=&event=click", "event=click&event=skip", "event=%63lick", "%65vent=click", "a+b=c+d",
-		"event=%zz&event=skip", "%zz=1&event=skip", "event=a;b&event=skip", "event=a=b", "&&event=x&&", "x=1&auction_id=2&event=3", "=nameless", "event=%",
+		"", "&", "=", "event", "event=", "event=click", "event=&event=click", "event=click&event=skip", "event=%63lick",
+		"%65vent=click", "a+b=c+d",
+		"event=%zz&event=skip", "%zz=1&event=skip", "event=a;b&event=skip", "event=a=b", "&&event=x&&",
+		"x=1&auction_id=2&event=3", "=nameless", "event=%",
 	} {
 		check(t, raw)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"event", "auction_id", "a", "b", "=", "&", "%62", "%", "+", ";", "%20", "é", "\x00"})).Draw(t, "parts")
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{
+			"event", "auction_id", "a", "b", "=", "&", "%62", "%", "+", ";", "%20", "é", "\x00",
+		})).Draw(t, "parts")
 		raw := ""
 		for _, part := range parts {
 			raw += part

@@ -22,15 +22,16 @@ type Limit uint8
 
 // The limits.
 const (
-	_                  Limit = iota
-	LimitNone                // none: there is money behind each beacon and delivery, and one server may send many people's
-	LimitOpen                // each: pages and paths that need no key
-	LimitRegistrations       // each
-	LimitRanking             // each
-	LimitLogins              // failed ones
-	LimitRefused             // those answered 401: their sender looks for a key that works
-	LimitConversionKey       // those with a conversion or browser key that are answered 401; others never
-	LimitKeyless             // those without a good key; a good key is always let in, and has a limit of its own
+	_ Limit = iota
+	// none: there is money behind each beacon and delivery, and one server may send many people's
+	LimitNone
+	LimitOpen          // each: pages and paths that need no key
+	LimitRegistrations // each
+	LimitRanking       // each
+	LimitLogins        // failed ones
+	LimitRefused       // those answered 401: their sender looks for a key that works
+	LimitConversionKey // those with a conversion or browser key that are answered 401; others never
+	LimitKeyless       // those without a good key; a good key is always let in, and has a limit of its own
 )
 
 // Work is what a request of a logged-in account costs besides its answer; ingress/limits has the
@@ -48,8 +49,8 @@ const (
 type Access uint8
 
 // The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
-// publisherKey, browserKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of OpenAPI cannot
-// be in a path.
+// publisherKey, browserKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of
+// OpenAPI cannot be in a path.
 const (
 	Anyone Access = 1 << iota
 	UserToken
@@ -102,7 +103,8 @@ type Policy struct {
 
 // stated says whether p is more than the zero value.
 func (p *Policy) stated() bool {
-	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges || p.Params != nil || p.Body != 0 || p.Errors != nil
+	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges ||
+		p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
 // work is what a request costs a logged-in account. A route that is repeated safely or audited
@@ -184,7 +186,9 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	names := sortedNames(a.Of)
 	e := &entrance{method: method, path: path, param: a.Param, actions: make(map[string]*endpoint, len(a.Of))}
 	e.other = s.endpoint(func(*gin.Context) error {
-		return errs.New(errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names).With("field", a.Param)
+		return errs.New(
+			errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names,
+		).With("field", a.Param)
 	}, p)
 	for value, action := range a.Of {
 		if !action.Policy.stated() {
@@ -369,7 +373,8 @@ func (s *Server) call(c *gin.Context, r *request) {
 	if to.policy.Audited == Yes {
 		ctx := c.Request.Context()
 		c.Request = c.Request.WithContext(auditlog.With(ctx, auditlog.Actor{
-			Via: auditlog.API, Network: traffic.Network(c.ClientIP()), Action: r.at.name(c), RequestID: obs.RequestID(ctx),
+			Via: auditlog.API, Network: traffic.Network(c.ClientIP()), Action: r.at.name(c),
+			RequestID: obs.RequestID(ctx),
 		}))
 	}
 	if to.policy.Idempotent != Yes || s.deps.Once == nil {

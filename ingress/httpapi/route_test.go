@@ -21,12 +21,18 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		policy  httpapi.Policy
 		missing string
 	}{
-		"nothing":           {http.MethodGet, httpapi.Policy{}, "Limit, Auth"},
-		"no limit":          {http.MethodGet, httpapi.Policy{Auth: httpapi.Anyone}, "Limit"},
-		"no callers":        {http.MethodGet, httpapi.Policy{Limit: httpapi.LimitNone}, "Auth"},
-		"a change, unsaid":  {http.MethodPost, read, "Idempotent, Audited"},
-		"a change, no key":  {http.MethodDelete, httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Audited: httpapi.No}, "Idempotent"},
-		"a change, no word": {http.MethodPatch, httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes}, "Audited"},
+		"nothing":          {http.MethodGet, httpapi.Policy{}, "Limit, Auth"},
+		"no limit":         {http.MethodGet, httpapi.Policy{Auth: httpapi.Anyone}, "Limit"},
+		"no callers":       {http.MethodGet, httpapi.Policy{Limit: httpapi.LimitNone}, "Auth"},
+		"a change, unsaid": {http.MethodPost, read, "Idempotent, Audited"},
+		"a change, no key": {
+			http.MethodDelete,
+			httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Audited: httpapi.No}, "Idempotent",
+		},
+		"a change, no word": {
+			http.MethodPatch,
+			httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes}, "Audited",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, local(0))
@@ -34,7 +40,9 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 			s.Handle(tc.method, "/thing", ok, tc.policy)
 			require.Len(t, s.Routes(), before)
 			require.Equal(t, http.StatusNotFound, s.get("/thing").Code)
-			require.EqualError(t, s.Run(t.Context()), "route "+tc.method+" /thing is not mounted: its policy does not say "+tc.missing)
+			require.EqualError(
+				t, s.Run(t.Context()), "route "+tc.method+" /thing is not mounted: its policy does not say "+tc.missing,
+			)
 		})
 	}
 	t.Run("one action", func(t *testing.T) {
@@ -43,7 +51,9 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 			"a": {Do: ok}, "b": {Do: ok, Policy: httpapi.Policy{Auth: httpapi.Anyone}},
 		}}, read)
 		require.Equal(t, http.StatusNotFound, s.get("/thing?op=a").Code)
-		require.EqualError(t, s.Run(t.Context()), "route GET /thing is not mounted: the policy of op=b does not say Limit")
+		require.EqualError(
+			t, s.Run(t.Context()), "route GET /thing is not mounted: the policy of op=b does not say Limit",
+		)
 	})
 	t.Run("two error forms", func(t *testing.T) {
 		s := server(t, local(0))
@@ -77,6 +87,7 @@ func TestActionsHaveTheirOwnPolicies(t *testing.T) {
 		require.Equal(t, want, w.Body.String())
 	}
 	require.Equal(t, []httpapi.Route{
-		{Method: "POST", Path: "/thing", Param: "op", Policy: change}, {Method: "POST", Path: "/thing", Param: "op", Value: "go", Policy: login},
+		{Method: "POST", Path: "/thing", Param: "op", Policy: change},
+		{Method: "POST", Path: "/thing", Param: "op", Value: "go", Policy: login},
 	}, s.Routes()[before:])
 }

@@ -24,7 +24,8 @@ func (s *Server) certificate() (*tls.Config, error) {
 		return nil, errors.New("ADNET_TLS_CERT and ADNET_TLS_KEY belong together, and one of them is not set")
 	}
 	failures := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_http_certificate_failures_total", Help: "Times that changed certificate files could not be used; the old certificate stays.",
+		Name: "adnet_http_certificate_failures_total",
+		Help: "Times that changed certificate files could not be used; the old certificate stays.",
 	})
 	pair, err := link.OpenPair(s.cfg.TLSCert, s.cfg.TLSKey, func(expires time.Time, err error) {
 		if err != nil {
@@ -39,7 +40,8 @@ func (s *Server) certificate() (*tls.Config, error) {
 	}
 	obs.Register(s.deps.Metrics, failures)
 	obs.Register(s.deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_http_certificate_expires_timestamp_seconds", Help: "When the certificate of the public listener ends.",
+		Name: "adnet_http_certificate_expires_timestamp_seconds",
+		Help: "When the certificate of the public listener ends.",
 	}, func() float64 { return float64(pair.Expires().Unix()) }))
 	return pair.Listen(), nil
 }

@@ -246,7 +246,8 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	header := w.Header()
 	header["Content-Type"], header["X-Content-Type-Options"], header["Cache-Control"] = jsonReply, nosniff, noStore
 	w.WriteHeader(status)
-	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true)) // never fails: it is kept in memory
+	// never fails: it is kept in memory
+	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true))
 }
 
 func document(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) }

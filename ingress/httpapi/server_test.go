@@ -48,7 +48,9 @@ func server(t *testing.T, cfg httpapi.Config) *setup {
 // Policies of routes that are none of the product.
 var (
 	open   = httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
-	change = httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	change = httpapi.Policy{
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+	}
 )
 
 func (s *setup) counter(t *testing.T, name string) float64 {
@@ -112,12 +114,26 @@ func TestEnvelope(t *testing.T) {
 		retryAfter string
 		logged     bool
 	}{
-		"plain":       {errs.New(errs.Forbidden, "not yours"), 403, `{"code":"forbidden","error":"not yours"}`, "", false},
-		"extra":       {errs.New(errs.InsufficientCredit, "too few").With("available", 3).With("requested", 5), 400, `{"available":3,"code":"insufficient_credit","error":"too few","requested":5}`, "", false},
-		"extra keeps": {errs.New(errs.Conflict, "real").With("error", "fake").With("code", "fake"), 409, `{"code":"conflict","error":"real"}`, "", false},
-		"retry":       {httpapi.RetryAfter(errs.New(errs.RateLimited, "slow down"), 7), 429, `{"code":"rate_limited","error":"slow down","retry_after":7}`, "7", false},
-		"wrapped":     {fmt.Errorf("outer: %w", errs.Wrap(secret, errs.Unavailable, "try later")), 503, `{"code":"unavailable","error":"try later"}`, "", true},
-		"internal":    {secret, 500, `{"code":"internal","error":"internal error"}`, "", true},
+		"plain": {
+			errs.New(errs.Forbidden, "not yours"), 403, `{"code":"forbidden","error":"not yours"}`, "", false,
+		},
+		"extra": {
+			errs.New(errs.InsufficientCredit, "too few").With("available", 3).With("requested", 5), 400,
+			`{"available":3,"code":"insufficient_credit","error":"too few","requested":5}`, "", false,
+		},
+		"extra keeps": {
+			errs.New(errs.Conflict, "real").With("error", "fake").With("code", "fake"), 409,
+			`{"code":"conflict","error":"real"}`, "", false,
+		},
+		"retry": {
+			httpapi.RetryAfter(errs.New(errs.RateLimited, "slow down"), 7), 429,
+			`{"code":"rate_limited","error":"slow down","retry_after":7}`, "7", false,
+		},
+		"wrapped": {
+			fmt.Errorf("outer: %w", errs.Wrap(secret, errs.Unavailable, "try later")), 503,
+			`{"code":"unavailable","error":"try later"}`, "", true,
+		},
+		"internal": {secret, 500, `{"code":"internal","error":"internal error"}`, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{})
@@ -126,7 +142,10 @@ func TestEnvelope(t *testing.T) {
 			require.Equal(t, tc.status, w.Code)
 			require.JSONEq(t, tc.body, w.Body.String())
 			require.Equal(t, tc.retryAfter, w.Header().Get("Retry-After"))
-			require.Equal(t, tc.logged, strings.Contains(s.logs.String(), "hunter2"), "the cause is in the log, and only for server errors")
+			require.Equal(
+				t, tc.logged, strings.Contains(s.logs.String(), "hunter2"),
+				"the cause is in the log, and only for server errors",
+			)
 		})
 	}
 }
@@ -155,7 +174,8 @@ func TestRequestID(t *testing.T) {
 	s := server(t, httpapi.Config{})
 	for id, echoed := range map[string]bool{
 		"abc-123_X.y": true, strings.Repeat("a", 64): true,
-		"": false, strings.Repeat("a", 65): false, "a b": false, "a\r\nSet-Cookie: x": false, "<script>": false, "ä": false,
+		"": false, strings.Repeat("a", 65): false, "a b": false, "a\r\nSet-Cookie: x": false, "<script>": false,
+		"ä": false,
 	} {
 		got := s.get("/healthz", "X-Request-Id", id).Header().Get("X-Request-Id")
 		require.NotEmpty(t, got)
@@ -183,7 +203,9 @@ func TestForwardedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{TrustedProxies: tc.proxies})
-			s.Handle(http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open)
+			s.Handle(
+				http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open,
+			)
 			require.Equal(t, `"`+tc.want+`"`, s.get("/ip", "X-Forwarded-For", "198.51.100.9").Body.String())
 		})
 	}
@@ -233,10 +255,17 @@ func TestSettings(t *testing.T) {
 		"ADNET_TLS_KEY":             {TLSCert: "tls.pem"},
 		"ADNET_TLS_CERT":            {TLSCert: "/does/not/exist", TLSKey: "/does/not/exist"},
 	} {
-		_, err := httpapi.New(cfg, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
+		_, err := httpapi.New(
+			cfg,
+			httpapi.Deps{
+				Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+			},
+		)
 		require.ErrorContains(t, err, setting)
 	}
-	require.Equal(t, "https://ads.example.com/a", server(t, httpapi.Config{BaseURL: "https://ads.example.com/a/"}).BaseURL())
+	require.Equal(
+		t, "https://ads.example.com/a", server(t, httpapi.Config{BaseURL: "https://ads.example.com/a/"}).BaseURL(),
+	)
 }
 
 // listening starts s on a free port; stop cancels it and gives Run's result.
@@ -326,7 +355,10 @@ func TestDrain(t *testing.T) {
 		<-entered
 		stopped := make(chan error, 1)
 		go func() { stopped <- stop() }()
-		require.Eventually(t, func() bool { return raw(s.Addr(), "/healthz") == "" }, time.Minute, time.Millisecond, "new connections are refused")
+		require.Eventually(
+			t, func() bool { return raw(s.Addr(), "/healthz") == "" }, time.Minute, time.Millisecond,
+			"new connections are refused",
+		)
 		select {
 		case err := <-stopped:
 			t.Fatalf("stopped before the request was answered: %v", err)
@@ -368,8 +400,8 @@ func raw(addr, path string) string {
 	return line
 }
 
-// A failure of a handler shows the key in its path to nobody: not in the answer, and not in the log,
-// which has the error and the stack.
+// A failure of a handler shows the key in its path to nobody: not in the answer, and not in the
+// log, which has the error and the stack.
 func TestFailuresDoNotShowKeysInPaths(t *testing.T) {
 	const key = "seatpath_live_canaryCanaryCanaryCanary"
 	for name, fail := range map[string]func(*gin.Context) error{

@@ -9,8 +9,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// site is a path with what answers there. gin finds the path and its parameters; the site chooses by
-// method, so that a HEAD is answered wherever a GET is, and a 405 lists exactly what is mounted:
+// site is a path with what answers there. gin finds the path and its parameters; the site chooses
+// by method, so that a HEAD is answered wherever a GET is, and a 405 lists exactly what is mounted:
 // gin's own list is computed from its trees of other methods and misses some.
 type site struct {
 	entrances []*entrance // one for each method, in the order of their mounting

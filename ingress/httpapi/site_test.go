@@ -47,19 +47,20 @@ func TestPathsAndTheirParameters(t *testing.T) {
 		path   string // empty for none
 		values []string
 	}{
-		"/":                             {path: "/"},
-		"/api/keys":                     {path: "/api/keys"},
-		"/api/keys/":                    {},
-		"/api/keysx":                    {},
-		"/api/key":                      {},
-		"//api/keys":                    {},
-		"/api/keys/7":                   {"DELETE", "/api/keys/:id", []string{"7"}},
-		"/api/keys/:id":                 {"DELETE", "/api/keys/:id", []string{":id"}},
-		"/api/keys/7/":                  {},
-		"/api/keys/7/8":                 {},
-		"/api/campaigns/a b":            {"", "/api/campaigns/:id", []string{"a b"}},
-		"/api/campaigns/x/diagnose":     {"", "/api/campaigns/:id/diagnose", []string{"x"}},
-		"/api/campaigns//diagnose":      {"", "/api/campaigns/:id/diagnose", []string{""}}, // the handler refuses the id
+		"/":                         {path: "/"},
+		"/api/keys":                 {path: "/api/keys"},
+		"/api/keys/":                {},
+		"/api/keysx":                {},
+		"/api/key":                  {},
+		"//api/keys":                {},
+		"/api/keys/7":               {"DELETE", "/api/keys/:id", []string{"7"}},
+		"/api/keys/:id":             {"DELETE", "/api/keys/:id", []string{":id"}},
+		"/api/keys/7/":              {},
+		"/api/keys/7/8":             {},
+		"/api/campaigns/a b":        {"", "/api/campaigns/:id", []string{"a b"}},
+		"/api/campaigns/x/diagnose": {"", "/api/campaigns/:id/diagnose", []string{"x"}},
+		// the handler refuses the id
+		"/api/campaigns//diagnose":      {"", "/api/campaigns/:id/diagnose", []string{""}},
 		"/api/campaigns/x/diagnoses":    {},
 		"/api/campaigns/x/diagnose/":    {},
 		"/api/campaigns/../x/diagnose":  {},
@@ -105,14 +106,18 @@ func TestClientsAddress(t *testing.T) {
 		real      string
 		want      string
 	}{
-		"no proxy":                     {"192.0.2.1:80", []string{"198.51.100.1"}, "198.51.100.2", "192.0.2.1"},
-		"a proxy, no word":             {"10.0.0.1:80", nil, "", "10.0.0.1"},
-		"a proxy":                      {"10.0.0.1:80", []string{"198.51.100.1"}, "198.51.100.2", "198.51.100.1"},
-		"its own word is the last":     {"10.0.0.1:80", []string{"203.0.113.9, 198.51.100.1"}, "", "198.51.100.1"},
-		"two headers":                  {"10.0.0.1:80", []string{"203.0.113.9", "198.51.100.1"}, "", "198.51.100.1"},
-		"a chain of proxies":           {"10.0.0.1:80", []string{"198.51.100.1, 10.0.0.2,10.0.0.3"}, "", "198.51.100.1"},
-		"proxies only":                 {"10.0.0.1:80", []string{"10.0.0.2, 10.0.0.3"}, "", "10.0.0.2"},
-		"no address in the chain":      {"10.0.0.1:80", []string{"198.51.100.1, x, 10.0.0.3"}, "198.51.100.2", "10.0.0.1"},
+		"no proxy":                 {"192.0.2.1:80", []string{"198.51.100.1"}, "198.51.100.2", "192.0.2.1"},
+		"a proxy, no word":         {"10.0.0.1:80", nil, "", "10.0.0.1"},
+		"a proxy":                  {"10.0.0.1:80", []string{"198.51.100.1"}, "198.51.100.2", "198.51.100.1"},
+		"its own word is the last": {"10.0.0.1:80", []string{"203.0.113.9, 198.51.100.1"}, "", "198.51.100.1"},
+		"two headers":              {"10.0.0.1:80", []string{"203.0.113.9", "198.51.100.1"}, "", "198.51.100.1"},
+		"a chain of proxies": {
+			"10.0.0.1:80", []string{"198.51.100.1, 10.0.0.2,10.0.0.3"}, "", "198.51.100.1",
+		},
+		"proxies only": {"10.0.0.1:80", []string{"10.0.0.2, 10.0.0.3"}, "", "10.0.0.2"},
+		"no address in the chain": {
+			"10.0.0.1:80", []string{"198.51.100.1, x, 10.0.0.3"}, "198.51.100.2", "10.0.0.1",
+		},
 		"no address at its end":        {"10.0.0.1:80", []string{"198.51.100.1,"}, "", "10.0.0.1"},
 		"X-Real-IP":                    {"10.0.0.1:80", nil, "198.51.100.2", "10.0.0.1"},
 		"IPv6 proxy":                   {"[2001:db8::1]:80", []string{"2001:DB8::7"}, "", "2001:DB8::7"},

@@ -5,14 +5,14 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
-// Changes of one account run few at a time on a node, and the others wait for their turn. The stores
-// make changes one after the other: without turns whoever sends a minute's worth of them at once
-// has everybody else's pause wait behind them.
+// Changes of one account run few at a time on a node, and the others wait for their turn. The
+// stores make changes one after the other: without turns whoever sends a minute's worth of them at
+// once has everybody else's pause wait behind them.
 const (
 	turnsAtOnce = 2
 	turnWait    = 5 * time.Second // longer than that, the account sends more than it is answered
@@ -53,7 +53,9 @@ func (t *turns) take(ctx context.Context, account uuid.UUID) (leave func(), err 
 		}, nil
 	case <-ctx.Done():
 		t.forget(account, one)
-		return nil, errs.New(errs.RateLimited, "too many changes of this account at once; wait for their answers").With("retry_after", 1)
+		return nil, errs.New(
+			errs.RateLimited, "too many changes of this account at once; wait for their answers",
+		).With("retry_after", 1)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
 )
 
 func TestTurnsOfAnAccount(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wholes rewrites a body that was refused because of 191.0 or 2e3 where an integer belongs: JSON has
-// one kind of number, and to JSON Schema these are integers. rewritten is false where err is another
-// one. Only refused bodies pay for it.
+// wholes rewrites a body that was refused because of 191.0 or 2e3 where an integer belongs: JSON
+// has one kind of number, and to JSON Schema these are integers. rewritten is false where err is
+// another one. Only refused bodies pay for it.
 func wholes(body []byte, err error) (plain []byte, rewritten bool) {
 	var refused *json.SemanticError
 	if !errors.As(err, &refused) || refused.JSONKind != '0' || !isInteger(refused.GoType) {

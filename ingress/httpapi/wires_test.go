@@ -44,7 +44,10 @@ func (trouble) Leave(*gin.Context, httpapi.Limit) {}
 // everything is every endpoint of the HTTP role; none has anything to work with.
 func everything(t *testing.T) *httpapi.Server {
 	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	h, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: log, Metrics: metrics, Readiness: obs.NewReadiness(), Guard: trouble{}})
+	h, err := httpapi.New(
+		httpapi.Config{BaseURL: "https://ads.example"},
+		httpapi.Deps{Log: log, Metrics: metrics, Readiness: obs.NewReadiness(), Guard: trouble{}},
+	)
 	require.NoError(t, err)
 	endpoints.Mount(t, h, endpoints.Parts{})
 	return h
@@ -76,7 +79,8 @@ func TestEveryWireAnswersErrorsInItsForm(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		at := a.method + " " + a.path + " " + a.trouble
-		if a.method == http.MethodGet && strings.Contains(a.path, "/api/rtb?op=") && !strings.HasSuffix(a.path, "=status") {
+		if a.method == http.MethodGet && strings.Contains(a.path, "/api/rtb?op=") &&
+			!strings.HasSuffix(a.path, "=status") {
 			require.Equal(t, http.StatusOK, w.Code, at)
 			require.Equal(t, "image/gif", w.Header().Get("Content-Type"), at)
 			require.Len(t, w.Body.Bytes(), 43, at)

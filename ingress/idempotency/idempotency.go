@@ -90,7 +90,9 @@ type Keys struct {
 // New makes the keys.
 func New(deps Deps) *Keys {
 	return &Keys{deps: deps, calls: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_idempotency_total", Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress, full (the caller has as many keys as it may).",
+		Name: "adnet_idempotency_total",
+		Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress, full " +
+			"(the caller has as many keys as it may).",
 	}, []string{"result"}))}
 }
 
@@ -102,7 +104,10 @@ func (k *Keys) Do(c *gin.Context, route string, handle func(*gin.Context)) error
 		return nil
 	}
 	if len(values) > 1 || !valid(values[0]) {
-		return errs.New(errs.InvalidIdempotencyKey, "%s must be one value of %d to %d printable ASCII characters", Header, MinKey, MaxKey)
+		return errs.New(
+			errs.InvalidIdempotencyKey, "%s must be one value of %d to %d printable ASCII characters", Header, MinKey,
+			MaxKey,
+		)
 	}
 	return k.once(c, call{key: values[0], route: route, handle: handle})
 }
@@ -167,10 +172,18 @@ func (k *Keys) once(c *gin.Context, in call) error {
 		return errs.New(errs.IdempotencyConflict, "this %s was used for another request; use a new one", Header)
 	case once.Full:
 		k.calls.WithLabelValues("full").Inc()
-		return httpapi.RetryAfter(errs.New(errs.RateLimited, "more than %d idempotency keys in 24 hours; repeat keys only of calls that you repeat, or leave %s out", k.deps.Config.Most, Header), fullRetry)
+		return httpapi.RetryAfter(
+			errs.New(
+				errs.RateLimited,
+				"more than %d idempotency keys in 24 hours; repeat keys only of calls that you repeat, or leave %s out",
+				k.deps.Config.Most, Header,
+			), fullRetry,
+		)
 	}
 	k.calls.WithLabelValues("in_progress").Inc()
-	return httpapi.RetryAfter(errs.New(errs.IdempotencyInProgress, "the first call with this %s is still running", Header), 1)
+	return httpapi.RetryAfter(
+		errs.New(errs.IdempotencyInProgress, "the first call with this %s is still running", Header), 1,
+	)
 }
 
 // readRequest reads the body, leaves it for the handler, and makes the fingerprint and the seal.
@@ -185,7 +198,9 @@ func readRequest(c *gin.Context, in *call) error {
 		c.Request.Body = readCloser{bytes.NewReader(body)}
 	}
 	// Encode sorts the query, so that the order of its parameters does not matter.
-	request := strings.Join([]string{c.Request.Method, c.Request.URL.Path, c.Request.URL.Query().Encode(), string(body)}, "\n")
+	request := strings.Join(
+		[]string{c.Request.Method, c.Request.URL.Path, c.Request.URL.Query().Encode(), string(body)}, "\n",
+	)
 	in.request.Fingerprint = keyed(in.key, "fingerprint\n"+request)
 	in.seal = keyed(in.key, "seal\n"+request)
 	return nil
@@ -244,7 +259,9 @@ func (k *Keys) run(c *gin.Context, in call) error {
 	} else if err := k.finish(ctx, in, recorded); err != nil {
 		// The effect is committed and marked: the caller gets its reply, and a retry what the
 		// effect was.
-		k.deps.Log.ErrorContext(ctx, "reply under an idempotency key could not be kept", "route", in.route, "error", err)
+		k.deps.Log.ErrorContext(
+			ctx, "reply under an idempotency key could not be kept", "route", in.route, "error", err,
+		)
 	}
 	c.Writer.WriteHeader(recorded.status)
 	_, err := c.Writer.Write(recorded.body.Bytes())
@@ -256,7 +273,8 @@ func (k *Keys) run(c *gin.Context, in call) error {
 
 // keeps says whether a reply is the answer to the request, and not to its circumstances.
 func keeps(status int) bool {
-	return status < http.StatusInternalServerError && status != http.StatusUnauthorized && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+	return status < http.StatusInternalServerError && status != http.StatusUnauthorized &&
+		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
 func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {
@@ -266,14 +284,19 @@ func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
-	return k.deps.Store.FinishKey(ctx, in.request.Attempt, once.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed})
+	return k.deps.Store.FinishKey(
+		ctx, in.request.Attempt,
+		once.Reply{Status: r.status, ContentType: r.Header().Get("Content-Type"), Body: sealed},
+	)
 }
 
 func (k *Keys) release(ctx context.Context, a once.Attempt) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
 	if err := k.deps.Store.ReleaseKey(ctx, a); err != nil {
-		k.deps.Log.WarnContext(ctx, "idempotency key could not be released; it frees itself after a minute", "error", err)
+		k.deps.Log.WarnContext(
+			ctx, "idempotency key could not be released; it frees itself after a minute", "error", err,
+		)
 	}
 }
 
@@ -306,7 +329,8 @@ func marked(body []byte) []byte {
 func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
 	body := map[string]any{
 		"replayed": true, "recovered": true, "id": e.ID, "kind": e.Kind,
-		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown again",
+		"message": "the first call took effect, but its reply was lost; a secret that is shown once cannot be shown " +
+			"again",
 	}
 	if k.deps.Recover != nil {
 		made, err := k.deps.Recover(c.Request.Context(), in.user, e)

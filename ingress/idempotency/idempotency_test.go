@@ -65,8 +65,12 @@ func (d dying) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) erro
 }
 
 var (
-	covered   = httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
-	uncovered = httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No}
+	covered = httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+	}
+	uncovered = httpapi.Policy{
+		Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,
+	}
 )
 
 func newFixture(t *testing.T) *fixture {
@@ -79,10 +83,19 @@ func newFixture(t *testing.T) *fixture {
 	once := idempotency.New(idempotency.Deps{
 		Config: idempotency.Config{Most: 5},
 		Log:    slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store, f},
-		Caller: callers{"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}}, "admin": {ID: uuid.UUID{3}, Role: account.RoleAdmin}},
+		Caller: callers{
+			"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}},
+			"admin": {ID: uuid.UUID{3}, Role: account.RoleAdmin},
+		},
 	})
 	var err error
-	f.http, err = httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
+	f.http, err = httpapi.New(
+		httpapi.Config{},
+		httpapi.Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+			Once: once,
+		},
+	)
 	require.NoError(t, err)
 	act := func(c *gin.Context) error {
 		f.calls.Add(1)
@@ -143,8 +156,10 @@ func TestReplay(t *testing.T) {
 	require.EqualValues(t, 1, f.calls.Load())
 
 	for i, other := range []*httptest.ResponseRecorder{
-		f.post("/api/things", "bob", key, `{"a":2}`), f.post("/api/things", "", key, `{"a":2}`), f.post("/api/others", "alice", key, `{"a":2}`),
-		f.post("/api/things?action=go", "alice", key, `{"a":2}`), f.post("/api/things", "alice", key+"x", `{"a":2}`), f.post("/api/things", "alice", "", `{"a":1}`),
+		f.post("/api/things", "bob", key, `{"a":2}`), f.post("/api/things", "", key, `{"a":2}`),
+		f.post("/api/others", "alice", key, `{"a":2}`),
+		f.post("/api/things?action=go", "alice", key, `{"a":2}`), f.post("/api/things", "alice", key+"x", `{"a":2}`),
+		f.post("/api/things", "alice", "", `{"a":1}`),
 	} {
 		require.Equal(t, 201, other.Code)
 		require.NotContains(t, other.Body.String(), "replayed", "%d", i)
@@ -153,12 +168,16 @@ func TestReplay(t *testing.T) {
 	f.advance(24*time.Hour - time.Second)
 	require.Contains(t, f.post("/api/things", "alice", key, `{"a":1}`).Body.String(), "replayed")
 	f.advance(time.Second)
-	require.NotContains(t, f.post("/api/things", "alice", key, `{"a":3}`).Body.String(), "replayed", "a day later the key is free")
+	require.NotContains(
+		t, f.post("/api/things", "alice", key, `{"a":3}`).Body.String(), "replayed", "a day later the key is free",
+	)
 }
 
 func TestKeysThatAreNone(t *testing.T) {
 	f := newFixture(t)
-	for _, bad := range []string{"0123456789abcde", strings.Repeat("a", 256), "0123456789abcdefü", "01234567\x0189abcdef"} {
+	for _, bad := range []string{
+		"0123456789abcde", strings.Repeat("a", 256), "0123456789abcdefü", "01234567\x0189abcdef",
+	} {
 		w := f.post("/api/things", "alice", bad, `{}`)
 		require.Equal(t, 400, w.Code, bad)
 		require.Contains(t, w.Body.String(), `"invalid_idempotency_key"`)
@@ -176,7 +195,9 @@ func TestKeysThatAreNone(t *testing.T) {
 
 func TestWhatIsNotKept(t *testing.T) {
 	f := newFixture(t)
-	for status, code := range map[int]errs.Code{500: errs.Internal, 503: errs.Unavailable, 429: errs.RateLimited, 401: errs.InvalidToken} {
+	for status, code := range map[int]errs.Code{
+		500: errs.Internal, 503: errs.Unavailable, 429: errs.RateLimited, 401: errs.InvalidToken,
+	} {
 		f.act = func(*gin.Context) error { return errs.New(code, "x") }
 		require.Equal(t, status, f.post("/api/things", "alice", key, `{}`).Code)
 		before := f.calls.Load()
@@ -218,7 +239,10 @@ func TestSecondCallWhileTheFirstRuns(t *testing.T) {
 func TestDeathBetweenEffectAndReply(t *testing.T) {
 	f := newFixture(t)
 	f.act = func(c *gin.Context) error {
-		u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: account.RoleAdvertiser}
+		u := account.User{
+			ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com",
+			Role: account.RoleAdvertiser,
+		}
 		if err := f.store.CreateUser(c.Request.Context(), u); err != nil {
 			return err
 		}
@@ -263,9 +287,16 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 	seen := ""
 	spy := spyStore{f.store, &seen}
 	once := idempotency.New(idempotency.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: spy, Caller: callers{"alice": {ID: uuid.UUID{1}}},
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: spy,
+		Caller: callers{"alice": {ID: uuid.UUID{1}}},
 	})
-	h, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Once: once})
+	h, err := httpapi.New(
+		httpapi.Config{},
+		httpapi.Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+			Once: once,
+		},
+	)
 	require.NoError(t, err)
 	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) }, covered)
 	r := httptest.NewRequest(http.MethodPost, "/api/keys", strings.NewReader(`{}`))
@@ -286,8 +317,8 @@ func (s spyStore) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) e
 	return s.Store.FinishKey(ctx, a, r)
 }
 
-// Each key keeps a row and a reply: an account, or a network, has so many a day. Its repeats and the
-// keys of others go on.
+// Each key keeps a row and a reply: an account, or a network, has so many a day. Its repeats and
+// the keys of others go on.
 func TestKeysOfACallerAreLimited(t *testing.T) {
 	f := newFixture(t)
 	key := func(n int) string { return fmt.Sprintf("key-of-sixteen-%02d", n) }

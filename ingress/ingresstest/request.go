@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/account"
-	"adnet/internal/token"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/account"
+	"adnet/internal/token"
 )
 
 // Send sends a request. Its reply is held to the document, unless it is packed, a picture, a
@@ -21,7 +21,8 @@ func (w *World) Send(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	reply := httptest.NewRecorder()
 	w.HTTP.ServeHTTP(reply, r)
 	kind := reply.Header().Get("Content-Type")
-	if w.Contract != nil && reply.Header().Get("Content-Encoding") == "" && kind != "image/gif" && !strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(kind, "text/javascript") {
+	if w.Contract != nil && reply.Header().Get("Content-Encoding") == "" && kind != "image/gif" &&
+		!strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(kind, "text/javascript") {
 		w.Contract.Check(t, r, reply)
 	}
 	return reply
@@ -78,7 +79,9 @@ func (w *World) Login(t testing.TB, u account.User) *Person {
 	}
 	u.TokenVersion, u.CreatedAt = 1, w.Clock()
 	require.NoError(t, w.Store.CreateUser(t.Context(), u))
-	text, _, err := w.Sessions.Issue(token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: 1}, w.Clock())
+	text, _, err := w.Sessions.Issue(
+		token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: 1}, w.Clock(),
+	)
 	require.NoError(t, err)
 	return &Person{User: u, Token: text, World: w}
 }

@@ -5,14 +5,14 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
 )
 
 // Shelf is a catalog: campaigns that may be served, and what the gate says of them.
@@ -45,11 +45,13 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 		t := k.Targeting
 		allowed, excluded, trades := k.Suits()
 		entries = append(entries, auction.Campaign{
-			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing, Format: format,
+			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing,
+			Format:        format,
 			LandingDomain: domain, Headline: k.Headline, Subtext: k.Subtext, MinRelevance: ranker.PPM(k.MinRelevance),
 			Suits: auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades},
 			Targeting: &auction.Targeting{
-				Exact: k.Mode != campaign.Broad, IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools, HostApps: t.HostApps, Surfaces: t.Surfaces,
+				Exact: k.Mode != campaign.Broad, IntentTokens: t.IntentTokens, ActiveTools: t.ActiveTools,
+				HostApps: t.HostApps, Surfaces: t.Surfaces,
 				IntegrationMethods: t.IntegrationMethods, Regions: t.Regions, Languages: t.Languages, Deals: k.Deals,
 			},
 		})

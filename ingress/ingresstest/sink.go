@@ -3,9 +3,9 @@ package ingresstest
 import (
 	"sync"
 
-	"adnet/schemas/event"
-
 	"google.golang.org/protobuf/proto"
+
+	"adnet/schemas/event"
 )
 
 // Sink is a producer or a spool that remembers what it was given. A record that does not decode, or

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/offer"
@@ -21,10 +25,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // Start is the time at which a world begins unless its options say otherwise.
@@ -99,7 +99,9 @@ func New(t testing.TB, o Options) *World {
 	require.NoError(t, err)
 	w.Sessions, err = token.NewSessions([]token.Key{key})
 	require.NoError(t, err)
-	w.Auth = httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock})
+	w.Auth = httpapi.NewAuth(httpapi.AuthDeps{
+		Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock,
+	})
 	w.HTTP, err = httpapi.New(httpapi.Config{BaseURL: o.BaseURL}, httpapi.Deps{
 		Log: w.Logger, Metrics: w.Metrics, Readiness: obs.NewReadiness(),
 	})
@@ -162,7 +164,12 @@ func (w *World) PageKey(origins ...string) string {
 func (w *World) keep(k account.Key) uuid.UUID {
 	w.T.Helper()
 	w.owner.Do(func() {
-		require.NoError(w.T, w.Store.CreateUser(w.T.Context(), account.User{ID: OwnerID, DeveloperID: DeveloperID, Email: "p@example.com"}))
+		require.NoError(
+			w.T,
+			w.Store.CreateUser(
+				w.T.Context(), account.User{ID: OwnerID, DeveloperID: DeveloperID, Email: "p@example.com"},
+			),
+		)
 	})
 	k.ID, k.OwnerID, k.DeveloperID = uuid.New(), OwnerID, DeveloperID
 	require.NoError(w.T, w.Store.CreateKey(w.T.Context(), k))

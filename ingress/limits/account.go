@@ -62,7 +62,9 @@ func loginCounts(email, address string) []loginCount {
 	email = strings.ToLower(strings.TrimSpace(email))
 	pair := email + "\n" + traffic.Network(address)
 	return []loginCount{
-		{loginNetwork, addressKey(loginNetwork, pair), false}, {loginNetworkDay, addressKey(loginNetworkDay, pair), false},
-		{loginAccount, addressKey(loginAccount, email), true}, {loginAccountDay, addressKey(loginAccountDay, email), true},
+		{loginNetwork, addressKey(loginNetwork, pair), false},
+		{loginNetworkDay, addressKey(loginNetworkDay, pair), false},
+		{loginAccount, addressKey(loginAccount, email), true},
+		{loginAccountDay, addressKey(loginAccountDay, email), true},
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi"
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
 )
 
 // guessing is limits with their clock, and an owner whose network is known.

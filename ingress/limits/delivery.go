@@ -3,11 +3,11 @@ package limits
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
 	"adnet/ingress/limits/pacing"
-
-	"github.com/google/uuid"
 )
 
 // Delivery joins what keeps a campaign that could win from being shown now: frequency caps and

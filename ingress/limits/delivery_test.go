@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/campaign"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Without caps and pacing only the budgets' gate is asked, and everything may be called.
@@ -17,7 +17,10 @@ func TestNoDelivery(t *testing.T) {
 	var none *Delivery
 	var g Gate
 	refuse := auction.Budget
-	none.Begin(t.Context(), &g, uuid.New(), frequency.Ask{Session: campaign.SessionKey{1}, Now: time.Now()}, auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return refuse }))
+	none.Begin(
+		t.Context(), &g, uuid.New(), frequency.Ask{Session: campaign.SessionKey{1}, Now: time.Now()},
+		auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return refuse }),
+	)
 	c := &auction.Campaign{}
 	require.Equal(t, auction.Budget, g.Check(c, auction.Offer{}))
 	refuse = ""

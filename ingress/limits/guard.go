@@ -40,9 +40,9 @@ var gates = [...]struct {
 // Enter refuses a request of an address that has used up the limit of the route, before anything is
 // read of it. The address is the connection's, or what a trusted proxy says; see
 // httpapi.Config.TrustedProxies. Beacons and redirects are never refused here: there is money
-// behind each, and one server may send many people's; see [Limits.Unproven]. Calls of /api/mcp and /api/rtb with a good key have
-// limits per key instead, so that many may come from one exchange's address. Errors:
-// errs.RateLimited.
+// behind each, and one server may send many people's; see [Limits.Unproven]. Calls of /api/mcp and
+// /api/rtb with a good key have limits per key instead, so that many may come from one exchange's
+// address. Errors: errs.RateLimited.
 func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
 	id, how := gates[limit].class, gates[limit].how
 	if how == free {

@@ -35,7 +35,8 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 	}})
 	require.NoError(t, err)
 	f.http, err = httpapi.New(httpapi.Config{TrustedProxies: proxies}, httpapi.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Guard: f.limits,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+		Guard: f.limits,
 	})
 	require.NoError(t, err)
 	answer := func(c *gin.Context) error {
@@ -51,7 +52,8 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 		f.http.Handle(http.MethodPost, path, answer, limitedBy(limit))
 	}
 	f.http.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: answer}, "login": {Do: answer}, "register": {Do: answer, Policy: limitedBy(httpapi.LimitRegistrations)},
+		"": {Do: answer}, "login": {Do: answer},
+		"register": {Do: answer, Policy: limitedBy(httpapi.LimitRegistrations)},
 	}}, limitedBy(httpapi.LimitLogins))
 	for path, limit := range map[string]httpapi.Limit{
 		"/api/track": httpapi.LimitNone, "/s/:token": httpapi.LimitNone, "/r/:token": httpapi.LimitOpen,
@@ -107,7 +109,10 @@ func TestTenBadLogins(t *testing.T) {
 	requireLimited(t, bad("192.0.2.1"))
 	requireLimited(t, f.from("192.0.2.1", "POST", "/api/auth"))
 	// Nothing that the client says of itself changes who it is.
-	for _, header := range []string{"X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "X-Appengine-Remote-Addr", "Fly-Client-IP", "True-Client-IP"} {
+	for _, header := range []string{
+		"X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "X-Appengine-Remote-Addr", "Fly-Client-IP",
+		"True-Client-IP",
+	} {
 		requireLimited(t, bad("192.0.2.1", header, "198.51.100.7"))
 	}
 	require.Equal(t, 401, bad("192.0.2.2").Code, "another address")
@@ -154,7 +159,10 @@ func TestTrustedProxiesNameTheClient(t *testing.T) {
 	require.Equal(t, 401, via("10.0.0.1", "192.0.2.1"))
 	require.Equal(t, 429, via("10.0.0.2", "192.0.2.1"))
 	require.Equal(t, 401, via("10.0.0.1", "192.0.2.2"))
-	require.Equal(t, 429, via("10.0.0.1", "198.51.100.1, 192.0.2.2"), "what the client put before the proxy's own word is not believed")
+	require.Equal(
+		t, 429, via("10.0.0.1", "198.51.100.1, 192.0.2.2"),
+		"what the client put before the proxy's own word is not believed",
+	)
 	require.Equal(t, 401, via("203.0.113.5", "192.0.2.9"))
 	require.Equal(t, 429, via("203.0.113.5", "192.0.2.10"), "an address that is no proxy is the client")
 }
@@ -197,7 +205,9 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 		for _, path := range []string{"/api/track?event=impression", "/s/token", "/healthz", "/readyz"} {
 			require.NotEqual(t, 429, f.from("192.0.2.1", "GET", path).Code, "beacons are never refused")
 		}
-		require.Equal(t, 200, f.from("192.0.2.1", "GET", "/api/campaigns").Code, "who has a key is not limited by address")
+		require.Equal(
+			t, 200, f.from("192.0.2.1", "GET", "/api/campaigns").Code, "who has a key is not limited by address",
+		)
 	}
 }
 
@@ -219,7 +229,10 @@ func TestAGoodKeyIsNotLimitedByAddress(t *testing.T) {
 			require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "known").Code)
 		}
 		for range lookupsPerSecond {
-			require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "formed").Code, "a key that was not seen yet is looked up")
+			require.Equal(
+				t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "formed").Code,
+				"a key that was not seen yet is looked up",
+			)
 		}
 		requireLimited(t, f.from("192.0.2.1", "POST", path, "X-Key", "formed"))
 		require.Equal(t, 200, f.from("192.0.2.1", "POST", path, "X-Key", "known").Code)

@@ -188,7 +188,8 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		Name: "adnet_limits_refused_total", Help: "Requests refused with 429, by limit.",
 	}, []string{"limit"}))
 	l.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_limits_exchange_failures_total", Help: "Exchanges of counts with the other nodes that failed; limits were this node's own meanwhile.",
+		Name: "adnet_limits_exchange_failures_total",
+		Help: "Exchanges of counts with the other nodes that failed; limits were this node's own meanwhile.",
 	}))
 	for id := publisher; id < classes; id++ {
 		l.stopped[id] = stopped.WithLabelValues(l.classes[id].name)
@@ -273,7 +274,8 @@ func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
 	if reply != nil {
 		// One allocation for the three: every request of a publisher has them.
 		said := &[3]string{l.limits[id], strconv.FormatInt(left, 10), strconv.Itoa(seconds)}
-		reply["Ratelimit-Limit"], reply["Ratelimit-Remaining"], reply["Ratelimit-Reset"] = said[:1:1], said[1:2:2], said[2:3:3]
+		reply["Ratelimit-Limit"], reply["Ratelimit-Remaining"], reply["Ratelimit-Reset"] = said[:1:1], said[1:2:2],
+			said[2:3:3]
 	}
 	if full {
 		return c.refusal(seconds)
@@ -282,7 +284,9 @@ func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
 }
 
 func (c *class) refusal(seconds int) error {
-	return errs.New(errs.RateLimited, "more than %d requests in %d s; slow down and add jitter", c.limit, int(c.window.Seconds())).
+	return errs.New(
+		errs.RateLimited, "more than %d requests in %d s; slow down and add jitter", c.limit, int(c.window.Seconds()),
+	).
 		With("retry_after", seconds)
 }
 

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/redis"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/internal/errs"
+	"adnet/internal/redis"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -115,7 +115,11 @@ func TestWindowSlides(t *testing.T) {
 		l, caller, now := alone(t, Config{PerMinute: limit}), uuid.New(), start
 		var passed []time.Time
 		for range rapid.IntRange(1, 200).Draw(t, "requests") {
-			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 300, 2_000, 9_000, 61_000, 1_000_000}).Draw(t, "ms")) * time.Millisecond)
+			now = now.Add(
+				time.Duration(
+					rapid.SampledFrom([]int{0, 1, 300, 2_000, 9_000, 61_000, 1_000_000}).Draw(t, "ms"),
+				) * time.Millisecond,
+			)
 			err := l.Allow(nil, caller, now)
 			recent, sure := 0, 0
 			for _, at := range passed {

@@ -108,7 +108,10 @@ func (m *meter) tell(b []byte, k key) []byte {
 // entries calls each for the counts of a message; a message that is cut ends where it does.
 func entries(message []byte, each func(k key, at bucket, count int32)) {
 	for ; len(message) >= entrySize; message = message[entrySize:] {
-		each(key(message[:16]), bucket(binary.BigEndian.Uint64(message[16:])), int32(binary.BigEndian.Uint32(message[24:])))
+		each(
+			key(message[:16]), bucket(binary.BigEndian.Uint64(message[16:])),
+			int32(binary.BigEndian.Uint32(message[24:])),
+		)
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/traffic"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
+	"adnet/internal/traffic"
 )
 
 // One browser key, and one network whatever its keys, hold at most so much of a campaign, at any

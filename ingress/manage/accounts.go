@@ -128,15 +128,19 @@ type keyReply struct {
 	DeveloperID uuid.UUID       `json:"developer_id"`
 	CampaignID  *uuid.UUID      `json:"campaign_id,omitempty"` // only of a conversion key that has one
 	SeatID      *uuid.UUID      `json:"seat_id,omitempty"`     // only of a seat's keys
-	Addresses   []netip.Prefix  `json:"addresses,omitempty"`   // only of a seatpath key that is not taken from everywhere
-	CreatedAt   time.Time       `json:"created_at"`
-	Learning    bool            `json:"learning"`          // whether ranking may learn from its requests
-	Origins     []string        `json:"origins,omitempty"` // only of a browser key
-	EndsAt      *time.Time      `json:"ends_at,omitempty"` // only of a rotated key: until then it works
+	// only of a seatpath key that is not taken from everywhere
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	CreatedAt time.Time      `json:"created_at"`
+	Learning  bool           `json:"learning"`          // whether ranking may learn from its requests
+	Origins   []string       `json:"origins,omitempty"` // only of a browser key
+	EndsAt    *time.Time     `json:"ends_at,omitempty"` // only of a rotated key: until then it works
 }
 
 func answerKey(k account.Key, plain string) keyReply {
-	reply := keyReply{ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID, Addresses: k.Addresses, CreatedAt: k.CreatedAt, Learning: !k.Unlearned, Origins: k.Origins}
+	reply := keyReply{
+		ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID,
+		Addresses: k.Addresses, CreatedAt: k.CreatedAt, Learning: !k.Unlearned, Origins: k.Origins,
+	}
 	if !k.EndsAt.IsZero() {
 		reply.EndsAt = &k.EndsAt
 	}
@@ -182,7 +186,10 @@ func (a *API) createKey(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	want := account.KeyRequest{Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Origins: in.Origins, Unlearned: in.Learning != nil && !*in.Learning}
+	want := account.KeyRequest{
+		Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Origins: in.Origins,
+		Unlearned: in.Learning != nil && !*in.Learning,
+	}
 	if in.SeatID != nil {
 		if want.SeatID, err = httpapi.ParseID("seat_id", *in.SeatID); err != nil {
 			return err
@@ -252,7 +259,9 @@ func (a *API) ownCampaign(c *gin.Context, caller account.User, text string) (uui
 		return uuid.Nil, err
 	}
 	if campaign.AdvertiserID != caller.ID {
-		return uuid.Nil, errs.New(errs.Forbidden, "the campaign belongs to another account").With("field", "campaign_id")
+		return uuid.Nil, errs.New(
+			errs.Forbidden, "the campaign belongs to another account",
+		).With("field", "campaign_id")
 	}
 	return id, nil
 }
@@ -294,7 +303,9 @@ func idOf(c *gin.Context) (uuid.UUID, error) {
 	case err != nil:
 		return uuid.Nil, err
 	case in.ID != nil && text != "" && *in.ID != text:
-		return uuid.Nil, errs.New(errs.InvalidRequest, "id must be the same in the body and before it; leave one out").With("field", "id")
+		return uuid.Nil, errs.New(
+			errs.InvalidRequest, "id must be the same in the body and before it; leave one out",
+		).With("field", "id")
 	case in.ID != nil:
 		text = *in.ID
 	}

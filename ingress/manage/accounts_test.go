@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/account"
-	"adnet/internal/token"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/account"
+	"adnet/internal/token"
 )
 
 func TestRegisterAndLogin(t *testing.T) {
@@ -49,8 +49,12 @@ func TestRegisterAndLogin(t *testing.T) {
 
 func TestCredentialsRefused(t *testing.T) {
 	w := newWorld(t)
-	w.nobody().Post(t, "/api/auth?action=register", object{"email": "taken@example.com", "password": "correct horse"}).As(201)
-	w.nobody().Post(t, "/api/auth?action=register", object{"email": "Taken@Example.com", "password": "another one!"}).Fails(409, "conflict")
+	w.nobody().Post(
+		t, "/api/auth?action=register", object{"email": "taken@example.com", "password": "correct horse"},
+	).As(201)
+	w.nobody().Post(
+		t, "/api/auth?action=register", object{"email": "Taken@Example.com", "password": "another one!"},
+	).Fails(409, "conflict")
 	for name, tc := range map[string]struct{ email, password any }{
 		"wrong password":    {"taken@example.com", "correct horsf"},
 		"unknown":           {"nobody@example.com", "correct horse"},
@@ -59,7 +63,9 @@ func TestCredentialsRefused(t *testing.T) {
 		"text of an attack": {"' or 1=1 --", "correct horse"},
 	} {
 		t.Run("login, "+name, func(t *testing.T) {
-			got := w.nobody().Post(t, "/api/auth", object{"email": tc.email, "password": tc.password}).Fails(401, "invalid_credentials")
+			got := w.nobody().Post(
+				t, "/api/auth", object{"email": tc.email, "password": tc.password},
+			).Fails(401, "invalid_credentials")
 			require.Equal(t, "the e-mail or the password is wrong", got["error"], "the same words whatever is wrong")
 		})
 	}
@@ -96,14 +102,18 @@ func TestCredentialsRefused(t *testing.T) {
 		})
 	}
 	w.nobody().Post(t, "/api/auth", `{"email":"`+strings.Repeat("x", 64<<10)+`"}`).Fails(413, "payload_too_large")
-	unknown := w.nobody().Post(t, "/api/auth?action=become_admin", object{"email": "a@example.com", "password": "correct horse"}).Fails(400, "invalid_request")
+	unknown := w.nobody().Post(
+		t, "/api/auth?action=become_admin", object{"email": "a@example.com", "password": "correct horse"},
+	).Fails(400, "invalid_request")
 	require.Contains(t, unknown["error"], "demo, forgot, login, logout, register, reset, verify")
 	require.Equal(t, 405, w.nobody().Get(t, "/api/auth").Code)
 }
 
 func TestADisabledAccountLogsInToNothing(t *testing.T) {
 	w := newWorld(t)
-	w.nobody().Post(t, "/api/auth?action=register", object{"email": "a@example.com", "password": "correct horse"}).As(201)
+	w.nobody().Post(
+		t, "/api/auth?action=register", object{"email": "a@example.com", "password": "correct horse"},
+	).As(201)
 	_, err := w.accounts.Disable(t.Context(), "a@example.com", true)
 	require.NoError(t, err)
 	in := w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).As(200)
@@ -133,7 +143,8 @@ func TestKeys(t *testing.T) {
 	require.NotContains(t, list.Text, "exchange", "and only the owner's are listed")
 
 	for name, body := range map[string]any{
-		"no kind": object{"name": "x"}, "unknown kind": object{"kind": "admin"}, "wrong type": object{"kind": 1}, "long name": object{"kind": "publisher", "name": strings.Repeat("é", 101)},
+		"no kind": object{"name": "x"}, "unknown kind": object{"kind": "admin"}, "wrong type": object{"kind": 1},
+		"long name":         object{"kind": "publisher", "name": strings.Repeat("é", 101)},
 		"control character": object{"kind": "publisher", "name": "a\x1b[2J"}, "no body": nil,
 	} {
 		t.Run(name, func(t *testing.T) { me.Post(t, "/api/keys", body).Fails(400, "invalid_request") })
@@ -215,7 +226,9 @@ func TestBrowserKeysAndRotation(t *testing.T) {
 	require.Equal(t, []any{"https://app.example.com", "https://*.example.org"}, made["origins"])
 	require.Contains(t, made["key"], "pk_live_")
 	owner.Post(t, "/api/keys", object{"kind": "browser"}).Fails(400, "invalid_request")
-	owner.Post(t, "/api/keys", object{"kind": "browser", "origins": []string{"http://example.com"}}).Fails(400, "invalid_request")
+	owner.Post(
+		t, "/api/keys", object{"kind": "browser", "origins": []string{"http://example.com"}},
+	).Fails(400, "invalid_request")
 	owner.Post(t, "/api/keys", object{"kind": "publisher", "origins": origins}).Fails(400, "invalid_request")
 
 	path := "/api/keys/" + made["id"].(string) + "/rotate"

@@ -54,7 +54,9 @@ func (a *API) listReports(c *gin.Context) error {
 			return err
 		}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"reported": reply, "total": total, "limit": limit, "offset": offset})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"reported": reply, "total": total, "limit": limit, "offset": offset},
+	)
 }
 
 // decideReports serves POST /api/admin/reports/{campaign}: kept lets the ad go on, removed rejects
@@ -87,12 +89,17 @@ func (a *API) decideReports(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	reported := slices.ContainsFunc(of.PolicyViolations, func(v campaign.Violation) bool { return v.Rule == campaign.RuleReported })
+	reported := slices.ContainsFunc(
+		of.PolicyViolations, func(v campaign.Violation) bool { return v.Rule == campaign.RuleReported },
+	)
 	switch {
 	case d.Outcome == adreport.Removed && of.Status != campaign.Rejected && of.Status != campaign.Archived:
 		_, err = a.deps.Campaigns.Remove(ctx, admin, d.CampaignID, firstRunes(d.Words, 250))
 	case d.Outcome == adreport.Kept && reported && of.Waits():
-		_, err = a.deps.Campaigns.Decide(ctx, admin, d.CampaignID, campaign.Decision{Decision: "approved", Notes: firstRunes(d.Words, 250), Seen: of.ConfigVersion})
+		_, err = a.deps.Campaigns.Decide(
+			ctx, admin, d.CampaignID,
+			campaign.Decision{Decision: "approved", Notes: firstRunes(d.Words, 250), Seen: of.ConfigVersion},
+		)
 	}
 	if err != nil {
 		return err
@@ -101,7 +108,9 @@ func (a *API) decideReports(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": told})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": told},
+	)
 }
 
 // endReports decides the reports of a campaign that wait, and mails who left an e-mail.
@@ -122,6 +131,8 @@ func (a *API) tell(to string, d adreport.Decision) {
 	if d.Outcome == adreport.Removed {
 		what = "The ad was removed."
 	}
-	a.deps.Mailer.Send(to, "Your report of an ad", "You reported an ad by its receipt and left this e-mail. A person has looked at it.\n\n"+what+"\n\n"+d.Words+
-		"\n\nThe e-mail is forgotten with this mail. If you disagree you may turn to an out-of-court dispute settlement body or a court.\n")
+	a.deps.Mailer.Send(to, "Your report of an ad",
+		"You reported an ad by its receipt and left this e-mail. A person has looked at it.\n\n"+what+"\n\n"+d.Words+
+			"\n\nThe e-mail is forgotten with this mail. If you disagree you may turn to an out-of-court dispute "+
+			"settlement body or a court.\n")
 }

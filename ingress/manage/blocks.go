@@ -13,12 +13,16 @@ import (
 
 // readBlocks serves GET /api/account/blocks.
 func (a *API) readBlocks(c *gin.Context) error {
-	return a.ofCaller(c, func(ctx context.Context, user uuid.UUID) (any, error) { return a.deps.Blocks.Blocks(ctx, user) })
+	return a.ofCaller(
+		c, func(ctx context.Context, user uuid.UUID) (any, error) { return a.deps.Blocks.Blocks(ctx, user) },
+	)
 }
 
 // readPublishing serves GET /api/account/publishing.
 func (a *API) readPublishing(c *gin.Context) error {
-	return a.ofCaller(c, func(ctx context.Context, user uuid.UUID) (any, error) { return a.deps.Publish.Publishing(ctx, user) })
+	return a.ofCaller(
+		c, func(ctx context.Context, user uuid.UUID) (any, error) { return a.deps.Publish.Publishing(ctx, user) },
+	)
 }
 
 // ofCaller answers with what read finds of the caller's account.

@@ -51,7 +51,9 @@ func (a *API) createCampaign(c *gin.Context) error {
 		return err
 	}
 	if in.Status != "" && in.Status != campaign.Draft {
-		return errs.New(errs.InvalidRequest, "status may only be draft at creation; review decides the rest").With("field", "status")
+		return errs.New(
+			errs.InvalidRequest, "status may only be draft at creation; review decides the rest",
+		).With("field", "status")
 	}
 	created, err := a.deps.Campaigns.Create(c.Request.Context(), caller, campaign.Create{
 		Fields: in.Fields, AdvertiserID: advertiser, Draft: in.Status == campaign.Draft, UseAdCredit: in.UseAdCredit,
@@ -165,7 +167,9 @@ func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.
 	if c.Query("shape") == "array" {
 		return httpapi.JSON(c, http.StatusOK, page)
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaigns": page, "total": total, "limit": f.Limit, "offset": f.Offset})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"campaigns": page, "total": total, "limit": f.Limit, "offset": f.Offset},
+	)
 }
 
 // callerOf is who calls, and about what: the id in the path.
@@ -212,7 +216,9 @@ func (a *API) updateCampaign(c *gin.Context) error {
 		return err
 	}
 	if in.Status != nil && *in.Status != campaign.Paused {
-		return errs.New(errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive").With("field", "status")
+		return errs.New(
+			errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive",
+		).With("field", "status")
 	}
 	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
 	changed, err := a.deps.Campaigns.Update(c.Request.Context(), caller, id, edit)
@@ -227,7 +233,9 @@ func (in updateRequest) id(c *gin.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if in.ID != nil {
 		if text != "" && text != *in.ID {
-			return uuid.Nil, errs.New(errs.InvalidRequest, "id must be that of the path; leave it out of the body").With("field", "id")
+			return uuid.Nil, errs.New(
+				errs.InvalidRequest, "id must be that of the path; leave it out of the body",
+			).With("field", "id")
 		}
 		text = *in.ID
 	}

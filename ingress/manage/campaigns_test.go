@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
 )
 
 func TestCreateWithDefaults(t *testing.T) {
@@ -20,12 +20,17 @@ func TestCreateWithDefaults(t *testing.T) {
 	require.Equal(t, object{"ok": true, "violations": []any{}}, body["policy"])
 	got := body["campaign"].(object)
 	for field, want := range map[string]any{
-		"advertiser_id": me.ID.String(), "status": "active", "name": "Query Postgres in plain English", "format": "native",
-		"billing_model": "cpm", "bid_amount": 5.0, "daily_budget": 50.0, "total_budget": 1000.0, "target_cpa": 0.0, "target_roas": nil,
-		"optimization_goal": "manual", "goal_status": "off", "goal_multiplier": 1.0, "goal_price": 0.0, "goal_conversions": 0.0, "skippable_after_sec": 3.0, "cta_label": "Learn more", "credit_funded": false,
+		"advertiser_id": me.ID.String(), "status": "active", "name": "Query Postgres in plain English",
+		"format":        "native",
+		"billing_model": "cpm", "bid_amount": 5.0, "daily_budget": 50.0, "total_budget": 1000.0, "target_cpa": 0.0,
+		"target_roas":       nil,
+		"optimization_goal": "manual", "goal_status": "off", "goal_multiplier": 1.0, "goal_price": 0.0,
+		"goal_conversions": 0.0, "skippable_after_sec": 3.0, "cta_label": "Learn more", "credit_funded": false,
 		"spent_today": 0.0, "spent_total": 0.0, "subtext": "", "media_url": "", "policy_violations": []any{},
-		"target_intent_tokens": []any{}, "target_keywords": []any{}, "target_active_tools": []any{}, "target_host_apps": []any{},
-		"target_surfaces": []any{}, "target_integration_methods": []any{}, "target_regions": []any{}, "target_languages": []any{}, "deal_ids": []any{}, "logo_url": "",
+		"target_intent_tokens": []any{}, "target_keywords": []any{}, "target_active_tools": []any{},
+		"target_host_apps": []any{},
+		"target_surfaces":  []any{}, "target_integration_methods": []any{}, "target_regions": []any{},
+		"target_languages": []any{}, "deal_ids": []any{}, "logo_url": "",
 		"created_at": "2026-03-10T12:00:00Z",
 	} {
 		require.Equal(t, want, got[field], field)
@@ -36,13 +41,19 @@ func TestCreateWithDefaults(t *testing.T) {
 func TestCreateWithEveryField(t *testing.T) {
 	me := newWorld(t).advertiser(t)
 	fields := object{
-		"name": "spring", "format": "video", "headline": "Ship faster", "subtext": "CI for people", "media_url": "https://cdn.example.com/a.mp4",
-		"poster_url": "https://cdn.example.com/a.png", "logo_url": "https://cdn.example.com/logo.png", "cta_label": "Try it", "cta_url": "https://example.com/?a=b#c", "skippable_after_sec": 0.0,
-		"billing_model": "cpm", "bid_amount": 0.01, "daily_budget": 1_000_000.0, "total_budget": 10_000_000.0, "target_cpa": 12.5,
-		"target_roas": 3.25, "optimization_goal": "target_roas", "target_intent_tokens": []any{"ci", "deploy"}, "target_keywords": []any{"build"},
-		"target_active_tools": []any{"github"}, "target_host_apps": []any{"discord"}, "target_surfaces": []any{"tool_result"},
-		"target_integration_methods": []any{"mcp", "rest"}, "target_regions": []any{"US"}, "target_languages": []any{"en"},
-		"deal_ids": []any{"quay-7", "x"}, "start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-01T00:00:01Z",
+		"name": "spring", "format": "video", "headline": "Ship faster", "subtext": "CI for people",
+		"media_url":  "https://cdn.example.com/a.mp4",
+		"poster_url": "https://cdn.example.com/a.png", "logo_url": "https://cdn.example.com/logo.png",
+		"cta_label": "Try it", "cta_url": "https://example.com/?a=b#c", "skippable_after_sec": 0.0,
+		"billing_model": "cpm", "bid_amount": 0.01, "daily_budget": 1_000_000.0, "total_budget": 10_000_000.0,
+		"target_cpa":  12.5,
+		"target_roas": 3.25, "optimization_goal": "target_roas", "target_intent_tokens": []any{"ci", "deploy"},
+		"target_keywords":     []any{"build"},
+		"target_active_tools": []any{"github"}, "target_host_apps": []any{"discord"},
+		"target_surfaces":            []any{"tool_result"},
+		"target_integration_methods": []any{"mcp", "rest"}, "target_regions": []any{"US"},
+		"target_languages": []any{"en"},
+		"deal_ids":         []any{"quay-7", "x"}, "start_at": "2026-01-01T00:00:00Z", "end_at": "2026-01-01T00:00:01Z",
 	}
 	sent := me.draft()
 	for field, value := range fields {
@@ -56,14 +67,24 @@ func TestCreateWithEveryField(t *testing.T) {
 	listed := at(me.Get(t, "/api/campaigns").As(200), "campaigns", 0).(object)
 	require.Equal(t, fields["deal_ids"], listed["deal_ids"])
 	require.Equal(t, fields["logo_url"], listed["logo_url"])
-	changed := at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{" new ", "new"}, "logo_url": ""}).As(200), "campaign").(object)
+	changed := at(
+		me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{" new ", "new"}, "logo_url": ""}).As(200),
+		"campaign",
+	).(object)
 	require.Equal(t, []any{"new"}, changed["deal_ids"])
 	require.Equal(t, "", changed["logo_url"])
 	me.Call(t, "PATCH", "/api/campaigns/"+id, object{"end_at": "2025-01-01T00:00:00Z"}).Fails(400, "invalid_request")
-	changed = at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"start_at": nil, "end_at": "2026-03-01T01:00:00.5+01:00"}).As(200), "campaign").(object)
+	changed = at(
+		me.Call(
+			t, "PATCH", "/api/campaigns/"+id, object{"start_at": nil, "end_at": "2026-03-01T01:00:00.5+01:00"},
+		).As(200), "campaign",
+	).(object)
 	require.Nil(t, changed["start_at"])
 	require.Equal(t, "2026-03-01T00:00:00Z", changed["end_at"])
-	require.Equal(t, []any{}, at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{}}).As(200), "campaign", "deal_ids"))
+	require.Equal(
+		t, []any{},
+		at(me.Call(t, "PATCH", "/api/campaigns/"+id, object{"deal_ids": []any{}}).As(200), "campaign", "deal_ids"),
+	)
 }
 
 func TestCreateRefused(t *testing.T) {
@@ -86,17 +107,19 @@ func TestCreateRefused(t *testing.T) {
 		"http":              {me.draft("cta_url", "http://example.com"), "cta_url"},
 		"bid":               {me.draft("bid_amount", 1000.01), "bid_amount"},
 		"day as start":      {me.draft("start_at", "2026-01-01"), "start_at"},
-		"end before start":  {me.draft("start_at", "2026-01-01T00:00:01Z", "end_at", "2026-01-01T00:00:01.9Z"), "end_at"},
-		"end of all time":   {me.draft("end_at", "2100-01-01T00:00:00Z"), "end_at"},
-		"bid as text":       {me.draft("bid_amount", "5"), "bid_amount"},
-		"active at once":    {me.draft("status", "active"), "status"},
-		"deals as text":     {me.draft("deal_ids", "x"), "deal_ids"},
-		"logo by http":      {me.draft("logo_url", "http://cdn.example.com/a.png"), "logo_url"},
-		"list of numbers":   {me.draft("target_regions", []int{1}), "target_regions.0"},
-		"bid twice":         {`{"bid_amount":1,"bid_amount":2}`, nil},
-		"bid in two cases":  {`{"bid_amount":1,"Bid_Amount":2}`, "bid_amount"},
-		"no body":           {nil, nil},
-		"array":             {`[]`, nil},
+		"end before start": {
+			me.draft("start_at", "2026-01-01T00:00:01Z", "end_at", "2026-01-01T00:00:01.9Z"), "end_at",
+		},
+		"end of all time":  {me.draft("end_at", "2100-01-01T00:00:00Z"), "end_at"},
+		"bid as text":      {me.draft("bid_amount", "5"), "bid_amount"},
+		"active at once":   {me.draft("status", "active"), "status"},
+		"deals as text":    {me.draft("deal_ids", "x"), "deal_ids"},
+		"logo by http":     {me.draft("logo_url", "http://cdn.example.com/a.png"), "logo_url"},
+		"list of numbers":  {me.draft("target_regions", []int{1}), "target_regions.0"},
+		"bid twice":        {`{"bid_amount":1,"bid_amount":2}`, nil},
+		"bid in two cases": {`{"bid_amount":1,"Bid_Amount":2}`, "bid_amount"},
+		"no body":          {nil, nil},
+		"array":            {`[]`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tc.field, me.Post(t, "/api/campaigns", tc.body).Fails(400, "invalid_request")["field"])
@@ -107,13 +130,19 @@ func TestCreateRefused(t *testing.T) {
 	me.Post(t, "/api/campaigns", me.draft("use_ad_credit", true)).Fails(503, "demo_mode")
 	me.Post(t, "/api/campaigns?action=destroy", me.draft()).Fails(400, "invalid_request")
 	require.EqualValues(t, 0, me.Get(t, "/api/campaigns").As(200)["total"], "nothing of it was kept")
-	require.Equal(t, "active", at(admin.Post(t, "/api/campaigns", me.draft()).As(201), "campaign", "status"), "an administrator acts for anybody")
+	require.Equal(
+		t, "active", at(admin.Post(t, "/api/campaigns", me.draft()).As(201), "campaign", "status"),
+		"an administrator acts for anybody",
+	)
 }
 
 func TestCopy(t *testing.T) {
 	w := newWorld(t)
 	me, other := w.advertiser(t), w.advertiser(t)
-	id := me.creates(t, "name", strings.Repeat("ä", 200), "daily_budget", 77, "target_regions", []string{"US"}, "end_at", "2020-02-01T00:00:00Z")
+	id := me.creates(
+		t, "name", strings.Repeat("ä", 200), "daily_budget", 77, "target_regions", []string{"US"}, "end_at",
+		"2020-02-01T00:00:00Z",
+	)
 	from := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 	made := me.Post(t, "/api/campaigns?action=copy", object{"id": id}).As(201)
 	require.Equal(t, false, made["auto_approved"])
@@ -123,7 +152,9 @@ func TestCopy(t *testing.T) {
 	require.Nil(t, got["end_at"], "it has passed")
 	require.NotContains(t, got, "review")
 	for field, want := range from {
-		if !slices.Contains([]string{"id", "name", "status", "config_version", "created_at", "updated_at", "end_at", "review"}, field) {
+		if !slices.Contains(
+			[]string{"id", "name", "status", "config_version", "created_at", "updated_at", "end_at", "review"}, field,
+		) {
 			require.Equal(t, want, got[field], field)
 		}
 	}
@@ -158,7 +189,10 @@ func TestReviewOfNewCampaigns(t *testing.T) {
 		me := w.advertiser(t)
 		id := me.creates(t, "status", "draft")
 		require.Equal(t, "draft", me.status(t, id))
-		require.Equal(t, "in_review", at(me.Post(t, "/api/campaigns?action=submit", object{"id": id}).As(200), "campaign", "status"))
+		require.Equal(
+			t, "in_review",
+			at(me.Post(t, "/api/campaigns?action=submit", object{"id": id}).As(200), "campaign", "status"),
+		)
 	})
 }
 
@@ -206,7 +240,10 @@ func TestList(t *testing.T) {
 	me.Get(t, "/api/campaigns?advertiser_id="+other.ID.String()).Fails(403, "forbidden")
 	me.Get(t, "/api/campaigns?id="+foreign).Fails(403, "forbidden")
 	me.Get(t, "/api/campaigns?id="+uuid.NewString()).Fails(404, "not_found")
-	for _, query := range []string{"status=nope", "limit=0", "limit=501", "limit=x", "offset=-1", "offset=1e9", "id=1", "advertiser_id=me", "action=everything"} {
+	for _, query := range []string{
+		"status=nope", "limit=0", "limit=501", "limit=x", "offset=-1", "offset=1e9", "id=1", "advertiser_id=me",
+		"action=everything",
+	} {
 		me.Get(t, "/api/campaigns?"+query).Fails(400, "invalid_request")
 	}
 }
@@ -240,11 +277,16 @@ func TestUpdate(t *testing.T) {
 			id := me.creates(t, "target_roas", 2.0, "target_regions", []string{"US"})
 			before := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 
-			body := update(me, t, id, object{"daily_budget": 80, "headline": "Better", "target_regions": []string{}, "target_roas": nil}).As(200)
+			body := update(
+				me, t, id,
+				object{"daily_budget": 80, "headline": "Better", "target_regions": []string{}, "target_roas": nil},
+			).As(200)
 			require.Equal(t, true, body["propagated"])
 			after := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 			require.Equal(t, after, body["campaign"])
-			changed := []string{"daily_budget", "headline", "target_regions", "target_roas", "policy_violations", "config_version"}
+			changed := []string{
+				"daily_budget", "headline", "target_regions", "target_roas", "policy_violations", "config_version",
+			}
 			for field := range before {
 				require.Equal(t, !slices.Contains(changed, field), equal(before[field], after[field]), field)
 			}
@@ -272,8 +314,10 @@ func TestReadOnlyFieldsStay(t *testing.T) {
 	id := me.creates(t)
 	before := me.Get(t, "/api/campaigns/"+id).As(200)
 	for field, value := range map[string]any{
-		"id": uuid.NewString(), "advertiser_id": other.ID.String(), "spent_total": 0.01, "spent_today": -5, "credit_funded": true,
-		"status": "active", "config_version": 1, "created_at": "2000-01-01T00:00:00Z", "policy_violations": []any{}, "review": object{"decision": "approved"},
+		"id": uuid.NewString(), "advertiser_id": other.ID.String(), "spent_total": 0.01, "spent_today": -5,
+		"credit_funded": true,
+		"status":        "active", "config_version": 1, "created_at": "2000-01-01T00:00:00Z",
+		"policy_violations": []any{}, "review": object{"decision": "approved"},
 	} {
 		got := me.Call(t, "PATCH", "/api/campaigns/"+id, object{field: value})
 		require.Contains(t, []int{200, 400}, got.Code, field)
@@ -293,7 +337,9 @@ func TestUpdatePauses(t *testing.T) {
 			require.EqualValues(t, 80, at(body, "campaign", "daily_budget"))
 			require.Len(t, w.nodes.told, told+1, "one change, announced once")
 			update(me, t, id, object{"status": "paused", "daily_budget": 90}).Fails(400, "invalid_state")
-			require.EqualValues(t, 80, at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "daily_budget"), "all or nothing")
+			require.EqualValues(
+				t, 80, at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "daily_budget"), "all or nothing",
+			)
 		})
 	}
 }
@@ -320,9 +366,13 @@ func TestPolicyRunsAgain(t *testing.T) {
 	require.Equal(t, id, at(queue, "campaigns", 0, "id"))
 	seen := at(queue, "campaigns", 0, "config_version")
 	patch(object{"subtext": "Sail other seas"})
-	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "config_version": seen}).Fails(409, "conflict")
+	admin.Post(
+		t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "config_version": seen},
+	).Fails(409, "conflict")
 	seen = at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "config_version")
-	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "config_version": seen}).As(200)
+	admin.Post(
+		t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "config_version": seen},
+	).As(200)
 	require.True(t, delivers())
 
 	// What a reviewer approved delivers until the creative changes.
@@ -365,12 +415,16 @@ func (w *world) inState(t *testing.T, me, admin *person, state campaign.Status) 
 	return id
 }
 
-var states = []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived}
+var states = []campaign.Status{
+	campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived,
+}
 
 // allowed is the table of moves: from → action → to. Any other move is 400.
 var allowed = map[campaign.Status]map[string]campaign.Status{
-	campaign.Draft:    {"submit": campaign.InReview, "archive": campaign.Archived},
-	campaign.InReview: {"archive": campaign.Archived, "review approved": campaign.Active, "review rejected": campaign.Rejected},
+	campaign.Draft: {"submit": campaign.InReview, "archive": campaign.Archived},
+	campaign.InReview: {
+		"archive": campaign.Archived, "review approved": campaign.Active, "review rejected": campaign.Rejected,
+	},
 	campaign.Active:   {"pause": campaign.Paused, "archive": campaign.Archived},
 	campaign.Paused:   {"resume": campaign.Active, "archive": campaign.Archived},
 	campaign.Rejected: {"submit": campaign.InReview, "archive": campaign.Archived},
@@ -381,7 +435,9 @@ func TestMovesFromEveryState(t *testing.T) {
 	w := newWorld(t)
 	me, admin := w.advertiser(t), w.admin(t)
 	for _, from := range states {
-		for _, action := range []string{"pause", "resume", "submit", "archive", "review approved", "review rejected", "update"} {
+		for _, action := range []string{
+			"pause", "resume", "submit", "archive", "review approved", "review rejected", "update",
+		} {
 			t.Run(string(from)+" "+action, func(t *testing.T) {
 				id := w.inState(t, me, admin, from)
 				name, decision, review := strings.Cut(action, " ")
@@ -419,7 +475,9 @@ func TestMovesOfOthersAndOfNothing(t *testing.T) {
 		me.Post(t, path, nil).Fails(400, "invalid_request")
 		other.Post(t, path, object{"id": id}).Fails(403, "forbidden")
 	}
-	require.Equal(t, "paused", at(admin.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200), "campaign", "status"))
+	require.Equal(
+		t, "paused", at(admin.Post(t, "/api/campaigns?action=pause", object{"id": id}).As(200), "campaign", "status"),
+	)
 }
 
 // A node that is late does not undo a change, and the reply says so.
@@ -444,8 +502,13 @@ func TestReviewQueue(t *testing.T) {
 	queue := admin.Get(t, "/api/campaigns?action=review_queue&status=active").As(200)
 	require.EqualValues(t, 2, queue["total"])
 	require.Equal(t, waiting, []any{at(queue, "campaigns", 1, "id"), at(queue, "campaigns", 0, "id")})
-	require.Equal(t, "markup", at(queue, "campaigns", 0, "policy_violations", 0, "rule"), "the reviewer sees what the machine found")
-	require.EqualValues(t, 1, len(admin.Get(t, "/api/campaigns?action=review_queue&limit=1&offset=1").As(200)["campaigns"].([]any)))
+	require.Equal(
+		t, "markup", at(queue, "campaigns", 0, "policy_violations", 0, "rule"),
+		"the reviewer sees what the machine found",
+	)
+	require.EqualValues(
+		t, 1, len(admin.Get(t, "/api/campaigns?action=review_queue&limit=1&offset=1").As(200)["campaigns"].([]any)),
+	)
 
 	review := object{"id": waiting[0], "decision": "approved"}
 	for _, p := range []*person{me, w.nobody(), w.caller("x")} {
@@ -461,8 +524,14 @@ func TestReview(t *testing.T) {
 	me.creates(t)
 	for decision, status := range map[string]string{"approved": "active", "rejected": "rejected"} {
 		id := me.creates(t)
-		body := admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": decision, "notes": "looked at:\n- landing page"}).As(200)
-		want := object{"decision": decision, "notes": "looked at:\n- landing page", "reviewer_id": admin.ID.String(), "at": "2026-03-10T12:00:00Z"}
+		body := admin.Post(
+			t, "/api/campaigns?action=review",
+			object{"id": id, "decision": decision, "notes": "looked at:\n- landing page"},
+		).As(200)
+		want := object{
+			"decision": decision, "notes": "looked at:\n- landing page", "reviewer_id": admin.ID.String(),
+			"at": "2026-03-10T12:00:00Z",
+		}
 		require.Len(t, at(body, "review", "creative"), 64, "a digest of what was judged")
 		want["creative"] = at(body, "review", "creative")
 		require.Equal(t, want, body["review"])
@@ -472,13 +541,17 @@ func TestReview(t *testing.T) {
 	}
 	id := me.creates(t)
 	for name, body := range map[string]object{
-		"no decision": {"id": id}, "unknown decision": {"id": id, "decision": "maybe"}, "no id": {"decision": "approved"},
-		"long notes": {"id": id, "decision": "approved", "notes": strings.Repeat("x", 2001)}, "control characters": {"id": id, "decision": "approved", "notes": "a\x00b"},
+		"no decision": {"id": id}, "unknown decision": {"id": id, "decision": "maybe"},
+		"no id":              {"decision": "approved"},
+		"long notes":         {"id": id, "decision": "approved", "notes": strings.Repeat("x", 2001)},
+		"control characters": {"id": id, "decision": "approved", "notes": "a\x00b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			admin.Post(t, "/api/campaigns?action=review", body).Fails(400, "invalid_request")
 		})
 	}
-	admin.Post(t, "/api/campaigns?action=review", object{"id": uuid.NewString(), "decision": "approved"}).Fails(404, "not_found")
+	admin.Post(
+		t, "/api/campaigns?action=review", object{"id": uuid.NewString(), "decision": "approved"},
+	).Fails(404, "not_found")
 	require.Equal(t, "in_review", me.status(t, id))
 }

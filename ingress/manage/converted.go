@@ -11,8 +11,8 @@ import (
 	"adnet/internal/report"
 )
 
-// converted serves GET /api/stats/conversions: the counted conversions of the caller's campaigns, or
-// of one of them, by type.
+// converted serves GET /api/stats/conversions: the counted conversions of the caller's campaigns,
+// or of one of them, by type.
 func (a *API) converted(c *gin.Context) (err error) {
 	var q report.Query
 	if c.Query("campaign_id") != "" {
@@ -30,7 +30,10 @@ func (a *API) converted(c *gin.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	reply := convertedReply{Since: q.Since.String(), Until: q.Until.String(), Conversions: result.Rows, AsOf: asOf(result.AsOf, a.deps.Now())}
+	reply := convertedReply{
+		Since: q.Since.String(), Until: q.Until.String(), Conversions: result.Rows,
+		AsOf: asOf(result.AsOf, a.deps.Now()),
+	}
 	if reply.Conversions == nil {
 		reply.Conversions = []report.Converted{}
 	}
@@ -52,7 +55,13 @@ type convertedReply struct {
 func (r *convertedReply) table() [][]string {
 	rows := [][]string{{"campaign_id", "conversion_type", "conversions", "value_usd", "last_received_at"}}
 	for _, c := range r.Conversions {
-		rows = append(rows, []string{c.CampaignID.String(), c.Type, strconv.FormatInt(c.Conversions, 10), c.ValueUSD.String(), c.Last.UTC().Format(time.RFC3339Nano)})
+		rows = append(
+			rows,
+			[]string{
+				c.CampaignID.String(), c.Type, strconv.FormatInt(c.Conversions, 10), c.ValueUSD.String(),
+				c.Last.UTC().Format(time.RFC3339Nano),
+			},
+		)
 	}
 	return rows
 }

@@ -22,8 +22,9 @@ type Cases interface {
 }
 
 var ofDecisions = httpapi.Params{
-	"owner_id": httpapi.IDForm, "id": httpapi.IDForm, "kind": httpapi.WordForm(decision.Kinds...), "appeal": httpapi.WordForm("open"),
-	"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+	"owner_id": httpapi.IDForm, "id": httpapi.IDForm, "kind": httpapi.WordForm(decision.Kinds...),
+	"appeal": httpapi.WordForm("open"),
+	"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
 }
 
 func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
@@ -79,7 +80,9 @@ func (a *API) listDecisions(c *gin.Context) error {
 	if list == nil {
 		list = []decision.Statement{}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"decisions": list, "total": total, "limit": q.Limit, "offset": q.Offset})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"decisions": list, "total": total, "limit": q.Limit, "offset": q.Offset},
+	)
 }
 
 // appeal serves POST /api/decisions/{id}/appeal.
@@ -190,17 +193,23 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 	}
 	switch of.Kind {
 	case decision.Suspension:
-		if _, err = a.deps.Accounts.RestoreSeen(ctx, admin, seen.account, firstRunes(words, account.MaxReason)); err == nil {
+		if _, err = a.deps.Accounts.RestoreSeen(
+			ctx, admin, seen.account, firstRunes(words, account.MaxReason),
+		); err == nil {
 			a.deps.Auth.ForgetUser(id)
 		}
 	case decision.Rejection:
 		if of.TargetKind == auditlog.TargetUser { // the owner says the name again, which is kept nowhere
 			return nil
 		}
-		_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version})
+		_, err = a.deps.Campaigns.Reinstate(
+			ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version},
+		)
 	case decision.Pause:
 		if of.Rule == decision.RuleReports {
-			_, err = a.deps.Campaigns.Reinstate(ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version})
+			_, err = a.deps.Campaigns.Reinstate(
+				ctx, admin, id, campaign.Decision{Notes: firstRunes(words, 250), Seen: seen.version},
+			)
 			break
 		}
 		_, err = a.deps.Campaigns.Release(ctx, admin, id, seen.version)
@@ -209,7 +218,8 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			return nil
 		}
 		_, err = a.deps.Cases.EndQuarantine(ctx, ledger.QuarantineVerdict{
-			Case: id, Decision: ledger.QuarantineRelease, By: admin.ID, Note: firstRunes(words, 500), At: a.deps.Now().UTC(),
+			Case: id, Decision: ledger.QuarantineRelease, By: admin.ID, Note: firstRunes(words, 500),
+			At: a.deps.Now().UTC(),
 		})
 		if errs.Is(err, errs.Conflict) { // clawed back meanwhile: a decision of its own, with an appeal of its own
 			return nil
@@ -243,7 +253,9 @@ func (a *API) look(ctx context.Context, admin account.User, of decision.Statemen
 // superseded says whether a later decision about the same took the place of one.
 func (a *API) superseded(ctx context.Context, of decision.Statement) (bool, error) {
 	// Newest first, so a later one is on the page before of is.
-	list, _, err := a.deps.Decisions.Decisions(ctx, decision.Query{OwnerID: of.OwnerID, Target: of.TargetID, Limit: maxLimit})
+	list, _, err := a.deps.Decisions.Decisions(
+		ctx, decision.Query{OwnerID: of.OwnerID, Target: of.TargetID, Limit: maxLimit},
+	)
 	for i := range list {
 		if list[i].ID == of.ID {
 			break
@@ -258,7 +270,9 @@ func (a *API) superseded(ctx context.Context, of decision.Statement) (bool, erro
 // sayWhy adds to the refusal of an owner who resumes what an administrator has paused where the
 // reasons are. The refusal stands without them.
 func (a *API) sayWhy(ctx context.Context, caller account.User, campaignID uuid.UUID, refusal error) error {
-	list, _, err := a.deps.Decisions.Decisions(ctx, decision.Query{OwnerID: caller.ID, Kind: decision.Pause, Target: campaignID.String(), Limit: 1})
+	list, _, err := a.deps.Decisions.Decisions(
+		ctx, decision.Query{OwnerID: caller.ID, Kind: decision.Pause, Target: campaignID.String(), Limit: 1},
+	)
 	if err != nil || len(list) == 0 {
 		return refusal
 	}

@@ -112,7 +112,9 @@ func (a *API) confirmFactor(c *gin.Context) error {
 		return err
 	}
 	if in.Code == "" || len(in.Code) > maxCode {
-		return errs.New(errs.InvalidRequest, "code is required: the six digits of the authenticator app").With("field", "code")
+		return errs.New(
+			errs.InvalidRequest, "code is required: the six digits of the authenticator app",
+		).With("field", "code")
 	}
 	codes, err := a.deps.Accounts.ConfirmFactor(c.Request.Context(), u, session.ID, in.Code)
 	a.deps.Auth.Forget(session.ID)

@@ -42,7 +42,9 @@ func TestSecondFactor(t *testing.T) {
 	thief := w.login(t, "a@example.com", "correct horse")
 	thief.Post(t, "/api/account/second_factor", object{"password": "wrong horse"}).Fails(401, "invalid_credentials")
 	p.Post(t, "/api/account/second_factor/confirm", object{"code": "123456"}).Fails(400, "invalid_state")
-	p.Post(t, "/api/account/second_factor/remove", object{"password": "correct horse", "code": "123456"}).Fails(400, "invalid_state")
+	p.Post(
+		t, "/api/account/second_factor/remove", object{"password": "correct horse", "code": "123456"},
+	).Fails(400, "invalid_state")
 	require.Equal(t, false, p.Get(t, "/api/account/second_factor").As(200)["enabled"])
 	secret, recovery := p.factor(t)
 	require.Len(t, recovery, 10)
@@ -53,7 +55,9 @@ func TestSecondFactor(t *testing.T) {
 	p.Post(t, "/api/account/second_factor", object{"password": "correct horse"}).Fails(409, "conflict")
 
 	w.tries(t, "").Fails(403, "second_factor_required")
-	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "wrong horse"}).Fails(401, "invalid_credentials")
+	w.nobody().Post(
+		t, "/api/auth", object{"email": "a@example.com", "password": "wrong horse"},
+	).Fails(401, "invalid_credentials")
 	w.tries(t, codeAt(t, secret, w.Now)).Fails(401, "invalid_credentials") // it confirmed the factor
 	w.Now = w.Now.Add(30 * time.Second)
 	w.tries(t, codeAt(t, secret, w.Now)).As(200)
@@ -62,9 +66,13 @@ func TestSecondFactor(t *testing.T) {
 	w.tries(t, recovery[0].(string)).Fails(401, "invalid_credentials")
 	require.EqualValues(t, 9, p.Get(t, "/api/account/second_factor").As(200)["recovery_codes_left"])
 
-	renewed := p.Post(t, "/api/account/second_factor/recovery_codes", object{"password": "correct horse", "code": recovery[1]}).As(200)["recovery_codes"].([]any)
+	renewed := p.Post(
+		t, "/api/account/second_factor/recovery_codes", object{"password": "correct horse", "code": recovery[1]},
+	).As(200)["recovery_codes"].([]any)
 	w.tries(t, recovery[2].(string)).Fails(401, "invalid_credentials")
-	p.Post(t, "/api/account/second_factor/remove", object{"password": "correct horse"}).Fails(403, "second_factor_required")
+	p.Post(
+		t, "/api/account/second_factor/remove", object{"password": "correct horse"},
+	).Fails(403, "second_factor_required")
 	p.Post(t, "/api/account/second_factor/remove", object{"password": "correct horse", "code": renewed[0]}).As(200)
 	w.tries(t, "").As(200)
 	log := p.Get(t, "/api/audit").Text

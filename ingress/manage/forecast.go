@@ -51,7 +51,8 @@ func (a *API) forecastCampaign(c *gin.Context) error {
 	}
 	today := day.Of(a.deps.Now())
 	places := report.Places{
-		Since: today - report.ForecastDays, Until: today, HostApps: would.HostApps, Surfaces: would.Surfaces, Methods: would.IntegrationMethods,
+		Since: today - report.ForecastDays, Until: today, HostApps: would.HostApps, Surfaces: would.Surfaces,
+		Methods: would.IntegrationMethods,
 		Regions: would.Regions, Languages: would.Languages,
 	}
 	won, err := a.deps.Stats.Requests(c.Request.Context(), places)
@@ -68,7 +69,8 @@ func (a *API) forecastCampaign(c *gin.Context) error {
 	}
 	f := report.ForecastOf(caller.ID, bid, won, report.ForecastDays)
 	reply := forecastReply{
-		Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests, Refused: refused, RefusedCounted: report.RefusedCounted,
+		Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests, Refused: refused,
+		RefusedCounted: report.RefusedCounted,
 	}
 	switch {
 	case f.Requests == 0:

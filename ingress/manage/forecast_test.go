@@ -3,11 +3,11 @@ package manage_test
 import (
 	"testing"
 
-	"adnet/internal/money"
-	"adnet/internal/report"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/money"
+	"adnet/internal/report"
 )
 
 func TestForecast(t *testing.T) {
@@ -23,13 +23,25 @@ func TestForecast(t *testing.T) {
 	for i := range 600 {
 		campaign := uuid.UUID{0xc0, byte(i % 6)}
 		if i < 6 {
-			rows = append(rows, report.Row{EventID: uuid.New(), ReceivedAt: w.Clock(), CampaignID: campaign, AdvertiserID: uuid.UUID{0xad, byte(i)}})
+			rows = append(
+				rows,
+				report.Row{
+					EventID: uuid.New(), ReceivedAt: w.Clock(), CampaignID: campaign,
+					AdvertiserID: uuid.UUID{0xad, byte(i)},
+				},
+			)
 		}
 		region := "US-CA"
 		if i%2 == 1 {
 			region = "DE"
 		}
-		auctions = append(auctions, report.Auction{AuctionID: uuid.New(), At: w.Clock(), CampaignID: campaign, ECPM: money.Micros(3+i%6) * money.USD, Region: region})
+		auctions = append(
+			auctions,
+			report.Auction{
+				AuctionID: uuid.New(), At: w.Clock(), CampaignID: campaign, ECPM: money.Micros(3+i%6) * money.USD,
+				Region: region,
+			},
+		)
 	}
 	require.NoError(t, w.Reports.Insert(t.Context(), "rows", rows))
 	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "auctions", auctions))
@@ -47,7 +59,9 @@ func TestForecast(t *testing.T) {
 	require.Nil(t, narrow["won_share"])
 	// Refused requests are told apart, in hundreds.
 	require.Empty(t, narrow["refused"])
-	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "refused", refused(me, w.Clock(), report.Sensitive, "health", 199)))
+	require.NoError(
+		t, w.Reports.InsertAuctions(t.Context(), "refused", refused(me, w.Clock(), report.Sensitive, "health", 199)),
+	)
 	again := me.Post(t, "/api/campaigns?action=forecast", draft).As(200)
 	require.EqualValues(t, 10, again["requests_per_day"])
 	require.Equal(t, []any{object{"reason": "sensitive", "subject": "health", "requests": 100.0}}, again["refused"])

@@ -26,9 +26,21 @@ const maxToken = 128
 
 // mailTexts is what is mailed, by purpose; the address of page follows.
 var mailTexts = map[account.LinkPurpose]struct{ subject, text, page string }{
-	account.LinkRegister: {"Confirm your e-mail", "Somebody, most likely you, registers this e-mail. Open this address within 24 hours and enter the password that you chose:\n\n", "/console/verify#"},
-	account.LinkReset:    {"Set a new password", "Somebody, most likely you, asked to set a new password. Open this address within an hour; it works once. If it was not you, do nothing:\n\n", "/console/reset#"},
-	account.LinkNotice:   {"You have an account already", "Somebody, most likely you, tried to register this e-mail, which has an account. Sign in, or ask for a new password:\n\n", "/console/forgot"},
+	account.LinkRegister: {
+		"Confirm your e-mail",
+		"Somebody, most likely you, registers this e-mail. Open this address within 24 hours and enter the password " +
+			"that you chose:\n\n", "/console/verify#",
+	},
+	account.LinkReset: {
+		"Set a new password",
+		"Somebody, most likely you, asked to set a new password. Open this address within an hour; it works once. " +
+			"If it was not you, do nothing:\n\n", "/console/reset#",
+	},
+	account.LinkNotice: {
+		"You have an account already",
+		"Somebody, most likely you, tried to register this e-mail, which has an account. Sign in, or ask for a new " +
+			"password:\n\n", "/console/forgot",
+	},
 }
 
 // post mails a link. Its token is behind the #, which browsers send to no server.
@@ -48,8 +60,8 @@ func (a *API) delivery() string {
 	return "mail"
 }
 
-// askRegister begins a registration that the owner of the e-mail confirms. Known and unknown e-mails
-// get one answer, in the same time.
+// askRegister begins a registration that the owner of the e-mail confirms. Known and unknown
+// e-mails get one answer, in the same time.
 func (a *API) askRegister(c *gin.Context, in credentials) error {
 	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
 	if err != nil {

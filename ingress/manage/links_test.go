@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/manage"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/manage"
 )
 
 // box is a mailbox.
@@ -33,7 +33,8 @@ func mailing(t *testing.T) (*world, *box) {
 	t.Helper()
 	w, b := emptyWorld(t), &box{}
 	manage.New(manage.Deps{
-		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Decisions: w.Store, Now: w.Clock,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Rollup: w.Reports, Audit: w.Store, Decisions: w.Store, Now: w.Clock,
 		Mailer: b, Verify: true, BaseURL: func() string { return "https://ads.example" },
 	}).Mount(w.HTTP)
 	return w, b
@@ -48,7 +49,9 @@ func TestRegistrationsAreConfirmed(t *testing.T) {
 	require.Equal(t, "sent", first.As(202)["verification"])
 	require.Contains(t, b.mails[0].Text, "https://ads.example/console/verify#")
 	require.Equal(t, "a@example.com", b.mails[0].To)
-	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).Fails(401, "invalid_credentials")
+	w.nobody().Post(
+		t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"},
+	).Fails(401, "invalid_credentials")
 	owner := b.token(t)
 
 	// A stranger registers the same e-mail: the owner of the mailbox, who opens that link, does not
@@ -83,7 +86,9 @@ func TestLinksExpireAndAreFew(t *testing.T) {
 	}
 	require.Len(t, b.mails, 3, "a mailbox is not flooded")
 	w.Now = w.Now.Add(24 * time.Hour)
-	w.nobody().Post(t, "/api/auth/verify", object{"token": b.token(t), "password": "correct horse"}).Fails(401, "invalid_token")
+	w.nobody().Post(
+		t, "/api/auth/verify", object{"token": b.token(t), "password": "correct horse"},
+	).Fails(401, "invalid_token")
 }
 
 func TestPasswordReset(t *testing.T) {
@@ -100,7 +105,9 @@ func TestPasswordReset(t *testing.T) {
 		return w.nobody().Post(t, "/api/auth/reset", object{"token": token, "password": password})
 	}
 	reset(token, "short").Fails(400, "invalid_request")
-	w.nobody().Post(t, "/api/auth/verify", object{"token": token, "password": "correct horse"}).Fails(401, "invalid_token")
+	w.nobody().Post(
+		t, "/api/auth/verify", object{"token": token, "password": "correct horse"},
+	).Fails(401, "invalid_token")
 	reset(token, "battery staple wins").As(200)
 	reset(token, "yet another phrase").Fails(401, "invalid_token")
 	reset(strings.Repeat("A", 43), "yet another phrase").Fails(401, "invalid_token")

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/adreport"
@@ -20,8 +22,6 @@ import (
 	"adnet/internal/schedule"
 	"adnet/internal/subject"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // StatsReader answers stats queries (ClickHouse, or memory in in-memory mode).
@@ -122,10 +122,16 @@ func New(deps Deps) *API {
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
 	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
-	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	changes := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+	}
 	// Guesses of tokens are answered 401, which is limited.
-	byLink := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
-	asks := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No}
+	byLink := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+	}
+	asks := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
+	}
 	scans, judges := asks, asks
 	scans.Scans, judges.Judges = true, true
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
@@ -137,9 +143,19 @@ func (a *API) Mount(s *httpapi.Server) {
 		"demo":   {Do: a.demoLogin},
 		"verify": {Do: a.verify, Policy: byLink}, "reset": {Do: a.reset, Policy: byLink},
 		// No Idempotency-Key: a second call mails a second link, up to three.
-		"forgot": {Do: a.forgot, Policy: httpapi.Policy{Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No}},
+		"forgot": {
+			Do: a.forgot,
+			Policy: httpapi.Policy{
+				Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,
+			},
+		},
 		// No Idempotency-Key for a logout: an ended session stays ended, and its reply is the same.
-		"logout": {Do: a.logout, Policy: httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes}},
+		"logout": {
+			Do: a.logout,
+			Policy: httpapi.Policy{
+				Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
+			},
+		},
 		// No Idempotency-Key for a login: a second one is one more session, which its owner sees.
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 	s.Handle(http.MethodGet, "/api/info", a.info, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
@@ -147,7 +163,10 @@ func (a *API) Mount(s *httpapi.Server) {
 	// No Idempotency-Key: what has ended stays ended, and a caller without a session hears 401.
 	ends := changes
 	ends.Idempotent = httpapi.No
-	s.Handle(http.MethodDelete, "/api/account/sessions", a.endSessions, with(ends, httpapi.Params{"keep": httpapi.WordForm("current")}))
+	s.Handle(
+		http.MethodDelete, "/api/account/sessions", a.endSessions,
+		with(ends, httpapi.Params{"keep": httpapi.WordForm("current")}),
+	)
 	s.Handle(http.MethodDelete, "/api/account/sessions/:id", a.endSession, ends)
 	s.Handle(http.MethodPost, "/api/account/password", a.changePassword, changes)
 	s.Handle(http.MethodGet, "/api/account/second_factor", a.readFactor, reads)
@@ -171,7 +190,8 @@ func (a *API) Mount(s *httpapi.Server) {
 	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
 	s.Handle(http.MethodGet, "/api/account/suitability", a.readSuitability, ofPublisher)
 	s.Handle(http.MethodGet, "/api/suitability/subjects", a.subjects, httpapi.Policy{
-		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Params: httpapi.Params{"language": httpapi.WordForm("en", "de")},
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone,
+		Params: httpapi.Params{"language": httpapi.WordForm("en", "de")},
 	})
 	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
 	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
@@ -179,14 +199,16 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodDelete, "/api/keys/:id", a.revokeKey, changes)
 	s.Handle(http.MethodPost, "/api/keys/:id/rotate", a.rotateKey, changes)
 	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns}, "review_queue": {Do: a.reviewQueue, Policy: with(ofAdmin(reads), ofCampaigns)},
+		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns},
+		"review_queue": {Do: a.reviewQueue, Policy: with(ofAdmin(reads), ofCampaigns)},
 	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
 		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
-		"submit": {Do: a.moveCampaign(a.deps.Campaigns.Submit)}, "archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
-		"copy":   {Do: a.copyCampaign},
-		"review": {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
+		"submit":  {Do: a.moveCampaign(a.deps.Campaigns.Submit)},
+		"archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
+		"copy":    {Do: a.copyCampaign},
+		"review":  {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: it keeps nothing.
 		"check": {Do: a.checkCampaign, Policy: judges}, "forecast": {Do: a.forecastCampaign, Policy: scans},
 	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
@@ -210,13 +232,23 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/stats/suitability", a.refusals, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
-			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
+			"format": httpapi.WordForm("json", "csv"),
 		},
 	})
-	ofTypes := with(reads, httpapi.Params{"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
+	ofTypes := with(
+		reads,
+		httpapi.Params{
+			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
+			"format": httpapi.WordForm("json", "csv"),
+		},
+	)
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
-	ofNetwork := with(ofAdmin(reads), httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")})
+	ofNetwork := with(
+		ofAdmin(reads),
+		httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")},
+	)
 	ofNetwork.Scans = true
 	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
 	s.Handle(http.MethodGet, "/api/admin/suitability", a.networkRefusals, ofNetwork)
@@ -233,11 +265,14 @@ var (
 		"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
 	}
 	ofAudit = httpapi.Params{
-		"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...), "target_id": httpapi.TextForm,
-		"since": httpapi.TimeForm, "until": httpapi.TimeForm, "before": httpapi.NumberForm(1, 1<<53), "limit": httpapi.NumberForm(1, maxAuditLimit),
+		"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...),
+		"target_id": httpapi.TextForm,
+		"since":     httpapi.TimeForm, "until": httpapi.TimeForm, "before": httpapi.NumberForm(1, 1<<53),
+		"limit": httpapi.NumberForm(1, maxAuditLimit),
 	}
 	ofStats = httpapi.Params{
-		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm, "developer_id": httpapi.IDForm, "key": httpapi.IDForm,
+		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
+		"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
 		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
 		"format": httpapi.WordForm("json", "csv"),
 	}

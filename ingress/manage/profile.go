@@ -68,8 +68,8 @@ type deletion struct {
 }
 
 // eraseAccount forgets who owns the caller's account, for ever: rows of the ledger name its id and
-// nothing else. It needs the password, the code where there is a second factor, and the amounts that
-// are lost where there are some.
+// nothing else. It needs the password, the code where there is a second factor, and the amounts
+// that are lost where there are some.
 func (a *API) eraseAccount(c *gin.Context) error {
 	var in deletion
 	u, err := a.proved(c, &in)
@@ -82,13 +82,16 @@ func (a *API) eraseAccount(c *gin.Context) error {
 	if len(u.Seats) > 0 {
 		return errs.New(errs.Conflict, "the account owns seats of exchanges; ask the operator to end them first")
 	}
-	done, err := person.Erase(c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now())
+	done, err := person.Erase(
+		c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now(),
+	)
 	if err != nil {
 		return err
 	}
 	a.deps.Auth.ForgetUser(u.ID) // its logins and keys do nothing more
 	a.deps.Auth.ForgetKeys(u)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns, "balance_left_usd": done.Balance, "credits_left": done.Credits,
+		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns,
+		"balance_left_usd": done.Balance, "credits_left": done.Credits,
 	})
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/storetest"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func TestProfile(t *testing.T) {
@@ -24,7 +24,10 @@ func TestProfile(t *testing.T) {
 	require.Equal(t, []any{"Example Ltd", "Ada"}, []any{got["company"], got["display_name"]})
 	require.Equal(t, "", other.Get(t, "/api/account/profile").As(200)["company"])
 	for field, value := range map[string]any{"company": strings.Repeat("x", 101), "display_name": "a\u202eb"} {
-		require.Equal(t, field, me.Call(t, "PATCH", "/api/account/profile", object{field: value}).Fails(400, "invalid_request")["field"])
+		require.Equal(
+			t, field,
+			me.Call(t, "PATCH", "/api/account/profile", object{field: value}).Fails(400, "invalid_request")["field"],
+		)
 	}
 	held := me.Get(t, "/api/account/export").As(200)
 	require.Equal(t, "Example Ltd", at(held, "profile", "company"))
@@ -75,27 +78,48 @@ func TestNamesWaitForAnAdministrator(t *testing.T) {
 	rules("Example Ltd", "approved", "verified", true).As(200)
 	require.Equal(t, account.Sponsor{Name: "Example Ltd", Verified: true}, says())
 	require.Equal(t, true, owner.Get(t, "/api/account/profile").As(200)["name_verified"])
-	require.Equal(t, true, at(owner.Get(t, "/api/account/export").As(200), "profile", "name_verified"), "it is held about the account")
+	require.Equal(
+		t, true, at(owner.Get(t, "/api/account/export").As(200), "profile", "name_verified"),
+		"it is held about the account",
+	)
 	require.Empty(t, waiting())
 	require.Equal(t, "approved", called("display_name", "Ada"), "ads say the company")
-	require.Equal(t, true, at(owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"name": "other"}).As(200), "campaign", "advertiser", "verified"))
+	require.Equal(
+		t, true,
+		at(
+			owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"name": "other"}).As(200), "campaign", "advertiser",
+			"verified",
+		),
+	)
 
 	require.Equal(t, "waiting", called("company", "Example Bank"))
 	require.Zero(t, says(), "an approval is of one name")
 	require.Equal(t, "waiting", called("company", "Example Ltd"), "and ends with it")
 	rules("Example Ltd", "rejected", "reason", "It is another company's name.").As(200)
 	require.Equal(t, "", owner.Get(t, "/api/account/profile").As(200)["company"])
-	require.Equal(t, "none", owner.Get(t, "/api/account/profile").As(200)["name_state"], "nor is the other text, which nobody looked at, said next")
+	require.Equal(
+		t, "none", owner.Get(t, "/api/account/profile").As(200)["name_state"],
+		"nor is the other text, which nobody looked at, said next",
+	)
 	list := owner.decisions(t, "")
 	require.Len(t, list, 1)
-	require.Equal(t, []any{"rejection", "user", "sponsor_name", "It is another company's name."}, []any{at(list[0], "kind"), at(list[0], "target_kind"), at(list[0], "rule"), at(list[0], "reason")})
-	appeal := at(owner.Post(t, "/api/decisions/"+at(list[0], "id").(string)+"/appeal", object{"text": "It is ours."}).As(201), "appeal", "id").(string)
+	require.Equal(
+		t, []any{"rejection", "user", "sponsor_name", "It is another company's name."},
+		[]any{at(list[0], "kind"), at(list[0], "target_kind"), at(list[0], "rule"), at(list[0], "reason")},
+	)
+	appeal := at(
+		owner.Post(t, "/api/decisions/"+at(list[0], "id").(string)+"/appeal", object{"text": "It is ours."}).As(201),
+		"appeal", "id",
+	).(string)
 	boss.Post(t, "/api/admin/appeals/"+appeal, object{"outcome": "reversed", "words": "It is; say it again."}).As(200)
-	require.NotContains(t, boss.Get(t, "/api/audit?limit=500").Text, "Example Ltd", "the log holds no names, which an erasure would have to take out")
+	require.NotContains(
+		t, boss.Get(t, "/api/audit?limit=500").Text, "Example Ltd",
+		"the log holds no names, which an erasure would have to take out",
+	)
 }
 
-// A name may say half of an instruction, and the texts of a campaign the other: a model reads both, so
-// what they say together waits for a person, whichever came last.
+// A name may say half of an instruction, and the texts of a campaign the other: a model reads both,
+// so what they say together waits for a person, whichever came last.
 func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	w := newWorld(t)
 	boss, owner, honest := w.admin(t), w.advertiser(t), w.advertiser(t)
@@ -111,10 +135,14 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	require.Empty(t, held(first), "half of it is honest")
 	other := owner.creates(t)
 	owner.Call(t, "PATCH", "/api/account/profile", object{"company": name}).As(200)
-	boss.Post(t, "/api/admin/users/"+owner.ID.String()+"/name", object{"name": "Another", "decision": "approved"}).Fails(409, "conflict")
+	boss.Post(
+		t, "/api/admin/users/"+owner.ID.String()+"/name", object{"name": "Another", "decision": "approved"},
+	).Fails(409, "conflict")
 	require.Empty(t, held(first), "the name is not in ads")
 	approves(owner, name)
-	require.Equal(t, []any{"model_instruction", "creative"}, []any{at(held(first)[0], "rule"), at(held(first)[0], "field")})
+	require.Equal(
+		t, []any{"model_instruction", "creative"}, []any{at(held(first)[0], "rule"), at(held(first)[0], "field")},
+	)
 	require.Empty(t, held(other))
 
 	boss.Post(t, "/api/campaigns?action=review", object{"id": first, "decision": "approved"}).As(200)
@@ -130,9 +158,26 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 
 	// Ads of a seat say the name of its owner.
 	exchange := w.advertiser(t)
-	seat := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "beside@seats.invalid", Role: account.RoleSeat, ParentID: exchange.ID}
-	require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{2}}))
-	sold, err := w.Store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: campaign.Campaign{ID: uuid.New(), AdvertiserID: seat.ID, Status: campaign.Active, Headline: rest}})
+	seat := account.User{
+		ID: uuid.New(), DeveloperID: uuid.New(), Email: "beside@seats.invalid", Role: account.RoleSeat,
+		ParentID: exchange.ID,
+	}
+	require.NoError(
+		t,
+		w.Store.CreateSeat(
+			t.Context(), seat,
+			account.Key{
+				ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
+				Hash: [32]byte{2},
+			},
+		),
+	)
+	sold, err := w.Store.CreateCampaign(
+		t.Context(),
+		campaign.NewCampaign{Campaign: campaign.Campaign{
+			ID: uuid.New(), AdvertiserID: seat.ID, Status: campaign.Active, Headline: rest,
+		}},
+	)
 	require.NoError(t, err)
 	exchange.Call(t, "PATCH", "/api/account/profile", object{"company": name}).As(200)
 	approves(exchange, name)
@@ -142,7 +187,9 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 
 	stranger := w.advertiser(t)
 	stranger.Call(t, "PATCH", "/api/account/profile", object{"display_name": name}).As(200)
-	require.Equal(t, "in_review", stranger.status(t, stranger.creates(t, "headline", rest)), "receipts say the name already")
+	require.Equal(
+		t, "in_review", stranger.status(t, stranger.creates(t, "headline", rest)), "receipts say the name already",
+	)
 }
 
 // An account is deleted by who knows its password, and by no other account; its login ends with it.
@@ -154,12 +201,16 @@ func TestDeletedAccount(t *testing.T) {
 	secret, _ := p.factor(t)
 	p.Post(t, "/api/account/delete", object{"password": "correct horse"}).Fails(403, "second_factor_required")
 	w.Now = w.Now.Add(time.Minute)
-	done := p.Post(t, "/api/account/delete", object{"password": "correct horse", "code": codeAt(t, secret, w.Now)}).As(200)
+	done := p.Post(
+		t, "/api/account/delete", object{"password": "correct horse", "code": codeAt(t, secret, w.Now)},
+	).As(200)
 	p.Post(t, "/api/keys", object{"kind": "publisher"}).Fails(401, "invalid_token")
 	require.Equal(t, true, done["deleted"])
 	w.Now = w.Now.Add(3 * time.Second)
 	p.Get(t, "/api/account/profile").Fails(401, "invalid_token")
-	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).Fails(401, "invalid_credentials")
+	w.nobody().Post(
+		t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"},
+	).Fails(401, "invalid_credentials")
 }
 
 // A balance is never lost unseen: it must be named, to the cent, as it is when the account ends.
@@ -177,7 +228,9 @@ func TestDeletionNamesTheBalance(t *testing.T) {
 		require.Equal(t, 12.5, refused["balance_usd"])
 		require.Equal(t, 0.0, refused["credits"])
 	}
-	p.Post(t, "/api/account/delete", object{"password": "correct horse", "forfeit_usd": "12.5"}).Fails(400, "invalid_request")
+	p.Post(
+		t, "/api/account/delete", object{"password": "correct horse", "forfeit_usd": "12.5"},
+	).Fails(400, "invalid_request")
 	p.Get(t, "/api/account/profile").As(200)
 	done := p.Post(t, "/api/account/delete", object{"password": "correct horse", "forfeit_usd": 12.5}).As(200)
 	require.Equal(t, 12.5, done["balance_left_usd"])

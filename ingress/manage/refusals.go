@@ -17,7 +17,8 @@ import (
 )
 
 // refusalsReply answers GET /api/stats/suitability. All that it tells of refusals is made by
-// [report.Refusals], [report.RefusalSum] and [report.Hundreds], which hold nothing that is not told.
+// [report.Refusals], [report.RefusalSum] and [report.Hundreds], which hold nothing that is not
+// told.
 type refusalsReply struct {
 	Since    string           `json:"since"`
 	Until    string           `json:"until"`
@@ -63,13 +64,17 @@ func (a *API) refusals(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.deps.Stats.Refusals(c.Request.Context(), report.RefusalQuery{DeveloperID: publisher, Since: since, Until: until})
+	found, err := a.deps.Stats.Refusals(
+		c.Request.Context(), report.RefusalQuery{DeveloperID: publisher, Since: since, Until: until},
+	)
 	if err != nil {
 		return err
 	}
 	today := day.Of(a.deps.Now())
 	days := everyDay(publisher, found, since, min(until, today))
-	reply := refusalsReply{Since: since.String(), Until: until.String(), Timezone: "UTC", Daily: make([]refusalDay, len(days))}
+	reply := refusalsReply{
+		Since: since.String(), Until: until.String(), Timezone: "UTC", Daily: make([]refusalDay, len(days)),
+	}
 	reply.Requests, reply.Adults, reply.Refused = sumOf(days)
 	for i, d := range days {
 		reply.Daily[i] = refusalDay{d.Day.String(), d.Requests, d.Adults, d.Never, d.Sensitive}
@@ -92,7 +97,13 @@ func (a *API) refusals(c *gin.Context) error {
 func (r *refusalsReply) table() [][]string {
 	rows := [][]string{{"day", "requests", "age_adult", "never", "sensitive"}}
 	for _, d := range r.Daily {
-		rows = append(rows, []string{d.Date, strconv.FormatInt(d.Requests, 10), strconv.FormatInt(d.Adults, 10), d.Never.String(), d.Sensitive.String()})
+		rows = append(
+			rows,
+			[]string{
+				d.Date, strconv.FormatInt(d.Requests, 10), strconv.FormatInt(d.Adults, 10), d.Never.String(),
+				d.Sensitive.String(),
+			},
+		)
 	}
 	return rows
 }
@@ -121,7 +132,9 @@ func sumOf(days []report.RefusalDay) (requests, adults int64, refused []refusedR
 		sensitive.Add(d.Sensitive)
 	}
 	asked := requests + never.RefusalSum.Requests + sensitive.RefusalSum.Requests
-	never.Rate, sensitive.Rate = fillRate(never.RefusalSum.Requests, asked), fillRate(sensitive.RefusalSum.Requests, asked)
+	never.Rate, sensitive.Rate = fillRate(never.RefusalSum.Requests, asked), fillRate(
+		sensitive.RefusalSum.Requests, asked,
+	)
 	return requests, adults, []refusedReply{never, sensitive}
 }
 
@@ -150,7 +163,10 @@ func (a *API) networkRefusals(c *gin.Context) error {
 	if httpapi.WantsCSV(c) {
 		return httpapi.CSV(c, "adnet-suitability-"+since.String()+"-"+until.String(), tableOf(publishers))
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"since": since.String(), "until": until.String(), "timezone": "UTC", "publishers": publishers})
+	return httpapi.JSON(
+		c, http.StatusOK,
+		map[string]any{"since": since.String(), "until": until.String(), "timezone": "UTC", "publishers": publishers},
+	)
 }
 
 // publishersOf sums the days of each publisher, those that jumped first, then by rate. A publisher
@@ -177,13 +193,19 @@ func publishersOf(found []report.RefusalDay, since, until day.Day) []publisherRe
 		case b.Jumped && !a.Jumped:
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.Refused[0].Rate, a.Refused[0].Rate), cmp.Compare(b.Refused[1].Rate, a.Refused[1].Rate), bytes.Compare(a.Publisher[:], b.Publisher[:]))
+		return cmp.Or(
+			cmp.Compare(b.Refused[0].Rate, a.Refused[0].Rate), cmp.Compare(b.Refused[1].Rate, a.Refused[1].Rate),
+			bytes.Compare(a.Publisher[:], b.Publisher[:]),
+		)
 	})
 	return list
 }
 
 func tableOf(publishers []publisherRefusals) [][]string {
-	rows := [][]string{{"developer_id", "requests", "age_adult", "never", "never_days_below_10", "sensitive", "sensitive_days_below_10", "jumped"}}
+	rows := [][]string{{
+		"developer_id", "requests", "age_adult", "never", "never_days_below_10", "sensitive", "sensitive_days_below_10",
+		"jumped",
+	}}
 	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
 	for _, p := range publishers {
 		row := []string{p.Publisher.String(), whole(p.Requests), whole(p.Adults)}
@@ -197,5 +219,7 @@ func tableOf(publishers []publisherRefusals) [][]string {
 
 // subjects serves GET /api/suitability/subjects: the closed list, and the restricted trades.
 func (a *API) subjects(c *gin.Context) error {
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"subjects": subject.In(c.Query("language")), "trades": subject.Trades})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"subjects": subject.In(c.Query("language")), "trades": subject.Trades},
+	)
 }

@@ -7,18 +7,21 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/report"
-	"adnet/internal/subject"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/report"
+	"adnet/internal/subject"
 )
 
 // refused makes n requests of a publisher that ended with a reason.
 func refused(who *person, at time.Time, reason, about string, n int) []report.Auction {
 	list := make([]report.Auction, n)
 	for i := range list {
-		list[i] = report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: who.DeveloperID, Reason: reason, Suitability: about}
+		list[i] = report.Auction{
+			AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: who.DeveloperID, Reason: reason,
+			Suitability: about,
+		}
 	}
 	return list
 }
@@ -39,12 +42,16 @@ func TestRefusals(t *testing.T) {
 	}, got["daily"])
 	require.Equal(t, []any{
 		object{"tier": "never", "reason": "unsuitable", "requests": 12.0, "days_below_10": 2.0, "rate": 12.0 / 252},
-		object{"tier": "sensitive", "reason": "sensitive", "requests": 210.0, "days_below_10": 2.0, "rate": 210.0 / 252},
+		object{
+			"tier": "sensitive", "reason": "sensitive", "requests": 210.0, "days_below_10": 2.0, "rate": 210.0 / 252,
+		},
 	}, got["refused"])
 	require.Equal(t, []any{30.0, 1.0}, []any{got["requests"], got["age_adult"]})
 	require.Len(t, got["subjects"], len(subject.Names(subject.Sensitive)))
 	require.Equal(t, object{"id": "health", "last_7_days": 200.0, "last_30_days": 200.0}, at(got, "subjects", 0))
-	require.Equal(t, object{"id": "mental_health", "last_7_days": "<100", "last_30_days": "<100"}, at(got, "subjects", 1))
+	require.Equal(
+		t, object{"id": "mental_health", "last_7_days": "<100", "last_30_days": "<100"}, at(got, "subjects", 1),
+	)
 	require.Equal(t, "day,requests,age_adult,never,sensitive\n2026-03-08,0,0,<10,210\n2026-03-09,0,0,<10,<10\n2026-03-10,30,1,12,<10\n",
 		me.Get(t, "/api/stats/suitability?since=2026-03-08&format=csv").Text)
 
@@ -53,14 +60,18 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, got, boss.Get(t, of+"&since=2026-03-08").As(200), "administrators see no more")
 	w.nobody().Get(t, of).Fails(401, "invalid_token")
 	me.Get(t, "/api/stats/suitability?since=x").Fails(400, "invalid_request")
-	require.Empty(t, me.Get(t, "/api/stats/suitability?since=2026-04-01&until=2026-04-02").As(200)["daily"], "days to come")
+	require.Empty(
+		t, me.Get(t, "/api/stats/suitability?since=2026-04-01&until=2026-04-02").As(200)["daily"], "days to come",
+	)
 
 	all := boss.Get(t, "/api/admin/suitability?since=2026-03-08").As(200)
 	require.Equal(t, []any{object{
-		"developer_id": me.DeveloperID.String(), "requests": 30.0, "age_adult": 1.0, "refused": got["refused"], "jumped": true,
+		"developer_id": me.DeveloperID.String(), "requests": 30.0, "age_adult": 1.0, "refused": got["refused"],
+		"jumped": true,
 	}}, all["publishers"])
 	require.Equal(t, "developer_id,requests,age_adult,never,never_days_below_10,sensitive,sensitive_days_below_10,jumped\n"+
-		me.DeveloperID.String()+",30,1,12,2,210,2,true\n", boss.Get(t, "/api/admin/suitability?since=2026-03-08&format=csv").Text)
+		me.DeveloperID.String()+",30,1,12,2,210,2,true\n",
+		boss.Get(t, "/api/admin/suitability?since=2026-03-08&format=csv").Text)
 	me.Get(t, "/api/admin/suitability").Fails(403, "forbidden")
 	boss.Get(t, "/api/admin/suitability?since=2026-01-01").Fails(400, "invalid_request")
 }
@@ -74,19 +85,29 @@ func TestFewRefusalsCannotBeFound(t *testing.T) {
 		list := append(refused(me, w.Now, "", "", 20), refused(me, w.Now, "no_match", "", 5)...)
 		list = append(list, refused(me, w.Now.AddDate(0, 0, -1), report.Unsuitable, "suicide", 40)...)
 		for i := range list {
-			list[i].AgeAdult, list[i].Surface, list[i].HostApp, list[i].Format, list[i].IntegrationMethod = true, "chat", "app", "card", "rest"
+			list[i].AgeAdult, list[i].Surface, list[i].HostApp, list[i].Format, list[i].IntegrationMethod = true,
+				"chat", "app", "card", "rest"
 		}
-		hidden := append(refused(me, w.Now.Add(time.Minute), report.Unsuitable, "suicide", never), refused(me, w.Now.Add(time.Minute), report.Sensitive, "health", sensitive)...)
+		hidden := append(
+			refused(me, w.Now.Add(time.Minute), report.Unsuitable, "suicide", never),
+			refused(me, w.Now.Add(time.Minute), report.Sensitive, "health", sensitive)...,
+		)
 		hidden = append(hidden, refused(quiet, w.Now, report.Unsuitable, "", never)...)
 		for i := range hidden {
-			hidden[i].AgeAdult, hidden[i].Surface, hidden[i].HostApp, hidden[i].Format, hidden[i].IntegrationMethod = true, "welcome", "app", "card", "rest"
+			hidden[i].AgeAdult, hidden[i].Surface, hidden[i].HostApp, hidden[i].Format,
+				hidden[i].IntegrationMethod = true, "welcome", "app", "card", "rest"
 		}
 		require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", append(list, hidden...)))
 		w.Clock()
 		var paths []string
-		for _, days := range []string{"", "&since=2026-03-10", "&since=2026-03-09", "&since=2026-03-09&until=2026-03-09"} {
+		for _, days := range []string{
+			"", "&since=2026-03-10", "&since=2026-03-09", "&since=2026-03-09&until=2026-03-09",
+		} {
 			for _, format := range []string{"", "&format=csv"} {
-				paths = append(paths, "/api/stats/suitability?x"+days+format, "/api/admin/suitability?x"+days+format, "/api/admin/requests?x"+days+format)
+				paths = append(
+					paths, "/api/stats/suitability?x"+days+format, "/api/admin/suitability?x"+days+format,
+					"/api/admin/requests?x"+days+format,
+				)
 				for _, by := range append([]string{""}, report.AskedBreakdowns...) {
 					path := "/api/stats/requests?x" + days + format
 					if by != "" {
@@ -106,12 +127,22 @@ func TestFewRefusalsCannotBeFound(t *testing.T) {
 				if !strings.Contains(path, "/admin/") || who == boss {
 					asks := path
 					if who == boss && !strings.Contains(path, "/admin/") {
-						asks += map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "developer_id=" + me.DeveloperID.String()
+						asks += map[bool]string{true: "&",
+							false: "?"}[strings.Contains(path, "?")] + "developer_id=" + me.DeveloperID.String()
 					}
 					reply := who.Get(t, asks)
 					require.Equal(t, 200, reply.Code, reply.Text)
-					text := strings.ReplaceAll(strings.ReplaceAll(reply.Text, me.DeveloperID.String(), "me"), quiet.DeveloperID.String(), "quiet")
-					all = append(all, fmt.Sprintln(strings.ReplaceAll(asks, me.DeveloperID.String(), "me"), regexp.MustCompile(`"as_of":"[^"]*"`).ReplaceAllString(text, "")))
+					text := strings.ReplaceAll(
+						strings.ReplaceAll(reply.Text, me.DeveloperID.String(), "me"), quiet.DeveloperID.String(),
+						"quiet",
+					)
+					all = append(
+						all,
+						fmt.Sprintln(
+							strings.ReplaceAll(asks, me.DeveloperID.String(), "me"),
+							regexp.MustCompile(`"as_of":"[^"]*"`).ReplaceAllString(text, ""),
+						),
+					)
 				}
 			}
 		}
@@ -129,8 +160,13 @@ func TestSubjects(t *testing.T) {
 	require.Len(t, got["subjects"], len(subject.All))
 	require.Len(t, got["trades"], len(subject.Trades))
 	require.Equal(t, []any{"suicide", "never", subject.All[0].Title, subject.All[0].Means, subject.All[0].Example},
-		[]any{at(got, "subjects", 0, "id"), at(got, "subjects", 0, "tier"), at(got, "subjects", 0, "title"), at(got, "subjects", 0, "definition"), at(got, "subjects", 0, "example")})
-	require.Equal(t, "Suizid", at(w.nobody().Get(t, "/api/suitability/subjects?language=de").As(200), "subjects", 0, "title"))
+		[]any{
+			at(got, "subjects", 0, "id"), at(got, "subjects", 0, "tier"), at(got, "subjects", 0, "title"),
+			at(got, "subjects", 0, "definition"), at(got, "subjects", 0, "example"),
+		})
+	require.Equal(
+		t, "Suizid", at(w.nobody().Get(t, "/api/suitability/subjects?language=de").As(200), "subjects", 0, "title"),
+	)
 	w.nobody().Get(t, "/api/suitability/subjects?language=xx").Fails(400, "invalid_request")
 }
 
@@ -138,9 +174,17 @@ func TestSensitiveSubjectsOfAPublisher(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)
 	for _, wrong := range [][]string{{"suicide"}, {"health", "child"}, {"wealth"}, make([]string, 16)} {
-		require.Equal(t, "sensitive_contexts", me.Call(t, "PUT", "/api/account/publishing", object{"sensitive_contexts": wrong}).Fails(400, "invalid_request")["field"])
+		require.Equal(
+			t, "sensitive_contexts",
+			me.Call(
+				t, "PUT", "/api/account/publishing", object{"sensitive_contexts": wrong},
+			).Fails(400, "invalid_request")["field"],
+		)
 	}
-	kept := me.Call(t, "PUT", "/api/account/publishing", object{"sensitive_contexts": []string{"health", "debt"}, "remember": false}).As(200)
+	kept := me.Call(
+		t, "PUT", "/api/account/publishing",
+		object{"sensitive_contexts": []string{"health", "debt"}, "remember": false},
+	).As(200)
 	require.Equal(t, []any{[]any{"health", "debt"}, false}, []any{kept["sensitive_contexts"], kept["remember"]})
 	require.Equal(t, kept, me.Get(t, "/api/account/publishing").As(200))
 }

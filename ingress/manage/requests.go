@@ -60,7 +60,9 @@ func (a *API) requests(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := report.AskedQuery{DeveloperID: developer, Since: since, Until: until, Breakdown: report.Breakdown(c.Query("breakdown"))}
+	q := report.AskedQuery{
+		DeveloperID: developer, Since: since, Until: until, Breakdown: report.Breakdown(c.Query("breakdown")),
+	}
 	if err := q.Check(); err != nil {
 		return err
 	}
@@ -80,7 +82,9 @@ func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 		return 0, 0, err
 	}
 	if until-since >= maxNetworkDays {
-		return 0, 0, errs.New(errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays).With("field", "since")
+		return 0, 0, errs.New(
+			errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays,
+		).With("field", "since")
 	}
 	return since, until, nil
 }
@@ -99,7 +103,9 @@ func (a *API) answerRequests(c *gin.Context, q report.AskedQuery) error {
 	if err != nil {
 		return err
 	}
-	reply := requestsReply{Since: q.Since.String(), Until: q.Until.String(), NoFill: []noFillOf{}, BreakdownBy: q.Breakdown}
+	reply := requestsReply{
+		Since: q.Since.String(), Until: q.Until.String(), NoFill: []noFillOf{}, BreakdownBy: q.Breakdown,
+	}
 	if !found.Last.IsZero() {
 		reply.Last = &found.Last
 	}
@@ -119,7 +125,9 @@ func (a *API) answerRequests(c *gin.Context, q report.AskedQuery) error {
 		reply.Breakdown = make([]askedReply, 0, len(found.Groups))
 	}
 	for _, g := range found.Groups {
-		reply.Breakdown = append(reply.Breakdown, askedReply{g.Key, g.Requests, g.Filled, fillRate(g.Filled, g.Requests)})
+		reply.Breakdown = append(
+			reply.Breakdown, askedReply{g.Key, g.Requests, g.Filled, fillRate(g.Filled, g.Requests)},
+		)
 	}
 	if httpapi.WantsCSV(c) {
 		return httpapi.CSV(c, "adnet-requests-"+reply.Since+"-"+reply.Until, reply.table())
@@ -127,8 +135,8 @@ func (a *API) answerRequests(c *gin.Context, q report.AskedQuery) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// table is the groups of the breakdown as rows under their names; without one it is how requests ended,
-// by the reason for no ad, empty for those that were filled.
+// table is the groups of the breakdown as rows under their names; without one it is how requests
+// ended, by the reason for no ad, empty for those that were filled.
 func (r *requestsReply) table() [][]string {
 	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
 	if r.BreakdownBy == "" {
@@ -140,7 +148,9 @@ func (r *requestsReply) table() [][]string {
 	}
 	rows := [][]string{{string(r.BreakdownBy), "requests", "filled", "fill_rate"}}
 	for _, g := range r.Breakdown {
-		rows = append(rows, []string{g.Key, whole(g.Requests), whole(g.Filled), strconv.FormatFloat(g.FillRate, 'f', -1, 64)})
+		rows = append(
+			rows, []string{g.Key, whole(g.Requests), whole(g.Filled), strconv.FormatFloat(g.FillRate, 'f', -1, 64)},
+		)
 	}
 	return rows
 }

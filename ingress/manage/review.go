@@ -46,12 +46,15 @@ func (a *API) reviewQueue(c *gin.Context) error {
 	if reported == nil {
 		reported = []adreport.Reported{}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaigns": page, "reported": reported, "total": total, "limit": f.Limit, "offset": f.Offset})
+	return httpapi.JSON(
+		c, http.StatusOK,
+		map[string]any{"campaigns": page, "reported": reported, "total": total, "limit": f.Limit, "offset": f.Offset},
+	)
 }
 
 // reviewCampaign decides on a campaign that waits, and with it on the reports of its readers, who
-// hear of it where they left an e-mail. The campaign comes first, which may be repeated while reports
-// wait, then the reports, once.
+// hear of it where they left an e-mail. The campaign comes first, which may be repeated while
+// reports wait, then the reports, once.
 func (a *API) reviewCampaign(c *gin.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
@@ -81,9 +84,12 @@ func (a *API) reviewCampaign(c *gin.Context) error {
 		return err
 	}
 	if d.Reported {
-		outcome := map[bool]string{true: adreport.Kept, false: adreport.Removed}[changed.Campaign.Status != campaign.Rejected]
+		outcome := map[bool]string{
+			true: adreport.Kept, false: adreport.Removed,
+		}[changed.Campaign.Status != campaign.Rejected]
 		of := adreport.Decision{CampaignID: id, Outcome: outcome, Words: in.Notes, By: admin.ID, At: a.deps.Now().UTC()}
-		if _, err := a.endReports(ctx, of); err != nil && !errs.Is(err, errs.InvalidState) { // another administrator was faster
+		// another administrator was faster
+		if _, err := a.endReports(ctx, of); err != nil && !errs.Is(err, errs.InvalidState) {
 			return err
 		}
 	}
@@ -99,8 +105,8 @@ const (
 	pastPages = 4
 )
 
-// approvedBefore serves GET /api/admin/campaigns/{id}/approved: the version of a campaign that was last
-// approved, and what differs from it now.
+// approvedBefore serves GET /api/admin/campaigns/{id}/approved: the version of a campaign that was
+// last approved, and what differs from it now.
 func (a *API) approvedBefore(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -120,7 +126,8 @@ func (a *API) approvedBefore(c *gin.Context) error {
 	}
 	approved, differs, whole := past.Found()
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"campaign_id": id, "config_version": now.ConfigVersion, "approved": approved, "differs": differs, "whole": whole,
+		"campaign_id": id, "config_version": now.ConfigVersion, "approved": approved, "differs": differs,
+		"whole": whole,
 	})
 }
 

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/billing"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
@@ -14,10 +18,6 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // everything mounts the other endpoints too. Only their doors are tried here: they have no
@@ -30,7 +30,8 @@ func everything(t *testing.T) *world {
 	endpoints.Mount(t, w.HTTP, endpoints.Parts{
 		Auth: w.Auth, Campaigns: w.campaigns, Management: w.management(), Now: w.Clock,
 		Billing: billing.New(billing.Deps{
-			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments, Now: w.Clock,
+			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store, Ledger: w.Store, Publishers: w.Store,
+			Payments: payments, Now: w.Clock,
 		}),
 	})
 	return w
@@ -55,7 +56,8 @@ func TestQueriesAreHeldToTheDocument(t *testing.T) {
 	w := everything(t)
 	admin, tried := w.admin(t), 0
 	for _, q := range w.Contract.Questions() {
-		if strings.HasPrefix(q.Path, "/api/track") || strings.HasPrefix(q.Path, "/api/rtb") { // beacons and notices are taken as they come
+		// beacons and notices are taken as they come
+		if strings.HasPrefix(q.Path, "/api/track") || strings.HasPrefix(q.Path, "/api/rtb") {
 			continue
 		}
 		for _, value := range []string{"", "AAA", "%00", "-1.5"} {
@@ -95,7 +97,10 @@ func TestEmptyIDsInBodies(t *testing.T) {
 		{"PATCH", "/api/campaigns/" + id, "id", object{"headline": "x", "id": ""}},
 		{"PATCH", "/api/campaigns/" + id, "id", object{"headline": "x", "id": uuid.NewString()}},
 		{"PATCH", "/api/campaigns/" + id, "status", object{"headline": "x", "status": ""}},
-		{"POST", "/api/auth/login", "invite", object{"email": p.Email, "password": "x", "invite": strings.Repeat("x", 4097)}},
+		{
+			"POST", "/api/auth/login", "invite",
+			object{"email": p.Email, "password": "x", "invite": strings.Repeat("x", 4097)},
+		},
 	} {
 		got := p.Call(t, c.method, c.path, c.body).Fails(400, "invalid_request")
 		require.Equal(t, c.field, got["field"], "%s %s %v", c.method, c.path, c.body)
@@ -107,13 +112,18 @@ func TestEmptyIDsInBodies(t *testing.T) {
 func TestDocumentedLimits(t *testing.T) {
 	c := apitest.Load(t)
 	for field, want := range map[string][2]money.Micros{
-		"bid_amount": {campaign.MinBid, campaign.MaxBid}, "daily_budget": {campaign.MinBudget, campaign.MaxDailyBudget}, "total_budget": {campaign.MinBudget, campaign.MaxTotalBudget},
+		"bid_amount": {campaign.MinBid, campaign.MaxBid}, "daily_budget": {campaign.MinBudget, campaign.MaxDailyBudget},
+		"total_budget": {campaign.MinBudget, campaign.MaxTotalBudget},
 	} {
 		low, high := c.Bounds(t, "CampaignFields", field)
-		require.Equal(t, want, [2]money.Micros{money.Micros(low * float64(money.USD)), money.Micros(high * float64(money.USD))}, field)
+		require.Equal(
+			t, want, [2]money.Micros{money.Micros(low * float64(money.USD)), money.Micros(high * float64(money.USD))},
+			field,
+		)
 	}
 	for field, want := range map[string]int{
-		"headline": campaign.MaxHeadline, "subtext": campaign.MaxSubtext, "name": campaign.MaxName, "cta_label": campaign.MaxCTALabel, "cta_url": campaign.MaxURL,
+		"headline": campaign.MaxHeadline, "subtext": campaign.MaxSubtext, "name": campaign.MaxName,
+		"cta_label": campaign.MaxCTALabel, "cta_url": campaign.MaxURL,
 	} {
 		_, high := c.Bounds(t, "CampaignFields", field)
 		require.EqualValues(t, want, high, field)
@@ -213,9 +223,13 @@ func codeOf(body object) any {
 // takesNoID are the endpoints and places where an id means nothing. They may answer, but only about
 // the caller.
 var takesNoID = []string{
-	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body", "POST /api/account/password, body", "PUT /api/account/blocks, body", "PATCH /api/account/profile, body", "POST /api/account/delete, body", "PUT /api/account/publishing, body",
+	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body",
+	"POST /api/account/password, body", "PUT /api/account/blocks, body", "PATCH /api/account/profile, body",
+	"POST /api/account/delete, body", "PUT /api/account/publishing, body",
 	"POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
-	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body", "POST /api/campaigns check, body", "POST /api/campaigns forecast, body", "POST /api/campaigns/preview, body", "POST /api/track check, body",
+	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body",
+	"POST /api/campaigns check, body", "POST /api/campaigns forecast, body", "POST /api/campaigns/preview, body",
+	"POST /api/track check, body",
 	"GET /api/stats overview, campaign_id", "GET /api/stats overview, developer_id", "GET /api/stats overview, key",
 	"GET /api/stats campaign, developer_id", "GET /api/stats campaign, key", "GET /api/stats developer, campaign_id",
 	// With the id in the path, one in the body may only repeat it.
@@ -229,12 +243,15 @@ func TestForeignIDs(t *testing.T) {
 	victim, attacker := w.advertiser(t), w.advertiser(t)
 	secret := "victims headline"
 	foreignCampaign, own := victim.creates(t, "headline", secret), attacker.creates(t)
-	key, err := w.accounts.CreateKey(t.Context(), victim.User, account.KeyRequest{Kind: account.KindPublisher, Name: "victims key"})
+	key, err := w.accounts.CreateKey(
+		t.Context(), victim.User, account.KeyRequest{Kind: account.KindPublisher, Name: "victims key"},
+	)
 	require.NoError(t, err)
 	w.busy(t, victim, victim, foreignCampaign)
 	before := w.heldBy(t, victim)
 	kinds := map[string]string{
-		"campaign": foreignCampaign, "key": key.ID.String(), "user": victim.ID.String(), "developer": victim.DeveloperID.String(),
+		"campaign": foreignCampaign, "key": key.ID.String(), "user": victim.ID.String(),
+		"developer": victim.DeveloperID.String(),
 	}
 	tried := 0
 	for _, e := range authenticated(t, w) {
@@ -257,7 +274,8 @@ func TestForeignIDs(t *testing.T) {
 						got = attacker.Call(t, e.Method, e.url(id), object{"headline": "stolen", "text": "stolen"})
 					case "body":
 						got = attacker.Call(t, e.Method, e.url(own), object{
-							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen", "text": "stolen", "decision": "approved",
+							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen",
+							"text": "stolen", "decision": "approved",
 							"cta_url": "https://example.com", "kind": "publisher",
 						})
 					default:
@@ -266,11 +284,13 @@ func TestForeignIDs(t *testing.T) {
 					for _, text := range []string{secret, "victims key", victim.Email} {
 						require.NotContains(t, got.Text, text)
 					}
-					if slices.Contains(takesNoID, name) || strings.HasPrefix(name, "GET /api/stats campaign,") && place != "campaign_id" {
+					if slices.Contains(takesNoID, name) ||
+						strings.HasPrefix(name, "GET /api/stats campaign,") && place != "campaign_id" {
 						return
 					}
 					want := []int{403, 404}
-					if strings.Contains(name, "review") || strings.Contains(name, "ad-request") || strings.Contains(name, "/api/mcp") || strings.Contains(name, "/api/rtb") {
+					if strings.Contains(name, "review") || strings.Contains(name, "ad-request") ||
+						strings.Contains(name, "/api/mcp") || strings.Contains(name, "/api/rtb") {
 						want = []int{401} // the attacker is not an administrator and has no key
 					}
 					if kind != "campaign" && isMove(e.value) {
@@ -312,11 +332,24 @@ func (w *world) heldBy(t *testing.T, p *person) (h held) {
 func TestSeatsOfAnOwner(t *testing.T) {
 	w := everything(t)
 	owner, stranger := w.advertiser(t), w.advertiser(t)
-	seat := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "x@seats.invalid", Role: account.RoleSeat, ParentID: owner.ID}
-	require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeatPath, Hash: [32]byte{1}}))
+	seat := account.User{
+		ID: uuid.New(), DeveloperID: uuid.New(), Email: "x@seats.invalid", Role: account.RoleSeat, ParentID: owner.ID,
+	}
+	require.NoError(
+		t,
+		w.Store.CreateSeat(
+			t.Context(), seat,
+			account.Key{
+				ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeatPath,
+				Hash: [32]byte{1},
+			},
+		),
+	)
 	for _, path := range []string{
-		"/api/stats?type=developer&developer_id=" + seat.DeveloperID.String(), "/api/billing/balance?developer_id=" + seat.DeveloperID.String(),
-		"/api/billing/balance?advertiser_id=" + seat.ID.String(), "/api/billing/earnings?developer_id=" + seat.DeveloperID.String(),
+		"/api/stats?type=developer&developer_id=" + seat.DeveloperID.String(),
+		"/api/billing/balance?developer_id=" + seat.DeveloperID.String(),
+		"/api/billing/balance?advertiser_id=" + seat.ID.String(),
+		"/api/billing/earnings?developer_id=" + seat.DeveloperID.String(),
 		"/api/billing/history?advertiser_id=" + seat.ID.String() + "&developer_id=" + seat.DeveloperID.String(),
 	} {
 		w.caller(owner.Token).Get(t, path).As(200)
@@ -333,9 +366,14 @@ func TestSeatsOfAnOwner(t *testing.T) {
 	body["use_ad_credit"] = true
 	owner.Post(t, "/api/campaigns", body).Fails(503, "demo_mode") // of in-memory mode: it was let through to the store
 	owner.Post(t, "/api/keys", object{"kind": "seatpath", "seat_id": seat.ID.String()}).Fails(403, "forbidden")
-	made := w.admin(t).Post(t, "/api/keys", object{"kind": "seatpath", "seat_id": seat.ID.String(), "addresses": []string{"192.0.2.7", "2001:db8::/32"}}).As(201)
+	made := w.admin(t).Post(
+		t, "/api/keys",
+		object{"kind": "seatpath", "seat_id": seat.ID.String(), "addresses": []string{"192.0.2.7", "2001:db8::/32"}},
+	).As(201)
 	require.Equal(t, seat.DeveloperID.String(), made["developer_id"])
 	require.Equal(t, []any{"192.0.2.7/32", "2001:db8::/32"}, made["addresses"])
-	w.admin(t).Post(t, "/api/keys", object{"kind": "seatpath", "addresses": []string{"x"}}).Fails(400, "invalid_request")
+	w.admin(t).Post(
+		t, "/api/keys", object{"kind": "seatpath", "addresses": []string{"x"}},
+	).Fails(400, "invalid_request")
 	owner.Call(t, "DELETE", "/api/keys/"+made["id"].(string), nil).As(200)
 }

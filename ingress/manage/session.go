@@ -23,7 +23,11 @@ type opened struct {
 }
 
 // errNotConsole says what a page must look like whose cookie would count.
-var errNotConsole = errs.New(errs.InvalidRequest, "a cookie is only for pages of the console, at the address of ADNET_BASE_URL, over https or on loopback; programs use the token")
+var errNotConsole = errs.New(
+	errs.InvalidRequest,
+	"a cookie is only for pages of the console, at the address of ADNET_BASE_URL, over https or on loopback; "+
+		"programs use the token",
+)
 
 // mayHaveCookie refuses a cookie that would not count, or that another site asks for to sign the
 // visitor in to an account of its own.
@@ -47,12 +51,15 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) error {
 		life = token.AdminConsoleLife
 	}
 	session, err := a.deps.Accounts.OpenSession(c.Request.Context(), u, account.Session{
-		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()), Agent: c.GetHeader("User-Agent"), Strong: s.strong,
+		CreatedAt: now, ExpiresAt: now.Add(life), Network: traffic.Network(c.ClientIP()),
+		Agent: c.GetHeader("User-Agent"), Strong: s.strong,
 	})
 	if err != nil {
 		return err
 	}
-	claims := token.Claims{UserID: u.ID, SessionID: session.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}
+	claims := token.Claims{
+		UserID: u.ID, SessionID: session.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion,
+	}
 	access, expiresIn, err := a.deps.Sessions.IssueFor(claims, now, life)
 	if err != nil {
 		return err
@@ -62,7 +69,8 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) error {
 		access = ""
 	}
 	reply := sessionReply{Token: access, Role: u.Role, Email: u.Email, User: answerUser(u)}
-	reply.Session.AccessToken, reply.Session.ExpiresIn, reply.Session.TokenType = access, int(expiresIn.Seconds()), "Bearer"
+	reply.Session.AccessToken, reply.Session.ExpiresIn, reply.Session.TokenType = access, int(expiresIn.Seconds()),
+		"Bearer"
 	return httpapi.JSON(c, status, reply)
 }
 
@@ -81,7 +89,11 @@ func (a *API) logout(c *gin.Context) error {
 	case err != nil:
 		return err
 	case byToken && session.ID == uuid.Nil:
-		return errs.New(errs.InvalidState, "this token is of an earlier build and has no session of its own; DELETE /api/account/sessions ends all logins, this one too")
+		return errs.New(
+			errs.InvalidState,
+			"this token is of an earlier build and has no session of its own; DELETE /api/account/sessions ends all "+
+				"logins, this one too",
+		)
 	default:
 		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
 			return err
@@ -103,8 +115,8 @@ func noBody(c *gin.Context) error {
 	})
 }
 
-// demo are the accounts that a visitor may be signed in to: none where others than the owner of this
-// machine reach them, be it through a proxy on it.
+// demo are the accounts that a visitor may be signed in to: none where others than the owner of
+// this machine reach them, be it through a proxy on it.
 func (a *API) demo() map[string]string {
 	if !httpapi.OnLoopback(a.baseURL()) {
 		return nil
@@ -166,7 +178,10 @@ func (a *API) info(c *gin.Context) error {
 			URL       string `json:"url"`
 			Integrity string `json:"integrity"`
 		} `json:"snippet"`
-	}{BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()), Now: a.deps.Now().UTC()}
+	}{
+		BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()),
+		Now: a.deps.Now().UTC(),
+	}
 	reply.Snippet.URL, reply.Snippet.Integrity = reply.BaseURL+a.deps.Snippet.Path, a.deps.Snippet.Integrity
 	if reply.Signup == "" {
 		reply.Signup = SignupOpen

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 // site is an installation at base with demo accounts, and a browser whose pages are its console's.
@@ -25,11 +25,19 @@ type site struct {
 func newSite(t *testing.T, base string) *site {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{BaseURL: base}), nodes: &nodes{}}
-	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions, Now: w.Clock})
-	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
-	auth := httpapi.NewAuth(httpapi.AuthDeps{Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock, BaseURL: w.HTTP.BaseURL})
+	w.accounts = account.NewService(account.Deps{
+		Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions,
+		Now: w.Clock,
+	})
+	w.campaigns = campaign.NewService(campaign.Deps{
+		Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
+	})
+	auth := httpapi.NewAuth(httpapi.AuthDeps{
+		Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock, BaseURL: w.HTTP.BaseURL,
+	})
 	manage.New(manage.Deps{
-		Auth: auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Now: w.Clock,
+		Auth: auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Rollup: w.Reports, Audit: w.Store, Now: w.Clock,
 		BaseURL: w.HTTP.BaseURL, Demo: map[string]string{"advertiser": "ads@example.com", "admin": "boss@example.com"},
 	}).Mount(w.HTTP)
 	_, err := w.accounts.Register(t.Context(), "ads@example.com", "correct horse")
@@ -95,7 +103,9 @@ func TestForgedRequestsOfAConsole(t *testing.T) {
 	cookie := s.signIn(t, "ads@example.com")
 	login := `{"email":"ads@example.com","password":"correct horse","cookie":true}`
 	for what, header := range map[string][]string{
-		"a form of another site":      {"X-Adnet-Console", "", "Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"},
+		"a form of another site": {
+			"X-Adnet-Console", "", "Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain",
+		},
 		"a script of another site":    {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
 		"a page of a sibling host":    {"Sec-Fetch-Site", "same-site", "Origin", "https://x.ads.example"},
 		"a link that a person typed":  {"Sec-Fetch-Site", "none"},
@@ -104,7 +114,10 @@ func TestForgedRequestsOfAConsole(t *testing.T) {
 		"a name that points here":     {"Host", "evil.example"},
 		"the host of a neighbour":     {"Host", "ads.example.evil.example"},
 	} {
-		for _, call := range [][2]string{{"GET", "/api/keys"}, {"POST", "/api/keys"}, {"GET", "/api/billing"}, {"POST", "/api/campaigns?action=pause"}} {
+		for _, call := range [][2]string{
+			{"GET", "/api/keys"}, {"POST", "/api/keys"}, {"GET", "/api/billing"},
+			{"POST", "/api/campaigns?action=pause"},
+		} {
 			if call[1] == "/api/billing" {
 				continue // mounted elsewhere
 			}
@@ -120,7 +133,9 @@ func TestForgedRequestsOfAConsole(t *testing.T) {
 		require.Contains(t, s.page("GET", "/api/info", "", cookie, header...).Body.String(), `"user":null`, what)
 	}
 	// A program's login is as ever: a token, and no cookie.
-	w := s.page("POST", "/api/auth", `{"email":"ads@example.com","password":"correct horse"}`, "", "X-Adnet-Console", "")
+	w := s.page(
+		"POST", "/api/auth", `{"email":"ads@example.com","password":"correct horse"}`, "", "X-Adnet-Console", "",
+	)
 	require.Equal(t, 200, w.Code)
 	require.Empty(t, w.Header().Values("Set-Cookie"))
 	require.NotContains(t, w.Body.String(), `"token":""`)
@@ -140,7 +155,8 @@ func TestAdministratorsInTheConsole(t *testing.T) {
 	s := newSite(t, "https://ads.example")
 	cookie := s.signIn(t, "boss@example.com")
 	for _, call := range [][2]string{
-		{"GET", "/api/keys"}, {"POST", "/api/keys"}, {"GET", "/api/campaigns?action=review_queue"}, {"GET", "/api/audit"}, {"GET", "/api/account/sessions"},
+		{"GET", "/api/keys"}, {"POST", "/api/keys"}, {"GET", "/api/campaigns?action=review_queue"},
+		{"GET", "/api/audit"}, {"GET", "/api/account/sessions"},
 		{"POST", "/api/account/password"}, {"DELETE", "/api/account/sessions"}, {"POST", "/api/stats?type=aggregate"},
 	} {
 		w := s.page(call[0], call[1], `{"kind":"publisher"}`, cookie)
@@ -152,7 +168,10 @@ func TestAdministratorsInTheConsole(t *testing.T) {
 	w := s.page("POST", "/api/account/second_factor", `{"password":"correct horse"}`, cookie)
 	require.Equal(t, 200, w.Code, w.Body)
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &begun))
-	w = s.page("POST", "/api/account/second_factor/confirm", `{"code":"`+codeAt(t, begun["secret"].(string), s.Now)+`"}`, cookie)
+	w = s.page(
+		"POST", "/api/account/second_factor/confirm", `{"code":"`+codeAt(t, begun["secret"].(string), s.Now)+`"}`,
+		cookie,
+	)
 	require.Equal(t, 200, w.Code, w.Body)
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &on))
 	require.Equal(t, 200, s.page("GET", "/api/keys", "", cookie).Code)
@@ -162,7 +181,11 @@ func TestAdministratorsInTheConsole(t *testing.T) {
 	w = s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true}`, "")
 	require.Equal(t, 403, w.Code)
 	require.Empty(t, w.Header().Values("Set-Cookie"))
-	w = s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true,"code":"`+at(on, "recovery_codes", 0).(string)+`"}`, "")
+	w = s.page(
+		"POST", "/api/auth",
+		`{"email":"boss@example.com","password":"correct horse","cookie":true,"code":"`+at(on, "recovery_codes",
+			0).(string)+`"}`, "",
+	)
 	require.Equal(t, 200, w.Code)
 	require.Regexp(t, `^__Host-adnet=[\w.-]+; Path=/; Max-Age=28800; `, w.Header().Get("Set-Cookie"))
 
@@ -176,14 +199,25 @@ func TestAdministratorsInTheConsole(t *testing.T) {
 
 // The demo's passwords are public: its doors are open where only this machine can come by.
 func TestDemoDoors(t *testing.T) {
-	for base, want := range map[string]int{"http://127.0.0.1:8080": 200, "http://localhost:8080": 200, "http://[::1]:8080": 200, "https://ads.example": 404, "http://127.0.0.1.evil.example": 404} {
+	for base, want := range map[string]int{
+		"http://127.0.0.1:8080": 200, "http://localhost:8080": 200, "http://[::1]:8080": 200,
+		"https://ads.example": 404, "http://127.0.0.1.evil.example": 404,
+	} {
 		s := newSite(t, base)
 		w := s.page("POST", "/api/auth?action=demo", `{"as":"advertiser","cookie":true}`, "")
 		require.Equal(t, want, w.Code, base)
-		require.Equal(t, want == 200, strings.Contains(s.page("GET", "/api/info", "", "").Body.String(), `"demo":["advertiser","admin"]`), base)
+		require.Equal(
+			t, want == 200,
+			strings.Contains(s.page("GET", "/api/info", "", "").Body.String(), `"demo":["advertiser","admin"]`), base,
+		)
 		if want == 200 {
 			require.Equal(t, 400, s.page("POST", "/api/auth/demo", `{"as":"publisher"}`, "").Code, "there is none")
-			require.Equal(t, 400, s.page("POST", "/api/auth/demo", `{"as":"admin","cookie":true}`, "", "Sec-Fetch-Site", "cross-site").Code)
+			require.Equal(
+				t, 400,
+				s.page(
+					"POST", "/api/auth/demo", `{"as":"admin","cookie":true}`, "", "Sec-Fetch-Site", "cross-site",
+				).Code,
+			)
 		}
 	}
 }

@@ -126,8 +126,8 @@ func (a *API) changePassword(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// checkPassword finds the account of an e-mail by its password. Wrong ones are limited wherever they
-// are tried. Errors: errs.InvalidCredentials, errs.RateLimited.
+// checkPassword finds the account of an e-mail by its password. Wrong ones are limited wherever
+// they are tried. Errors: errs.InvalidCredentials, errs.RateLimited.
 func (a *API) checkPassword(c *gin.Context, email, password string) (account.User, error) {
 	ctx, address := c.Request.Context(), c.ClientIP()
 	if a.deps.Logins == nil {

@@ -119,9 +119,14 @@ func TestPasswordChange(t *testing.T) {
 	w.Now = w.Now.Add(2 * time.Second)
 	thief.Get(t, "/api/keys").Fails(401, "invalid_token")
 	p.Get(t, "/api/keys").As(200)
-	w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"}).Fails(401, "invalid_credentials")
+	w.nobody().Post(
+		t, "/api/auth", object{"email": "a@example.com", "password": "correct horse"},
+	).Fails(401, "invalid_credentials")
 	again := w.login(t, "a@example.com", "battery staple wins")
-	got = again.Post(t, "/api/account/password", object{"current_password": "battery staple wins", "new_password": "another long phrase", "revoke_keys": true}).As(200)
+	got = again.Post(
+		t, "/api/account/password",
+		object{"current_password": "battery staple wins", "new_password": "another long phrase", "revoke_keys": true},
+	).As(200)
 	require.EqualValues(t, 1, got["keys_revoked"])
 	require.Empty(t, again.Get(t, "/api/keys").As(200)["keys"])
 }
@@ -129,7 +134,9 @@ func TestPasswordChange(t *testing.T) {
 // What a program calls itself is kept as a short text.
 func TestAgentsAreTexts(t *testing.T) {
 	w := newWorld(t)
-	r := httptest.NewRequest("POST", "/api/auth/register", strings.NewReader(`{"email":"a@example.com","password":"correct horse"}`))
+	r := httptest.NewRequest(
+		"POST", "/api/auth/register", strings.NewReader(`{"email":"a@example.com","password":"correct horse"}`),
+	)
 	r.Header.Set("User-Agent", "x\x01<b>\u202e"+strings.Repeat("é", 300))
 	require.Equal(t, 201, w.Send(t, r).Code)
 	u, err := w.Store.UserByEmail(t.Context(), "a@example.com")

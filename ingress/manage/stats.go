@@ -38,7 +38,9 @@ func (a *API) stats(c *gin.Context) error {
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
 	if kind == report.Campaign && a.deps.Unproven != nil {
-		if reply.Unproven, err = a.deps.Unproven.Unproven(c.Request.Context(), q.CampaignID, q.Since, q.Until); err != nil {
+		if reply.Unproven, err = a.deps.Unproven.Unproven(
+			c.Request.Context(), q.CampaignID, q.Since, q.Until,
+		); err != nil {
 			return err
 		}
 	}
@@ -65,8 +67,10 @@ func (r *statsReply) table() [][]string {
 
 // columns name the cells of counts.
 var columns = []string{
-	"impressions", "clicks", "conversions", "conversions_unverified", "closes", "skips", "video_completes", "viewable", "viewability",
-	"spend_usd", "ctr", "ecpm", "credits", "billed", "conversion_value_usd", "duplicates", "rejected", "sandbox", "invalid_traffic",
+	"impressions", "clicks", "conversions", "conversions_unverified", "closes", "skips", "video_completes", "viewable",
+	"viewability",
+	"spend_usd", "ctr", "ecpm", "credits", "billed", "conversion_value_usd", "duplicates", "rejected", "sandbox",
+	"invalid_traffic",
 }
 
 // cells are a row of the table, in the order of columns.
@@ -74,8 +78,10 @@ func (n *counts) cells(key string) []string {
 	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
 	ratio := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	return []string{
-		key, whole(n.Impressions), whole(n.Clicks), whole(n.Conversions), whole(n.Unverified), whole(n.Closes), whole(n.Skips), whole(n.VideoCompletes),
-		whole(n.Viewable), ratio(n.Viewability), n.SpendUSD.String(), ratio(n.CTR), n.ECPM.String(), whole(int64(n.Credits)), whole(n.Billed),
+		key, whole(n.Impressions), whole(n.Clicks), whole(n.Conversions), whole(n.Unverified), whole(n.Closes),
+		whole(n.Skips), whole(n.VideoCompletes),
+		whole(n.Viewable), ratio(n.Viewability), n.SpendUSD.String(), ratio(n.CTR), n.ECPM.String(),
+		whole(int64(n.Credits)), whole(n.Billed),
 		n.ConversionValue.String(), whole(n.Duplicates), whole(n.Rejected), whole(n.Sandbox), whole(n.InvalidTraffic),
 	}
 }
@@ -178,7 +184,9 @@ func (a *API) daysOf(c *gin.Context) (since, until day.Day, err error) {
 		return 0, 0, err
 	}
 	if since > until || until-since > maxDays {
-		return 0, 0, errs.New(errs.InvalidRequest, "since must not be after until, and not more than %d days before it", maxDays)
+		return 0, 0, errs.New(
+			errs.InvalidRequest, "since must not be after until, and not more than %d days before it", maxDays,
+		)
 	}
 	return since, until, nil
 }
@@ -219,9 +227,11 @@ type counts struct {
 
 func countsOf(n report.Counts) counts {
 	out := counts{
-		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Unverified: n.Unverified, Closes: n.Closes, Skips: n.Skips,
-		VideoCompletes: n.VideoCompletes, Viewable: n.Viewable, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed, ConversionValue: n.ConversionUSD,
-		Duplicates: n.Duplicates, Rejected: n.Rejected, Sandbox: n.Sandbox, InvalidTraffic: n.Invalid,
+		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Unverified: n.Unverified,
+		Closes: n.Closes, Skips: n.Skips,
+		VideoCompletes: n.VideoCompletes, Viewable: n.Viewable, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed,
+		ConversionValue: n.ConversionUSD,
+		Duplicates:      n.Duplicates, Rejected: n.Rejected, Sandbox: n.Sandbox, InvalidTraffic: n.Invalid,
 	}
 	if n.Impressions > 0 {
 		out.CTR = float64(n.Clicks) / float64(n.Impressions)
@@ -286,7 +296,8 @@ type statsReply struct {
 	MintHeld           int64          `json:"mint_held"`   // impressions
 	// Pursuit is that of type=campaign.
 	*campaign.Pursuit
-	// Unproven, of type=campaign, counts by reason what was neither kept nor is in any other number.
+	// Unproven, of type=campaign, counts by reason what was neither kept nor is in any other
+	// number.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
 
 	Daily       []dayReply       `json:"daily"`
@@ -306,7 +317,8 @@ func asOf(counted, now time.Time) time.Time {
 func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Time) statsReply {
 	reply := statsReply{
 		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
-		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf(r.AsOf, now),
+		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown,
+		AsOf: asOf(r.AsOf, now),
 	}
 	reply.InvalidByReason = []trafficReply{}
 	reply.addTraffic(r.Traffic)

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // event is one decided event, as the archive consumer hands it over.
@@ -27,7 +27,8 @@ func event(kind ledger.EventType, at time.Time, charge money.Micros) report.Row 
 func (w *world) happens(t *testing.T, advertiser, publisher *person, id string, rows ...report.Row) {
 	t.Helper()
 	for i := range rows {
-		rows[i].CampaignID, rows[i].AdvertiserID, rows[i].DeveloperID = uuid.MustParse(id), advertiser.ID, publisher.DeveloperID
+		rows[i].CampaignID, rows[i].AdvertiserID, rows[i].DeveloperID = uuid.MustParse(id), advertiser.ID,
+			publisher.DeveloperID
 	}
 	require.NoError(t, w.Reports.Insert(t.Context(), uuid.NewString(), rows))
 }
@@ -40,7 +41,8 @@ func (w *world) busy(t *testing.T, advertiser, publisher *person, id string) {
 	other.Format, other.HostApp, other.IntegrationMethod = "native", "slack", "mcp"
 	duplicate.Verdict = ledger.Duplicate
 	w.happens(t, advertiser, publisher, id,
-		event(ledger.Impression, yesterday, money.USD), event(ledger.Impression, w.Now, money.USD), event(ledger.Impression, w.Now, money.USD),
+		event(ledger.Impression, yesterday, money.USD), event(ledger.Impression, w.Now, money.USD),
+		event(ledger.Impression, w.Now, money.USD),
 		other, duplicate, event(ledger.Click, w.Now, money.USD/10))
 }
 
@@ -51,8 +53,10 @@ func TestStatsReply(t *testing.T) {
 	w.busy(t, me, publisher, id)
 	body := me.Get(t, "/api/stats").As(200)
 	for field, want := range map[string]any{
-		"type": "overview", "since": "2026-02-09", "until": "2026-03-10", "timezone": "UTC", "impressions": 4.0, "clicks": 1.0,
-		"spend_usd": 3.1, "ctr": 0.25, "ecpm": 775.0, "billed": 4.0, "duplicates": 1.0, "conversions": 0.0, "as_of": "2026-03-10T12:00:00Z",
+		"type": "overview", "since": "2026-02-09", "until": "2026-03-10", "timezone": "UTC", "impressions": 4.0,
+		"clicks":    1.0,
+		"spend_usd": 3.1, "ctr": 0.25, "ecpm": 775.0, "billed": 4.0, "duplicates": 1.0, "conversions": 0.0,
+		"as_of": "2026-03-10T12:00:00Z",
 	} {
 		require.Equal(t, want, body[field], field)
 	}
@@ -79,8 +83,9 @@ func TestStatsBreakdown(t *testing.T) {
 	id := me.creates(t)
 	w.busy(t, me, publisher, id)
 	for by, want := range map[string][]string{
-		"campaign": {id}, "format": {"image", "native"}, "host_app": {"discord", "slack"}, "integration_method": {"rest", "mcp"},
-		"day": {"2026-03-10", "2026-03-09"},
+		"campaign": {id}, "format": {"image", "native"}, "host_app": {"discord", "slack"},
+		"integration_method": {"rest", "mcp"},
+		"day":                {"2026-03-10", "2026-03-09"},
 	} {
 		body := me.Get(t, "/api/stats?breakdown="+by).As(200)
 		var keys []string
@@ -96,8 +101,13 @@ func TestStatsBreakdown(t *testing.T) {
 	hours := me.Get(t, "/api/stats?breakdown=hour").As(200)
 	require.Len(t, hours["breakdown"], 2, "in the order of time")
 	require.Less(t, at(hours, "breakdown", 0, "key"), at(hours, "breakdown", 1, "key"))
-	require.Equal(t, publisher.DeveloperID.String(), at(me.Get(t, "/api/stats?breakdown=publisher").As(200), "breakdown", 0, "key"))
-	require.Equal(t, "since", me.Get(t, "/api/stats?breakdown=hour&since=2026-01-01").Fails(400, "invalid_request")["field"])
+	require.Equal(
+		t, publisher.DeveloperID.String(),
+		at(me.Get(t, "/api/stats?breakdown=publisher").As(200), "breakdown", 0, "key"),
+	)
+	require.Equal(
+		t, "since", me.Get(t, "/api/stats?breakdown=hour&since=2026-01-01").Fails(400, "invalid_request")["field"],
+	)
 	table := me.Get(t, "/api/stats?breakdown=host_app&format=csv")
 	require.Equal(t, 200, table.Code)
 	lines := strings.Split(strings.TrimSpace(table.Text), "\n")
@@ -119,12 +129,14 @@ func TestRequests(t *testing.T) {
 		return report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: who.DeveloperID, Reason: reason}
 	}
 	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{
-		asked(me, w.Now, ""), asked(me, w.Now.Add(time.Second), "no_match"), asked(me, w.Now, "no_match"), asked(me, w.Now, "paced"), asked(other, w.Now, ""),
+		asked(me, w.Now, ""), asked(me, w.Now.Add(time.Second), "no_match"), asked(me, w.Now, "no_match"),
+		asked(me, w.Now, "paced"), asked(other, w.Now, ""),
 		asked(me, w.Now.AddDate(0, 0, -40), ""),
 	}))
 	got := me.Get(t, "/api/stats/requests").As(200)
 	require.Equal(t, object{
-		"since": "2026-02-09", "until": "2026-03-10", "requests": 4.0, "filled": 1.0, "fill_rate": 0.25, "last_at": "2026-03-10T12:00:01Z",
+		"since": "2026-02-09", "until": "2026-03-10", "requests": 4.0, "filled": 1.0, "fill_rate": 0.25,
+		"last_at": "2026-03-10T12:00:01Z",
 		"no_fill": []any{object{"reason": "no_match", "requests": 2.0}, object{"reason": "paced", "requests": 1.0}},
 	}, got)
 	placed := asked(me, w.Now.AddDate(0, 0, -60), "")
@@ -139,7 +151,9 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, "surface,requests,filled,fill_rate\nwelcome,2,1,0.5\n", table.Text)
 	require.Contains(t, table.Header.Get("Content-Disposition"), "adnet-requests-2026-01-09-2026-01-09.csv")
 	require.Equal(t, "reason,requests\n,1\nno_match,2\npaced,1\n", me.Get(t, "/api/stats/requests?format=csv").Text)
-	require.Equal(t, "breakdown", me.Get(t, "/api/stats/requests?breakdown=publisher").Fails(400, "invalid_request")["field"])
+	require.Equal(
+		t, "breakdown", me.Get(t, "/api/stats/requests?breakdown=publisher").Fails(400, "invalid_request")["field"],
+	)
 	none := other.Get(t, "/api/stats/requests?since=2026-03-01&until=2026-03-02").As(200)
 	require.Nil(t, none["last_at"])
 	require.Empty(t, none["no_fill"])
@@ -171,8 +185,10 @@ func TestStatsRange(t *testing.T) {
 		require.Equal(t, want, me.Get(t, "/api/stats?"+query).As(200)["impressions"], query)
 	}
 	for _, query := range []string{
-		"since=2026-03-11", "since=2026-03-10&until=2026-03-09", "since=2020-01-01", "since=yesterday", "since=2026-02-30", "since=2026-3-1",
-		"until=2026-03-10T00:00:00Z", "until=10.03.2026", "since=1999-12-31&until=2000-01-01", "until=99999-01-01", "since=" + url.QueryEscape("2026-03-01' OR 1=1 --"),
+		"since=2026-03-11", "since=2026-03-10&until=2026-03-09", "since=2020-01-01", "since=yesterday",
+		"since=2026-02-30", "since=2026-3-1",
+		"until=2026-03-10T00:00:00Z", "until=10.03.2026", "since=1999-12-31&until=2000-01-01", "until=99999-01-01",
+		"since=" + url.QueryEscape("2026-03-01' OR 1=1 --"),
 	} {
 		me.Get(t, "/api/stats?"+query).Fails(400, "invalid_request")
 	}
@@ -199,23 +215,25 @@ func TestStatsOwners(t *testing.T) {
 		status      int
 		impressions float64
 	}{
-		"overview of the advertiser":     {me, "", 200, 4},
-		"overview of another":            {other, "type=overview", 200, 0},
-		"overview of everybody":          {admin, "type=overview", 200, 4},
-		"overview with a publisher key":  {bearer(key.Plain), "", 401, 0},
-		"own campaign":                   {me, "type=campaign&campaign_id=" + id, 200, 4},
-		"campaign as admin":              {admin, "type=campaign&campaign_id=" + id, 200, 4},
-		"another's campaign":             {other, "type=campaign&campaign_id=" + id, 403, 0},
-		"unknown campaign":               {me, "type=campaign&campaign_id=" + uuid.NewString(), 404, 0},
-		"nil campaign":                   {me, "type=campaign&campaign_id=" + uuid.Nil.String(), 404, 0},
-		"no campaign":                    {me, "type=campaign", 400, 0},
-		"no id":                          {me, "type=campaign&campaign_id=x", 400, 0},
-		"own publisher side":             {publisher, "type=developer", 200, 4},
-		"own publisher side by id":       {publisher, "type=developer&developer_id=" + dev, 200, 4},
-		"own publisher side by key=":     {publisher, "type=developer&key=" + dev, 200, 4},
-		"publisher key":                  {bearer(key.Plain), "type=developer", 200, 4},
-		"publisher key with key=":        {bearer(key.Plain), "type=developer&key=" + dev, 200, 4},
-		"publisher key, another's id":    {bearer(key.Plain), "type=developer&key=" + other.DeveloperID.String(), 403, 0},
+		"overview of the advertiser":    {me, "", 200, 4},
+		"overview of another":           {other, "type=overview", 200, 0},
+		"overview of everybody":         {admin, "type=overview", 200, 4},
+		"overview with a publisher key": {bearer(key.Plain), "", 401, 0},
+		"own campaign":                  {me, "type=campaign&campaign_id=" + id, 200, 4},
+		"campaign as admin":             {admin, "type=campaign&campaign_id=" + id, 200, 4},
+		"another's campaign":            {other, "type=campaign&campaign_id=" + id, 403, 0},
+		"unknown campaign":              {me, "type=campaign&campaign_id=" + uuid.NewString(), 404, 0},
+		"nil campaign":                  {me, "type=campaign&campaign_id=" + uuid.Nil.String(), 404, 0},
+		"no campaign":                   {me, "type=campaign", 400, 0},
+		"no id":                         {me, "type=campaign&campaign_id=x", 400, 0},
+		"own publisher side":            {publisher, "type=developer", 200, 4},
+		"own publisher side by id":      {publisher, "type=developer&developer_id=" + dev, 200, 4},
+		"own publisher side by key=":    {publisher, "type=developer&key=" + dev, 200, 4},
+		"publisher key":                 {bearer(key.Plain), "type=developer", 200, 4},
+		"publisher key with key=":       {bearer(key.Plain), "type=developer&key=" + dev, 200, 4},
+		"publisher key, another's id": {
+			bearer(key.Plain), "type=developer&key=" + other.DeveloperID.String(), 403, 0,
+		},
 		"publisher as admin":             {admin, "type=developer&key=" + dev, 200, 4},
 		"another publisher":              {other, "type=developer&developer_id=" + dev, 403, 0},
 		"every publisher":                {other, "type=developer&developer_id=" + uuid.Nil.String(), 403, 0},
@@ -242,8 +260,14 @@ func TestAggregate(t *testing.T) {
 	me, admin := w.advertiser(t), w.admin(t)
 	w.busy(t, me, me, me.creates(t))
 	for range 2 { // idempotent
-		require.Equal(t, object{"aggregated": true, "rows": 1.0, "date": "2026-03-09"}, admin.Post(t, "/api/stats?type=aggregate", nil).As(200), "yesterday by default")
-		require.Equal(t, object{"aggregated": true, "rows": 2.0, "date": "2026-03-10"}, admin.Post(t, "/api/stats?type=aggregate&date=2026-03-10", nil).As(200))
+		require.Equal(
+			t, object{"aggregated": true, "rows": 1.0, "date": "2026-03-09"},
+			admin.Post(t, "/api/stats?type=aggregate", nil).As(200), "yesterday by default",
+		)
+		require.Equal(
+			t, object{"aggregated": true, "rows": 2.0, "date": "2026-03-10"},
+			admin.Post(t, "/api/stats?type=aggregate&date=2026-03-10", nil).As(200),
+		)
 		require.EqualValues(t, 0, admin.Post(t, "/api/stats?type=aggregate&date=2026-01-01", nil).As(200)["rows"])
 	}
 	for _, date := range []string{"2026-03-11", "tomorrow", "2026-3-1"} {

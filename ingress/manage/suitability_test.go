@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/manage"
-	"adnet/internal/subject"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/manage"
+	"adnet/internal/subject"
 )
 
 // flags are unknown flags by publisher.
@@ -26,16 +26,23 @@ func TestUnknownFlagsOfAPublisher(t *testing.T) {
 	w.flags = sent
 	w.management().Mount(w.HTTP)
 	me, other := w.advertiser(t), w.advertiser(t)
-	sent[me.DeveloperID] = []subject.Unknown{{Name: "bad_vibes", Count: 12, LastAt: time.Date(2026, 3, 9, 1, 2, 3, 0, time.UTC)}}
+	sent[me.DeveloperID] = []subject.Unknown{{
+		Name: "bad_vibes", Count: 12, LastAt: time.Date(2026, 3, 9, 1, 2, 3, 0, time.UTC),
+	}}
 	got := me.Get(t, "/api/account/suitability").As(200)
-	require.Equal(t, []any{object{"name": "bad_vibes", "count": 12.0, "last_at": "2026-03-09T01:02:03Z"}}, got["unknown_flags"])
+	require.Equal(
+		t, []any{object{"name": "bad_vibes", "count": 12.0, "last_at": "2026-03-09T01:02:03Z"}}, got["unknown_flags"],
+	)
 	known := got["known_flags"].([]any)
 	require.Len(t, known, len(subject.Services)+1)
 	require.Equal(t, "adnet", known[0].(object)["service"])
 	require.Contains(t, known[1].(object)["flags"], object{"flag": "sexual/minors", "subjects": []any{"minors"}})
 	require.Equal(t, []any{}, other.Get(t, "/api/account/suitability").As(200)["unknown_flags"])
 	other.Get(t, "/api/account/suitability?developer_id="+me.DeveloperID.String()).Fails(403, "forbidden")
-	require.Len(t, w.admin(t).Get(t, "/api/account/suitability?developer_id="+me.DeveloperID.String()).As(200)["unknown_flags"], 1)
+	require.Len(
+		t, w.admin(t).Get(t, "/api/account/suitability?developer_id="+me.DeveloperID.String()).As(200)["unknown_flags"],
+		1,
+	)
 	w.nobody().Get(t, "/api/account/suitability").Fails(401, "invalid_token")
 }
 

@@ -10,11 +10,16 @@ import (
 func TestSubjectsAndTradesOfACampaign(t *testing.T) {
 	w := newWorld(t)
 	me, admin := w.advertiser(t), w.admin(t)
-	for field, id := range map[string]string{"exclude_contexts": "war", "sensitive_contexts": "suicide", "trades": "wine"} {
+	for field, id := range map[string]string{
+		"exclude_contexts": "war", "sensitive_contexts": "suicide", "trades": "wine",
+	} {
 		problem := me.Post(t, "/api/campaigns", me.draft(field, []string{id})).Fails(400, "invalid_request")
 		require.Equal(t, field, problem["field"])
 	}
-	made := me.Post(t, "/api/campaigns", me.draft("trades", []string{"credit", "alcohol"}, "sensitive_contexts", []string{"alcohol"})).As(201)
+	made := me.Post(
+		t, "/api/campaigns",
+		me.draft("trades", []string{"credit", "alcohol"}, "sensitive_contexts", []string{"alcohol"}),
+	).As(201)
 	require.Equal(t, false, made["auto_approved"])
 	require.Equal(t, "in_review", at(made, "campaign", "status"))
 	require.Equal(t, []any{"alcohol", "credit"}, at(made, "campaign", "trades"))

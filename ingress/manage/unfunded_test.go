@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"adnet/internal/campaign"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
 )
 
 // Creation succeeds without funds and says so; a balance that cannot be read does not make a retry

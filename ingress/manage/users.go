@@ -24,27 +24,36 @@ const (
 const stateName = "name_waiting"
 
 var ofUsers = httpapi.Params{
-	"q": httpapi.TextForm, "role": httpapi.WordForm(string(account.RoleAdvertiser), string(account.RoleAdmin), string(account.RoleSeat)),
-	"state": httpapi.WordForm("working", "suspended", stateName), "limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+	"q":     httpapi.TextForm,
+	"role":  httpapi.WordForm(string(account.RoleAdvertiser), string(account.RoleAdmin), string(account.RoleSeat)),
+	"state": httpapi.WordForm("working", "suspended", stateName), "limit": httpapi.NumberForm(1, maxLimit),
+	"offset": httpapi.NumberForm(0, maxOffset),
 }
 
 // mountUsers adds what administrators do with accounts. Restoring and roles go by the same form as
 // suspending: a reason that the audit log keeps.
 func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodGet, "/api/admin/users", a.listUsers, with(reads, ofUsers))
-	s.Handle(http.MethodPost, "/api/admin/users/:id/suspend", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
+	s.Handle(http.MethodPost, "/api/admin/users/:id/suspend", a.ruleUser(func(
+		ctx context.Context, r ruling,
+	) (account.User, error) {
 		return a.deps.Accounts.Suspend(ctx, r.admin, r.id, r.Reason)
 	}), changes)
-	s.Handle(http.MethodPost, "/api/admin/users/:id/restore", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
+	s.Handle(http.MethodPost, "/api/admin/users/:id/restore", a.ruleUser(func(
+		ctx context.Context, r ruling,
+	) (account.User, error) {
 		return a.deps.Accounts.Restore(ctx, r.admin, r.id, r.Reason)
 	}), changes)
-	s.Handle(http.MethodPost, "/api/admin/users/:id/role", a.ruleUser(func(ctx context.Context, r ruling) (account.User, error) {
+	s.Handle(http.MethodPost, "/api/admin/users/:id/role", a.ruleUser(func(
+		ctx context.Context, r ruling,
+	) (account.User, error) {
 		return a.deps.Accounts.SetRole(ctx, r.admin, account.Ruling{UserID: r.id, Reason: r.Reason}, r.Role)
 	}), changes)
 	s.Handle(http.MethodPost, "/api/admin/users/:id/name", a.ruleName, changes)
 }
 
-// ruleName serves POST /api/admin/users/{id}/name: whether ads may say what the account calls itself.
+// ruleName serves POST /api/admin/users/{id}/name: whether ads may say what the account calls
+// itself.
 func (a *API) ruleName(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -70,7 +79,8 @@ func (a *API) ruleName(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
 }
 
-// holdBeside has the campaigns of an account wait that do not go with the name which a ruling accepts.
+// holdBeside has the campaigns of an account wait that do not go with the name which a ruling
+// accepts.
 func (a *API) holdBeside(ctx context.Context, id uuid.UUID, in *account.NameRuling) error {
 	if in.Decision != account.NameAccepted || in.Name == "" {
 		return nil
@@ -114,7 +124,8 @@ type accountReply struct {
 }
 
 func answerAccount(u *account.User) accountReply {
-	r := accountReply{ID: u.ID, DeveloperID: u.DeveloperID, Email: u.Email, Role: u.Role, Suspended: u.Disabled, Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(), Seats: len(u.Seats),
+	r := accountReply{ID: u.ID, DeveloperID: u.DeveloperID, Email: u.Email, Role: u.Role, Suspended: u.Disabled,
+		Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(), Seats: len(u.Seats),
 		Name: u.Sponsor(), NameState: u.NameState(), Verified: u.Approved.Verified, Findings: []campaign.Violation{}}
 	if r.NameState == account.NameWaits {
 		r.Findings = campaign.PolicyOfName(r.Name)
@@ -155,7 +166,9 @@ func (a *API) listUsers(c *gin.Context) error {
 	for i := range found {
 		reply[i] = answerAccount(&found[i])
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"users": reply, "total": total, "limit": f.Limit, "offset": f.Offset})
+	return httpapi.JSON(
+		c, http.StatusOK, map[string]any{"users": reply, "total": total, "limit": f.Limit, "offset": f.Offset},
+	)
 }
 
 // ruleUser serves what an administrator decides about one account.

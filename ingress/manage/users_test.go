@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/account"
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
 )
 
 // rule has p decide about an account.
@@ -28,7 +28,16 @@ func TestSuspension(t *testing.T) {
 	require.Equal(t, "active", owner.status(t, id))
 	plain, material, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
-	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{ID: uuid.New(), OwnerID: owner.ID, DeveloperID: owner.DeveloperID, Kind: account.KindPublisher, Hash: material.Hash}))
+	require.NoError(
+		t,
+		w.Store.CreateKey(
+			t.Context(),
+			account.Key{
+				ID: uuid.New(), OwnerID: owner.ID, DeveloperID: owner.DeveloperID, Kind: account.KindPublisher,
+				Hash: material.Hash,
+			},
+		),
+	)
 	stats := "/api/stats?type=developer"
 	w.caller(plain).Get(t, stats).As(200)
 
@@ -76,17 +85,24 @@ func TestASuspendedAccountSignsInToReadWhy(t *testing.T) {
 	in := w.nobody().Post(t, "/api/auth", object{"email": email, "password": password}).As(200)
 	held := w.caller(in["token"].(string))
 	require.Equal(t, true, at(held.Get(t, "/api/info").As(200), "user", "suspended"))
-	for _, path := range []string{"/api/campaigns", "/api/keys", "/api/stats", "/api/audit", "/api/account/sessions", "/api/account/second_factor"} {
+	for _, path := range []string{
+		"/api/campaigns", "/api/keys", "/api/stats", "/api/audit", "/api/account/sessions",
+		"/api/account/second_factor",
+	} {
 		held.Get(t, path).Fails(403, "forbidden")
 	}
 	held.Post(t, "/api/keys", object{"kind": "publisher", "name": "x"}).Fails(403, "forbidden")
-	held.Post(t, "/api/account/password", object{"current_password": password, "new_password": "other words with spaces"}).Fails(403, "forbidden")
+	held.Post(
+		t, "/api/account/password", object{"current_password": password, "new_password": "other words with spaces"},
+	).Fails(403, "forbidden")
 	held.Post(t, "/api/auth?action=logout", nil).As(200)
 	held.Get(t, "/api/campaigns").Fails(401, "invalid_token")
 	// An erased account has no owner to tell.
 	_, err = w.Store.UpdateUser(t.Context(), u.ID, (*account.User).Erase)
 	require.NoError(t, err)
-	w.nobody().Post(t, "/api/auth", object{"email": account.ErasedEmail(u.ID), "password": password}).Fails(401, "invalid_credentials")
+	w.nobody().Post(
+		t, "/api/auth", object{"email": account.ErasedEmail(u.ID), "password": password},
+	).Fails(401, "invalid_credentials")
 }
 
 func TestAdministratorsCannotLockThemselvesOut(t *testing.T) {

@@ -67,15 +67,25 @@ func newWorld(t *testing.T) *world {
 // emptyWorld is a world without routes.
 func emptyWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{World: ingresstest.New(t, ingresstest.Options{Now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}), nodes: &nodes{}}
-	w.accounts = account.NewService(account.Deps{Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions, Now: w.Clock})
-	w.campaigns = campaign.NewService(campaign.Deps{Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD})
+	w := &world{
+		World: ingresstest.New(t, ingresstest.Options{Now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)}),
+		nodes: &nodes{},
+	}
+	w.accounts = account.NewService(account.Deps{
+		Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions,
+		Now: w.Clock,
+	})
+	w.campaigns = campaign.NewService(campaign.Deps{
+		Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
+	})
 	return w
 }
 
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
-		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w}, AdReports: w.Store, Cases: w.Store, Now: w.Clock,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w},
+		AdReports: w.Store, Cases: w.Store, Now: w.Clock,
 		Publish: w.Store, Flags: w.flags,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
@@ -120,7 +130,10 @@ func at(body any, path ...any) any {
 
 // draft is the least that creates a campaign of p's.
 func (p *person) draft(more ...any) object {
-	body := object{"advertiser_id": p.ID.String(), "headline": "Query Postgres in plain English", "cta_url": "https://example.com/try"}
+	body := object{
+		"advertiser_id": p.ID.String(), "headline": "Query Postgres in plain English",
+		"cta_url": "https://example.com/try",
+	}
 	for i := 0; i < len(more); i += 2 {
 		body[more[i].(string)] = more[i+1]
 	}

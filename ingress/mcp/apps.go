@@ -28,8 +28,8 @@ var card string
 // empty.
 func Card(media string) string { return strings.Replace(card, "ADNET_MEDIA", media, 1) }
 
-// announces says whether a client's capabilities, the text of a JSON object, have the extension with
-// the type of our card.
+// announces says whether a client's capabilities, the text of a JSON object, have the extension
+// with the type of our card.
 func announces(capabilities string) bool {
 	if !strings.Contains(capabilities, extension) {
 		return false
@@ -39,7 +39,8 @@ func announces(capabilities string) bool {
 			MIMETypes []string `json:"mimeTypes"`
 		} `json:"extensions"`
 	}
-	return json.Unmarshal([]byte(capabilities), &c) == nil && slices.Contains(c.Extensions[extension].MIMETypes, cardType)
+	return json.Unmarshal([]byte(capabilities), &c) == nil &&
+		slices.Contains(c.Extensions[extension].MIMETypes, cardType)
 }
 
 // withApps begins the session id of a host that announced the extension in initialize. There is no
@@ -117,7 +118,9 @@ func (s *Server) resourceResult(r *call) ([]byte, *failure) {
 		out.Resources = &[]resource{own}
 	case methodRead:
 		if r.params.uri != cardURI {
-			return nil, &failure{status: http.StatusOK, code: notFound(r.modern), message: "no such resource; there is " + cardURI}
+			return nil, &failure{
+				status: http.StatusOK, code: notFound(r.modern), message: "no such resource; there is " + cardURI,
+			}
 		}
 		own.Text = Card(base)
 		out.Contents = &[]resource{own}

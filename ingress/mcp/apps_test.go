@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/ingress/track"
-
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/track"
 )
 
 const extension = "io.modelcontextprotocol/ui"
@@ -18,17 +18,24 @@ const extension = "io.modelcontextprotocol/ui"
 // A host that announces MCP Apps finds the card with the tool and with each ad; any other gets what
 // it got before there was one.
 func TestApps(t *testing.T) {
-	announced := &sdk.ClientCapabilities{Extensions: map[string]any{extension: map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}}}}
-	other := &sdk.ClientCapabilities{Extensions: map[string]any{extension: map[string]any{"mimeTypes": []string{"text/plain"}}}}
+	announced := &sdk.ClientCapabilities{Extensions: map[string]any{extension: map[string]any{"mimeTypes": []string{
+		"text/html;profile=mcp-app",
+	}}}}
+	other := &sdk.ClientCapabilities{Extensions: map[string]any{extension: map[string]any{
+		"mimeTypes": []string{"text/plain"},
+	}}}
 	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
-		for name, abilities := range map[string]*sdk.ClientCapabilities{"announced": announced, "other": other, "none": nil} {
+		for name, abilities := range map[string]*sdk.ClientCapabilities{
+			"announced": announced, "other": other, "none": nil,
+		} {
 			t.Run(version+" "+name, func(t *testing.T) {
 				f := newFixture(t, track.UnsignedRecord)
 				session, _, err := connectAs(t, f, version, f.key, &sdk.ClientOptions{Capabilities: abilities})
 				require.NoError(t, err)
 				ask := func(least float64) *sdk.CallToolResult {
 					shown, err := session.CallTool(t.Context(), &sdk.CallToolParams{
-						Name: "get_sponsored_content", Arguments: map[string]any{"context": "learning chess", "min_relevance": least},
+						Name:      "get_sponsored_content",
+						Arguments: map[string]any{"context": "learning chess", "min_relevance": least},
 					})
 					require.NoError(t, err)
 					require.False(t, shown.IsError)
@@ -94,10 +101,15 @@ func TestEmptyLists(t *testing.T) {
 func TestAnyCapabilities(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	for _, capabilities := range []string{
-		`{"extensions":{"io.modelcontextprotocol/ui":7}}`, `{"extensions":["io.modelcontextprotocol/ui"]}`, `"io.modelcontextprotocol/ui"`,
-		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":"text/html;profile=mcp-app"}}}`, `null`, `{"a":{"b":[1,{"io.modelcontextprotocol/ui":null}]}}`,
+		`{"extensions":{"io.modelcontextprotocol/ui":7}}`, `{"extensions":["io.modelcontextprotocol/ui"]}`,
+		`"io.modelcontextprotocol/ui"`,
+		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":"text/html;profile=mcp-app"}}}`, `null`,
+		`{"a":{"b":[1,{"io.modelcontextprotocol/ui":null}]}}`,
 	} {
-		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `}}`)
+		w := f.post(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` +
+				capabilities + `}}`,
+		)
 		require.Equal(t, http.StatusOK, w.Code, capabilities)
 		require.Contains(t, w.Body.String(), `"capabilities":{"tools":{}}`, capabilities)
 		require.Empty(t, w.Header().Get("Mcp-Session-Id"), capabilities)

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/catalog"
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/ingresstest"
@@ -21,9 +24,6 @@ import (
 	"adnet/internal/cputime"
 	"adnet/internal/demo"
 	"adnet/internal/reserve"
-
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 // loaded brings a catalog its campaigns once and keeps none: what the collector looks at is what a
@@ -95,7 +95,10 @@ func BenchmarkToolCall(b *testing.B) {
 		if k.sent == 0 {
 			continue // a first, short try of the testing package
 		}
-		require.InDelta(b, float64(kinds[0].ads)/float64(kinds[0].sent), float64(k.ads)/float64(k.sent), 0.05, "all kinds must win alike")
+		require.InDelta(
+			b, float64(kinds[0].ads)/float64(kinds[0].sent), float64(k.ads)/float64(k.sent), 0.05,
+			"all kinds must win alike",
+		)
 		b.ReportMetric(k.perRequest(), k.name+"-ns")
 		b.ReportMetric(float64(k.bytes)/float64(k.sent), k.name+"-B")
 		b.ReportMetric(float64(k.objects)/float64(k.sent), k.name+"-allocs")
@@ -137,13 +140,21 @@ func toolCalls(b *testing.B, handler http.Handler, key string) []*kind {
 	for i := range contexts {
 		words := contexts[i].Context
 		rest.bodies = append(rest.bodies, text(object{"context": words, "platform": "discord", "user_language": "en"}))
-		params := object{"name": "get_sponsored_content", "arguments": object{"context_summary": words, "host": "discord", "user_language": "en"}}
-		tool.bodies = append(tool.bodies, text(object{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": params}))
-		params["_meta"] = object{
-			"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": object{},
-			"io.modelcontextprotocol/clientInfo": object{"name": "bench", "version": "1"},
+		params := object{
+			"name":      "get_sponsored_content",
+			"arguments": object{"context_summary": words, "host": "discord", "user_language": "en"},
 		}
-		stateless.bodies = append(stateless.bodies, text(object{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": params}))
+		tool.bodies = append(
+			tool.bodies, text(object{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": params}),
+		)
+		params["_meta"] = object{
+			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+			"io.modelcontextprotocol/clientCapabilities": object{},
+			"io.modelcontextprotocol/clientInfo":         object{"name": "bench", "version": "1"},
+		}
+		stateless.bodies = append(
+			stateless.bodies, text(object{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": params}),
+		)
 	}
 	kinds := []*kind{rest, tool, stateless}
 	for _, k := range kinds {
@@ -154,7 +165,9 @@ func toolCalls(b *testing.B, handler http.Handler, key string) []*kind {
 		}
 	}
 	rest.request.URL = &url.URL{Path: "/v1/ad-request"}
-	for name, value := range map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "get_sponsored_content"} {
+	for name, value := range map[string]string{
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "get_sponsored_content",
+	} {
 		stateless.request.Header[name] = []string{value}
 	}
 	return kinds
@@ -181,7 +194,8 @@ func (k *kind) send(b *testing.B, n int) {
 	}
 	k.used += cputime.Used(b) - before
 	allocatedAfter, objectsAfter := allocations()
-	k.bytes, k.objects, k.fresh = k.bytes+allocatedAfter-allocated, k.objects+objectsAfter-objects, k.fresh+allocatedAfter-allocated
+	k.bytes, k.objects, k.fresh = k.bytes+allocatedAfter-allocated, k.objects+objectsAfter-objects,
+		k.fresh+allocatedAfter-allocated
 }
 
 func (k *kind) perRequest() float64 { return float64(k.used) / float64(max(k.sent, 1)) }

@@ -7,14 +7,14 @@ import (
 	"sync"
 	"testing"
 
-	"adnet/ingress/mcp"
-	"adnet/ingress/track"
-	"adnet/schemas/event"
-
 	"github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/mcp"
+	"adnet/ingress/track"
+	"adnet/schemas/event"
 )
 
 // wire keeps what the official client sent and got.
@@ -36,7 +36,10 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.seen = append(w.seen, exchanged{r.Method, r.Header.Get("Mcp-Protocol-Version"), r.Header.Get("Mcp-Method"), reply.StatusCode})
+		w.seen = append(
+			w.seen,
+			exchanged{r.Method, r.Header.Get("Mcp-Protocol-Version"), r.Header.Get("Mcp-Method"), reply.StatusCode},
+		)
 	}
 	return reply, err
 }
@@ -47,7 +50,9 @@ func connect(t *testing.T, f *fixture, version, key string) (*sdk.ClientSession,
 	return connectAs(t, f, version, key, nil)
 }
 
-func connectAs(t *testing.T, f *fixture, version, key string, options *sdk.ClientOptions) (*sdk.ClientSession, *wire, error) {
+func connectAs(
+	t *testing.T, f *fixture, version, key string, options *sdk.ClientOptions,
+) (*sdk.ClientSession, *wire, error) {
 	t.Helper()
 	server := httptest.NewServer(f.HTTP)
 	t.Cleanup(server.Close)
@@ -87,7 +92,12 @@ func TestOfficialClient(t *testing.T) {
 				require.NotNil(t, tool.OutputSchema)
 			}
 
-			shown, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_sponsored_content", Arguments: map[string]any{"context": "learning chess"}})
+			shown, err := session.CallTool(
+				t.Context(),
+				&sdk.CallToolParams{
+					Name: "get_sponsored_content", Arguments: map[string]any{"context": "learning chess"},
+				},
+			)
 			require.NoError(t, err)
 			require.False(t, shown.IsError)
 			require.Len(t, shown.Content, 2)
@@ -101,14 +111,25 @@ func TestOfficialClient(t *testing.T) {
 			require.Contains(t, people.Text, "Sponsored")
 			require.Contains(t, people.Text, ad["tracking"].(map[string]any)["click"])
 
-			taken, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "track_event", Arguments: map[string]any{"event": "impression", "auction_id": ad["auction_id"]}})
+			taken, err := session.CallTool(
+				t.Context(),
+				&sdk.CallToolParams{
+					Name:      "track_event",
+					Arguments: map[string]any{"event": "impression", "auction_id": ad["auction_id"]},
+				},
+			)
 			require.NoError(t, err)
 			require.False(t, taken.IsError)
-			require.Equal(t, map[string]any{"tracked": true, "event": "impression", "campaign_id": campaignID.String()}, taken.StructuredContent)
+			require.Equal(
+				t, map[string]any{"tracked": true, "event": "impression", "campaign_id": campaignID.String()},
+				taken.StructuredContent,
+			)
 			require.Len(t, f.Log.Events, 1)
 			require.Equal(t, event.Proof_SIGNED, f.Log.Events[0].Proof)
 
-			wrong, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_sponsored_content", Arguments: map[string]any{}})
+			wrong, err := session.CallTool(
+				t.Context(), &sdk.CallToolParams{Name: "get_sponsored_content", Arguments: map[string]any{}},
+			)
 			require.NoError(t, err)
 			require.True(t, wrong.IsError)
 			require.Nil(t, wrong.StructuredContent)
@@ -152,7 +173,10 @@ func TestOfficialClientSeesRefusals(t *testing.T) {
 			session, _, err := connect(t, f, version, f.key)
 			require.NoError(t, err)
 			ask := func(ctx context.Context) error {
-				_, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "get_sponsored_content", Arguments: map[string]any{"context": "chess"}})
+				_, err := session.CallTool(
+					ctx,
+					&sdk.CallToolParams{Name: "get_sponsored_content", Arguments: map[string]any{"context": "chess"}},
+				)
 				return err
 			}
 			f.limiter.left = 1

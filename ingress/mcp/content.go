@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/share"
-
-	"github.com/google/uuid"
 )
 
 // integrationMethod is what campaigns target and reports name this wire by.
@@ -25,11 +25,12 @@ const integrationMethod = "mcp"
 // contentArguments are both argument sets of get_sponsored_content; where both say something, the
 // second counts.
 type contentArguments struct {
-	ContextSummary  string   `json:"context_summary"`
-	Host            string   `json:"host"`
-	UserRegion      string   `json:"user_region"`
-	UserLanguage    string   `json:"user_language"`
-	SessionLenMin   *float64 `json:"session_len_min"` // minutes; recorded with the outcome, no signal of the ranking model
+	ContextSummary string `json:"context_summary"`
+	Host           string `json:"host"`
+	UserRegion     string `json:"user_region"`
+	UserLanguage   string `json:"user_language"`
+	// minutes; recorded with the outcome, no signal of the ranking model
+	SessionLenMin   *float64 `json:"session_len_min"`
 	DeveloperAPIKey string   `json:"developer_api_key"`
 
 	Context      string          `json:"context"`
@@ -91,7 +92,13 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 	case err != nil:
 		return result{}, failed(err)
 	case answer.Creative == nil:
-		return structured(r, noAd{AuctionID: answer.AuctionID, Reason: answer.Reason, RetryAfter: answer.RetryAfter, RetryTurns: answer.RetryTurns})
+		return structured(
+			r,
+			noAd{
+				AuctionID: answer.AuctionID, Reason: answer.Reason, RetryAfter: answer.RetryAfter,
+				RetryTurns: answer.RetryTurns,
+			},
+		)
 	}
 	r.value = AppendAd(r.value, &answer.Ad)
 	return result{shown: true}, nil
@@ -104,7 +111,9 @@ func (in *contentArguments) fill(to *offer.Request) {
 		age = time.Duration(min(*in.SessionLenMin, maxSessionMin) * float64(time.Minute))
 	}
 	*to = offer.Request{
-		SessionAge: age, Messages: in.Messages, MinRelevance: in.MinRelevance, Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools, HostApp: cmp.Or(in.HostApp, in.Host),
+		SessionAge: age, Messages: in.Messages, MinRelevance: in.MinRelevance,
+		Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools,
+		HostApp:    cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,
 		SessionID: in.SessionID, Turn: in.Turn, FirstAdTurn: in.FirstAdTurn, TurnsBetweenAds: in.TurnsBetweenAds,
 		Consent: in.Consent, Suitability: in.Suitability,
@@ -140,9 +149,9 @@ func misused(err error, name func(field string) string) (result, *failure) {
 }
 
 // AppendAd appends the sponsored ad of the specification, and what we add to it: auction_id,
-// disclosure_label, receipt_url, advertiser, house and sandbox. It is written by hand because it is most of the cost
-// of a call (BenchmarkToolCall): four of five bytes are links of ours, which need no look at each
-// character.
+// disclosure_label, receipt_url, advertiser, house and sandbox. It is written by hand because it is
+// most of the cost of a call (BenchmarkToolCall): four of five bytes are links of ours, which need
+// no look at each character.
 func AppendAd(to []byte, o *offer.Ad) []byte {
 	k := o.Creative
 	to = o.AppendCampaign(append(to, `{"campaign_id":"`...))
@@ -221,7 +230,8 @@ func ordinary(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case i > 0 && i < len(text)-1 && c == ' ', c == ',', c == '.', c == '-', c == ':', c == '\'', c == '?', c == '%', c == '$':
+		case i > 0 && i < len(text)-1 &&
+			c == ' ', c == ',', c == '.', c == '-', c == ':', c == '\'', c == '?', c == '%', c == '$':
 		default:
 			return false
 		}

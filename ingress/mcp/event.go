@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/track"
-
-	"github.com/google/uuid"
 )
 
 // trackEvent is the tool track_event: POST /api/track for programs that cannot load the links. Who

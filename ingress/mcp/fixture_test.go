@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
@@ -21,9 +24,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/token/tokentest"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -95,14 +95,20 @@ func newFixture(t testing.TB, unsigned string) *fixture {
 // mount makes the endpoints that sell with the given parts, and the key that asks them.
 func (f *fixture) mount(selling offer.Deps, creatives track.Creatives, unsigned string) {
 	f.T.Helper()
-	tracker, err := track.New(track.Config{Unsigned: unsigned, AckWait: time.Minute, Life: tokentest.Life()}, track.Deps{
-		Log: f.Logger, Metrics: f.Metrics, Keyring: f.Ring, Producer: selling.Producer, Spool: f.Log, Creatives: creatives,
-		Seen: &seen{keys: map[string]bool{}}, Now: f.Clock, Auth: f.Auth,
+	tracker, err := track.New(track.Config{
+		Unsigned: unsigned, AckWait: time.Minute, Life: tokentest.Life(),
+	}, track.Deps{
+		Log: f.Logger, Metrics: f.Metrics, Keyring: f.Ring, Producer: selling.Producer, Spool: f.Log,
+		Creatives: creatives,
+		Seen:      &seen{keys: map[string]bool{}}, Now: f.Clock, Auth: f.Auth,
 	})
 	require.NoError(f.T, err)
 	selling.Limiter, selling.Recording = f.limiter, tracker
 	ads := ingresstest.Seller(selling)
-	endpoint, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker, BaseURL: f.HTTP.BaseURL})
+	endpoint, err := mcp.New(
+		mcp.Config{Origins: []string{origin}},
+		mcp.Deps{Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker, BaseURL: f.HTTP.BaseURL},
+	)
 	require.NoError(f.T, err)
 	tracker.Mount(f.HTTP)
 	serve.New(serve.Deps{Auth: f.Auth, Ads: ads}).Mount(f.HTTP)
@@ -113,7 +119,8 @@ func (f *fixture) mount(selling offer.Deps, creatives track.Creatives, unsigned 
 // generic matches every context.
 func generic() campaign.Campaign {
 	return campaign.Campaign{
-		ID: campaignID, AdvertiserID: advertiserID, Format: campaign.Native, Headline: "Chess lessons", Subtext: "For curious beginners",
+		ID: campaignID, AdvertiserID: advertiserID, Format: campaign.Native, Headline: "Chess lessons",
+		Subtext:  "For curious beginners",
 		CTALabel: "Start", MediaURL: "https://shop.example/i.png", CTAURL: "https://shop.example/landing?a=1&b=2",
 		SkippableAfterSec: campaign.DefaultSkipSec, BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
 	}

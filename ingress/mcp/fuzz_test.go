@@ -9,12 +9,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"adnet/ingress/mcp"
-	"adnet/ingress/track"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/mcp"
+	"adnet/ingress/track"
 )
 
 // FuzzMessage sends any body: it never panics or fails with a server error; an answer is one
@@ -33,17 +33,29 @@ func FuzzMessage(f *testing.F) {
 				body, err = json.Marshal(step.Request.Body)
 				require.NoError(f, err)
 			}
-			f.Add(body, step.Request.Headers["MCP-Protocol-Version"], step.Request.Headers["Mcp-Method"], step.Request.Headers["Mcp-Name"])
+			f.Add(
+				body, step.Request.Headers["MCP-Protocol-Version"], step.Request.Headers["Mcp-Method"],
+				step.Request.Headers["Mcp-Name"],
+			)
 		}
 	}
-	for _, suitability := range []string{`{"flags":["S11"],"age":"adult"}`, `{"flags":[1e400,"x"],"age":9}`, `"adult"`, `{"x":[[[[[[[[[[1]]]]]]]]]]}`, `{"age":"adult","age":"child"}`} {
-		f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","suitability":`+suitability+`}}}`), "", "", "")
+	for _, suitability := range []string{
+		`{"flags":["S11"],"age":"adult"}`, `{"flags":[1e400,"x"],"age":9}`, `"adult"`, `{"x":[[[[[[[[[[1]]]]]]]]]]}`,
+		`{"age":"adult","age":"child"}`,
+	} {
+		f.Add(
+			[]byte(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","suitability":`+suitability+`}}}`,
+			), "", "", "",
+		)
 	}
 	w := newFixture(f, track.UnsignedRecord)
 	f.Fuzz(func(t *testing.T, body []byte, version, method, name string) {
 		r := httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(string(body)))
 		r.Header = http.Header{"Authorization": {"Bearer " + w.key}}
-		for header, value := range map[string]string{"Mcp-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name} {
+		for header, value := range map[string]string{
+			"Mcp-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name,
+		} {
 			if value != "" {
 				r.Header[header] = []string{value}
 			}

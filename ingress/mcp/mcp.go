@@ -97,7 +97,8 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		Name: "adnet_mcp_requests_total", Help: "Requests understood by POST /api/mcp, by method or tool.",
 	}, []string{"method"}))
 	for _, name := range []string{
-		methodInitialize, methodPing, methodDiscover, methodList, methodResources, methodTemplates, methodRead, toolContent, toolTrack,
+		methodInitialize, methodPing, methodDiscover, methodList, methodResources, methodTemplates, methodRead,
+		toolContent, toolTrack,
 	} {
 		s.calls[name] = calls.WithLabelValues(name)
 	}
@@ -111,9 +112,13 @@ func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: JSON-RPC has ids of its own, every ad request is a new auction, and
 	// events count once anyway.
 	h.Handle(http.MethodPost, Path, s.post, httpapi.Policy{
-		Limit: httpapi.LimitKeyless, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No, Errors: s.refuse,
+		Limit: httpapi.LimitKeyless, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No,
+		Errors: s.refuse,
 	})
-	h.Handle(http.MethodOptions, Path, s.preflight, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
+	h.Handle(
+		http.MethodOptions, Path, s.preflight,
+		httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse},
+	)
 }
 
 // post serves POST /api/mcp.
@@ -186,7 +191,8 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	f := failed(e)
 	f.cause = nil // the engine has logged it
 	if status == http.StatusMethodNotAllowed {
-		f.message = "method " + c.Request.Method + " is not allowed here: there is no stream and no session; send JSON-RPC by POST"
+		f.message = "method " + c.Request.Method +
+			" is not allowed here: there is no stream and no session; send JSON-RPC by POST"
 	}
 	return s.fail(c, "", f)
 }
@@ -194,7 +200,9 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 // panicked ends a request whose handler panicked, with its id, so that the client does not wait for
 // the answer.
 func (s *Server) panicked(c *gin.Context, id string, p any) {
-	s.deps.Log.ErrorContext(c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.deps.Log.ErrorContext(
+		c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()),
+	)
 	if c.Writer.Written() {
 		return
 	}
@@ -206,8 +214,9 @@ func (s *Server) panicked(c *gin.Context, id string, p any) {
 }
 
 var originRefused = &failure{
-	status: http.StatusForbidden, code: http.StatusForbidden, message: "pages of this origin may not call this endpoint",
-	data: map[string]any{"code": errs.Forbidden},
+	status: http.StatusForbidden, code: http.StatusForbidden,
+	message: "pages of this origin may not call this endpoint",
+	data:    map[string]any{"code": errs.Forbidden},
 }
 
 // byOrigin keeps caches from giving one origin's reply to another; shared, never changed in place.
@@ -226,7 +235,11 @@ func (s *Server) allowOrigin(c *gin.Context) bool {
 		return false
 	}
 	header.Set("Access-Control-Allow-Origin", origins[0])
-	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id")
+	header.Set(
+		"Access-Control-Expose-Headers",
+		"Mcp-Session-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, "+
+			"X-Request-Id",
+	)
 	return true
 }
 
@@ -244,7 +257,10 @@ func (s *Server) preflight(c *gin.Context) error {
 	c.Header("Allow", "OPTIONS, POST")
 	if c.GetHeader("Origin") != "" {
 		c.Header("Access-Control-Allow-Methods", http.MethodPost)
-		c.Header("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id")
+		c.Header(
+			"Access-Control-Allow-Headers",
+			"Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id",
+		)
 		c.Header("Access-Control-Max-Age", "600")
 	}
 	c.Status(http.StatusNoContent)

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
 	"adnet/ingress/track"
 	"adnet/internal/obs"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // broken panics where ads are made.
@@ -31,7 +31,12 @@ func (broken) Answer(context.Context, httpapi.Caller, *offer.Request, *offer.Ans
 // logged.
 func TestPanicAnswersTheRequest(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	engine, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness()})
+	engine, err := httpapi.New(
+		httpapi.Config{},
+		httpapi.Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+		},
+	)
 	require.NoError(t, err)
 	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
 		Log: f.Logger, Metrics: prometheus.NewRegistry(), Ads: broken{},
@@ -51,8 +56,15 @@ func TestPanicAnswersTheRequest(t *testing.T) {
 	for _, id := range []string{`7`, `"seven"`} {
 		w := ask(`{"jsonrpc":"2.0","id":` + id + `,` + call)
 		require.Equal(t, http.StatusOK, w.Code)
-		require.JSONEq(t, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32603,"message":"internal error","data":{"code":"internal"}}}`, w.Body.String())
+		require.JSONEq(
+			t,
+			`{"jsonrpc":"2.0","id":`+id+
+				`,"error":{"code":-32603,"message":"internal error","data":{"code":"internal"}}}`, w.Body.String(),
+		)
 	}
 	require.Contains(t, f.lines.String(), "secret of the handler")
-	require.Equal(t, http.StatusOK, ask(`{"jsonrpc":"2.0","id":8,"method":"ping"}`).Code, "the workspace of a panic is not used again half-written")
+	require.Equal(
+		t, http.StatusOK, ask(`{"jsonrpc":"2.0","id":8,"method":"ping"}`).Code,
+		"the workspace of a panic is not used again half-written",
+	)
 }

@@ -12,7 +12,9 @@ import (
 // A JSON text becomes the same string as by the general way.
 func TestAppendQuoted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.StringMatching(`["\\/\n\t <>&\x00\x7f  ]*`))).Draw(t, "value")
+		value := rapid.SliceOf(rapid.OneOf(
+			rapid.String(), rapid.StringMatching(`["\\/\n\t <>&\x00\x7f  ]*`),
+		)).Draw(t, "value")
 		text, err := json.Marshal(value)
 		require.NoError(t, err)
 		want, err := jsontext.AppendQuote([]byte("x"), text)

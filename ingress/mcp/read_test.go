@@ -3,11 +3,11 @@ package mcp
 import (
 	"testing"
 
-	"adnet/ingress/httpapi"
-
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/ingress/httpapi"
 )
 
 // same holds the reading in one pass to the general decoder; plain says whether it took the body.
@@ -54,15 +54,22 @@ var plainBodies = []string{
 
 // otherBodies are right or wrong, but not plain.
 var otherBodies = []string{
-	``, `[]`, `null`, `{}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
-	`{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"ping","x":{"y":1,"y":2}}`,
-	`{"jsonrpc":"2.0","id":1,"method":"ping","x":1,"x":2}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}{}`, `{"jsonrpc":"2.0","id":1,"method":"ping",}`,
+	``, `[]`, `null`, `{}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
+	`{"jsonrpc":"2.0","id":{},"method":"ping"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","x":{"y":1,"y":2}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","x":1,"x":2}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}{}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping",}`,
 	`{"jsonrpc":"2.0","id":1,"method":"ping","params":null}`, `{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}`,
-	`{"jsonrpc":"2.0","id":1e400,"method":"ping"}`, `{"jsonrpc":"2.0","id":01,"method":"ping"}`, `{"jsonrpc":"2.0","id":1.,"method":"ping"}`,
-	`{"jsonrpc":"2.0","id":1,"method":"ping","x":"\ud800"}`, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}",
+	`{"jsonrpc":"2.0","id":1e400,"method":"ping"}`, `{"jsonrpc":"2.0","id":01,"method":"ping"}`,
+	`{"jsonrpc":"2.0","id":1.,"method":"ping"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","x":"\ud800"}`,
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}",
 	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\n\"}", `{"jsonrpc":"2.0","id":1,"m\u0065thod":"ping"}`,
-	`{"jsonrpc":"2.0","id":1,"method":"ping","x":nul}`, `{"jsonrpc":"2.0","id":1,"method":"ping","x":[1 2]}`, `{"jsonrpc":"2.0" "id":1,"method":"ping"}`,
-	`{"jsonrpc":"2.0","id":1,"method":"ping","x":[[[[[[[[[[]]]]]]]]]]}`, `{"jsonrpc":"2.0","id":-0,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":7}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","x":nul}`, `{"jsonrpc":"2.0","id":1,"method":"ping","x":[1 2]}`,
+	`{"jsonrpc":"2.0" "id":1,"method":"ping"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","x":[[[[[[[[[[]]]]]]]]]]}`, `{"jsonrpc":"2.0","id":-0,"method":"ping"}`,
+	`{"jsonrpc":"2.0","id":1,"method":7}`,
 }
 
 func TestPlainBodiesAreReadInOnePass(t *testing.T) {
@@ -114,7 +121,10 @@ func TestAppendInert(t *testing.T) {
 		require.NoError(t, err)
 		return string(quoted[1 : len(quoted)-1])
 	}
-	for _, text := range []string{"", " ", "a", " a b ", "Chess lessons, 50% off: don't wait?", "a\"b", `a\b`, "**", "é ", "1. a", "a\tb", "- a", "a -", "\u00a0x"} {
+	for _, text := range []string{
+		"", " ", "a", " a b ", "Chess lessons, 50% off: don't wait?", "a\"b", `a\b`, "**", "é ", "1. a", "a\tb", "- a",
+		"a -", "\u00a0x",
+	} {
 		require.Equal(t, plain(text), string(appendInert(nil, text)), "%q", text)
 	}
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,12 +3,12 @@ package mcp_test
 import (
 	"testing"
 
-	"adnet/auction"
-	"adnet/ingress/track"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/auction"
+	"adnet/ingress/track"
 )
 
 // The record of an auction holds how old the session was, and an answer without an ad says under
@@ -25,7 +25,9 @@ func TestRecordOfACall(t *testing.T) {
 				} `json:"structuredContent"`
 			} `json:"result"`
 		}
-		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","session_len_min":` + minutes + `}}}`)
+		w := f.post(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"chess","session_len_min":` + minutes + `}}}`,
+		)
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &reply))
 		require.Len(t, f.Log.Auctions, 1)
 		require.Equal(t, seconds, f.Log.Auctions[0].SessionS, minutes)
@@ -37,18 +39,24 @@ func TestRecordOfACall(t *testing.T) {
 func TestCallsShareNothing(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	ask := func(params string) string {
-		w := f.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content"` + params + `}}`)
+		w := f.post(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content"` + params + `}}`,
+		)
 		return w.Body.String()
 	}
 	for range 20 { // the pool may give another call's memory, or none
 		before := len(f.Log.Auctions)
-		full := ask(`,"arguments":{"context":"secret-context","host":"secret-host","user_region":"US","session_id":"secret-session","session_len_min":7,"turn":3,"active_tools":["secret-tool"]}`)
+		full := ask(
+			`,"arguments":{"context":"secret-context","host":"secret-host","user_region":"US","session_id":"secret-session","session_len_min":7,"turn":3,"active_tools":["secret-tool"]}`,
+		)
 		require.Contains(t, full, "&session=s.", "which stands for secret-session")
 		require.NotContains(t, full, "secret-session")
 		for _, none := range []string{``, `,"arguments":{}`, `,"arguments":{"context":" "}`} {
 			require.Contains(t, ask(none), `"isError":true`, none)
 		}
-		for _, bare := range []string{`,"arguments":{"context":"chess"}`, `,"arguments":{"context":"chess","extra":1}`} {
+		for _, bare := range []string{
+			`,"arguments":{"context":"chess"}`, `,"arguments":{"context":"chess","extra":1}`,
+		} {
 			reply := ask(bare)
 			require.Contains(t, reply, `"isError":false`)
 			require.NotContains(t, reply, "secret")

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"adnet/ingress/httpapi"
-	"adnet/internal/errs"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"adnet/ingress/httpapi"
+	"adnet/internal/errs"
 )
 
 // The codes of JSON-RPC 2.0 and of MCP 2026-07-28. An error of the REST table that none of them
@@ -105,7 +105,9 @@ func decode(body []byte) (message, *failure) {
 	body = bytes.Trim(body, " \t\r\n")
 	switch {
 	case len(body) == 0:
-		return message{}, &failure{status: http.StatusBadRequest, code: codeParse, message: "the body is empty; send a JSON-RPC request"}
+		return message{}, &failure{
+			status: http.StatusBadRequest, code: codeParse, message: "the body is empty; send a JSON-RPC request",
+		}
 	case body[0] == '[':
 		return message{}, refused("batches are not supported; send one JSON-RPC request in each POST")
 	case body[0] != '{' && jsontext.Value(body).IsValid():
@@ -126,8 +128,8 @@ func decode(body []byte) (message, *failure) {
 	return m, nil
 }
 
-// identified returns a message of which only the id is known; the id is empty if the text is not JSON or
-// has two ids.
+// identified returns a message of which only the id is known; the id is empty if the text is not
+// JSON or has two ids.
 func identified(body []byte) message {
 	var only struct {
 		ID jsontext.Value `json:"id"`

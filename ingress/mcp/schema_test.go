@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"adnet/ingress/track"
-
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/track"
 )
 
 // TestToolSchemas holds what the tools take and answer in the exchanges against the schemas that
@@ -53,15 +53,21 @@ func TestToolSchemas(t *testing.T) {
 				continue
 			}
 			results++
-			require.NoError(t, output[name].VisitJSON(result["structuredContent"], openapi3.EnableJSONSchema2020()), file)
+			require.NoError(
+				t, output[name].VisitJSON(result["structuredContent"], openapi3.EnableJSONSchema2020()), file,
+			)
 			if filepath.Base(filepath.Dir(file)) == "exemplary" {
-				require.NoError(t, input[name].VisitJSON(at(params, "arguments"), openapi3.EnableJSONSchema2020()), file)
+				require.NoError(
+					t, input[name].VisitJSON(at(params, "arguments"), openapi3.EnableJSONSchema2020()), file,
+				)
 			}
 		}
 	}
 	require.Greater(t, results, 15)
 	require.Greater(t, wrong, 15)
-	for _, refused := range []string{`{}`, `{"ad":null}`, `{"ad":{},"reason":"x"}`, `{"headline":"x"}`, `{"campaign_id":7}`} {
+	for _, refused := range []string{
+		`{}`, `{"ad":null}`, `{"ad":{},"reason":"x"}`, `{"headline":"x"}`, `{"campaign_id":7}`,
+	} {
 		var value any
 		require.NoError(t, json.Unmarshal([]byte(refused), &value))
 		require.Error(t, output["get_sponsored_content"].VisitJSON(value, openapi3.EnableJSONSchema2020()), refused)

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/mcp"
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 type failure struct {
@@ -52,11 +52,15 @@ func TestBodyLimit(t *testing.T) {
 func TestOddBodies(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	arguments := func(a string) string {
-		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":` + a + `}}`
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":` +
+			a + `}}`
 	}
 	for name, body := range map[string]string{
-		"deep":           `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"a":`, 10_001) + "1" + strings.Repeat("}", 10_002),
-		"deep arguments": arguments(`{"context":"x","y":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`),
+		"deep": `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"a":`,
+			10_001) + "1" + strings.Repeat("}", 10_002),
+		"deep arguments": arguments(
+			`{"context":"x","y":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+		),
 		"bad utf-8":      arguments(`{"context":"` + "\xff\xfe" + `"}`),
 		"half surrogate": arguments(`{"context":"\ud800"}`),
 		"NUL":            arguments(`{"context":"a\u0000b"}`),
@@ -89,11 +93,15 @@ func TestNothingLeaks(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":"` + canary + `"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping","` + canary + `":1,"` + canary + `":2}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping` + canary,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"track_event","arguments":{"event":"` + canary + `","campaign_id":"` + canary + `"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"track_event","arguments":{"event":"` + canary +
+			`","campaign_id":"` + canary + `"}}}`,
 	}
 	for _, body := range bodies {
 		for _, key := range []string{f.key, canary} {
-			w := f.do(http.MethodPost, mcp.Path, body, http.Header{"Authorization": {"Bearer " + key}, "Mcp-Method": {canary}})
+			w := f.do(
+				http.MethodPost, mcp.Path, body,
+				http.Header{"Authorization": {"Bearer " + key}, "Mcp-Method": {canary}},
+			)
 			require.NotContains(t, w.Body.String(), canary)
 			require.NotContains(t, w.Body.String(), f.key)
 			require.NotContains(t, w.Body.String(), "goroutine")
@@ -131,7 +139,8 @@ func TestInternalFailure(t *testing.T) {
 func TestSandboxKeysOfAnAccountNameTheirDeveloper(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	for _, key := range []string{"sk_test_anything", "pub_test_sandbox", f.Key(account.KindPublisher)} {
-		w := f.do(http.MethodPost, mcp.Path, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"x"}}}`,
+		w := f.do(http.MethodPost, mcp.Path,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"x"}}}`,
 			http.Header{"Authorization": {"Bearer " + key}})
 		var got struct {
 			Result struct {
@@ -154,11 +163,19 @@ func TestSandboxKeysOfAnAccountNameTheirDeveloper(t *testing.T) {
 
 func TestOriginsAreChecked(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	for _, origin := range []string{"*", "app.example", "https://app.example/", "https://app.example/x", "https://", "ftp://app.example", "null", "https://u@app.example", ""} {
-		_, err := mcp.New(mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
+	for _, origin := range []string{
+		"*", "app.example", "https://app.example/", "https://app.example/x", "https://", "ftp://app.example", "null",
+		"https://u@app.example", "",
+	} {
+		_, err := mcp.New(
+			mcp.Config{Origins: []string{origin}}, mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()},
+		)
 		require.ErrorContains(t, err, "ADNET_MCP_ORIGINS", origin)
 	}
-	_, err := mcp.New(mcp.Config{Origins: []string{"https://app.example:8443", "http://localhost:3000"}}, mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
+	_, err := mcp.New(
+		mcp.Config{Origins: []string{"https://app.example:8443", "http://localhost:3000"}},
+		mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 }
 
@@ -168,7 +185,10 @@ func TestRepeatedHeaders(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{"context":"x"},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	good := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"get_sponsored_content"}, "Authorization": {"Bearer " + f.key}}
+	good := http.Header{
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"get_sponsored_content"},
+		"Authorization": {"Bearer " + f.key},
+	}
 	require.Equal(t, http.StatusOK, f.do(http.MethodPost, mcp.Path, body, good).Code)
 	for _, name := range []string{"Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"} {
 		twice := good.Clone()

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 // exchange is a file of ingress/testdata: a world, requests to it and their replies.
@@ -154,7 +154,8 @@ func (x *exchange) shape(f *fixture) {
 		k.Format = campaign.Format(c.Format)
 	}
 	k.Targeting = campaign.Targeting{
-		IntentTokens: c.Intent, ActiveTools: c.Tools, HostApps: c.Hosts, Surfaces: c.Surfaces, IntegrationMethods: c.Methods, Regions: c.Regions, Languages: c.Languages,
+		IntentTokens: c.Intent, ActiveTools: c.Tools, HostApps: c.Hosts, Surfaces: c.Surfaces,
+		IntegrationMethods: c.Methods, Regions: c.Regions, Languages: c.Languages,
 	}
 	f.Shelf.Put(k)
 	f.Shelf.Refuse, f.Shelf.Stale = auction.Reason(x.World.Refuse), x.World.Stale

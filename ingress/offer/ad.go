@@ -5,13 +5,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // Ad is a sold ad, with its signed token and the parts of its links.
@@ -28,8 +28,8 @@ type Ad struct {
 	date      day.Day // of session
 }
 
-// Advertiser is who paid for the ad, for its reader: zero where nobody paid, and for an account whose
-// name no administrator approved.
+// Advertiser is who paid for the ad, for its reader: zero where nobody paid, and for an account
+// whose name no administrator approved.
 func (ad *Ad) Advertiser() account.Sponsor {
 	if ad.House || ad.Sandbox {
 		return account.Sponsor{}
@@ -102,11 +102,14 @@ type soldAd struct {
 // claims returns the claims of the ad's auction token.
 func (o *soldAd) claims() token.Auction {
 	return token.Auction{
-		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID, DeveloperID: o.place.Developer,
-		Price: o.price, BillingModel: o.billing, Format: string(o.creative.Format),
+		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID,
+		DeveloperID: o.place.Developer,
+		Price:       o.price, BillingModel: o.billing, Format: string(o.creative.Format),
 		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
-		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, House: o.house, Landing: o.creative.CTAURL,
-		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(), Browser: o.place.Browser.Asks, Asker: o.asker,
+		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, House: o.house,
+		Landing:  o.creative.CTAURL,
+		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(), Browser: o.place.Browser.Asks,
+		Asker: o.asker,
 	}
 }
 
@@ -116,7 +119,8 @@ func (a *Auction) sold() soldAd {
 		return soldAd{id: a.ID, place: &a.Place, creative: a.creative, billing: a.House.Billing.String(), house: true}
 	}
 	return soldAd{
-		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price, billing: a.Outcome.Winner.Billing.String(),
+		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price,
+		billing: a.Outcome.Winner.Billing.String(),
 		sandbox: a.Sandbox, asker: a.unseen.asker(),
 	}
 }
@@ -197,8 +201,8 @@ func (ad *Ad) AppendAuctionID(b []byte) []byte {
 }
 
 // AppendBeacon appends the pixel that records event, any but a click. Everything that counts is in
-// the token; the query repeats what integrations expect to see there. A JSON string takes it, like all links of an
-// ad, as it is.
+// the token; the query repeats what integrations expect to see there. A JSON string takes it, like
+// all links of an ad, as it is.
 func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
 	// Token, ids and format are of the URL alphabet.
 	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)

@@ -6,6 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/target"
@@ -14,12 +20,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func TestAppendID(t *testing.T) {
@@ -40,11 +40,18 @@ func TestSurfaces(t *testing.T) {
 // A base URL makes links that JSON strings and Markdown take as they are; one of a URL's characters
 // stays what it is.
 func TestLinksAreSafe(t *testing.T) {
-	for _, same := range []string{"", "https://ads.example:8443/a-b_c~d/(x)?y=1&z=%20", "https://werbung.öffentlich.example"} {
+	for _, same := range []string{
+		"", "https://ads.example:8443/a-b_c~d/(x)?y=1&z=%20", "https://werbung.öffentlich.example",
+	} {
 		require.Equal(t, same, safeURL(same))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		safe := safeURL(rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a\"\\/<>&`\x00\n é\x7f"))), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "base"))
+		safe := safeURL(
+			rapid.OneOf(
+				rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a\"\\/<>&`\x00\n é\x7f"))),
+				rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+			).Draw(t, "base"),
+		)
 		quoted, err := jsontext.AppendQuote(nil, safe)
 		require.NoError(t, err)
 		require.Equal(t, `"`+safe+`"`, string(quoted))
@@ -104,7 +111,10 @@ func TestAnswersAreFilledAfresh(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &one{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
-		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
+		snapshot: target.Build(
+			ranker.Version2(),
+			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},
+		),
 	}
 	seller := sellerOf(t, Config{Disclosure: "Sponsored"}, shelf, Deps{})
 	developerID := uuid.New()

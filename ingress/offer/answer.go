@@ -3,13 +3,13 @@ package offer
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // Answer is the answer to a [Request]: an ad with its signed links, or the reason for none. It is
@@ -20,7 +20,9 @@ type Answer struct {
 	AuctionID  uuid.UUID      // what to ask for an explanation with, when nothing won
 	Reason     auction.Reason // the reason for no ad
 	RetryAfter int            // seconds until the same request may be answered otherwise; 0 where waiting does not help
-	RetryTurns int            // turns of the conversation until it may have an ad; RetryAfter is then an estimate of their time
+	// turns of the conversation until it may have an ad; RetryAfter is then an estimate of their
+	// time
+	RetryTurns int
 }
 
 // Reset makes a as new, but for the memory of its tokens.
@@ -62,9 +64,9 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 }
 
 // Answer answers a checked request: it fills answer with the auction's winner, else with a house ad
-// where the publisher has one, or for a sandbox key with an ad of the pool, whose token says sandbox,
-// and no advertiser is charged. Beside a conversation without ads there is none of them. Errors:
-// errs.UpstreamError when the auction failed.
+// where the publisher has one, or for a sandbox key with an ad of the pool, whose token says
+// sandbox, and no advertiser is charged. Beside a conversation without ads there is none of them.
+// Errors: errs.UpstreamError when the auction failed.
 func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
 	answer.Reset()
 	w := s.work.Get().(*work)
@@ -75,9 +77,12 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		in.read(&w.words)
 	}
 	w.Terms = Terms{
-		Request: auction.Request{Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser},
-		Place:   in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks, Sandbox: caller.Sandbox,
-		Judged: s.Judge(ctx, &w.suits, in.stated(in.Consent.Read())), Publishing: caller.Publishing, MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
+		Request: auction.Request{
+			Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser,
+		},
+		Place: in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks, Sandbox: caller.Sandbox,
+		Judged: s.Judge(ctx, &w.suits, in.stated(in.Consent.Read())), Publishing: caller.Publishing,
+		MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
 	w.Place.Key, w.Place.Unlearned = caller.KeyID, caller.Unlearned
 	if caller.Sandbox {

@@ -6,14 +6,14 @@ import (
 	"io"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // Browser is the page that asks with a browser key; the zero value is a caller with another key.
@@ -59,7 +59,9 @@ func (g *unseen) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	if !known {
 		return auction.Stale
 	}
-	g.held = traffic.Unseen{Campaign: id, Key: g.page.Key, Network: g.page.mark(id, g.at), Sold: g.sold, Amount: budget.Expected(c, of)}
+	g.held = traffic.Unseen{
+		Campaign: id, Key: g.page.Key, Network: g.page.mark(id, g.at), Sold: g.sold, Amount: budget.Expected(c, of),
+	}
 	if !g.seller.deps.Limiter.Hold(g.held, room.Daily/unseenShare, g.at) {
 		g.held = traffic.Unseen{}
 		return auction.Paced

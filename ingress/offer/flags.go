@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/obs"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // FlagStore keeps the counts of unknown flags; see redis.Flags.
@@ -72,8 +72,8 @@ func (c *FlagCounter) add(publisher uuid.UUID, name string, n int64) {
 	of[name] += n
 }
 
-// Run hands the counts over every few seconds, and at the end, until ctx ends. Counts that the store
-// did not take go with the next. It returns nil.
+// Run hands the counts over every few seconds, and at the end, until ctx ends. Counts that the
+// store did not take go with the next. It returns nil.
 func (c *FlagCounter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flagsEvery)
 	defer ticker.Stop()

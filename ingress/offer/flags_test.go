@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/offer"
 	"adnet/internal/obs"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // kept is a store of unknown flags that may be away.

@@ -3,10 +3,10 @@ package offer
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/ranker"
 	"adnet/internal/share"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A publisher earns by impressions: what it states cannot take the floor below the lowest.

@@ -1,12 +1,13 @@
 package offer
 
 import (
-	"adnet/auction"
-
 	"github.com/google/uuid"
+
+	"adnet/auction"
 )
 
-// House is what a publisher shows of its own where nothing else was sold. The zero value is nothing.
+// House is what a publisher shows of its own where nothing else was sold. The zero value is
+// nothing.
 type House struct {
 	Owner     uuid.UUID   // the account of publisher and campaigns
 	Campaigns []uuid.UUID // ids; see account.Key
@@ -14,10 +15,11 @@ type House struct {
 
 // ownAd looks for a house ad after an auction that ended without a winner. It is free: no budget,
 // pacing or reservation is asked, and its token has the price 0 and says what it is. Exchanges,
-// tests and nodes that may not sell have none, and none comes too early in a conversation or beside a
-// subject that publisher and campaigns do not both allow.
+// tests and nodes that may not sell have none, and none comes too early in a conversation or beside
+// a subject that publisher and campaigns do not both allow.
 func (a *Auction) ownAd(reason auction.Reason) {
-	if len(a.Own.Campaigns) == 0 || a.Bid || a.Sandbox || reason == auction.Stale || reason == auction.SensitiveSubject {
+	if len(a.Own.Campaigns) == 0 || a.Bid || a.Sandbox || reason == auction.Stale ||
+		reason == auction.SensitiveSubject {
 		return
 	}
 	a.own = a.own[:0]

@@ -6,6 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
@@ -13,10 +17,6 @@ import (
 	"adnet/internal/share"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 var pixelToken = regexp.MustCompile(`event=impression[^"]*?auction_id=([A-Za-z0-9_-]+)`)
@@ -34,7 +34,10 @@ func TestHouse(t *testing.T) {
 				w := newWorld(t, store, auth, options{own: true})
 				defer w.stop()
 				k := theCampaign()
-				_, err := store.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return campaign.Active }})
+				_, err := store.CreateCampaign(
+					t.Context(),
+					campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return campaign.Active }},
+				)
 				require.NoError(t, err)
 				ask := func(in asked) said { return wires[wire](w, in) }
 				garden := func(k *campaign.Campaign) { k.Headline, k.Subtext = "Garden tools", "Spades and rakes" }
@@ -57,7 +60,10 @@ func TestHouse(t *testing.T) {
 				w.isHouse(t, wire, k.ID)
 				require.Equal(t, said{reason: "irrelevant"}, ask(asked{session: "a"}), "its frequency cap holds")
 				require.Equal(t, said{reason: "irrelevant"}, askRTB(w, asked{}), "an exchange has none")
-				require.Equal(t, said{reason: "frequency_capped"}, ask(asked{turn: 1, first: 5}), "not too early in a conversation")
+				require.Equal(
+					t, said{reason: "frequency_capped"}, ask(asked{turn: 1, first: 5}),
+					"not too early in a conversation",
+				)
 
 				w.spend(func(r *reserve.Room) { r.Today, r.Total, r.Balance = 0, 0, 0 })
 				require.Equal(t, filled, ask(asked{}), "it needs no money")
@@ -65,7 +71,9 @@ func TestHouse(t *testing.T) {
 				require.Equal(t, said{reason: "no_match"}, ask(asked{}), "its targeting holds")
 				w.change(func(k *campaign.Campaign) { garden(k); k.EndAt = seconds(1) })
 				require.Equal(t, said{reason: "no_match"}, ask(asked{}), "its dates hold")
-				w.change(func(k *campaign.Campaign) { garden(k); k.PolicyViolations = []campaign.Violation{{Rule: "x"}} })
+				w.change(
+					func(k *campaign.Campaign) { garden(k); k.PolicyViolations = []campaign.Violation{{Rule: "x"}} },
+				)
 				require.Equal(t, said{reason: "no_campaigns"}, ask(asked{}), "it must be approved")
 				w.change(func(k *campaign.Campaign) { garden(k); k.Status = campaign.Paused })
 				require.Equal(t, said{reason: "no_campaigns"}, ask(asked{}))

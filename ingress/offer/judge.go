@@ -22,8 +22,8 @@ const (
 	AgeAdult
 )
 
-// Stated is what a publisher or an exchange says of the conversation. It adds to what is read in its
-// texts and clears nothing.
+// Stated is what a publisher or an exchange says of the conversation. It adds to what is read in
+// its texts and clears nothing.
 type Stated struct {
 	// Flags are the subjects that were flagged.
 	Flags subject.Set
@@ -81,8 +81,8 @@ func (j *Judged) state(stated Stated, teens bool) {
 	j.Sensitive |= j.flagged
 }
 
-// refused reports whether no ad is shown, whatever publisher and campaigns allow. A refusal need not
-// have a subject: a marked session has none.
+// refused reports whether no ad is shown, whatever publisher and campaigns allow. A refusal need
+// not have a subject: a marked session has none.
 func (j *Judged) refused() bool { return j.Never != subject.None || j.By != suitability.ByNothing }
 
 // With is the verdict on two parts of one request: what either finds.

@@ -6,12 +6,12 @@
 // and write what it answers. [Seller.Sell] is one auction, for any wire; [Seller.Answer] is a
 // publisher's [Request], with the sandbox and with advice when to ask again.
 //
-// Contract. Nothing is sold beside a conversation that was not judged ([Seller.Judge]), nor beside a
-// subject that allows no ad; no house ad is shown there, and nothing is learnt. Nothing is sold while the catalog is not fresh, events cannot be recorded, or
-// reservations do not count ([Seller.Ready]); nor too early in a conversation, nor to a campaign
-// that a link of the chain of gates refuses: the fit of the creative (a wire's own), frequency
-// caps, budgets, pacing, and last the reservation. What was reserved for an ad that is not handed
-// out goes back by [Auction.Held].
+// Contract. Nothing is sold beside a conversation that was not judged ([Seller.Judge]), nor beside
+// a subject that allows no ad; no house ad is shown there, and nothing is learnt. Nothing is sold
+// while the catalog is not fresh, events cannot be recorded, or reservations do not count
+// ([Seller.Ready]); nor too early in a conversation, nor to a campaign that a link of the chain of
+// gates refuses: the fit of the creative (a wire's own), frequency caps, budgets, pacing, and last
+// the reservation. What was reserved for an ad that is not handed out goes back by [Auction.Held].
 //
 // Nothing here waits for a store, but for the limits that frequency, refusals and budget state, and
 // for the operator's classifier, where there is one, 50 ms: campaigns and
@@ -25,6 +25,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/auction"
 	"adnet/auction/ranker"
@@ -40,9 +43,6 @@ import (
 	"adnet/internal/share"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is the settings of ads.
@@ -78,8 +78,8 @@ type Trials interface {
 	Trial(auction uuid.UUID) (snapshot *auction.Snapshot, decides bool)
 }
 
-// Sales is told of the ads whose clicks a publisher's server may report; see limits.Limits. It never
-// waits.
+// Sales is told of the ads whose clicks a publisher's server may report; see limits.Limits. It
+// never waits.
 type Sales interface {
 	Sold(publisher uuid.UUID, now time.Time)
 }
@@ -167,9 +167,9 @@ type sellerMetrics struct {
 }
 
 // floors are the least relevance of an ad where there are words to judge by, and where there are
-// none. The first is the highest that is stated by a request and by its publisher, each of which may
-// be nil, or the network's. Publishers earn by impressions: what they state takes it down to the
-// lowest at most. Without words there is a floor only where the publisher has set one; then the
+// none. The first is the highest that is stated by a request and by its publisher, each of which
+// may be nil, or the network's. Publishers earn by impressions: what they state takes it down to
+// the lowest at most. Without words there is a floor only where the publisher has set one; then the
 // request may raise it.
 func (c *Config) floors(request, publisher *share.Share) (usual, silent ranker.PPM) {
 	usual = ppm(c.MinRelevance)
@@ -201,11 +201,40 @@ func New(cfg Config, deps Deps) *Seller {
 		cfg: cfg, deps: deps, pool: catalog.Sandbox(), verdicts: newVerdicts(),
 		work: sync.Pool{New: func() any { return new(work) }},
 		metrics: sellerMetrics{
-			filled:  obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad."})),
-			house:   obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_house_total", Help: "Requests of publishers that got a house ad; adnet_auctions_unfilled_total counts them too."})),
-			sandbox: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys."})),
-			unfill:  obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason."}, []string{"reason"})),
-			dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_auctions_unrecorded_total", Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort)."})),
+			filled: obs.Register(
+				deps.Metrics,
+				prometheus.NewCounter(prometheus.CounterOpts{
+					Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad.",
+				}),
+			),
+			house: obs.Register(
+				deps.Metrics,
+				prometheus.NewCounter(prometheus.CounterOpts{
+					Name: "adnet_auctions_house_total",
+					Help: "Requests of publishers that got a house ad; adnet_auctions_unfilled_total counts them too.",
+				}),
+			),
+			sandbox: obs.Register(
+				deps.Metrics,
+				prometheus.NewCounter(prometheus.CounterOpts{
+					Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys.",
+				}),
+			),
+			unfill: obs.Register(
+				deps.Metrics,
+				prometheus.NewCounterVec(
+					prometheus.CounterOpts{
+						Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason.",
+					}, []string{"reason"},
+				),
+			),
+			dropped: obs.Register(
+				deps.Metrics,
+				prometheus.NewCounter(prometheus.CounterOpts{
+					Name: "adnet_auctions_unrecorded_total",
+					Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort).",
+				}),
+			),
 		},
 	}
 	s.trades, _ = cfg.trades() // checked by Check; without it nothing restricted runs
@@ -225,10 +254,12 @@ func New(cfg Config, deps Deps) *Seller {
 // Ready says whether this node may sell at now: its catalog is fresh, events can be recorded, and
 // reservations count.
 func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
-	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) && (s.deps.Budget == nil || s.deps.Budget.Live(now))
+	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) &&
+		(s.deps.Budget == nil || s.deps.Budget.Live(now))
 }
 
-// MinRelevance is the least relevance of an ad where neither the request nor its publisher states one.
+// MinRelevance is the least relevance of an ad where neither the request nor its publisher states
+// one.
 func (s *Seller) MinRelevance() ranker.PPM { return ppm(s.cfg.MinRelevance) }
 
 // Model is the version of the ranking model that auctions are decided by.

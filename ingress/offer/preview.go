@@ -1,15 +1,15 @@
 package offer
 
 import (
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
-// Preview is an ad of c as it would be sold, that nothing can come of. Its tokens are signed by a key
-// that is made here and kept nowhere: no event, click or receipt of it is believed, so that none is
-// counted or billed. Its links are below base, where nothing records.
+// Preview is an ad of c as it would be sold, that nothing can come of. Its tokens are signed by a
+// key that is made here and kept nowhere: no event, click or receipt of it is believed, so that
+// none is counted or billed. Its links are below base, where nothing records.
 func Preview(c *campaign.Campaign, base, disclosure string) (ad Ad, err error) {
 	key, err := token.NewKey("preview")
 	if err != nil {

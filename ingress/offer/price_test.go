@@ -10,6 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/budget"
@@ -21,17 +25,15 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // Of random campaigns and requests, what won the auction is what is reserved, signed and recorded:
 // one price, and never more than was stated.
 func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
-	start := day.Of(time.Now()).Time().AddDate(0, 1, 0)           // behind the other bubbles: ids of auctions never go back
-	w := ingresstest.New(t, ingresstest.Options{Clock: time.Now}) // its caches have goroutines that no bubble may wait for
+	// behind the other bubbles: ids of auctions never go back
+	start := day.Of(time.Now()).Time().AddDate(0, 1, 0)
+	// its caches have goroutines that no bubble may wait for
+	w := ingresstest.New(t, ingresstest.Options{Clock: time.Now})
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(start))
 		rng := rand.New(rand.NewPCG(7, 12))
@@ -40,7 +42,8 @@ func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
 		for i := range campaigns {
 			campaigns[i] = priced(rng, byte(i))
 			store.Publish(reserve.Room{
-				CampaignID: campaigns[i].ID, AdvertiserID: campaigns[i].AdvertiserID, Version: 1, Day: day.Of(time.Now()),
+				CampaignID: campaigns[i].ID, AdvertiserID: campaigns[i].AdvertiserID, Version: 1,
+				Day:   day.Of(time.Now()),
 				Daily: money.Max / 4, Today: money.Max / 4, Total: money.Max / 4, Balance: reserve.Unlimited,
 			})
 		}
@@ -50,7 +53,8 @@ func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
 		}
 		store.Open(1)
 		leases, err := budget.New(budget.DefaultConfig(), budget.Deps{
-			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: "n", ImpressionLife: time.Hour, Now: time.Now,
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: "n",
+			ImpressionLife: time.Hour, Now: time.Now,
 		})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -71,7 +75,9 @@ func TestOnePriceFromTheAuctionToTheToken(t *testing.T) {
 			}
 			models[onePrice(t, w, seller, rng)]++
 		}
-		require.Greater(t, min(models["cpm"], models["cpc"], models["cpa"], models["vcpm"]), 5, "all models win: %v", models)
+		require.Greater(
+			t, min(models["cpm"], models["cpc"], models["cpa"], models["vcpm"]), 5, "all models win: %v", models,
+		)
 	})
 }
 
@@ -80,7 +86,8 @@ var subjects = []string{"chess", "opening", "postgres", "backup", "guitar", "les
 // priced is a campaign with a random bid and targeting.
 func priced(rng *rand.Rand, n byte) campaign.Campaign {
 	k := campaign.Campaign{
-		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: n}, Status: campaign.Active,
+		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: n},
+		Status: campaign.Active,
 		Format: campaign.Native, Headline: fmt.Sprint("Campaign ", n), CTAURL: "https://shop.example/",
 		BillingModel: []campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA, campaign.CPM}[n%4],
 	}
@@ -88,7 +95,8 @@ func priced(rng *rand.Rand, n byte) campaign.Campaign {
 		k.BillingEvent = campaign.OnView
 	}
 	k.BidAmount = map[campaign.BillingModel]money.Micros{
-		campaign.CPM: 10_000 + money.Micros(rng.Int64N(9_000_000)), campaign.CPC: 10_000 + money.Micros(rng.Int64N(500_000)),
+		campaign.CPM: 10_000 + money.Micros(rng.Int64N(9_000_000)),
+		campaign.CPC: 10_000 + money.Micros(rng.Int64N(500_000)),
 		campaign.CPA: money.USD + money.Micros(rng.Int64N(9_000_000)),
 	}[k.BillingModel]
 	if k.BillingEvent == campaign.OnView {
@@ -107,9 +115,12 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 	var ad offer.Ad
 	rng.Shuffle(len(subjects), func(i, j int) { subjects[i], subjects[j] = subjects[j], subjects[i] })
 	a.Terms = offer.Terms{
-		Judged:  seller.Judge(t.Context(), new(offer.Conversation), offer.Stated{}),
-		Request: auction.Request{Tokens: subjects[:1+rng.IntN(3)], FloorCPM: money.Micros(rng.Int64N(300_000)), Views: true},
-		Place:   offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Asked: time.Now(), Bid: rng.IntN(2) == 0,
+		Judged: seller.Judge(t.Context(), new(offer.Conversation), offer.Stated{}),
+		Request: auction.Request{
+			Tokens: subjects[:1+rng.IntN(3)], FloorCPM: money.Micros(rng.Int64N(300_000)), Views: true,
+		},
+		Place: offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Asked: time.Now(),
+		Bid: rng.IntN(2) == 0,
 	}
 	require.NoError(t, seller.Sell(t.Context(), &a, &ad))
 	if a.Outcome.Winner == nil {
@@ -132,7 +143,9 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 		require.LessOrEqual(t, 1000*signed.Price, bid)
 		require.Equal(t, signed.Price, a.Reservation.Amount())
 	case "vcpm":
-		require.InDelta(t, float64(won)/333_333, float64(signed.Price)/1000, 0.002, "of three impressions one is viewed")
+		require.InDelta(
+			t, float64(won)/333_333, float64(signed.Price)/1000, 0.002, "of three impressions one is viewed",
+		)
 		require.LessOrEqual(t, 1000*signed.Price, bid)
 		require.Equal(t, signed.Price, a.Reservation.Amount())
 	default:

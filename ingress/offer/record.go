@@ -3,16 +3,16 @@ package offer
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // record hands the outcome to the log, best effort: it explains auctions, no money depends on it.
-// Of the request it keeps the placement and the numbers of terms and tools, never the context or the
-// tools. Of an auction with a winner it gives the learner what [written.learn] says; of a refused one
-// it takes out what [written.refuse] says.
+// Of the request it keeps the placement and the numbers of terms and tools, never the context or
+// the tools. Of an auction with a winner it gives the learner what [written.learn] says; of a
+// refused one it takes out what [written.refuse] says.
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {
@@ -26,11 +26,14 @@ func (s *Seller) record(a *Auction) {
 	}
 	w.record = event.Auction{
 		AuctionId: w.id[:], AtUs: a.Asked.UnixMicro(), DeveloperId: place.Developer[:], Reason: string(outcome.Reason),
-		PriceMicros: int64(outcome.Price), EcpmMicros: int64(outcome.EffectiveCPM), SnapshotVersion: uint64(s.deps.Catalog.Version()),
-		TookUs: a.Took.Microseconds(), Sandbox: a.Sandbox, Placement: &w.placement,
-		Tokens: uint32(len(a.Request.Words) + len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)), FloorMicros: int64(a.Request.FloorCPM),
-		Candidates: w.traced(&a.Trace), MoreCandidates: !a.Trace.Complete(),
-		SessionS: uint32(place.SessionAge / time.Second), Consent: uint32(place.Consent), ModelVersion: a.snapshot.Model(), Explores: outcome.Explores,
+		PriceMicros: int64(outcome.Price), EcpmMicros: int64(outcome.EffectiveCPM),
+		SnapshotVersion: uint64(s.deps.Catalog.Version()),
+		TookUs:          a.Took.Microseconds(), Sandbox: a.Sandbox, Placement: &w.placement,
+		Tokens: uint32(len(a.Request.Words) + len(a.Request.Tokens)), Tools: uint32(len(a.Request.ActiveTools)),
+		FloorMicros: int64(a.Request.FloorCPM),
+		Candidates:  w.traced(&a.Trace), MoreCandidates: !a.Trace.Complete(),
+		SessionS: uint32(place.SessionAge / time.Second), Consent: uint32(place.Consent),
+		ModelVersion: a.snapshot.Model(), Explores: outcome.Explores,
 		AgeAdult: a.Judged.Age == AgeAdult,
 	}
 	if outcome.Reason == auction.Unsuitable || outcome.Reason == auction.SensitiveSubject {
@@ -53,8 +56,8 @@ func (s *Seller) record(a *Auction) {
 	s.deps.Producer.Produce(event.TopicAuctions, key, value, one.taken)
 }
 
-// refuse takes out of the record what could tell who the reader is, or what was said, and puts in why
-// no ad was shown.
+// refuse takes out of the record what could tell who the reader is, or what was said, and puts in
+// why no ad was shown.
 func (w *written) refuse(a *Auction) {
 	w.placement.Region = ""
 	w.record.Tokens, w.record.Tools, w.record.SessionS = 0, 0, 0
@@ -110,7 +113,8 @@ func (w *written) traced(trace *auction.Trace) []*event.Candidate {
 	for i := range traced {
 		c := &w.candidates[i]
 		w.refs[i] = c
-		c.CampaignId, c.EcpmMicros, c.Reason = traced[i].Campaign.ID[:], int64(traced[i].EffectiveCPM), string(traced[i].Reason)
+		c.CampaignId, c.EcpmMicros, c.Reason = traced[i].Campaign.ID[:], int64(traced[i].EffectiveCPM),
+			string(traced[i].Reason)
 	}
 	return w.refs[:len(traced)]
 }

@@ -7,6 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/auction"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
@@ -17,11 +22,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/subject"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 // recorder keeps the auctions that are produced.
@@ -36,19 +36,25 @@ func (r *recorder) Produce(_ string, _, value []byte, done func(error)) {
 	r.auctions = append(r.auctions, a)
 }
 
-// Of a request with an ad the terms that campaigns say are recorded by number, without order; of one
-// with a sensitive subject, and of a key that says no, nothing.
+// Of a request with an ad the terms that campaigns say are recorded by number, without order; of
+// one with a sensitive subject, and of a key that says no, nothing.
 func TestWhatIsRecordedForLearning(t *testing.T) {
 	id := uuid.UUID{15: 1}
-	letters := strings.Fields("alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec " +
-		"romeo sierra tango uniform victor willow yonder yankee zulu amber bronze copper diamond emerald feldspar garnet")
+	letters := strings.Fields("alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike " +
+		"november oscar papa quebec " +
+		"romeo sierra tango uniform victor willow yonder yankee zulu amber bronze copper diamond emerald feldspar " +
+		"garnet")
 	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
 	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
-		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes", Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{IntentTokens: letters},
+		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes",
+		Suits:     auction.Suits{Allowed: subject.SetOf(subject.Health)},
+		Targeting: &auction.Targeting{IntentTokens: letters},
 	}})}}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	seller := sellerOf(t, Config{}, shelf, Deps{Now: func() time.Time { return now }})
-	caller := httpapi.Caller{DeveloperID: uuid.New(), Publishing: account.Publishing{SensitiveContexts: []string{"health"}}}
+	caller := httpapi.Caller{
+		DeveloperID: uuid.New(), Publishing: account.Publishing{SensitiveContexts: []string{"health"}},
+	}
 	ask := func(context, session string) *event.Auction {
 		in := Request{Context: context, SessionID: session, SessionAge: time.Minute}
 		require.NoError(t, in.Check())
@@ -102,7 +108,10 @@ func TestTheProducerKeepsRecords(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &slow{one: one{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
-		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}}),
+		snapshot: target.Build(
+			ranker.Version2(),
+			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},
+		),
 	}}
 	seller := sellerOf(t, Config{}, shelf, Deps{})
 	ask := func() {
@@ -140,7 +149,9 @@ func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
 	}
 	trial := &trials{}
 	shelf := &recorder{one: one{
-		creative: campaign.Campaign{ID: uuid.UUID{15: 1}, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
+		creative: campaign.Campaign{
+			ID: uuid.UUID{15: 1}, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD,
+		},
 		snapshot: target.Build(ranker.Version2(), campaigns),
 	}}
 	seller := sellerOf(t, Config{}, shelf, Deps{Trials: trial})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/suitability"
 	"adnet/ingress/limits/refusals"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // Classifier is the operator's own, which judges what rules and table let pass; see
@@ -78,7 +78,8 @@ func (s *Seller) opinion(ctx context.Context, read *Conversation, until time.Tim
 // session.
 func (s *Seller) recall(ctx context.Context, a *Auction) {
 	p, j := &a.Place, &a.Judged
-	if s.deps.Refusals == nil || p.Session == "" || p.Key == uuid.Nil || p.Consent.Refused() || j.forgetful || bool(a.Publishing.Forgets) {
+	if s.deps.Refusals == nil || p.Session == "" || p.Key == uuid.Nil || p.Consent.Refused() || j.forgetful ||
+		bool(a.Publishing.Forgets) {
 		return
 	}
 	session := refusals.Session{Publisher: p.Developer, Key: p.Key, ID: p.Session}

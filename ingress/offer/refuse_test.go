@@ -7,6 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/suitability"
@@ -21,11 +26,6 @@ import (
 	"adnet/internal/subject"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -76,9 +76,13 @@ func newConversations(t *testing.T, cfg Config, deps Deps) *conversations {
 		t: t, marks: &marks{all: map[int64][]string{}}, now: day.Of(time.Now()).Time().Add(12 * time.Hour),
 		caller: httpapi.Caller{KeyID: uuid.New(), OwnerID: uuid.New(), DeveloperID: uuid.New()},
 		shelf: &recorder{one: one{
-			creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD, CTAURL: "https://rope.example/"},
+			creative: campaign.Campaign{
+				ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD,
+				CTAURL: "https://rope.example/",
+			},
 			snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
-				ID: auction.ID(id), Bid: money.USD, Headline: "rope diabetes weather", Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{},
+				ID: auction.ID(id), Bid: money.USD, Headline: "rope diabetes weather",
+				Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{},
 			}}),
 		}},
 	}
@@ -87,7 +91,9 @@ func newConversations(t *testing.T, cfg Config, deps Deps) *conversations {
 	ring, err := token.NewKeyring([]token.Key{key})
 	require.NoError(t, err)
 	deps.Now = func() time.Time { return c.now }
-	c.memory = refusals.New(refusals.Deps{Metrics: prometheus.NewRegistry(), Keyring: ring, Store: c.marks, Now: deps.Now})
+	c.memory = refusals.New(refusals.Deps{
+		Metrics: prometheus.NewRegistry(), Keyring: ring, Store: c.marks, Now: deps.Now,
+	})
 	deps.Refusals = c.memory
 	c.Seller = sellerOf(t, cfg, c.shelf, deps)
 	c.shares()
@@ -130,7 +136,8 @@ func TestARefusedRequestIsRecordedWithoutItsReader(t *testing.T) {
 		{illness, "b", "health", "", auction.SensitiveSubject},
 	} {
 		reason, r := c.ask(Request{
-			Context: refused.context, SessionID: refused.session, SessionAge: time.Minute, UserRegion: "DE-BE", UserLanguage: "de", HostApp: "app",
+			Context: refused.context, SessionID: refused.session, SessionAge: time.Minute, UserRegion: "DE-BE",
+			UserLanguage: "de", HostApp: "app",
 			ActiveTools: []string{"shop"}, Consent: consent.Signals{USPrivacy: "1YNN"},
 		})
 		require.Equal(t, refused.reason, reason)
@@ -177,14 +184,16 @@ func TestAConversationRemembers(t *testing.T) {
 	}
 }
 
-// What is not the reader's own word, and what the reader, the publisher or the request does not want
-// remembered, leaves nothing; nor does one key for another.
+// What is not the reader's own word, and what the reader, the publisher or the request does not
+// want remembered, leaves nothing; nor does one key for another.
 func TestWhatIsNotRemembered(t *testing.T) {
 	for name, change := range map[string]func(c *conversations, in *Request){
 		"an assistant's turn": func(_ *conversations, in *Request) {
 			in.Context, in.Messages = "", []Message{{"user", weather}, {"assistant", "You said: " + crisis}}
 		},
-		"a refused consent":      func(_ *conversations, in *Request) { in.Consent = consent.Signals{USPrivacy: "1YYN"} },
+		"a refused consent": func(_ *conversations, in *Request) {
+			in.Consent = consent.Signals{USPrivacy: "1YYN"}
+		},
 		"a forgetful publisher":  func(c *conversations, _ *Request) { c.caller.Publishing.Forgets = true },
 		"another key":            func(c *conversations, _ *Request) { c.caller.KeyID = uuid.New() },
 		"a key without a number": func(c *conversations, _ *Request) { c.caller.KeyID = uuid.Nil },
@@ -271,7 +280,8 @@ func (u *unit) Classify(ctx context.Context, text string) (subject.Set, bool, er
 	return u.found, u.other, u.err
 }
 
-// The operator's classifier adds refusals and removes none, and is asked only where nothing refused.
+// The operator's classifier adds refusals and removes none, and is asked only where nothing
+// refused.
 func TestTheClassifierAdds(t *testing.T) {
 	away := errors.New("away")
 	for name, at := range map[string]struct {
@@ -284,15 +294,40 @@ func TestTheClassifierAdds(t *testing.T) {
 		asked    string
 		remember bool
 	}{
-		"nothing":              {in: Request{Context: weather}, asked: weather},
-		"a refusal":            {in: Request{Context: weather}, unit: unit{found: subject.SetOf(subject.Distress, subject.Health)}, want: auction.Unsuitable, subject: "distress", by: "classifier", asked: weather, remember: true},
-		"a sensitive subject":  {in: Request{Context: weather}, unit: unit{found: subject.SetOf(subject.Debt)}, want: auction.SensitiveSubject, subject: "debt", by: "classifier", asked: weather},
-		"an unknown category":  {in: Request{Context: weather}, unit: unit{other: true}, want: auction.Unsuitable, by: "classifier", asked: weather, remember: true},
-		"refused by a rule":    {in: Request{Context: crisis}, want: auction.Unsuitable, subject: "suicide", by: "rule", remember: true},
-		"away, rules":          {in: Request{Context: weather}, cfg: Config{SuitabilityAway: AwayRules}, unit: unit{err: away}, asked: weather},
-		"away, refuse":         {in: Request{Context: weather}, cfg: Config{SuitabilityAway: AwayRefuse}, unit: unit{err: away}, want: auction.Unsuitable, by: "classifier", asked: weather},
-		"all texts as one":     {in: Request{Context: "c", Messages: []Message{{"user", "a"}, {"system", "x"}, {"assistant", "b"}, {"tool", "y"}}}, asked: "a\nb\nc"},
-		"perhaps an assistant": {in: Request{Messages: []Message{{"user", "a"}, {"assistant", "b"}}}, unit: unit{found: subject.SetOf(subject.Hate)}, want: auction.Unsuitable, subject: "hate", by: "classifier", asked: "a\nb"},
+		"nothing": {in: Request{Context: weather}, asked: weather},
+		"a refusal": {
+			in: Request{Context: weather}, unit: unit{found: subject.SetOf(subject.Distress, subject.Health)},
+			want: auction.Unsuitable, subject: "distress", by: "classifier", asked: weather, remember: true,
+		},
+		"a sensitive subject": {
+			in: Request{Context: weather}, unit: unit{found: subject.SetOf(subject.Debt)},
+			want: auction.SensitiveSubject, subject: "debt", by: "classifier", asked: weather,
+		},
+		"an unknown category": {
+			in: Request{Context: weather}, unit: unit{other: true}, want: auction.Unsuitable, by: "classifier",
+			asked: weather, remember: true,
+		},
+		"refused by a rule": {
+			in: Request{Context: crisis}, want: auction.Unsuitable, subject: "suicide", by: "rule", remember: true,
+		},
+		"away, rules": {
+			in: Request{Context: weather}, cfg: Config{SuitabilityAway: AwayRules}, unit: unit{err: away},
+			asked: weather,
+		},
+		"away, refuse": {
+			in: Request{Context: weather}, cfg: Config{SuitabilityAway: AwayRefuse}, unit: unit{err: away},
+			want: auction.Unsuitable, by: "classifier", asked: weather,
+		},
+		"all texts as one": {
+			in: Request{
+				Context: "c", Messages: []Message{{"user", "a"}, {"system", "x"}, {"assistant", "b"}, {"tool", "y"}},
+			}, asked: "a\nb\nc",
+		},
+		"perhaps an assistant": {
+			in:   Request{Messages: []Message{{"user", "a"}, {"assistant", "b"}}},
+			unit: unit{found: subject.SetOf(subject.Hate)}, want: auction.Unsuitable, subject: "hate", by: "classifier",
+			asked: "a\nb",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newConversations(t, at.cfg, Deps{Classifier: &at.unit})

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/suitability"
 	"adnet/auction/words"
@@ -17,8 +19,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/share"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // Limits of an ad request (specification, section Limits; lists and short texts are adnet's own).
@@ -116,7 +116,9 @@ func (r *Request) IntegrationOf(caller httpapi.Caller) string {
 // surface.
 func (r *Request) Check() error {
 	if strings.TrimSpace(r.Context) == "" && len(r.Messages) == 0 {
-		return errs.New(errs.MissingContext, "context is required: send a piece of the conversation, or its messages").With("field", "context")
+		return errs.New(
+			errs.MissingContext, "context is required: send a piece of the conversation, or its messages",
+		).With("field", "context")
 	}
 	if err := r.checkMessages(); err != nil {
 		return err
@@ -289,8 +291,10 @@ func (r *Request) host() string {
 // place is where the ad of r is shown, for a publisher.
 func (r *Request) place(developer uuid.UUID) Place {
 	p := Place{
-		Developer: developer, Method: r.Method, Format: r.Format, Surface: r.surface(), Host: r.host(), Region: r.UserRegion,
-		Language: r.UserLanguage, Session: r.SessionID, SessionAge: r.SessionAge, FirstTurn: r.FirstAdTurn, TurnGap: r.TurnsBetweenAds, Consent: r.Consent.Read(),
+		Developer: developer, Method: r.Method, Format: r.Format, Surface: r.surface(), Host: r.host(),
+		Region:   r.UserRegion,
+		Language: r.UserLanguage, Session: r.SessionID, SessionAge: r.SessionAge, FirstTurn: r.FirstAdTurn,
+		TurnGap: r.TurnsBetweenAds, Consent: r.Consent.Read(),
 	}
 	if r.Turn != nil {
 		p.Turn = *r.Turn

@@ -3,9 +3,9 @@ package offer
 import (
 	"testing"
 
-	"adnet/auction/words"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/auction/words"
 )
 
 // The last message counts in full, each one back half of the one after it, and what instructs the
@@ -23,5 +23,9 @@ func TestTurnsOfMessages(t *testing.T) {
 	for _, term := range r.Terms() {
 		weights[term.Text] = term.Weight
 	}
-	require.Equal(t, map[string]uint32{"lemur": words.One, "gibbon": words.One / 2, "okapi": words.One / 4, "zebra": words.One / 8}, weights)
+	require.Equal(
+		t,
+		map[string]uint32{"lemur": words.One, "gibbon": words.One / 2, "okapi": words.One / 4, "zebra": words.One / 8},
+		weights,
+	)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/internal/campaign"
-
-	"github.com/google/uuid"
 )
 
 // sandboxRotation hands out the pool's creatives one after the other.
@@ -18,8 +18,9 @@ func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
 }
 
 // draw bypasses the auction and fills ad from the pool, unless the conversation of a is one without
-// ads: then a.Outcome says so, as it does of a real auction, and it is recorded as a test. The token
-// says sandbox, so whatever happens to this ad is recorded as such, and neither charges nor mints.
+// ads: then a.Outcome says so, as it does of a real auction, and it is recorded as a test. The
+// token says sandbox, so whatever happens to this ad is recorded as such, and neither charges nor
+// mints.
 func (s *Seller) draw(ctx context.Context, a *Auction, ad *Ad) error {
 	if !a.Judged.made {
 		return errUnjudged

@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/auction"
 	"adnet/auction/target"
 	"adnet/ingress/budget"
@@ -17,8 +19,6 @@ import (
 	"adnet/internal/share"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // Place is where an ad is shown and for whom, as the token and the log keep it.
@@ -48,8 +48,8 @@ type Place struct {
 // id. Where the reader did not consent, or consent cannot be read, there is no session: nothing is
 // kept and nothing is capped.
 //
-// Beside a sensitive subject the session counts for frequency caps and for nothing else: there is no
-// mark, nothing is learnt, and the links do not have it, so that no event has.
+// Beside a sensitive subject the session counts for frequency caps and for nothing else: there is
+// no mark, nothing is learnt, and the links do not have it, so that no event has.
 func (p *Place) remember(ring *token.Keyring, now time.Time, sensitive bool) {
 	p.date, p.session, p.mark, p.unlinked = day.Of(now), token.Pseudonym{}, 0, sensitive
 	refused := p.Consent.Refused()
@@ -141,7 +141,8 @@ func (a *Auction) Forget() {
 }
 
 // Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one
-// a.Outcome says why, and ad is filled with a.House, or left alone where that is nil. Errors: no auction took place.
+// a.Outcome says why, and ad is filled with a.House, or left alone where that is nil. Errors: no
+// auction took place.
 func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	if !a.Judged.made {
 		return errUnjudged
@@ -235,7 +236,8 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		delivery, reserved = nil, false
 	}
 	ask := frequency.Ask{
-		Session: campaign.SessionKey(p.session), Seen: p.Seen, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap, Now: a.Asked,
+		Session: campaign.SessionKey(p.session), Seen: p.Seen, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap,
+		Now: a.Asked,
 	}
 	if p.unlinked { // no impression confirms it: it counts for its day
 		ask.Pending = (p.date + 1).Time().Sub(a.Asked)

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"strings"
 
-	"adnet/internal/jsonscan"
-	"adnet/internal/subject"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+
+	"adnet/internal/jsonscan"
+	"adnet/internal/subject"
 )
 
 // Suitability is the field suitability of a request: what its publisher knows of the conversation
@@ -39,7 +39,9 @@ func ReadSuitability(value string) (s Suitability) {
 		s.Unknown = notAnObject
 		return s
 	}
-	in := jsontext.NewDecoder(bytes.NewBufferString(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	in := jsontext.NewDecoder(
+		bytes.NewBufferString(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+	)
 	if _, err := in.ReadToken(); err != nil {
 		s.Unknown = notAnObject
 		return s
@@ -101,7 +103,9 @@ func (s *Suitability) flags(value jsontext.Value) {
 	case '"':
 		s.flag(value)
 	case '[':
-		in := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		in := jsontext.NewDecoder(
+			bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+		)
 		if _, err := in.ReadToken(); err != nil {
 			s.unknown(flagNoList)
 			return

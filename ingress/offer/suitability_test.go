@@ -8,13 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -101,7 +101,9 @@ func TestSuitabilityOnBothWires(t *testing.T) {
 			for _, wire := range publisherWires {
 				flags.names = nil
 				want := said{filled: c.reason == "", reason: c.reason}
-				require.Equal(t, want, wires[wire](w, asked{text: c.text, suitability: c.suitability}), "%s, %s", c.name, wire)
+				require.Equal(
+					t, want, wires[wire](w, asked{text: c.text, suitability: c.suitability}), "%s, %s", c.name, wire,
+				)
 				if c.unknown == "" {
 					require.Empty(t, flags.names, "%s, %s", c.name, wire)
 				} else {
@@ -125,7 +127,12 @@ func TestTeensLimited(t *testing.T) {
 		time.Sleep(time.Until(start))
 		w := newWorld(t, store, auth, options{teens: offer.TeensLimited})
 		defer w.stop()
-		require.NoError(t, store.PutPublishing(t.Context(), w.owner, account.Publishing{SensitiveContexts: []string{subject.Health.String()}}))
+		require.NoError(
+			t,
+			store.PutPublishing(
+				t.Context(), w.owner, account.Publishing{SensitiveContexts: []string{subject.Health.String()}},
+			),
+		)
 		time.Sleep(3 * time.Second)
 		for _, wire := range publisherWires {
 			ask := func(text, age string) said {
@@ -138,7 +145,10 @@ func TestTeensLimited(t *testing.T) {
 			require.Equal(t, said{reason: "unsuitable"}, ask(crisis, "teen"))
 			require.Equal(t, said{reason: "unsuitable"}, ask("", "child"))
 		}
-		require.NotEqual(t, "sensitive", wires["rest"](w, asked{text: illness, suitability: `{"age":"adult"}`}).reason, "the publisher allows it")
+		require.NotEqual(
+			t, "sensitive", wires["rest"](w, asked{text: illness, suitability: `{"age":"adult"}`}).reason,
+			"the publisher allows it",
+		)
 	})
 }
 

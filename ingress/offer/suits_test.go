@@ -4,18 +4,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/suitability"
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
-// What a conversation and its publisher say decides with the campaign's own fields, in every auction.
+// What a conversation and its publisher say decides with the campaign's own fields, in every
+// auction.
 func TestACampaignSuitsItsConversation(t *testing.T) {
 	w := ingresstest.New(t, ingresstest.Options{})
 	seller := ingresstest.Seller(w.Selling())
@@ -29,18 +30,44 @@ func TestACampaignSuitsItsConversation(t *testing.T) {
 		reason     auction.Reason // empty: the campaign wins
 	}{
 		{name: "ordinary", said: "a chess opening", publishing: both},
-		{name: "the publisher allows it alone", said: "chess with diabetes", publishing: both, reason: auction.SensitiveSubject},
-		{name: "the campaign allows it alone", said: "chess with diabetes", edit: func(k *campaign.Campaign) { k.SensitiveContexts = []string{"health"} }, reason: auction.SensitiveSubject},
-		{name: "both allow it", said: "chess with diabetes", publishing: both, edit: func(k *campaign.Campaign) { k.SensitiveContexts = []string{"health"} }},
-		{name: "the campaign excludes it, too", said: "chess with diabetes", publishing: both, edit: func(k *campaign.Campaign) {
-			k.SensitiveContexts, k.ExcludeContexts = []string{"health"}, []string{"health"}
-		}, reason: auction.SensitiveSubject},
-		{name: "a trade for adults, of an unknown age", edit: func(k *campaign.Campaign) { k.Trades = []string{"gambling"} }, reason: auction.NoMatch},
-		{name: "a trade for adults, and an adult", age: offer.AgeAdult, edit: func(k *campaign.Campaign) { k.Trades = []string{"gambling", "credit"} }},
-		{name: "a trade for all, of an unknown age", edit: func(k *campaign.Campaign) { k.Trades = []string{"credit"} }},
-		{name: "politics, and an adult", age: offer.AgeAdult, edit: func(k *campaign.Campaign) { k.Trades = []string{"politics"} }, reason: auction.NoMatch},
+		{
+			name: "the publisher allows it alone", said: "chess with diabetes", publishing: both,
+			reason: auction.SensitiveSubject,
+		},
+		{
+			name: "the campaign allows it alone", said: "chess with diabetes",
+			edit:   func(k *campaign.Campaign) { k.SensitiveContexts = []string{"health"} },
+			reason: auction.SensitiveSubject,
+		},
+		{
+			name: "both allow it", said: "chess with diabetes", publishing: both,
+			edit: func(k *campaign.Campaign) { k.SensitiveContexts = []string{"health"} },
+		},
+		{name: "the campaign excludes it, too", said: "chess with diabetes", publishing: both,
+			edit: func(k *campaign.Campaign) {
+				k.SensitiveContexts, k.ExcludeContexts = []string{"health"}, []string{"health"}
+			}, reason: auction.SensitiveSubject},
+		{
+			name: "a trade for adults, of an unknown age",
+			edit: func(k *campaign.Campaign) { k.Trades = []string{"gambling"} }, reason: auction.NoMatch,
+		},
+		{
+			name: "a trade for adults, and an adult", age: offer.AgeAdult,
+			edit: func(k *campaign.Campaign) { k.Trades = []string{"gambling", "credit"} },
+		},
+		{
+			name: "a trade for all, of an unknown age",
+			edit: func(k *campaign.Campaign) { k.Trades = []string{"credit"} },
+		},
+		{
+			name: "politics, and an adult", age: offer.AgeAdult,
+			edit: func(k *campaign.Campaign) { k.Trades = []string{"politics"} }, reason: auction.NoMatch,
+		},
 	} {
-		k := campaign.Campaign{ID: uuid.New(), AdvertiserID: uuid.New(), Status: campaign.Active, Format: campaign.Native, Headline: "Chess", CTAURL: "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5_000_000}
+		k := campaign.Campaign{
+			ID: uuid.New(), AdvertiserID: uuid.New(), Status: campaign.Active, Format: campaign.Native,
+			Headline: "Chess", CTAURL: "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5_000_000,
+		}
 		if c.edit != nil {
 			c.edit(&k)
 		}

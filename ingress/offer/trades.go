@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
-	"adnet/internal/subject"
-
 	iso "golang.org/x/text/language"
+
+	"adnet/internal/subject"
 )
 
 // TradeConfig is the settings of restricted trades.
@@ -97,7 +97,10 @@ func readTrade(text string) (entry tradeEntry, err error) {
 	trade, known := subject.ParseTrade(name)
 	switch {
 	case !known:
-		return entry, fmt.Errorf("ADNET_TRADES: %q is not of the form trade=rule or trade@REGION=rule with a trade of %s", text, strings.Join(subject.TradeNames(), ", "))
+		return entry, fmt.Errorf(
+			"ADNET_TRADES: %q is not of the form trade=rule or trade@REGION=rule with a trade of %s", text,
+			strings.Join(subject.TradeNames(), ", "),
+		)
 	case rule != tradeOff && rule != tradeAdults && rule != tradeAll:
 		return entry, fmt.Errorf("ADNET_TRADES: the rule of %q must be off, adults or all", text)
 	}
@@ -109,8 +112,8 @@ func readTrade(text string) (entry tradeEntry, err error) {
 	return entry, nil
 }
 
-// countryOf is the country that a code of two or three letters names, as two letters; empty where it
-// names none.
+// countryOf is the country that a code of two or three letters names, as two letters; empty where
+// it names none.
 func countryOf(code string) string {
 	region, err := iso.ParseRegion(code)
 	if err != nil || !region.IsCountry() {

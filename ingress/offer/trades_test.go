@@ -17,7 +17,10 @@ func opened(t *testing.T, c TradeConfig, age Age, region string) []string {
 func TestTradesByDefault(t *testing.T) {
 	var c TradeConfig
 	require.Equal(t, []string{"health", "credit", "crypto"}, opened(t, c, AgeUnknown, "US"))
-	require.Equal(t, []string{"alcohol", "gambling", "dating", "health", "weight_loss", "credit", "crypto", "weapons", "tobacco"}, opened(t, c, AgeAdult, ""))
+	require.Equal(
+		t, []string{"alcohol", "gambling", "dating", "health", "weight_loss", "credit", "crypto", "weapons", "tobacco"},
+		opened(t, c, AgeAdult, ""),
+	)
 	require.Empty(t, opened(t, c, AgeTeen, ""))
 	require.Empty(t, opened(t, c, AgeChild, ""))
 	c.Political = "on"
@@ -28,15 +31,20 @@ func TestTradesByDefault(t *testing.T) {
 }
 
 func TestTradesByRegion(t *testing.T) {
-	c := TradeConfig{Trades: []string{"gambling=off", "gambling@gb=adults", " alcohol@US-CA=all", "crypto@US=adults", "credit=all", "credit=off"}}
+	c := TradeConfig{Trades: []string{
+		"gambling=off", "gambling@gb=adults", " alcohol@US-CA=all", "crypto@US=adults", "credit=all", "credit=off",
+	}}
 	for _, one := range []struct {
 		trade, region string
 		unknown       bool
 		adult         bool
 	}{
-		{"gambling", "", false, false}, {"gambling", "US", false, false}, {"gambling", "GB", false, true}, {"gambling", "gb-eng", false, true}, {"gambling", "GBR", false, true}, {"gambling", "GBR-ENG", false, true},
-		{"alcohol", "US", false, true}, {"alcohol", "US-CA", true, true}, {"alcohol", "USA-CA", true, true}, {"alcohol", "US-NY", false, true},
-		{"crypto", "US-CA", false, true}, {"crypto", "US", false, true}, {"crypto", "DE", true, true}, {"crypto", "", true, true}, {"crypto", "ZZZ", true, true},
+		{"gambling", "", false, false}, {"gambling", "US", false, false}, {"gambling", "GB", false, true},
+		{"gambling", "gb-eng", false, true}, {"gambling", "GBR", false, true}, {"gambling", "GBR-ENG", false, true},
+		{"alcohol", "US", false, true}, {"alcohol", "US-CA", true, true}, {"alcohol", "USA-CA", true, true},
+		{"alcohol", "US-NY", false, true},
+		{"crypto", "US-CA", false, true}, {"crypto", "US", false, true}, {"crypto", "DE", true, true},
+		{"crypto", "", true, true}, {"crypto", "ZZZ", true, true},
 		{"credit", "DE", false, false}, {"health", "GB", true, true},
 	} {
 		require.Equal(t, one.unknown, containsTrade(opened(t, c, AgeUnknown, one.region), one.trade), "%v", one)
@@ -57,8 +65,11 @@ func containsTrade(list []string, trade string) bool {
 
 func TestTradesThatCannotBeRead(t *testing.T) {
 	for entry, says := range map[string]string{
-		"wine=off": "with a trade of alcohol, gambling", "gambling": "must be off, adults or all", "gambling=no": "must be off, adults or all", "gambling@=off": "ISO 3166",
-		"gambling@USA=off": "ISO 3166", "gambling@UK=off": "ISO 3166", "gambling@US_CA=off": "ISO 3166", "gambling@Texas=off": "ISO 3166", "": "trade=rule", "=off": "trade=rule", "politics=adults": "ADNET_POLITICAL=on",
+		"wine=off": "with a trade of alcohol, gambling", "gambling": "must be off, adults or all",
+		"gambling=no": "must be off, adults or all", "gambling@=off": "ISO 3166",
+		"gambling@USA=off": "ISO 3166", "gambling@UK=off": "ISO 3166", "gambling@US_CA=off": "ISO 3166",
+		"gambling@Texas=off": "ISO 3166", "": "trade=rule", "=off": "trade=rule",
+		"politics=adults": "ADNET_POLITICAL=on",
 	} {
 		err := (&TradeConfig{Trades: []string{"credit=off", entry}}).Check()
 		require.ErrorContains(t, err, "ADNET_TRADES", entry)

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/suitability"
 	"adnet/internal/subject"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A verdict survives packing.

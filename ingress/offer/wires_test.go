@@ -15,6 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/ingress/catalog"
@@ -37,12 +43,6 @@ import (
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // asked is what a request says besides its context.
@@ -92,7 +92,10 @@ var never = []struct {
 		w.net.down.Store(true)
 		time.Sleep(2 * time.Second)
 	}},
-	{name: "events cannot be recorded", wires: allWires, reason: "stale", set: func(w *world) { w.net.deaf.Store(true) }},
+	{
+		name: "events cannot be recorded", wires: allWires, reason: "stale",
+		set: func(w *world) { w.net.deaf.Store(true) },
+	},
 	{name: "reservations are out of reach", wires: allWires, reason: "stale", set: func(w *world) {
 		w.shared.Lock()
 		w.shared.Down = true
@@ -101,8 +104,14 @@ var never = []struct {
 	}},
 	{name: "the clock is ahead", wires: allWires, reason: "stale", set: func(w *world) { w.skew(3 * time.Second) }},
 	{name: "the clock is behind", wires: allWires, reason: "stale", set: func(w *world) { w.skew(-3 * time.Second) }},
-	{name: "it is too early in the conversation", wires: publisherWires, reason: "frequency_capped", before: asked{turn: 1, first: 1}, ask: asked{turn: 1, first: 5}},
-	{name: "the session has seen it", wires: allWires, reason: "frequency_capped", before: asked{session: "s"}, ask: asked{session: "s"}},
+	{
+		name: "it is too early in the conversation", wires: publisherWires, reason: "frequency_capped",
+		before: asked{turn: 1, first: 1}, ask: asked{turn: 1, first: 5},
+	},
+	{
+		name: "the session has seen it", wires: allWires, reason: "frequency_capped", before: asked{session: "s"},
+		ask: asked{session: "s"},
+	},
 	{name: "the campaign is paused", wires: allWires, reason: "no_campaigns", set: func(w *world) {
 		w.change(func(k *campaign.Campaign) { k.Status = campaign.Paused })
 	}},
@@ -131,10 +140,16 @@ var never = []struct {
 		w.spend(func(r *reserve.Room) { r.Balance = 0 })
 	}},
 	{name: "the rest is reserved", wires: allWires, reason: "budget", opts: options{left: price}},
-	{name: "the publisher's key is revoked", wires: allWires, reason: "invalid_token", set: func(w *world) { w.revoke() }},
+	{
+		name: "the publisher's key is revoked", wires: allWires, reason: "invalid_token",
+		set: func(w *world) { w.revoke() },
+	},
 	{name: "the caller asks too often", wires: allWires, reason: "rate_limited", opts: options{rate: 1}},
 	{name: "the floor is higher", wires: exchangeWires, reason: "below_floor", ask: asked{floor: "6"}},
-	{name: "the advertiser's domain is blocked", wires: exchangeWires, reason: "blocked", ask: asked{blocked: "shop.example"}},
+	{
+		name: "the advertiser's domain is blocked", wires: exchangeWires, reason: "blocked",
+		ask: asked{blocked: "shop.example"},
+	},
 	{name: "the publisher blocks the advertiser", wires: allWires, reason: "blocked", set: func(w *world) {
 		w.blocks(account.Blocks{Advertisers: []uuid.UUID{theCampaign().AdvertiserID}})
 	}},
@@ -149,9 +164,10 @@ var never = []struct {
 		w.change(func(k *campaign.Campaign) { k.Trades = []string{"credit"} })
 		w.blocks(account.Blocks{Categories: []string{"IAB13"}})
 	}},
-	{name: "its trade is for adults, and the reader is not known to be one", wires: allWires, reason: "no_match", set: func(w *world) {
-		w.change(func(k *campaign.Campaign) { k.Trades = []string{"credit", "alcohol"} })
-	}},
+	{name: "its trade is for adults, and the reader is not known to be one", wires: allWires, reason: "no_match",
+		set: func(w *world) {
+			w.change(func(k *campaign.Campaign) { k.Trades = []string{"credit", "alcohol"} })
+		}},
 	{name: "its trade is politics", wires: allWires, reason: "no_match", set: func(w *world) {
 		w.change(func(k *campaign.Campaign) { k.Trades = []string{"politics"} })
 	}},
@@ -162,11 +178,18 @@ var never = []struct {
 		w.change(func(k *campaign.Campaign) { k.Headline, k.Subtext = "Garden tools", "Spades and rakes" })
 		w.asks(400_000)
 	}},
-	{name: "the publisher has a floor and nobody says a word", wires: allWires, reason: "irrelevant", before: asked{silent: true}, ask: asked{silent: true}, set: func(w *world) {
-		w.asks(400_000)
-	}},
-	{name: "a person is in need", wires: allWires, reason: "unsuitable", ask: asked{text: "I want to kill myself, or play chess"}},
-	{name: "the publisher does not allow the subject", wires: allWires, reason: "sensitive", ask: asked{text: "chess with diabetes"}},
+	{name: "the publisher has a floor and nobody says a word", wires: allWires, reason: "irrelevant",
+		before: asked{silent: true}, ask: asked{silent: true}, set: func(w *world) {
+			w.asks(400_000)
+		}},
+	{
+		name: "a person is in need", wires: allWires, reason: "unsuitable",
+		ask: asked{text: "I want to kill myself, or play chess"},
+	},
+	{
+		name: "the publisher does not allow the subject", wires: allWires, reason: "sensitive",
+		ask: asked{text: "chess with diabetes"},
+	},
 	{name: "only deals are taken", wires: exchangeWires, reason: "private_auction", ask: asked{private: true}},
 	{name: "the creative does not fit", wires: exchangeWires, reason: "creative_mismatch", ask: asked{logo: true}},
 }
@@ -185,7 +208,9 @@ func TestNeverServesWhen(t *testing.T) {
 					time.Sleep(time.Until(start))
 					w := newWorld(t, store, auth, c.opts)
 					defer w.stop()
-					require.Equal(t, said{filled: true}, wires[wire](w, c.before), "without the condition there is an ad")
+					require.Equal(
+						t, said{filled: true}, wires[wire](w, c.before), "without the condition there is an ad",
+					)
 					if c.set != nil {
 						c.set(w)
 					}
@@ -220,7 +245,10 @@ func TestDatesHoldToTheSecond(t *testing.T) {
 				for _, c := range []struct {
 					at     time.Time
 					filled bool
-				}{{begins.Add(-time.Millisecond), false}, {*begins, true}, {ends.Add(-time.Millisecond), true}, {*ends, false}} {
+				}{
+					{begins.Add(-time.Millisecond), false}, {*begins, true}, {ends.Add(-time.Millisecond), true},
+					{*ends, false},
+				} {
 					time.Sleep(time.Until(c.at))
 					require.Equal(t, c.filled, wires[wire](w, asked{}).filled, "at %s", c.at)
 				}
@@ -232,28 +260,46 @@ func TestDatesHoldToTheSecond(t *testing.T) {
 // Without consent a session is not remembered, so nothing caps it; with consent, and where nobody
 // says anything, it is.
 func TestWithoutConsentNothingIsRemembered(t *testing.T) {
-	const refused, given = "CAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA", "CAAAAAAAAAAAAAAAAAAAABAAAIAAAAAAAAAAAAAAAAAAAA"
+	const refused, given = "CAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA",
+		"CAAAAAAAAAAAAAAAAAAAABAAAIAAAAAAAAAAAAAAAAAAAA"
 	start := day.Of(time.Now()).Time().Add(96 * time.Hour)
 	for name, c := range map[string]struct {
 		ask    asked
 		wires  []string
 		capped bool
 	}{
-		"nothing said":        {asked{}, allWires, true},
-		"purpose 1":           {asked{consent: `{"tcf":"` + given + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + given + `"}`}, allWires, true},
-		"no purpose 1":        {asked{consent: `{"tcf":"` + refused + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + refused + `"}`}, allWires, false},
-		"no purpose 1, 2.5":   {asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + refused + `"}}`}, exchangeWires, false},
-		"purpose 1, 2.5":      {asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true},
+		"nothing said": {asked{}, allWires, true},
+		"purpose 1": {
+			asked{consent: `{"tcf":"` + given + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + given + `"}`},
+			allWires, true,
+		},
+		"no purpose 1": {
+			asked{consent: `{"tcf":"` + refused + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + refused + `"}`},
+			allWires, false,
+		},
+		"no purpose 1, 2.5": {
+			asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + refused + `"}}`}, exchangeWires, false,
+		},
+		"purpose 1, 2.5": {
+			asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true,
+		},
 		"gdpr without a text": {asked{consent: `{"gdpr":true}`, law: `,"regs":{"gdpr":1}`}, allWires, false},
-		"no gdpr":             {asked{law: `,"regs":{"gdpr":0},"user":{"consent":"` + refused + `"}`}, exchangeWires, true},
-		"opted out":           {asked{consent: `{"us_privacy":"1YYN"}`, law: `,"regs":{"us_privacy":"1YYN"}`}, allWires, false},
-		"opted out, 2.5":      {asked{law: `,"regs":{"ext":{"us_privacy":"1YYN"}}`}, exchangeWires, false},
-		"GPP":                 {asked{consent: `{"gpp":"DBABTA~1YYN"}`, law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[6]}`}, allWires, false},
-		"GPP, 2.5":            {asked{law: `,"regs":{"ext":{"gpp":"DBABTA~1YYN"}}`}, exchangeWires, false},
-		"GPP, not in force":   {asked{law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[2]}`}, exchangeWires, true},
-		"GPC":                 {asked{consent: `{"gpc":1}`}, publisherWires, false},
-		"lmt":                 {asked{law: `,"device":{"lmt":1}`}, exchangeWires, false},
-		"malformed":           {asked{consent: `{"tcf":"\u0000?"}`, law: `,"regs":{"gpp":"~~~~"}`}, allWires, false},
+		"no gdpr": {
+			asked{law: `,"regs":{"gdpr":0},"user":{"consent":"` + refused + `"}`}, exchangeWires, true,
+		},
+		"opted out": {
+			asked{consent: `{"us_privacy":"1YYN"}`, law: `,"regs":{"us_privacy":"1YYN"}`}, allWires, false,
+		},
+		"opted out, 2.5": {asked{law: `,"regs":{"ext":{"us_privacy":"1YYN"}}`}, exchangeWires, false},
+		"GPP": {
+			asked{consent: `{"gpp":"DBABTA~1YYN"}`, law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[6]}`}, allWires,
+			false,
+		},
+		"GPP, 2.5":          {asked{law: `,"regs":{"ext":{"gpp":"DBABTA~1YYN"}}`}, exchangeWires, false},
+		"GPP, not in force": {asked{law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[2]}`}, exchangeWires, true},
+		"GPC":               {asked{consent: `{"gpc":1}`}, publisherWires, false},
+		"lmt":               {asked{law: `,"device":{"lmt":1}`}, exchangeWires, false},
+		"malformed":         {asked{consent: `{"tcf":"\u0000?"}`, law: `,"regs":{"gpp":"~~~~"}`}, allWires, false},
 	} {
 		for _, wire := range c.wires {
 			t.Run(name+"/"+wire, func(t *testing.T) {
@@ -286,8 +332,10 @@ func TestPagesCapThemselves(t *testing.T) {
 		ask  asked
 		want said
 	}{
-		"not seen":              {asked{consent: refused, session: "s"}, said{filled: true}},
-		"seen, no consent":      {asked{consent: refused, session: "s", seen: []string{other, this}}, said{reason: "frequency_capped"}},
+		"not seen": {asked{consent: refused, session: "s"}, said{filled: true}},
+		"seen, no consent": {
+			asked{consent: refused, session: "s", seen: []string{other, this}}, said{reason: "frequency_capped"},
+		},
 		"seen, no session":      {asked{seen: []string{this}}, said{reason: "frequency_capped"}},
 		"seen, with a session":  {asked{session: "s", seen: []string{this, this}}, said{filled: true}},
 		"another ad was seen":   {asked{consent: refused, seen: []string{other, other}}, said{filled: true}},
@@ -345,13 +393,16 @@ type world struct {
 
 func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts options) *world {
 	t.Helper()
-	w := &world{t: t, store: store, owner: uuid.New(), shared: &budgettest.Store{Now: time.Now}, net: newNetwork(theCampaign())}
+	w := &world{
+		t: t, store: store, owner: uuid.New(), shared: &budgettest.Store{Now: time.Now}, net: newNetwork(theCampaign()),
+	}
 	if opts.own {
 		w.owner = theCampaign().AdvertiserID
 	}
 	k, quiet, metrics := theCampaign(), slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	w.room = reserve.Room{
-		CampaignID: k.ID, AdvertiserID: k.AdvertiserID, Version: 1, Day: day.Of(time.Now()), Daily: 50 * money.USD, Today: 50 * money.USD,
+		CampaignID: k.ID, AdvertiserID: k.AdvertiserID, Version: 1, Day: day.Of(time.Now()), Daily: 50 * money.USD,
+		Today: 50 * money.USD,
 		Total: 500 * money.USD, Balance: reserve.Unlimited,
 	}
 	reserved := w.room
@@ -360,16 +411,23 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	}
 	w.shared.Publish(reserved)
 	w.shared.Open(1)
-	shelf := catalog.New(catalog.Deps{Log: quiet, Metrics: metrics, Source: w.net, Feed: w.net, Node: "n", Now: time.Now})
+	shelf := catalog.New(catalog.Deps{
+		Log: quiet, Metrics: metrics, Source: w.net, Feed: w.net, Node: "n", Now: time.Now,
+	})
 	leases, err := budget.New(budget.DefaultConfig(), budget.Deps{
 		Log: quiet, Metrics: metrics, Store: w.shared, Node: "n", ImpressionLife: time.Hour, Now: time.Now,
 	})
 	require.NoError(t, err)
-	caps, err := frequency.New(frequency.Config{Pending: 10 * time.Minute, FirstTurn: 1, TurnGap: 1}, frequency.Deps{Campaigns: shelf})
+	caps, err := frequency.New(
+		frequency.Config{Pending: 10 * time.Minute, FirstTurn: 1, TurnGap: 1}, frequency.Deps{Campaigns: shelf},
+	)
 	require.NoError(t, err)
 	rates, err := limits.New(limits.Config{PerMinute: opts.rate, Seat: opts.rate}, limits.Deps{})
 	require.NoError(t, err)
-	w.http, err = httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()})
+	w.http, err = httpapi.New(
+		httpapi.Config{BaseURL: "https://ads.example"},
+		httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()},
+	)
 	require.NoError(t, err)
 	master, err := token.NewKey("k1")
 	require.NoError(t, err)
@@ -377,7 +435,8 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	require.NoError(t, err)
 	w.ring = ring
 	ads := offer.New(offer.Config{Disclosure: "Sponsored", HouseLabel: "House ad", Teens: opts.teens}, offer.Deps{
-		Flags: opts.flags, Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net, Recording: w.net, BaseURL: w.http.BaseURL,
+		Flags: opts.flags, Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net,
+		Recording: w.net, BaseURL: w.http.BaseURL,
 		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: tokentest.Life(), Now: time.Now,
 	})
 	serve.New(serve.Deps{Auth: auth, Ads: ads}).Mount(w.http)
@@ -389,7 +448,9 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	})
 	require.NoError(t, err)
 	bids.Mount(w.http)
-	require.NoError(t, store.CreateUser(t.Context(), account.User{ID: w.owner, DeveloperID: uuid.New(), Email: "p@example.com"}))
+	require.NoError(
+		t, store.CreateUser(t.Context(), account.User{ID: w.owner, DeveloperID: uuid.New(), Email: "p@example.com"}),
+	)
 	w.publisher, w.seat = w.key(account.KindPublisher), w.key(account.KindSeat)
 	w.run(shelf.Run, leases.Run)
 	time.Sleep(2 * time.Second) // loaded, and the shared reservations grant
@@ -416,7 +477,13 @@ func (w *world) key(kind account.KeyKind) string {
 	require.NoError(w.t, err)
 	id := uuid.New()
 	w.keys = append(w.keys, id)
-	require.NoError(w.t, w.store.CreateKey(w.t.Context(), account.Key{ID: id, OwnerID: w.owner, DeveloperID: uuid.New(), Kind: kind, Hash: material.Hash}))
+	require.NoError(
+		w.t,
+		w.store.CreateKey(
+			w.t.Context(),
+			account.Key{ID: id, OwnerID: w.owner, DeveloperID: uuid.New(), Kind: kind, Hash: material.Hash},
+		),
+	)
 	return plain
 }
 
@@ -428,8 +495,8 @@ func (w *world) revoke() {
 	time.Sleep(3 * time.Second)
 }
 
-// blocks has the publisher, to whose account the seat's key belongs too, block something; nodes obey
-// within 2 s.
+// blocks has the publisher, to whose account the seat's key belongs too, block something; nodes
+// obey within 2 s.
 func (w *world) blocks(b account.Blocks) {
 	require.NoError(w.t, w.store.PutBlocks(w.t.Context(), w.owner, b))
 	time.Sleep(2 * time.Second)
@@ -468,9 +535,12 @@ func (w *world) spend(edit func(*reserve.Room)) {
 
 func theCampaign() campaign.Campaign {
 	return campaign.Campaign{
-		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: 1}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: 1}, Status: campaign.Active,
-		Format: campaign.Image, Headline: "Chess lessons", Subtext: "For beginners", CTALabel: "Start", MediaURL: "https://cdn.shop.example/i.png",
-		CTAURL: "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: 50 * money.USD, TotalBudget: 500 * money.USD,
+		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: 1}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: 1},
+		Status: campaign.Active,
+		Format: campaign.Image, Headline: "Chess lessons", Subtext: "For beginners", CTALabel: "Start",
+		MediaURL: "https://cdn.shop.example/i.png",
+		CTAURL:   "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
+		DailyBudget: 50 * money.USD, TotalBudget: 500 * money.USD,
 		FrequencyCap: 1, SensitiveContexts: []string{subject.Health.String()}, ConfigVersion: 1,
 	}
 }
@@ -612,7 +682,11 @@ func askREST(w *world, in asked) said {
 }
 
 func askMCP(w *world, in asked) said {
-	reply := w.send(mcp.Path, w.publisher, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":`+in.arguments()+`}}`)
+	reply := w.send(
+		mcp.Path, w.publisher,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":`+
+			in.arguments()+`}}`,
+	)
 	w.last = reply.Body.String()
 	var got struct {
 		Result *struct {
@@ -657,7 +731,8 @@ func (in asked) bidRequest(ext string) string {
 		shown = `"native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"img\":{\"type\":1}}]}"}`
 	}
 	return fmt.Sprintf(`{"id":"r",%s"imp":[{"id":"1",%s,"bidfloor":%s,"pmp":{"private_auction":%d},`+
-		`"ext":{"mcp_context":{"intent":%q,"session_id":%q}}}]%s}`, blocked, shown, floor, private, in.says(), in.session, ext)
+		`"ext":{"mcp_context":{"intent":%q,"session_id":%q}}}]%s}`, blocked, shown, floor, private, in.says(),
+		in.session, ext)
 }
 
 // says is the context.

@@ -75,13 +75,18 @@ func (a *API) movements(c *gin.Context) error {
 }
 
 func answerMovement(f *ledger.Found) movementReply {
-	m := movementReply{ID: f.ID, Kind: f.Kind, Ref: f.Ref, Subject: f.Subject, At: f.At.UTC(), Entries: make([]entryReply, len(f.Links))}
+	m := movementReply{
+		ID: f.ID, Kind: f.Kind, Ref: f.Ref, Subject: f.Subject, At: f.At.UTC(),
+		Entries: make([]entryReply, len(f.Links)),
+	}
 	if f.Reverses != uuid.Nil {
 		m.Reverses = &f.Reverses
 	}
 	for i := range f.Links {
 		l := &f.Links[i]
-		m.Entries[i] = entryReply{string(l.Account), string(l.Asset), l.Amount, l.Balance, l.Seq, hex.EncodeToString(l.Hash[:])}
+		m.Entries[i] = entryReply{
+			string(l.Account), string(l.Asset), l.Amount, l.Balance, l.Seq, hex.EncodeToString(l.Hash[:]),
+		}
 	}
 	return m
 }
@@ -120,14 +125,16 @@ func searchOf(c *gin.Context) (q ledger.Search, err error) {
 func accountOf(c *gin.Context) (ledger.Account, error) {
 	text := c.Query("account")
 	if text != "" && !ledger.Named(text) {
-		return "", errs.New(errs.InvalidRequest, "account must be one of the ledger, like advertiser:ID, developer:ID or house:revenue").With("field", "account")
+		return "", errs.New(
+			errs.InvalidRequest, "account must be one of the ledger, like advertiser:ID, developer:ID or house:revenue",
+		).With("field", "account")
 	}
 	return ledger.Account(text), nil
 }
 
 // ofAuction narrows q to the movements in which the auction's events can be: those of its campaign
-// and publisher in the minutes after they were received. A movement sums one batch of settlement, and
-// nothing says which auctions a batch had. false without a record of the auction.
+// and publisher in the minutes after they were received. A movement sums one batch of settlement,
+// and nothing says which auctions a batch had. false without a record of the auction.
 func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (known bool, err error) {
 	id, err := httpapi.ParseID("auction", text)
 	if err != nil {
@@ -137,7 +144,9 @@ func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (kno
 		return false, nil
 	}
 	if len(q.Subjects) > 0 || !q.Since.IsZero() || !q.Until.IsZero() {
-		return false, errs.New(errs.InvalidRequest, "auction stands for subject, since and until: leave those out").With("field", "auction")
+		return false, errs.New(
+			errs.InvalidRequest, "auction stands for subject, since and until: leave those out",
+		).With("field", "auction")
 	}
 	at := token.Auction{AuctionID: id}.IssuedAt()
 	record, err := a.deps.History.Auction(ctx, id, at)
@@ -170,7 +179,9 @@ func readPlace(text string, numbered bool) (p ledger.Place, err error) {
 	if text == "" {
 		return p, nil
 	}
-	bad := errs.New(errs.InvalidRequest, "before must be the next of a reply to the same search").With("field", "before")
+	bad := errs.New(
+		errs.InvalidRequest, "before must be the next of a reply to the same search",
+	).With("field", "before")
 	if (text[0] == 's') != numbered {
 		return p, bad
 	}
@@ -203,8 +214,8 @@ type headReply struct {
 	Hash    string `json:"hash"`    // of the last entry's link
 }
 
-// heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. Whoever notes them
-// elsewhere finds out later whether an entry before them was changed.
+// heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. Whoever notes
+// them elsewhere finds out later whether an entry before them was changed.
 func (a *API) heads(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err

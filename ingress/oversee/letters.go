@@ -28,7 +28,8 @@ const (
 
 var streamForm = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
 
-// letterReply is a dead letter. What a stranger wrote into it is in raw and decoded only, and bounded.
+// letterReply is a dead letter. What a stranger wrote into it is in raw and decoded only, and
+// bounded.
 type letterReply struct {
 	ID        string          `json:"id"`
 	Topic     string          `json:"topic"`
@@ -49,7 +50,8 @@ type letterReply struct {
 
 func answerLetter(l *ledger.StoredDeadLetter, whole bool) letterReply {
 	r := letterReply{
-		ID: deadletter.ID(l), Topic: event.TopicEvents, Stream: l.Stream, Partition: l.Number, Offset: l.Offset, Problem: l.Problem, At: l.At.UTC(),
+		ID: deadletter.ID(l), Topic: event.TopicEvents, Stream: l.Stream, Partition: l.Number, Offset: l.Offset,
+		Problem: l.Problem, At: l.At.UTC(),
 		Bytes: len(l.Raw), Summary: deadletter.Short(l.Raw), Replays: l.Replays, SentBy: l.SentBy,
 	}
 	for _, at := range []struct {
@@ -77,7 +79,9 @@ func (a *API) letters(c *gin.Context) error {
 		return errs.New(errs.InvalidRequest, "stream must be the id of a topic in hex").With("field", "stream")
 	}
 	if len(q.Problem) > maxProblem || !utf8.ValidString(q.Problem) || strings.ContainsRune(q.Problem, 0) {
-		return errs.New(errs.InvalidRequest, "problem must be a text of at most %d bytes", maxProblem).With("field", "problem")
+		return errs.New(
+			errs.InvalidRequest, "problem must be a text of at most %d bytes", maxProblem,
+		).With("field", "problem")
 	}
 	var err error
 	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, maxLetters); err != nil {

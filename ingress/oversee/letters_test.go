@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 // log is a log that remembers, or refuses.
@@ -39,13 +39,18 @@ func (w *world) dead(t *testing.T, offset int64, raw []byte) string {
 	t.Helper()
 	p := stream.Partition{Stream: "0f1e", Number: 3}
 	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
-		return tx.Write(t.Context(), ledger.Effects{Dead: []ledger.DeadLetter{{Partition: p, Offset: offset, Problem: "no campaign", Raw: raw}}, At: w.Now})
+		return tx.Write(
+			t.Context(),
+			ledger.Effects{
+				Dead: []ledger.DeadLetter{{Partition: p, Offset: offset, Problem: "no campaign", Raw: raw}}, At: w.Now,
+			},
+		)
 	}))
 	return fmt.Sprintf("0f1e-3-%d", offset)
 }
 
-// A letter is sent once, by whom the audit log says; a second time only when that is said, and after a
-// failure it stays open to see.
+// A letter is sent once, by whom the audit log says; a second time only when that is said, and
+// after a failure it stays open to see.
 func TestALetterIsSentOnce(t *testing.T) {
 	w := newWorld(t)
 	auction := uuid.Must(uuid.NewV7())
@@ -67,7 +72,9 @@ func TestALetterIsSentOnce(t *testing.T) {
 	w.log.refuses = nil
 	w.boss.Post(t, "/api/admin/dead_letters/"+id+"/replay", object{}).Fails(409, "conflict")
 	require.Empty(t, w.log.sent, "it may be in the log: only who says so sends it again")
-	done := w.boss.Post(t, "/api/admin/dead_letters/"+id+"/replay", object{"again": true}).As(200)["dead_letter"].(object)
+	done := w.boss.Post(
+		t, "/api/admin/dead_letters/"+id+"/replay", object{"again": true},
+	).As(200)["dead_letter"].(object)
 	require.Equal(t, w.boss.ID.String(), done["replayed_by"])
 	require.Equal(t, [][]byte{raw}, w.log.sent)
 	require.Equal(t, [][]byte{auction[:]}, w.log.keys, "the partition of the auction's other events")
@@ -100,7 +107,9 @@ func TestLettersAreBounded(t *testing.T) {
 		w.boss.Get(t, "/api/admin/dead_letters/"+none).Fails(404, "not_found")
 		w.boss.Post(t, "/api/admin/dead_letters/"+none+"/replay", object{}).Fails(404, "not_found")
 	}
-	for _, query := range []string{"problem=%00", "problem=%ff", "stream=" + strings.Repeat("x", 201), "state=new", "limit=201"} {
+	for _, query := range []string{
+		"problem=%00", "problem=%ff", "stream=" + strings.Repeat("x", 201), "state=new", "limit=201",
+	} {
 		w.boss.Get(t, "/api/admin/dead_letters?"+query).Fails(400, "invalid_request")
 	}
 }

@@ -1,7 +1,7 @@
 // Package oversee is what administrators see of the installation as a whole: the ledger and its
 // chains, what verify found, dead letters, settings,
-// and whether its servers and nodes work. It shows and asks; what a number means is decided where the number is
-// made. Every route is for administrators only.
+// and whether its servers and nodes work. It shows and asks; what a number means is decided where
+// the number is made. Every route is for administrators only.
 package oversee
 
 import (
@@ -9,14 +9,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/deadletter"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
 )
 
 // Ledger is what a store tells administrators of the ledger.
@@ -40,8 +40,8 @@ type Deps struct {
 	History History
 	Letters deadletter.Store
 	Broker  deadletter.Producer // takes the events topic
-	// Look looks at the servers and the log; it may take seconds, so the endpoints ask every 30 s at
-	// most.
+	// Look looks at the servers and the log; it may take seconds, so the endpoints ask every 30 s
+	// at most.
 	Look func(ctx context.Context) Health
 	// Ready answers whether this node may get traffic.
 	Ready func() obs.Report
@@ -73,17 +73,23 @@ func (a *API) Mount(s *httpapi.Server) {
 	// The ledger is searched by its indexes, but for conditions that few rows meet.
 	scans := reads
 	scans.Scans = true
-	changes := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.AdminToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes}
+	changes := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.AdminToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+	}
 	with := func(p httpapi.Policy, params httpapi.Params) httpapi.Policy { p.Params = params; return p }
 	s.Handle(http.MethodGet, "/api/admin/ledger", a.movements, with(scans, httpapi.Params{
-		"subject": httpapi.IDForm, "auction": httpapi.IDForm, "transaction": httpapi.IDForm, "kind": httpapi.WordForm(ledger.Kinds...),
+		"subject": httpapi.IDForm, "auction": httpapi.IDForm, "transaction": httpapi.IDForm,
+		"kind":  httpapi.WordForm(ledger.Kinds...),
 		"since": httpapi.TimeForm, "until": httpapi.TimeForm, "limit": httpapi.NumberForm(1, ledger.MaxFound),
 		"account": httpapi.TextForm, "before": httpapi.TextForm,
 	}))
 	s.Handle(http.MethodGet, "/api/admin/ledger/heads", a.heads, with(reads, httpapi.Params{
 		"account": httpapi.TextForm, "after": httpapi.TextForm, "limit": httpapi.NumberForm(1, ledger.MaxFound),
 	}))
-	s.Handle(http.MethodGet, "/api/admin/verify", a.verifications, with(reads, httpapi.Params{"limit": httpapi.NumberForm(1, maxRuns)}))
+	s.Handle(
+		http.MethodGet, "/api/admin/verify", a.verifications,
+		with(reads, httpapi.Params{"limit": httpapi.NumberForm(1, maxRuns)}),
+	)
 	s.Handle(http.MethodPost, "/api/admin/verify", a.askVerification, changes)
 	s.Handle(http.MethodGet, "/api/admin/dead_letters", a.letters, with(reads, httpapi.Params{
 		"state": httpapi.WordForm("open", "all"), "stream": httpapi.TextForm, "problem": httpapi.TextForm,

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/oversee"
 	"adnet/internal/account"
@@ -15,9 +18,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/report"
 	"adnet/internal/roster"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 type object = ingresstest.Object
@@ -32,8 +32,15 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{}), log: &log{}}
-	w.boss, w.owner = w.Login(t, account.User{Role: account.RoleAdmin}), w.Login(t, account.User{Role: account.RoleAdvertiser})
-	oversee.New(oversee.Deps{Auth: w.Auth, Ledger: w.Store, History: w.Reports, Letters: w.Store, Broker: w.log, Look: w.look, Ready: obs.NewReadiness().Check, Settings: []oversee.Setting{{Name: "ADNET_X", Origin: oversee.FromFile, Secret: true, Value: "********"}}, Now: w.Clock}).Mount(w.HTTP)
+	w.boss, w.owner = w.Login(t, account.User{Role: account.RoleAdmin}), w.Login(
+		t, account.User{Role: account.RoleAdvertiser},
+	)
+	oversee.New(oversee.Deps{
+		Auth: w.Auth, Ledger: w.Store, History: w.Reports, Letters: w.Store, Broker: w.log, Look: w.look,
+		Ready:    obs.NewReadiness().Check,
+		Settings: []oversee.Setting{{Name: "ADNET_X", Origin: oversee.FromFile, Secret: true, Value: "********"}},
+		Now:      w.Clock,
+	}).Mount(w.HTTP)
 	return w
 }
 
@@ -43,8 +50,16 @@ func (w *world) look(context.Context) oversee.Health {
 	away := link.Report{Server: "PostgreSQL", Address: "db.example/adnet", Setting: "ADNET_POSTGRES_URL"}
 	away.Mend("connection refused", "start it")
 	return oversee.Health{Servers: []link.Seen{away.Seen()}, Nodes: []oversee.Node{{Name: "a", HeardAt: w.Now}},
-		Processes: []roster.Process{{Name: "a", Role: roster.Ingress, Version: "v1", StartedAt: w.Now, SaidAt: w.Now, Serving: &roster.Serving{SpoolBytes: 7, Model: "m", Stage: "part", Trial: 2}}, {Name: "b", Role: roster.Consumers}},
-		Jobs:      roster.Jobs([]roster.Process{{Plans: map[string]time.Time{roster.Train: w.Now}}}, []roster.Run{{Job: roster.Goals, EndedAt: w.Now, Failed: true, Why: "no disk"}}), Problems: []string{"the log is away"}}
+		Processes: []roster.Process{
+			{
+				Name: "a", Role: roster.Ingress, Version: "v1", StartedAt: w.Now, SaidAt: w.Now,
+				Serving: &roster.Serving{SpoolBytes: 7, Model: "m", Stage: "part", Trial: 2},
+			}, {Name: "b", Role: roster.Consumers},
+		},
+		Jobs: roster.Jobs(
+			[]roster.Process{{Plans: map[string]time.Time{roster.Train: w.Now}}},
+			[]roster.Run{{Job: roster.Goals, EndedAt: w.Now, Failed: true, Why: "no disk"}},
+		), Problems: []string{"the log is away"}}
 }
 
 // A look connects to every server: however many ask, there is one each half minute.
@@ -57,7 +72,9 @@ func TestHealthIsLookedAtOnce(t *testing.T) {
 		require.Equal(t, true, got["node"].(object)["ready"])
 		require.Equal(t, 7.0, got["processes"].([]any)[0].(object)["serving"].(object)["spool_bytes"])
 		require.Nil(t, got["processes"].([]any)[1].(object)["serving"])
-		require.Equal(t, []any{"goals", true, "no disk", nil}, pick(got["jobs"].([]any)[0], "name", "failed", "why", "next"))
+		require.Equal(
+			t, []any{"goals", true, "no disk", nil}, pick(got["jobs"].([]any)[0], "name", "failed", "why", "next"),
+		)
 		require.Equal(t, []any{"train", nil}, pick(got["jobs"].([]any)[1], "name", "ended_at"))
 	}
 	w.owner.Get(t, "/api/admin/health").Fails(403, "forbidden")
@@ -82,7 +99,10 @@ func (w *world) charged(t *testing.T, advertiser, campaign uuid.UUID, ref string
 	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
 		return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{{
 			ID: id, Kind: ledger.KindCharge, Ref: ref, Subject: campaign, At: at,
-			Entries: []ledger.Entry{{Account: ledger.AdvertiserCash(advertiser), Asset: ledger.USD, Amount: -1}, {Account: ledger.Revenue, Asset: ledger.USD, Amount: 1}},
+			Entries: []ledger.Entry{
+				{Account: ledger.AdvertiserCash(advertiser), Asset: ledger.USD, Amount: -1},
+				{Account: ledger.Revenue, Asset: ledger.USD, Amount: 1},
+			},
 		}}})
 	}))
 	return id
@@ -91,7 +111,10 @@ func (w *world) charged(t *testing.T, advertiser, campaign uuid.UUID, ref string
 // Every route is for administrators: others are refused, and hear nothing.
 func TestOnlyAdministrators(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range []string{"/api/admin/ledger", "/api/admin/ledger/heads", "/api/admin/verify", "/api/admin/dead_letters", "/api/admin/settings", "/api/admin/health"} {
+	for _, path := range []string{
+		"/api/admin/ledger", "/api/admin/ledger/heads", "/api/admin/verify", "/api/admin/dead_letters",
+		"/api/admin/settings", "/api/admin/health",
+	} {
 		w.owner.Get(t, path).Fails(403, "forbidden")
 		w.Caller("").Get(t, path).Fails(401, "invalid_token")
 		w.boss.Get(t, path).As(200)
@@ -114,7 +137,10 @@ func TestLedgerIsSearchedByPages(t *testing.T) {
 		ids[w.charged(t, advertiser, of, string(rune('a'+i)), w.Now.Add(time.Duration(i)*time.Second)).String()] = true
 	}
 	other := w.charged(t, uuid.New(), uuid.New(), "z", w.Now)
-	for _, query := range []string{"account=advertiser:" + advertiser.String(), "subject=" + of.String(), "kind=charge&since=2026-03-04T12:00:00Z&until=2026-03-05&subject=" + of.String()} {
+	for _, query := range []string{
+		"account=advertiser:" + advertiser.String(), "subject=" + of.String(),
+		"kind=charge&since=2026-03-04T12:00:00Z&until=2026-03-05&subject=" + of.String(),
+	} {
 		seen, next := map[string]bool{}, ""
 		for range 4 {
 			page := w.boss.Get(t, "/api/admin/ledger?limit=2&"+query+next).As(200)
@@ -136,7 +162,10 @@ func TestLedgerIsSearchedByPages(t *testing.T) {
 	heads := w.boss.Get(t, "/api/admin/ledger/heads?account=house:revenue").As(200)["heads"].([]any)
 	require.Len(t, heads, 1)
 	require.EqualValues(t, 6, heads[0].(object)["seq"])
-	require.Equal(t, one[0].(object)["entries"].([]any)[1].(object)["hash"], heads[0].(object)["hash"], "the newest entry is the head")
+	require.Equal(
+		t, one[0].(object)["entries"].([]any)[1].(object)["hash"], heads[0].(object)["hash"],
+		"the newest entry is the head",
+	)
 	next, n := "", 0
 	for range 5 {
 		page := w.boss.Get(t, "/api/admin/ledger/heads?limit=1"+next).As(200)
@@ -152,8 +181,10 @@ func TestLedgerIsSearchedByPages(t *testing.T) {
 func TestSearchRefusesNonsense(t *testing.T) {
 	w := newWorld(t)
 	for _, query := range []string{
-		"account=x", "account=house:'", "subject=x", "kind=theft", "since=today", "limit=0", "limit=201", "before=s1", "before=t", "before=t1.x", "before=t-1.00000000-0000-4000-8000-000000000000",
-		"before=t99999999999999999.00000000-0000-4000-8000-000000000000", "account=house:revenue&before=t1.00000000-0000-4000-8000-000000000000", "account=house:revenue&before=s-1",
+		"account=x", "account=house:'", "subject=x", "kind=theft", "since=today", "limit=0", "limit=201", "before=s1",
+		"before=t", "before=t1.x", "before=t-1.00000000-0000-4000-8000-000000000000",
+		"before=t99999999999999999.00000000-0000-4000-8000-000000000000",
+		"account=house:revenue&before=t1.00000000-0000-4000-8000-000000000000", "account=house:revenue&before=s-1",
 		"auction=" + uuid.Must(uuid.NewV7()).String() + "&subject=" + uuid.NewString(),
 	} {
 		w.boss.Get(t, "/api/admin/ledger?"+query).Fails(400, "invalid_request")
@@ -163,17 +194,32 @@ func TestSearchRefusesNonsense(t *testing.T) {
 	}
 }
 
-// An auction leads to the movements of its campaign and publisher after its events, and to no others.
+// An auction leads to the movements of its campaign and publisher after its events, and to no
+// others.
 func TestLedgerByAuction(t *testing.T) {
 	w := newWorld(t)
 	auction := uuid.Must(uuid.NewV7())
 	sec, nsec := auction.Time().UnixTime()
 	at := time.Unix(sec, nsec).UTC()
 	of, developer := uuid.New(), uuid.New()
-	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{{AuctionID: auction, At: at, CampaignID: of, DeveloperID: developer}}))
+	require.NoError(
+		t,
+		w.Reports.InsertAuctions(
+			t.Context(), "a", []report.Auction{{AuctionID: auction, At: at, CampaignID: of, DeveloperID: developer}},
+		),
+	)
 	path := "/api/admin/ledger?auction=" + auction.String()
 	require.Empty(t, w.boss.Get(t, path).As(200)["movements"], "nothing was received yet")
-	require.NoError(t, w.Reports.Insert(t.Context(), "b", []report.Row{{EventID: uuid.New(), ReceivedAt: at, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: auction, CampaignID: of, DeveloperID: developer, BillingModel: string(campaign.CPM)}}))
+	require.NoError(
+		t,
+		w.Reports.Insert(
+			t.Context(), "b",
+			[]report.Row{{
+				EventID: uuid.New(), ReceivedAt: at, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: auction,
+				CampaignID: of, DeveloperID: developer, BillingModel: string(campaign.CPM),
+			}},
+		),
+	)
 	want := w.charged(t, uuid.New(), of, "a", at.Add(time.Second))
 	w.charged(t, uuid.New(), of, "before", at.Add(-time.Hour))
 	w.charged(t, uuid.New(), of, "long after", at.Add(time.Hour))
@@ -189,7 +235,9 @@ func TestVerifyIsAskedForAndRead(t *testing.T) {
 	w := newWorld(t)
 	asked := w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)
 	require.Equal(t, "waiting", asked["state"])
-	require.Equal(t, asked["id"], w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)["id"], "one at a time")
+	require.Equal(
+		t, asked["id"], w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)["id"], "one at a time",
+	)
 	v, begun, err := w.Store.BeginVerification(t.Context(), false, w.Now)
 	require.NoError(t, err)
 	require.True(t, begun)
@@ -197,7 +245,9 @@ func TestVerifyIsAskedForAndRead(t *testing.T) {
 		return w.boss.Get(t, "/api/admin/verify").As(200)["runs"].([]any)[0].(object)
 	}
 	require.Equal(t, "running", first()["state"])
-	v.EndedAt, v.Checks = w.Now, []ledger.Check{{Name: ledger.CheckSumUSD}, {Name: ledger.CheckChain, Want: 2, Got: 1, Detail: "house:revenue"}}
+	v.EndedAt, v.Checks = w.Now, []ledger.Check{
+		{Name: ledger.CheckSumUSD}, {Name: ledger.CheckChain, Want: 2, Got: 1, Detail: "house:revenue"},
+	}
 	require.NoError(t, w.Store.EndVerification(t.Context(), v))
 	got := first()
 	require.Equal(t, "broken", got["state"])

@@ -38,8 +38,10 @@ const (
 )
 
 // sandboxed is the policy of every page: whatever an ad says, it runs nothing that is not ours,
-// connects to nothing, navigates nowhere and reads nothing of this origin. Only the console frames it.
-const sandboxed = "default-src 'none'; script-src %s; style-src 'unsafe-inline'; img-src 'self' data: https:; media-src 'self' https:; " +
+// connects to nothing, navigates nowhere and reads nothing of this origin. Only the console frames
+// it.
+const sandboxed = "default-src 'none'; script-src %s; style-src 'unsafe-inline'; img-src 'self' data: https:; " +
+	"media-src 'self' https:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 
 // Pages are the pages of previews, and the media of the demo.
@@ -107,7 +109,8 @@ func (p *Pages) page(c *gin.Context, surface string) error {
 		return err
 	}
 	at := html.EscapeString(strings.TrimRight(u.EscapedPath(), "/"))
-	send(c, "'self'", `<!doctype html><html lang="en" data-surface="`+surface+`"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
+	send(c, "'self'", `<!doctype html><html lang="en" data-surface="`+surface+
+		`"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
 		`<meta name="color-scheme" content="light dark"><title>Preview</title><main></main>`+
 		`<script src="`+at+`/console/preview/`+script+`"></script><script src="`+at+`/sdk/adnet.js"></script></html>`)
 	return nil

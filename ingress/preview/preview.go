@@ -156,7 +156,9 @@ func loads(link string) bool {
 		return false
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	for _, kept := range [...]string{"example", "invalid", "test", "localhost", "example.com", "example.net", "example.org"} {
+	for _, kept := range [...]string{
+		"example", "invalid", "test", "localhost", "example.com", "example.net", "example.org",
+	} {
 		if host == kept || strings.HasSuffix(host, "."+kept) {
 			return false
 		}

@@ -11,16 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	htmlparser "golang.org/x/net/html"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/preview"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	htmlparser "golang.org/x/net/html"
 )
 
 // noNodes are the serving nodes of a world without any.
@@ -36,8 +36,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := ingresstest.New(t, ingresstest.Options{Now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)})
-	campaigns := campaign.NewService(campaign.Deps{Store: w.Store, Announcer: noNodes{}, Now: w.Clock, CreditValue: money.USD})
-	preview.New(preview.Deps{Auth: w.Auth, Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Disclosure: "Sponsored", VideoSec: 15}).Mount(w.HTTP)
+	campaigns := campaign.NewService(campaign.Deps{
+		Store: w.Store, Announcer: noNodes{}, Now: w.Clock, CreditValue: money.USD,
+	})
+	preview.New(preview.Deps{
+		Auth: w.Auth, Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
+	}).Mount(w.HTTP)
 	pages, err := preview.NewPages(w.HTTP.BaseURL)
 	require.NoError(t, err)
 	pages.Mount(w.HTTP)
@@ -94,13 +98,27 @@ func TestPreviewOfADraft(t *testing.T) {
 	s, _ = w.shows(t, map[string]any{"headline": "Films", "format": "video", "media_url": "https://cdn.shop.com/f.mp4"})
 	require.Contains(t, s.VAST, "https://cdn.shop.com/f.mp4")
 	require.Empty(t, s.Banners)
-	_, text := w.shows(t, map[string]any{"headline": "Films", "format": "video", "media_url": "https://media.shop.example/f.mp4", "logo_url": "https://media.shop.example/l.png"})
+	_, text := w.shows(
+		t,
+		map[string]any{
+			"headline": "Films", "format": "video", "media_url": "https://media.shop.example/f.mp4",
+			"logo_url": "https://media.shop.example/l.png",
+		},
+	)
 	require.NotContains(t, text, "media.shop.example")
 
 	for _, token := range []string{"", "Bearer x"} {
-		require.Equal(t, 401, w.Do(http.MethodPost, "/api/campaigns/preview", `{"headline":"x"}`, "Authorization", token).Code)
+		require.Equal(
+			t, 401, w.Do(http.MethodPost, "/api/campaigns/preview", `{"headline":"x"}`, "Authorization", token).Code,
+		)
 	}
-	ingresstest.RequireError(t, w.Do(http.MethodPost, "/api/campaigns/preview", `{"headline":"x","media_url":"http://shop.com/a.png"}`, "Authorization", "Bearer "+w.me.Token), 400, "invalid_request", "media_url")
+	ingresstest.RequireError(
+		t,
+		w.Do(
+			http.MethodPost, "/api/campaigns/preview", `{"headline":"x","media_url":"http://shop.com/a.png"}`,
+			"Authorization", "Bearer "+w.me.Token,
+		), 400, "invalid_request", "media_url",
+	)
 }
 
 // Nothing that a preview holds is believed anywhere: its tokens are of a key that no installation
@@ -109,7 +127,9 @@ func TestPreviewIsWorthNothing(t *testing.T) {
 	w := newWorld(t)
 	s, text := w.shows(t, map[string]any{"headline": "Chess", "cta_url": "https://shop.com/", "bid_amount": 1000})
 	require.True(t, s.Ad.Sandbox)
-	found := regexp.MustCompile(`(?:auction_id=|/s/|/r/|"auction_id":")([A-Za-z0-9_.-]{40,})`).FindAllStringSubmatch(text, -1)
+	found := regexp.MustCompile(
+		`(?:auction_id=|/s/|/r/|"auction_id":")([A-Za-z0-9_.-]{40,})`,
+	).FindAllStringSubmatch(text, -1)
 	require.Greater(t, len(found), 5)
 	for _, match := range found {
 		for purpose := token.PurposeReport; purpose <= token.PurposeViewable; purpose++ {
@@ -123,15 +143,27 @@ func TestPreviewIsWorthNothing(t *testing.T) {
 	require.NoError(t, err)
 	own := regexp.MustCompile(regexp.QuoteMeta(w.HTTP.BaseURL()) + `(/[^"'<> \\)]*)`)
 	for _, match := range own.FindAllStringSubmatch(text, -1) {
-		require.True(t, strings.HasPrefix(match[1], "/console/preview/") || strings.HasPrefix(match[1], "/demo/media/"), match[1])
+		require.True(
+			t, strings.HasPrefix(match[1], "/console/preview/") || strings.HasPrefix(match[1], "/demo/media/"),
+			match[1],
+		)
 	}
 }
 
 // A draft's texts are texts on every surface, whatever they hold.
 func TestHostileDraft(t *testing.T) {
 	w := newWorld(t)
-	for _, text := range []string{`"><img src=x onerror=alert(1)>`, `</script><script>alert(1)`, `]]><x>`, "javascript:alert(1)", `${AUCTION_PRICE}`, `[x](javascript:y)`} {
-		s, _ := w.shows(t, map[string]any{"headline": text, "subtext": text, "cta_label": text, "cta_url": "https://shop.com/?" + strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), `\`, "")})
+	for _, text := range []string{
+		`"><img src=x onerror=alert(1)>`, `</script><script>alert(1)`, `]]><x>`, "javascript:alert(1)",
+		`${AUCTION_PRICE}`, `[x](javascript:y)`,
+	} {
+		s, _ := w.shows(
+			t,
+			map[string]any{
+				"headline": text, "subtext": text, "cta_label": text,
+				"cta_url": "https://shop.com/?" + strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), `\`, ""),
+			},
+		)
 		for _, b := range s.Banners {
 			for z := htmlparser.NewTokenizer(strings.NewReader(b.HTML)); ; {
 				kind := z.Next()
@@ -161,7 +193,10 @@ func TestPages(t *testing.T) {
 		reply := w.Do(http.MethodGet, "/console/preview/"+surface, "")
 		require.Equal(t, 200, reply.Code, surface)
 		policy := reply.Header().Get("Content-Security-Policy")
-		for _, rule := range []string{"default-src 'none'", "frame-ancestors 'self'", "sandbox allow-scripts", "form-action 'none'", "base-uri 'none'"} {
+		for _, rule := range []string{
+			"default-src 'none'", "frame-ancestors 'self'", "sandbox allow-scripts", "form-action 'none'",
+			"base-uri 'none'",
+		} {
 			require.Contains(t, policy, rule, surface)
 		}
 		require.NotContains(t, policy, "connect-src", "nothing is sent: default-src is none")
@@ -175,7 +210,10 @@ func TestPages(t *testing.T) {
 		require.Equal(t, "no-referrer", reply.Header().Get("Referrer-Policy"), surface)
 		require.Empty(t, reply.Header().Get("X-Frame-Options"), surface)
 		// It holds no ad: nothing of an address is in it.
-		require.Equal(t, reply.Body.String(), w.Do(http.MethodGet, "/console/preview/"+surface+"?headline=x&html=%3Cb%3E", "").Body.String())
+		require.Equal(
+			t, reply.Body.String(),
+			w.Do(http.MethodGet, "/console/preview/"+surface+"?headline=x&html=%3Cb%3E", "").Body.String(),
+		)
 	}
 	require.Equal(t, "video/webm", w.Do(http.MethodGet, "/demo/media/film.webm", "").Header().Get("Content-Type"))
 	require.Equal(t, "image/svg+xml", w.Do(http.MethodGet, "/demo/media/picture.svg", "").Header().Get("Content-Type"))

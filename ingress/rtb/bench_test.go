@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
 	"adnet/internal/demo"
-
-	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkRTB100k is a bid request over 100,000 campaigns beside a bare gin handler that reads the
@@ -29,7 +29,8 @@ func BenchmarkRTB100k(b *testing.B) {
 	bodies := make([]string, len(contexts))
 	for i := range contexts {
 		body, err := json.Marshal(map[string]any{
-			"id": "quay-2026-00031-0c9f2a6b41d84f6e8a", "at": 1, "cur": []string{"USD"}, "tmax": 200, "bcat": []string{"IAB25", "IAB7-39", "IAB8-18"},
+			"id": "quay-2026-00031-0c9f2a6b41d84f6e8a", "at": 1, "cur": []string{"USD"}, "tmax": 200,
+			"bcat": []string{"IAB25", "IAB7-39", "IAB8-18"},
 			"badv": []string{"rival-goods.example", "loud.example", "tin.example"},
 			"imp": []any{map[string]any{
 				"id": "1", "bidfloor": 0.03, "secure": 1, "tagid": "harbourpost/article/side/upper/300x250",
@@ -37,11 +38,17 @@ func BenchmarkRTB100k(b *testing.B) {
 				"ext":    map[string]any{"mcp_context": map[string]any{"intent": contexts[i].Context}},
 			}},
 			"site": map[string]any{
-				"id": "site-41", "cat": []string{"IAB12"}, "domain": "harbourpost.example", "page": "https://harbourpost.example/1234",
-				"publisher": map[string]any{"id": "pub-7", "name": "Harbour Media", "cat": []string{"IAB12"}, "domain": "harbourmedia.example"},
+				"id": "site-41", "cat": []string{"IAB12"}, "domain": "harbourpost.example",
+				"page": "https://harbourpost.example/1234",
+				"publisher": map[string]any{
+					"id": "pub-7", "name": "Harbour Media", "cat": []string{"IAB12"}, "domain": "harbourmedia.example",
+				},
 			},
-			"device": map[string]any{"ua": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "language": "en", "geo": map[string]any{"country": "USA"}},
-			"user":   map[string]any{"id": "u-5b1f0c9f2a6b41d84f6e8a17c3d2e5f60718293a"},
+			"device": map[string]any{
+				"ua": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "language": "en",
+				"geo": map[string]any{"country": "USA"},
+			},
+			"user": map[string]any{"id": "u-5b1f0c9f2a6b41d84f6e8a17c3d2e5f60718293a"},
 		})
 		require.NoError(b, err)
 		bodies[i] = string(body)
@@ -121,7 +128,8 @@ func exchange(b *testing.B, pb *testing.PB, host string, bodies []string, key st
 
 func post(body, key string) *http.Request {
 	return &http.Request{
-		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Path: "/api/rtb"}, Body: io.NopCloser(strings.NewReader(body)),
+		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Path: "/api/rtb"},
+		Body:   io.NopCloser(strings.NewReader(body)),
 		Header: http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}},
 	}
 }

@@ -28,14 +28,15 @@ const (
 
 // The no-bid reasons of the wire besides those of the auction.
 const (
-	unsupported    auction.Reason = "unsupported_format" // none of the imp's formats is supported
-	noFit          auction.Reason = "creative_mismatch"  // a creative lacks what the imp requires
-	privateAuction auction.Reason = "private_auction"    // only deals are allowed, and no campaign may answer one of them
-	insecure       auction.Reason = "insecure"           // https is required and our links are not
-	currency       auction.Reason = "currency"           // no USD, or a floor without a configured rate
-	category       auction.Reason = "category"           // bcat or acat
-	seatBlocked    auction.Reason = "seat_blocked"       // wseat or bseat
-	timeout        auction.Reason = "timeout"            // tmax is over
+	unsupported auction.Reason = "unsupported_format" // none of the imp's formats is supported
+	noFit       auction.Reason = "creative_mismatch"  // a creative lacks what the imp requires
+	// only deals are allowed, and no campaign may answer one of them
+	privateAuction auction.Reason = "private_auction"
+	insecure       auction.Reason = "insecure"     // https is required and our links are not
+	currency       auction.Reason = "currency"     // no USD, or a floor without a configured rate
+	category       auction.Reason = "category"     // bcat or acat
+	seatBlocked    auction.Reason = "seat_blocked" // wseat or bseat
+	timeout        auction.Reason = "timeout"      // tmax is over
 	tooMany        auction.Reason = "too_many_imps"
 	duplicate      auction.Reason = "duplicate_imp" // an earlier imp has the same id
 )
@@ -222,8 +223,8 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	return outcome
 }
 
-// openFloors puts the floors of p for each kind of markup into g, and returns the least of those that
-// p asks for: below it no candidate need be looked at.
+// openFloors puts the floors of p for each kind of markup into g, and returns the least of those
+// that p asks for: below it no candidate need be looked at.
 func (s *bidSession) openFloors(p *imp, g *bidGate) (money.Micros, auction.Reason) {
 	floor, reason := s.floor(p)
 	video, ofVideo := s.videoFloor(p, floor, reason)

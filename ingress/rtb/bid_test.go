@@ -16,6 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	nativerequest "github.com/prebid/openrtb/v20/native1/request"
+	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
+	"github.com/prebid/openrtb/v20/openrtb2"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -23,12 +29,6 @@ import (
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	nativerequest "github.com/prebid/openrtb/v20/native1/request"
-	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
-	"github.com/prebid/openrtb/v20/openrtb2"
-	"github.com/stretchr/testify/require"
 )
 
 const simple = `{"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250}}]}`
@@ -64,10 +64,14 @@ func (f *fixture) bidToken(link string) token.Auction {
 func TestBidIsSigned(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("credit")...)
-	b := f.bids(`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`)[0]
+	b := f.bids(
+		`{"id":"r","imp":[{"id":"1","tagid":"app","banner":{"w":320,"h":50}}],"device":{"language":"en","geo":{"country":"USA","region":"CA"}}}`,
+	)[0]
 	want := token.Auction{
-		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 5 * money.USD / 1000, BillingModel: "cpm",
-		Format: "image", IntegrationMethod: "openrtb", Region: "US-CA", Language: "en", HostApp: "app", CreditFunded: true,
+		CampaignID: shelfOf("credit")[0].ID, AdvertiserID: advertiserID, DeveloperID: developerID,
+		Price: 5 * money.USD / 1000, BillingModel: "cpm",
+		Format: "image", IntegrationMethod: "openrtb", Region: "US-CA", Language: "en", HostApp: "app",
+		CreditFunded: true,
 	}
 	ad := f.adToken(b.AdM)
 	want.AuctionID = ad.AuctionID
@@ -162,7 +166,8 @@ func TestTMax(t *testing.T) {
 		said int64
 	}{
 		{"100", 40 * time.Millisecond, 2, 100}, {"100", 50 * time.Millisecond, 0, 100}, {"100", time.Second, 0, 100},
-		{"0", 90 * time.Millisecond, 2, 200}, {"-5", 100 * time.Millisecond, 0, 200}, {`"x"`, 0, 2, 200}, {"200.5", 0, 2, 200},
+		{"0", 90 * time.Millisecond, 2, 200}, {"-5", 100 * time.Millisecond, 0, 200}, {`"x"`, 0, 2, 200},
+		{"200.5", 0, 2, 200},
 		{"1e300", time.Second, 2, 60_000}, {"null", 0, 2, 200},
 	} {
 		took = tc.took
@@ -197,7 +202,12 @@ func TestNoBidReasons(t *testing.T) {
 	require.Equal(t, "currency", f.none(`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":1,"bidfloorcur":"JPY"}]}`))
 	require.Equal(t, "unsupported_format", f.none(`{"id":"r","imp":[{"id":"1","audio":{}}]}`))
 	require.Equal(t, "unsupported_format", f.none(`{"id":"r","imp":[{"id":"1","banner":{"btype":[1,2]}}]}`))
-	require.Equal(t, "creative_mismatch", f.none(`{"id":"r","imp":[{"id":"1","native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":3}}]}"}}]}`))
+	require.Equal(
+		t, "creative_mismatch",
+		f.none(
+			`{"id":"r","imp":[{"id":"1","native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":3}}]}"}}]}`,
+		),
+	)
 	require.Equal(t, "seat_blocked", f.none(with(`"wseat":["x"]`)))
 	require.Equal(t, "category", f.none(with(`"acat":["IAB1"]`)))
 	require.Equal(t, "blocked", f.none(with(`"badv":["shop.example"]`)))
@@ -287,7 +297,8 @@ func TestVideoPods(t *testing.T) {
 	f.Shelf.Put(shelfOf("video")...)
 	price := f.bids(`{"id":"r","imp":[{"id":"1","video":{}}]}`)[0].Price
 	for video, bids := range map[string]bool{
-		`"rqddurs":[15]`: true, `"rqddurs":[6,15,30]`: true, `"rqddurs":[6,30]`: false, `"rqddurs":[15],"minduration":20`: true, `"minduration":20`: false,
+		`"rqddurs":[15]`: true, `"rqddurs":[6,15,30]`: true, `"rqddurs":[6,30]`: false,
+		`"rqddurs":[15],"minduration":20`: true, `"minduration":20`: false,
 		`"durfloors":[{"mindur":1,"maxdur":14,"bidfloor":900},{"mindur":15,"maxdur":15,"bidfloor":0.1}]`: true,
 		`"durfloors":[{"mindur":10,"maxdur":20,"bidfloor":900}]`:                                         false,
 		`"durfloors":[{"mindur":16,"bidfloor":900}]`:                                                     true,
@@ -299,9 +310,19 @@ func TestVideoPods(t *testing.T) {
 		require.Equal(t, map[bool]int{true: 200, false: 204}[bids], w.Code, video)
 	}
 	// The range of the length has its own floor, not that of the imp, which stays that of a banner.
-	require.Equal(t, 200, f.send([]byte(`{"id":"r","imp":[{"id":"1","bidfloor":900,"video":{"durfloors":[{"mindur":15,"bidfloor":0.1}]}}]}`)).Code)
+	require.Equal(
+		t, 200,
+		f.send([]byte(
+			`{"id":"r","imp":[{"id":"1","bidfloor":900,"video":{"durfloors":[{"mindur":15,"bidfloor":0.1}]}}]}`,
+		)).Code,
+	)
 	f.Shelf.Put(shelfOf("image")...)
-	require.Equal(t, 204, f.send([]byte(`{"id":"r","imp":[{"id":"1","bidfloor":900,"banner":{},"video":{"durfloors":[{"mindur":15,"bidfloor":0.1}]}}]}`)).Code)
+	require.Equal(
+		t, 204,
+		f.send([]byte(
+			`{"id":"r","imp":[{"id":"1","bidfloor":900,"banner":{},"video":{"durfloors":[{"mindur":15,"bidfloor":0.1}]}}]}`,
+		)).Code,
+	)
 }
 
 // A video with a skip button says so, since exchanges must tell.
@@ -369,7 +390,8 @@ func TestGzip(t *testing.T) {
 	require.Empty(t, plain.Header().Get("Content-Encoding"))
 	require.Equal(t, "Accept-Encoding", plain.Header().Get("Vary"))
 	for header, want := range map[string]bool{
-		"gzip": true, "br, gzip;q=0.5": true, "*": true, "gzip;q=0": false, "deflate": false, "GZIP ": true, "gzip; q=0.0": false, "xgzip": false,
+		"gzip": true, "br, gzip;q=0.5": true, "*": true, "gzip;q=0": false, "deflate": false, "GZIP ": true,
+		"gzip; q=0.0": false, "xgzip": false,
 	} {
 		w := f.send([]byte(simple), "Accept-Encoding", header)
 		require.Equal(t, 200, w.Code)
@@ -388,7 +410,9 @@ func TestGzip(t *testing.T) {
 
 func TestContentTypesAndVersions(t *testing.T) {
 	f := newFixture(t)
-	for _, kind := range []string{"", "application/json", "application/json;charset=utf-8", "text/plain", "application/x-www-form-urlencoded"} {
+	for _, kind := range []string{
+		"", "application/json", "application/json;charset=utf-8", "text/plain", "application/x-www-form-urlencoded",
+	} {
 		for _, version := range []string{"", "2.5", "2.6", "3.0", "x"} {
 			w := f.send([]byte("\n "+simple), "Content-Type", kind, "x-openrtb-version", version)
 			require.Equal(t, 200, w.Code)
@@ -413,10 +437,15 @@ func requireMalformed(t testing.TB, w *httptest.ResponseRecorder) {
 func TestMalformed(t *testing.T) {
 	f := newFixture(t)
 	for _, body := range []string{
-		"", " ", "null", "{}", "[]", "1", `"x"`, "{", simple + "x", simple[:30], `{"id":NaN}`, "{\"id\":\"\xff\",\"imp\":[{\"id\":\"1\",\"banner\":{}}]}",
-		`{"id":null,"imp":[{"id":"1","banner":{}}]}`, `{"id":5,"imp":[{"id":"1","banner":{}}]}`, `{"id":"","imp":[{"id":"1","banner":{}}]}`,
-		`{"id":"r"}`, `{"id":"r","imp":null}`, `{"id":"r","imp":[]}`, `{"id":"r","imp":{}}`, `{"id":"r","imp":[null]}`, `{"id":"r","imp":[1]}`,
-		`{"id":"r","imp":[{"banner":{}}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"banner":5}]}`, `{"id":"r","id":5,"imp":[{"id":"1","banner":{}}]}`, `{"id":"r","imp":[{"id":"","banner":{}}]}`, `{"id":"r","imp":[{"id":"1"}]}`,
+		"", " ", "null", "{}", "[]", "1", `"x"`, "{", simple + "x", simple[:30], `{"id":NaN}`,
+		"{\"id\":\"\xff\",\"imp\":[{\"id\":\"1\",\"banner\":{}}]}",
+		`{"id":null,"imp":[{"id":"1","banner":{}}]}`, `{"id":5,"imp":[{"id":"1","banner":{}}]}`,
+		`{"id":"","imp":[{"id":"1","banner":{}}]}`,
+		`{"id":"r"}`, `{"id":"r","imp":null}`, `{"id":"r","imp":[]}`, `{"id":"r","imp":{}}`, `{"id":"r","imp":[null]}`,
+		`{"id":"r","imp":[1]}`,
+		`{"id":"r","imp":[{"banner":{}}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"banner":5}]}`,
+		`{"id":"r","id":5,"imp":[{"id":"1","banner":{}}]}`, `{"id":"r","imp":[{"id":"","banner":{}}]}`,
+		`{"id":"r","imp":[{"id":"1"}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":null}]}`, `{"id":"r","imp":[{"id":"1","banner":{}},{"id":"2"}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{}}],"site":{},"app":{}}`,
 		with(`"x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)),
@@ -430,24 +459,35 @@ func TestMalformed(t *testing.T) {
 func TestTolerated(t *testing.T) {
 	f := newFixture(t)
 	for _, body := range []string{
-		with(`"tmax":200.5`), with(`"tmax":{}`), with(`"at":"2"`), with(`"at":3`), with(`"cur":"USD"`), with(`"cur":[]`), with(`"cur":[null,"usd"]`),
-		with(`"cur":5`), with(`"badv":"x"`), with(`"badv":[1,{}]`), with(`"site":[]`), with(`"site":"x"`), with(`"app":null`),
-		with(`"site":{"keywords":["a"],"content":7}`), with(`"device":{"geo":[],"language":5}`), with(`"user":7`), with(`"ext":[]`),
-		with(`"ext":{"mcp_context":"x"}`), with(`"ext":{"mcp_context":{"intent":5,"active_tools":"t","mcp_tool":[]}}`), with(`"regs":1`),
+		with(`"tmax":200.5`), with(`"tmax":{}`), with(`"at":"2"`), with(`"at":3`), with(`"cur":"USD"`),
+		with(`"cur":[]`), with(`"cur":[null,"usd"]`),
+		with(`"cur":5`), with(`"badv":"x"`), with(`"badv":[1,{}]`), with(`"site":[]`), with(`"site":"x"`),
+		with(`"app":null`),
+		with(`"site":{"keywords":["a"],"content":7}`), with(`"device":{"geo":[],"language":5}`), with(`"user":7`),
+		with(`"ext":[]`),
+		with(`"ext":{"mcp_context":"x"}`), with(`"ext":{"mcp_context":{"intent":5,"active_tools":"t","mcp_tool":[]}}`),
+		with(`"regs":1`),
 		with(`"source":"x"`), with(`"id":"q"`), with(`"unknown":1e400`), with(`"x":"\u0000"`), with(`"test":null`),
 		with(`"site":{"name":"cut \ud83d"}`), with(`"test":1,"test":{}`),
 		`{"id":"r","imp":[{"id":"1","banner":{"w":"300","h":1e400,"format":[{"w":-1},7]}}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{},"secure":true,"instl":"x","bidfloor":null,"bidfloorcur":7,"pmp":7,"native":7,"video":[]}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{"w":99999999999999999999999,"h":1}}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{},"banner":{"w":1,"h":1}}],"id":"s","site":{},"site":{}}`,
-		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":"0.5"}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":-3}]}`,
-		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":0.30000000000000004}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":""}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":"0.5"}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":-3}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":0.30000000000000004}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":""}]}`,
 	} {
 		require.Equal(t, http.StatusOK, f.send([]byte(body)).Code, body)
 	}
-	require.Equal(t, "s", strict(t, f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"id":"s"}`)).Body.Bytes()).ID)
+	require.Equal(
+		t, "s", strict(t, f.send([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"id":"s"}`)).Body.Bytes()).ID,
+	)
 	// NUL and control characters never reach a token, whose texts end up in databases.
-	b := f.bids(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"a\u0000b\u001f` + strings.Repeat("é", 200) + `"}],"device":{"language":"e\u0000n"}}`)[0]
+	b := f.bids(
+		`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"a\u0000b\u001f` + strings.Repeat("é",
+			200) + `"}],"device":{"language":"e\u0000n"}}`,
+	)[0]
 	ad := f.adToken(b.AdM)
 	require.True(t, strings.HasPrefix(ad.HostApp, "abé"), ad.HostApp)
 	require.Empty(t, ad.Language)
@@ -455,8 +495,10 @@ func TestTolerated(t *testing.T) {
 
 func TestAmounts(t *testing.T) {
 	for text, want := range map[string]amount{
-		"0.5": {micros: 500_000}, "0.30000000000000004": {micros: 300_000}, "0.0000001": {micros: 1}, "1e400": {micros: money.Max}, "-1": {}, "": {},
-		"1e-400": {}, "abc": {bad: true}, "NaN": {bad: true}, "Inf": {micros: money.Max}, "-1e400": {bad: true}, "2.0000001": {micros: 2_000_001},
+		"0.5": {micros: 500_000}, "0.30000000000000004": {micros: 300_000}, "0.0000001": {micros: 1},
+		"1e400": {micros: money.Max}, "-1": {}, "": {},
+		"1e-400": {}, "abc": {bad: true}, "NaN": {bad: true}, "Inf": {micros: money.Max}, "-1e400": {bad: true},
+		"2.0000001": {micros: 2_000_001},
 	} {
 		require.Equal(t, want, parseAmount(text), text)
 	}
@@ -466,7 +508,8 @@ func TestSettings(t *testing.T) {
 	deps := Deps{}
 	for _, cfg := range []Config{
 		{}, {Seat: "s"}, {VideoSec: 1}, {Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "x"}},
-		{Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "0"}}, {Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "-1"}},
+		{Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "0"}},
+		{Seat: "s", VideoSec: 1, Rates: map[string]string{"EUR": "-1"}},
 	} {
 		_, err := New(cfg, deps)
 		require.Error(t, err, cfg)
@@ -493,8 +536,10 @@ func TestRateOfASeat(t *testing.T) {
 
 func TestSignals(t *testing.T) {
 	for _, tc := range []struct{ country, part, want string }{
-		{"USA", "CA", "US-CA"}, {"US", "ca", "US-CA"}, {"deu", "", "DE"}, {"GBR", "GB-LND", "GB-LND"}, {"USA", "California", "US"}, {"", "CA", ""},
-		{"ZZ", "", ""}, {"ZZZ", "", ""}, {"x", "", ""}, {"1234", "", ""}, {"001", "", ""}, {"U\x00", "", ""}, {"USA", "C\x00", "US"}, {"USA", "-", "US"},
+		{"USA", "CA", "US-CA"}, {"US", "ca", "US-CA"}, {"deu", "", "DE"}, {"GBR", "GB-LND", "GB-LND"},
+		{"USA", "California", "US"}, {"", "CA", ""},
+		{"ZZ", "", ""}, {"ZZZ", "", ""}, {"x", "", ""}, {"1234", "", ""}, {"001", "", ""}, {"U\x00", "", ""},
+		{"USA", "C\x00", "US"}, {"USA", "-", "US"},
 	} {
 		require.Equal(t, tc.want, region(tc.country, tc.part), tc)
 	}
@@ -504,7 +549,11 @@ func TestSignals(t *testing.T) {
 	var s signals
 	s.begin(&in)
 	got := s.of(&in.Imp.list[0])
-	require.Equal(t, place{about: "Tornado season storm,rain Weather Pro wind hail ", host: "slot", region: "BR", language: "pt-BR"}, got)
+	require.Equal(
+		t,
+		place{about: "Tornado season storm,rain Weather Pro wind hail ", host: "slot", region: "BR", language: "pt-BR"},
+		got,
+	)
 
 	in = bidRequest{}
 	require.NoError(t, newReader().parse([]byte(`{"id":"r","imp":[{"id":"1","banner":{},"tagid":"slot","ext":{"mcp_context":{"mcp_tool":"t1","active_tools":["t2"],"surface":"chat",`+
@@ -512,7 +561,8 @@ func TestSignals(t *testing.T) {
 		`"mcp_tool":"outer","surface":"outer"}}}`), &in))
 	s.begin(&in)
 	require.Equal(t, place{
-		said: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat", region: "US-CA", language: "de",
+		said: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat",
+		region: "US-CA", language: "de",
 	}, s.of(&in.Imp.list[0]))
 }
 
@@ -521,8 +571,10 @@ func TestStatus(t *testing.T) {
 	var got map[string]any
 	require.NoError(t, stdjson.Unmarshal(f.get("op=status").Body.Bytes(), &got))
 	require.Equal(t, map[string]any{
-		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2", "vast_version": "4.2", "vast_versions": []any{"2.0", "3.0", "4.0", "4.1", "4.2"}, "currencies": []any{"USD"},
-		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"}, "benna_version": f.Shelf.Snapshot().Model(),
+		"status": "ok", "adapter": "adnet", "seat": "adnet", "openrtb_version": "2.6", "native_version": "1.2",
+		"vast_version": "4.2", "vast_versions": []any{"2.0", "3.0", "4.0", "4.1", "4.2"}, "currencies": []any{"USD"},
+		"auction_type": 1.0, "tmax_recommended": 200.0, "supported_formats": []any{"native", "banner", "video"},
+		"benna_version": f.Shelf.Snapshot().Model(),
 	}, got)
 	f.Shelf.Stale = true
 	require.Contains(t, f.get("op=status").Body.String(), "degraded")
@@ -545,18 +597,36 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 	cfg := defaults()
 	cfg.Categories = []string{"IAB19"}
 	for name, want := range map[string]answer{
-		"article-banner":     {mtype: openrtb2.MarkupBanner, imp: "side", price: 2.5, adm: []string{"width:300px;height:250px"}},
-		"assistant-native":   {mtype: openrtb2.MarkupNative, imp: "answer", price: 5},
-		"clip-skippable":     {mtype: openrtb2.MarkupVideo, imp: "clip", price: 3, adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`}},
-		"preroll-old-player": {mtype: openrtb2.MarkupVideo, imp: "pre", price: 3, adm: []string{`<VAST version="3.0"`, `width="854" height="480"`}},
-		"private-deal":       {mtype: openrtb2.MarkupBanner, imp: "1", price: 1.35, deal: "quay-7", adm: []string{"width:728px;height:90px"}},
-		"open-deals":         {mtype: openrtb2.MarkupBanner, imp: "1", price: 2.5, adm: []string{"width:320px;height:50px"}},
-		"many-imps":          {mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2.5, adm: []string{"width:970px;height:250px"}},
-		"floor-eur":          {reason: "currency"},
-		"blocked":            {reason: "blocked"},
-		"consent":            {reason: "unsuitable"}, // regs.coppa: the reader is a child
-		"radio-audio":        {reason: "unsupported_format"},
-		"platform-screen":    {mtype: openrtb2.MarkupBanner, imp: "screen", price: 2.5, adm: []string{"width:1080px;height:1920px"}},
+		"article-banner": {
+			mtype: openrtb2.MarkupBanner, imp: "side", price: 2.5, adm: []string{"width:300px;height:250px"},
+		},
+		"assistant-native": {mtype: openrtb2.MarkupNative, imp: "answer", price: 5},
+		"clip-skippable": {
+			mtype: openrtb2.MarkupVideo, imp: "clip", price: 3,
+			adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`},
+		},
+		"preroll-old-player": {
+			mtype: openrtb2.MarkupVideo, imp: "pre", price: 3,
+			adm: []string{`<VAST version="3.0"`, `width="854" height="480"`},
+		},
+		"private-deal": {
+			mtype: openrtb2.MarkupBanner, imp: "1", price: 1.35, deal: "quay-7",
+			adm: []string{"width:728px;height:90px"},
+		},
+		"open-deals": {
+			mtype: openrtb2.MarkupBanner, imp: "1", price: 2.5, adm: []string{"width:320px;height:50px"},
+		},
+		"many-imps": {
+			mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2.5,
+			adm: []string{"width:970px;height:250px"},
+		},
+		"floor-eur":   {reason: "currency"},
+		"blocked":     {reason: "blocked"},
+		"consent":     {reason: "unsuitable"}, // regs.coppa: the reader is a child
+		"radio-audio": {reason: "unsupported_format"},
+		"platform-screen": {
+			mtype: openrtb2.MarkupBanner, imp: "screen", price: 2.5, adm: []string{"width:1080px;height:1920px"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cfg
@@ -598,7 +668,8 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 	folder := testenv.Shared(t, "data/openrtb")
 	cfg := defaults()
 	for name, want := range map[string]openrtb2.MarkupType{
-		"simple-banner": openrtb2.MarkupBanner, "expandable": openrtb2.MarkupBanner, "mobile": openrtb2.MarkupBanner, "video": openrtb2.MarkupVideo, "pmp-deal": openrtb2.MarkupBanner,
+		"simple-banner": openrtb2.MarkupBanner, "expandable": openrtb2.MarkupBanner, "mobile": openrtb2.MarkupBanner,
+		"video": openrtb2.MarkupVideo, "pmp-deal": openrtb2.MarkupBanner,
 	} {
 		raw, err := os.ReadFile(filepath.Join(folder, name+".json"))
 		require.NoError(t, err)
@@ -634,7 +705,8 @@ func TestBidRequestsAndTheirMutations(t *testing.T) {
 	require.Len(t, files, 12)
 	huge := `"` + strings.Repeat("x", 20_000) + `"`
 	values := []string{
-		"null", "true", "false", "0", "-1", "1", "200.5", "1e400", "99999999999999999999", `""`, `"x"`, `"\u0000"`, "[]", "{}", "[[]]", `[{}]`, `[null]`, `["x",1]`,
+		"null", "true", "false", "0", "-1", "1", "200.5", "1e400", "99999999999999999999", `""`, `"x"`, `"\u0000"`,
+		"[]", "{}", "[[]]", `[{}]`, `[null]`, `["x",1]`,
 		`{"a":{}}`, huge, "[" + strings.Repeat("7,", 5_000) + "7]", "[" + strings.Repeat("{},", 2_000) + "{}]",
 	}
 	tried, refused := 0, 0
@@ -688,7 +760,8 @@ func (m mutation) malformed() bool {
 	bad := !filled(r["id"]) || len(imps) == 0 || object(r["site"]) && object(r["app"])
 	for _, v := range imps {
 		i, is := v.(map[string]any)
-		bad = bad || !is || !filled(i["id"]) || !object(i["banner"]) && !object(i["video"]) && !object(i["native"]) && !object(i["audio"])
+		bad = bad || !is || !filled(i["id"]) ||
+			!object(i["banner"]) && !object(i["video"]) && !object(i["native"]) && !object(i["audio"])
 	}
 	return bad
 }
@@ -723,7 +796,10 @@ func mutations(t testing.TB, raw []byte, values []string) (all []mutation) {
 				member := `"` + name + `":`
 				for _, value := range values {
 					all = append(all,
-						mutation{path + "." + name, "= " + value[:min(len(value), 20)], []byte(strings.Replace(hole, string(quoted), value, 1))})
+						mutation{
+							path + "." + name, "= " + value[:min(len(value), 20)],
+							[]byte(strings.Replace(hole, string(quoted), value, 1)),
+						})
 				}
 				twice := strings.Replace(hole, member+string(quoted), member+string(text)+","+member+string(text), 1)
 				require.NotEqual(t, hole, twice)
@@ -823,8 +899,10 @@ func TestNotices(t *testing.T) {
 	}
 	// What the price becomes in the record; the bid is 5 USD.
 	for price, want := range map[string]int64{
-		"1.25": 1_250_000, "2": 2_000_000, "5.01": 5_000_000, "99999": 5_000_000, "1e400": 5_000_000, "0": 0, "-1": 0, "-1e400": 0, "NaN": 0, "": 0, "AUDIT": 0,
-		"${AUCTION_PRICE}": 0, "%24%7BAUCTION_PRICE%7D": 0, "0x10": 0, "Inf": 5_000_000, "%0d%0aSet-Cookie:x": 0, "%ff": 0,
+		"1.25": 1_250_000, "2": 2_000_000, "5.01": 5_000_000, "99999": 5_000_000, "1e400": 5_000_000, "0": 0, "-1": 0,
+		"-1e400": 0, "NaN": 0, "": 0, "AUDIT": 0,
+		"${AUCTION_PRICE}": 0, "%24%7BAUCTION_PRICE%7D": 0, "0x10": 0, "Inf": 5_000_000, "%0d%0aSet-Cookie:x": 0,
+		"%ff": 0,
 	} {
 		for _, link := range []string{b.NURL, b.BURL} {
 			n := fire(strings.Replace(link, "${AUCTION_PRICE}", price, 1))
@@ -843,7 +921,9 @@ func TestNotices(t *testing.T) {
 	}
 	require.Equal(t, event.Notice_BILL, fire(b.BURL).Kind)
 	require.Equal(t, event.Notice_WIN, fire(b.NURL).Kind)
-	for reason, want := range map[string]any{"0": int32(0), "102": int32(102), "": nil, "x": nil, "-1": nil, "${AUCTION_LOSS}": nil, "99999999999": nil} {
+	for reason, want := range map[string]any{
+		"0": int32(0), "102": int32(102), "": nil, "x": nil, "-1": nil, "${AUCTION_LOSS}": nil, "99999999999": nil,
+	} {
 		n := fire(strings.Replace(b.LURL, "${AUCTION_LOSS}", reason, 1))
 		require.Equal(t, event.Notice_LOSS, n.Kind)
 		if want == nil {
@@ -854,7 +934,9 @@ func TestNotices(t *testing.T) {
 	}
 	// A token of another purpose, a changed one, none.
 	adToken := impressionToken.FindStringSubmatch(b.AdM)[1]
-	for _, link := range []string{"op=win&imp=1&bid=" + b.ID + "&price=1&t=" + adToken, strings.Replace(b.NURL, "&t=A", "&t=B", 1)} {
+	for _, link := range []string{
+		"op=win&imp=1&bid=" + b.ID + "&price=1&t=" + adToken, strings.Replace(b.NURL, "&t=A", "&t=B", 1),
+	} {
 		n := fire("?" + link[strings.Index(link, "?")+1:])
 		require.Equal(t, event.Proof_BAD_SIGNATURE, n.Proof)
 		require.Empty(t, n.CampaignId)
@@ -864,7 +946,10 @@ func TestNotices(t *testing.T) {
 	require.Equal(t, event.Proof_UNSIGNED, n.Proof)
 	require.Equal(t, int64(maxCPM), n.PriceMicros)
 	require.Equal(t, strings.Repeat("ä", 32), n.ImpressionId)
-	require.Equal(t, n.AuctionId, fire("?op=win&imp="+strings.Repeat("ä", 100)+"&bid=abc").AuctionId, "said again it is the same record")
+	require.Equal(
+		t, n.AuctionId, fire("?op=win&imp="+strings.Repeat("ä", 100)+"&bid=abc").AuctionId,
+		"said again it is the same record",
+	)
 	fire("?op=loss")
 	fire("?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff")
 

@@ -3,10 +3,10 @@ package rtb
 import (
 	"testing"
 
-	"adnet/internal/campaign"
-
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/internal/campaign"
 )
 
 // A campaign obeys bcat and acat with what its owner says that it is about.
@@ -30,7 +30,10 @@ func TestCategoriesOfACampaign(t *testing.T) {
 		"another taxonomy":            {of: []string{"IAB19"}, bcat: []string{"150"}, tax: 7, refused: true},
 		"none in another taxonomy":    {bcat: []string{"150"}, tax: 7},
 		"allowed in another taxonomy": {of: []string{"IAB19"}, acat: []string{"150"}, tax: 7, refused: true},
-		"what is no category":         {of: []string{"IAB19"}, bcat: []string{"", "IAB", "IAB0", "IAB27", "IAB19-", "IAB19-0", "IAB19-100", "19", "IAB019"}},
+		"what is no category": {
+			of:   []string{"IAB19"},
+			bcat: []string{"", "IAB", "IAB0", "IAB27", "IAB19-", "IAB19-0", "IAB19-100", "19", "IAB019"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := bidSession{Server: &Server{cfg: Config{Categories: c.ours, CatTax: 1}}}
@@ -68,7 +71,9 @@ func TestBidsOfCategories(t *testing.T) {
 	bid := f.bids(with(`"bcat":["IAB7"],"acat":["IAB9"]`))[0]
 	require.Equal(t, []string{"IAB9-30", "IAB19"}, bid.Cat)
 	require.EqualValues(t, 1, bid.CatTax)
-	for _, wish := range []string{`"bcat":["IAB9"]`, `"bcat":["IAB19"],"acat":["IAB9"]`, `"acat":["IAB7"]`, `"bcat":["150"],"cattax":7`} {
+	for _, wish := range []string{
+		`"bcat":["IAB9"]`, `"bcat":["IAB19"],"acat":["IAB9"]`, `"acat":["IAB7"]`, `"bcat":["150"],"cattax":7`,
+	} {
 		require.Equal(t, "category", f.none(with(wish)), wish)
 	}
 }

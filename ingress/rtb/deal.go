@@ -32,7 +32,8 @@ func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason)
 	found := make(map[string]*terms, len(list))
 	for i := range list {
 		d := &list[i]
-		if _, again := found[string(d.ID)]; again || d.ID == "" || len(d.WSeat) > 0 && !slices.Contains(d.WSeat, s.cfg.Seat) {
+		if _, again := found[string(d.ID)]; again || d.ID == "" ||
+			len(d.WSeat) > 0 && !slices.Contains(d.WSeat, s.cfg.Seat) {
 			continue
 		}
 		floor, reason := open, openReason
@@ -43,7 +44,9 @@ func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason)
 		if reason != "" || fixed && d.BidFloor.micros == 0 {
 			continue
 		}
-		found[string(d.ID)] = &terms{id: string(d.ID), floor: floor, fixed: fixed, domains: domains(d.WADomain), kinds: allowed(d.MType)}
+		found[string(d.ID)] = &terms{
+			id: string(d.ID), floor: floor, fixed: fixed, domains: domains(d.WADomain), kinds: allowed(d.MType),
+		}
 	}
 	return found
 }

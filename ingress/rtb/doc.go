@@ -31,9 +31,9 @@
 // session either.
 //
 // Before anything is sold, all texts that a request carries are judged, and what it states of its
-// reader and its content (suits.go): once a request, and for an imp what it says itself. Beside what
-// is refused there is no bid; the reason for a whole request is then 501, a bidder's own, and only a
-// test is told the subject.
+// reader and its content (suits.go): once a request, and for an imp what it says itself. Beside
+// what is refused there is no bid; the reason for a whole request is then 501, a bidder's own, and
+// only a test is told the subject.
 //
 // # Not obvious
 //

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/prebid/openrtb/v20/openrtb2"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/prebid/openrtb/v20/openrtb2"
-	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -63,7 +63,8 @@ func (f *fixture) deps(perSecond int) Deps {
 	rate, err := limits.New(limits.Config{Seat: perSecond}, limits.Deps{Now: f.Clock})
 	require.NoError(f.T, err)
 	return Deps{
-		Metrics: f.Metrics, Auth: f.Auth, Limiter: rate, Keyring: f.Ring, Producer: f.Log, Now: f.Clock, Seller: ingresstest.Seller(f.Selling()),
+		Metrics: f.Metrics, Auth: f.Auth, Limiter: rate, Keyring: f.Ring, Producer: f.Log, Now: f.Clock,
+		Seller: ingresstest.Seller(f.Selling()),
 	}
 }
 
@@ -91,12 +92,16 @@ func shelfOf(names ...string) (list []campaign.Campaign) {
 func catalogue() map[string]campaign.Campaign {
 	base := func(n byte, format campaign.Format, bid money.Micros) campaign.Campaign {
 		return campaign.Campaign{
-			ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: advertiserID, Format: format, Headline: "Query Postgres in plain English",
-			Subtext: "Ask your database a question.", CTALabel: "Try it", MediaURL: "https://cdn.shop.example/i.png", CTAURL: "https://www.shop.example/try?a=1",
+			ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: advertiserID, Format: format,
+			Headline: "Query Postgres in plain English",
+			Subtext:  "Ask your database a question.", CTALabel: "Try it", MediaURL: "https://cdn.shop.example/i.png",
+			CTAURL:       "https://www.shop.example/try?a=1",
 			BillingModel: campaign.CPM, BidAmount: bid, SkippableAfterSec: 3,
 		}
 	}
-	image, native, video := base(1, campaign.Image, 5*money.USD), base(2, campaign.Native, 4*money.USD), base(3, campaign.Video, 6*money.USD)
+	image, native, video := base(1, campaign.Image, 5*money.USD), base(
+		2, campaign.Native, 4*money.USD,
+	), base(3, campaign.Video, 6*money.USD)
 	video.MediaURL, video.PosterURL = "https://cdn.shop.example/v.mp4", "https://cdn.shop.example/i.png"
 	plain := base(4, campaign.Image, 3*money.USD)
 	plain.MediaURL = ""
@@ -128,7 +133,8 @@ func catalogue() map[string]campaign.Campaign {
 	hostileNative.ID[15], hostileNative.Format, hostileNative.BidAmount = 17, campaign.Native, 4*money.USD
 	return map[string]campaign.Campaign{
 		"hostilenative": hostileNative, "logo": logo, "deal": deal, "dealvideo": dealVideo,
-		"image": image, "native": native, "video": video, "text": plain, "postgres": postgres, "hosted": hosted, "local": local,
+		"image": image, "native": native, "video": video, "text": plain, "postgres": postgres, "hosted": hosted,
+		"local": local,
 		"click": click, "tiny": tiny, "rival": other, "hostile": hostile, "credit": credit, "words": words,
 	}
 }
@@ -141,7 +147,9 @@ func (f *fixture) send(body []byte, header ...string) *httptest.ResponseRecorder
 
 func (f *fixture) try(body []byte, header ...string) (*httptest.ResponseRecorder, *http.Request) {
 	f.T.Helper()
-	r := ingresstest.Request(http.MethodPost, "/api/rtb", string(body), append([]string{"Authorization", "Bearer " + f.key}, header...)...)
+	r := ingresstest.Request(
+		http.MethodPost, "/api/rtb", string(body), append([]string{"Authorization", "Bearer " + f.key}, header...)...,
+	)
 	return f.Send(f.T, r), r
 }
 
@@ -208,7 +216,9 @@ func strict(t testing.TB, body []byte) openrtb2.BidResponse {
 			require.Positive(t, b.Price)
 			require.Len(t, b.ADomain, 1)
 			require.Positive(t, b.Exp)
-			require.Contains(t, []openrtb2.MarkupType{openrtb2.MarkupBanner, openrtb2.MarkupVideo, openrtb2.MarkupNative}, b.MType)
+			require.Contains(
+				t, []openrtb2.MarkupType{openrtb2.MarkupBanner, openrtb2.MarkupVideo, openrtb2.MarkupNative}, b.MType,
+			)
 			require.True(t, strings.HasSuffix(b.NURL, "&price=${AUCTION_PRICE}"), b.NURL)
 			require.True(t, strings.HasSuffix(b.BURL, "&price=${AUCTION_PRICE}"), b.BURL)
 			require.True(t, strings.HasSuffix(b.LURL, "&reason=${AUCTION_LOSS}"), b.LURL)

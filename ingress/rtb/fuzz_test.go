@@ -7,12 +7,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/markup"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
-	"github.com/stretchr/testify/require"
 )
 
 // seeds are the bid requests of testdata/openrtb and of the table tests.
@@ -54,7 +54,10 @@ func FuzzBidRequest(f *testing.F) {
 			return
 		}
 		require.False(t, mutation{body: body}.malformed(), "%s", body)
-		turn := &bidSession{Server: &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}}, sessionRequest: sessionRequest{in: *in, secure: true}, sessionMemory: sessionMemory{json: json}}
+		turn := &bidSession{
+			Server:         &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}},
+			sessionRequest: sessionRequest{in: *in, secure: true}, sessionMemory: sessionMemory{json: json},
+		}
 		turn.signals.begin(in)
 		turn.readTexts()
 		_ = turn.stated()
@@ -64,7 +67,10 @@ func FuzzBidRequest(f *testing.F) {
 		for i := range in.Imp.list {
 			p := &in.Imp.list[i]
 			place := turn.signals.of(p)
-			for _, text := range append(append([]string{place.host, place.surface, place.region, place.language}, place.tokens...), place.tools...) {
+			for _, text := range append(
+				append([]string{place.host, place.surface, place.region, place.language}, place.tokens...),
+				place.tools...,
+			) {
 				require.True(t, utf8.ValidString(text))
 				require.LessOrEqual(t, len(text), len(body))
 				require.NotContains(t, text, "\x00")
@@ -118,8 +124,10 @@ func FuzzBidEndpoint(f *testing.F) {
 func FuzzNativeRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"ver":"1.2","assets":[{"id":1,"required":1,"title":{"len":60}},{"id":2,"img":{"type":3,"mimes":["image/jpg"]}},{"id":3,"data":{"type":1,"len":5}}],"eventtrackers":[{"event":1,"methods":[1]}],"privacy":1}`,
-		`{"native":{"assets":[{"id":1,"title":{}}]}}`, `{"assets":[]}`, `{"assets":[{"id":"7","required":true,"title":{"len":"90"}}]}`, `null`, `[`, `{"assets":[{}]}`,
-		`{"assets":[{"id":1,"video":{"mimes":["video/mp4"]},"required":1}]}`, `{"assets":[{"id":1e400,"img":{"w":-1,"h":1e9}}]}`,
+		`{"native":{"assets":[{"id":1,"title":{}}]}}`, `{"assets":[]}`,
+		`{"assets":[{"id":"7","required":true,"title":{"len":"90"}}]}`, `null`, `[`, `{"assets":[{}]}`,
+		`{"assets":[{"id":1,"video":{"mimes":["video/mp4"]},"required":1}]}`,
+		`{"assets":[{"id":1e400,"img":{"w":-1,"h":1e9}}]}`,
 	} {
 		f.Add(seed)
 	}
@@ -135,7 +143,13 @@ func FuzzNativeRequest(f *testing.F) {
 			return
 		}
 		var out nativeresponse.Response
-		reply := r.Append(nil, &markup.Ad{Creative: show, ClickURL: "https://a.example/s/x", ImpressionURL: "https://a.example/i", ReceiptURL: "https://a.example/r"})
+		reply := r.Append(
+			nil,
+			&markup.Ad{
+				Creative: show, ClickURL: "https://a.example/s/x", ImpressionURL: "https://a.example/i",
+				ReceiptURL: "https://a.example/r",
+			},
+		)
 		known(t, reply, &out)
 		require.LessOrEqual(t, len(out.Assets), len(r.Assets))
 		for _, bad := range []string{"<", "${", "&"} {

@@ -183,7 +183,9 @@ func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	if assets := wanted.Assets; !in.set || len(assets.list) == 0 || assets.bad || len(assets.list) > maxAssets {
 		return markup.NativeRequest{}, false
 	}
-	out := markup.NativeRequest{Privacy: wanted.Privacy.is(1), Assets: make([]markup.NativeAsset, len(wanted.Assets.list))}
+	out := markup.NativeRequest{
+		Privacy: wanted.Privacy.is(1), Assets: make([]markup.NativeAsset, len(wanted.Assets.list)),
+	}
 	for i := range wanted.EventTrackers.list {
 		t := &wanted.EventTrackers.list[i]
 		out.PixelTracker = out.PixelTracker || t.Event.is(1) && has(t.Methods, 1)

@@ -30,7 +30,9 @@ const (
 
 var (
 	kindNames  = map[event.Notice_Kind]string{win: "win", loss: "loss", bill: "bill", failed: "error"}
-	proofNames = map[event.Proof]string{event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature"}
+	proofNames = map[event.Proof]string{
+		event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature",
+	}
 )
 
 const (

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"adnet/ingress/ingresstest"
-	"adnet/internal/account"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/ingresstest"
+	"adnet/internal/account"
 )
 
 // asks sends a bid request with a key in the path, from an address.
@@ -47,12 +47,15 @@ func TestKeyInThePath(t *testing.T) {
 	const anywhere = "203.0.113.9:4000"
 	require.Equal(t, http.StatusOK, f.asks(path, anywhere))
 	for from, want := range map[string]int{
-		"192.0.2.200:1": 200, "[2001:db8::7]:1": 200, "[::ffff:192.0.2.1]:1": 200, anywhere: 401, "[2001:db8::8]:1": 401, "192.0.3.1:1": 401,
+		"192.0.2.200:1": 200, "[2001:db8::7]:1": 200, "[::ffff:192.0.2.1]:1": 200, anywhere: 401,
+		"[2001:db8::8]:1": 401, "192.0.3.1:1": 401,
 	} {
 		require.Equal(t, want, f.asks(listed, from), from)
 	}
 	// Neither kind does the other's work, nor a publisher's.
-	for _, wrong := range []string{header, f.Key(account.KindPublisher), "pub_test_sandbox", path[:len(path)-1], path + "x", "x"} {
+	for _, wrong := range []string{
+		header, f.Key(account.KindPublisher), "pub_test_sandbox", path[:len(path)-1], path + "x", "x",
+	} {
 		require.Equal(t, http.StatusUnauthorized, f.asks(wrong, anywhere), wrong)
 	}
 	f.key = path

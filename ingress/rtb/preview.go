@@ -1,11 +1,11 @@
 package rtb
 
 import (
+	"github.com/google/uuid"
+
 	"adnet/auction/markup"
 	"adnet/ingress/offer"
 	"adnet/internal/campaign"
-
-	"github.com/google/uuid"
 )
 
 // Preview writes what bids show of an ad, by the same code: a banner for each size, in CSS pixels,

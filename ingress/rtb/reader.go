@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // reader reads the fields that we use from a JSON text and skips all others. A value of an
@@ -168,7 +168,8 @@ func (r *reader) quoted() string {
 	case strings.IndexByte(v, '\\') < 0:
 		return v[1 : len(v)-1]
 	}
-	r.plain, _ = jsontext.AppendUnquote(r.plain[:0], v) // the error tells of halves of surrogate pairs, which are replaced
+	// the error tells of halves of surrogate pairs, which are replaced
+	r.plain, _ = jsontext.AppendUnquote(r.plain[:0], v)
 	return string(r.plain)
 }
 

@@ -12,14 +12,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"adnet/internal/money"
-
-	"adnet/ingress/offer"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/ingress/offer"
+	"adnet/internal/money"
 )
 
 // everything has a member of each kind.
@@ -68,35 +67,51 @@ func TestReaderTakesWhatItCan(t *testing.T) {
 	bad := amount{given: true, bad: true}
 	w := func(n int64) whole { return whole{true, n} }
 	for value, want := range map[string]everything{
-		`null`:                                 {},
-		`true`:                                 {Whole: w(1), Amount: bad},
-		`false`:                                {Whole: w(0), Amount: bad},
-		`7`:                                    {Whole: w(7), Amount: amount{micros: 7 * money.USD, given: true}},
-		`-1`:                                   {Whole: w(-1), Amount: amount{given: true}},
-		`0.5`:                                  {Whole: w(0), Amount: amount{micros: money.USD / 2, given: true}},
-		`2e9`:                                  {Whole: w(2_000_000_000), Amount: amount{micros: 2_000_000_000 * money.USD, given: true}},
-		`1e400`:                                {Amount: amount{micros: money.Max, given: true}},
-		`9223372036854775807`:                  {Whole: w(9223372036854775807), Amount: amount{micros: money.Max, given: true}},
-		`9223372036854775808`:                  {Whole: w(2147483647), Amount: amount{micros: money.Max, given: true}},
-		`""`:                                   {Texts: texts{""}},
-		`" "`:                                  {Text: " ", Texts: texts{" "}},
-		`"x"`:                                  {Text: "x", Texts: texts{"x"}, Amount: bad},
-		`"3"`:                                  {Text: "3", Texts: texts{"3"}, Whole: w(3), Amount: amount{micros: 3 * money.USD, given: true}},
-		`" 3"`:                                 {Text: " 3", Texts: texts{" 3"}, Amount: amount{micros: 3 * money.USD, given: true}},
-		`"1e1"`:                                {Text: "1e1", Texts: texts{"1e1"}, Whole: w(10), Amount: amount{micros: 10 * money.USD, given: true}},
-		`"NaN"`:                                {Text: "NaN", Texts: texts{"NaN"}, Amount: bad},
-		`"a\/\u0062\n\"é\ud83d\ude00"`:         {Text: "a/b\n\"é😀", Texts: texts{"a/b\n\"é😀"}, Amount: bad},
-		`"cut \ud83d"`:                         {Text: "cut \ufffd", Texts: texts{"cut \ufffd"}, Amount: bad},
-		`[]`:                                   {Amount: bad},
-		`[1,"2",true,null,[3],{"w":4}]`:        {Amount: bad, Texts: texts{"2"}, Wholes: wholes{1, 2, 1}, Objects: objects[size]{list: []size{{W: w(4)}}, bad: true}},
-		`["a","\u0062",""]`:                    {Amount: bad, Texts: texts{"a", "b", ""}, Objects: objects[size]{bad: true}},
+		`null`:  {},
+		`true`:  {Whole: w(1), Amount: bad},
+		`false`: {Whole: w(0), Amount: bad},
+		`7`:     {Whole: w(7), Amount: amount{micros: 7 * money.USD, given: true}},
+		`-1`:    {Whole: w(-1), Amount: amount{given: true}},
+		`0.5`:   {Whole: w(0), Amount: amount{micros: money.USD / 2, given: true}},
+		`2e9`: {
+			Whole: w(2_000_000_000), Amount: amount{micros: 2_000_000_000 * money.USD, given: true},
+		},
+		`1e400`: {Amount: amount{micros: money.Max, given: true}},
+		`9223372036854775807`: {
+			Whole: w(9223372036854775807), Amount: amount{micros: money.Max, given: true},
+		},
+		`9223372036854775808`: {Whole: w(2147483647), Amount: amount{micros: money.Max, given: true}},
+		`""`:                  {Texts: texts{""}},
+		`" "`:                 {Text: " ", Texts: texts{" "}},
+		`"x"`:                 {Text: "x", Texts: texts{"x"}, Amount: bad},
+		`"3"`: {
+			Text: "3", Texts: texts{"3"}, Whole: w(3), Amount: amount{micros: 3 * money.USD, given: true},
+		},
+		`" 3"`: {
+			Text: " 3", Texts: texts{" 3"}, Amount: amount{micros: 3 * money.USD, given: true},
+		},
+		`"1e1"`: {
+			Text: "1e1", Texts: texts{"1e1"}, Whole: w(10), Amount: amount{micros: 10 * money.USD, given: true},
+		},
+		`"NaN"`:                        {Text: "NaN", Texts: texts{"NaN"}, Amount: bad},
+		`"a\/\u0062\n\"é\ud83d\ude00"`: {Text: "a/b\n\"é😀", Texts: texts{"a/b\n\"é😀"}, Amount: bad},
+		`"cut \ud83d"`:                 {Text: "cut \ufffd", Texts: texts{"cut \ufffd"}, Amount: bad},
+		`[]`:                           {Amount: bad},
+		`[1,"2",true,null,[3],{"w":4}]`: {
+			Amount: bad, Texts: texts{"2"}, Wholes: wholes{1, 2, 1},
+			Objects: objects[size]{list: []size{{W: w(4)}}, bad: true},
+		},
+		`["a","\u0062",""]`: {
+			Amount: bad, Texts: texts{"a", "b", ""}, Objects: objects[size]{bad: true},
+		},
 		`[{},{"w":1,"h":"2","h":[]}]`:          {Amount: bad, Objects: objects[size]{list: []size{{}, {W: w(1)}}}},
 		`{}`:                                   {Amount: bad, Object: object[size]{set: true}},
 		`{"w":1,"\u0068":2,"W":3,"x":{"w":4}}`: {Amount: bad, Object: object[size]{true, size{w(1), w(2)}}},
 	} {
 		for _, spaced := range []string{value, " \n" + value + "\t"} {
 			r := newReader()
-			for _, read := range []func(string, members) (bool, error){r.document, r.document, r.decoded, r.decoded} { // the second time with used lists
+			// the second time with used lists
+			for _, read := range []func(string, members) (bool, error){r.document, r.document, r.decoded, r.decoded} {
 				var got everything
 				is, err := read(all(spaced), &got)
 				require.NoError(t, err, value)
@@ -112,7 +127,9 @@ func TestReaderTakesWhatItCan(t *testing.T) {
 func (e everything) same(t testing.TB, want everything, about string) {
 	t.Helper()
 	for _, x := range []*everything{&e, &want} {
-		x.Texts, x.Wholes, x.Objects.list = append(texts(nil), x.Texts...), append(wholes(nil), x.Wholes...), append([]size(nil), x.Objects.list...)
+		x.Texts, x.Wholes, x.Objects.list = append(texts(nil), x.Texts...), append(wholes(nil), x.Wholes...), append(
+			[]size(nil), x.Objects.list...,
+		)
 	}
 	require.Equal(t, want, e, about)
 }
@@ -155,8 +172,10 @@ func TestReaderForgets(t *testing.T) {
 }
 
 func TestReaderRefuses(t *testing.T) {
-	for _, bad := range []string{``, ` `, `{`, `}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `{a:1}`, `{"text":"`, `{"text":"\x"}`, `{"text":"` + "\n" + `"}`, `{} {}`, `{},`, `{}]`,
-		`{"texts":[`, `{"texts":[1,]}`, `{"texts":["a" "b"]}`, `{"texts":[}`, `{"object":{"w":01}}`, `{"objects":[{]}`, `{"x":tru}`, `{"x":1.}`, `{"x":+1}`, `[}`, `nul`, `{"wholes":[1}]`} {
+	for _, bad := range []string{``, ` `, `{`, `}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `{a:1}`,
+		`{"text":"`, `{"text":"\x"}`, `{"text":"` + "\n" + `"}`, `{} {}`, `{},`, `{}]`,
+		`{"texts":[`, `{"texts":[1,]}`, `{"texts":["a" "b"]}`, `{"texts":[}`, `{"object":{"w":01}}`, `{"objects":[{]}`,
+		`{"x":tru}`, `{"x":1.}`, `{"x":+1}`, `[}`, `nul`, `{"wholes":[1}]`} {
 		var e everything
 		_, err := newReader().document(bad, &e)
 		require.Error(t, err, bad)
@@ -188,7 +207,10 @@ func TestReaderTakesPlainRequestsItself(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, generally, plainly)
 	}
-	for _, odd := range []string{`{"text":"x","\u0074ext":"y"}`, `{"text":"a","text":"cut \ud83d"}`, `{"x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`} {
+	for _, odd := range []string{
+		`{"text":"x","\u0074ext":"y"}`, `{"text":"a","text":"cut \ud83d"}`,
+		`{"x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`,
+	} {
 		var got, want everything
 		_, plain := newReader().scanned(odd, new(everything))
 		require.False(t, plain, odd)
@@ -203,7 +225,9 @@ func TestReaderTakesPlainRequestsItself(t *testing.T) {
 // FuzzReader compares with the standard library: whether a text is JSON, whether it is an object,
 // and its members.
 func FuzzReader(f *testing.F) {
-	for _, value := range []string{`null`, `"a\ud800"`, `[1,"2",{}]`, `{"w":1}`, `[{"w":"3"}]`, `1e400`, `"0x1p-2"`, `{"w":1,"w":[]}`} {
+	for _, value := range []string{
+		`null`, `"a\ud800"`, `[1,"2",{}]`, `{"w":1}`, `[{"w":"3"}]`, `1e400`, `"0x1p-2"`, `{"w":1,"w":[]}`,
+	} {
 		f.Add([]byte(all(value)))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -340,7 +364,12 @@ func TestTurnsAreForgotten(t *testing.T) {
 func TestTurnsLetGo(t *testing.T) {
 	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{deps: Deps{Seller: new(offer.Seller)}}
-	require.NoError(t, turn.read([]byte(`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","intent_tokens":["backup"],"active_tools":["db"]}}}`)))
+	require.NoError(
+		t,
+		turn.read([]byte(
+			`{"id":"r","imp":[{"id":"1","banner":{}}],"badv":["a.example"],"ext":{"mcp_context":{"intent":"restore postgres","intent_tokens":["backup"],"active_tools":["db"]}}}`,
+		)),
+	)
 	place := turn.beginAuction(t.Context(), &turn.in.Imp.list[0]).place
 	require.Equal(t, []string{"backup"}, place.tokens)
 	said := turn.words.Terms()

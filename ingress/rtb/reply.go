@@ -92,7 +92,10 @@ func (s *bidSession) link(current *impressionAuction, ad *markup.Ad) {
 	if video {
 		p.put(s.base, "/api/rtb?op=error").write(s.noticed).put("&reason=").end()
 	}
-	p.strings(&ad.ID, &ad.CampaignID, &ad.ReceiptURL, &ad.ClickURL, &ad.ImpressionURL, &ad.CompleteURL, &ad.SkipURL, &ad.CloseURL, &ad.ErrorURL)
+	p.strings(
+		&ad.ID, &ad.CampaignID, &ad.ReceiptURL, &ad.ClickURL, &ad.ImpressionURL, &ad.CompleteURL, &ad.SkipURL,
+		&ad.CloseURL, &ad.ErrorURL,
+	)
 }
 
 // reply answers a request that is well-formed.
@@ -144,8 +147,8 @@ var statusCodes = map[auction.Reason]int{
 	timeout: nbrTime, tooMany: 200, duplicate: 302,
 }
 
-// nbr is the reason for the whole request: the technical ones, and that of a subject, when they hold
-// for every imp.
+// nbr is the reason for the whole request: the technical ones, and that of a subject, when they
+// hold for every imp.
 func nbr(reasons []auction.Reason) int {
 	code := 0
 	for i, reason := range reasons {
@@ -177,14 +180,19 @@ func (s *Server) status(c *gin.Context) error {
 		formats[kind] = markupKind(kind).String()
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"status": state, "adapter": adapter, "openrtb_version": "2.6", "native_version": "1.2", "vast_version": markup.VAST42.String(), "vast_versions": vastVersions, "currencies": []string{"USD"},
-		"auction_type": 1, "tmax_recommended": defaultTMax.Milliseconds(), "supported_formats": formats, "seat": s.cfg.Seat,
+		"status": state, "adapter": adapter, "openrtb_version": "2.6", "native_version": "1.2",
+		"vast_version": markup.VAST42.String(), "vast_versions": vastVersions, "currencies": []string{"USD"},
+		"auction_type": 1, "tmax_recommended": defaultTMax.Milliseconds(), "supported_formats": formats,
+		"seat":          s.cfg.Seat,
 		"benna_version": s.deps.Seller.Model(),
 	})
 }
 
 // vastVersions lists the VAST versions that videos are written in.
-var vastVersions = []string{markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(), markup.VAST42.String()}
+var vastVersions = []string{
+	markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(),
+	markup.VAST42.String(),
+}
 
 // send answers 200 with a JSON body, compressed when the caller takes that.
 func (s *bidSession) send(body []byte) error {

@@ -267,8 +267,8 @@ func (c *content) member(r *reader, name string) {
 	}
 }
 
-// regs has the signals of law (3.2.3): those of 2.6, and in ext, where 2.5 has most of them, the same
-// names.
+// regs has the signals of law (3.2.3): those of 2.6, and in ext, where 2.5 has most of them, the
+// same names.
 type regs struct {
 	regulations
 	Ext object[regulations]
@@ -335,8 +335,8 @@ func (d *device) member(r *reader, name string) {
 	}
 }
 
-// user has no field that says who the person is; the ids of the standard are not read. Year of birth,
-// keywords and names of segments are read by the judge of the conversation alone.
+// user has no field that says who the person is; the ids of the standard are not read. Year of
+// birth, keywords and names of segments are read by the judge of the conversation alone.
 type user struct {
 	Geo      object[geo]
 	Consent  text               // TC string, as of 2.6

@@ -8,15 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/money"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is the settings of the OpenRTB endpoint.
@@ -75,7 +75,10 @@ type metrics struct {
 // New makes the endpoints. Errors: an invalid setting.
 func New(cfg Config, deps Deps) (*Server, error) {
 	deps.Now = schedule.Clock(deps.Now)
-	s := &Server{cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, sessions: sync.Pool{New: newBidSession}, headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}}}
+	s := &Server{
+		cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, sessions: sync.Pool{New: newBidSession},
+		headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}},
+	}
 	for currency, text := range cfg.Rates {
 		usd, err := money.Parse(text)
 		if err == nil && usd <= 0 {
@@ -90,7 +93,10 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		return nil, errors.New("ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive")
 	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels))
+		return obs.Register(
+			deps.Metrics,
+			prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels),
+		)
 	}
 	bids := counters("bids_total", "Bids made, by markup.", "markup")
 	for kind := range s.metrics.bids {
@@ -100,8 +106,15 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.metrics.bid, s.metrics.noBid = requests.WithLabelValues("bid"), requests.WithLabelValues("no_bid")
 	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
 	s.metrics.nobids = counters("nobids_total", "Impressions that were not bid for, by reason.", "reason")
-	s.metrics.notices = counters("notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof")
-	s.metrics.dropped = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not take (best effort)."}))
+	s.metrics.notices = counters(
+		"notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof",
+	)
+	s.metrics.dropped = obs.Register(
+		deps.Metrics,
+		prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not take (best effort).",
+		}),
+	)
 	s.produced = func(err error) {
 		if err != nil {
 			s.metrics.dropped.Inc()
@@ -123,7 +136,8 @@ func (s *Server) Mount(h *httpapi.Server) {
 		Body: MaxBody, Errors: s.refuse,
 	})
 	h.HandleActions(http.MethodGet, "/api/rtb", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
-		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)}, "error": {Do: s.notice(failed)},
+		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)},
+		"error":  {Do: s.notice(failed)},
 		"status": {Do: s.status},
 	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
 }

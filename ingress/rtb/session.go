@@ -138,16 +138,20 @@ func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuctio
 		},
 		Place: offer.Place{
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
-			Region: at.region, Language: at.language, Session: at.session, Key: s.caller.KeyID, Consent: s.consent, Unlearned: s.caller.Unlearned,
+			Region: at.region, Language: at.language, Session: at.session, Key: s.caller.KeyID, Consent: s.consent,
+			Unlearned: s.caller.Unlearned,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.judge(ctx, p), Blocks: s.caller.Blocks, Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
+		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.judge(ctx, p), Blocks: s.caller.Blocks,
+		Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
 	}
 	return current
 }
 
 // requestedFormats names each set of markup kinds that an imp may accept; the index has one bit per
 // kind.
-var requestedFormats = [...]string{"", "native", "banner", "native+banner", "video", "native+video", "banner+video", "native+banner+video"}
+var requestedFormats = [...]string{
+	"", "native", "banner", "native+banner", "video", "native+video", "banner+video", "native+banner+video",
+}
 
 // format names the formats that p requests, supported or not.
 func (p *imp) format() string {

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/language"
+
 	"adnet/auction/words"
 	"adnet/internal/traffic"
-
-	"golang.org/x/text/language"
 )
 
 // method is the integration method of all bids; see the package's contract.

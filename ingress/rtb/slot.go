@@ -94,8 +94,9 @@ func (o *markupSlot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKi
 
 func creative(c *campaign.Campaign) markup.Creative {
 	return markup.Creative{
-		Headline: c.Headline, Body: c.Subtext, CTALabel: c.CTALabel, MediaURL: c.MediaURL, PosterURL: c.PosterURL, LogoURL: c.LogoURL,
-		Domain: advertiserDomain(c.CTAURL), SkipAfter: c.SkippableAfterSec,
+		Headline: c.Headline, Body: c.Subtext, CTALabel: c.CTALabel, MediaURL: c.MediaURL, PosterURL: c.PosterURL,
+		LogoURL: c.LogoURL,
+		Domain:  advertiserDomain(c.CTAURL), SkipAfter: c.SkippableAfterSec,
 	}
 }
 
@@ -137,7 +138,10 @@ const skipButton = 16 // creative attribute: has a skip button
 // request returns the video request for the markup, false if the imp does not accept a linear
 // inline VAST of our length.
 func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
-	r := markup.VideoRequest{Mimes: v.Mimes, Seconds: seconds, Delivery: v.Delivery, Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton)}
+	r := markup.VideoRequest{
+		Mimes: v.Mimes, Seconds: seconds, Delivery: v.Delivery,
+		Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton),
+	}
 	if sane(v.W.n, v.H.n) {
 		r.W, r.H = v.W.n, v.H.n
 	}

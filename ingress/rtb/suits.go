@@ -66,7 +66,8 @@ func (s *bidSession) readChannel(c *channel) {
 	s.said(c.Search)
 	for _, t := range [...]text{
 		c.Name, c.Keywords, joined(c.KWArray), c.Publisher.v.Name, linkWords(c.Page), linkWords(c.Ref),
-		about.Title, about.Series, about.Season, about.Episode, about.Artist, about.Album, about.Genre, about.Keywords, joined(about.KWArray),
+		about.Title, about.Series, about.Season, about.Episode, about.Artist, about.Album, about.Genre, about.Keywords,
+		joined(about.KWArray),
 		about.Producer.v.Name, linkWords(about.URL),
 	} {
 		s.shown(t)
@@ -114,7 +115,8 @@ func (s *bidSession) stated() offer.Stated {
 	st := in.Ext.v.Suitability.Stated.With(offer.AgeOf(s.consent)).With(offer.Stated{Age: s.age()})
 	for _, c := range [...]*channel{&in.Site.v, &in.App.v, &in.DOOH.v} {
 		about := &c.Content.v
-		st.Flags |= ofCategories(c.CatTax, c.Cat) | ofCategories(c.CatTax, c.SectionCat) | ofCategories(c.CatTax, c.PageCat) |
+		st.Flags |= ofCategories(c.CatTax, c.Cat) | ofCategories(c.CatTax, c.SectionCat) | ofCategories(c.CatTax,
+			c.PageCat) |
 			ofCategories(c.Publisher.v.CatTax, c.Publisher.v.Cat) | ofCategories(about.CatTax, about.Cat) |
 			ofCategories(about.Producer.v.CatTax, about.Producer.v.Cat)
 		if about.QAG.is(qagMature) || mature(about.Rating) {
@@ -127,9 +129,9 @@ func (s *bidSession) stated() offer.Stated {
 // qagMature is the media rating for mature audiences (AdCOM, Media Ratings).
 const qagMature = 3
 
-// age is the age by the year of birth. Its day is not known, so in the year in which a person turns 18
-// the person counts as 17. A year that cannot be read, or in which no reader of today was born, is a
-// child's.
+// age is the age by the year of birth. Its day is not known, so in the year in which a person turns
+// 18 the person counts as 17. A year that cannot be read, or in which no reader of today was born,
+// is a child's.
 func (s *bidSession) age() offer.Age {
 	born := s.in.User.v.Born
 	switch years := int64(s.started.UTC().Year()) - born.n; {
@@ -150,14 +152,15 @@ func ofCategories(tax whole, list codes) (set subject.Set) {
 	return set
 }
 
-// matureRatings are the ratings of contentrating that mean adults alone, as their schemes write them:
-// the MPA's for films in the USA, the TV Parental Guidelines there, ESRB, PEGI and USK for games,
-// BBFC and FSK for films in the United Kingdom and Germany. Letters that another scheme gives to
-// younger people (M, 18) count only with their scheme.
+// matureRatings are the ratings of contentrating that mean adults alone, as their schemes write
+// them: the MPA's for films in the USA, the TV Parental Guidelines there, ESRB, PEGI and USK for
+// games, BBFC and FSK for films in the United Kingdom and Germany. Letters that another scheme
+// gives to younger people (M, 18) count only with their scheme.
 var matureRatings = map[string]bool{
 	"R": true, "NC17": true, "X": true, "XXX": true, "MPAR": true, "MPAAR": true, "MPANC17": true, "MPAANC17": true,
-	"TVMA": true, "AO": true, "ADULTSONLY": true, "ADULTSONLY18+": true, "ESRBM": true, "ESRBAO": true, "MATURE17+": true,
-	"PEGI18": true, "USK18": true, "BBFC18": true, "BBFCR18": true, "R18": true, "FSK18": true,
+	"TVMA": true, "AO": true, "ADULTSONLY": true, "ADULTSONLY18+": true, "ESRBM": true, "ESRBAO": true,
+	"MATURE17+": true,
+	"PEGI18":    true, "USK18": true, "BBFC18": true, "BBFCR18": true, "R18": true, "FSK18": true,
 }
 
 // mature reports whether a rating is one of [matureRatings], without regard to case and to what is

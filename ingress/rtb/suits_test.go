@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/ingress/ingresstest"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/ingresstest"
 )
 
-// suitedRequest is what a bid request says, and the subject that it is refused for, empty for a bid.
+// suitedRequest is what a bid request says, and the subject that it is refused for, empty for a
+// bid.
 type suitedRequest struct{ name, members, imp, subject string }
 
 func (c *suitedRequest) request() string {
@@ -32,13 +33,25 @@ const crisis = `I want to kill myself`
 // suited has every text of a bid request that is judged, and everything that it states.
 var suited = []suitedRequest{
 	{"nothing", "", "", ""},
-	{"ordinary", `"site":{"name":"News","cat":["IAB19"],"content":{"title":"Chess","qagmediarating":1,"contentrating":"PG-13"}},"user":{"yob":1980}`, "", ""},
+	{
+		"ordinary",
+		`"site":{"name":"News","cat":["IAB19"],"content":{"title":"Chess","qagmediarating":1,"contentrating":"PG-13"}},"user":{"yob":1980}`, "", "",
+	},
 	{"intent", `"ext":{"mcp_context":{"intent":"` + crisis + `"}}`, "", "suicide"},
-	{"every field of a context", `"ext":{"mcp_context":{"intent":"chess","context_summary":"` + crisis + `"}}`, "", "suicide"},
+	{
+		"every field of a context", `"ext":{"mcp_context":{"intent":"chess","context_summary":"` + crisis + `"}}`, "",
+		"suicide",
+	},
 	{"context", `"ext":{"mcp_context":{"intent":"chess","context":"` + crisis + `"}}`, "", "suicide"},
-	{"tokens together", `"ext":{"mcp_context":{"intent":"chess","intent_tokens":["how","kill","myself"]}}`, "", "suicide"},
+	{
+		"tokens together", `"ext":{"mcp_context":{"intent":"chess","intent_tokens":["how","kill","myself"]}}`, "",
+		"suicide",
+	},
 	{"the imp's own intent", "", `"ext":{"mcp_context":{"intent":"` + crisis + `"}}`, "suicide"},
-	{"the request's, though the imp has one", `"ext":{"mcp_context":{"intent":"` + crisis + `"}}`, `"ext":{"mcp_context":{"intent":"chess"}}`, "suicide"},
+	{
+		"the request's, though the imp has one", `"ext":{"mcp_context":{"intent":"` + crisis + `"}}`,
+		`"ext":{"mcp_context":{"intent":"chess"}}`, "suicide",
+	},
 	{"name of a site", `"site":{"name":"How to kill myself"}`, "", "suicide"},
 	{"name of an app", `"app":{"name":"kill myself"}`, "", "suicide"},
 	{"name of a screen", `"dooh":{"name":"kill myself"}`, "", "suicide"},
@@ -62,7 +75,11 @@ var suited = []suitedRequest{
 	{"producer", `"app":{"content":{"producer":{"name":"kill myself"}}}`, "", "suicide"},
 	{"keywords of the user", `"user":{"keywords":"` + crisis + `"}`, "", "suicide"},
 	{"kwarray of the user", `"user":{"kwarray":["kill","myself"]}`, "", "suicide"},
-	{"a segment", `"user":{"data":[{"segment":[{"name":"chess"}]},{"segment":[{"name":"a"},{"name":"kill myself"}]}]}`, "", "suicide"},
+	{
+		"a segment",
+		`"user":{"data":[{"segment":[{"name":"chess"}]},{"segment":[{"name":"a"},{"name":"kill myself"}]}]}`, "",
+		"suicide",
+	},
 	{"a sensitive text", `"site":{"name":"diabetes weekly"}`, "", "health"},
 
 	{"coppa", `"regs":{"coppa":1}`, "", "child"},
@@ -159,7 +176,10 @@ func TestVerdictsAreNotKept(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("image")...)
 	for range 20 {
-		require.Equal(t, "unsuitable", f.none(`{"id":"r","imp":[{"id":"1","banner":{"w":320,"h":50}}],"site":{"name":"kill myself"}}`))
+		require.Equal(
+			t, "unsuitable",
+			f.none(`{"id":"r","imp":[{"id":"1","banner":{"w":320,"h":50}}],"site":{"name":"kill myself"}}`),
+		)
 		require.Len(t, f.bids(`{"id":"r","imp":[{"id":"1","banner":{"w":320,"h":50}}],"site":{"name":"News"}}`), 1)
 	}
 }

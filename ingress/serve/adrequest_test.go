@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/ingress/catalog"
 	"adnet/ingress/ingresstest"
@@ -20,10 +24,6 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func body(t testing.TB, change map[string]any) string {
@@ -56,48 +56,59 @@ func TestFields(t *testing.T) {
 		field  string // "" for a request that is right
 		code   string // default invalid_request
 	}{
-		"only context":              {nil, "", ""},
-		"context absent":            {map[string]any{"context": nil}, "context", "missing_context"},
-		"context empty":             {map[string]any{"context": ""}, "context", "missing_context"},
-		"context blank":             {map[string]any{"context": " \t\n\u00a0"}, "context", "missing_context"},
-		"context 2000 code points":  {map[string]any{"context": long("é", 2000)}, "", ""},
-		"context 2000 astral":       {map[string]any{"context": long("😀", 2000)}, "", ""},
-		"context 2001 code points":  {map[string]any{"context": long("é", 2001)}, "context", ""},
-		"context 2001 ASCII":        {map[string]any{"context": long("a", 2001)}, "context", ""},
-		"context of a number":       {map[string]any{"context": 7}, "context", ""},
-		"context a list":            {map[string]any{"context": []string{"a"}}, "context", ""},
-		"context with NUL":          {map[string]any{"context": "a\x00"}, "context", ""},
-		"messages alone":            {map[string]any{"context": nil, "messages": said(1, "user", "hello")}, "", ""},
-		"messages of every role":    {map[string]any{"messages": slices.Concat(said(1, "system", "a"), said(1, "tool", "b"), said(1, "assistant", "c"))}, "", ""},
-		"no messages":               {map[string]any{"context": nil, "messages": []any{}}, "context", "missing_context"},
-		"32 messages":               {map[string]any{"messages": said(32, "user", "hello")}, "", ""},
-		"33 messages":               {map[string]any{"messages": said(33, "user", "hello")}, "messages", ""},
-		"messages of 8000":          {map[string]any{"messages": said(2, "user", long("é", 4000))}, "", ""},
-		"messages of 8001":          {map[string]any{"messages": append(said(2, "user", long("é", 4000)), said(1, "tool", "a")...)}, "messages", ""},
-		"a message of a stranger":   {map[string]any{"messages": said(1, "developer", "hello")}, "messages", ""},
-		"a message with NUL":        {map[string]any{"messages": said(1, "user", "a\x00")}, "messages", ""},
-		"messages a string":         {map[string]any{"messages": "hello"}, "messages", ""},
-		"format unknown":            {map[string]any{"format": "popup"}, "format", ""},
-		"format upper case":         {map[string]any{"format": "Card"}, "format", ""},
-		"format a bool":             {map[string]any{"format": true}, "format", ""},
-		"format empty":              {map[string]any{"format": ""}, "", ""},
-		"placement unknown":         {map[string]any{"placement": "footer"}, "placement", ""},
-		"placement an object":       {map[string]any{"placement": map[string]any{}}, "placement", ""},
-		"platform any string":       {map[string]any{"platform": "my own chat"}, "", ""},
-		"platform 128 bytes":        {map[string]any{"platform": long("x", 128)}, "", ""},
-		"platform 129 bytes":        {map[string]any{"platform": long("x", 129)}, "platform", ""},
-		"platform a number":         {map[string]any{"platform": 1}, "platform", ""},
-		"host_app 129 bytes":        {map[string]any{"host_app": long("x", 129)}, "host_app", ""},
-		"host_app with NUL":         {map[string]any{"host_app": "\x00"}, "host_app", ""},
-		"session_id 129 bytes":      {map[string]any{"session_id": long("x", 129)}, "session_id", ""},
-		"session_id a number":       {map[string]any{"session_id": 1}, "session_id", ""},
-		"active_tools a text":       {map[string]any{"active_tools": "git"}, "active_tools", ""},
-		"active_tools of a number":  {map[string]any{"active_tools": []any{"git", 1}}, "active_tools.1", ""},
-		"active_tools 64":           {map[string]any{"active_tools": make([]string, 64)}, "", ""},
-		"active_tools 65":           {map[string]any{"active_tools": make([]string, 65)}, "active_tools", ""},
-		"active_tools long":         {map[string]any{"active_tools": []string{long("x", 129)}}, "active_tools", ""},
-		"seen 64":                   {map[string]any{"seen": slices.Repeat([]string{uuid.NewString()}, 64)}, "", ""},
-		"seen 65":                   {map[string]any{"seen": slices.Repeat([]string{uuid.NewString()}, 65)}, "seen", ""},
+		"only context":             {nil, "", ""},
+		"context absent":           {map[string]any{"context": nil}, "context", "missing_context"},
+		"context empty":            {map[string]any{"context": ""}, "context", "missing_context"},
+		"context blank":            {map[string]any{"context": " \t\n\u00a0"}, "context", "missing_context"},
+		"context 2000 code points": {map[string]any{"context": long("é", 2000)}, "", ""},
+		"context 2000 astral":      {map[string]any{"context": long("😀", 2000)}, "", ""},
+		"context 2001 code points": {map[string]any{"context": long("é", 2001)}, "context", ""},
+		"context 2001 ASCII":       {map[string]any{"context": long("a", 2001)}, "context", ""},
+		"context of a number":      {map[string]any{"context": 7}, "context", ""},
+		"context a list":           {map[string]any{"context": []string{"a"}}, "context", ""},
+		"context with NUL":         {map[string]any{"context": "a\x00"}, "context", ""},
+		"messages alone":           {map[string]any{"context": nil, "messages": said(1, "user", "hello")}, "", ""},
+		"messages of every role": {
+			map[string]any{"messages": slices.Concat(
+				said(1, "system", "a"), said(1, "tool", "b"), said(1, "assistant", "c"),
+			)}, "", "",
+		},
+		"no messages": {
+			map[string]any{"context": nil, "messages": []any{}}, "context", "missing_context",
+		},
+		"32 messages":      {map[string]any{"messages": said(32, "user", "hello")}, "", ""},
+		"33 messages":      {map[string]any{"messages": said(33, "user", "hello")}, "messages", ""},
+		"messages of 8000": {map[string]any{"messages": said(2, "user", long("é", 4000))}, "", ""},
+		"messages of 8001": {
+			map[string]any{"messages": append(said(2, "user", long("é", 4000)), said(1, "tool", "a")...)}, "messages",
+			"",
+		},
+		"a message of a stranger":  {map[string]any{"messages": said(1, "developer", "hello")}, "messages", ""},
+		"a message with NUL":       {map[string]any{"messages": said(1, "user", "a\x00")}, "messages", ""},
+		"messages a string":        {map[string]any{"messages": "hello"}, "messages", ""},
+		"format unknown":           {map[string]any{"format": "popup"}, "format", ""},
+		"format upper case":        {map[string]any{"format": "Card"}, "format", ""},
+		"format a bool":            {map[string]any{"format": true}, "format", ""},
+		"format empty":             {map[string]any{"format": ""}, "", ""},
+		"placement unknown":        {map[string]any{"placement": "footer"}, "placement", ""},
+		"placement an object":      {map[string]any{"placement": map[string]any{}}, "placement", ""},
+		"platform any string":      {map[string]any{"platform": "my own chat"}, "", ""},
+		"platform 128 bytes":       {map[string]any{"platform": long("x", 128)}, "", ""},
+		"platform 129 bytes":       {map[string]any{"platform": long("x", 129)}, "platform", ""},
+		"platform a number":        {map[string]any{"platform": 1}, "platform", ""},
+		"host_app 129 bytes":       {map[string]any{"host_app": long("x", 129)}, "host_app", ""},
+		"host_app with NUL":        {map[string]any{"host_app": "\x00"}, "host_app", ""},
+		"session_id 129 bytes":     {map[string]any{"session_id": long("x", 129)}, "session_id", ""},
+		"session_id a number":      {map[string]any{"session_id": 1}, "session_id", ""},
+		"active_tools a text":      {map[string]any{"active_tools": "git"}, "active_tools", ""},
+		"active_tools of a number": {map[string]any{"active_tools": []any{"git", 1}}, "active_tools.1", ""},
+		"active_tools 64":          {map[string]any{"active_tools": make([]string, 64)}, "", ""},
+		"active_tools 65":          {map[string]any{"active_tools": make([]string, 65)}, "active_tools", ""},
+		"active_tools long":        {map[string]any{"active_tools": []string{long("x", 129)}}, "active_tools", ""},
+		"seen 64":                  {map[string]any{"seen": slices.Repeat([]string{uuid.NewString()}, 64)}, "", ""},
+		"seen 65": {
+			map[string]any{"seen": slices.Repeat([]string{uuid.NewString()}, 65)}, "seen", "",
+		},
 		"seen no id":                {map[string]any{"seen": []string{"{" + uuid.NewString() + "}"}}, "seen", ""},
 		"seen an empty id":          {map[string]any{"seen": []string{""}}, "seen", ""},
 		"seen a text":               {map[string]any{"seen": uuid.NewString()}, "seen", ""},
@@ -130,7 +141,9 @@ func TestFields(t *testing.T) {
 	for _, placement := range []string{"card", "welcome", "buttons", "toolrec"} {
 		require.NotNil(t, f.ask(f.key, body(t, map[string]any{"placement": placement})).Ad, placement)
 	}
-	require.NotNil(t, f.ask(f.key, `{"context":"x","format":null,"active_tools":null,"session_id":null}`).Ad, "null is absent")
+	require.NotNil(
+		t, f.ask(f.key, `{"context":"x","format":null,"active_tools":null,"session_id":null}`).Ad, "null is absent",
+	)
 }
 
 func TestBodies(t *testing.T) {
@@ -151,10 +164,13 @@ func TestBodies(t *testing.T) {
 		"lone surrogate":   {`{"context":"\ud800"}`, 400, "invalid_request"},
 		"raw NUL":          {"{\"context\":\"a\x00\"}", 400, "invalid_request"},
 		"NaN":              {`{"context":NaN}`, 400, "invalid_request"},
-		"10,001 levels":    {`{"context":"a","x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + "}", 400, "invalid_request"},
-		"form":             {"context=a", 400, "invalid_request"},
-		"exactly 32 KiB":   {`{"context":"a"` + strings.Repeat(" ", 32<<10-15) + "}", 200, ""},
-		"over 32 KiB":      {`{"context":"a"` + strings.Repeat(" ", 32<<10-14) + "}", 413, "payload_too_large"},
+		"10,001 levels": {
+			`{"context":"a","x":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + "}", 400,
+			"invalid_request",
+		},
+		"form":           {"context=a", 400, "invalid_request"},
+		"exactly 32 KiB": {`{"context":"a"` + strings.Repeat(" ", 32<<10-15) + "}", 200, ""},
+		"over 32 KiB":    {`{"context":"a"` + strings.Repeat(" ", 32<<10-14) + "}", 413, "payload_too_large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := f.send(c.body, "Authorization", "Bearer "+f.key)
@@ -170,7 +186,10 @@ func TestAuthorization(t *testing.T) {
 	f := newFixture(t, 0)
 	revoked, material, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
-	require.NoError(t, f.Store.RevokeKey(t.Context(), ingresstest.OwnerID, f.Keep(account.KindPublisher, material), ingresstest.Start))
+	require.NoError(
+		t,
+		f.Store.RevokeKey(t.Context(), ingresstest.OwnerID, f.Keep(account.KindPublisher, material), ingresstest.Start),
+	)
 	unknown, _, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ header, code string }{
@@ -195,7 +214,10 @@ func TestAuthorization(t *testing.T) {
 		})
 	}
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
-	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "bearer "+f.key).Code, "the scheme has no case (RFC 9110, section 11.1)")
+	require.Equal(
+		t, 200, f.send(body(t, nil), "Authorization", "bearer "+f.key).Code,
+		"the scheme has no case (RFC 9110, section 11.1)",
+	)
 }
 
 func TestOnlyPOST(t *testing.T) {
@@ -224,7 +246,9 @@ func TestRateLimit(t *testing.T) {
 	seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
 	require.NoError(t, err, "the limit is the publisher's, not the key's or the address's")
 	require.GreaterOrEqual(t, seconds, 1)
-	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+account.PublicSandboxKey).Code, "others go on")
+	require.Equal(
+		t, 200, f.send(body(t, nil), "Authorization", "Bearer "+account.PublicSandboxKey).Code, "others go on",
+	)
 	f.Now = f.Now.Add(time.Duration(seconds) * time.Second)
 	require.Equal(t, 200, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
 }
@@ -238,7 +262,8 @@ func linkToken(link string) string {
 func TestTheAd(t *testing.T) {
 	f := newFixture(t, 0)
 	r := f.ask(f.key, body(t, map[string]any{
-		"host_app": "Editor", "platform": "discord", "placement": "toolrec", "user_region": "US-CA", "user_language": "en", "session_id": "s 1&event=click#",
+		"host_app": "Editor", "platform": "discord", "placement": "toolrec", "user_region": "US-CA",
+		"user_language": "en", "session_id": "s 1&event=click#",
 	}))
 	ad, k := r.Ad, generic()
 	require.NotNil(t, ad)
@@ -252,8 +277,10 @@ func TestTheAd(t *testing.T) {
 	id := signed.AuctionID
 	require.EqualValues(t, 7, id.Version())
 	require.Equal(t, token.Auction{
-		AuctionID: id, CampaignID: k.ID, AdvertiserID: ingresstest.AdvertiserID, DeveloperID: ingresstest.DeveloperID, Price: money.Micros(f.Log.Auctions[0].EcpmMicros) / 1000, BillingModel: "cpm",
-		Format: "native", IntegrationMethod: "rest", Surface: "tool_result", Region: "US-CA", Language: "en", HostApp: "Editor", CreditFunded: true,
+		AuctionID: id, CampaignID: k.ID, AdvertiserID: ingresstest.AdvertiserID, DeveloperID: ingresstest.DeveloperID,
+		Price: money.Micros(f.Log.Auctions[0].EcpmMicros) / 1000, BillingModel: "cpm",
+		Format: "native", IntegrationMethod: "rest", Surface: "tool_result", Region: "US-CA", Language: "en",
+		HostApp: "Editor", CreditFunded: true,
 	}, signed)
 
 	link, err := url.Parse(ad.ImpressionURL)
@@ -261,7 +288,9 @@ func TestTheAd(t *testing.T) {
 	require.Equal(t, "https://ads.example/api/track", link.Scheme+"://"+link.Host+link.Path)
 	// Each link has a token of its own, for one purpose and with the same facts.
 	pixel, click, receipt := link.Query().Get("auction_id"), linkToken(ad.ClickURL), linkToken(ad.ReceiptURL)
-	for purpose, text := range map[token.Purpose]string{token.PurposeImpression: pixel, token.PurposeClick: click, token.PurposeReceipt: receipt} {
+	for purpose, text := range map[token.Purpose]string{
+		token.PurposeImpression: pixel, token.PurposeClick: click, token.PurposeReceipt: receipt,
+	} {
 		of, err := f.Ring.Verify(purpose.Only(), text, ingresstest.Start)
 		require.NoError(t, err)
 		want := signed
@@ -276,11 +305,14 @@ func TestTheAd(t *testing.T) {
 		require.ErrorIs(t, err, token.ErrSignature)
 	}
 	require.Equal(t, url.Values{
-		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {pixel}, "session": {link.Query().Get("session")},
-		"dev": {ingresstest.DeveloperID.String()}, "format": {"native"},
+		"event": {"impression"}, "campaign_id": {k.ID.String()}, "auction_id": {pixel},
+		"session": {link.Query().Get("session")},
+		"dev":     {ingresstest.DeveloperID.String()}, "format": {"native"},
 	}, link.Query())
 	session := f.Ring.Session(ingresstest.DeveloperID, day.Of(ingresstest.Start), "s 1&event=click#")
-	require.Equal(t, session, f.Ring.SessionSaid(ingresstest.DeveloperID, day.Of(ingresstest.Start), link.Query().Get("session")))
+	require.Equal(
+		t, session, f.Ring.SessionSaid(ingresstest.DeveloperID, day.Of(ingresstest.Start), link.Query().Get("session")),
+	)
 	require.NotContains(t, ad.ImpressionURL, "click", "the session's id is the publisher's")
 	require.Equal(t, "https://ads.example/s/"+click+"?event=click", ad.ClickURL)
 	require.Equal(t, "https://ads.example/r/"+receipt, ad.ReceiptURL)
@@ -307,14 +339,18 @@ func TestTargeting(t *testing.T) {
 	f := newFixture(t, 0)
 	k := generic()
 	k.Targeting = campaign.Targeting{
-		IntentTokens: []string{"database"}, ActiveTools: []string{"git"}, HostApps: []string{"discord"}, Surfaces: []string{"chat"},
+		IntentTokens: []string{"database"}, ActiveTools: []string{"git"}, HostApps: []string{"discord"},
+		Surfaces:           []string{"chat"},
 		IntegrationMethods: []string{"rest"}, Regions: []string{"DE"}, Languages: []string{"de"},
 	}
 	f.Shelf.Put(k)
-	right := map[string]any{"active_tools": []string{"fetch", "git"}, "platform": "discord", "user_region": "de", "user_language": "de"}
+	right := map[string]any{
+		"active_tools": []string{"fetch", "git"}, "platform": "discord", "user_region": "de", "user_language": "de",
+	}
 	require.NotNil(t, f.ask(f.key, body(t, right)).Ad)
 	for field, value := range map[string]any{
-		"context": "something else", "active_tools": nil, "platform": "slack", "host_app": "slack", "placement": "welcome", "user_region": "FR", "user_language": nil,
+		"context": "something else", "active_tools": nil, "platform": "slack", "host_app": "slack",
+		"placement": "welcome", "user_region": "FR", "user_language": nil,
 	} {
 		wrong := map[string]any{field: value}
 		for name, v := range right {
@@ -368,7 +404,8 @@ func TestSandboxKeys(t *testing.T) {
 	const issued = "pub_test_YXtiwHsy1PJG1zRthC7O8ta71dRosY4VIrig" // with a valid checksum
 	f.Keep(account.KindPublisher, account.KeyMaterial{Hash: sha256.Sum256([]byte(issued)), Prefix: issued[:13]})
 	for key, developer := range map[string]uuid.UUID{
-		account.PublicSandboxKey: uuid.Nil, "sk_test_anything": uuid.Nil, "pub_test_x": uuid.Nil, "sk_test_": uuid.Nil, issued: ingresstest.DeveloperID,
+		account.PublicSandboxKey: uuid.Nil, "sk_test_anything": uuid.Nil, "pub_test_x": uuid.Nil, "sk_test_": uuid.Nil,
+		issued: ingresstest.DeveloperID,
 	} {
 		t.Run(key, func(t *testing.T) {
 			shown := map[string]bool{}
@@ -384,10 +421,15 @@ func TestSandboxKeys(t *testing.T) {
 				require.Equal(t, uuid.Nil, signed.AdvertiserID)
 				require.Equal(t, developer, signed.DeveloperID)
 				require.Equal(t, ad.AdID, signed.CampaignID.String())
-				require.Contains(t, ad.ImpressionURL, "https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id=")
+				require.Contains(
+					t, ad.ImpressionURL,
+					"https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id=",
+				)
 			}
 			require.Len(t, shown, len(catalog.Sandbox()), "the pool rotates")
-			ingresstest.RequireError(t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context")
+			ingresstest.RequireError(
+				t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context",
+			)
 		})
 	}
 	require.Empty(t, f.Log.Auctions, "no auction took place")
@@ -421,7 +463,9 @@ func TestConsent(t *testing.T) {
 			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 			require.Equal(t, c.refused, strings.Contains(got.Ad.ImpressionURL, "&session=&"), got.Ad.ImpressionURL)
 			for _, text := range []string{got.Ad.AuctionID, linkToken(got.Ad.ClickURL)} {
-				signed, err := f.Ring.Verify(token.PurposeReport.Only()|token.PurposeClick.Only(), text, ingresstest.Start)
+				signed, err := f.Ring.Verify(
+					token.PurposeReport.Only()|token.PurposeClick.Only(), text, ingresstest.Start,
+				)
 				require.NoError(t, err)
 				require.Equal(t, c.refused, signed.NoConsent)
 				require.Equal(t, "US-CA", signed.Region)
@@ -429,7 +473,10 @@ func TestConsent(t *testing.T) {
 			require.Equal(t, c.flags, f.Log.Auctions[0].Consent)
 		})
 	}
-	ingresstest.RequireError(t, f.send(body(t, map[string]any{"consent": "yes"}), "Authorization", "Bearer "+f.key), http.StatusBadRequest, "invalid_request", "consent")
+	ingresstest.RequireError(
+		t, f.send(body(t, map[string]any{"consent": "yes"}), "Authorization", "Bearer "+f.key), http.StatusBadRequest,
+		"invalid_request", "consent",
+	)
 }
 
 // A request is answered in the memory of an earlier one, of which nothing may show.
@@ -437,10 +484,15 @@ func TestRequestsShareNothing(t *testing.T) {
 	f := newFixture(t, 0)
 	for range 20 { // the pool may give another request's memory, or none
 		f.Log.Auctions = nil
-		full := f.ask(f.key, `{"context":"zebra okapi","platform":"secret-host","user_region":"US","session_id":"secret-session","turn":3,"active_tools":["secret-tool"],"format":"card"}`)
+		full := f.ask(
+			f.key,
+			`{"context":"zebra okapi","platform":"secret-host","user_region":"US","session_id":"secret-session","turn":3,"active_tools":["secret-tool"],"format":"card"}`,
+		)
 		require.Contains(t, full.Ad.ImpressionURL, "&session=s.", "which stands for secret-session")
 		for _, none := range []string{`{}`, `{"context":""}`, `{"extra":1}`} {
-			ingresstest.RequireError(t, f.send(none, "Authorization", "Bearer "+f.key), http.StatusBadRequest, "missing_context", "context")
+			ingresstest.RequireError(
+				t, f.send(none, "Authorization", "Bearer "+f.key), http.StatusBadRequest, "missing_context", "context",
+			)
 		}
 		for _, bare := range []string{`{"context":"chess"}`, `{"context":"chess","extra":1}`} {
 			ad := f.ask(f.key, bare).Ad

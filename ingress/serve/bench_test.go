@@ -10,6 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/catalog/catalogtest"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
@@ -19,10 +23,6 @@ import (
 	"adnet/internal/demo"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkAdRequest is an ad request through the engine, without sockets, over 100,000 campaigns,
@@ -72,13 +72,18 @@ func benchBodies(b *testing.B) []string {
 	require.NoError(b, err)
 	bodies := make([]string, len(contexts))
 	for i := range contexts {
-		bodies[i] = body(b, map[string]any{"context": contexts[i].Context, "platform": "discord", "user_language": "en", "session_id": "s1"})
+		bodies[i] = body(
+			b,
+			map[string]any{
+				"context": contexts[i].Context, "platform": "discord", "user_language": "en", "session_id": "s1",
+			},
+		)
 	}
 	return bodies
 }
 
-// BenchmarkKeys is an ad request of a server and one of a page, whose key, origin and unseen ads are
-// looked at, too.
+// BenchmarkKeys is an ad request of a server and one of a page, whose key, origin and unseen ads
+// are looked at, too.
 func BenchmarkKeys(b *testing.B) {
 	bodies := benchBodies(b)
 	server, secret, browser := benchServer(b, catalogtest.Many(b, ingresstest.AdvertiserID, 100_000))
@@ -125,15 +130,16 @@ func post(body, key string) *http.Request {
 	}
 }
 
-// benchServer is the endpoint over a running catalog, with a log that acknowledges at once, and keys
-// for servers and for pages.
+// benchServer is the endpoint over a running catalog, with a log that acknowledges at once, and
+// keys for servers and for pages.
 func benchServer(b *testing.B, source catalogtest.Projection) (server *httpapi.Server, secret, browser string) {
 	b.Helper()
 	w := ingresstest.New(b, ingresstest.Options{Clock: time.Now})
 	rate, err := limits.New(limits.Config{PerMinute: 1 << 30, Browser: 1 << 30, BrowserNetwork: 1 << 30}, limits.Deps{})
 	require.NoError(b, err)
 	selling := w.Selling()
-	selling.Catalog, selling.Limiter, selling.Producer = catalogtest.Running(b, source), seenAtOnce{rate}, ingresstest.Acked{}
+	selling.Catalog, selling.Limiter, selling.Producer = catalogtest.Running(b, source), seenAtOnce{rate},
+		ingresstest.Acked{}
 	New(Deps{Auth: w.Auth, Ads: ingresstest.Seller(selling)}).Mount(w.HTTP)
 	return w.HTTP, w.Key(account.KindPublisher), w.PageKey(page)
 }

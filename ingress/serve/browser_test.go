@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/account"
 	"adnet/internal/money"
 	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 const page = "https://app.example.com"
@@ -32,12 +32,13 @@ func cors(w *httptest.ResponseRecorder) (names []string) {
 
 // lookAlikes are no pages of the key's origins.
 var lookAlikes = []string{
-	"", "null", "https://app.example.com.evil", "http://app.example.com", "https://app.example.com:8443", "https://evil.example", "https://example.com",
+	"", "null", "https://app.example.com.evil", "http://app.example.com", "https://app.example.com:8443",
+	"https://evil.example", "https://example.com",
 	"https://app.example.com/", "HTTPS://APP.EXAMPLE.COM",
 }
 
-// A browser key is taken from pages of its origins and from nowhere else, and only they may read the
-// reply. A secret key is never for pages.
+// A browser key is taken from pages of its origins and from nowhere else, and only they may read
+// the reply. A secret key is never for pages.
 func TestBrowserKeysOnTheirPages(t *testing.T) {
 	f := newFixture(t, 0)
 	key, other := f.PageKey(page, "https://*.shop.example.com"), f.PageKey("https://other.example")
@@ -54,7 +55,9 @@ func TestBrowserKeysOnTheirPages(t *testing.T) {
 		require.Equal(t, []string{origin}, w.Header().Values("Access-Control-Allow-Origin"))
 		require.Equal(t, "Origin", w.Header().Get("Vary"))
 		require.Empty(t, w.Header().Get("Access-Control-Allow-Credentials"))
-		require.Equal(t, origin, ask(key, origin, `{`).Header().Get("Access-Control-Allow-Origin"), "a page reads its errors")
+		require.Equal(
+			t, origin, ask(key, origin, `{`).Header().Get("Access-Control-Allow-Origin"), "a page reads its errors",
+		)
 	}
 	for _, origin := range append(lookAlikes, "https://other.example", "https://shop.example.com") {
 		w := ask(key, origin, body)
@@ -84,7 +87,9 @@ func TestPreflight(t *testing.T) {
 	f := newFixture(t, 0)
 	f.PageKey(page, "https://*.shop.example.com")
 	preflight := func(origin string) *httptest.ResponseRecorder {
-		header := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type"}
+		header := []string{
+			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type",
+		}
 		if origin != "" {
 			header = append(header, "Origin", origin)
 		}
@@ -123,8 +128,13 @@ func (f *fixture) auction(w *httptest.ResponseRecorder) token.Auction {
 func TestBrowserAdsAreTheReaders(t *testing.T) {
 	f := newFixture(t, 0)
 	key := f.PageKey(page)
-	for method, want := range map[string]string{"": "js_snippet", "rest": "js_snippet", "js_snippet": "js_snippet", "npm_sdk": "npm_sdk"} {
-		said := f.auction(f.send(fmt.Sprintf(`{"context":"chess","integration_method":%q}`, method), "Authorization", "Bearer "+key, "Origin", page))
+	for method, want := range map[string]string{
+		"": "js_snippet", "rest": "js_snippet", "js_snippet": "js_snippet", "npm_sdk": "npm_sdk",
+	} {
+		said := f.auction(f.send(
+			fmt.Sprintf(`{"context":"chess","integration_method":%q}`, method), "Authorization", "Bearer "+key,
+			"Origin", page,
+		))
 		require.Equal(t, want, said.IntegrationMethod, method)
 		require.True(t, said.Browser)
 		require.Equal(t, money.Micros(said.Price), said.Asker.Held)
@@ -139,7 +149,9 @@ func TestBrowserKeysHoldAHundredthUnseen(t *testing.T) {
 	f.Shelf.Daily = 5 * money.USD // 50,000 micro-USD may be held
 	first, second := f.PageKey(page), f.PageKey(page)
 	ask := func(key, address string) *httptest.ResponseRecorder {
-		r := ingresstest.Request("POST", "/v1/ad-request", `{"context":"chess"}`, "Authorization", "Bearer "+key, "Origin", page)
+		r := ingresstest.Request(
+			"POST", "/v1/ad-request", `{"context":"chess"}`, "Authorization", "Bearer "+key, "Origin", page,
+		)
 		r.RemoteAddr = address + ":1"
 		return f.Send(t, r)
 	}
@@ -152,7 +164,10 @@ func TestBrowserKeysHoldAHundredthUnseen(t *testing.T) {
 	require.Contains(t, ask(second, "192.0.2.8").Body.String(), "paced", "the same network")
 	require.Contains(t, ask(first, "198.51.100.1").Body.String(), "paced", "the same key")
 	require.Contains(t, ask(second, "198.51.100.1").Body.String(), "headline")
-	require.Contains(t, f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key).Body.String(), "headline", "the account's other keys")
+	require.Contains(
+		t, f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key).Body.String(), "headline",
+		"the account's other keys",
+	)
 	f.Now = f.Now.Add(62 * time.Minute)
 	require.Contains(t, ask(first, "192.0.2.7").Body.String(), "headline", "reservations have ended")
 }

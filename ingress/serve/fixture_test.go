@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // fixture is the endpoint in a world whose shelf has one campaign that matches everything.
@@ -55,8 +55,10 @@ func newFixture(t testing.TB, perMinute int) *fixture {
 // generic matches everything.
 func generic() campaign.Campaign {
 	return campaign.Campaign{
-		ID: uuid.UUID{15: 1}, AdvertiserID: ingresstest.AdvertiserID, Format: campaign.Native, Headline: "A & B <c>", Subtext: "sub", CTALabel: "Go",
-		MediaURL: "https://shop.example/i.png?a=1&b=2", CTAURL: "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5 * money.USD, CreditFunded: true,
+		ID: uuid.UUID{15: 1}, AdvertiserID: ingresstest.AdvertiserID, Format: campaign.Native, Headline: "A & B <c>",
+		Subtext: "sub", CTALabel: "Go",
+		MediaURL: "https://shop.example/i.png?a=1&b=2", CTAURL: "https://shop.example/", BillingModel: campaign.CPM,
+		BidAmount: 5 * money.USD, CreditFunded: true,
 	}
 }
 

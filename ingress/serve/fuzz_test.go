@@ -6,11 +6,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/errs"
-
-	"github.com/stretchr/testify/require"
 )
 
 // FuzzAdRequest decodes and checks any body: it never panics, a refusal is one of the envelope's
@@ -38,7 +38,10 @@ func FuzzAdRequest(f *testing.F) {
 		require.Contains(t, []string{"embed", "card", "text", "native", "banner"}, in.Format)
 		require.Contains(t, []string{"", "card", "welcome", "buttons", "toolrec"}, in.Placement)
 		require.LessOrEqual(t, len(in.ActiveTools), 64)
-		for _, text := range append(slices.Clone(in.ActiveTools), in.Context, in.Platform, in.HostApp, in.UserRegion, in.UserLanguage, in.SessionID) {
+		for _, text := range append(
+			slices.Clone(in.ActiveTools), in.Context, in.Platform, in.HostApp, in.UserRegion, in.UserLanguage,
+			in.SessionID,
+		) {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")
 		}

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/auction"
 	"adnet/ingress/ingresstest"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 // The record of an auction names the best candidates and why each lost, and of the request only how
@@ -22,12 +22,16 @@ func TestRecordExplainsTheAuction(t *testing.T) {
 	var list []campaign.Campaign
 	for i := range 14 {
 		k := generic()
-		k.ID, k.BidAmount, k.IntentTokens = uuid.UUID{15: byte(i + 1)}, money.Micros(20-i)*money.USD, []string{"zebra", "okapi"}
+		k.ID, k.BidAmount, k.IntentTokens = uuid.UUID{15: byte(i + 1)}, money.Micros(20-i)*money.USD,
+			[]string{"zebra", "okapi"}
 		list = append(list, k)
 	}
 	f.Shelf.Put(list...)
 	ask := func() {
-		f.ask(f.key, `{"context":"A zebra and an okapi at night","active_tools":["secret-tool"],"session_id":"secret-session"}`)
+		f.ask(
+			f.key,
+			`{"context":"A zebra and an okapi at night","active_tools":["secret-tool"],"session_id":"secret-session"}`,
+		)
 	}
 	ask()
 	logged := f.Log.Auctions[0]
@@ -68,7 +72,10 @@ func TestLimitFieldsAreInTheReply(t *testing.T) {
 		w := f.send(body(t, nil), "Authorization", "Bearer "+f.key)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, []string{"3", strconv.Itoa(2 - i), "61"},
-			[]string{w.Header().Get("RateLimit-Limit"), w.Header().Get("RateLimit-Remaining"), w.Header().Get("RateLimit-Reset")})
+			[]string{
+				w.Header().Get("RateLimit-Limit"), w.Header().Get("RateLimit-Remaining"),
+				w.Header().Get("RateLimit-Reset"),
+			})
 	}
 	w := f.send(body(t, nil), "Authorization", "Bearer "+f.key)
 	require.Equal(t, http.StatusTooManyRequests, w.Code)
@@ -81,7 +88,10 @@ func TestMadeUpSandboxKeysShareALimit(t *testing.T) {
 	for i := range 5 {
 		require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer pub_test_"+strconv.Itoa(i)).Code)
 	}
-	ingresstest.RequireError(t, f.send(body(t, nil), "Authorization", "Bearer sk_test_new", "X-Forwarded-For", "198.51.100.9"), http.StatusTooManyRequests, "rate_limited", "")
+	ingresstest.RequireError(
+		t, f.send(body(t, nil), "Authorization", "Bearer sk_test_new", "X-Forwarded-For", "198.51.100.9"),
+		http.StatusTooManyRequests, "rate_limited", "",
+	)
 	require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
 }
 

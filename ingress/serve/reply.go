@@ -3,10 +3,10 @@ package serve
 import (
 	"strconv"
 
-	"adnet/ingress/offer"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+
+	"adnet/ingress/offer"
 )
 
 // AppendReply appends the reply with an ad as JSON, as POST /v1/ad-request answers it. A marshaller

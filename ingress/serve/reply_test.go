@@ -4,17 +4,17 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"adnet/auction"
-	"adnet/ingress/offer"
-	"adnet/internal/account"
-	"adnet/internal/campaign"
-	"adnet/internal/token"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/auction"
+	"adnet/ingress/offer"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/token"
 )
 
 // marshalled is the Ad of the specification, and what we add to it, as a marshaller writes it.
@@ -52,14 +52,22 @@ type none struct {
 func TestAppendedNoneIsTheMarshalled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := none{
-			AuctionID:  rapid.SampledFrom([]uuid.UUID{uuid.Nil, uuid.New()}).Draw(t, "id"),
-			Reason:     auction.Reason(rapid.SampledFrom([]string{"", "no_match", "a\"b", "\u2028é"}).Draw(t, "reason")),
+			AuctionID: rapid.SampledFrom([]uuid.UUID{uuid.Nil, uuid.New()}).Draw(t, "id"),
+			Reason: auction.Reason(
+				rapid.SampledFrom([]string{"", "no_match", "a\"b", "\u2028é"}).Draw(t, "reason"),
+			),
 			RetryAfter: rapid.IntRange(0, 3).Draw(t, "seconds"),
 			RetryTurns: rapid.IntRange(0, 3).Draw(t, "turns"),
 		}
 		text, err := json.Marshal(want)
 		require.NoError(t, err)
-		got, err := appendNone([]byte("before"), &offer.Answer{AuctionID: want.AuctionID, Reason: want.Reason, RetryAfter: want.RetryAfter, RetryTurns: want.RetryTurns})
+		got, err := appendNone(
+			[]byte("before"),
+			&offer.Answer{
+				AuctionID: want.AuctionID, Reason: want.Reason, RetryAfter: want.RetryAfter,
+				RetryTurns: want.RetryTurns,
+			},
+		)
 		require.NoError(t, err)
 		require.Equal(t, "before"+string(text), string(got))
 	})
@@ -76,18 +84,31 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		base := draw("base")
 		o := offer.Ad{
 			Creative: &campaign.Campaign{
-				ID: uuid.New(), Format: rapid.SampledFrom([]campaign.Format{campaign.Image, campaign.Video, campaign.Native}).Draw(t, "format"), Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"), CTALabel: draw("label"),
+				ID: uuid.New(),
+				Format: rapid.SampledFrom([]campaign.Format{
+					campaign.Image, campaign.Video, campaign.Native,
+				}).Draw(t, "format"), Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"),
+				CTALabel:   draw("label"),
 				Advertiser: account.Sponsor{Name: draw("advertiser"), Verified: rapid.Bool().Draw(t, "verified")},
 			},
 			Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
 		}
-		seller := offer.New(offer.Config{}, offer.Deps{Metrics: prometheus.NewRegistry(), BaseURL: func() string { return "https://ads.example/" + base }})
+		seller := offer.New(
+			offer.Config{},
+			offer.Deps{
+				Metrics: prometheus.NewRegistry(), BaseURL: func() string { return "https://ads.example/" + base },
+			},
+		)
 		o.Sign(ring, &token.Auction{AuctionID: uuid.Must(uuid.NewV7()), CampaignID: o.Creative.ID})
 		o.SetLinks(seller.Base(), &offer.Place{Developer: uuid.New()})
 		var want marshalled
 		ad := &want.Ad
-		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.AppendAuctionID(nil)), string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
-		ad.ImageURL, ad.CTALabel, ad.ClickURL, ad.ImpressionURL = o.Creative.MediaURL, o.Creative.CTALabel, string(o.AppendClick(nil)), string(o.AppendBeacon(nil, "impression"))
+		ad.AdID, ad.AuctionID, ad.Type, ad.Headline, ad.Body = o.Creative.ID, string(o.AppendAuctionID(nil)),
+			string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
+		ad.ImageURL, ad.CTALabel, ad.ClickURL, ad.ImpressionURL = o.Creative.MediaURL, o.Creative.CTALabel,
+			string(o.AppendClick(nil)), string(
+				o.AppendBeacon(nil, "impression"),
+			)
 		ad.ViewableURL = string(o.AppendBeacon(nil, "viewable"))
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
 		if by := o.Creative.Advertiser; by.Name != "" && !o.Sandbox { // nobody pays for a test

@@ -38,8 +38,12 @@ func New(deps Deps) *Server {
 func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: every ad request is a new auction.
 	h.Handle(http.MethodPost, "/v1/ad-request", s.adRequest, httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.PublisherKey | httpapi.BrowserKey, Idempotent: httpapi.No, Audited: httpapi.No,
-		Body: 32 << 10,
+		Limit: httpapi.LimitRefused, Auth: httpapi.PublisherKey | httpapi.BrowserKey, Idempotent: httpapi.No,
+		Audited: httpapi.No,
+		Body:    32 << 10,
 	})
-	h.Handle(http.MethodOptions, "/v1/ad-request", s.deps.Auth.Preflight, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	h.Handle(
+		http.MethodOptions, "/v1/ad-request", s.deps.Auth.Preflight,
+		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+	)
 }

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/ingress/ingresstest"
-	"adnet/ingress/snippet"
-
 	"github.com/andybalholm/brotli"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/ingresstest"
+	"adnet/ingress/snippet"
 )
 
 func serve(t *testing.T) (*snippet.Script, func(method, path string, header ...string) *httptest.ResponseRecorder) {
@@ -38,22 +38,30 @@ func TestScript(t *testing.T) {
 	require.Regexp(t, `^/sdk/adnet\.[0-9a-f]{16}\.js$`, script.Path())
 	sum := sha512.Sum384(whole)
 	require.Equal(t, "sha384-"+base64.StdEncoding.EncodeToString(sum[:]), script.Integrity())
-	for path, keep := range map[string]string{"/sdk/adnet.js": "public, max-age=300", script.Path(): "public, max-age=31536000, immutable"} {
+	for path, keep := range map[string]string{
+		"/sdk/adnet.js": "public, max-age=300", script.Path(): "public, max-age=31536000, immutable",
+	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			w := ask(method, path, "Origin", "https://anywhere.example", "Accept-Encoding", "gzip")
 			require.Equal(t, 200, w.Code, path)
 			for name, want := range map[string]string{
-				"Cache-Control": keep, "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin",
-				"Content-Type": "text/javascript; charset=utf-8", "Content-Encoding": "gzip", "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff",
+				"Cache-Control": keep, "Access-Control-Allow-Origin": "*",
+				"Cross-Origin-Resource-Policy": "cross-origin",
+				"Content-Type":                 "text/javascript; charset=utf-8", "Content-Encoding": "gzip",
+				"Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff",
 			} {
 				require.Equal(t, want, w.Header().Get(name), "%s %s %s", method, path, name)
 			}
 			require.Empty(t, w.Header().Values("Set-Cookie"))
-			require.Equal(t, 304, ask(method, path, "Accept-Encoding", "gzip", "If-None-Match", w.Header().Get("ETag")).Code)
+			require.Equal(
+				t, 304, ask(method, path, "Accept-Encoding", "gzip", "If-None-Match", w.Header().Get("ETag")).Code,
+			)
 		}
 		unzip, err := gzip.NewReader(ask("GET", path, "Accept-Encoding", "gzip").Body)
 		require.NoError(t, err)
-		for _, r := range []io.Reader{unzip, brotli.NewReader(ask("GET", path, "Accept-Encoding", "br, gzip").Body), ask("GET", path).Body} {
+		for _, r := range []io.Reader{
+			unzip, brotli.NewReader(ask("GET", path, "Accept-Encoding", "br, gzip").Body), ask("GET", path).Body,
+		} {
 			text, err := io.ReadAll(r)
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(whole, text), path)
@@ -72,7 +80,10 @@ func TestScriptIsSmallAndForgets(t *testing.T) {
 	_, ask := serve(t)
 	require.LessOrEqual(t, ask("GET", "/sdk/adnet.js", "Accept-Encoding", "gzip").Body.Len(), 5000)
 	text := ask("GET", "/sdk/adnet.js").Body.String()
-	for _, word := range []string{"cookie", "localStorage", "sessionStorage", "indexedDB", "caches", "innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "Function("} {
+	for _, word := range []string{
+		"cookie", "localStorage", "sessionStorage", "indexedDB", "caches", "innerHTML", "outerHTML",
+		"insertAdjacentHTML", "eval(", "Function(",
+	} {
 		require.NotContains(t, text, word)
 	}
 }

@@ -33,8 +33,8 @@ type batchTaken struct {
 	Rejected []rejected `json:"rejected,omitempty"`
 }
 
-// rejected is a report that was not taken. Sending it again is of no use, but for code rate_limited:
-// then its token does not verify, and the address has sent too many of these.
+// rejected is a report that was not taken. Sending it again is of no use, but for code
+// rate_limited: then its token does not verify, and the address has sent too many of these.
 type rejected struct {
 	Index int    `json:"index"`
 	Code  string `json:"code"`
@@ -69,7 +69,9 @@ func (t *Tracker) batch(c *gin.Context) error {
 
 func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, from Origin) (batchTaken, error) {
 	now := t.deps.Now()
-	events, all, places, out := make([]*event.Event, 0, len(reports)), make([]*placedEvent, 0, len(reports)), make([]int, 0, len(reports)), batchTaken{}
+	events, all, places, out := make(
+		[]*event.Event, 0, len(reports),
+	), make([]*placedEvent, 0, len(reports)), make([]int, 0, len(reports)), batchTaken{}
 	for i := range reports {
 		in := &reports[i]
 		in.By, in.needsCampaign, in.Origin = by, true, from
@@ -137,7 +139,9 @@ func (r *recorder) recordAll(events []*event.Event) error {
 	for _, is := range kept {
 		if !is {
 			r.unrecorded()
-			return errs.New(errs.Unavailable, "not every event can be recorded now; send the batch again").With("retry_after", comeBack)
+			return errs.New(
+				errs.Unavailable, "not every event can be recorded now; send the batch again",
+			).With("retry_after", comeBack)
 		}
 	}
 	return nil
@@ -146,7 +150,10 @@ func (r *recorder) recordAll(events []*event.Event) error {
 // each hands over the events that are not durable yet and notes those that became durable within
 // the limit. A later answer is ignored and the event handed on; it may then be recorded twice, and
 // settlement drops the repeat.
-func (r *recorder) each(events []*event.Event, values [][]byte, kept []bool, hand func(topic string, key, value []byte, done func(error)), limit time.Duration) {
+func (r *recorder) each(
+	events []*event.Event, values [][]byte, kept []bool, hand func(topic string, key, value []byte, done func(error)),
+	limit time.Duration,
+) {
 	type answer struct {
 		index int
 		err   error

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/schemas/event"
-
-	"github.com/stretchr/testify/require"
 )
 
 func (f *fixture) batch(events ...string) (int, string) {
@@ -23,14 +23,20 @@ func (f *fixture) impression() string {
 
 func TestBatch(t *testing.T) {
 	f := newFixture(t)
-	code, body := f.batch(f.impression(), `{"event_type":"dance","campaign_id":"`+campaignID.String()+`"}`, conversion(t, f.clickID(), nil), `{"event_type":"click"}`, f.impression())
+	code, body := f.batch(
+		f.impression(), `{"event_type":"dance","campaign_id":"`+campaignID.String()+`"}`,
+		conversion(t, f.clickID(), nil), `{"event_type":"click"}`, f.impression(),
+	)
 	require.Equal(t, http.StatusOK, code)
 	require.JSONEq(t, `{"tracked":3,"rejected":[
 		{"index":1,"code":"invalid_request","error":"event_type must be impression, viewable, click, close, skip, video_complete or conversion","field":"event_type"},
 		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}]}`, body)
 	events := f.Log.Asked()
 	require.Len(t, events, 3)
-	require.Equal(t, []event.Type{event.Type_IMPRESSION, event.Type_CONVERSION, event.Type_IMPRESSION}, []event.Type{events[0].Type, events[1].Type, events[2].Type})
+	require.Equal(
+		t, []event.Type{event.Type_IMPRESSION, event.Type_CONVERSION, event.Type_IMPRESSION},
+		[]event.Type{events[0].Type, events[1].Type, events[2].Type},
+	)
 	for _, e := range events {
 		require.Equal(t, event.Proof_SIGNED, e.Proof)
 	}

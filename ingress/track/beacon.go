@@ -53,7 +53,9 @@ func (t *Tracker) pixel(c *gin.Context) error {
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], said[:])
 	kind, ok := eventTypes[said[saidEvent]]
 	if !ok || kind == event.Type_CONVERSION {
-		return errs.New(errs.InvalidRequest, "event must be impression, viewable, click, close, skip or video_complete").With("field", "event")
+		return errs.New(
+			errs.InvalidRequest, "event must be impression, viewable, click, close, skip or video_complete",
+		).With("field", "event")
 	}
 	what := reportedEvent{
 		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
@@ -108,7 +110,8 @@ func (t *Tracker) take(ctx context.Context, what reportedEvent) (*placedEvent, e
 // confirm tells the frequency caps that an ad was seen: by a genuine impression, under the
 // auction's id.
 func (t *Tracker) confirm(e *event.Event) {
-	if t.deps.Exposures == nil || len(e.SessionHash) == 0 || e.Type != event.Type_IMPRESSION || e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
+	if t.deps.Exposures == nil || len(e.SessionHash) == 0 || e.Type != event.Type_IMPRESSION ||
+		e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
 		return
 	}
 	t.deps.Exposures.Confirm(campaign.SessionKey(e.SessionHash), uuid.UUID(e.CampaignId), uuid.UUID(e.AuctionId))

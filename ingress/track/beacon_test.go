@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func requirePixel(t *testing.T, w *httptest.ResponseRecorder) {
@@ -40,20 +40,31 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			requirePixel(t, f.pixel("event", name, "campaign_id", uuid.NewString(), "auction_id", signed,
 				"session", "s1", "dev", uuid.NewString(), "format", "lies", "integration_method", "lies"))
 			want := &event.Event{
-				Type: kind, Proof: event.Proof_SIGNED, ReceivedAtUs: start.UnixMicro(), AuctionId: a.AuctionID[:], CampaignId: campaignID[:],
-				AdvertiserId: advertiserID[:], DeveloperId: developerID[:], PriceMicros: 3000, BillingModel: event.BillingModel_CPM, CreditFunded: true,
+				Type: kind, Proof: event.Proof_SIGNED, ReceivedAtUs: start.UnixMicro(), AuctionId: a.AuctionID[:],
+				CampaignId:   campaignID[:],
+				AdvertiserId: advertiserID[:], DeveloperId: developerID[:], PriceMicros: 3000,
+				BillingModel: event.BillingModel_CPM, CreditFunded: true,
 				SessionHash: hashOf(f.Ring.Session(developerID, day.OfUUID(a.AuctionID), "s1")),
-				Placement:   &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de", HostApp: "Editor"},
-				Token:       f.Ring.AppendRaw(nil, signed),
+				Placement: &event.Placement{
+					Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de",
+					HostApp: "Editor",
+				},
+				Token: f.Ring.AppendRaw(nil, signed),
 			}
 			got := f.last()
 			require.Len(t, got.EventId, 16)
 			want.EventId, want.NetworkMark = got.EventId, got.NetworkMark
 			require.Equal(t, kind == event.Type_CLICK, got.NetworkMark != 0)
 			require.Equal(t, want.String(), got.String())
-			require.Equal(t, string(a.AuctionID[:]), f.Log.Keys[0], "the key is the auction: its events keep their order")
+			require.Equal(
+				t, string(a.AuctionID[:]), f.Log.Keys[0], "the key is the auction: its events keep their order",
+			)
 
-			w := f.Do(http.MethodPost, "/api/track", `{"event_type":"`+name+`","campaign_id":"`+uuid.NewString()+`","auction_id":"`+signed+`","session":"s1","format":"lies"}`)
+			w := f.Do(
+				http.MethodPost, "/api/track",
+				`{"event_type":"`+name+`","campaign_id":"`+uuid.NewString()+`","auction_id":"`+signed+
+					`","session":"s1","format":"lies"}`,
+			)
 			require.Equal(t, http.StatusOK, w.Code)
 			require.NotEqual(t, got.EventId, f.last().EventId)
 			want.EventId = f.last().EventId
@@ -70,12 +81,14 @@ func TestPixelParameters(t *testing.T) {
 		pairs []string
 		field string
 	}{
-		"no event":                {[]string{"campaign_id", campaignID.String()}, "event"},
-		"unknown event":           {[]string{"event", "view", "campaign_id", campaignID.String()}, "event"},
-		"conversion is for POST":  {[]string{"event", "conversion", "campaign_id", campaignID.String()}, "event"},
-		"no campaign":             {[]string{"event", "impression"}, "campaign_id"},
-		"campaign that is no id":  {[]string{"event", "impression", "campaign_id", "x"}, "campaign_id"},
-		"campaign in other forms": {[]string{"event", "impression", "campaign_id", "{" + campaignID.String() + "}"}, "campaign_id"},
+		"no event":               {[]string{"campaign_id", campaignID.String()}, "event"},
+		"unknown event":          {[]string{"event", "view", "campaign_id", campaignID.String()}, "event"},
+		"conversion is for POST": {[]string{"event", "conversion", "campaign_id", campaignID.String()}, "event"},
+		"no campaign":            {[]string{"event", "impression"}, "campaign_id"},
+		"campaign that is no id": {[]string{"event", "impression", "campaign_id", "x"}, "campaign_id"},
+		"campaign in other forms": {
+			[]string{"event", "impression", "campaign_id", "{" + campaignID.String() + "}"}, "campaign_id",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ingresstest.RequireError(t, f.pixel(c.pairs...), http.StatusBadRequest, "invalid_request", c.field)
@@ -89,7 +102,10 @@ func TestPixelParameters(t *testing.T) {
 func TestHeadersAndHostileParameters(t *testing.T) {
 	f := newFixture(t)
 	evil := "x\r\nSet-Cookie: a=b\r\n\r\n<script>"
-	w := f.pixel("event", "impression", "campaign_id", campaignID.String(), "session", evil, "dev", evil, "format", evil, "auction_id", evil, evil, evil)
+	w := f.pixel(
+		"event", "impression", "campaign_id", campaignID.String(), "session", evil, "dev", evil, "format", evil,
+		"auction_id", evil, evil, evil,
+	)
 	requirePixel(t, w)
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
@@ -98,10 +114,16 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 	w = f.Do(http.MethodGet, f.link()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
 	require.Equal(t, landing, f.withoutClickID(w.Header().Get("Location")))
 	require.NotContains(t, w.Header().Get("X-Request-Id"), " ")
-	w = f.pixel("event", "impression", "auction_id", f.token(), "session", "ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200))
+	w = f.pixel(
+		"event", "impression", "auction_id", f.token(), "session",
+		"ä"+strings.Repeat("\xff", 5)+strings.Repeat("€", 200),
+	)
 	requirePixel(t, w)
 	of := day.OfUUID(uuid.UUID(f.last().AuctionId))
-	require.Equal(t, hashOf(f.Ring.Session(developerID, of, "ä"+strings.Repeat("€", 42))), f.last().SessionHash, "valid UTF-8 of at most 128 bytes")
+	require.Equal(
+		t, hashOf(f.Ring.Session(developerID, of, "ä"+strings.Repeat("€", 42))), f.last().SessionHash,
+		"valid UTF-8 of at most 128 bytes",
+	)
 }
 
 func TestForgedTokensAreCountedAndNeverFollowed(t *testing.T) {
@@ -131,7 +153,10 @@ func TestForgedTokensAreCountedAndNeverFollowed(t *testing.T) {
 }
 
 func TestLateEventsAreRecordedAsExpired(t *testing.T) {
-	for name, life := range map[string]time.Duration{"impression": time.Hour, "viewable": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour, "video_complete": 24 * time.Hour} {
+	for name, life := range map[string]time.Duration{
+		"impression": time.Hour, "viewable": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour,
+		"skip": 24 * time.Hour, "video_complete": 24 * time.Hour,
+	} {
 		f := newFixture(t)
 		signed := f.token()
 		f.Now = start.Add(life)
@@ -163,7 +188,9 @@ func TestKeysPastTheirGrace(t *testing.T) {
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
 	require.Len(t, f.Log.Asked(), 1, "a key past its grace proves nothing")
 	require.EqualValues(t, 1, f.counted(traffic.ReasonKeyExpired))
-	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signer.Sign(token.PurposeClick, auction(start)), "").Code)
+	require.Equal(
+		t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signer.Sign(token.PurposeClick, auction(start)), "").Code,
+	)
 }
 
 func TestUnsignedBeacons(t *testing.T) {
@@ -184,7 +211,8 @@ func TestUnsignedBeacons(t *testing.T) {
 			require.EqualValues(t, 8, uuid.UUID(e.AuctionId).Version(), "never looks like an auction")
 			require.Equal(t, e.AuctionId, fire(campaignID.String(), developerID.String(), "s").AuctionId, "a repeat")
 			for _, other := range []*event.Event{
-				fire(uuid.NewString(), developerID.String(), "s"), fire(campaignID.String(), "", "s"), fire(campaignID.String(), developerID.String(), "s2"),
+				fire(uuid.NewString(), developerID.String(), "s"), fire(campaignID.String(), "", "s"),
+				fire(campaignID.String(), developerID.String(), "s2"),
 			} {
 				require.NotEqual(t, e.AuctionId, other.AuctionId)
 			}

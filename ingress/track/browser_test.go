@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -37,7 +37,8 @@ func pageAd(at time.Time) token.Auction {
 }
 
 func reportOf(f *fixture, a token.Auction) string {
-	return `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.Ring.Sign(token.PurposeReport, a) + `"}`
+	return `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` +
+		f.Ring.Sign(token.PurposeReport, a) + `"}`
 }
 
 // A browser key opens events of the ads that its account got with browser keys, from its pages.
@@ -73,22 +74,37 @@ func TestBrowserKeysReportTheirAds(t *testing.T) {
 	require.Equal(t, 200, w.Code)
 	require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"), "only with a key that names the page")
 
-	require.Equal(t, 204, f.Do(http.MethodOptions, "/api/track", "", "Origin", page, "Access-Control-Request-Method", "POST").Code)
+	require.Equal(
+		t, 204,
+		f.Do(http.MethodOptions, "/api/track", "", "Origin", page, "Access-Control-Request-Method", "POST").Code,
+	)
 	require.Equal(t, 403, f.Do(http.MethodOptions, "/api/track", "", "Origin", "https://evil.example").Code)
 }
 
 // What navigator.sendBeacon sends: without a key, and of a type that needs no preflight.
 func TestBeaconBodies(t *testing.T) {
 	f := newFixture(t)
-	for _, kind := range []string{"text/plain;charset=UTF-8", "application/json", "", "application/octet-stream", "application/x-www-form-urlencoded"} {
-		w := f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "Content-Type", kind, "Origin", page, "User-Agent", reader)
+	for _, kind := range []string{
+		"text/plain;charset=UTF-8", "application/json", "", "application/octet-stream",
+		"application/x-www-form-urlencoded",
+	} {
+		w := f.Do(
+			http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "Content-Type", kind, "Origin", page,
+			"User-Agent", reader,
+		)
 		require.Equal(t, 200, w.Code, "%s: %s", kind, w.Body)
 		require.Equal(t, event.Proof_SIGNED, f.last().Proof)
 		require.Empty(t, f.last().InvalidTraffic)
 	}
-	form := url.Values{"event": {"impression"}, "campaign_id": {campaignID.String()}, "auction_id": {f.Ring.Sign(token.PurposeReport, pageAd(f.Now))}, "other": {"x"}}
+	form := url.Values{
+		"event": {"impression"}, "campaign_id": {campaignID.String()},
+		"auction_id": {f.Ring.Sign(token.PurposeReport, pageAd(f.Now))}, "other": {"x"},
+	}
 	post := func(body string) *httptest.ResponseRecorder {
-		return f.Do(http.MethodPost, "/api/track", body, "Content-Type", "application/x-www-form-urlencoded;charset=UTF-8", "User-Agent", reader)
+		return f.Do(
+			http.MethodPost, "/api/track", body, "Content-Type", "application/x-www-form-urlencoded;charset=UTF-8",
+			"User-Agent", reader,
+		)
 	}
 	require.Equal(t, 200, post(form.Encode()).Code)
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
@@ -108,19 +124,29 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	for range 3 {
 		require.Equal(t, 200, f.Do(http.MethodGet, pixel, "", "User-Agent", reader).Code)
 		require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", reportOf(f, ad), "User-Agent", reader).Code)
-		require.Equal(t, 200, f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+reportOf(f, ad)+`]}`, "User-Agent", reader).Code)
+		require.Equal(
+			t, 200,
+			f.Do(
+				http.MethodPost, "/api/track?action=batch", `{"events":[`+reportOf(f, ad)+`]}`, "User-Agent", reader,
+			).Code,
+		)
 	}
-	require.Equal(t, []traffic.Unseen{{Campaign: campaignID, Key: 7, Network: 8, Sold: ad.IssuedAt(), Amount: 3 * money.USD / 1000}}, back.all)
+	require.Equal(
+		t,
+		[]traffic.Unseen{{Campaign: campaignID, Key: 7, Network: 8, Sold: ad.IssuedAt(), Amount: 3 * money.USD / 1000}},
+		back.all,
+	)
 
-	for _, a := range []token.Auction{auction(f.Now), pageAd(f.Now.Add(-2 * time.Hour))} { // a secret key's, an expired one
+	// a secret key's, an expired one
+	for _, a := range []token.Auction{auction(f.Now), pageAd(f.Now.Add(-2 * time.Hour))} {
 		f.Do(http.MethodPost, "/api/track", reportOf(f, a), "User-Agent", reader)
 	}
 	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is not a reader
 	require.Len(t, back.all, 1)
 }
 
-// What an ad of a browser key holds ends with the view where that is paid for: impressions alone would
-// let a stranger hold a campaign's day.
+// What an ad of a browser key holds ends with the view where that is paid for: impressions alone
+// would let a stranger hold a campaign's day.
 func TestPaidViewsFree(t *testing.T) {
 	f := newFixture(t)
 	back := &freed{}
@@ -129,19 +155,31 @@ func TestPaidViewsFree(t *testing.T) {
 	ad.BillingModel = "vcpm"
 	for i, event := range []string{"impression", "viewable"} {
 		text := f.Ring.Sign([]token.Purpose{token.PurposeImpression, token.PurposeViewable}[i], ad)
-		require.Equal(t, 200, f.Do(http.MethodGet, "/api/track?event="+event+"&campaign_id="+campaignID.String()+"&auction_id="+text, "", "User-Agent", reader).Code)
+		require.Equal(
+			t, 200,
+			f.Do(
+				http.MethodGet, "/api/track?event="+event+"&campaign_id="+campaignID.String()+"&auction_id="+text, "",
+				"User-Agent", reader,
+			).Code,
+		)
 		require.Len(t, back.all, i)
 	}
 }
 
-// A view is recorded with the token of its own link, once, and that token proves nothing else: whoever
-// has it cannot make anybody pay.
+// A view is recorded with the token of its own link, once, and that token proves nothing else:
+// whoever has it cannot make anybody pay.
 func TestViewable(t *testing.T) {
 	f := newFixture(t)
 	ad := pageAd(f.Now)
 	text := f.Ring.Sign(token.PurposeViewable, ad)
 	fire := func(event, text string) *event.Event {
-		require.Equal(t, 200, f.Do(http.MethodGet, "/api/track?event="+event+"&campaign_id="+campaignID.String()+"&auction_id="+text, "", "User-Agent", reader).Code)
+		require.Equal(
+			t, 200,
+			f.Do(
+				http.MethodGet, "/api/track?event="+event+"&campaign_id="+campaignID.String()+"&auction_id="+text, "",
+				"User-Agent", reader,
+			).Code,
+		)
 		if len(f.Log.Asked()) == 0 {
 			return nil
 		}
@@ -150,14 +188,19 @@ func TestViewable(t *testing.T) {
 	for _, other := range []string{"impression", "click", "close"} {
 		require.Nil(t, fire(other, text), other)
 	}
-	for _, purpose := range []token.Purpose{token.PurposeImpression, token.PurposeClick, token.PurposePlayback, token.PurposeReceipt} {
+	for _, purpose := range []token.Purpose{
+		token.PurposeImpression, token.PurposeClick, token.PurposePlayback, token.PurposeReceipt,
+	} {
 		require.Nil(t, fire("viewable", f.Ring.Sign(purpose, ad)))
 	}
 	e := fire("viewable", text)
 	require.Equal(t, event.Type_VIEWABLE, e.Type)
 	require.Equal(t, event.Proof_SIGNED, e.Proof)
 	require.Empty(t, e.InvalidTraffic)
-	w := f.Do(http.MethodPost, "/api/track", strings.Replace(reportOf(f, ad), "impression", "viewable", 1), "User-Agent", reader)
+	w := f.Do(
+		http.MethodPost, "/api/track", strings.Replace(reportOf(f, ad), "impression", "viewable", 1), "User-Agent",
+		reader,
+	)
 	require.Contains(t, w.Body.String(), `"deduped":true`)
 	late := pageAd(f.Now.Add(-2 * time.Hour))
 	require.Equal(t, event.Proof_EXPIRED, fire("viewable", f.Ring.Sign(token.PurposeViewable, late)).Proof)

@@ -14,8 +14,8 @@ import (
 
 // checked says what would become of a conversion.
 type checked struct {
-	// Accepted says that the conversion would be recorded as verified: settlement counts it, unless it
-	// is the second of its auction or above the hourly cap.
+	// Accepted says that the conversion would be recorded as verified: settlement counts it, unless
+	// it is the second of its auction or above the hourly cap.
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason"` // ok, bad_click_id, expired or not_yours
 	Message  string `json:"message"`
@@ -29,8 +29,8 @@ type checked struct {
 }
 
 // check serves POST /api/track?action=check: whether a conversion would be accepted with this click
-// id and these credentials, by the code that takes conversions. It records nothing, marks nothing and
-// costs nothing: the event that it makes ends here.
+// id and these credentials, by the code that takes conversions. It records nothing, marks nothing
+// and costs nothing: the event that it makes ends here.
 func (t *Tracker) check(c *gin.Context) error {
 	by, err := t.tester(c)
 	if err != nil {
@@ -49,9 +49,13 @@ func (t *Tracker) check(c *gin.Context) error {
 	case err != nil:
 		return err
 	case what.kind != event.Type_CONVERSION:
-		return errs.New(errs.InvalidRequest, "event must be conversion: only conversions can be checked").With("field", "event")
+		return errs.New(
+			errs.InvalidRequest, "event must be conversion: only conversions can be checked",
+		).With("field", "event")
 	case what.clickID == "":
-		return errs.New(errs.InvalidRequest, "click_id is required: the landing page got it as adnet_click").With("field", "click_id")
+		return errs.New(
+			errs.InvalidRequest, "click_id is required: the landing page got it as adnet_click",
+		).With("field", "click_id")
 	}
 	made, _, err := t.eventOf(what, t.deps.Now())
 	if err != nil {
@@ -81,9 +85,17 @@ func verdictOf(made *placedEvent) checked {
 	e := &made.Event
 	switch {
 	case e.Proof != event.Proof_SIGNED && !e.Conversion.Verified:
-		return checked{Reason: "bad_click_id", Message: "the click id is none of this installation, or too old: send adnet_click as the landing page got it"}
+		return checked{
+			Reason: "bad_click_id",
+			Message: "the click id is none of this installation, or too old: send adnet_click as the landing page " +
+				"got it",
+		}
 	case !e.Conversion.Verified:
-		return checked{Reason: "not_yours", Message: "the click belongs to a campaign of another account: use a conversion key or the login of its owner"}
+		return checked{
+			Reason: "not_yours",
+			Message: "the click belongs to a campaign of another account: use a conversion key or the login of its " +
+				"owner",
+		}
 	}
 	at := made.auction.ClickedAt()
 	said := checked{
@@ -95,6 +107,7 @@ func verdictOf(made *placedEvent) checked {
 		said.Reason, said.Message = "expired", "the click is too long ago for a conversion"
 		return said
 	}
-	said.Accepted, said.Reason, said.Message = true, "ok", "it would be recorded as verified; settlement counts one a click, up to the hourly cap"
+	said.Accepted, said.Reason, said.Message = true, "ok",
+		"it would be recorded as verified; settlement counts one a click, up to the hourly cap"
 	return said
 }

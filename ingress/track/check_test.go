@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi/apitest"
-	"adnet/ingress/ingresstest"
-	"adnet/internal/token"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
+	"adnet/internal/token"
 )
 
 // A test of a conversion says what the conversion itself would meet, changes nothing, and tells
@@ -44,19 +44,49 @@ func TestConversionsAreTriedWithoutTrace(t *testing.T) {
 		require.Equal(t, "purchase", good.ConversionType)
 		require.Equal(t, start.Add(5*time.Second), *good.ClickedAt)
 	}
-	require.True(t, ask(owner, conversion(t, id, map[string]any{"campaign_id": nil, "external_id": jsontext.Value("null"), "value": jsontext.Value("6.9e-143")})).Accepted)
+	require.True(
+		t,
+		ask(
+			owner,
+			conversion(
+				t, id,
+				map[string]any{
+					"campaign_id": nil, "external_id": jsontext.Value("null"), "value": jsontext.Value("6.9e-143"),
+				},
+			),
+		).Accepted,
+	)
 	foreign := ask(other, body)
 	require.False(t, foreign.Accepted)
-	require.Equal(t, checked{Reason: "not_yours", Message: foreign.Message}, foreign, "nothing is told of another's click")
-	for _, bad := range []string{"x", id[:len(id)-1] + "_", f.Ring.Sign(token.PurposeReport, auction(f.Now)), f.Ring.Sign(token.PurposeClick, auction(f.Now))} {
+	require.Equal(
+		t, checked{Reason: "not_yours", Message: foreign.Message}, foreign, "nothing is told of another's click",
+	)
+	for _, bad := range []string{
+		"x", id[:len(id)-1] + "_", f.Ring.Sign(token.PurposeReport, auction(f.Now)),
+		f.Ring.Sign(token.PurposeClick, auction(f.Now)),
+	} {
 		said := ask(owner, conversion(t, bad, map[string]any{"campaign_id": nil}))
 		require.Equal(t, checked{Reason: "bad_click_id", Message: said.Message}, said)
 	}
-	for who, code := range map[string]int{"": http.StatusUnauthorized, "Bearer x": http.StatusUnauthorized, "Bearer conv_live_x": http.StatusUnauthorized} {
+	for who, code := range map[string]int{
+		"": http.StatusUnauthorized, "Bearer x": http.StatusUnauthorized, "Bearer conv_live_x": http.StatusUnauthorized,
+	} {
 		require.Equal(t, code, f.Do(http.MethodPost, path, body, "Authorization", who).Code, who)
 	}
-	require.Equal(t, 400, f.Do(http.MethodPost, "/api/track?action=check", `{"event":"click","campaign_id":"`+campaignID.String()+`"}`, "Authorization", owner).Code)
-	require.Equal(t, 400, f.Do(http.MethodPost, "/api/track?action=check", conversion(t, id, map[string]any{"value": -1}), "Authorization", owner).Code)
+	require.Equal(
+		t, 400,
+		f.Do(
+			http.MethodPost, "/api/track?action=check", `{"event":"click","campaign_id":"`+campaignID.String()+`"}`,
+			"Authorization", owner,
+		).Code,
+	)
+	require.Equal(
+		t, 400,
+		f.Do(
+			http.MethodPost, "/api/track?action=check", conversion(t, id, map[string]any{"value": -1}), "Authorization",
+			owner,
+		).Code,
+	)
 
 	// Nothing was recorded or marked: the conversion itself is the first.
 	require.Empty(t, f.Log.Asked())

@@ -49,9 +49,12 @@ func (t *Tracker) reportAd(c *gin.Context) error {
 	}
 	network := sha256.Sum256(append(auction.CampaignID[:], traffic.Network(c.ClientIP())...))
 	of := complaint{status: http.StatusOK, Report: adreport.Report{
-		AuctionID: auction.AuctionID, AuctionDay: day.OfUUID(auction.AuctionID), CampaignID: auction.CampaignID, AdvertiserID: auction.AdvertiserID,
-		DeveloperID: auction.DeveloperID, Headline: auction.Headline, At: t.deps.Now().UTC(), Network: [16]byte(network[:16]),
-		Reason: form.Get("reason"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")), Email: strings.TrimSpace(form.Get("email")),
+		AuctionID: auction.AuctionID, AuctionDay: day.OfUUID(auction.AuctionID), CampaignID: auction.CampaignID,
+		AdvertiserID: auction.AdvertiserID,
+		DeveloperID:  auction.DeveloperID, Headline: auction.Headline, At: t.deps.Now().UTC(),
+		Network: [16]byte(network[:16]),
+		Reason:  form.Get("reason"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")),
+		Email: strings.TrimSpace(form.Get("email")),
 	}}
 	switch err := t.deps.Complaints.File(c.Request.Context(), of.Report); {
 	case errs.Is(err, errs.InvalidRequest):

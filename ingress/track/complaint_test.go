@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/adreport"
 	"adnet/internal/token"
-
-	"github.com/stretchr/testify/require"
 )
 
 // filed keeps what was reported.
@@ -37,7 +37,9 @@ func TestReportThisAd(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	shown := f.Do("GET", receipt, "").Body.String()
-	for _, text := range []string{"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change them"} {
+	for _, text := range []string{
+		"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change them",
+	} {
 		require.Contains(t, shown, text)
 	}
 	attack := `"><script>alert(1)</script>`
@@ -50,7 +52,10 @@ func TestReportThisAd(t *testing.T) {
 	require.Contains(t, page, "Thank you.")
 	require.Len(t, kept.reports, 1)
 	got := kept.reports[0]
-	require.Equal(t, []any{auction.AuctionID, campaignID, "scam", "Take care.", "r@example.com", "Chess"}, []any{got.AuctionID, got.CampaignID, got.Reason, got.Text, got.Email, got.Headline})
+	require.Equal(
+		t, []any{auction.AuctionID, campaignID, "scam", "Take care.", "r@example.com", "Chess"},
+		[]any{got.AuctionID, got.CampaignID, got.Reason, got.Text, got.Email, got.Headline},
+	)
 
 	for _, path := range []string{"/r/x", "/r/" + f.Ring.Sign(token.PurposeClick, auction), receipt + "x"} {
 		code, _ := post(path, url.Values{"reason": {"scam"}})

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
-	"adnet/internal/token"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/token"
 )
 
 // Of a reader who did not consent no session and no order is kept, and the landing page gets no
@@ -30,19 +30,29 @@ func TestWithoutConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			signed := f.Ring.Sign(token.PurposeReport, c.a)
-			w := f.Do(http.MethodPost, "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+signed+`","session":"person-1"`+c.report+`}`, c.header...)
+			w := f.Do(
+				http.MethodPost, "/api/track",
+				`{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+signed+
+					`","session":"person-1"`+c.report+`}`, c.header...,
+			)
 			require.Equal(t, http.StatusOK, w.Code, w.Body)
 			require.Equal(t, c.refused, f.last().NoConsent)
 			require.Equal(t, c.refused, len(f.last().SessionHash) == 0)
 
-			w = f.Do(http.MethodPost, "/api/track", `{"event":"conversion","campaign_id":"`+campaignID.String()+`","auction_id":"`+signed+`","external_id":"order-1"`+c.report+`}`, c.header...)
+			w = f.Do(
+				http.MethodPost, "/api/track",
+				`{"event":"conversion","campaign_id":"`+campaignID.String()+`","auction_id":"`+signed+
+					`","external_id":"order-1"`+c.report+`}`, c.header...,
+			)
 			require.Equal(t, http.StatusOK, w.Code, w.Body)
 			require.Contains(t, w.Body.String(), "order-1", "the caller's own word")
 			require.Equal(t, c.refused, len(f.last().Conversion.ExternalHash) == 0)
 			if c.report != "" {
 				return
 			}
-			requirePixel(t, f.Do(http.MethodGet, "/api/track?event=skip&session=person-1&auction_id="+signed, "", c.header...))
+			requirePixel(
+				t, f.Do(http.MethodGet, "/api/track?event=skip&session=person-1&auction_id="+signed, "", c.header...),
+			)
 			require.Equal(t, c.refused, len(f.last().SessionHash) == 0)
 			w = f.Do(http.MethodGet, "/s/"+f.Ring.Sign(token.PurposeClick, c.a)+"?session=person-1", "", c.header...)
 			require.Equal(t, http.StatusFound, w.Code)

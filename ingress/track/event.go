@@ -3,12 +3,12 @@ package track
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // reportedEvent is a caller's report of an event. The token wins over every fact that both state.
@@ -43,7 +43,8 @@ var wireNames = [...]string{
 }
 
 var billingModels = map[string]event.BillingModel{
-	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA, "vcpm": event.BillingModel_VCPM,
+	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA,
+	"vcpm": event.BillingModel_VCPM,
 }
 
 // eventOf turns a report into the event to record. With a valid token every fact is the token's;
@@ -145,8 +146,8 @@ func newEvent(kind event.Type, now time.Time) (*placedEvent, error) {
 }
 
 // remember notes who the reader of an event is, by keyed hashes alone: the ids themselves end here.
-// Of a reader who did not consent nothing is noted; the token says so, or the request does (Sec-GPC,
-// a report's field consent).
+// Of a reader who did not consent nothing is noted; the token says so, or the request does
+// (Sec-GPC, a report's field consent).
 func (t *Tracker) remember(made *placedEvent, c *reportedEvent, now time.Time) {
 	e := &made.Event
 	if e.NoConsent = made.auction.NoConsent || c.refused || c.origin.private(); e.NoConsent {

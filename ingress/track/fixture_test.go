@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -15,9 +18,6 @@ import (
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -50,15 +50,22 @@ type fixture struct {
 
 func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{World: ingresstest.New(t, ingresstest.Options{}), spool: &ingresstest.Sink{}, seen: &seen{keys: map[string]time.Duration{}}}
-	f.Shelf.Put(campaign.Campaign{ID: campaignID, AdvertiserID: advertiserID, Format: campaign.Video, Headline: "Buy <b>this</b>", CTAURL: landing})
+	f := &fixture{
+		World: ingresstest.New(t, ingresstest.Options{}), spool: &ingresstest.Sink{},
+		seen: &seen{keys: map[string]time.Duration{}},
+	}
+	f.Shelf.Put(campaign.Campaign{
+		ID: campaignID, AdvertiserID: advertiserID, Format: campaign.Video, Headline: "Buy <b>this</b>",
+		CTAURL: landing,
+	})
 	cfg := Config{Unsigned: UnsignedRecord, AckWait: time.Minute, Life: tokentest.Life()}
 	for _, c := range change {
 		c(&cfg)
 	}
 	var err error
 	f.tracker, err = New(cfg, Deps{
-		Log: f.Logger, Metrics: f.Metrics, Keyring: f.Ring, Producer: f.Log, Spool: f.spool, Creatives: f.Shelf, Seen: f.seen, Now: f.Clock, Auth: f.Auth,
+		Log: f.Logger, Metrics: f.Metrics, Keyring: f.Ring, Producer: f.Log, Spool: f.spool, Creatives: f.Shelf,
+		Seen: f.seen, Now: f.Clock, Auth: f.Auth,
 	})
 	require.NoError(t, err)
 	f.tracker.Mount(f.HTTP)
@@ -72,8 +79,10 @@ func auction(at time.Time) token.Auction {
 		id[i] = byte(at.UnixMilli() >> (40 - 8*i))
 	}
 	return token.Auction{
-		AuctionID: id, CampaignID: campaignID, AdvertiserID: advertiserID, DeveloperID: developerID, Price: 3 * money.USD / 1000,
-		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de", HostApp: "Editor",
+		AuctionID: id, CampaignID: campaignID, AdvertiserID: advertiserID, DeveloperID: developerID,
+		Price:        3 * money.USD / 1000,
+		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de",
+		HostApp: "Editor",
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 func formFields(in *Report) map[string]*string {
 	return map[string]*string{
 		"event": &in.Event, "event_type": &in.EventType, "auction_id": &in.AuctionID, "campaign_id": &in.CampaignID,
-		"session": &in.Session, "developer_id": &in.DeveloperID, "dev": &in.Dev, "format": &in.Format, "integration_method": &in.IntegrationMethod,
+		"session": &in.Session, "developer_id": &in.DeveloperID, "dev": &in.Dev, "format": &in.Format,
+		"integration_method": &in.IntegrationMethod,
 	}
 }
 
@@ -22,7 +23,8 @@ func formFields(in *Report) map[string]*string {
 // whatever the type. A page can send forms and text/plain without asking first, also while it is
 // left (navigator.sendBeacon).
 func decodeReport(c *gin.Context, in *Report) error {
-	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil ||
+		kind != "application/x-www-form-urlencoded" {
 		return httpapi.Decode(c, in)
 	}
 	return httpapi.ReadBody(c, func(body []byte) error {

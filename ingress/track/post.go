@@ -54,10 +54,11 @@ type Report struct {
 
 // Taken answers a [Report]; the conversion fields only a conversion.
 type Taken struct {
-	Tracked        bool          `json:"tracked"`
-	Event          string        `json:"event"`
-	CampaignID     string        `json:"campaign_id,omitempty"` // left out when neither the report nor a genuine token names it
-	Deduped        bool          `json:"deduped,omitzero"`      // the same event was posted before; nothing is counted twice
+	Tracked bool   `json:"tracked"`
+	Event   string `json:"event"`
+	// left out when neither the report nor a genuine token names it
+	CampaignID     string        `json:"campaign_id,omitempty"`
+	Deduped        bool          `json:"deduped,omitzero"` // the same event was posted before; nothing is counted twice
 	AuctionID      string        `json:"auction_id,omitempty"`
 	ConversionType string        `json:"conversion_type,omitempty"`
 	Value          *money.Micros `json:"value,omitempty"`
@@ -121,7 +122,10 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	}
 	kind, ok := eventTypes[name]
 	if !ok {
-		return reportedEvent{}, errs.New(errs.InvalidRequest, "event_type must be impression, viewable, click, close, skip, video_complete or conversion").With("field", "event_type")
+		return reportedEvent{}, errs.New(
+			errs.InvalidRequest,
+			"event_type must be impression, viewable, click, close, skip, video_complete or conversion",
+		).With("field", "event_type")
 	}
 	clicked := kind == event.Type_CONVERSION && in.ClickID != ""
 	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
@@ -175,7 +179,11 @@ func (t *Tracker) reporter(c *gin.Context) (Reporter, error) {
 	return Reporter{User: &user}, nil
 }
 
-var errForeignAd = errs.New(errs.Forbidden, "a browser key reports events of the ads that its account got with browser keys, with their auction_id, and no conversions")
+var errForeignAd = errs.New(
+	errs.Forbidden,
+	"a browser key reports events of the ads that its account got with browser keys, with their auction_id, and no "+
+		"conversions",
+)
 
 // mayReport refuses what a browser key does not open: events of other ads than its own, and
 // conversions. a is nil without a token. Errors: errs.Forbidden.
@@ -199,7 +207,9 @@ func (r *Reporter) vouches(a *token.Auction) (bool, error) {
 	case r.Key == nil:
 		return r.User != nil && r.User.ID == a.AdvertiserID, nil
 	case r.Key.OwnerID != a.AdvertiserID:
-		return false, errs.New(errs.Forbidden, "the conversion key belongs to another account than the campaign of this click")
+		return false, errs.New(
+			errs.Forbidden, "the conversion key belongs to another account than the campaign of this click",
+		)
 	case r.Key.CampaignID != uuid.Nil && r.Key.CampaignID != a.CampaignID:
 		return false, errs.New(errs.Forbidden, "the conversion key is for another campaign than that of this click")
 	}
@@ -221,7 +231,9 @@ func developerOf(in *Report) (uuid.UUID, error) {
 func conversionOf(in *Report) (*event.Conversion, error) {
 	switch {
 	case in.AuctionID == "" && in.ClickID == "":
-		return nil, errs.New(errs.InvalidRequest, "click_id is required for a conversion: the landing page got it as adnet_click").With("field", "click_id")
+		return nil, errs.New(
+			errs.InvalidRequest, "click_id is required for a conversion: the landing page got it as adnet_click",
+		).With("field", "click_id")
 	case in.By.Err != nil:
 		return nil, in.By.Err
 	case in.Value != nil && *in.Value < 0:
@@ -229,11 +241,17 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	case in.Value != nil && *in.Value > report.MaxConversionValue:
 		return nil, errs.New(errs.InvalidRequest, "value must be at most 1000000").With("field", "value")
 	case in.Currency != "" && !currencyCode.MatchString(in.Currency):
-		return nil, errs.New(errs.InvalidRequest, "currency must be an ISO 4217 code like USD").With("field", "currency")
+		return nil, errs.New(
+			errs.InvalidRequest, "currency must be an ISO 4217 code like USD",
+		).With("field", "currency")
 	case len(in.ConversionType) > maxConversionType:
-		return nil, errs.New(errs.InvalidRequest, "conversion_type must be at most %d bytes", maxConversionType).With("field", "conversion_type")
+		return nil, errs.New(
+			errs.InvalidRequest, "conversion_type must be at most %d bytes", maxConversionType,
+		).With("field", "conversion_type")
 	case len(in.ExternalID) > maxExternalID:
-		return nil, errs.New(errs.InvalidRequest, "external_id must be at most %d bytes", maxExternalID).With("field", "external_id")
+		return nil, errs.New(
+			errs.InvalidRequest, "external_id must be at most %d bytes", maxExternalID,
+		).With("field", "external_id")
 	}
 	if in.Currency == "" {
 		in.Currency = "USD"

@@ -8,6 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
@@ -16,11 +21,6 @@ import (
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // conversion is a body with changed or added fields; a nil value takes a field away.
@@ -59,11 +59,16 @@ func TestConversions(t *testing.T) {
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
 	require.Equal(t, event.Proof_SIGNED, e.Proof)
-	want := &event.Conversion{Type: "purchase", ValueMicros: 12_500_000, Currency: "EUR", ExternalHash: hashOf(f.Ring.Lasting(advertiserID, day.Of(start), "order-1")), Verified: true}
+	want := &event.Conversion{
+		Type: "purchase", ValueMicros: 12_500_000, Currency: "EUR",
+		ExternalHash: hashOf(f.Ring.Lasting(advertiserID, day.Of(start), "order-1")), Verified: true,
+	}
 	require.Equal(t, want.String(), e.Conversion.String())
 
 	// One conversion an auction, whatever else the retry says.
-	for _, again := range []string{body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil})} {
+	for _, again := range []string{
+		body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil}),
+	} {
 		w = f.Do(http.MethodPost, "/api/track", again, "Authorization", owner)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), `"deduped":true`)
@@ -73,7 +78,12 @@ func TestConversions(t *testing.T) {
 	for _, life := range f.seen.keys {
 		require.Equal(t, 30*24*time.Hour, life)
 	}
-	w = f.Do(http.MethodPost, "/api/track", conversion(t, f.clickID(), map[string]any{"currency": nil, "value": nil, "external_id": nil, "conversion_type": nil}))
+	w = f.Do(
+		http.MethodPost, "/api/track",
+		conversion(
+			t, f.clickID(), map[string]any{"currency": nil, "value": nil, "external_id": nil, "conversion_type": nil},
+		),
+	)
 	require.NotContains(t, w.Body.String(), "deduped", "another auction")
 	require.Contains(t, w.Body.String(), `"currency":"USD"`)
 }
@@ -85,12 +95,14 @@ func TestConversionFields(t *testing.T) {
 		change map[string]any
 		field  string
 	}{
-		"no event":             {map[string]any{"event": nil}, "event_type"},
-		"unknown event":        {map[string]any{"event": "sale"}, "event_type"},
-		"event_type wins":      {map[string]any{"event_type": "sale"}, "event_type"},
-		"event of wrong kind":  {map[string]any{"event": 1}, "event"},
-		"no campaign":          {map[string]any{"campaign_id": nil, "click_id": nil, "auction_id": "x"}, "campaign_id"},
-		"bad campaign":         {map[string]any{"campaign_id": "c1", "click_id": nil, "auction_id": "x"}, "campaign_id"},
+		"no event":            {map[string]any{"event": nil}, "event_type"},
+		"unknown event":       {map[string]any{"event": "sale"}, "event_type"},
+		"event_type wins":     {map[string]any{"event_type": "sale"}, "event_type"},
+		"event of wrong kind": {map[string]any{"event": 1}, "event"},
+		"no campaign":         {map[string]any{"campaign_id": nil, "click_id": nil, "auction_id": "x"}, "campaign_id"},
+		"bad campaign": {
+			map[string]any{"campaign_id": "c1", "click_id": nil, "auction_id": "x"}, "campaign_id",
+		},
 		"no click":             {map[string]any{"click_id": nil}, "click_id"},
 		"click of a number":    {map[string]any{"click_id": 7}, "click_id"},
 		"bad developer":        {map[string]any{"developer_id": "d1"}, "developer_id"},
@@ -104,12 +116,17 @@ func TestConversionFields(t *testing.T) {
 		"long external_id":     {map[string]any{"external_id": strings.Repeat("x", 129)}, "external_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ingresstest.RequireError(t, f.Do(http.MethodPost, "/api/track", conversion(t, signed, c.change)), http.StatusBadRequest, "invalid_request", c.field)
+			ingresstest.RequireError(
+				t, f.Do(http.MethodPost, "/api/track", conversion(t, signed, c.change)), http.StatusBadRequest,
+				"invalid_request", c.field,
+			)
 		})
 	}
 	for name, body := range map[string]string{
-		"empty": "", "array": "[]", "null": "null", "cut": `{"event":`, "duplicate": `{"event":"click","event":"click"}`,
-		"not UTF-8": "{\"event\":\"\xff\"}", "two": `{}{}`, "1e400": `{"event":"conversion","value":1e400}`, "NaN": `{"value":NaN}`,
+		"empty": "", "array": "[]", "null": "null", "cut": `{"event":`,
+		"duplicate": `{"event":"click","event":"click"}`,
+		"not UTF-8": "{\"event\":\"\xff\"}", "two": `{}{}`, "1e400": `{"event":"conversion","value":1e400}`,
+		"NaN":  `{"value":NaN}`,
 		"deep": strings.Repeat("[", 10_001),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,9 +138,14 @@ func TestConversionFields(t *testing.T) {
 	w := f.Do(http.MethodPost, "/api/track", `{"event":"`+strings.Repeat("x", 64<<10)+`"}`)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 	require.Empty(t, f.Log.Asked())
-	require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{"value": jsontext.Value("null"), "more": "x"})).Code,
+	require.Equal(t, http.StatusOK, f.Do(
+		http.MethodPost, "/api/track",
+		conversion(t, signed, map[string]any{"value": jsontext.Value("null"), "more": "x"}),
+	).Code,
 		"null is absent, unknown fields are ignored")
-	ingresstest.RequireError(t, f.Do(http.MethodPut, "/api/track", ""), http.StatusMethodNotAllowed, "method_not_allowed", "")
+	ingresstest.RequireError(
+		t, f.Do(http.MethodPut, "/api/track", ""), http.StatusMethodNotAllowed, "method_not_allowed", "",
+	)
 }
 
 func TestForgedConversions(t *testing.T) {
@@ -148,7 +170,10 @@ func TestForgedConversions(t *testing.T) {
 	a := auction(f.Now)
 	a.ClickAfter = 24*time.Hour + time.Millisecond
 	f.Now = start.Add(a.ClickAfter)
-	require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, f.Ring.Sign(token.PurposeConversion, a), nil)).Code)
+	require.Equal(
+		t, http.StatusOK,
+		f.Do(http.MethodPost, "/api/track", conversion(t, f.Ring.Sign(token.PurposeConversion, a), nil)).Code,
+	)
 	require.Equal(t, event.Proof_EXPIRED, f.last().Proof)
 }
 
@@ -160,7 +185,8 @@ func TestWhoseWordConversionsNeed(t *testing.T) {
 		plain, material, err := account.GenerateKey(account.KindConversion)
 		require.NoError(t, err)
 		require.NoError(t, f.Store.CreateKey(t.Context(), account.Key{
-			ID: uuid.New(), OwnerID: owner, DeveloperID: uuid.New(), Kind: account.KindConversion, CampaignID: campaign, Prefix: material.Prefix, Hash: material.Hash,
+			ID: uuid.New(), OwnerID: owner, DeveloperID: uuid.New(), Kind: account.KindConversion, CampaignID: campaign,
+			Prefix: material.Prefix, Hash: material.Hash,
 		}))
 		return plain
 	}
@@ -175,12 +201,19 @@ func TestWhoseWordConversionsNeed(t *testing.T) {
 		status   int
 		verified bool
 	}{
-		"the owner's session": {"Bearer " + own, nil, 200, true}, "another's session": {"Bearer " + stranger, nil, 200, false},
-		"a key of the owner": {"Bearer " + key(advertiserID, uuid.Nil), nil, 200, true}, "a key of the campaign": {"Bearer " + key(advertiserID, campaignID), nil, 200, true},
-		"a key of another campaign": {"Bearer " + key(advertiserID, uuid.New()), nil, 403, false}, "a key of another account": {"Bearer " + key(another, uuid.Nil), nil, 403, false},
-		"an unknown key": {"Bearer " + wrong, nil, 401, false}, "a mistyped key": {"Bearer conv_live_x", nil, 401, false}, "an unknown key without a click": {"Bearer " + wrong, report, 401, false},
-		"nothing": {"", nil, 200, false}, "garbage": {"Bearer x", nil, 200, false}, "another kind of key": {"Bearer pub_test_sandbox", nil, 200, false},
-		"another scheme": {"Basic x", nil, 200, false}, "the owner without a click": {"Bearer " + own, report, 200, false},
+		"the owner's session":            {"Bearer " + own, nil, 200, true},
+		"another's session":              {"Bearer " + stranger, nil, 200, false},
+		"a key of the owner":             {"Bearer " + key(advertiserID, uuid.Nil), nil, 200, true},
+		"a key of the campaign":          {"Bearer " + key(advertiserID, campaignID), nil, 200, true},
+		"a key of another campaign":      {"Bearer " + key(advertiserID, uuid.New()), nil, 403, false},
+		"a key of another account":       {"Bearer " + key(another, uuid.Nil), nil, 403, false},
+		"an unknown key":                 {"Bearer " + wrong, nil, 401, false},
+		"a mistyped key":                 {"Bearer conv_live_x", nil, 401, false},
+		"an unknown key without a click": {"Bearer " + wrong, report, 401, false},
+		"nothing":                        {"", nil, 200, false}, "garbage": {"Bearer x", nil, 200, false},
+		"another kind of key":       {"Bearer pub_test_sandbox", nil, 200, false},
+		"another scheme":            {"Basic x", nil, 200, false},
+		"the owner without a click": {"Bearer " + own, report, 200, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := len(f.Log.Asked())
@@ -205,14 +238,23 @@ func TestWhoseWordConversionsNeed(t *testing.T) {
 		})
 	}
 	// A bad key does not stop other events: they need none.
-	require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`"}`, "Authorization", "Bearer "+wrong).Code)
+	require.Equal(
+		t, 200,
+		f.Do(
+			http.MethodPost, "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`"}`,
+			"Authorization", "Bearer "+wrong,
+		).Code,
+	)
 
 	f = newFixture(t, func(c *Config) { c.Unsigned = UnsignedBill })
 	stranger = f.login(uuid.New(), developerID)
 	unsigned := `{"event_type":"impression","campaign_id":"` + campaignID.String() + `"}`
 	f.Do(http.MethodPost, "/api/track", unsigned, "Authorization", "Bearer "+stranger)
 	require.Equal(t, developerID[:], f.last().DeveloperId, "the login names the publisher")
-	f.Do(http.MethodPost, "/api/track", strings.Replace(unsigned, "{", `{"dev":"`+advertiserID.String()+`",`, 1), "Authorization", "Bearer "+stranger)
+	f.Do(
+		http.MethodPost, "/api/track", strings.Replace(unsigned, "{", `{"dev":"`+advertiserID.String()+`",`, 1),
+		"Authorization", "Bearer "+stranger,
+	)
 	require.Equal(t, advertiserID[:], f.last().DeveloperId, "unless the body does")
 }
 
@@ -229,10 +271,16 @@ func TestConversionsWaitForTheStore(t *testing.T) {
 	f := newFixture(t)
 	own := "Bearer " + f.login(advertiserID, uuid.New())
 	known := f.tracker.deps.Auth
-	f.tracker.deps.Auth = httpapi.NewAuth(httpapi.AuthDeps{Users: away{f.Store}, Keys: f.Store, Sessions: f.Sessions, Logins: f.Store, Now: f.Clock})
+	f.tracker.deps.Auth = httpapi.NewAuth(httpapi.AuthDeps{
+		Users: away{f.Store}, Keys: f.Store, Sessions: f.Sessions, Logins: f.Store, Now: f.Clock,
+	})
 	body := conversion(t, f.clickID(), nil)
-	for path, body := range map[string]string{"/api/track": body, "/api/track?action=batch": `{"events":[` + body + `]}`} {
-		require.Equal(t, http.StatusServiceUnavailable, f.Do(http.MethodPost, path, body, "Authorization", own).Code, path)
+	for path, body := range map[string]string{
+		"/api/track": body, "/api/track?action=batch": `{"events":[` + body + `]}`,
+	} {
+		require.Equal(
+			t, http.StatusServiceUnavailable, f.Do(http.MethodPost, path, body, "Authorization", own).Code, path,
+		)
 	}
 	require.Empty(t, f.Log.Asked())
 	impression := `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
@@ -248,11 +296,19 @@ func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
 	plain := `{"tracked":true,"event":"impression","campaign_id":"` + campaignID.String() + `"}`
 	require.JSONEq(t, plain, f.Do(http.MethodPost, "/api/track", body).Body.String())
 	require.Contains(t, f.Do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`)
-	require.NotContains(t, f.Do(http.MethodPost, "/api/track", strings.Replace(body, "impression", "click", 1)).Body.String(), "deduped")
+	require.NotContains(
+		t, f.Do(http.MethodPost, "/api/track", strings.Replace(body, "impression", "click", 1)).Body.String(),
+		"deduped",
+	)
 	f.seen.err = ingresstest.ErrDown
 	body = strings.Replace(body, "impression", "skip", 1)
-	require.JSONEq(t, strings.Replace(plain, "impression", "skip", 1), f.Do(http.MethodPost, "/api/track", body).Body.String(), "without Redis the event counts all the same")
-	require.Contains(t, f.Do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`, "and this node remembers it")
+	require.JSONEq(
+		t, strings.Replace(plain, "impression", "skip", 1), f.Do(http.MethodPost, "/api/track", body).Body.String(),
+		"without Redis the event counts all the same",
+	)
+	require.Contains(
+		t, f.Do(http.MethodPost, "/api/track", body).Body.String(), `"deduped":true`, "and this node remembers it",
+	)
 }
 
 // A repeat is called one whatever form the event came in first, and whatever form it comes in now.
@@ -262,10 +318,16 @@ func TestEveryFormOfARepeatIsCalledOne(t *testing.T) {
 			f.Do(http.MethodGet, "/api/track?event=impression&auction_id="+token, "")
 		},
 		"post": func(f *fixture, token string) {
-			f.Do(http.MethodPost, "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+token+`"}`)
+			f.Do(
+				http.MethodPost, "/api/track",
+				`{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+token+`"}`,
+			)
 		},
 		"batch": func(f *fixture, token string) {
-			f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+token+`"}]}`)
+			f.Do(
+				http.MethodPost, "/api/track?action=batch",
+				`{"events":[{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+token+`"}]}`,
+			)
 		},
 	}
 	for name, send := range first {
@@ -273,13 +335,17 @@ func TestEveryFormOfARepeatIsCalledOne(t *testing.T) {
 			f, again := newFixture(t), ""
 			token := f.token()
 			event := func(kind string) string {
-				return `{"event":"` + kind + `","campaign_id":"` + campaignID.String() + `","auction_id":"` + token + `"}`
+				return `{"event":"` + kind + `","campaign_id":"` + campaignID.String() + `","auction_id":"` + token +
+					`"}`
 			}
 			send(f, token)
 			again = f.Do(http.MethodPost, "/api/track", event("impression")).Body.String()
 			require.Contains(t, again, `"deduped":true`)
 			require.NotContains(t, f.Do(http.MethodPost, "/api/track", event("close")).Body.String(), "deduped")
-			batch := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+event("skip")+`,`+event("impression")+`,`+event("skip")+`]}`).Body.String()
+			batch := f.Do(
+				http.MethodPost, "/api/track?action=batch",
+				`{"events":[`+event("skip")+`,`+event("impression")+`,`+event("skip")+`]}`,
+			).Body.String()
 			require.JSONEq(t, `{"tracked":3,"deduped":true,"repeats":[1,2]}`, batch)
 		})
 	}

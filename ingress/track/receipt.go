@@ -16,8 +16,8 @@ import (
 	"adnet/internal/token"
 )
 
-// receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it; in
-// the words of [receiptTexts].
+// receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it;
+// in the words of [receiptTexts].
 var receiptPage = template.Must(template.New("receipt").Parse(`<!doctype html>
 <html lang="{{.T.Lang}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.T.Title}}</title>
@@ -57,8 +57,8 @@ type Sponsors interface {
 
 // sponsor is how readers know the advertiser of an ad: as it calls itself, whether the operator has
 // checked that, and its id; the id alone where it said nothing, where its name and the headline
-// together instruct a model, or where the store does not answer. A seat is known by its owner, unless
-// that is an administrator.
+// together instruct a model, or where the store does not answer. A seat is known by its owner,
+// unless that is an administrator.
 func (t *Tracker) sponsor(ctx context.Context, ad *token.Auction, in *receiptTexts) string {
 	id := ad.AdvertiserID
 	if t.deps.Sponsors == nil {
@@ -111,9 +111,9 @@ func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, e
 	return strings.Join(list, ", "), false
 }
 
-// receipt serves GET /r/<token>, the receipt_url of a served ad. It shows what the reader saw, which
-// the token has, and nothing of the campaign as it is now: receipts of earlier builds, which do not
-// say it, name the parties only.
+// receipt serves GET /r/<token>, the receipt_url of a served ad. It shows what the reader saw,
+// which the token has, and nothing of the campaign as it is now: receipts of earlier builds, which
+// do not say it, name the parties only.
 func (t *Tracker) receipt(c *gin.Context) error {
 	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
 	if err != nil {
@@ -131,10 +131,14 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 	words, ended := t.words(c, &auction)
 	var page bytes.Buffer
 	err := receiptPage.Execute(&page, map[string]any{
-		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House, "Headline": auction.Headline, "Host": adtext.Host(auction.Landing), "Advertiser": t.sponsor(c.Request.Context(), &auction, in),
-		"Surface": auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region, "Language": auction.Language, "NoConsent": auction.NoConsent,
+		"T": in, "Words": words, "Ended": ended, "Sandbox": auction.Sandbox, "House": auction.House,
+		"Headline": auction.Headline, "Host": adtext.Host(auction.Landing),
+		"Advertiser": t.sponsor(c.Request.Context(), &auction, in),
+		"Surface":    auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region,
+		"Language": auction.Language, "NoConsent": auction.NoConsent,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
-		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "", "Problem": in.Problems[of.problem],
+		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "",
+		"Problem": in.Problems[of.problem],
 		"Reasons": in.reasons(of.Reason), "Text": of.Text, "Email": of.Email,
 	})
 	if err != nil {
@@ -142,7 +146,10 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 	}
 	c.Header("Content-Language", in.Lang)
 	c.Header("Vary", "Accept-Language")
-	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	c.Header(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+	)
 	c.Data(of.status, "text/html; charset=utf-8", page.Bytes())
 	return nil
 }

@@ -3,9 +3,9 @@ package track
 import (
 	"net/http"
 
-	"adnet/internal/adreport"
-
 	"golang.org/x/text/language"
+
+	"adnet/internal/adreport"
 )
 
 // receiptTexts are the words of the receipt page in one language. Every field is set in every
@@ -31,26 +31,39 @@ type receiptTexts struct {
 
 var receiptIn = []receiptTexts{{
 	Lang: "en", Title: "Ad receipt",
-	Sandbox: "This was a test ad: nobody paid for it.", House: "This was a house ad: whoever shows it advertises something of their own, and nobody paid for it.",
-	Paid: "This was an advertisement. The sponsor below paid for it.",
-	Ad:   "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Price: "Agreed price", ShownAt: "Shown after the auction of",
+	Sandbox: "This was a test ad: nobody paid for it.",
+	House:   "This was a house ad: whoever shows it advertises something of their own, and nobody paid for it.",
+	Paid:    "This was an advertisement. The sponsor below paid for it.",
+	Ad:      "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Price: "Agreed price",
+	ShownAt: "Shown after the auction of",
 	Checked: "The signature of this receipt was checked just now.",
-	Why:     "Why this ad", Chosen: "An auction chose it among the ads that suited what was asked or shown at that moment, by:",
-	Words:      "words that the request and the ad share:",
-	NoWords:    "how well the words of that request suit the ad: none of them is kept that few people use or that is sensitive",
+	Why:     "Why this ad",
+	Chosen:  "An auction chose it among the ads that suited what was asked or shown at that moment, by:",
+	Words:   "words that the request and the ad share:",
+	NoWords: "how well the words of that request suit the ad: none of them is kept that few people use or that " +
+		"is sensitive",
 	WordsEnded: "how well the words of that request suit the ad: they are shown here for 24 hours only",
-	Place:      "the place of the ad:", App: "the app that shows it:", Region: "the region of the request:", Language: "the language of the request:",
+	Place:      "the place of the ad:", App: "the app that shows it:", Region: "the region of the request:",
+	Language:      "the language of the request:",
 	Offered:       "what the sponsor offered, and how often its ad was shown today",
 	NotRemembered: "; you were not remembered, as you had not agreed to it",
-	Change:        "To change them: ask for something else, choose another language or region in the app, or withdraw your consent there. What the app tells this network is in its own settings.",
-	Thanks:        "Thank you.", Kept: "Your report was kept; a person of this network looks at it.", Told: "You get a mail with the decision.",
-	Report: "Report this ad", Ask: "Is it illegal, misleading or not what an ad should be? No account is needed.", Reason: "Reason", Choose: "Choose",
+	Change: "To change them: ask for something else, choose another language or region in the app, or " +
+		"withdraw your consent there. What the app tells this network is in its own settings.",
+	Thanks: "Thank you.", Kept: "Your report was kept; a person of this network looks at it.",
+	Told:   "You get a mail with the decision.",
+	Report: "Report this ad", Ask: "Is it illegal, misleading or not what an ad should be? No account is needed.",
+	Reason: "Reason", Choose: "Choose",
 	Wrong: "What is wrong? (at most 1,000 characters)", Email: "E-mail, if you want to hear the decision",
-	EmailNote: "The e-mail is used for the decision alone and forgotten with it, after 90 days at most.", Send: "Send report",
+	EmailNote:  "The e-mail is used for the decision alone and forgotten with it, after 90 days at most.",
+	Send:       "Send report",
 	Unverified: "not verified; account", Verified: "verified by this network; account", Decimal: ".",
-	PaidFor: map[string]string{"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it", "vcpm": "for a view of it"},
+	PaidFor: map[string]string{
+		"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it",
+		"vcpm": "for a view of it",
+	},
 	Reasons: map[string]string{
-		"illegal": "It is illegal", "misleading": "It is misleading", "offensive": "It is offensive", "scam": "It is a scam",
+		"illegal": "It is illegal", "misleading": "It is misleading", "offensive": "It is offensive",
+		"scam":    "It is a scam",
 		"malware": "It leads to harmful software", "not_labelled": "It was not marked as an ad",
 		adreport.UnsuitablePlace: "This ad should not have been here (without a text)", "other": "Something else",
 	},
@@ -60,32 +73,50 @@ var receiptIn = []receiptTexts{{
 	},
 }, {
 	Lang: "de", Title: "Beleg einer Anzeige",
-	Sandbox: "Das war eine Testanzeige: Niemand hat dafür bezahlt.", House: "Das war eine Eigenanzeige: Wer sie zeigt, wirbt für Eigenes, und niemand hat dafür bezahlt.",
-	Paid: "Das war eine Anzeige. Der unten genannte Auftraggeber hat dafür bezahlt.",
-	Ad:   "Anzeige", LeadsTo: "Führt zu", Sponsor: "Auftraggeber", Campaign: "Kampagne", Price: "Vereinbarter Preis", ShownAt: "Gezeigt nach der Auktion vom",
+	Sandbox: "Das war eine Testanzeige: Niemand hat dafür bezahlt.",
+	House:   "Das war eine Eigenanzeige: Wer sie zeigt, wirbt für Eigenes, und niemand hat dafür bezahlt.",
+	Paid:    "Das war eine Anzeige. Der unten genannte Auftraggeber hat dafür bezahlt.",
+	Ad:      "Anzeige", LeadsTo: "Führt zu", Sponsor: "Auftraggeber", Campaign: "Kampagne", Price: "Vereinbarter Preis",
+	ShownAt: "Gezeigt nach der Auktion vom",
 	Checked: "Die Signatur dieses Belegs wurde soeben geprüft.",
-	Why:     "Warum diese Anzeige", Chosen: "Eine Auktion hat sie unter den Anzeigen gewählt, die zu dem passten, was in diesem Augenblick gefragt oder gezeigt wurde, nach:",
-	Words:      "Wörtern, die Anfrage und Anzeige gemeinsam haben:",
-	NoWords:    "wie gut die Wörter der Anfrage zur Anzeige passen: Aufbewahrt wird keines, das wenige benutzen oder das heikel ist",
+	Why:     "Warum diese Anzeige",
+	Chosen: "Eine Auktion hat sie unter den Anzeigen gewählt, die zu dem passten, was in diesem Augenblick " +
+		"gefragt oder gezeigt wurde, nach:",
+	Words: "Wörtern, die Anfrage und Anzeige gemeinsam haben:",
+	NoWords: "wie gut die Wörter der Anfrage zur Anzeige passen: Aufbewahrt wird keines, das wenige benutzen " +
+		"oder das heikel ist",
 	WordsEnded: "wie gut die Wörter der Anfrage zur Anzeige passen: Sie stehen hier nur 24 Stunden lang",
-	Place:      "dem Ort der Anzeige:", App: "der App, die sie zeigt:", Region: "der Region der Anfrage:", Language: "der Sprache der Anfrage:",
+	Place:      "dem Ort der Anzeige:", App: "der App, die sie zeigt:", Region: "der Region der Anfrage:",
+	Language:      "der Sprache der Anfrage:",
 	Offered:       "was der Auftraggeber geboten hat und wie oft seine Anzeige heute gezeigt wurde",
 	NotRemembered: "; gemerkt hat man sich von Ihnen nichts, denn Sie hatten nicht zugestimmt",
-	Change:        "So ändern Sie das: Fragen Sie nach etwas anderem, wählen Sie in der App eine andere Sprache oder Region oder widerrufen Sie dort Ihre Einwilligung. Was die App diesem Netz mitteilt, steht in deren eigenen Einstellungen.",
-	Thanks:        "Danke.", Kept: "Ihre Meldung ist gespeichert; ein Mensch dieses Netzes sieht sie an.", Told: "Die Entscheidung kommt per E-Mail.",
-	Report: "Diese Anzeige melden", Ask: "Ist sie rechtswidrig, irreführend oder nicht, was eine Anzeige sein soll? Ein Konto ist nicht nötig.", Reason: "Grund", Choose: "Bitte wählen",
-	Wrong: "Was ist falsch daran? (höchstens 1.000 Zeichen)", Email: "E-Mail, wenn Sie die Entscheidung erfahren möchten",
-	EmailNote: "Die E-Mail-Adresse dient allein der Entscheidung und wird mit ihr vergessen, spätestens nach 90 Tagen.", Send: "Meldung senden",
+	Change: "So ändern Sie das: Fragen Sie nach etwas anderem, wählen Sie in der App eine andere Sprache " +
+		"oder Region oder widerrufen Sie dort Ihre Einwilligung. Was die App diesem Netz mitteilt, steht in deren " +
+		"eigenen Einstellungen.",
+	Thanks: "Danke.", Kept: "Ihre Meldung ist gespeichert; ein Mensch dieses Netzes sieht sie an.",
+	Told:   "Die Entscheidung kommt per E-Mail.",
+	Report: "Diese Anzeige melden",
+	Ask:    "Ist sie rechtswidrig, irreführend oder nicht, was eine Anzeige sein soll? Ein Konto ist nicht nötig.",
+	Reason: "Grund", Choose: "Bitte wählen",
+	Wrong:      "Was ist falsch daran? (höchstens 1.000 Zeichen)",
+	Email:      "E-Mail, wenn Sie die Entscheidung erfahren möchten",
+	EmailNote:  "Die E-Mail-Adresse dient allein der Entscheidung und wird mit ihr vergessen, spätestens nach 90 Tagen.",
+	Send:       "Meldung senden",
 	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netz geprüft; Konto", Decimal: ",",
-	PaidFor: map[string]string{"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach", "vcpm": "für eine gesehene Einblendung"},
+	PaidFor: map[string]string{
+		"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach",
+		"vcpm": "für eine gesehene Einblendung",
+	},
 	Reasons: map[string]string{
-		"illegal": "Sie ist rechtswidrig", "misleading": "Sie ist irreführend", "offensive": "Sie ist anstößig", "scam": "Sie ist Betrug",
+		"illegal": "Sie ist rechtswidrig", "misleading": "Sie ist irreführend", "offensive": "Sie ist anstößig",
+		"scam":    "Sie ist Betrug",
 		"malware": "Sie führt zu schädlicher Software", "not_labelled": "Sie war nicht als Anzeige gekennzeichnet",
 		adreport.UnsuitablePlace: "Diese Anzeige hätte hier nicht stehen dürfen (ohne Text)", "other": "Etwas anderes",
 	},
 	Problems: map[string]string{
-		"reason": "Bitte wählen Sie einen Grund.", "text": "Der Text darf höchstens 1.000 Zeichen haben, ohne Steuerzeichen.",
-		"email": "Das ist keine E-Mail-Adresse; leer heißt, Sie erfahren nichts mehr.",
+		"reason": "Bitte wählen Sie einen Grund.",
+		"text":   "Der Text darf höchstens 1.000 Zeichen haben, ohne Steuerzeichen.",
+		"email":  "Das ist keine E-Mail-Adresse; leer heißt, Sie erfahren nichts mehr.",
 	},
 }}
 

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/protobuf/proto"
 )
 
 // Producer hands a record to Kafka and returns at once. done is called exactly once: nil after all
@@ -75,9 +75,12 @@ const (
 
 func newRecorder(cfg Config, deps Deps) *recorder {
 	r := &recorder{
-		waiters: sync.Pool{New: newWaiter}, wait: cfg.AckWait, producer: deps.Producer, spool: deps.Spool, now: deps.Now, log: obs.Limited(deps.Log, time.Second),
+		waiters: sync.Pool{New: newWaiter}, wait: cfg.AckWait, producer: deps.Producer, spool: deps.Spool,
+		now: deps.Now, log: obs.Limited(deps.Log, time.Second),
 		lost: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adnet_track_unrecorded_total", Help: "Events that neither Kafka nor the spool took. Beacons among them were answered 503; clicks were redirected.",
+			Name: "adnet_track_unrecorded_total",
+			Help: "Events that neither Kafka nor the spool took. Beacons among them were answered 503; clicks were " +
+				"redirected.",
 		})),
 	}
 	return r
@@ -104,7 +107,9 @@ func (r *recorder) record(e *event.Event) error {
 	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) { kept <- err })
 	if err := <-kept; err != nil {
 		r.unrecorded()
-		return errs.Wrap(err, errs.Unavailable, "the event cannot be recorded now; send it again").With("retry_after", comeBack)
+		return errs.Wrap(
+			err, errs.Unavailable, "the event cannot be recorded now; send it again",
+		).With("retry_after", comeBack)
 	}
 	return nil
 }

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/track/spool"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 func TestWhereAnEventGoes(t *testing.T) {
@@ -25,18 +25,30 @@ func TestWhereAnEventGoes(t *testing.T) {
 		wait            time.Duration
 		status, spooled int
 	}{
-		"Kafka has it":                 {&ingresstest.Sink{}, &ingresstest.Sink{Err: ingresstest.ErrDown}, time.Minute, 200, 0},
-		"Kafka refuses it":             {&ingresstest.Sink{Err: ingresstest.ErrDown}, &ingresstest.Sink{}, time.Minute, 200, 1},
-		"Kafka is late":                {&ingresstest.Sink{Silent: true}, &ingresstest.Sink{}, time.Millisecond, 200, 1},
-		"neither takes it":             {&ingresstest.Sink{Err: ingresstest.ErrDown}, &ingresstest.Sink{Err: ingresstest.ErrDown}, time.Minute, 503, 1},
-		"late and the spool is broken": {&ingresstest.Sink{Silent: true}, &ingresstest.Sink{Err: ingresstest.ErrDown}, time.Millisecond, 503, 1},
+		"Kafka has it": {
+			&ingresstest.Sink{}, &ingresstest.Sink{Err: ingresstest.ErrDown}, time.Minute, 200, 0,
+		},
+		"Kafka refuses it": {
+			&ingresstest.Sink{Err: ingresstest.ErrDown}, &ingresstest.Sink{}, time.Minute, 200, 1,
+		},
+		"Kafka is late": {
+			&ingresstest.Sink{Silent: true}, &ingresstest.Sink{}, time.Millisecond, 200, 1,
+		},
+		"neither takes it": {
+			&ingresstest.Sink{Err: ingresstest.ErrDown}, &ingresstest.Sink{Err: ingresstest.ErrDown}, time.Minute, 503,
+			1,
+		},
+		"late and the spool is broken": {
+			&ingresstest.Sink{Silent: true}, &ingresstest.Sink{Err: ingresstest.ErrDown}, time.Millisecond, 503, 1,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, form := range []string{http.MethodGet, http.MethodPost} {
 				f := newFixture(t, func(cfg *Config) { cfg.AckWait = c.wait })
 				spool := &ingresstest.Sink{Err: c.spool.Err}
 				f.tracker.recorder.producer, f.tracker.recorder.spool = c.producer, spool
-				body := `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
+				body := `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() +
+					`"}`
 				w := f.Do(form, "/api/track?event=impression&auction_id="+f.token(), body)
 				require.Equal(t, c.status, w.Code)
 				require.Len(t, spool.Asked(), c.spooled)
@@ -92,7 +104,10 @@ func TestClickIDsOfLandingPages(t *testing.T) {
 func TestRedirect(t *testing.T) {
 	f := newFixture(t)
 	link := f.link()
-	for _, query := range []string{"", "?event=click", "?dest=https://evil.example", "?url=https://evil.example&u=https://evil.example&event=skip&campaign_id=x"} {
+	for _, query := range []string{
+		"", "?event=click", "?dest=https://evil.example",
+		"?url=https://evil.example&u=https://evil.example&event=skip&campaign_id=x",
+	} {
 		w := f.Do(http.MethodGet, link+query, "")
 		require.Equal(t, http.StatusFound, w.Code)
 		require.Len(t, w.Header().Values("Location"), 1)
@@ -181,11 +196,15 @@ func TestReceipt(t *testing.T) {
 	page := w.Body.String()
 	require.NotContains(t, page, "<img")
 	require.NotContains(t, page, "</script>")
-	for _, fact := range []string{advertiserID.String(), campaignID.String(), "shop.example", "2026-03-04 12:00:00", "paid for it"} {
+	for _, fact := range []string{
+		advertiserID.String(), campaignID.String(), "shop.example", "2026-03-04 12:00:00", "paid for it",
+	} {
 		require.Contains(t, page, fact)
 	}
 	a.Sandbox = true
-	require.Contains(t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "nobody paid")
+	require.Contains(
+		t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "nobody paid",
+	)
 }
 
 // A campaign that changes its text or its page, or that is gone, changes no receipt.

@@ -15,11 +15,11 @@ import (
 
 var errNoLink = errs.New(errs.NotFound, "this link was not made by this service")
 
-// redirect serves GET /s/<token>: 302 to the landing page. The destination is the one that the ad was
-// sold with, which the token has, so that a link that is out leads to the page that was approved
-// then and to no later one; it is never the query's. Without the reader's consent nothing is
-// appended to it. A valid token always redirects, also when it is expired or the
-// campaign paused or out of budget; a forged one is 404 without a Location.
+// redirect serves GET /s/<token>: 302 to the landing page. The destination is the one that the ad
+// was sold with, which the token has, so that a link that is out leads to the page that was
+// approved then and to no later one; it is never the query's. Without the reader's consent nothing
+// is appended to it. A valid token always redirects, also when it is expired or the campaign paused
+// or out of budget; a forged one is 404 without a Location.
 func (t *Tracker) redirect(c *gin.Context) error {
 	auction, creative, err := t.served(token.ForRedirect, c.Param("token"))
 	if err != nil {

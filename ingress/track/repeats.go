@@ -69,7 +69,8 @@ func (t *Tracker) again(ctx context.Context, made *placedEvent) bool {
 	if !known && t.deps.Unseen != nil && frees(made) {
 		a := &made.auction
 		t.deps.Unseen.Seen(traffic.Unseen{
-			Campaign: a.CampaignID, Key: a.Asker.Key, Network: a.Asker.Network, Sold: a.IssuedAt(), Amount: a.Asker.Held,
+			Campaign: a.CampaignID, Key: a.Asker.Key, Network: a.Asker.Network, Sold: a.IssuedAt(),
+			Amount: a.Asker.Held,
 		}, t.deps.Now())
 	}
 	return known
@@ -82,7 +83,8 @@ func frees(made *placedEvent) bool {
 	if e.BillingModel == event.BillingModel_VCPM {
 		shows = event.Type_VIEWABLE
 	}
-	return made.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" && !e.Sandbox && !e.House
+	return made.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" &&
+		!e.Sandbox && !e.House
 }
 
 // noted remembers the event of a pixel, whose answer says nothing of repeats: the shared store is

@@ -23,6 +23,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/obs"
@@ -30,9 +33,6 @@ import (
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // How beacons without a token count (ADNET_UNSIGNED_BEACONS).
@@ -115,7 +115,10 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracker{cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge, invalid: make(map[string]prometheus.Counter), recent: newRecentEvents()}
+	t := &Tracker{
+		cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge,
+		invalid: make(map[string]prometheus.Counter), recent: newRecentEvents(),
+	}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
 	}, []string{"event", "proof"}))
@@ -123,7 +126,8 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 		Name: "adnet_track_invalid_total", Help: "Events found to be invalid traffic, by rule.",
 	}, []string{"rule"}))
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_track_clicks_uncounted_total", Help: "Clicks judged by those of one node, because their network's count was out of reach.",
+		Name: "adnet_track_clicks_uncounted_total",
+		Help: "Clicks judged by those of one node, because their network's count was out of reach.",
 	}))
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
@@ -155,7 +159,11 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction for ever.
-	report := httpapi.Policy{Limit: httpapi.LimitConversionKey, Auth: httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No, Audited: httpapi.No}
+	report := httpapi.Policy{
+		Limit: httpapi.LimitConversionKey,
+		Auth:  httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No,
+		Audited: httpapi.No,
+	}
 	checks := report // No Idempotency-Key: it keeps nothing.
 	checks.Auth = httpapi.UserToken | httpapi.ConversionKey
 	reports := report
@@ -163,10 +171,19 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: t.post}, "batch": {Do: t.batch, Policy: reports}, "check": {Do: t.check, Policy: checks},
 	}}, report)
-	s.Handle(http.MethodOptions, "/api/track", t.deps.Auth.Preflight, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	s.Handle(
+		http.MethodOptions, "/api/track", t.deps.Auth.Preflight,
+		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+	)
 	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
-	// No Idempotency-Key: there is one report of an auction. The audit log has the decision about it.
-	s.Handle(http.MethodPost, "/r/:token", t.reportAd, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No, Body: 16 << 10})
+	// No Idempotency-Key: there is one report of an auction. The audit log has the decision about
+	// it.
+	s.Handle(
+		http.MethodPost, "/r/:token", t.reportAd,
+		httpapi.Policy{
+			Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No, Body: 16 << 10,
+		},
+	)
 	s.Handle(http.MethodGet, "/r/:token", t.receipt, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 }

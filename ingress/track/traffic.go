@@ -50,7 +50,10 @@ func (c TrafficConfig) rates() ([]Rate, error) {
 		limit, err := strconv.Atoi(n)
 		length, err2 := time.ParseDuration(window)
 		if err := errors.Join(err, err2); err != nil || limit < 1 || length < time.Second || length > maxWindow {
-			return nil, fmt.Errorf("ADNET_CLICK_RATES must be off or a list like 1/1m,3/10m of at most %s, not %q", maxWindow, c.ClickRates)
+			return nil, fmt.Errorf(
+				"ADNET_CLICK_RATES must be off or a list like 1/1m,3/10m of at most %s, not %q", maxWindow,
+				c.ClickRates,
+			)
 		}
 		list = append(list, Rate{limit, length})
 	}
@@ -144,7 +147,8 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 // judge writes the first rule that finds e invalid into it. Only what could cost or earn something
 // is judged; a conversion is reported by servers, whatever showed the ad.
 func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) (counted bool) {
-	if e.Proof != event.Proof_SIGNED && e.Proof != event.Proof_UNSIGNED_BILLABLE || e.Sandbox || e.Type == event.Type_CONVERSION {
+	if e.Proof != event.Proof_SIGNED && e.Proof != event.Proof_UNSIGNED_BILLABLE || e.Sandbox ||
+		e.Type == event.Type_CONVERSION {
 		return true
 	}
 	server := o.server(e.Placement.GetIntegrationMethod())
@@ -194,7 +198,9 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 	if c.from.request == nil || t.clicks == nil || len(t.rates) == 0 {
 		return true
 	}
-	inside, err := t.count(ctx, NetworkClick{Network: traffic.Network(c.from.request.ClientIP()), Auction: auction, At: c.at})
+	inside, err := t.count(
+		ctx, NetworkClick{Network: traffic.Network(c.from.request.ClientIP()), Auction: auction, At: c.at},
+	)
 	switch {
 	case !inside:
 		e.InvalidTraffic = traffic.RuleClickRate
@@ -204,9 +210,9 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 	return err == nil
 }
 
-// networkMark is 16 bits of a hash of a click's network, campaign and UTC day, and 1: learning takes
-// one click of a network a campaign and day. What comes without a request counts as the publisher's
-// network.
+// networkMark is 16 bits of a hash of a click's network, campaign and UTC day, and 1: learning
+// takes one click of a network a campaign and day. What comes without a request counts as the
+// publisher's network.
 func networkMark(e *event.Event, c click) uint32 {
 	network := string(e.DeveloperId)
 	if c.from.request != nil {
@@ -228,7 +234,8 @@ func (t *screening) sender(o Origin, server bool) string {
 		return traffic.RuleNoAgent // an ad of the reader's side that no reader reports
 	}
 	header := o.request.Request.Header
-	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) || purpose(header["X-Moz"]) {
+	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) ||
+		purpose(header["X-Moz"]) {
 		return traffic.RulePrefetch
 	}
 	agent := header["User-Agent"]

@@ -8,19 +8,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
-const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36"
+const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 " +
+	"Safari/537.36"
 
 // counter is a shared count of clicks that allows what it is told to.
 type counter struct {
@@ -40,7 +41,9 @@ func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 	t.Helper()
 	clicks := &counter{allow: true}
 	f := newFixture(t, append([]func(*Config){func(c *Config) {
-		c.Traffic = TrafficConfig{Agents: "on", ClickDelay: 300 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h"}
+		c.Traffic = TrafficConfig{
+			Agents: "on", ClickDelay: 300 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h",
+		}
 	}}, change...)...)
 	f.tracker.traffic.clicks = clicks
 	views, err := limits.New(limits.Config{Views: 5}, limits.Deps{Now: func() time.Time { return f.Now }})
@@ -58,7 +61,9 @@ func (f *fixture) ad(method string, age time.Duration) string {
 
 // fire sends a request from an address with headers, and gives the rule that the recorded event
 // broke.
-func (f *fixture) fire(method, target, body, address string, header ...string) (rule string, w *httptest.ResponseRecorder) {
+func (f *fixture) fire(
+	method, target, body, address string, header ...string,
+) (rule string, w *httptest.ResponseRecorder) {
 	f.T.Helper()
 	before := len(f.Log.Asked())
 	r := ingresstest.Request(method, target, body, header...)
@@ -82,16 +87,28 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 		server bool // may be a publisher's server
 	}{
 		{"a browser", []string{"User-Agent", browser}, "", true},
-		{"a listed robot", []string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"}, traffic.RuleBot, false},
-		{"a link preview", []string{"User-Agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"}, traffic.RuleBot, false},
+		{
+			"a listed robot",
+			[]string{"User-Agent", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"},
+			traffic.RuleBot, false,
+		},
+		{
+			"a link preview", []string{"User-Agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"},
+			traffic.RuleBot, false,
+		},
 		{"a tool", []string{"User-Agent", "python-requests/2.32"}, traffic.RuleBot, true},
 		{"nobody", nil, traffic.RuleNoAgent, true},
 		{"spaces", []string{"User-Agent", "   "}, traffic.RuleNoAgent, true},
-		{"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, traffic.RulePrefetch, false},
+		{
+			"a prefetch", []string{"User-Agent", browser, "Sec-Purpose", "prefetch;prerender"}, traffic.RulePrefetch,
+			false,
+		},
 		{"an old prefetch", []string{"User-Agent", browser, "Purpose", "Prefetch"}, traffic.RulePrefetch, false},
 		{"a tool's prefetch", []string{"User-Agent", "curl/8.7.1", "Purpose", "Prefetch"}, traffic.RulePrefetch, false},
 	} {
-		for method, reader := range map[string]bool{"js_snippet": true, "npm_sdk": true, "openrtb": true, "mcp": false, "rest": false} {
+		for method, reader := range map[string]bool{
+			"js_snippet": true, "npm_sdk": true, "openrtb": true, "mcp": false, "rest": false,
+		} {
 			for _, kind := range []string{"impression", "viewable", "close", "video_complete"} {
 				want := c.want
 				if !reader && c.server {
@@ -127,7 +144,10 @@ func TestALinkIsTheReaders(t *testing.T) {
 		}{
 			{[]string{"User-Agent", browser}, ""},
 			{[]string{"User-Agent", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)"}, traffic.RuleBot},
-			{[]string{"User-Agent", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)"}, traffic.RuleBot},
+			{
+				[]string{"User-Agent", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)"},
+				traffic.RuleBot,
+			},
 			{[]string{"User-Agent", "TelegramBot (like TwitterBot)"}, traffic.RuleBot},
 			{[]string{"User-Agent", "WhatsApp/2.23.20.0 A"}, traffic.RuleBot},
 			{[]string{"User-Agent", "curl/8.7.1"}, traffic.RuleBot},
@@ -137,7 +157,9 @@ func TestALinkIsTheReaders(t *testing.T) {
 			rule, w := f.fire("GET", "/s/"+f.ad(method, time.Second), "", "192.0.2.1:1", c.header...)
 			require.Equal(t, c.want, rule, "%s %s", method, c.header)
 			require.Equal(t, http.StatusFound, w.Code)
-			require.Equal(t, landing, f.withoutClickID(w.Header().Get("Location")), "a preview shows where the ad leads")
+			require.Equal(
+				t, landing, f.withoutClickID(w.Header().Get("Location")), "a preview shows where the ad leads",
+			)
 		}
 	}
 	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its network")
@@ -153,9 +175,15 @@ func TestALinkIsTheReaders(t *testing.T) {
 func TestAParameterMakesNoRuleStricter(t *testing.T) {
 	f, _ := guarded(t)
 	ad := f.ad("rest", time.Second)
-	rule, _ := f.fire("GET", beacon("impression", ad)+"&integration_method=js_snippet", "", "192.0.2.1:1", "User-Agent", "curl/8.7.1")
+	rule, _ := f.fire(
+		"GET", beacon("impression", ad)+"&integration_method=js_snippet", "", "192.0.2.1:1", "User-Agent", "curl/8.7.1",
+	)
 	require.Empty(t, rule)
-	rule, _ = f.fire("POST", "/api/track", `{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`","integration_method":"npm_sdk"}`, "192.0.2.1:1")
+	rule, _ = f.fire(
+		"POST", "/api/track",
+		`{"event":"impression","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+
+			`","integration_method":"npm_sdk"}`, "192.0.2.1:1",
+	)
 	require.Empty(t, rule)
 }
 
@@ -171,7 +199,9 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	var ads, reports []string
 	for range 49 {
 		ads = append(ads, f.ad("rest", time.Second))
-		reports = append(reports, `{"event":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ads[len(ads)-1]+`"}`)
+		reports = append(
+			reports, `{"event":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ads[len(ads)-1]+`"}`,
+		)
 	}
 	held := func() (n int) {
 		w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(reports, ",")+`]}`)
@@ -188,7 +218,10 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	require.Equal(t, 37, held(), "10, and 2 that chance explains")
 	require.Equal(t, 37, held(), "a repeat uses nothing up and is judged as before")
 	auction := uuid.Must(uuid.NewV7())
-	house := &event.Event{Type: event.Type_CLICK, Proof: event.Proof_SIGNED, House: true, AuctionId: auction[:], DeveloperId: developerID[:]}
+	house := &event.Event{
+		Type: event.Type_CLICK, Proof: event.Proof_SIGNED, House: true, AuctionId: auction[:],
+		DeveloperId: developerID[:],
+	}
 	require.True(t, f.tracker.traffic.judge(t.Context(), house, Origin{posted: true}, f.Now))
 	require.Empty(t, house.InvalidTraffic, "a click on a house ad is none of the network's")
 	_, err = f.tracker.Take(t.Context(), &Report{Event: "click", AuctionID: f.ad("mcp", time.Second)})
@@ -202,7 +235,8 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 func TestClickTooFast(t *testing.T) {
 	f, clicks := guarded(t)
 	for age, want := range map[time.Duration]string{
-		0: traffic.RuleClickTooFast, 299 * time.Millisecond: traffic.RuleClickTooFast, 300 * time.Millisecond: "", time.Hour: "",
+		0: traffic.RuleClickTooFast, 299 * time.Millisecond: traffic.RuleClickTooFast, 300 * time.Millisecond: "",
+		time.Hour: "",
 	} {
 		ad := f.ad("rest", age)
 		rule, w := f.fire("GET", "/s/"+ad, "", "192.0.2.1:1", "User-Agent", browser)
@@ -211,7 +245,10 @@ func TestClickTooFast(t *testing.T) {
 		require.Equal(t, landing, f.withoutClickID(w.Header().Get("Location")), "the reader gets where the ad leads")
 		rule, _ = f.fire("GET", beacon("click", ad), "", "192.0.2.1:1")
 		require.Equal(t, want, rule, "a server's pixel")
-		rule, _ = f.fire("POST", "/api/track", `{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`"}`, "192.0.2.1:1")
+		rule, _ = f.fire(
+			"POST", "/api/track",
+			`{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+ad+`"}`, "192.0.2.1:1",
+		)
 		require.Equal(t, want, rule)
 	}
 	for _, asked := range clicks.asked {
@@ -230,15 +267,22 @@ func TestClickTooFast(t *testing.T) {
 func TestClicksAreCountedByNetwork(t *testing.T) {
 	f, clicks := guarded(t)
 	for address, want := range map[string]string{
-		"203.0.113.77:1": "203.0.113.0/24", "[2001:db8:1:2ff::1]:1": "2001:db8:1:200::/56", "[::ffff:203.0.113.9]:1": "203.0.113.0/24",
+		"203.0.113.77:1": "203.0.113.0/24", "[2001:db8:1:2ff::1]:1": "2001:db8:1:200::/56",
+		"[::ffff:203.0.113.9]:1": "203.0.113.0/24",
 	} {
 		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address, "User-Agent", browser)
 		require.Equal(t, want, clicks.asked[len(clicks.asked)-1].Network)
 	}
-	require.Equal(t, []Rate{{1, time.Minute}, {3, 10 * time.Minute}, {10, time.Hour}, {25, 24 * time.Hour}}, clicks.rates)
+	require.Equal(
+		t, []Rate{{1, time.Minute}, {3, 10 * time.Minute}, {10, time.Hour}, {25, 24 * time.Hour}}, clicks.rates,
+	)
 	n := len(clicks.asked)
 	report := func(method string) string {
-		rule, _ := f.fire("POST", "/api/track", `{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+f.ad(method, time.Second)+`"}`, "203.0.113.77:1", "User-Agent", browser)
+		rule, _ := f.fire(
+			"POST", "/api/track",
+			`{"event_type":"click","campaign_id":"`+campaignID.String()+`","auction_id":"`+f.ad(method,
+				time.Second)+`"}`, "203.0.113.77:1", "User-Agent", browser,
+		)
 		return rule
 	}
 	clicks.allow = false
@@ -302,7 +346,9 @@ func TestTrafficSettings(t *testing.T) {
 // No event holds an address, in whole or in part.
 func TestEventsHoldNoAddress(t *testing.T) {
 	f, _ := guarded(t)
-	for _, target := range []string{beacon("impression", f.ad("js_snippet", time.Second)), "/s/" + f.ad("rest", time.Second)} {
+	for _, target := range []string{
+		beacon("impression", f.ad("js_snippet", time.Second)), "/s/" + f.ad("rest", time.Second),
+	} {
 		f.fire("GET", target, "", "203.0.113.77:4711", "User-Agent", browser, "X-Forwarded-For", "203.0.113.78")
 		raw, err := proto.Marshal(f.last())
 		require.NoError(t, err)

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // Strangers limits what proves nothing, by address; see limits.Limits.

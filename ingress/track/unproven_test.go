@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // counted is how many events of campaignID were counted for a reason.
@@ -49,8 +49,8 @@ func (k *kept) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 	return nil
 }
 
-// Ten thousand events of a stranger, each with words of its own, as batches: no record, no mark, two
-// counts, ten samples.
+// Ten thousand events of a stranger, each with words of its own, as batches: no record, no mark,
+// two counts, ten samples.
 func TestWhatProvesNothingIsNotKept(t *testing.T) {
 	f := newFixture(t)
 	store := &kept{sums: map[string]int64{}}
@@ -65,8 +65,9 @@ func TestWhatProvesNothingIsNotKept(t *testing.T) {
 			if i%10 == 9 {
 				campaign = uuid.NewString() // one that does not exist
 			}
-			events = append(events, fmt.Sprintf(`{"event":"impression",%s"campaign_id":"%s","format":"w%d","integration_method":"m%d","dev":"%s"}`,
-				signed, campaign, b*500+i, i, uuid.New()))
+			events = append(events,
+				fmt.Sprintf(`{"event":"impression",%s"campaign_id":"%s","format":"w%d","integration_method":"m%d","dev":"%s"}`,
+					signed, campaign, b*500+i, i, uuid.New()))
 		}
 		w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(events, ",")+`]}`)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
@@ -76,7 +77,8 @@ func TestWhatProvesNothingIsNotKept(t *testing.T) {
 	require.Empty(t, f.seen.keys, "no mark")
 	f.tracker.FlushUnproven(t.Context())
 	require.Equal(t, map[string]int64{
-		campaignID.String() + " unsigned": 5_000, campaignID.String() + " bad_signature": 4_000, uuid.Nil.String() + " bad_signature": 1_000,
+		campaignID.String() + " unsigned": 5_000, campaignID.String() + " bad_signature": 4_000,
+		uuid.Nil.String() + " bad_signature": 1_000,
 	}, store.sums)
 	require.Len(t, store.rows, 3, "one for each campaign, reason and minute")
 	samples := 0
@@ -92,7 +94,8 @@ func TestWhatProvesNothingIsNotKept(t *testing.T) {
 	require.Equal(t, 1, samples, "one of a thousand, and the newest of a row")
 }
 
-// Memory and rows are bounded whatever campaigns and minutes there are, also while the store is away.
+// Memory and rows are bounded whatever campaigns and minutes there are, also while the store is
+// away.
 func TestCountsOfStrangersAreBounded(t *testing.T) {
 	f := newFixture(t)
 	store := &kept{err: ingresstest.ErrDown, sums: map[string]int64{}}
@@ -100,7 +103,9 @@ func TestCountsOfStrangersAreBounded(t *testing.T) {
 	u := &f.tracker.unproven
 	const events = 10_000
 	for i := range events {
-		u.note(traffic.Unproven{CampaignID: uuid.New(), Reason: traffic.ReasonUnsigned, Minute: day.Minute(i / 1_000), Events: 1})
+		u.note(traffic.Unproven{
+			CampaignID: uuid.New(), Reason: traffic.ReasonUnsigned, Minute: day.Minute(i / 1_000), Events: 1,
+		})
 		if i%1_000 == 0 {
 			f.tracker.FlushUnproven(t.Context())
 		}
@@ -122,7 +127,9 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	require.NoError(t, err)
 	f.tracker.deps.Strangers = rates
 	send := func(address, auction string) int {
-		r := ingresstest.Request(http.MethodGet, "/api/track?event=impression&campaign_id="+campaignID.String()+"&auction_id="+auction, "")
+		r := ingresstest.Request(
+			http.MethodGet, "/api/track?event=impression&campaign_id="+campaignID.String()+"&auction_id="+auction, "",
+		)
 		r.RemoteAddr = address
 		w := f.Send(t, r)
 		if w.Code == http.StatusTooManyRequests {
@@ -137,7 +144,8 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, send("203.0.113.1:1", ""))
 	require.Equal(t, http.StatusOK, send("203.0.113.1:1", f.token()), "what is proven is never refused")
 	require.Equal(t, http.StatusOK, send("203.0.113.2:1", "forged"), "another address")
-	batch := `{"events":[{"event":"impression","campaign_id":"` + campaignID.String() + `"},{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}]}`
+	batch := `{"events":[{"event":"impression","campaign_id":"` + campaignID.String() +
+		`"},{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}]}`
 	r := ingresstest.Request(http.MethodPost, "/api/track?action=batch", batch)
 	r.RemoteAddr = "203.0.113.1:1"
 	w := f.Send(t, r)
@@ -175,5 +183,8 @@ func TestALinkLeadsToThePageThatWasApproved(t *testing.T) {
 		require.Equal(t, landing, w.Header().Get("Location"))
 	}
 	a.Landing = ""
-	require.Equal(t, changed.CTAURL, f.Do(http.MethodGet, "/s/"+f.Ring.Sign(token.PurposeClick, a), "").Header().Get("Location"), "links of earlier builds name no page")
+	require.Equal(
+		t, changed.CTAURL, f.Do(http.MethodGet, "/s/"+f.Ring.Sign(token.PurposeClick, a), "").Header().Get("Location"),
+		"links of earlier builds name no page",
+	)
 }

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // Role is what a user may do beyond its own account.
@@ -24,8 +24,8 @@ type Role string
 const (
 	RoleAdvertiser Role = "advertiser"
 	RoleAdmin      Role = "admin" // reviews campaigns, issues seat keys, sees every account
-	// RoleSeat is an exchange that sends bid requests: an account that never logs in, has keys only,
-	// and belongs to the account that it was made for.
+	// RoleSeat is an exchange that sends bid requests: an account that never logs in, has keys
+	// only, and belongs to the account that it was made for.
 	RoleSeat Role = "seat"
 )
 
@@ -40,7 +40,8 @@ type User struct {
 	// DisplayName and Company are what the account calls itself; nothing checks them. Receipts show
 	// the company, else the name.
 	DisplayName, Company string
-	// Approved is that name when an administrator let ads say it, zero for any other: models read it.
+	// Approved is that name when an administrator let ads say it, zero for any other: models read
+	// it.
 	Approved     Sponsor
 	TokenVersion int64 // tokens issued for an older version are refused: raised by a password or role change
 	CreatedAt    time.Time
@@ -49,15 +50,16 @@ type User struct {
 	Seats    []Seat    // that the account owns, oldest first; read with it
 }
 
-// Edited is u after an edit, which changes neither ids nor the time of creation, and whose e-mail is
-// kept in lower case. A name that was not looked at loses the approval of the one before. Errors:
-// those of edit.
+// Edited is u after an edit, which changes neither ids nor the time of creation, and whose e-mail
+// is kept in lower case. A name that was not looked at loses the approval of the one before.
+// Errors: those of edit.
 func (u User) Edited(edit func(*User) error) (User, error) {
 	after := u
 	if err := edit(&after); err != nil {
 		return User{}, err
 	}
-	after.ID, after.DeveloperID, after.CreatedAt, after.ParentID, after.Seats = u.ID, u.DeveloperID, u.CreatedAt, u.ParentID, u.Seats
+	after.ID, after.DeveloperID, after.CreatedAt, after.ParentID, after.Seats = u.ID, u.DeveloperID, u.CreatedAt,
+		u.ParentID, u.Seats
 	after.Email = strings.ToLower(after.Email)
 	if after.Approved.Name != after.Sponsor() {
 		after.Approved = Sponsor{}
@@ -92,16 +94,20 @@ const MaxSeats = 500
 // IsAdmin says whether u may act for every account.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
 
-// MayActFor says whether u may act for the advertiser: itself, a seat of its own, or any when admin.
+// MayActFor says whether u may act for the advertiser: itself, a seat of its own, or any when
+// admin.
 func (u User) MayActFor(advertiser uuid.UUID) bool {
-	return u.IsAdmin() || u.ID == advertiser || slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.ID == advertiser })
+	return u.IsAdmin() || u.ID == advertiser ||
+		slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.ID == advertiser })
 }
 
 // Publishes says whether the publisher is u's own side or a seat of its own. No account is the
 // publisher without an id.
 func (u User) Publishes(developer uuid.UUID) bool {
 	return developer != uuid.Nil &&
-		(u.DeveloperID == developer || slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.DeveloperID == developer }))
+		(u.DeveloperID == developer || slices.ContainsFunc(
+			u.Seats, func(s Seat) bool { return s.DeveloperID == developer },
+		))
 }
 
 // Key is an API key. The plain text is shown once, at creation; only its SHA-256 is kept.
@@ -169,8 +175,8 @@ type NetworkStore interface {
 type KeyStore interface {
 	CreateKey(ctx context.Context, k Key) error
 	// CreateSeat keeps a new seat with its first key, both or none. The owner's history goes along:
-	// the seat begins in quarantine where ledger.SeatCase says so. errs.NotFound if the owner has no
-	// account, errs.Conflict if it has MaxSeats.
+	// the seat begins in quarantine where ledger.SeatCase says so. errs.NotFound if the owner has
+	// no account, errs.Conflict if it has MaxSeats.
 	CreateSeat(ctx context.Context, seat User, k Key) error
 	// KeyByHash finds a key, even a revoked one; disabled is true if its owner is disabled,
 	// or the owner of its seat unless that is an administrator.

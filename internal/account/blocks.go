@@ -9,11 +9,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/adtext"
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
+
+	"adnet/internal/adtext"
+	"adnet/internal/errs"
 )
 
 // How much a publisher may block. Each list travels with each of its keys.
@@ -30,7 +30,8 @@ type Blocks struct {
 	Advertisers []uuid.UUID `json:"advertisers"`
 	Domains     []string    `json:"domains"`
 	Categories  []string    `json:"categories"`
-	// Words are words and phrases of headline, subtext and button, whatever their case and disguise.
+	// Words are words and phrases of headline, subtext and button, whatever their case and
+	// disguise.
 	Words []string `json:"words"`
 
 	plain []string // Words as they are compared
@@ -60,7 +61,10 @@ func (b *Blocks) Normalize() (err error) {
 		form   string
 	}{
 		{"domains", &b.Domains, readDomain, "a host name such as shop.example"},
-		{"categories", &b.Categories, ReadCategory, "a category of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39"},
+		{
+			"categories", &b.Categories, ReadCategory,
+			"a category of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
+		},
 		{"words", &b.Words, readWord, "words of at most 60 characters with a letter or digit"},
 	} {
 		if *list.values, err = readList(list.field, *list.values, list.read, list.form); err != nil {
@@ -100,7 +104,8 @@ func readDomain(value string) (string, bool) {
 		return "", false
 	}
 	host := adtext.Host(link)
-	return host, host != "" && !slices.ContainsFunc(strings.Split(host, "."), func(l string) bool { return !isLabel(l) })
+	return host, host != "" &&
+		!slices.ContainsFunc(strings.Split(host, "."), func(l string) bool { return !isLabel(l) })
 }
 
 var category = regexp.MustCompile(`^IAB([1-9]|1[0-9]|2[0-6])(-[1-9][0-9]?)?$`)
@@ -120,7 +125,8 @@ func readWord(value string) (string, bool) {
 // Clone is a deep copy.
 func (b Blocks) Clone() Blocks {
 	return Blocks{
-		Advertisers: slices.Clone(b.Advertisers), Domains: slices.Clone(b.Domains), Categories: slices.Clone(b.Categories), Words: slices.Clone(b.Words),
+		Advertisers: slices.Clone(b.Advertisers), Domains: slices.Clone(b.Domains),
+		Categories: slices.Clone(b.Categories), Words: slices.Clone(b.Words),
 	}
 }
 
@@ -190,5 +196,7 @@ func joins(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || 
 
 // spaced says whether r is of a script that puts spaces between words.
 func spaced(r rune) bool {
-	return !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return !unicode.In(
+		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	)
 }

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
 )
 
 func TestBlocksAreNormalized(t *testing.T) {
@@ -34,9 +34,19 @@ func TestBlocksAreNormalized(t *testing.T) {
 	}()
 	for field, bad := range map[string][]Blocks{
 		"advertisers": {{Advertisers: make([]uuid.UUID, MaxBlocked+1)}},
-		"domains":     {{Domains: many}, {Domains: []string{""}}, {Domains: []string{"https://a.example"}}, {Domains: []string{"a b"}}, {Domains: []string{"a..b"}}, {Domains: []string{strings.Repeat("a.", 200)}}, {Domains: []string{"a\x00b"}}},
-		"categories":  {{Categories: many}, {Categories: []string{"IAB0"}}, {Categories: []string{"IAB27"}}, {Categories: []string{"games"}}},
-		"words":       {{Words: many}, {Words: []string{" "}}, {Words: []string{"!"}}, {Words: []string{strings.Repeat("é", 61)}}, {Words: []string{"a\x00"}}},
+		"domains": {
+			{Domains: many}, {Domains: []string{""}}, {Domains: []string{"https://a.example"}},
+			{Domains: []string{"a b"}}, {Domains: []string{"a..b"}}, {Domains: []string{strings.Repeat("a.", 200)}},
+			{Domains: []string{"a\x00b"}},
+		},
+		"categories": {
+			{Categories: many}, {Categories: []string{"IAB0"}}, {Categories: []string{"IAB27"}},
+			{Categories: []string{"games"}},
+		},
+		"words": {
+			{Words: many}, {Words: []string{" "}}, {Words: []string{"!"}}, {Words: []string{strings.Repeat("é", 61)}},
+			{Words: []string{"a\x00"}},
+		},
 	} {
 		for _, b := range bad {
 			err := errs.Of(b.Normalize())
@@ -51,12 +61,16 @@ func TestBlocksRefuse(t *testing.T) {
 	require.NoError(t, b.Normalize())
 	ready := b.Ready()
 	for text, want := range map[string]bool{
-		"Online Casino!": true, "CASINO": true, "саsinо": true, "c\u200basino": true, "Casinos of art": false, "incasino": false,
-		"Get   rich": true, "get richer": false, "forget rich": false, "最高の賭博場": true, "learn C++ now": true, "": false, "c": false, "casinos casino": true,
+		"Online Casino!": true, "CASINO": true, "саsinо": true, "c\u200basino": true, "Casinos of art": false,
+		"incasino":   false,
+		"Get   rich": true, "get richer": false, "forget rich": false, "最高の賭博場": true, "learn C++ now": true, "": false,
+		"c": false, "casinos casino": true,
 	} {
 		require.Equal(t, want, ready.Refuse([]string{"x", text}, nil), text)
 	}
-	for category, want := range map[string]bool{"IAB7": true, "IAB7-39": true, "IAB70": false, "IAB9": false, "IAB9-30": true, "IAB9-3": false} {
+	for category, want := range map[string]bool{
+		"IAB7": true, "IAB7-39": true, "IAB70": false, "IAB9": false, "IAB9-30": true, "IAB9-3": false,
+	} {
 		require.Equal(t, want, ready.Refuse(nil, []string{"IAB1", category}), category)
 	}
 }

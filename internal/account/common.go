@@ -48,10 +48,15 @@ var commonWords = sync.OnceValues(func() (wordSet, error) {
 })
 
 // rows are sequences that people type along: keyboard rows and the alphabet.
-var rows = []string{"1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm", "abcdefghijklmnopqrstuvwxyz"}
+var rows = []string{
+	"1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm",
+	"abcdefghijklmnopqrstuvwxyz",
+}
 
 // plain undoes the usual replacements of letters.
-var plain = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t")
+var plain = strings.NewReplacer(
+	"@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t",
+)
 
 // isCommon says whether a password is among those that are guessed first: a common word with
 // digits and punctuation around it, nothing but these, a repetition, or a walk along the keyboard.

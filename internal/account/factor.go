@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
+
+	"adnet/internal/errs"
 )
 
-// Factor is an account's second factor: a secret that its owner's device makes codes from (TOTP, RFC
-// 6238: SHA-1, 6 digits, 30 s), and codes for the day that the device is lost.
+// Factor is an account's second factor: a secret that its owner's device makes codes from (TOTP,
+// RFC 6238: SHA-1, 6 digits, 30 s), and codes for the day that the device is lost.
 type Factor struct {
 	Sealed      []byte    // the secret, sealed; empty without a factor
 	ConfirmedAt time.Time // UTC; zero until its owner has shown a code
@@ -96,13 +96,16 @@ func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFa
 		return nil
 	})
 	made := NewFactor{Secret: secretText.EncodeToString(secret)}
-	made.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" + url.PathEscape(issuer) + "&secret=" + made.Secret
+	made.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" +
+		url.PathEscape(issuer) + "&secret=" + made.Secret
 	return made, err
 }
 
 // ConfirmFactor turns the second factor of u on by its first code, ends the other sessions of u,
 // which a password alone opened, and gives the recovery codes, which are shown once.
-func (s *Service) ConfirmFactor(ctx context.Context, u User, session uuid.UUID, code string) (recovery []string, err error) {
+func (s *Service) ConfirmFactor(
+	ctx context.Context, u User, session uuid.UUID, code string,
+) (recovery []string, err error) {
 	if err := s.checkCode(ctx, u, code, s.unconfirmed); err != nil {
 		return nil, err
 	}
@@ -199,11 +202,16 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 	}
 	// Recovery codes are beyond guessing; six digits are not.
 	if wait := f.wait(now); wait > 0 {
-		return errs.New(errs.RateLimited, "too many wrong codes; wait, or use a recovery code").With("retry_after", int(wait.Seconds())+1)
+		return errs.New(
+			errs.RateLimited, "too many wrong codes; wait, or use a recovery code",
+		).With("retry_after", int(wait.Seconds())+1)
 	}
 	secret, err := s.deps.Box.OpenSecret(f.Sealed, u.ID[:], now)
 	if err != nil {
-		return errs.Wrap(err, errs.Unavailable, "the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor E-MAIL")
+		return errs.Wrap(
+			err, errs.Unavailable,
+			"the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor E-MAIL",
+		)
 	}
 	step, ok := matching(secret, code, now)
 	if !ok || step <= f.LastStep {
@@ -229,7 +237,10 @@ func (f *Factor) wait(now time.Time) time.Duration {
 func matching(secret []byte, code string, now time.Time) (step int64, ok bool) {
 	at := now.Unix() / codePeriod
 	for step := at + codeSkew; step >= at-codeSkew; step-- {
-		want, err := hotp.GenerateCodeCustom(secretText.EncodeToString(secret), uint64(step), hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		want, err := hotp.GenerateCodeCustom(
+			secretText.EncodeToString(secret), uint64(step),
+			hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1},
+		)
 		if err == nil && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
 			return step, true
 		}

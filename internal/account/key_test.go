@@ -10,7 +10,9 @@ import (
 )
 
 func TestGenerateKeyRoundTrip(t *testing.T) {
-	for kind, prefix := range map[KeyKind]string{KindPublisher: "pub_live_", KindSeat: "seat_live_", KindSeatPath: "seatpath_live_", KindBrowser: "pk_live_"} {
+	for kind, prefix := range map[KeyKind]string{
+		KindPublisher: "pub_live_", KindSeat: "seat_live_", KindSeatPath: "seatpath_live_", KindBrowser: "pk_live_",
+	} {
 		plain, material, err := GenerateKey(kind)
 		require.NoError(t, err)
 		require.Regexp(t, "^"+prefix+"[0-9A-Za-z]{36}$", plain)
@@ -34,7 +36,9 @@ func TestSandboxKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, KindPublisher, kind)
 	require.Equal(t, material.Hash, hash)
-	for _, key := range []string{plain, PublicSandboxKey, "sk_test_", "sk_test_4eC39HqLyjWDarjtT1zdp7dc", "pub_test_x"} {
+	for _, key := range []string{
+		plain, PublicSandboxKey, "sk_test_", "sk_test_4eC39HqLyjWDarjtT1zdp7dc", "pub_test_x",
+	} {
 		require.True(t, IsSandbox(key), key)
 	}
 	for _, key := range []string{"", "pub_live_x", "seat_test_x", "PUB_TEST_x", " pub_test_x", "sk_tes"} {
@@ -82,7 +86,9 @@ func TestEveryChangeOfAKeyIsRefused(t *testing.T) {
 			_, _, err := ParseKey(string(swapped))
 			require.ErrorIs(t, err, ErrKeyFormat, "swap at %d", i)
 		}
-		for _, text := range []string{plain + "0", plain + "\n", " " + plain, strings.Repeat(plain, 1000), "Bearer " + plain} {
+		for _, text := range []string{
+			plain + "0", plain + "\n", " " + plain, strings.Repeat(plain, 1000), "Bearer " + plain,
+		} {
 			_, _, err := ParseKey(text)
 			require.ErrorIs(t, err, ErrKeyFormat)
 		}
@@ -91,10 +97,13 @@ func TestEveryChangeOfAKeyIsRefused(t *testing.T) {
 
 func TestParseKeyTakesOnlyWhatItCouldHaveMade(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		prefix := rapid.SampledFrom([]string{"", "pub_", prefixPublisher, prefixSeat, prefixTest, prefixOtherTest}).Draw(t, "prefix")
+		prefix := rapid.SampledFrom([]string{
+			"", "pub_", prefixPublisher, prefixSeat, prefixTest, prefixOtherTest,
+		}).Draw(t, "prefix")
 		body := prefix + rapid.StringMatching("[0-9A-Za-z]{29,31}").Draw(t, "body")
 		_, _, err := ParseKey(body + checksum(body))
-		issued := (prefix == prefixPublisher || prefix == prefixSeat || prefix == prefixTest) && len(body) == len(prefix)+keyRandom
+		issued := (prefix == prefixPublisher || prefix == prefixSeat || prefix == prefixTest) &&
+			len(body) == len(prefix)+keyRandom
 		if issued != (err == nil) {
 			t.Fatalf("%q: %v", body, err)
 		}

@@ -7,9 +7,9 @@ import (
 	"encoding/base64"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // LinkPurpose is what a mailed link does.
@@ -82,8 +82,8 @@ func (s *Service) AskRegister(ctx context.Context, email, password string) (mail
 	return s.mail(ctx, l, registerLife)
 }
 
-// AskReset begins a new password for the account of an e-mail. It costs the same without an account,
-// and says nothing then. Errors: errs.InvalidRequest.
+// AskReset begins a new password for the account of an e-mail. It costs the same without an
+// account, and says nothing then. Errors: errs.InvalidRequest.
 func (s *Service) AskReset(ctx context.Context, email string) (mailed *Mailed, err error) {
 	if email, err = cleanEmail(email); err != nil {
 		return nil, err
@@ -146,8 +146,8 @@ func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (
 	return u, s.deps.Users.CreateUser(ctx, u)
 }
 
-// ResetPassword sets a new password by a mailed link and ends every login. The link works once, also
-// when the new password is refused after it was taken. Errors: errs.InvalidToken,
+// ResetPassword sets a new password by a mailed link and ends every login. The link works once,
+// also when the new password is refused after it was taken. Errors: errs.InvalidToken,
 // errs.InvalidRequest.
 func (s *Service) ResetPassword(ctx context.Context, token, password string) (User, error) {
 	hash := sha256.Sum256([]byte(token))

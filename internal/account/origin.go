@@ -40,9 +40,9 @@ func Patterns(origin string) []string {
 	}
 }
 
-// Allows says whether the key allows pages of origin, which is the value of the header of that name.
-// It is on the path of every page's request: an origin that the key names as it is has been looked at
-// when the key was made (benchmark row page_ad).
+// Allows says whether the key allows pages of origin, which is the value of the header of that
+// name. It is on the path of every page's request: an origin that the key names as it is has been
+// looked at when the key was made (benchmark row page_ad).
 func (k Key) Allows(origin string) bool {
 	return !strings.HasPrefix(origin, wildcard) && slices.Contains(k.Origins, origin) || k.Names(Patterns(origin))
 }
@@ -52,8 +52,8 @@ func (k Key) Names(patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return slices.Contains(k.Origins, p) })
 }
 
-// originHost is the host of an origin in the form that browsers send: scheme, host and port in lower
-// case, and nothing else. Plain http is for the developer's own machine only.
+// originHost is the host of an origin in the form that browsers send: scheme, host and port in
+// lower case, and nothing else. Plain http is for the developer's own machine only.
 func originHost(origin string) (host string, ok bool) {
 	if len(origin) > maxOrigin {
 		return "", false
@@ -92,13 +92,18 @@ func isLoopback(host string) bool {
 // readOrigins checks the origins of a browser key, which must have some, and drops repeats.
 func readOrigins(texts []string) ([]string, error) {
 	if len(texts) == 0 || len(texts) > maxOrigins {
-		return nil, errs.New(errs.InvalidRequest, "origins must name 1 to %d origins of the pages that use the key, like https://app.example.com", maxOrigins).With("field", "origins")
+		return nil, errs.New(
+			errs.InvalidRequest,
+			"origins must name 1 to %d origins of the pages that use the key, like https://app.example.com", maxOrigins,
+		).With("field", "origins")
 	}
 	var origins []string
 	for _, text := range texts {
 		if !isNamable(text) {
 			return nil, errs.New(errs.InvalidRequest,
-				"origins has %.100q: write https://app.example.com in lower case and ASCII (xn--…), with a port if it is another than 443 and without a path, or https://*.example.com for all hosts below a domain of yours; http is for localhost only", text).With("field", "origins")
+				"origins has %.100q: write https://app.example.com in lower case and ASCII (xn--…), with a port if "+
+					"it is another than 443 and without a path, or https://*.example.com for all hosts below a "+
+					"domain of yours; http is for localhost only", text).With("field", "origins")
 		}
 		if !slices.Contains(origins, text) {
 			origins = append(origins, text)
@@ -107,8 +112,8 @@ func readOrigins(texts []string) ([]string, error) {
 	return origins, nil
 }
 
-// isNamable says whether a key may name text. What is below a public suffix, as https://*.co.uk, has
-// many owners.
+// isNamable says whether a key may name text. What is below a public suffix, as https://*.co.uk,
+// has many owners.
 func isNamable(text string) bool {
 	domain, below := strings.CutPrefix(text, wildcard)
 	if !below {

@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"strings"
 
-	"adnet/internal/errs"
-
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/sync/semaphore"
+
+	"adnet/internal/errs"
 )
 
 // ErrPasswordHash says that adnet cannot have stored such a password hash.
@@ -46,7 +46,9 @@ const hashQueue = 20
 var hashesWanted = make(chan struct{}, hashingSlots+hashQueue)
 
 // errBusy is the answer to a login or registration that finds the queue full.
-var errBusy = errs.New(errs.RateLimited, "too many logins and registrations at once; try again in a moment").With("retry_after", 1)
+var errBusy = errs.New(
+	errs.RateLimited, "too many logins and registrations at once; try again in a moment",
+).With("retry_after", 1)
 
 // HashPassword returns the PHC string of a new argon2id hash with a random salt. The caller bounds
 // the length of password (see [MaxPassword]). Errors: errs.RateLimited while too many wait for a

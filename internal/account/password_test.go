@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
 )
 
 func TestPasswordRoundTrip(t *testing.T) {
@@ -20,7 +20,9 @@ func TestPasswordRoundTrip(t *testing.T) {
 		phc, err := HashPassword(ctx, password)
 		require.NoError(t, err)
 		require.Regexp(t, `^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`, phc)
-		for candidate, want := range map[string]bool{password: true, password[1:]: false, password + "x": false, "": false} {
+		for candidate, want := range map[string]bool{
+			password: true, password[1:]: false, password + "x": false, "": false,
+		} {
 			ok, err := VerifyPassword(ctx, phc, candidate)
 			require.NoError(t, err)
 			require.Equal(t, want, ok)

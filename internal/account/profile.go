@@ -7,11 +7,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/adtext"
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
+
+	"adnet/internal/adtext"
+	"adnet/internal/errs"
 )
 
 // MaxProfileText is the most characters of a name or company.
@@ -32,8 +32,8 @@ type Sponsor struct {
 // Sponsor is what readers of receipts see of u in place of its id, "" where it said nothing.
 func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 
-// SeatSponsor is how the ads of u's seats name who is behind them, since seats say nothing of themselves:
-// as u's own ads do, but not for an administrator, who made them for other companies.
+// SeatSponsor is how the ads of u's seats name who is behind them, since seats say nothing of
+// themselves: as u's own ads do, but not for an administrator, who made them for other companies.
 func (u *User) SeatSponsor() Sponsor {
 	if u.IsAdmin() {
 		return Sponsor{}
@@ -41,7 +41,8 @@ func (u *User) SeatSponsor() Sponsor {
 	return u.Approved
 }
 
-// Named are the accounts whose ads say u's name: its own, and its seats as [User.SeatSponsor] has it.
+// Named are the accounts whose ads say u's name: its own, and its seats as [User.SeatSponsor] has
+// it.
 func (u *User) Named() []uuid.UUID {
 	ids := []uuid.UUID{u.ID}
 	if !u.IsAdmin() {
@@ -120,7 +121,9 @@ func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r Name
 	}
 	if !approved {
 		if r.Verified {
-			return User{}, errs.New(errs.InvalidRequest, "verified is for a name that is approved").With("field", "verified")
+			return User{}, errs.New(
+				errs.InvalidRequest, "verified is for a name that is approved",
+			).With("field", "verified")
 		}
 		var err error
 		if r.Reason, err = CleanReason(r.Reason); err != nil {
@@ -150,11 +153,16 @@ func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error)
 			continue
 		}
 		*text.value = strings.Join(strings.Fields(norm.NFC.String(*text.value)), " ")
-		if utf8.RuneCountInString(*text.value) > MaxProfileText || strings.ContainsFunc(*text.value, unicode.IsControl) || adtext.Hidden(*text.value) {
-			return User{}, errs.New(errs.InvalidRequest, "%s must be at most %d characters that can be seen", text.field, MaxProfileText).With("field", text.field)
+		if utf8.RuneCountInString(*text.value) > MaxProfileText ||
+			strings.ContainsFunc(*text.value, unicode.IsControl) || adtext.Hidden(*text.value) {
+			return User{}, errs.New(
+				errs.InvalidRequest, "%s must be at most %d characters that can be seen", text.field, MaxProfileText,
+			).With("field", text.field)
 		}
 		if disguised(*text.value) {
-			return User{}, errs.New(errs.InvalidRequest, "%s must be a name in letters of one script", text.field).With("field", text.field)
+			return User{}, errs.New(
+				errs.InvalidRequest, "%s must be a name in letters of one script", text.field,
+			).With("field", text.field)
 		}
 	}
 	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {

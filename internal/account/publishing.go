@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/errs"
 	"adnet/internal/share"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // Publishing is what a publisher asks of the ads on all of its keys and seats.
@@ -68,13 +68,20 @@ func (p *Publishing) Sensitive() subject.Set {
 func (p *Publishing) Check() error {
 	set, bad := subject.ParseSet(p.SensitiveContexts)
 	if never := (set &^ subject.OfTier(subject.Sensitive)).First(); never != subject.None {
-		return errs.New(errs.InvalidRequest, "no ad is shown beside %s, and no publisher can allow it", never).With("field", "sensitive_contexts")
+		return errs.New(
+			errs.InvalidRequest, "no ad is shown beside %s, and no publisher can allow it", never,
+		).With("field", "sensitive_contexts")
 	}
 	if bad != "" || len(p.SensitiveContexts) > bits.OnesCount64(uint64(subject.OfTier(subject.Sensitive))) {
-		return errs.New(errs.InvalidRequest, "sensitive_contexts may have each of %s once", strings.Join(subject.Names(subject.Sensitive), ", ")).With("field", "sensitive_contexts")
+		return errs.New(
+			errs.InvalidRequest, "sensitive_contexts may have each of %s once",
+			strings.Join(subject.Names(subject.Sensitive), ", "),
+		).With("field", "sensitive_contexts")
 	}
 	if m := p.MinRelevance; m != nil && !m.Valid() {
-		return errs.New(errs.InvalidRequest, "min_relevance must be from 0 (off) to 1, or null for that of the network").With("field", "min_relevance")
+		return errs.New(
+			errs.InvalidRequest, "min_relevance must be from 0 (off) to 1, or null for that of the network",
+		).With("field", "min_relevance")
 	}
 	return nil
 }

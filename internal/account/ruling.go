@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // Ruling is a decision about an account. While an account is disabled none of its campaigns, nor of
@@ -34,9 +34,12 @@ type UserFilter struct {
 // Selects says whether f selects u, page aside.
 func (f UserFilter) Selects(u *User) bool {
 	text := strings.ToLower(f.Text)
-	return (f.Role == "" && u.Role != RoleSeat || f.Role == u.Role) && (f.Suspended == nil || *f.Suspended == u.Disabled) &&
+	return (f.Role == "" && u.Role != RoleSeat || f.Role == u.Role) &&
+		(f.Suspended == nil || *f.Suspended == u.Disabled) &&
 		(!f.NameWaits || u.NameState() == NameWaits) &&
-		(text == "" || strings.Contains(strings.ToLower(u.Email), text) || text == u.ID.String() || text == u.DeveloperID.String())
+		(text == "" || strings.Contains(
+			strings.ToLower(u.Email), text,
+		) || text == u.ID.String() || text == u.DeveloperID.String())
 }
 
 // ErrLastAdmin says that an installation cannot be left without an administrator.
@@ -48,9 +51,13 @@ const MaxReason = 1000
 // CleanReason checks what the owner of an account is told. Errors: errs.InvalidRequest.
 func CleanReason(text string) (string, error) {
 	text = strings.TrimSpace(text)
-	control := strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
+	control := strings.ContainsFunc(
+		text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' },
+	)
 	if text == "" || utf8.RuneCountInString(text) > MaxReason || control || !utf8.ValidString(text) {
-		return "", errs.New(errs.InvalidRequest, "reason is required: what the owner reads, at most %d characters", MaxReason).With("field", "reason")
+		return "", errs.New(
+			errs.InvalidRequest, "reason is required: what the owner reads, at most %d characters", MaxReason,
+		).With("field", "reason")
 	}
 	return text, nil
 }
@@ -85,8 +92,8 @@ func (s *Service) Account(ctx context.Context, id uuid.UUID) (User, error) {
 	return s.deps.Users.User(ctx, id)
 }
 
-// RestoreSeen is [Service.Restore] of the account as the administrator saw it: errs.Conflict if it was
-// suspended anew, or its logins ended, since.
+// RestoreSeen is [Service.Restore] of the account as the administrator saw it: errs.Conflict if it
+// was suspended anew, or its logins ended, since.
 func (s *Service) RestoreSeen(ctx context.Context, admin User, seen User, reason string) (User, error) {
 	return s.restore(ctx, admin, Ruling{UserID: seen.ID, Reason: reason}, func(u *User) error {
 		if u.TokenVersion != seen.TokenVersion+1 { // this ruling's own

@@ -10,10 +10,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/errs"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
 )
 
 // The limits of user input.
@@ -237,9 +237,9 @@ type KeyRequest struct {
 	Origins    []string  // of a browser key: origins, or https://*.example.com
 }
 
-// CreateKey issues a key to caller: a publisher, browser or conversion key to any user, a seat's key only to
-// an administrator, who passes it on and names the receiver in name. A seat's first key makes the
-// seat. Errors: errs.InvalidRequest, errs.Forbidden, errs.NotFound for an unknown seat,
+// CreateKey issues a key to caller: a publisher, browser or conversion key to any user, a seat's
+// key only to an administrator, who passes it on and names the receiver in name. A seat's first key
+// makes the seat. Errors: errs.InvalidRequest, errs.Forbidden, errs.NotFound for an unknown seat,
 // errs.Conflict at too many keys or seats.
 func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (NewKey, error) {
 	r.Name = strings.TrimSpace(r.Name)
@@ -286,9 +286,13 @@ const (
 // RotateKey issues a key that takes the place of one of caller or its seats, with the same name and
 // limits; the other one works on for grace. Errors: errs.NotFound if caller has no such key,
 // errs.Conflict if it was rotated before or there are too many keys, errs.InvalidRequest.
-func (s *Service) RotateKey(ctx context.Context, caller User, id uuid.UUID, grace time.Duration) (next NewKey, ends time.Time, err error) {
+func (s *Service) RotateKey(
+	ctx context.Context, caller User, id uuid.UUID, grace time.Duration,
+) (next NewKey, ends time.Time, err error) {
 	if grace < 0 || grace > maxGrace {
-		return NewKey{}, ends, errs.New(errs.InvalidRequest, "grace_seconds must be from 0 to %d", int(maxGrace.Seconds())).With("field", "grace_seconds")
+		return NewKey{}, ends, errs.New(
+			errs.InvalidRequest, "grace_seconds must be from 0 to %d", int(maxGrace.Seconds()),
+		).With("field", "grace_seconds")
 	}
 	keys, err := s.Working(ctx, caller)
 	if err != nil {
@@ -309,25 +313,35 @@ func (s *Service) RotateKey(ctx context.Context, caller User, id uuid.UUID, grac
 	return next, ends, s.deps.Keys.RotateKey(ctx, caller.ID, id, ends, next.Key)
 }
 
-// check refuses what no key can be, and is the key that caller asks for. Errors: errs.InvalidRequest,
-// errs.Forbidden.
+// check refuses what no key can be, and is the key that caller asks for. Errors:
+// errs.InvalidRequest, errs.Forbidden.
 func (r *KeyRequest) check(caller User) (k Key, err error) {
-	k = Key{OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Name: r.Name, Unlearned: r.Unlearned}
+	k = Key{
+		OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Name: r.Name,
+		Unlearned: r.Unlearned,
+	}
 	switch {
 	case !slices.Contains(Kinds(), r.Kind):
 		return k, errs.New(errs.InvalidRequest, "kind must be one of %s", kindNames()).With("field", "kind")
 	case r.Kind.OfSeat() && !caller.IsAdmin():
 		return k, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
 	case r.CampaignID != uuid.Nil && r.Kind != KindConversion:
-		return k, errs.New(errs.InvalidRequest, "campaign_id belongs to conversion keys only").With("field", "campaign_id")
+		return k, errs.New(
+			errs.InvalidRequest, "campaign_id belongs to conversion keys only",
+		).With("field", "campaign_id")
 	case r.SeatID != uuid.Nil && !r.Kind.OfSeat():
-		return k, errs.New(errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only").With("field", "seat_id")
+		return k, errs.New(
+			errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only",
+		).With("field", "seat_id")
 	case len(r.Origins) > 0 && r.Kind != KindBrowser:
 		return k, errs.New(errs.InvalidRequest, "origins belong to browser keys only").With("field", "origins")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
 		return k, errs.New(errs.InvalidRequest, "addresses belong to seatpath keys only").With("field", "addresses")
-	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) || strings.ContainsFunc(r.Name, unicode.IsControl):
-		return k, errs.New(errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName).With("field", "name")
+	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) ||
+		strings.ContainsFunc(r.Name, unicode.IsControl):
+		return k, errs.New(
+			errs.InvalidRequest, "name must be at most %d characters without control characters", maxKeyName,
+		).With("field", "name")
 	}
 	if k.Addresses, err = readPrefixes(r.Addresses); err == nil && r.Kind == KindBrowser {
 		k.Origins, err = readOrigins(r.Origins)
@@ -337,7 +351,10 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 
 // readPrefixes reads addresses and networks.
 func readPrefixes(texts []string) ([]netip.Prefix, error) {
-	refused := errs.New(errs.InvalidRequest, "addresses must be at most %d addresses or networks like 192.0.2.7 or 2001:db8::/32", maxPrefixes).With("field", "addresses")
+	refused := errs.New(
+		errs.InvalidRequest, "addresses must be at most %d addresses or networks like 192.0.2.7 or 2001:db8::/32",
+		maxPrefixes,
+	).With("field", "addresses")
 	if len(texts) > maxPrefixes {
 		return nil, refused
 	}
@@ -411,7 +428,8 @@ func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	return working, nil
 }
 
-// RevokeKey withdraws one of the keys of caller and its seats for ever. errs.NotFound if caller has no such key.
+// RevokeKey withdraws one of the keys of caller and its seats for ever. errs.NotFound if caller has
+// no such key.
 func (s *Service) RevokeKey(ctx context.Context, caller User, id uuid.UUID) error {
 	return s.deps.Keys.RevokeKey(ctx, caller.ID, id, s.deps.Now().UTC())
 }
@@ -439,9 +457,9 @@ func cleanEmail(text string) (string, error) {
 	return text, nil
 }
 
-// newEmail is [cleanEmail] for an account that is made: in ASCII, so that no two look alike, and with
-// a domain that can have a mailbox. Names below .invalid (RFC 2606) are those of seats and of erased
-// accounts: who could take one would stand in the way of an erasure.
+// newEmail is [cleanEmail] for an account that is made: in ASCII, so that no two look alike, and
+// with a domain that can have a mailbox. Names below .invalid (RFC 2606) are those of seats and of
+// erased accounts: who could take one would stand in the way of an erasure.
 func newEmail(text string) (string, error) {
 	email, err := cleanEmail(text)
 	if err != nil {
@@ -449,7 +467,9 @@ func newEmail(text string) (string, error) {
 	}
 	domain := email[strings.LastIndexByte(email, '@')+1:]
 	if strings.ContainsFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return "", errs.New(errs.InvalidRequest, "email must be in ASCII; write a domain with other letters in its xn-- form").With("field", "email")
+		return "", errs.New(
+			errs.InvalidRequest, "email must be in ASCII; write a domain with other letters in its xn-- form",
+		).With("field", "email")
 	}
 	if strings.HasPrefix(domain, "[") || domain == "invalid" || strings.HasSuffix(domain, ".invalid") {
 		return "", errs.New(errs.InvalidRequest, "email must have a domain that receives mail").With("field", "email")
@@ -459,14 +479,20 @@ func newEmail(text string) (string, error) {
 
 func checkPassword(password string) error {
 	if utf8.RuneCountInString(password) < MinPassword || len(password) > MaxPassword || !utf8.ValidString(password) {
-		return errs.New(errs.InvalidRequest, "password must have at least %d characters and at most %d bytes", MinPassword, MaxPassword).With("field", "password")
+		return errs.New(
+			errs.InvalidRequest, "password must have at least %d characters and at most %d bytes", MinPassword,
+			MaxPassword,
+		).With("field", "password")
 	}
 	common, err := isCommon(password)
 	if err != nil {
 		return err
 	}
 	if common {
-		return errs.New(errs.InvalidRequest, "this password is one of the first that are guessed; choose another, for example some words with spaces").With("field", "password")
+		return errs.New(
+			errs.InvalidRequest,
+			"this password is one of the first that are guessed; choose another, for example some words with spaces",
+		).With("field", "password")
 	}
 	return nil
 }

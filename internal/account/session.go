@@ -7,9 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // Session is a login that works: a program's token or a browser's cookie. Ending it removes it, so
@@ -129,7 +129,9 @@ func hashNew(ctx context.Context, email, password string) (string, error) {
 		return "", err
 	}
 	if strings.Contains(strings.ToLower(password), strings.ToLower(strings.TrimSpace(email))) {
-		return "", errs.New(errs.InvalidRequest, "the password must not have the e-mail in it").With("field", "password")
+		return "", errs.New(
+			errs.InvalidRequest, "the password must not have the e-mail in it",
+		).With("field", "password")
 	}
 	return HashPassword(ctx, password)
 }

@@ -1,9 +1,9 @@
 // Package adreport is what readers say against ads ("report this ad" of a receipt; articles 16 and
 // 26 of the Digital Services Act), how it is counted, and when it stops an ad.
 //
-// Contract: a report needs the receipt of an ad, and there is one of each auction, so strangers keep
-// no rows without an ad of theirs. It counts where the auction has a valid, billed impression, which
-// may be settled after the report: stores look again whenever they count.
+// Contract: a report needs the receipt of an ad, and there is one of each auction, so strangers
+// keep no rows without an ad of theirs. It counts where the auction has a valid, billed impression,
+// which may be settled after the report: stores look again whenever they count.
 package adreport
 
 import (
@@ -13,21 +13,23 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
 )
 
 // Reasons are what a reader may choose.
-var Reasons = []string{"illegal", "misleading", "offensive", "scam", "malware", "not_labelled", UnsuitablePlace, "other"}
+var Reasons = []string{
+	"illegal", "misleading", "offensive", "scam", "malware", "not_labelled", UnsuitablePlace, "other",
+}
 
 // UnsuitablePlace is the reason that the ad should not have been where it was. It is about a
-// conversation, so that such a report has no text, and about the publisher as much as the campaign: a
-// person looks at both, and no number of them stops the ad.
+// conversation, so that such a report has no text, and about the publisher as much as the campaign:
+// a person looks at both, and no number of them stops the ad.
 const UnsuitablePlace = "unsuitable_place"
 
 // The limits of a report, and how long it is kept.
@@ -100,15 +102,15 @@ type Store interface {
 	// AddReport keeps the first report of an auction; added is false for a further one. Retention
 	// forgets e-mails and reports that had their time.
 	AddReport(ctx context.Context, r Report) (added bool, err error)
-	// CountReports counts the undecided reports of a campaign since a time that may stop its ad: those
-	// of any reason but UnsuitablePlace.
+	// CountReports counts the undecided reports of a campaign since a time that may stop its ad:
+	// those of any reason but UnsuitablePlace.
 	CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (Counts, error)
 	// ReportedCampaigns lists campaigns with undecided reports, those with most counted ones first.
 	ReportedCampaigns(ctx context.Context, limit, offset int) ([]Reported, int, error)
 	// ReportsOf counts the undecided reports of these campaigns, as far as they have any.
 	ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]Reported, error)
-	// DecideReports ends them, and answers the e-mails that were left, each once; they are forgotten
-	// with it. errs.InvalidState where none waits.
+	// DecideReports ends them, and answers the e-mails that were left, each once; they are
+	// forgotten with it. errs.InvalidState where none waits.
 	DecideReports(ctx context.Context, d Decision) (emails []string, err error)
 }
 
@@ -150,7 +152,9 @@ func (r *Report) Check() error {
 	case !slices.Contains(Reasons, r.Reason):
 		return errs.New(errs.InvalidRequest, "choose a reason").With("field", "reason")
 	case !clean(r.Text, MaxText):
-		return errs.New(errs.InvalidRequest, "text may have at most %d characters, without control characters", MaxText).With("field", "text")
+		return errs.New(
+			errs.InvalidRequest, "text may have at most %d characters, without control characters", MaxText,
+		).With("field", "text")
 	case r.Email == "":
 		return nil
 	}
@@ -193,7 +197,11 @@ func (s *Service) judge(ctx context.Context, r Report) error {
 		return err
 	}
 	ctx = auditlog.With(ctx, auditlog.Actor{Via: auditlog.System, Action: "reports of readers"})
-	auditlog.Because(ctx, "Readers of several networks and publishers have reported this ad. It is shown again when a person has looked at it and found nothing.")
+	auditlog.Because(
+		ctx,
+		"Readers of several networks and publishers have reported this ad. It is shown again when a person has "+
+			"looked at it and found nothing.",
+	)
 	return s.deps.Hold.HoldReported(ctx, r.CampaignID)
 }
 
@@ -206,5 +214,6 @@ const (
 // Pauses says whether the reports of a day stop an ad that was shown so often: three networks and
 // publishers, so that no person and no publisher does it alone, and 0.1 % of the impressions.
 func Pauses(c Counts, impressions int64) bool {
-	return c.Networks >= leastNetworks && c.Publishers >= leastPublishers && int64(c.Counted)*1000 >= impressions*perMille
+	return c.Networks >= leastNetworks && c.Publishers >= leastPublishers &&
+		int64(c.Counted)*1000 >= impressions*perMille
 }

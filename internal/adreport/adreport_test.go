@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/adreport"
-	"adnet/internal/report"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/adreport"
+	"adnet/internal/report"
 )
 
 type world struct {
@@ -53,7 +53,10 @@ func TestWhatStopsAnAd(t *testing.T) {
 		"a further copy": {true, false, 9, 9, 90, 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &world{added: c.added, seen: c.seen, counts: adreport.Counts{Networks: c.networks, Publishers: c.publishers, Counted: c.counted}}
+			w := &world{
+				added: c.added, seen: c.seen,
+				counts: adreport.Counts{Networks: c.networks, Publishers: c.publishers, Counted: c.counted},
+			}
 			s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: c.pause, Now: time.Now})
 			require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
 			require.Equal(t, c.want, w.held)
@@ -77,17 +80,28 @@ func TestAKeptReportIsKept(t *testing.T) {
 func TestAPlaceIsForAPerson(t *testing.T) {
 	w := &world{added: true, counts: adreport.Counts{Networks: 99, Publishers: 99, Counted: 99}}
 	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: true, Now: time.Now})
-	require.NoError(t, s.File(t.Context(), adreport.Report{Reason: adreport.UnsuitablePlace, Text: "I had asked how to …", Email: "a@example.com"}))
+	require.NoError(
+		t,
+		s.File(
+			t.Context(),
+			adreport.Report{Reason: adreport.UnsuitablePlace, Text: "I had asked how to …", Email: "a@example.com"},
+		),
+	)
 	require.Zero(t, w.held)
 	require.Equal(t, adreport.Report{Reason: adreport.UnsuitablePlace, Email: "a@example.com"}, w.kept)
 }
 
 func TestCheck(t *testing.T) {
 	for _, r := range []adreport.Report{
-		{}, {Reason: "dull"}, {Reason: "scam", Text: strings.Repeat("ä", adreport.MaxText+1)}, {Reason: "scam", Text: "a\x00"}, {Reason: "scam", Text: "\xff"},
-		{Reason: "scam", Email: "x"}, {Reason: "scam", Email: "A <a@example.com>"}, {Reason: "scam", Email: "a@example.com\nBcc: b@example.com"},
+		{}, {Reason: "dull"}, {Reason: "scam", Text: strings.Repeat("ä", adreport.MaxText+1)},
+		{Reason: "scam", Text: "a\x00"}, {Reason: "scam", Text: "\xff"},
+		{Reason: "scam", Email: "x"}, {Reason: "scam", Email: "A <a@example.com>"},
+		{Reason: "scam", Email: "a@example.com\nBcc: b@example.com"},
 	} {
 		require.Error(t, r.Check(), "%+v", r)
 	}
-	require.NoError(t, (&adreport.Report{Reason: "scam", Text: strings.Repeat("ä", adreport.MaxText), Email: "a@example.com"}).Check())
+	require.NoError(
+		t,
+		(&adreport.Report{Reason: "scam", Text: strings.Repeat("ä", adreport.MaxText), Email: "a@example.com"}).Check(),
+	)
 }

@@ -9,7 +9,9 @@ import (
 
 func clean(text string, most int) bool {
 	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= most &&
-		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
+		!strings.ContainsFunc(
+			text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' },
+		)
 }
 
 // Addresses are the e-mails among left, each once.

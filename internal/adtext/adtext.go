@@ -54,7 +54,8 @@ func ofEmoji(r rune) bool { return r == joiner || r == textForm || r == pictureF
 
 // takesPicture is true of characters after which a joiner or a selector is part of a picture.
 func takesPicture(r rune) bool {
-	return unicode.In(r, unicode.So, unicode.Sk, unicode.Sm) || r == pictureForm || strings.ContainsRune("0123456789#*‼⁉〰〽ℹ", r)
+	return unicode.In(r, unicode.So, unicode.Sk, unicode.Sm) || r == pictureForm ||
+		strings.ContainsRune("0123456789#*‼⁉〰〽ℹ", r)
 }
 
 // bare is s without marks and without characters that are not seen.
@@ -96,7 +97,9 @@ func fold(s string) string {
 
 // leet has the digits and signs that are written for letters. The skeleton has made l of 1 and |,
 // and o of 0; i and l become one, as each stands for 1.
-var leet = strings.NewReplacer("l", "i", "!", "i", "3", "e", "4", "a", "@", "a", "5", "s", "$", "s", "7", "t", "8", "b", "9", "g", "€", "e")
+var leet = strings.NewReplacer(
+	"l", "i", "!", "i", "3", "e", "4", "a", "@", "a", "5", "s", "$", "s", "7", "t", "8", "b", "9", "g", "€", "e",
+)
 
 // compact is the folded s without anything between its letters, so that spaces, dots and hyphens
 // hide nothing, and languages without spaces need no rule of their own.

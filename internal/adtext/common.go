@@ -9,22 +9,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fewestWords is how many words a text has at least of which some must be common in the language that
-// it is in. Shorter ones are names and slogans.
+// fewestWords is how many words a text has at least of which some must be common in the language
+// that it is in. Shorter ones are names and slogans.
 const (
 	fewestWords = 4
 	mostOthers  = 8 // words to a common one
 )
 
 // strange says whether s has words of the Latin or Cyrillic alphabet of which too few are common
-// in one of [Languages]: an instruction in Swahili needs no letter that English has not. An honest text of
-// rare words is found, too, and waits for a person.
+// in one of [Languages]: an instruction in Swahili needs no letter that English has not. An honest
+// text of rare words is found, too, and waits for a person.
 func strange(s string) bool {
 	known, others := 0, 0
 	for _, word := range words(norm.NFC.String(s)) {
 		letters := utf8.RuneCountInString(word)
 		acronym := letters < 5 && strings.ToUpper(word) == word
-		if letters < 2 || acronym || strings.ContainsFunc(word, unicode.IsNumber) || strings.ContainsFunc(word, otherAlphabet) {
+		if letters < 2 || acronym || strings.ContainsFunc(word, unicode.IsNumber) ||
+			strings.ContainsFunc(word, otherAlphabet) {
 			continue
 		}
 		if _, is := commonWords()[strings.ToLower(word)]; is {

@@ -16,7 +16,8 @@ type rule [][]string
 const near = 60
 
 // instructions are the rules of all languages, and those of English in the 25 ciphers that move
-// each letter by the same number, and in the one that turns the alphabet around. Most texts end at their first parts.
+// each letter by the same number, and in the one that turns the alphabet around. Most texts end at
+// their first parts.
 var instructions = sync.OnceValue(func() (all struct{ plain, moved []rule }) {
 	for _, list := range lists {
 		all.plain = append(all.plain, list...)
@@ -93,7 +94,8 @@ func instructing(texts []string) (alone []int, together bool) {
 	forward := append(possible(whole, instructions().plain), possible(whole, instructions().moved)...)
 	backward := possible(back, instructions().plain)
 	for i, text := range texts {
-		if addressed.MatchString(Plain(text)) || spoken(read[i], forward) || len(backward) > 0 && spoken(compact(reversed(text)), backward) ||
+		if addressed.MatchString(Plain(text)) || spoken(read[i], forward) ||
+			len(backward) > 0 && spoken(compact(reversed(text)), backward) ||
 			slices.ContainsFunc(encoded(text), instructs) {
 			alone = append(alone, i)
 		}
@@ -169,7 +171,9 @@ func (r rule) in(text string) bool {
 func (r rule) around(text string, from, to int) bool {
 	before, after := tail(text[:from], near), head(text[to:], near)
 	for _, part := range r[1:] {
-		if !slices.ContainsFunc(part, func(word string) bool { return strings.Contains(before, word) || strings.Contains(after, word) }) {
+		if !slices.ContainsFunc(
+			part, func(word string) bool { return strings.Contains(before, word) || strings.Contains(after, word) },
+		) {
 			return false
 		}
 	}

@@ -116,8 +116,10 @@ func Shortened(link string) bool {
 }
 
 var shorteners = []string{
-	"adf.ly", "amzn.to", "bit.do", "bit.ly", "bitly.com", "bl.ink", "buff.ly", "clck.ru", "cutt.ly", "fb.me", "goo.gl", "goo.su", "is.gd", "j.mp", "lnkd.in", "ow.ly", "qr.ae", "rb.gy",
-	"rebrand.ly", "s.id", "short.io", "shorte.st", "shorturl.at", "soo.gd", "surl.li", "t.co", "t.ly", "tiny.cc", "tinyurl.com", "u.to", "urlz.fr", "v.gd", "vk.cc", "x.co", "youtube.page.link",
+	"adf.ly", "amzn.to", "bit.do", "bit.ly", "bitly.com", "bl.ink", "buff.ly", "clck.ru", "cutt.ly", "fb.me", "goo.gl",
+	"goo.su", "is.gd", "j.mp", "lnkd.in", "ow.ly", "qr.ae", "rb.gy",
+	"rebrand.ly", "s.id", "short.io", "shorte.st", "shorturl.at", "soo.gd", "surl.li", "t.co", "t.ly", "tiny.cc",
+	"tinyurl.com", "u.to", "urlz.fr", "v.gd", "vk.cc", "x.co", "youtube.page.link",
 }
 
 // labelled is the host of link in Unicode form and lower case, without a dot at its end.
@@ -137,7 +139,8 @@ func Imitates(link string) bool {
 	labels := strings.Split(host, ".")
 	foreignEnd := !isASCII(labels[len(labels)-1])
 	for _, label := range labels {
-		if !highlyRestrictive(strings.ReplaceAll(label, "-", "")) || !isASCII(label) && !foreignEnd && isASCII(likeness(label)) || misspelt(label) {
+		if !highlyRestrictive(strings.ReplaceAll(label, "-", "")) ||
+			!isASCII(label) && !foreignEnd && isASCII(likeness(label)) || misspelt(label) {
 			return true
 		}
 	}
@@ -155,8 +158,10 @@ func likeness(label string) string {
 
 // known are names that are imitated most: to pay with, to log in with.
 var known = []string{
-	"amazon", "amex", "anthropic", "apple", "bankofamerica", "binance", "chase", "citibank", "coinbase", "dropbox", "ebay", "facebook", "github", "google", "hsbc", "icloud", "instagram", "kraken",
-	"linkedin", "mastercard", "metamask", "microsoft", "netflix", "office365", "openai", "outlook", "paypal", "revolut", "santander", "spotify", "stripe", "telegram", "twitter", "visa", "wellsfargo", "whatsapp", "yahoo",
+	"amazon", "amex", "anthropic", "apple", "bankofamerica", "binance", "chase", "citibank", "coinbase", "dropbox",
+	"ebay", "facebook", "github", "google", "hsbc", "icloud", "instagram", "kraken",
+	"linkedin", "mastercard", "metamask", "microsoft", "netflix", "office365", "openai", "outlook", "paypal", "revolut",
+	"santander", "spotify", "stripe", "telegram", "twitter", "visa", "wellsfargo", "whatsapp", "yahoo",
 }
 
 // looks are the skeletons of known.

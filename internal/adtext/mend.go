@@ -46,8 +46,10 @@ type key struct{ word, folded, mixed string }
 
 var keys = sync.OnceValue(func() (all []key) {
 	for _, word := range []string{
-		"ignore", "ignoring", "disregard", "disregarding", "override", "overriding", "bypass", "forget", "neglect", "previous", "earlier", "preceding", "foregoing", "initial", "original",
-		"system", "instruction", "instructions", "directive", "directives", "guideline", "guidelines", "prompt", "prompts", "message", "messages", "context", "conversation", "recommend", "assistant",
+		"ignore", "ignoring", "disregard", "disregarding", "override", "overriding", "bypass", "forget", "neglect",
+		"previous", "earlier", "preceding", "foregoing", "initial", "original",
+		"system", "instruction", "instructions", "directive", "directives", "guideline", "guidelines", "prompt",
+		"prompts", "message", "messages", "context", "conversation", "recommend", "assistant",
 	} {
 		folded := compact(word)
 		all = append(all, key{word, folded, mixed(folded)})

@@ -21,8 +21,8 @@ const letters = "äöüßàâæçéèêëîïôœùûÿñáíóúãõìòąćę�
 // read are the scripts that Languages write in and that no other language here shares.
 var read = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
 
-// OtherLanguage says whether s has letters that none of [Languages] writes with, or no word of them.
-// A single letter that stands alone, as the β of a beta test, is a symbol.
+// OtherLanguage says whether s has letters that none of [Languages] writes with, or no word of
+// them. A single letter that stands alone, as the β of a beta test, is a symbol.
 func OtherLanguage(s string) bool {
 	for _, word := range words(norm.NFC.String(s)) {
 		alone := utf8.RuneCountInString(word) == 1 && unicode.In([]rune(word)[0], unicode.Greek)
@@ -43,7 +43,9 @@ func foreign(r rune) bool {
 
 // words are the runs of letters, marks and digits of s.
 func words(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) })
+	return strings.FieldsFunc(
+		s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) },
+	)
 }
 
 // MixedScripts says whether a word of s is not highly restrictive (UTS 39, section 5.2): of one
@@ -105,11 +107,14 @@ func within(word string, scripts ...*unicode.RangeTable) bool {
 // width, mathematical, in circles, of emoji), under marks, spaced out, between digits, without
 // vowels, in signs instead of letters, in escapes, or in base64 or hexadecimal.
 func Unreadable(s string) bool {
-	return formed(s) || marked(s) || spaced(s) || switches(s) || voiceless(s) || wordless(s) || escapes.MatchString(s) || len(encoded(s)) > 0
+	return formed(s) || marked(s) || spaced(s) || switches(s) || voiceless(s) || wordless(s) ||
+		escapes.MatchString(s) || len(encoded(s)) > 0
 }
 
 // escapes are the letters of programs and links.
-var escapes = regexp.MustCompile(`(?i)(%[0-9a-f]{2}){3}|(\\(u\{?|x|0?)[0-9a-f]{2,6}\}?\s*){2}|(U\+[0-9a-f]{4,6}[\s,]*){2}`)
+var escapes = regexp.MustCompile(
+	`(?i)(%[0-9a-f]{2}){3}|(\\(u\{?|x|0?)[0-9a-f]{2,6}\}?\s*){2}|(U\+[0-9a-f]{4,6}[\s,]*){2}`,
+)
 
 const fewestSigns = 16 // of a text that may be one of signs instead of letters
 
@@ -143,7 +148,8 @@ func formed(s string) bool {
 			continue
 		case half:
 			return true
-		case r >= 0x1F150 && r <= 0x1F189, r > brailleBlank && r <= brailleBlank+0xFF: // white letters in black circles and squares, Braille
+		// white letters in black circles and squares, Braille
+		case r >= 0x1F150 && r <= 0x1F189, r > brailleBlank && r <= brailleBlank+0xFF:
 			if signs++; signs > 2 {
 				return true
 			}
@@ -238,7 +244,9 @@ func encoded(s string) (texts []string) {
 			continue
 		}
 		bare := strings.TrimRight(part, "=")
-		for _, decode := range []func(string) ([]byte, error){base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString, hex.DecodeString} {
+		for _, decode := range []func(string) ([]byte, error){
+			base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString, hex.DecodeString,
+		} {
 			if text, err := decode(bare); err == nil && prose(text) {
 				texts = append(texts, string(text))
 				break

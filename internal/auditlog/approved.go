@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"adnet/internal/campaign"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"adnet/internal/campaign"
 )
 
 // Who let a version of a campaign deliver.
@@ -85,7 +85,9 @@ func (p *Past) Found() (approved *Approved, differs []string, whole bool) {
 // ofOwner are the fields of a campaign that its owner sets.
 func ofOwner(all map[string]jsontext.Value) map[string]jsontext.Value {
 	own := maps.Clone(all)
-	maps.DeleteFunc(own, func(name string, _ jsontext.Value) bool { return unsaid[name] || slices.Contains(decided, name) })
+	maps.DeleteFunc(
+		own, func(name string, _ jsontext.Value) bool { return unsaid[name] || slices.Contains(decided, name) },
+	)
 	return own
 }
 

@@ -40,7 +40,8 @@ const (
 
 // Targets are the kinds of targets.
 var Targets = []string{
-	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine, TargetPublisher, TargetAppeal, TargetReport,
+	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine,
+	TargetPublisher, TargetAppeal, TargetReport,
 }
 
 // Actor identifies the author of a change: account, address and means.
@@ -86,7 +87,8 @@ type Query struct {
 
 // Matches says whether q selects e, Limit aside.
 func (q Query) Matches(e *Entry) bool {
-	return (q.OwnerID == uuid.Nil || q.OwnerID == e.OwnerID) && (q.ActorID == uuid.Nil || q.ActorID == e.Actor.AccountID) &&
+	return (q.OwnerID == uuid.Nil || q.OwnerID == e.OwnerID) &&
+		(q.ActorID == uuid.Nil || q.ActorID == e.Actor.AccountID) &&
 		(q.TargetKind == "" || q.TargetKind == e.TargetKind) && (q.TargetID == "" || q.TargetID == e.TargetID) &&
 		(q.Since.IsZero() || !e.At.Before(q.Since)) && (q.Until.IsZero() || e.At.Before(q.Until)) &&
 		(q.Before == 0 || e.Seq < q.Before)

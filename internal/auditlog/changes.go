@@ -6,20 +6,22 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/ranking"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 )
 
-// unsaid are fields that change with everything, or belong to the ledger or to what is learnt of a goal.
+// unsaid are fields that change with everything, or belong to the ledger or to what is learnt of a
+// goal.
 var unsaid = map[string]bool{"config_version": true, "updated_at": true, "goal_status": true, "goal_multiplier": true,
-	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true, "advertiser_id": true, "advertiser": true}
+	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true,
+	"advertiser_id": true, "advertiser": true}
 
 // ofFields compares two JSON objects field by field; an empty one stands for "did not exist".
 func ofFields(before, after map[string]jsontext.Value) map[string]Change {
@@ -60,7 +62,10 @@ func OfCampaign(before, after *campaign.Campaign) Entry {
 	if before != nil {
 		was = fields(before)
 	}
-	return Entry{TargetKind: TargetCampaign, TargetID: after.ID.String(), OwnerID: after.AdvertiserID, Changes: ofFields(was, fields(after))}
+	return Entry{
+		TargetKind: TargetCampaign, TargetID: after.ID.String(), OwnerID: after.AdvertiserID,
+		Changes: ofFields(was, fields(after)),
+	}
 }
 
 // shownUser holds the fields of an account that an entry may show: never the password or its hash.
@@ -113,8 +118,8 @@ func approval(u *account.User) string {
 	return "none"
 }
 
-// OfRuling is the entry of what was decided about an account: campaigns is how many were held or let
-// go with it.
+// OfRuling is the entry of what was decided about an account: campaigns is how many were held or
+// let go with it.
 func OfRuling(before, after *account.User, reason string, campaigns int) Entry {
 	e := OfUser(before, after)
 	if reason != "" && len(e.Changes) > 0 {
@@ -136,7 +141,8 @@ func OfSession(user, session uuid.UUID) Entry {
 	}}
 }
 
-// OfSessions is the entry of all other sessions of an account ending at once; ended is their number.
+// OfSessions is the entry of all other sessions of an account ending at once; ended is their
+// number.
 func OfSessions(user uuid.UUID, ended int) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{
 		"other_sessions": {Before: ended, After: 0},
@@ -181,7 +187,8 @@ func OfKey(k account.Key, of account.User, revoked bool) Entry {
 		e.Changes["revoked"] = Change{Before: false, After: true}
 		return e
 	}
-	e.Changes["kind"], e.Changes["name"], e.Changes["prefix"] = Change{After: k.Kind}, Change{After: k.Name}, Change{After: k.Prefix}
+	e.Changes["kind"], e.Changes["name"], e.Changes["prefix"] = Change{After: k.Kind}, Change{After: k.Name},
+		Change{After: k.Prefix}
 	if k.CampaignID != uuid.Nil {
 		e.Changes["campaign_id"] = Change{After: k.CampaignID}
 	}
@@ -218,20 +225,24 @@ func OfMintCap(before *int64, c ledger.MintCap) Entry {
 // OfCase is the entry of a quarantine case that was opened.
 func OfCase(c ledger.Quarantine) Entry {
 	return Entry{TargetKind: TargetQuarantine, TargetID: c.ID.String(), Changes: map[string]Change{
-		"developer_id": {After: c.DeveloperID}, "rule": {After: string(c.Evidence.Rule)}, "note": {After: c.Evidence.Note},
+		"developer_id": {After: c.DeveloperID}, "rule": {After: string(c.Evidence.Rule)},
+		"note": {After: c.Evidence.Note},
 	}}
 }
 
 // OfVerdict is the entry of a case that was decided.
 func OfVerdict(c ledger.Quarantine, v ledger.QuarantineVerdict) Entry {
 	return Entry{TargetKind: TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]Change{
-		"developer_id": {Before: c.DeveloperID, After: c.DeveloperID}, "decision": {After: string(v.Decision)}, "note": {After: v.Note},
+		"developer_id": {Before: c.DeveloperID, After: c.DeveloperID}, "decision": {After: string(v.Decision)},
+		"note": {After: v.Note},
 	}}
 }
 
 // OfAppeal is the entry of an appeal, or of its answer. What its owner wrote is not in it.
 func OfAppeal(id, owner uuid.UUID, after map[string]any) Entry {
-	e := Entry{TargetKind: TargetAppeal, TargetID: id.String(), OwnerID: owner, Changes: make(map[string]Change, len(after))}
+	e := Entry{
+		TargetKind: TargetAppeal, TargetID: id.String(), OwnerID: owner, Changes: make(map[string]Change, len(after)),
+	}
 	for name, value := range after {
 		e.Changes[name] = Change{After: value}
 	}
@@ -248,10 +259,12 @@ func OfReports(campaign uuid.UUID, outcome, words string, reports int) Entry {
 // OfNotice is the entry of an applied notice of a payment provider. Its target is the deposit, or
 // the payment if no deposit is known yet.
 func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
-	entry := Entry{TargetKind: TargetDeposit, TargetID: e.Book.DepositID.String(), OwnerID: e.Book.AdvertiserID, Changes: map[string]Change{
-		"notice": {After: string(n.Kind)}, "event": {After: n.EventID}, "payment": {After: string(n.Provider) + ":" + n.PaymentID},
-		"amount": {After: n.Amount}, "outcome": {After: string(e.Outcome)},
-	}}
+	entry := Entry{TargetKind: TargetDeposit, TargetID: e.Book.DepositID.String(), OwnerID: e.Book.AdvertiserID,
+		Changes: map[string]Change{
+			"notice": {After: string(n.Kind)}, "event": {After: n.EventID},
+			"payment": {After: string(n.Provider) + ":" + n.PaymentID},
+			"amount":  {After: n.Amount}, "outcome": {After: string(e.Outcome)},
+		}}
 	if e.Book.DepositID == uuid.Nil {
 		entry.TargetID = string(n.Provider) + ":" + n.PaymentID
 	}
@@ -260,7 +273,10 @@ func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 
 // OfRollup is the entry of a day that was rolled up on request.
 func OfRollup(date day.Day, rows int) Entry {
-	return Entry{TargetKind: TargetStore, TargetID: "rollup", Changes: map[string]Change{"date": {After: date.String()}, "rows": {After: rows}}}
+	return Entry{
+		TargetKind: TargetStore, TargetID: "rollup",
+		Changes: map[string]Change{"date": {After: date.String()}, "rows": {After: rows}},
+	}
 }
 
 // OfWeights is the entry of learnt weights that change their stages.

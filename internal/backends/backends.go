@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/analytics/rollup"
 	"adnet/consumers/archive"
 	"adnet/consumers/credit"
@@ -40,9 +43,6 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Books are the tables that both kinds of storage keep.

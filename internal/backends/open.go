@@ -44,7 +44,9 @@ func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err
 	if err != nil {
 		return nil, err
 	}
-	if b.Nightly, err = rollup.New(cfg.Rollup, rollup.Deps{Store: ch, Log: deps.Log, Metrics: deps.Metrics}); err != nil {
+	if b.Nightly, err = rollup.New(
+		cfg.Rollup, rollup.Deps{Store: ch, Log: deps.Log, Metrics: deps.Metrics},
+	); err != nil {
 		return nil, err
 	}
 	b.Books, b.Rooms, b.Analytics = pg, RoomsOf(pg, funds), ch

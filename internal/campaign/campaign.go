@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/money"
 	"adnet/internal/share"
-
-	"github.com/google/uuid"
 )
 
 // Status is a campaign's state. The values are the union of the two sets of the specification;
@@ -161,8 +161,8 @@ type Campaign struct {
 	Pacing       Pacing  `json:"pacing"`
 	FrequencyCap int     `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 	ClickID      ClickID `json:"click_id"`
-	// StartAt and EndAt are whole seconds in UTC; auctions from StartAt to before EndAt may choose the
-	// campaign. nil does not bound. What was sold before EndAt is charged after it, too.
+	// StartAt and EndAt are whole seconds in UTC; auctions from StartAt to before EndAt may choose
+	// the campaign. nil does not bound. What was sold before EndAt is charged after it, too.
 	StartAt *time.Time `json:"start_at"`
 	EndAt   *time.Time `json:"end_at"`
 	// MinRelevance is the least probability that the ad answers a request, from 0, which leaves it
@@ -175,13 +175,14 @@ type Campaign struct {
 	// id with its case. They restrict nothing: a campaign with deals bids in open auctions too.
 	Deals []string `json:"deal_ids"`
 
-	// Categories are those of the IAB's Content Taxonomy 1.0 that the campaign belongs to, as its owner
-	// says: publishers may block them.
+	// Categories are those of the IAB's Content Taxonomy 1.0 that the campaign belongs to, as its
+	// owner says: publishers may block them.
 	Categories []string `json:"categories"`
 
-	// ExcludeContexts are the subjects beside which the campaign does not run, and SensitiveContexts
-	// the sensitive ones beside which it may where the publisher allows them too. Trades are the
-	// restricted trades that it declares. All are ids of the lists of package subject, in their order.
+	// ExcludeContexts are the subjects beside which the campaign does not run, and
+	// SensitiveContexts the sensitive ones beside which it may where the publisher allows them too.
+	// Trades are the restricted trades that it declares. All are ids of the lists of package
+	// subject, in their order.
 	ExcludeContexts   []string `json:"exclude_contexts"`
 	SensitiveContexts []string `json:"sensitive_contexts"`
 	Trades            []string `json:"trades"`
@@ -208,9 +209,9 @@ type Review struct {
 	Notes      string    `json:"notes,omitempty"`
 	ReviewerID uuid.UUID `json:"reviewer_id"`
 	At         time.Time `json:"at"`
-	// Creative names what was judged: a digest of the creative's texts and links, and of the restricted
-	// trades and the targeting words that were found. Empty for decisions of earlier builds, which
-	// clear nothing.
+	// Creative names what was judged: a digest of the creative's texts and links, and of the
+	// restricted trades and the targeting words that were found. Empty for decisions of earlier
+	// builds, which clear nothing.
 	Creative string `json:"creative,omitempty"`
 }
 
@@ -233,14 +234,19 @@ func (c *Campaign) Delivers() bool { return c.Status == Active && len(c.PolicyVi
 // Waits says whether c waits for a reviewer: it is in review, or it is live and the policy found
 // something that an approval clears.
 func (c *Campaign) Waits() bool {
-	return c.Status == InReview || (c.Status == Active || c.Status == Paused) && slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return !v.Holds })
+	return c.Status == InReview ||
+		(c.Status == Active || c.Status == Paused) &&
+			slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return !v.Holds })
 }
 
 // Clone is a deep copy: slices and pointers are not shared with c.
 func (c *Campaign) Clone() Campaign {
 	d := *c
 	t := &d.Targeting
-	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
+	for _, list := range []*[]string{
+		&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions,
+		&t.Languages,
+	} {
 		*list = slices.Clone(*list)
 	}
 	for _, list := range d.ownLists() {
@@ -268,7 +274,8 @@ func (c *Campaign) ownLists() [5]*[]string {
 // and one for each value.
 func (c *Campaign) TargetingSize() (size int) {
 	for _, list := range [...][]string{
-		c.IntentTokens, c.Keywords, c.ActiveTools, c.HostApps, c.Surfaces, c.IntegrationMethods, c.Regions, c.Languages, c.Deals,
+		c.IntentTokens, c.Keywords, c.ActiveTools, c.HostApps, c.Surfaces, c.IntegrationMethods, c.Regions, c.Languages,
+		c.Deals,
 	} {
 		for _, value := range list {
 			size += len(value) + 1

@@ -18,8 +18,8 @@ type Date struct {
 	At    *time.Time // whole seconds, UTC; nil clears
 }
 
-// UnmarshalJSON reads a time as RFC 3339 has it, or null. Parts of a second are cut. Errors: another
-// form.
+// UnmarshalJSON reads a time as RFC 3339 has it, or null. Parts of a second are cut. Errors:
+// another form.
 func (d *Date) UnmarshalJSON(b []byte) error {
 	d.Given, d.At = true, nil
 	if string(b) == "null" {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"adnet/internal/account"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/account"
 )
 
 // Earlier has the campaigns of earlier builds, which no rule about trades has judged.
@@ -18,9 +18,9 @@ type Earlier interface {
 	Judged(ctx context.Context, version int64) error
 }
 
-// HoldEarlier goes once through the campaigns of earlier builds and has those wait for a reviewer in
-// which an undeclared trade is found; everything else of theirs runs on as it was until it is edited.
-// Stopped in between it goes on where it was.
+// HoldEarlier goes once through the campaigns of earlier builds and has those wait for a reviewer
+// in which an undeclared trade is found; everything else of theirs runs on as it was until it is
+// edited. Stopped in between it goes on where it was.
 func (s *Service) HoldEarlier(ctx context.Context, of Earlier) error {
 	for {
 		page, err := of.Unjudged(ctx, MaxPage)

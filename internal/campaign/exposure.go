@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// SessionKey names one UTC day of one session of a publisher. It is a keyed hash, as token.Keyring makes
-// it: the session's id is not passed on. The zero value names none.
+// SessionKey names one UTC day of one session of a publisher. It is a keyed hash, as token.Keyring
+// makes it: the session's id is not passed on. The zero value names none.
 type SessionKey [16]byte
 
 // ExposureKind is the kind of an event in a session.

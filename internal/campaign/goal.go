@@ -1,9 +1,9 @@
 package campaign
 
 import (
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/money"
 )
 
 // GoalStatus says what makes the bids of a campaign.
@@ -37,8 +37,8 @@ type Pursuit struct {
 	GoalConversions int64 `json:"goal_conversions"`
 }
 
-// GoalRecord is a campaign with a goal and the state of its control, which only consumers/goal reads;
-// nil before the first.
+// GoalRecord is a campaign with a goal and the state of its control, which only consumers/goal
+// reads; nil before the first.
 type GoalRecord struct {
 	Campaign Campaign
 	State    []byte // JSON
@@ -56,8 +56,8 @@ type GoalChange struct {
 // ByConversions says whether what auctions take c to be worth goes by how often its clicks convert.
 func (c *Campaign) ByConversions() bool { return c.Billing() == CPA || c.Pursues() }
 
-// Pursues says whether the goal of c makes its bids. Campaigns of earlier builds may have one beside
-// another billing model, or without a target: they go on as manual ones.
+// Pursues says whether the goal of c makes its bids. Campaigns of earlier builds may have one
+// beside another billing model, or without a target: they go on as manual ones.
 func (c *Campaign) Pursues() bool {
 	if c.Billing() != CPM {
 		return false
@@ -141,17 +141,31 @@ func (f *Fields) setBidForGoal(c *Campaign, had Goal, created bool) {
 // checkGoal refuses a goal that the campaign cannot pursue. What an earlier build stored is refused
 // only when the fields that decide it are set.
 func (f *Fields) checkGoal(c *Campaign) error {
-	if c.Goal == GoalManual || c.Pursues() || f.Goal == nil && f.BillingModel == nil && f.BillingEvent == nil && f.TargetCPA == nil && !f.TargetROAS.Given {
+	if c.Goal == GoalManual || c.Pursues() ||
+		f.Goal == nil && f.BillingModel == nil && f.BillingEvent == nil && f.TargetCPA == nil && !f.TargetROAS.Given {
 		return nil
 	}
 	switch {
 	case c.BillingModel != CPM:
-		return invalid("optimization_goal", "%s needs billing_model cpm: with %s each %s has its stated price, so there is no bid to steer; set billing_model to cpm, or optimization_goal to manual",
+		return invalid("optimization_goal",
+			"%s needs billing_model cpm: with %s each %s has its stated price, so there is no bid to steer; set "+
+				"billing_model to cpm, or optimization_goal to manual",
 			c.Goal, c.BillingModel, map[BillingModel]string{CPC: "click", CPA: "conversion"}[c.BillingModel])
 	case c.BillingEvent == OnView:
-		return invalid("optimization_goal", "%s needs billing_event impression: its bids are for impressions; set billing_event to impression, or optimization_goal to manual", c.Goal)
+		return invalid(
+			"optimization_goal",
+			"%s needs billing_event impression: its bids are for impressions; set billing_event to impression, or "+
+				"optimization_goal to manual", c.Goal,
+		)
 	case c.Goal == GoalTargetCPA:
-		return invalid("target_cpa", "must be above 0 where optimization_goal is target_cpa: it is what a conversion may cost on average, in USD")
+		return invalid(
+			"target_cpa",
+			"must be above 0 where optimization_goal is target_cpa: it is what a conversion may cost on average, in USD",
+		)
 	}
-	return invalid("target_roas", "must be above 0 where optimization_goal is target_roas: it is the value of conversions that each USD spent is to bring")
+	return invalid(
+		"target_roas",
+		"must be above 0 where optimization_goal is target_roas: it is the value of conversions that each USD spent "+
+			"is to bring",
+	)
 }

@@ -114,10 +114,13 @@ func TestWhatAGoalOffers(t *testing.T) {
 	require.Zero(t, aim)
 	rapid.Check(t, func(t *rapid.T) {
 		c := Campaign{
-			BillingModel: CPM, Goal: rapid.SampledFrom([]Goal{GoalMaxConversions, GoalManual, GoalTargetCPA}).Draw(t, "goal"), TargetCPA: 1,
-			BidAmount: money.Micros(rapid.Int64Range(int64(MinBid), int64(MaxBid)).Draw(t, "bid")),
+			BillingModel: CPM,
+			Goal:         rapid.SampledFrom([]Goal{GoalMaxConversions, GoalManual, GoalTargetCPA}).Draw(t, "goal"),
+			TargetCPA:    1,
+			BidAmount:    money.Micros(rapid.Int64Range(int64(MinBid), int64(MaxBid)).Draw(t, "bid")),
 			Pursuit: Pursuit{
-				GoalMultiplier: money.Micros(rapid.Int64().Draw(t, "multiplier")), GoalPrice: money.Micros(rapid.Int64().Draw(t, "price")),
+				GoalMultiplier:  money.Micros(rapid.Int64().Draw(t, "multiplier")),
+				GoalPrice:       money.Micros(rapid.Int64().Draw(t, "price")),
 				GoalConversions: rapid.Int64Range(0, 20).Draw(t, "conversions"),
 			},
 		}

@@ -22,7 +22,10 @@ func (f Filter) Page() (limit, offset int) {
 // times are UTC with microseconds, as PostgreSQL keeps them.
 func (c *Campaign) Normalize() {
 	t := &c.Targeting
-	for _, list := range []*[]string{&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions, &t.Languages} {
+	for _, list := range []*[]string{
+		&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions,
+		&t.Languages,
+	} {
 		if *list == nil {
 			*list = []string{}
 		}
@@ -57,8 +60,8 @@ func (c *Campaign) Normalize() {
 }
 
 // Keep restores in edited the fields that no edit may change (id, owner, kind of funding, time of
-// creation, how far its goal got, and the fields that the store fills), normalizes it, and says whether anything else
-// differs from before, which is already normalized.
+// creation, how far its goal got, and the fields that the store fills), normalizes it, and says
+// whether anything else differs from before, which is already normalized.
 func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt

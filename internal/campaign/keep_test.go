@@ -19,7 +19,10 @@ func TestPageStaysInsideLimits(t *testing.T) {
 }
 
 func TestKeepRestoresWhatNoEditMayChange(t *testing.T) {
-	before := Campaign{ID: uuid.New(), AdvertiserID: uuid.New(), CreditFunded: true, CreatedAt: time.Unix(10, 0), ConfigVersion: 3, SpentToday: 1, SpentTotal: 2}
+	before := Campaign{
+		ID: uuid.New(), AdvertiserID: uuid.New(), CreditFunded: true, CreatedAt: time.Unix(10, 0), ConfigVersion: 3,
+		SpentToday: 1, SpentTotal: 2,
+	}
 	before.Normalize()
 	edited := before.Clone()
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = uuid.New(), uuid.New(), false

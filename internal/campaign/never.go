@@ -12,9 +12,9 @@ import (
 	"adnet/internal/subject"
 )
 
-// Judge returns the subject of [subject.Never] that a rule finds in a text, [subject.None] for none.
-// The rules are the decision's (auction/suitability), which this package knows no more than any
-// other.
+// Judge returns the subject of [subject.Never] that a rule finds in a text, [subject.None] for
+// none. The rules are the decision's (auction/suitability), which this package knows no more than
+// any other.
 type Judge func(text string) subject.ID
 
 // ruleNever is the rule of targeting words that a conversation with them has no ad beside.
@@ -26,8 +26,8 @@ type neverWord struct {
 	subject.ID
 }
 
-// neverWords are the targeting words of c, each read alone, that are never by a rule. Helplines, pest
-// control and security tools have reasons for them, which a person sees.
+// neverWords are the targeting words of c, each read alone, that are never by a rule. Helplines,
+// pest control and security tools have reasons for them, which a person sees.
 func (s *Service) neverWords(c *Campaign) (found []neverWord) {
 	if s.deps.Judge == nil {
 		return nil
@@ -57,7 +57,14 @@ func (s *Service) ofNever(c *Campaign, found []Violation) []Violation {
 			named = append(named[:mostNamed], fmt.Sprintf("%d more", more))
 		}
 		if len(named) > 0 {
-			found = append(found, Violation{Rule: ruleNever, Field: field, Message: "a reviewer looks at words of a person in need or of harm before the campaign runs: " + strings.Join(named, ", ")})
+			found = append(
+				found,
+				Violation{
+					Rule: ruleNever, Field: field,
+					Message: "a reviewer looks at words of a person in need or of harm before the campaign runs: " +
+						strings.Join(named, ", "),
+				},
+			)
 		}
 	}
 	return found
@@ -68,9 +75,9 @@ func (s *Service) findings(c *Campaign, caller account.User) []Violation {
 	return s.ofNever(c, Policy(beside(c, caller)))
 }
 
-// judged names exactly what a reviewer of c judges: its creative and, where it has any, its restricted
-// trades, declared or found, and the targeting words that were found. Other words are the owner's to
-// change.
+// judged names exactly what a reviewer of c judges: its creative and, where it has any, its
+// restricted trades, declared or found, and the targeting words that were found. Other words are
+// the owner's to change.
 func (s *Service) judged(c *Campaign) string {
 	creative := creativeOf(c).digest()
 	var more []string

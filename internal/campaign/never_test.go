@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // ruled is a judge of few words.
@@ -31,7 +31,10 @@ func ruled(text string) subject.ID {
 
 func newJudging() fixture {
 	f := newFixture()
-	f.service = campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, Judge: ruled})
+	f.service = campaign.NewService(campaign.Deps{
+		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		Judge: ruled,
+	})
 	return f
 }
 
@@ -81,19 +84,26 @@ func TestARestrictedTradeWaitsForAPerson(t *testing.T) {
 	j.approve()
 
 	daily := 20 * money.USD
-	require.True(t, j.update(func(in *campaign.Fields) { in.DailyBudget = &daily }).Delivers(), "what was approved goes on")
-	require.True(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"cheese"} }).Delivers(), "other words are the owner's to change")
+	require.True(
+		t, j.update(func(in *campaign.Fields) { in.DailyBudget = &daily }).Delivers(), "what was approved goes on",
+	)
+	require.True(
+		t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"cheese"} }).Delivers(),
+		"other words are the owner's to change",
+	)
 	more := j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol", "tobacco"} })
 	require.False(t, more.Delivers(), "another trade was not approved")
 	require.True(t, more.Waits())
-	require.True(t, j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol"} }).Delivers(), "that was approved")
+	require.True(
+		t, j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol"} }).Delivers(), "that was approved",
+	)
 	require.False(t, j.update(func(in *campaign.Fields) { in.Trades = []string{} }).Delivers(), "no trade was not")
 	j.approve()
 	require.False(t, j.update(func(in *campaign.Fields) { in.Trades = []string{"alcohol"} }).Delivers())
 }
 
-// A trade that is found holds a campaign until it is declared or a person has looked, in a targeting
-// word as in a text.
+// A trade that is found holds a campaign until it is declared or a person has looked, in a
+// targeting word as in a text.
 func TestAnUndeclaredTradeWaits(t *testing.T) {
 	j, created := begun(t, func(in *campaign.Fields) { in.Keywords = []string{"sports betting"} })
 	require.Equal(t, []string{"trade_undeclared"}, rulesOf(&created.Campaign))
@@ -101,9 +111,17 @@ func TestAnUndeclaredTradeWaits(t *testing.T) {
 	require.Contains(t, created.Campaign.PolicyViolations[0].Message, `"gambling"`)
 	require.False(t, created.AutoApproved)
 	j.approve()
-	require.False(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"sports betting", "free bets"} }).Delivers(), "a further word was not seen")
-	require.True(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"sports betting", "football"} }).Delivers())
-	require.Equal(t, []string{"restricted_trade", "unreviewed_change"}, rulesOf(j.update(func(in *campaign.Fields) { in.Trades = []string{"gambling"} })))
+	require.False(
+		t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"sports betting", "free bets"} }).Delivers(),
+		"a further word was not seen",
+	)
+	require.True(
+		t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"sports betting", "football"} }).Delivers(),
+	)
+	require.Equal(
+		t, []string{"restricted_trade", "unreviewed_change"},
+		rulesOf(j.update(func(in *campaign.Fields) { in.Trades = []string{"gambling"} })),
+	)
 }
 
 // Targeting words that are never by a rule wait for a person, whose approval is of exactly them.
@@ -118,13 +136,28 @@ func TestNeverWordsWaitForAPerson(t *testing.T) {
 	require.Contains(t, found.Message, `"I want to kill myself" (suicide)`)
 	require.NotContains(t, found.Message, "diabetes")
 	j.approve()
-	require.True(t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{"helpline", "somebody to talk to"} }).Delivers())
-	require.False(t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{"pipe bomb"} }).Delivers(), "another word was not approved")
+	require.True(
+		t,
+		j.update(
+			func(in *campaign.Fields) { in.IntentTokens = []string{"helpline", "somebody to talk to"} },
+		).Delivers(),
+	)
+	require.False(
+		t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{"pipe bomb"} }).Delivers(),
+		"another word was not approved",
+	)
 	require.True(t, j.update(func(in *campaign.Fields) { in.IntentTokens = []string{} }).Delivers(), "these were")
-	require.False(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"kill myself"} }).Delivers(), "a word, not its subject")
-	require.True(t, j.update(func(in *campaign.Fields) { in.Keywords = []string{} }).Delivers(), "nothing is left to look at")
+	require.False(
+		t, j.update(func(in *campaign.Fields) { in.Keywords = []string{"kill myself"} }).Delivers(),
+		"a word, not its subject",
+	)
+	require.True(
+		t, j.update(func(in *campaign.Fields) { in.Keywords = []string{} }).Delivers(), "nothing is left to look at",
+	)
 
-	check, err := j.service.Check(campaign.Fields{Headline: new("Pest control"), CTAURL: new("https://example.com"), Keywords: []string{"pipe bomb"}})
+	check, err := j.service.Check(campaign.Fields{
+		Headline: new("Pest control"), CTAURL: new("https://example.com"), Keywords: []string{"pipe bomb"},
+	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"never_words"}, rulesOf(&check))
 }
@@ -145,23 +178,30 @@ type earlier struct {
 }
 
 func (e *earlier) Unjudged(_ context.Context, limit int) ([]campaign.Campaign, error) {
-	left := slices.DeleteFunc(slices.Clone(e.all), func(c campaign.Campaign) bool { return c.ConfigVersion <= e.judged })
+	left := slices.DeleteFunc(
+		slices.Clone(e.all), func(c campaign.Campaign) bool { return c.ConfigVersion <= e.judged },
+	)
 	return left[:min(limit, len(left))], nil
 }
 
 func (e *earlier) Judged(_ context.Context, version int64) error { e.judged = version; return nil }
 
-// What was active before the upgrade runs on, but for a trade that is found, and an approval of then
-// does not speak for it.
+// What was active before the upgrade runs on, but for a trade that is found, and an approval of
+// then does not speak for it.
 func TestCampaignsOfEarlierBuildsAreJudgedOnce(t *testing.T) {
 	f := newJudging()
 	owner := f.user(t, account.RoleAdvertiser)
 	made := map[string]uuid.UUID{}
 	of := &earlier{}
-	for name, words := range map[string][]string{"ordinary": {"databases"}, "gambling": {"online casino"}, "never": {"kill myself"}} {
-		c, err := f.store.CreateCampaign(t.Context(), campaign.NewCampaign{Admit: func(bool) campaign.Status { return campaign.Active }, Campaign: campaign.Campaign{
-			ID: uuid.New(), AdvertiserID: owner.ID, Headline: "Hello", CTAURL: "https://example.com", Targeting: campaign.Targeting{Keywords: words}, BidAmount: money.USD,
-		}})
+	for name, words := range map[string][]string{
+		"ordinary": {"databases"}, "gambling": {"online casino"}, "never": {"kill myself"},
+	} {
+		c, err := f.store.CreateCampaign(t.Context(),
+			campaign.NewCampaign{Admit: func(bool) campaign.Status { return campaign.Active },
+				Campaign: campaign.Campaign{
+					ID: uuid.New(), AdvertiserID: owner.ID, Headline: "Hello", CTAURL: "https://example.com",
+					Targeting: campaign.Targeting{Keywords: words}, BidAmount: money.USD,
+				}})
 		require.NoError(t, err)
 		made[name] = c.ID
 		of.all = append(of.all, c)

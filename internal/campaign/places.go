@@ -26,15 +26,17 @@ func (f *Fields) checkPlaces(t *Targeting) error {
 	if f.Languages != nil {
 		for _, value := range t.Languages {
 			if !isLanguage(value) {
-				return invalid("target_languages", "must hold languages of BCP 47, such as en or pt-BR; %q is none", value)
+				return invalid(
+					"target_languages", "must hold languages of BCP 47, such as en or pt-BR; %q is none", value,
+				)
 			}
 		}
 	}
 	return nil
 }
 
-// checkRegion takes a country of ISO 3166-1 as two or three letters, and a subdivision of ISO 3166-2
-// by its form.
+// checkRegion takes a country of ISO 3166-1 as two or three letters, and a subdivision of ISO
+// 3166-2 by its form.
 func checkRegion(value string) error {
 	parts := regionForm.FindStringSubmatch(value)
 	if parts != nil {
@@ -45,7 +47,9 @@ func checkRegion(value string) error {
 		case known && (region.String() == country || region.ISO3() == country):
 			return nil
 		case known: // another name of it, such as UK, which no request states
-			return invalid("target_regions", "must hold codes of ISO 3166; for %q write %s", value, region.String()+parts[2])
+			return invalid(
+				"target_regions", "must hold codes of ISO 3166; for %q write %s", value, region.String()+parts[2],
+			)
 		}
 	}
 	return invalid("target_regions", "must hold codes of ISO 3166, such as US or US-CA; %q is none", value)

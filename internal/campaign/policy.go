@@ -35,15 +35,17 @@ func (k creative) sameFace(other creative) bool {
 type part struct{ field, value string }
 
 func linksOf(c *Campaign) []part {
-	return []part{{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}, {"logo_url", c.LogoURL}}
+	return []part{
+		{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}, {"logo_url", c.LogoURL},
+	}
 }
 
 func textsOf(c *Campaign) []part {
 	return []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}}
 }
 
-// beside is c with the name that its advertiser calls itself, where caller is the one or the owner of
-// that seat: receipts show it before an administrator has approved it for ads.
+// beside is c with the name that its advertiser calls itself, where caller is the one or the owner
+// of that seat: receipts show it before an administrator has approved it for ads.
 func beside(c *Campaign, caller account.User) *Campaign {
 	name := caller.Sponsor()
 	if name == "" || !slices.Contains(caller.Named(), c.AdvertiserID) {
@@ -55,21 +57,39 @@ func beside(c *Campaign, caller account.User) *Campaign {
 }
 
 // Policy checks a creative, also together with the name of its advertiser, and the trades of its
-// campaign, and lists its violations, nil if it has none. They are reasons for a person to look: finding none approves nothing that a
-// person would refuse, and a reviewer may approve what was found, except where [Violation.Holds] says
-// that a link is not safe.
+// campaign, and lists its violations, nil if it has none. They are reasons for a person to look:
+// finding none approves nothing that a person would refuse, and a reviewer may approve what was
+// found, except where [Violation.Holds] says that a link is not safe.
 func Policy(c *Campaign) []Violation {
 	var found []Violation
 	instructing, together := instructingFields(c)
 	if slices.Contains(instructing, fieldName) {
-		found = append(found, Violation{Rule: ruleInstruction, Field: fieldName, Message: "the name of the advertiser must not instruct a model"})
+		found = append(
+			found,
+			Violation{
+				Rule: ruleInstruction, Field: fieldName,
+				Message: "the name of the advertiser must not instruct a model",
+			},
+		)
 	}
 	if together {
-		found = append(found, Violation{Rule: ruleInstruction, Field: "creative", Message: "the texts together must speak to people, not instruct a model"})
+		found = append(
+			found,
+			Violation{
+				Rule: ruleInstruction, Field: "creative",
+				Message: "the texts together must speak to people, not instruct a model",
+			},
+		)
 	}
 	for _, text := range textsOf(c) {
 		if slices.Contains(instructing, text.field) {
-			found = append(found, Violation{Rule: ruleInstruction, Field: text.field, Message: "text must speak to people, not instruct a model"})
+			found = append(
+				found,
+				Violation{
+					Rule: ruleInstruction, Field: text.field,
+					Message: "text must speak to people, not instruct a model",
+				},
+			)
 		}
 		found = breaks(found, text, textRules)
 	}
@@ -78,7 +98,9 @@ func Policy(c *Campaign) []Violation {
 			continue
 		}
 		if slices.Contains(instructing, link.field) {
-			found = append(found, Violation{Rule: ruleInstruction, Field: link.field, Message: "a link must not instruct a model"})
+			found = append(
+				found, Violation{Rule: ruleInstruction, Field: link.field, Message: "a link must not instruct a model"},
+			)
 		}
 		found = breaks(found, link, linkRules)
 	}
@@ -93,7 +115,9 @@ func Policy(c *Campaign) []Violation {
 func PolicyOfName(name string) []Violation {
 	found := []Violation{}
 	if alone, _ := adtext.Instructing(name); len(alone) > 0 {
-		found = append(found, Violation{Rule: ruleInstruction, Field: "name", Message: "a name must not instruct a model"})
+		found = append(
+			found, Violation{Rule: ruleInstruction, Field: "name", Message: "a name must not instruct a model"},
+		)
 	}
 	return breaks(found, part{"name", name}, textRules)
 }
@@ -131,7 +155,8 @@ func instructingFields(c *Campaign) (fields []string, together bool) {
 	return fields, together
 }
 
-// instructsBeside says whether c instructs a model once name is read with its texts, and not without.
+// instructsBeside says whether c instructs a model once name is read with its texts, and not
+// without.
 func (c *Campaign) instructsBeside(name string) bool {
 	with, without := *c, *c
 	with.Advertiser.Name, without.Advertiser.Name = name, ""
@@ -165,7 +190,11 @@ type policyRule struct {
 }
 
 var textRules = []policyRule{
-	{name: "hidden_text", message: "bidirectional overrides, zero-width and other invisible characters are not allowed", broken: adtext.Hidden},
+	{
+		name:    "hidden_text",
+		message: "bidirectional overrides, zero-width and other invisible characters are not allowed",
+		broken:  adtext.Hidden,
+	},
 	{name: "markup", message: "markup and template macros are not allowed", broken: anyForm(markup)},
 	{name: "link_in_text", message: "links belong in cta_url, not in texts", broken: anyForm(linkInText)},
 	{name: "mixed_scripts", message: "a word must not mix letters of different scripts", broken: adtext.MixedScripts},
@@ -176,13 +205,26 @@ var textRules = []policyRule{
 	{name: "misleading", message: "claims of guaranteed gain are not allowed", broken: anyForm(misleading)},
 }
 
-// linkRules judge links. Those that hold are about where a link leads: a reviewer sees a page today,
-// and cannot see what its address will be taken for or will show tomorrow.
+// linkRules judge links. Those that hold are about where a link leads: a reviewer sees a page
+// today, and cannot see what its address will be taken for or will show tomorrow.
 var linkRules = []policyRule{
-	{name: "hidden_text", message: "bidirectional overrides, zero-width and other invisible characters must be percent-encoded", broken: adtext.Hidden, holds: true},
-	{name: "private_host", message: "the host is an IP address or a name that is not public", broken: adtext.PrivateHost, holds: true},
-	{name: "imitated_host", message: "the host can be taken for another one; use a domain of your own", broken: adtext.Imitates, holds: true},
-	{name: "link_shortener", message: "a short link can lead elsewhere tomorrow; use the address of the page", broken: adtext.Shortened, holds: true},
+	{
+		name:    "hidden_text",
+		message: "bidirectional overrides, zero-width and other invisible characters must be percent-encoded",
+		broken:  adtext.Hidden, holds: true,
+	},
+	{
+		name: "private_host", message: "the host is an IP address or a name that is not public",
+		broken: adtext.PrivateHost, holds: true,
+	},
+	{
+		name: "imitated_host", message: "the host can be taken for another one; use a domain of your own",
+		broken: adtext.Imitates, holds: true,
+	},
+	{
+		name: "link_shortener", message: "a short link can lead elsewhere tomorrow; use the address of the page",
+		broken: adtext.Shortened, holds: true,
+	},
 	{name: "unusual_port", message: "the link names a port; use the port of https", broken: adtext.OddPort},
 }
 
@@ -195,18 +237,23 @@ func anyForm(pattern *regexp.Regexp) func(string) bool {
 var (
 	markup     = regexp.MustCompile(`(?i)</?[a-z]|<[!?]|\]\]>|\$\{|\{\{|&#|javascript:\S`)
 	linkInText = regexp.MustCompile(`(?i)\]\s*\(|\]\[|!\[|\bhttps?:|\bwww\.|://`)
-	prohibited = regexp.MustCompile(`(?i)\b(escort services?|buy followers|(buy|order|cheap) (cocaine|heroin)|fake (ids?|passports?)|counterfeit (goods|money|bills|watches|bags)|malware kits?)\b`)
-	misleading = regexp.MustCompile(`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`)
+	prohibited = regexp.MustCompile(
+		`(?i)\b(escort services?|buy followers|(buy|order|cheap) (cocaine|heroin)|fake (ids?|passports?)|counterfeit (goods|money|bills|watches|bags)|malware kits?)\b`,
+	)
+	misleading = regexp.MustCompile(
+		`(?i)\b(guaranteed (profits?|returns?|income)|risk[- ]free (profits?|returns?)|double your money|get rich quick)\b`,
+	)
 )
 
 // shouts is true for a text without lower-case letters that is more than a row of acronyms: three
 // words or more, one of them of five capitals or more.
 func shouts(s string) bool {
 	words := strings.Fields(s)
-	return len(words) >= 3 && !strings.ContainsFunc(s, unicode.IsLower) && slices.ContainsFunc(words, func(word string) bool {
-		run := strings.TrimFunc(word, func(r rune) bool { return !unicode.IsUpper(r) })
-		return utf8.RuneCountInString(run) >= 5 && !strings.ContainsFunc(run, unicode.IsDigit)
-	})
+	return len(words) >= 3 && !strings.ContainsFunc(s, unicode.IsLower) &&
+		slices.ContainsFunc(words, func(word string) bool {
+			run := strings.TrimFunc(word, func(r rune) bool { return !unicode.IsUpper(r) })
+			return utf8.RuneCountInString(run) >= 5 && !strings.ContainsFunc(run, unicode.IsDigit)
+		})
 }
 
 // examine is the policy check of c, which caller changes, in the light of its reviews: a person's
@@ -222,7 +269,10 @@ func (s *Service) examine(c *Campaign, caller account.User) []Violation {
 // Suspended is the finding on every campaign of a suspended account. It holds: no approval and no
 // edit clears it, only the end of the suspension.
 func Suspended() Violation {
-	return Violation{Rule: RuleSuspended, Field: "account", Message: "the account is suspended; its owner reads why under Decisions", Holds: true}
+	return Violation{
+		Rule: RuleSuspended, Field: "account", Message: "the account is suspended; its owner reads why under Decisions",
+		Holds: true,
+	}
 }
 
 // RuleSuspended is the rule of [Suspended].
@@ -230,7 +280,9 @@ const RuleSuspended = "account_suspended"
 
 // Suspend holds c, or ends that.
 func (c *Campaign) Suspend(on bool) {
-	c.PolicyViolations = slices.DeleteFunc(slices.Clone(c.PolicyViolations), func(v Violation) bool { return v.Rule == RuleSuspended })
+	c.PolicyViolations = slices.DeleteFunc(
+		slices.Clone(c.PolicyViolations), func(v Violation) bool { return v.Rule == RuleSuspended },
+	)
 	if on {
 		c.PolicyViolations = append(c.PolicyViolations, Suspended())
 	}

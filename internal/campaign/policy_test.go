@@ -44,7 +44,9 @@ func TestPolicyFinds(t *testing.T) {
 		"Guaranteed profits":                              "misleading",
 		"Double your money":                               "misleading",
 	} {
-		for field, c := range map[string]Campaign{"headline": {Headline: text}, "subtext": {Subtext: text}, "cta_label": {CTALabel: text}} {
+		for field, c := range map[string]Campaign{
+			"headline": {Headline: text}, "subtext": {Subtext: text}, "cta_label": {CTALabel: text},
+		} {
 			found := Policy(&c)
 			require.Contains(t, rules(found), rule, "%q", text)
 			require.Equal(t, field, found[0].Field)
@@ -56,28 +58,47 @@ func TestPolicyFinds(t *testing.T) {
 // Honest products that a careless rule would reject.
 func TestPolicyLetsPass(t *testing.T) {
 	for _, text := range []string{
-		"AWS KMS MCP", "JSON HTTP API", "SQL", "NASA", "快速部署您的应用", "Forget your passwords for ever", "Never forget your messages again",
-		"Ignore the noise, ship the code", "Override all your ESLint rules in one file", "You are now in control", "System prompts, versioned",
-		"Counterfeit detection for marketplaces", "R&D #1 tool", "JavaScript: the good parts", "a < b, explained", "Latency <5 ms", "C++ & C#",
-		"Developers love it 👩‍💻", "Flags 🏴 and families 👨‍👩‍👧", "Café, naïve, Straße", "Save 50% on GPU hours", "Risk-free trial", "Betting odds API",
+		"AWS KMS MCP", "JSON HTTP API", "SQL", "NASA", "快速部署您的应用", "Forget your passwords for ever",
+		"Never forget your messages again",
+		"Ignore the noise, ship the code", "Override all your ESLint rules in one file", "You are now in control",
+		"System prompts, versioned",
+		"Counterfeit detection for marketplaces", "R&D #1 tool", "JavaScript: the good parts", "a < b, explained",
+		"Latency <5 ms", "C++ & C#",
+		"Developers love it 👩‍💻", "Flags 🏴 and families 👨‍👩‍👧", "Café, naïve, Straße", "Save 50% on GPU hours",
+		"Risk-free trial", "Betting odds API",
 		"Manage your guidelines and prompts", "bypass the queue", "$HOME {sweet} home",
 	} {
-		require.Empty(t, Policy(&Campaign{Headline: text, Subtext: text, CTALabel: text, CTAURL: "https://example.com"}), text)
+		require.Empty(
+			t, Policy(&Campaign{Headline: text, Subtext: text, CTALabel: text, CTAURL: "https://example.com"}), text,
+		)
 	}
 	require.Empty(t, Policy(&Campaign{Name: "Q3 PROSPECTING CAMPAIGN US <b>"}), "the name is the advertiser's own")
 }
 
 func TestPolicyOfLinks(t *testing.T) {
 	for _, link := range []string{
-		"https://127.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/", "https://[::ffff:169.254.169.254]/", "https://100.64.0.1", "https://8.8.8.8/",
-		"https://localhost/", "https://localhost./", "https://intranet/", "https://db.internal", "https://printer.local", "https://x.home.arpa", "https://x.onion",
+		"https://127.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/", "https://[::ffff:169.254.169.254]/",
+		"https://100.64.0.1", "https://8.8.8.8/",
+		"https://localhost/", "https://localhost./", "https://intranet/", "https://db.internal",
+		"https://printer.local", "https://x.home.arpa", "https://x.onion",
 		"https://x.test/", "https://2130706433/", "https://0x7f.1/", "https://a.INTERNAL/",
 	} {
-		for field, c := range map[string]Campaign{"cta_url": {CTAURL: link}, "media_url": {MediaURL: link}, "poster_url": {PosterURL: link}} {
-			require.Equal(t, []Violation{{Rule: "private_host", Field: field, Message: "the host is an IP address or a name that is not public", Holds: true}}, Policy(&c), link)
+		for field, c := range map[string]Campaign{
+			"cta_url": {CTAURL: link}, "media_url": {MediaURL: link}, "poster_url": {PosterURL: link},
+		} {
+			require.Equal(
+				t,
+				[]Violation{{
+					Rule: "private_host", Field: field,
+					Message: "the host is an IP address or a name that is not public", Holds: true,
+				}}, Policy(&c), link,
+			)
 		}
 	}
-	for _, link := range []string{"https://example.com/127.0.0.1", "https://internal.example.com", "https://xn--bcher-kva.example/", "https://1password.com", ""} {
+	for _, link := range []string{
+		"https://example.com/127.0.0.1", "https://internal.example.com", "https://xn--bcher-kva.example/",
+		"https://1password.com", "",
+	} {
 		require.Empty(t, Policy(&Campaign{CTAURL: link}), link)
 	}
 	require.Equal(t, []string{"hidden_text"}, rules(Policy(&Campaign{CTAURL: "https://example.com/\u202egnp.exe"})))

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 	"adnet/internal/share"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 )
 
 // Read fills c with the campaign that [json.Marshal] made text of. Its strings share the text's
@@ -119,7 +119,8 @@ var errOtherTime = errors.New("not a time as this build writes it")
 // parseTime takes UTC only, and none of the forms that [time.Parse] takes beyond RFC 3339: an hour
 // of one digit, a decimal comma.
 func parseTime(s string) (time.Time, error) {
-	if len(s) < len("2006-01-02T15:04:05Z") || s[len("2006-01-02T15")] != ':' || s[len(s)-1] != 'Z' || strings.Contains(s, ",") {
+	if len(s) < len("2006-01-02T15:04:05Z") || s[len("2006-01-02T15")] != ':' || s[len(s)-1] != 'Z' ||
+		strings.Contains(s, ",") {
 		return time.Time{}, errOtherTime
 	}
 	return time.Parse(time.RFC3339, s)
@@ -148,7 +149,9 @@ func (f *fields) violations(name string) []Violation {
 	in, list := f.Value(name), []Violation{}
 	in.Each(func() {
 		v := in.Members()
-		found := Violation{Rule: v.Value("rule").Text(), Field: v.Value("field").Text(), Message: v.Value("message").Text()}
+		found := Violation{
+			Rule: v.Value("rule").Text(), Field: v.Value("field").Text(), Message: v.Value("message").Text(),
+		}
 		if v.Next("holds") {
 			found.Holds = in.Bool()
 		}

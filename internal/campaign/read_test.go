@@ -21,20 +21,29 @@ func whole() Campaign {
 	starts := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return Campaign{
 		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ä \"quoted\" name\n", Status: Active,
-		Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included", MediaURL: "https://cdn.example/a.png",
-		PosterURL: "https://cdn.example/p.png", LogoURL: "https://cdn.example/l.png", CTALabel: "Try it", CTAURL: "https://example.com/?a=1&b=2",
-		SkippableAfterSec: 5, BillingModel: CPC, BillingEvent: OnView, BidAmount: 12_020_000, DailyBudget: 88_000_001, TotalBudget: 7_473_500_000,
-		TargetCPA: 1, TargetROAS: &roas, Goal: GoalManual, Pursuit: Pursuit{GoalActive, 1_250_000, 12_340_001, 17}, CreditFunded: true, Pacing: PacingASAP, FrequencyCap: 3, MinRelevance: 250_000,
+		Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included",
+		MediaURL:  "https://cdn.example/a.png",
+		PosterURL: "https://cdn.example/p.png", LogoURL: "https://cdn.example/l.png", CTALabel: "Try it",
+		CTAURL:            "https://example.com/?a=1&b=2",
+		SkippableAfterSec: 5, BillingModel: CPC, BillingEvent: OnView, BidAmount: 12_020_000, DailyBudget: 88_000_001,
+		TotalBudget: 7_473_500_000,
+		TargetCPA:   1, TargetROAS: &roas, Goal: GoalManual, Pursuit: Pursuit{GoalActive, 1_250_000, 12_340_001, 17},
+		CreditFunded: true, Pacing: PacingASAP, FrequencyCap: 3, MinRelevance: 250_000,
 		Targeting: Targeting{
-			Mode: Broad, IntentTokens: []string{"local", "ünïcode"}, Keywords: []string{"k"}, ActiveTools: []string{"a", "b"}, HostApps: []string{"chatgpt"},
-			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"}, Languages: []string{"de"},
+			Mode: Broad, IntentTokens: []string{"local", "ünïcode"}, Keywords: []string{"k"},
+			ActiveTools: []string{"a", "b"}, HostApps: []string{"chatgpt"},
+			Surfaces: []string{"s"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE"},
+			Languages: []string{"de"},
 		},
 		Deals: []string{"Deal-1"}, Categories: []string{"IAB19", "IAB7-39"},
-		ExcludeContexts: []string{"disasters"}, SensitiveContexts: []string{"health", "alcohol"}, Trades: []string{"alcohol"},
+		ExcludeContexts: []string{"disasters"}, SensitiveContexts: []string{"health", "alcohol"},
+		Trades:  []string{"alcohol"},
 		ClickID: ClickIDOff, StartAt: &starts, EndAt: &at,
-		PolicyViolations: []Violation{{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"}},
-		Review:           &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
-		ConfigVersion:    123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
+		PolicyViolations: []Violation{
+			{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"},
+		},
+		Review:        &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
+		ConfigVersion: 123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
 		Advertiser: account.Sponsor{Name: "Ex\"ample", Verified: true},
 	}
 }
@@ -74,7 +83,9 @@ func TestReadTakesOtherBuilds(t *testing.T) {
 		"a field more": strings.Replace(text, `"pacing":`, `"new_field":[{"a":1}],"pacing":`, 1),
 		"a field less": strings.Replace(text, `"credit_funded":true,`, ``, 1),
 		"white space":  strings.Replace(text, `,"pacing":`, ` , "pacing" : `, 1),
-		"other order":  strings.Replace(text, `"pacing":"asap","frequency_cap":3`, `"frequency_cap":3,"pacing":"asap"`, 1),
+		"other order": strings.Replace(
+			text, `"pacing":"asap","frequency_cap":3`, `"frequency_cap":3,"pacing":"asap"`, 1,
+		),
 	} {
 		require.NotEqual(t, text, other, name)
 		require.False(t, new(Campaign).readOwn(other), name)
@@ -94,7 +105,10 @@ func FuzzRead(f *testing.F) {
 	text := written(f, whole())
 	f.Add(text)
 	f.Add(written(f, Campaign{}))
-	for _, swap := range [][2]string{{"12.02", "1e2"}, {"12.02", "-0"}, {"12.02", "012"}, {"12.02", "null"}, {`"DE"`, "null"}, {"true", "nulL"}, {"12:30:01", "2:30:01"}, {"01.123456Z", "01,123456Z"}, {"01.123456Z", "01.123456+01:00"}, {`\u2028`, `\ud800`}} {
+	for _, swap := range [][2]string{
+		{"12.02", "1e2"}, {"12.02", "-0"}, {"12.02", "012"}, {"12.02", "null"}, {`"DE"`, "null"}, {"true", "nulL"},
+		{"12:30:01", "2:30:01"}, {"01.123456Z", "01,123456Z"}, {"01.123456Z", "01.123456+01:00"}, {`\u2028`, `\ud800`},
+	} {
 		f.Add(strings.Replace(text, swap[0], swap[1], 1))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
 )
 
 // Deps are the dependencies of a [Service].
@@ -65,12 +65,15 @@ type Changed struct {
 	Propagated bool
 }
 
-var errSeatCash = errs.New(errs.InvalidRequest, "a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id").With("field", "advertiser_id")
+var errSeatCash = errs.New(
+	errs.InvalidRequest,
+	"a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id",
+).With("field", "advertiser_id")
 
 // Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check
 // is active at once; later ones, and those that Credits fund, wait for review. Errors:
-// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode. A restricted trade is
-// a finding, so a campaign with one waits for a person.
+// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode. A restricted trade
+// is a finding, so a campaign with one waits for a person.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
@@ -191,7 +194,11 @@ func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) er
 		return err
 	}
 	if limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now()); total >= limit {
-		return errs.New(errs.Conflict, "the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the operator", total).
+		return errs.New(
+			errs.Conflict,
+			"the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the "+
+				"operator", total,
+		).
 			With("limit", limit)
 	}
 	return s.targetingRoom(record, c.TargetingSize())
@@ -213,7 +220,11 @@ func (s *Service) targetingRoom(r Record, more int) error {
 	if more <= 0 || r.Targeting+more <= limit {
 		return nil
 	}
-	return errs.New(errs.Conflict, "the targeting of the account's campaigns would have %d bytes, and may have %d now; shorten its lists, or ask the operator", r.Targeting+more, limit).
+	return errs.New(
+		errs.Conflict,
+		"the targeting of the account's campaigns would have %d bytes, and may have %d now; shorten its lists, or "+
+			"ask the operator", r.Targeting+more, limit,
+	).
 		With("limit", limit)
 }
 
@@ -262,11 +273,12 @@ type Edit struct {
 }
 
 // Update applies all changes of in, or none and an error. The status stays, unless in.Pause is set.
-// A changed creative is checked against the policy again, as are changed trades and targeting words,
-// and violations stop delivery until they are fixed or a reviewer approves them. Where the account has no history, a live campaign whose
-// texts or hosts changed delivers nothing until a reviewer saw them, else what was approved could
-// be exchanged for anything a second later. An archived campaign cannot change any more. The
-// funding of a credit-funded campaign is fixed: its total budget cannot grow.
+// A changed creative is checked against the policy again, as are changed trades and targeting
+// words, and violations stop delivery until they are fixed or a reviewer approves them. Where the
+// account has no history, a live campaign whose texts or hosts changed delivers nothing until a
+// reviewer saw them, else what was approved could be exchanged for anything a second later. An
+// archived campaign cannot change any more. The funding of a credit-funded campaign is fixed: its
+// total budget cannot grow.
 func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, in Edit) (Changed, error) {
 	trusted := caller.IsAdmin()
 	var record Record
@@ -308,7 +320,10 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 // rejudge checks the changed creative, trades and words of c, which was before. A change that waits
 // for a reviewer goes on waiting when more changes.
 func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool) {
-	waiting := slices.DeleteFunc(slices.Clone(c.PolicyViolations), func(v Violation) bool { return v.Rule != ruleChanged && v.Rule != RuleReported })
+	waiting := slices.DeleteFunc(
+		slices.Clone(c.PolicyViolations),
+		func(v Violation) bool { return v.Rule != ruleChanged && v.Rule != RuleReported },
+	)
 	suspended, stopped := c.suspended(), c.stopped()
 	c.PolicyViolations = append(s.examine(c, caller), stopped...)
 	if suspended {
@@ -321,11 +336,13 @@ func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool
 		c.PolicyViolations = append(c.PolicyViolations, waiting...)
 	case len(waiting) > 0 || !trusted && !was.sameFace(is):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
-			Rule: ruleChanged, Field: "creative", Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
+			Rule: ruleChanged, Field: "creative",
+			Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
 		})
 	case !slices.Equal(before.Trades, c.Trades):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
-			Rule: ruleChanged, Field: "trades", Message: "the restricted trades changed; a reviewer sees the campaign before it delivers",
+			Rule: ruleChanged, Field: "trades",
+			Message: "the restricted trades changed; a reviewer sees the campaign before it delivers",
 		})
 	}
 }
@@ -339,16 +356,17 @@ func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
 			return nil
 		}
 		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
-			Rule: RuleReported, Field: "creative", Message: "readers have reported this ad; a reviewer looks at it before it delivers again",
+			Rule: RuleReported, Field: "creative",
+			Message: "readers have reported this ad; a reviewer looks at it before it delivers again",
 		})
 		return nil
 	})
 	return err
 }
 
-// HoldBeside has those campaigns of an advertiser wait for a reviewer that instruct a model once their
-// texts are read after name, which ads are about to say. No approval speaks for them: it was of the
-// texts without the name.
+// HoldBeside has those campaigns of an advertiser wait for a reviewer that instruct a model once
+// their texts are read after name, which ads are about to say. No approval speaks for them: it was
+// of the texts without the name.
 func (s *Service) HoldBeside(ctx context.Context, advertiser uuid.UUID, name string) error {
 	f := Filter{AdvertiserID: advertiser, Limit: MaxPage}
 	for {
@@ -375,7 +393,8 @@ func (s *Service) holdBeside(ctx context.Context, c *Campaign, name string) erro
 		held := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleInstruction })
 		if !held && c.instructsBeside(name) {
 			c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
-				Rule: ruleInstruction, Field: "creative", Message: "the texts together with the name of the advertiser must speak to people, not instruct a model",
+				Rule: ruleInstruction, Field: "creative",
+				Message: "the texts together with the name of the advertiser must speak to people, not instruct a model",
 			})
 		}
 		return nil
@@ -404,10 +423,10 @@ func (c *Campaign) reject() {
 	c.Status = Rejected
 }
 
-// Reinstate takes back what was decided against exactly this creative: a rejected campaign is active
-// again, a held one delivers. What its owner changed since was not judged: errs.Conflict.
-// errs.InvalidState where nothing is held against it, errs.Conflict if it changed since the version of
-// d.Seen, errs.Forbidden if caller is not an administrator.
+// Reinstate takes back what was decided against exactly this creative: a rejected campaign is
+// active again, a held one delivers. What its owner changed since was not judged: errs.Conflict.
+// errs.InvalidState where nothing is held against it, errs.Conflict if it changed since the version
+// of d.Seen, errs.Forbidden if caller is not an administrator.
 func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UUID, d Decision) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator reinstates campaigns")
@@ -420,7 +439,10 @@ func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UU
 			return wrongState(c.Status, Rejected, InReview)
 		}
 		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != s.judged(c) {
-			return errs.New(errs.Conflict, "nobody judged the ad as it is now: decide it in the review queue, then answer the appeal")
+			return errs.New(
+				errs.Conflict,
+				"nobody judged the ad as it is now: decide it in the review queue, then answer the appeal",
+			)
 		}
 		s.judge(c, caller, Decision{Decision: decisionApproved, Notes: d.Notes})
 		return nil
@@ -441,7 +463,8 @@ func (s *Service) Archive(ctx context.Context, caller account.User, id uuid.UUID
 type Decision struct {
 	Decision string // approved or rejected
 	Notes    string
-	// Seen is the config version that the administrator looked at, 0 to judge whatever is there now.
+	// Seen is the config version that the administrator looked at, 0 to judge whatever is there
+	// now.
 	Seen int64
 	// Reported says that readers have reported the campaign: then a live one is decided, too.
 	Reported bool
@@ -475,7 +498,8 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 	})
 }
 
-// seen is errs.Conflict if c changed since version, which the caller looked at; 0 is whatever is there.
+// seen is errs.Conflict if c changed since version, which the caller looked at; 0 is whatever is
+// there.
 func (c *Campaign) seen(version int64) error {
 	if version != 0 && version != c.ConfigVersion {
 		return errs.New(errs.Conflict, "the campaign changed since you saw it; look at it again")
@@ -483,8 +507,8 @@ func (c *Campaign) seen(version int64) error {
 	return nil
 }
 
-// judge writes down what caller decided about exactly the creative, trades and words that c has now. A live campaign
-// that was held keeps its status when it is approved.
+// judge writes down what caller decided about exactly the creative, trades and words that c has
+// now. A live campaign that was held keeps its status when it is approved.
 func (s *Service) judge(c *Campaign, caller account.User, d Decision) {
 	c.Review = &Review{
 		Decision: d.Decision, Notes: d.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: s.judged(c),
@@ -499,7 +523,9 @@ func (s *Service) judge(c *Campaign, caller account.User, d Decision) {
 	c.PolicyViolations = held(c.PolicyViolations)
 }
 
-func (s *Service) move(ctx context.Context, caller account.User, id uuid.UUID, to Status, from ...Status) (Changed, error) {
+func (s *Service) move(
+	ctx context.Context, caller account.User, id uuid.UUID, to Status, from ...Status,
+) (Changed, error) {
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if !slices.Contains(from, c.Status) {
 			return wrongState(c.Status, from...)
@@ -515,7 +541,9 @@ func wrongState(is Status, need ...Status) error {
 
 // change runs edit on the locked campaign after the owner check, so that the campaign that was
 // checked is the one that changes.
-func (s *Service) change(ctx context.Context, caller account.User, id uuid.UUID, edit func(*Campaign) error) (Changed, error) {
+func (s *Service) change(
+	ctx context.Context, caller account.User, id uuid.UUID, edit func(*Campaign) error,
+) (Changed, error) {
 	kept, err := s.deps.Store.UpdateCampaign(ctx, id, func(c *Campaign) error {
 		if !caller.MayActFor(c.AdvertiserID) {
 			return errForbidden

@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/testenv"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // told notes the announcements.
@@ -45,12 +45,16 @@ func newFixture() fixture {
 	now := time.Now()
 	clock := func() time.Time { return now }
 	f := fixture{store: memory.New(clock), told: &told{last: map[uuid.UUID]campaign.Campaign{}}, now: &now}
-	f.service = campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: clock, CreditValue: money.USD})
+	f.service = campaign.NewService(campaign.Deps{
+		Store: f.store, Announcer: f.told, Now: clock, CreditValue: money.USD,
+	})
 	return f
 }
 
 func (f fixture) user(t require.TestingT, role account.Role) account.User {
-	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: role, TokenVersion: 1}
+	u := account.User{
+		ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: role, TokenVersion: 1,
+	}
 	require.NoError(t, f.store.CreateUser(context.Background(), u))
 	return u
 }
@@ -100,7 +104,9 @@ func (m *modelled) delivers() bool { return m.status == campaign.Active && !m.wa
 func TestLifeOfCampaigns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f, ctx := newFixture(), context.Background()
-		users := []account.User{f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)}
+		users := []account.User{
+			f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin),
+		}
 		const admin = 2
 		model := map[uuid.UUID]*modelled{}
 		var ids []uuid.UUID
@@ -128,7 +134,10 @@ func TestLifeOfCampaigns(t *testing.T) {
 			}
 			return false
 		}
-		move := func(call func(context.Context, account.User, uuid.UUID) (campaign.Changed, error), to campaign.Status, from ...campaign.Status) func(*rapid.T) {
+		move := func(
+			call func(context.Context, account.User, uuid.UUID) (campaign.Changed, error), to campaign.Status,
+			from ...campaign.Status,
+		) func(*rapid.T) {
 			return func(t *rapid.T) {
 				who, id, m := pick(t)
 				_, err := call(ctx, users[who], id)
@@ -141,7 +150,9 @@ func TestLifeOfCampaigns(t *testing.T) {
 			"create": func(t *rapid.T) {
 				who, owner := rapid.IntRange(0, admin).Draw(t, "caller"), rapid.IntRange(0, 1).Draw(t, "owner")
 				text, draft := headline.Draw(t, "headline"), rapid.Bool().Draw(t, "draft")
-				got, err := f.service.Create(ctx, users[who], campaign.Create{Fields: fields(text), AdvertiserID: users[owner].ID, Draft: draft})
+				got, err := f.service.Create(
+					ctx, users[who], campaign.Create{Fields: fields(text), AdvertiserID: users[owner].ID, Draft: draft},
+				)
 				if who != admin && who != owner {
 					require.True(t, errs.Is(err, errs.Forbidden))
 					return
@@ -242,7 +253,10 @@ func TestLifeOfCampaigns(t *testing.T) {
 					_, err = f.service.Get(ctx, users[1-m.owner], id)
 					require.True(t, errs.Is(err, errs.Forbidden))
 				}
-				for _, status := range []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived} {
+				for _, status := range []campaign.Status{
+					campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected,
+					campaign.Archived,
+				} {
 					want := 0
 					for m := range maps.Values(model) {
 						if m.status == status {
@@ -280,7 +294,9 @@ func TestFundedByCreditsIsReviewed(t *testing.T) {
 	p := &purse{Store: f.store}
 	service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.told, Now: time.Now, CreditValue: 5_000})
 	u := f.user(t, account.RoleAdvertiser)
-	_, err := service.Create(t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID, UseAdCredit: true})
+	_, err := service.Create(
+		t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID, UseAdCredit: true},
+	)
 	require.NoError(t, err)
 	require.Equal(t, campaign.InReview, p.status)
 	require.EqualValues(t, 5_000, p.value)
@@ -289,7 +305,9 @@ func TestFundedByCreditsIsReviewed(t *testing.T) {
 // funded is a store in which every campaign is paid from Credits.
 type funded struct{ *memory.Store }
 
-func (f funded) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+func (f funded) UpdateCampaign(
+	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
+) (campaign.Campaign, error) {
 	return f.Store.UpdateCampaign(ctx, id, func(c *campaign.Campaign) error {
 		c.CreditFunded = true
 		return edit(c)
@@ -301,9 +319,13 @@ func TestBudgetOfCreditsCannotGrow(t *testing.T) {
 	u := f.user(t, account.RoleAdvertiser)
 	created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID})
 	require.NoError(t, err)
-	service := campaign.NewService(campaign.Deps{Store: funded{f.store}, Announcer: f.told, Now: time.Now, CreditValue: money.USD})
+	service := campaign.NewService(campaign.Deps{
+		Store: funded{f.store}, Announcer: f.told, Now: time.Now, CreditValue: money.USD,
+	})
 	set := func(budget money.Micros) error {
-		_, err := service.Update(t.Context(), u, created.Campaign.ID, campaign.Edit{Fields: campaign.Fields{TotalBudget: &budget}})
+		_, err := service.Update(
+			t.Context(), u, created.Campaign.ID, campaign.Edit{Fields: campaign.Fields{TotalBudget: &budget}},
+		)
 		return err
 	}
 	require.True(t, errs.Is(set(1001*money.USD), errs.InvalidRequest))
@@ -322,7 +344,8 @@ func TestOnlyAnAdministratorReviews(t *testing.T) {
 
 // The campaigns of ../shared describe real products honestly: all validate, and few wait for a
 // person: those with links in their texts, one that tells to call tools, one with a private-use
-// character, one that leads to github.com.mcas.ms. (That the demo's pass is tested in internal/demo.)
+// character, one that leads to github.com.mcas.ms. (That the demo's pass is tested in
+// internal/demo.)
 func TestRealCampaigns(t *testing.T) {
 	raw, err := os.ReadFile(testenv.Shared(t, "data/campaigns.jsonl"))
 	require.NoError(t, err)
@@ -344,11 +367,17 @@ func TestRealCampaigns(t *testing.T) {
 	require.LessOrEqual(t, flagged, len(all)/50)
 }
 
-// A new account has room for so many campaigns; its age makes more, and an administrator needs none.
+// A new account has room for so many campaigns; its age makes more, and an administrator needs
+// none.
 func TestRoomForCampaigns(t *testing.T) {
 	f := newFixture()
-	service := campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, MaxCampaigns: 3})
-	owner, other, admin := f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)
+	service := campaign.NewService(campaign.Deps{
+		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		MaxCampaigns: 3,
+	})
+	owner, other, admin := f.user(
+		t, account.RoleAdvertiser,
+	), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)
 	create := func(caller account.User, of account.User) error {
 		_, err := service.Create(t.Context(), caller, campaign.Create{Fields: fields(clean), AdvertiserID: of.ID})
 		return err
@@ -367,7 +396,10 @@ func TestRoomForCampaigns(t *testing.T) {
 // may have, in any one of them, whether they are made or changed.
 func TestRoomForTargeting(t *testing.T) {
 	f := newFixture()
-	service := campaign.NewService(campaign.Deps{Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, MaxCampaigns: 3})
+	service := campaign.NewService(campaign.Deps{
+		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		MaxCampaigns: 3,
+	})
 	owner, admin := f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)
 	words := func(kib int) []string {
 		list := make([]string, kib*1024/100)
@@ -384,7 +416,9 @@ func TestRoomForTargeting(t *testing.T) {
 	first, err := service.Create(t.Context(), owner, campaign.Create{Fields: of(1), AdvertiserID: owner.ID})
 	require.NoError(t, err)
 	change := func(caller account.User, kib int) error {
-		_, err := service.Update(t.Context(), caller, first.Campaign.ID, campaign.Edit{Fields: campaign.Fields{Keywords: words(kib)}})
+		_, err := service.Update(
+			t.Context(), caller, first.Campaign.ID, campaign.Edit{Fields: campaign.Fields{Keywords: words(kib)}},
+		)
 		return err
 	}
 	require.NoError(t, change(owner, 14))

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 // The findings on a campaign that an administrator has paused. They hold: no approval and no edit
@@ -18,7 +18,11 @@ const (
 )
 
 // ErrStopped refuses an owner who resumes what an administrator has paused.
-var ErrStopped = errs.New(errs.Forbidden, "an administrator of this network has paused the campaign: its owner reads why under Decisions, and can appeal there")
+var ErrStopped = errs.New(
+	errs.Forbidden,
+	"an administrator of this network has paused the campaign: its owner reads why under Decisions, and can appeal "+
+		"there",
+)
 
 // stops says whether v is the finding of an administrator's pause.
 func (v Violation) stops() bool { return v.Rule == RuleStopped || v.Rule == RuleBarred }
@@ -42,8 +46,8 @@ func (c *Campaign) ruledBy(caller account.User) bool {
 	return caller.IsAdmin() && caller.ID != c.AdvertiserID
 }
 
-// pause is what [Service.Pause] does. An administrator may stop what its owner has paused, too: else
-// a pause a moment earlier would keep the owner's right to resume.
+// pause is what [Service.Pause] does. An administrator may stop what its owner has paused, too:
+// else a pause a moment earlier would keep the owner's right to resume.
 func (c *Campaign) pause(caller account.User) error {
 	ruled := c.ruledBy(caller)
 	if c.Status != Active && (!ruled || c.Status != Paused || c.Stopped()) {
@@ -55,7 +59,8 @@ func (c *Campaign) pause(caller account.User) error {
 			rule = RuleBarred
 		}
 		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
-			Rule: rule, Field: "status", Message: "an administrator has paused the campaign; its owner reads why under Decisions", Holds: true,
+			Rule: rule, Field: "status",
+			Message: "an administrator has paused the campaign; its owner reads why under Decisions", Holds: true,
 		})
 	}
 	c.Status = Paused
@@ -68,8 +73,8 @@ func (s *Service) Pause(ctx context.Context, caller account.User, id uuid.UUID) 
 	return s.change(ctx, caller, id, func(c *Campaign) error { return c.pause(caller) })
 }
 
-// Resume starts a paused campaign again. errs.InvalidState unless it is paused, [ErrStopped] for its
-// owner where an administrator has paused it.
+// Resume starts a paused campaign again. errs.InvalidState unless it is paused, [ErrStopped] for
+// its owner where an administrator has paused it.
 func (s *Service) Resume(ctx context.Context, caller account.User, id uuid.UUID) (Changed, error) {
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if c.Status != Paused {
@@ -85,9 +90,9 @@ func (s *Service) Resume(ctx context.Context, caller account.User, id uuid.UUID)
 }
 
 // Release takes an administrator's pause back: what was active before is active again, what its
-// owner had paused is the owner's to resume. errs.InvalidState where none is in force, errs.Forbidden
-// if caller is not another administrator, errs.Conflict if the campaign changed since the config
-// version seen; 0 takes whatever pause is there.
+// owner had paused is the owner's to resume. errs.InvalidState where none is in force,
+// errs.Forbidden if caller is not another administrator, errs.Conflict if the campaign changed
+// since the config version seen; 0 takes whatever pause is there.
 func (s *Service) Release(ctx context.Context, caller account.User, id uuid.UUID, seen int64) (Changed, error) {
 	return s.change(ctx, caller, id, func(c *Campaign) error {
 		if err := c.seen(seen); err != nil {

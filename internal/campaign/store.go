@@ -4,17 +4,17 @@ import (
 	"context"
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/money"
 )
 
 // Filter selects campaigns of a list. Zero values select everything.
 type Filter struct {
 	AdvertiserID uuid.UUID // nil UUID: every advertiser
 	Status       Status
-	// Waiting: only those that a reviewer has to look at: in review, live and held by the policy, or
-	// live with undecided reports of readers that count (adreport).
+	// Waiting: only those that a reviewer has to look at: in review, live and held by the policy,
+	// or live with undecided reports of readers that count (adreport).
 	Waiting bool
 	Limit   int // 1 to 500
 	Offset  int
@@ -50,9 +50,11 @@ type Store interface {
 
 // Record is the history of an advertiser from its campaigns and their reviews.
 type Record struct {
-	Approved int       // campaigns that a reviewer approved
-	Refused  time.Time // the latest rejection, or change of a campaign that an administrator's pause stops; zero without
-	Since    time.Time // when the first campaign was created, zero without one
+	Approved int // campaigns that a reviewer approved
+	// the latest rejection, or change of a campaign that an administrator's pause stops; zero
+	// without
+	Refused time.Time
+	Since   time.Time // when the first campaign was created, zero without one
 
 	Targeting int // size of the targeting of all campaigns, see [Campaign.TargetingSize]
 }

@@ -24,9 +24,13 @@ func (f *Fields) applySuits(c *Campaign) error {
 			continue
 		}
 		if i := slices.IndexFunc(list.src, func(id string) bool { return !slices.Contains(list.known, id) }); i >= 0 {
-			return invalid(list.field, "may hold %s; %.100q is none of them", strings.Join(list.known, ", "), list.src[i])
+			return invalid(
+				list.field, "may hold %s; %.100q is none of them", strings.Join(list.known, ", "), list.src[i],
+			)
 		}
-		*list.dst = slices.DeleteFunc(slices.Clone(list.known), func(id string) bool { return !slices.Contains(list.src, id) })
+		*list.dst = slices.DeleteFunc(
+			slices.Clone(list.known), func(id string) bool { return !slices.Contains(list.src, id) },
+		)
 	}
 	return nil
 }

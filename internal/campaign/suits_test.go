@@ -3,14 +3,17 @@ package campaign
 import (
 	"testing"
 
-	"adnet/internal/errs"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
 )
 
 // Ids are kept once and in the order of their list, so that equal sets are equal lists.
 func TestSubjectsAndTradesAreKeptInOrder(t *testing.T) {
-	c, err := apply(t, `{"sensitive_contexts":["alcohol","health","alcohol"],"exclude_contexts":["disasters","suicide"],"trades":["tobacco","alcohol"]}`)
+	c, err := apply(
+		t,
+		`{"sensitive_contexts":["alcohol","health","alcohol"],"exclude_contexts":["disasters","suicide"],"trades":["tobacco","alcohol"]}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"health", "alcohol"}, c.SensitiveContexts)
 	require.Equal(t, []string{"suicide", "disasters"}, c.ExcludeContexts)

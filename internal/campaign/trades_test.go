@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/subject"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/subject"
 )
 
-// An offer of a restricted trade is found in every language of the demo, in texts, links and targeting
-// words.
+// An offer of a restricted trade is found in every language of the demo, in texts, links and
+// targeting words.
 func TestUndeclaredTrades(t *testing.T) {
 	for text, trade := range map[string]string{
 		"Natural wine, delivered on Friday? Buy wine here":      "alcohol",
@@ -48,7 +48,8 @@ func TestUndeclaredTrades(t *testing.T) {
 		strings.ToUpper("place your bets before the game ends"): "gambling",
 	} {
 		for _, c := range []Campaign{
-			{Headline: text}, {Subtext: text}, {CTALabel: text}, {Targeting: Targeting{Keywords: []string{"x", text}}}, {Targeting: Targeting{IntentTokens: []string{text}}},
+			{Headline: text}, {Subtext: text}, {CTALabel: text}, {Targeting: Targeting{Keywords: []string{"x", text}}},
+			{Targeting: Targeting{IntentTokens: []string{text}}},
 		} {
 			claims := c.undeclared()
 			require.Len(t, claims, 1, text)
@@ -58,7 +59,8 @@ func TestUndeclaredTrades(t *testing.T) {
 		}
 	}
 	for link, trade := range map[string]string{
-		"https://online-casino.example/": "gambling", "https://www.bestonlinecasino.example/a": "gambling", "https://shop.example/buy-wine": "alcohol", "https://shop.example/?q=payday%20loans": "credit",
+		"https://online-casino.example/": "gambling", "https://www.bestonlinecasino.example/a": "gambling",
+		"https://shop.example/buy-wine": "alcohol", "https://shop.example/?q=payday%20loans": "credit",
 	} {
 		claims := (&Campaign{CTAURL: link}).undeclared()
 		require.Len(t, claims, 1, link)
@@ -69,13 +71,21 @@ func TestUndeclaredTrades(t *testing.T) {
 // What an ad is about is not what it offers.
 func TestTopicsAreNoTrades(t *testing.T) {
 	for _, text := range []string{
-		"A notebook for wine tasting", "Which wine goes with fish? Ask our app", "Betting on a new framework", "The dating of fossils, in one course", "Carbon dating made simple",
-		"Party games for singles and couples", "Credit where it is due", "A budget planner for your mortgage", "Track weight and steps", "Losing time in meetings? Lose 10 meetings a week",
-		"Crypto libraries that pass audits", "Encryption for every exchange", "Rifle through your files in a second", "Shoot a portrait", "Air quality at home", "The vote of the jury is in",
-		"Election forecasts as a dataset", "A doctor on every ward: rosters for hospitals", "Kochen ohne Rezept", "Trouvez votre candidat en trois jours", "Free shipping", "Poker face: a game about faces",
-		"ワインに合うチーズ", "소개팅에서 할 말", "比特币白皮书讲解", "Smoke detectors", "Gin and React: two frameworks", "Lotteries as a lesson in probability",
+		"A notebook for wine tasting", "Which wine goes with fish? Ask our app", "Betting on a new framework",
+		"The dating of fossils, in one course", "Carbon dating made simple",
+		"Party games for singles and couples", "Credit where it is due", "A budget planner for your mortgage",
+		"Track weight and steps", "Losing time in meetings? Lose 10 meetings a week",
+		"Crypto libraries that pass audits", "Encryption for every exchange", "Rifle through your files in a second",
+		"Shoot a portrait", "Air quality at home", "The vote of the jury is in",
+		"Election forecasts as a dataset", "A doctor on every ward: rosters for hospitals", "Kochen ohne Rezept",
+		"Trouvez votre candidat en trois jours", "Free shipping", "Poker face: a game about faces",
+		"ワインに合うチーズ", "소개팅에서 할 말", "比特币白皮书讲解", "Smoke detectors", "Gin and React: two frameworks",
+		"Lotteries as a lesson in probability",
 	} {
-		require.Empty(t, (&Campaign{Headline: text, Subtext: text, Targeting: Targeting{Keywords: []string{text}}}).undeclared(), text)
+		require.Empty(
+			t, (&Campaign{Headline: text, Subtext: text, Targeting: Targeting{Keywords: []string{text}}}).undeclared(),
+			text,
+		)
 	}
 	require.Empty(t, (&Campaign{CTAURL: "https://wine.example/notes"}).undeclared())
 }

@@ -9,15 +9,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
+
 	"adnet/internal/account"
 	"adnet/internal/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/share"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"golang.org/x/text/unicode/norm"
 )
 
 // The limits of the specification (section Limits) and, for fields without one, adnet's own.
@@ -116,13 +116,14 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 func defaults() Campaign {
 	return Campaign{
 		CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
-		BillingModel: CPM, BillingEvent: OnImpression, BidAmount: DefaultBid, DailyBudget: DefaultDaily, TotalBudget: DefaultTotal, Goal: GoalManual,
+		BillingModel: CPM, BillingEvent: OnImpression, BidAmount: DefaultBid, DailyBudget: DefaultDaily,
+		TotalBudget: DefaultTotal, Goal: GoalManual,
 		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn, Targeting: Targeting{Mode: Broad},
 	}
 }
 
-// apply puts the given fields into c and checks the result, which has all that an ad needs. The error
-// names the field.
+// apply puts the given fields into c and checks the result, which has all that an ad needs. The
+// error names the field.
 func (f *Fields) apply(c *Campaign) error {
 	if err := f.plan(c); err != nil {
 		return err
@@ -240,7 +241,8 @@ func (f *Fields) showsCreative() bool {
 // targets says whether f sets a list of the targeting.
 func (f *Fields) targets() bool {
 	for _, list := range [][]string{
-		f.IntentTokens, f.Keywords, f.ActiveTools, f.HostApps, f.Surfaces, f.IntegrationMethods, f.Regions, f.Languages, f.Deals,
+		f.IntentTokens, f.Keywords, f.ActiveTools, f.HostApps, f.Surfaces, f.IntegrationMethods, f.Regions, f.Languages,
+		f.Deals,
 	} {
 		if list != nil {
 			return true
@@ -291,7 +293,9 @@ func readCategories(values []string) ([]string, error) {
 	for _, value := range values {
 		value, ok := account.ReadCategory(value)
 		if !ok {
-			return nil, invalid("categories", "must hold categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39")
+			return nil, invalid(
+				"categories", "must hold categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
+			)
 		}
 		if !slices.Contains(clean, value) {
 			clean = append(clean, value)
@@ -312,7 +316,9 @@ func cleanList(field string, values []string) ([]string, error) {
 			continue
 		}
 		if len(value) > MaxListValue || hasControl(value) {
-			return nil, invalid(field, "has a value that is longer than %d bytes or holds control characters", MaxListValue)
+			return nil, invalid(
+				field, "has a value that is longer than %d bytes or holds control characters", MaxListValue,
+			)
 		}
 		clean = append(clean, value)
 	}
@@ -344,7 +350,8 @@ func checkText(c *Campaign) error {
 		field, value string
 		limit        int
 	}{
-		{"headline", c.Headline, MaxHeadline}, {"subtext", c.Subtext, MaxSubtext}, {"name", c.Name, MaxName}, {"cta_label", c.CTALabel, MaxCTALabel},
+		{"headline", c.Headline, MaxHeadline}, {"subtext", c.Subtext, MaxSubtext}, {"name", c.Name, MaxName},
+		{"cta_label", c.CTALabel, MaxCTALabel},
 	} {
 		if utf8.RuneCountInString(text.value) > text.limit {
 			return invalid(text.field, "is longer than %d characters", text.limit)
@@ -418,13 +425,18 @@ func checkKinds(c *Campaign) error {
 	case c.BillingEvent != OnImpression && c.BillingEvent != OnView:
 		return invalid("billing_event", "must be impression or viewable")
 	case c.BillingEvent == OnView && c.BillingModel != CPM:
-		return invalid("billing_event", "viewable needs billing_model cpm: with %s nothing is paid for a view", c.BillingModel)
+		return invalid(
+			"billing_event", "viewable needs billing_model cpm: with %s nothing is paid for a view", c.BillingModel,
+		)
 	case !slices.Contains([]Goal{GoalTargetCPA, GoalTargetROAS, GoalMaxConversions, GoalManual}, c.Goal):
 		return invalid("optimization_goal", "must be target_cpa, target_roas, max_conversions or manual")
 	case c.Pacing != PacingEven && c.Pacing != PacingASAP:
 		return invalid("pacing", "must be even or asap")
 	case c.Mode != Broad && c.Mode != Exact:
-		return invalid("targeting_mode", "must be broad (stated tokens are part of what the campaign says) or exact (they are a filter)")
+		return invalid(
+			"targeting_mode",
+			"must be broad (stated tokens are part of what the campaign says) or exact (they are a filter)",
+		)
 	case !c.MinRelevance.Valid():
 		return invalid("min_relevance", "must be from 0 (the network's floor) to 1")
 	case c.FrequencyCap < 0 || c.FrequencyCap > MaxCap:

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/subject"
-
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 // apply reads fields as the API does and applies them to a complete campaign.
@@ -45,11 +45,17 @@ func TestLimits(t *testing.T) {
 		"daily_budget": {[]any{1, 1_000_000}, []any{0.999999, 0, -5, 1_000_000.01}},
 		"total_budget": {[]any{1, 10_000_000}, []any{0.99, 10_000_000.01}},
 		"target_cpa":   {[]any{0, 12.5}, []any{-0.01}},
-		"start_at":     {[]any{nil, "2026-01-01T00:00:00Z", "2026-06-01T02:00:00.9+02:00"}, []any{"", "2026-01-01", "1970-01-01T00:00:00Z", "2100-01-01T00:00:00Z", 5}},
-		"end_at":       {[]any{nil, "2099-12-31T23:59:59Z"}, []any{"soon", "9999-12-31T00:00:00Z"}},
-		"target_roas":  {[]any{0, 3.25, nil}, []any{-1, 1e7, "3"}},
+		"start_at": {
+			[]any{nil, "2026-01-01T00:00:00Z", "2026-06-01T02:00:00.9+02:00"},
+			[]any{"", "2026-01-01", "1970-01-01T00:00:00Z", "2100-01-01T00:00:00Z", 5},
+		},
+		"end_at":      {[]any{nil, "2099-12-31T23:59:59Z"}, []any{"soon", "9999-12-31T00:00:00Z"}},
+		"target_roas": {[]any{0, 3.25, nil}, []any{-1, 1e7, "3"}},
 		"headline": {
-			[]any{"x", repeat("x", 60), repeat("字", 60), repeat("é", 60), repeat("e\u0301", 60), " " + repeat("x", 60) + "\n"},
+			[]any{
+				"x", repeat("x", 60), repeat("字", 60), repeat("é", 60), repeat("e\u0301", 60),
+				" " + repeat("x", 60) + "\n",
+			},
 			[]any{"", "  ", repeat("x", 61), repeat("é", 61), "two\nlines", "nul\x00", 5},
 		},
 		"subtext":             {[]any{"", repeat("ß", 280)}, []any{repeat("x", 281), "\x1b[31m"}},
@@ -59,17 +65,37 @@ func TestLimits(t *testing.T) {
 		"billing_model":       {[]any{"cpm", "cpc", "cpa"}, []any{"", "CPM", "cpv"}},
 		"optimization_goal":   {[]any{"max_conversions", "manual"}, []any{"", "auto", "target_cpa "}},
 		"skippable_after_sec": {[]any{0, 3, 3600}, []any{-1, 3601, 1.5, "3"}},
-		"logo_url":            {[]any{"", "https://cdn.example.com/logo.png"}, []any{"http://cdn.example.com/a.png", "javascript:x", "https://", "https://u:p@example.com/a", 7}},
-		"deal_ids":            {[]any{[]string{}, list(200), []string{repeat("x", 100), "quay-7"}}, []any{append(list(200), "more"), []string{repeat("x", 101)}, []string{"a\x00"}, "x", []any{1}}},
-		"categories":          {[]any{[]string{}, []string{"iab7-39", "IAB26"}}, []any{[]string{"IAB27"}, []string{"x"}, "IAB1", make([]string, 11)}},
-		"exclude_contexts":    {[]any{[]string{}, []string{"disasters", "suicide", "disasters"}}, []any{[]string{"Disasters"}, []string{""}, []string{"war"}, "health"}},
-		"sensitive_contexts":  {[]any{[]string{}, []string{"health", "grief"}}, []any{[]string{"suicide"}, []string{"health", "x"}, 1}},
-		"trades":              {[]any{[]string{}, []string{"politics", "alcohol"}, subject.TradeNames()}, []any{[]string{"wine"}, []string{"IAB8"}, "alcohol"}},
+		"logo_url": {
+			[]any{"", "https://cdn.example.com/logo.png"},
+			[]any{"http://cdn.example.com/a.png", "javascript:x", "https://", "https://u:p@example.com/a", 7},
+		},
+		"deal_ids": {
+			[]any{[]string{}, list(200), []string{repeat("x", 100), "quay-7"}},
+			[]any{append(list(200), "more"), []string{repeat("x", 101)}, []string{"a\x00"}, "x", []any{1}},
+		},
+		"categories": {
+			[]any{[]string{}, []string{"iab7-39", "IAB26"}},
+			[]any{[]string{"IAB27"}, []string{"x"}, "IAB1", make([]string, 11)},
+		},
+		"exclude_contexts": {
+			[]any{[]string{}, []string{"disasters", "suicide", "disasters"}},
+			[]any{[]string{"Disasters"}, []string{""}, []string{"war"}, "health"},
+		},
+		"sensitive_contexts": {
+			[]any{[]string{}, []string{"health", "grief"}}, []any{[]string{"suicide"}, []string{"health", "x"}, 1},
+		},
+		"trades": {
+			[]any{[]string{}, []string{"politics", "alcohol"}, subject.TradeNames()},
+			[]any{[]string{"wine"}, []string{"IAB8"}, "alcohol"},
+		},
 		"target_intent_tokens": {
 			[]any{[]string{}, list(200), []string{repeat("x", 100)}},
 			[]any{list(201), []string{repeat("x", 101)}, []string{"a\x00"}, "a", []int{1}},
 		},
-		"target_integration_methods": {[]any{[]string{}, []string{"mcp", "js_snippet", "npm_sdk", "rest"}}, []any{[]string{"soap"}, []string{"REST"}}},
+		"target_integration_methods": {
+			[]any{[]string{}, []string{"mcp", "js_snippet", "npm_sdk", "rest"}},
+			[]any{[]string{"soap"}, []string{"REST"}},
+		},
 	} {
 		t.Run(field, func(t *testing.T) {
 			for _, value := range tc.good {
@@ -91,16 +117,23 @@ func TestLimits(t *testing.T) {
 // SECURITY 2: the accepted links, for all three fields.
 func TestLinks(t *testing.T) {
 	good := []string{
-		"https://example.com", "HTTPS://EXAMPLE.com/", "https://example.com:8443/a?b=c&d=%20#e", "https://bücher.example/straße",
-		"https://192.0.2.1/x", "https://[2001:db8::1]/", "https://my_bucket.example.com/", "https://example.com/" + strings.Repeat("x", 2048-20),
+		"https://example.com", "HTTPS://EXAMPLE.com/", "https://example.com:8443/a?b=c&d=%20#e",
+		"https://bücher.example/straße",
+		"https://192.0.2.1/x", "https://[2001:db8::1]/", "https://my_bucket.example.com/",
+		"https://example.com/" + strings.Repeat("x", 2048-20),
 		"https://example.com/?next=http://other.example/a@b",
 	}
 	bad := []string{
-		"http://example.com", "//example.com", "/path", "example.com", "https:evil", "https:/evil", "https://", "https:///path", "https://:443/",
-		"javascript:alert(1)", "data:text/html,x", "ftp://example.com", "https://user@example.com", "https://user:pass@example.com", "https://@example.com",
-		"https://example.com/\r\nSet-Cookie: x", "https://example.com/\x00", "https://example.com/\n", " https://example.com", "https://exa mple.com",
-		"https://example.com\\@evil.example", "https://example.com/" + strings.Repeat("x", 2048-19), `https://"><svg/onload=alert(1)>`,
-		"https://exam%0aple.com/", "https://example.com:port/", "https://[::1", "https://exa\u200bmple.com", "https://'.example.com/",
+		"http://example.com", "//example.com", "/path", "example.com", "https:evil", "https:/evil", "https://",
+		"https:///path", "https://:443/",
+		"javascript:alert(1)", "data:text/html,x", "ftp://example.com", "https://user@example.com",
+		"https://user:pass@example.com", "https://@example.com",
+		"https://example.com/\r\nSet-Cookie: x", "https://example.com/\x00", "https://example.com/\n",
+		" https://example.com", "https://exa mple.com",
+		"https://example.com\\@evil.example", "https://example.com/" + strings.Repeat("x", 2048-19),
+		`https://"><svg/onload=alert(1)>`,
+		"https://exam%0aple.com/", "https://example.com:port/", "https://[::1", "https://exa\u200bmple.com",
+		"https://'.example.com/",
 	}
 	for _, field := range []string{"cta_url", "media_url", "poster_url"} {
 		for _, link := range good {
@@ -120,7 +153,9 @@ func TestLinks(t *testing.T) {
 }
 
 func TestWhatIsKept(t *testing.T) {
-	c, err := apply(t, `{"headline":" e\u0301cole ","target_host_apps":[" US ","","US","us","e\u0301"],"target_roas":2.5}`)
+	c, err := apply(
+		t, `{"headline":" e\u0301cole ","target_host_apps":[" US ","","US","us","e\u0301"],"target_roas":2.5}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, "école", c.Headline, "NFC, trimmed")
 	require.Equal(t, c.Headline, c.Name, "the name defaults to the headline")
@@ -138,19 +173,25 @@ func TestWhatIsKept(t *testing.T) {
 	require.Equal(t, before.Headline, c.Headline)
 }
 
-// What no request can state is refused, with what to write instead where that is known; what requests
-// state is taken.
+// What no request can state is refused, with what to write instead where that is known; what
+// requests state is taken.
 func TestPlacesThatRequestsState(t *testing.T) {
 	for _, good := range []string{
-		`{"target_regions":["US","de","USA","US-CA","gb_sct","GB-ENG"]}`, `{"target_languages":["en","PT-br","zh_Hant","zh-Hant-TW","haw","iw"]}`, `{"target_regions":[],"target_languages":[]}`,
+		`{"target_regions":["US","de","USA","US-CA","gb_sct","GB-ENG"]}`,
+		`{"target_languages":["en","PT-br","zh_Hant","zh-Hant-TW","haw","iw"]}`,
+		`{"target_regions":[],"target_languages":[]}`,
 	} {
 		_, err := apply(t, good)
 		require.NoError(t, err, good)
 	}
 	for bad, words := range map[string]string{
-		`{"target_regions":["Germany"]}`: "ISO 3166", `{"target_regions":["ZZ"]}`: "ISO 3166", `{"target_regions":["EU"]}`: "ISO 3166", `{"target_regions":["276"]}`: "ISO 3166",
-		`{"target_regions":["US-CALI"]}`: "ISO 3166", `{"target_regions":["uk"]}`: "write GB", `{"target_regions":["UK-SCT"]}`: "write GB-SCT", `{"target_regions":["US","us-"]}`: "ISO 3166",
-		`{"target_languages":["english"]}`: "BCP 47", `{"target_languages":["qq"]}`: "BCP 47", `{"target_languages":["e"]}`: "BCP 47", `{"target_languages":["en-"]}`: "BCP 47", `{"target_languages":["x-private"]}`: "BCP 47",
+		`{"target_regions":["Germany"]}`: "ISO 3166", `{"target_regions":["ZZ"]}`: "ISO 3166",
+		`{"target_regions":["EU"]}`: "ISO 3166", `{"target_regions":["276"]}`: "ISO 3166",
+		`{"target_regions":["US-CALI"]}`: "ISO 3166", `{"target_regions":["uk"]}`: "write GB",
+		`{"target_regions":["UK-SCT"]}`: "write GB-SCT", `{"target_regions":["US","us-"]}`: "ISO 3166",
+		`{"target_languages":["english"]}`: "BCP 47", `{"target_languages":["qq"]}`: "BCP 47",
+		`{"target_languages":["e"]}`: "BCP 47", `{"target_languages":["en-"]}`: "BCP 47",
+		`{"target_languages":["x-private"]}`: "BCP 47",
 	} {
 		_, err := apply(t, bad)
 		require.True(t, errs.Is(err, errs.InvalidRequest), bad)

@@ -23,12 +23,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/subject"
-
-	"github.com/go-json-experiment/json"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config says where the classifier is.
@@ -86,12 +86,16 @@ func New(cfg Config, deps Deps) (*Client, error) {
 	}
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, errors.New("ADNET_SUITABILITY_URL must be an address like https://moderation.example/v1/moderations")
+		return nil, errors.New(
+			"ADNET_SUITABILITY_URL must be an address like https://moderation.example/v1/moderations",
+		)
 	}
 	dialer := &net.Dialer{Timeout: Wait}
 	if u.Scheme == "http" {
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !private(addr) {
-			return nil, errors.New("ADNET_SUITABILITY_URL must be https: conversations would leave the private network in plain text")
+			return nil, errors.New(
+				"ADNET_SUITABILITY_URL must be https: conversations would leave the private network in plain text",
+			)
 		}
 		dialer.Control = privateOnly
 	}
@@ -100,13 +104,16 @@ func New(cfg Config, deps Deps) (*Client, error) {
 		client: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, MaxConnsPerHost: conns, MaxIdleConnsPerHost: conns, IdleConnTimeout: time.Minute,
+				DialContext: dialer.DialContext, MaxConnsPerHost: conns, MaxIdleConnsPerHost: conns,
+				IdleConnTimeout:    time.Minute,
 				DisableCompression: true, MaxResponseHeaderBytes: maxReply, ForceAttemptHTTP2: true,
 			},
 		},
 	}
 	c.asked = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_suitability_classifier_total", Help: "Conversations that the operator's classifier was to judge, by result: ordinary, found, failed, or not asked after failures (rests).",
+		Name: "adnet_suitability_classifier_total",
+		Help: "Conversations that the operator's classifier was to judge, by result: ordinary, found, failed, or " +
+			"not asked after failures (rests).",
 	}, []string{"result"}))
 	c.took = obs.Register(deps.Metrics, prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "adnet_suitability_classifier_seconds", Help: "Time of the operator's classifier for one conversation.",

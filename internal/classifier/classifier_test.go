@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/classifier"
-	"adnet/internal/subject"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/classifier"
+	"adnet/internal/subject"
 )
 
 const secret = "SECRET words of a conversation"
@@ -57,7 +57,9 @@ func TestWhatIsAskedAndAnswered(t *testing.T) {
 	w := newWorld(t, func(reply http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		got, path, kind = string(text), r.Method+" "+r.URL.Path, r.Header.Get("Content-Type")
-		says(`{"id":"m-1","results":[{"flagged":true,"categories":{"violence":false,"self-harm/intent":true,"hate":true,"sexual":null},"category_scores":{"hate":0.9}},{"categories":{"sexual":true}}]}`)(reply, r)
+		says(
+			`{"id":"m-1","results":[{"flagged":true,"categories":{"violence":false,"self-harm/intent":true,"hate":true,"sexual":null},"category_scores":{"hate":0.9}},{"categories":{"sexual":true}}]}`,
+		)(reply, r)
 	})
 	found, other, err := w.Classify(t.Context(), "a \"b\"\n\xff")
 	require.NoError(t, err)
@@ -99,8 +101,10 @@ func TestBadClassifiers(t *testing.T) {
 		"redirecting": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		},
-		"an error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, secret, http.StatusInternalServerError) },
-		"huge":     says(`{"results":[{"categories":{"hate":true}}],"x":"` + strings.Repeat("x", 64<<10) + `"}`),
+		"an error": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, secret, http.StatusInternalServerError)
+		},
+		"huge": says(`{"results":[{"categories":{"hate":true}}],"x":"` + strings.Repeat("x", 64<<10) + `"}`),
 		"endless": func(w http.ResponseWriter, _ *http.Request) {
 			for _, err := w.Write(make([]byte, 1<<16)); err == nil; _, err = w.Write(make([]byte, 1<<16)) {
 			}
@@ -176,11 +180,17 @@ func TestAddresses(t *testing.T) {
 	c, err := classifier.New(classifier.Config{}, classifier.Deps{})
 	require.NoError(t, err)
 	require.Nil(t, c)
-	for _, bad := range []string{"moderation.example", "ftp://moderation.example", "http://203.0.113.7/v1/moderations", "http://[2001:db8::1]/", "https://", "http://%zz"} {
+	for _, bad := range []string{
+		"moderation.example", "ftp://moderation.example", "http://203.0.113.7/v1/moderations", "http://[2001:db8::1]/",
+		"https://", "http://%zz",
+	} {
 		_, err := classifier.New(classifier.Config{URL: bad}, classifier.Deps{})
 		require.ErrorContains(t, err, "ADNET_SUITABILITY_URL", bad)
 	}
-	for _, good := range []string{"https://moderation.example/v1/moderations", "http://10.1.2.3:8080/v1/moderations", "http://[::1]/", "http://classifier:8080/", "http://localhost/"} {
+	for _, good := range []string{
+		"https://moderation.example/v1/moderations", "http://10.1.2.3:8080/v1/moderations", "http://[::1]/",
+		"http://classifier:8080/", "http://localhost/",
+	} {
 		_, err := classifier.New(classifier.Config{URL: good}, classifier.Deps{Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err, good)
 	}
@@ -192,8 +202,10 @@ func TestNamesLeadToPrivateAddresses(t *testing.T) {
 	_, _, err := w.Classify(t.Context(), "x")
 	require.NoError(t, err, "loopback")
 	for address, want := range map[string]bool{
-		"127.0.0.1:80": true, "[::1]:80": true, "10.0.0.1:80": true, "192.168.3.4:80": true, "[fd00::1]:80": true, "[::ffff:10.0.0.1]:80": true,
-		"169.254.169.254:80": false, "203.0.113.1:80": false, "[2001:db8::1]:80": false, "0.0.0.0:80": false, "x": false,
+		"127.0.0.1:80": true, "[::1]:80": true, "10.0.0.1:80": true, "192.168.3.4:80": true, "[fd00::1]:80": true,
+		"[::ffff:10.0.0.1]:80": true,
+		"169.254.169.254:80":   false, "203.0.113.1:80": false, "[2001:db8::1]:80": false, "0.0.0.0:80": false,
+		"x": false,
 	} {
 		require.Equal(t, want, classifier.PrivateOnly("tcp", address, nil) == nil, address)
 	}

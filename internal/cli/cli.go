@@ -28,7 +28,9 @@ var ErrExit = errors.New("exit")
 
 // AsCommand names the operator of a command to the audit log.
 func AsCommand(ctx context.Context, command string) context.Context {
-	return auditlog.With(ctx, auditlog.Actor{Via: auditlog.CLI, Role: "operator", Name: Operator(), Action: "adnet " + command})
+	return auditlog.With(
+		ctx, auditlog.Actor{Via: auditlog.CLI, Role: "operator", Name: Operator(), Action: "adnet " + command},
+	)
 }
 
 // Operator is the user of the operating system.

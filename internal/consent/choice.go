@@ -3,9 +3,9 @@ package consent
 import (
 	"strconv"
 
-	"adnet/internal/jsonscan"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"adnet/internal/jsonscan"
 )
 
 // Choice is a yes or no that may be left out.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/jsonscan"
-
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/jsonscan"
 )
 
 // tc writes the core of a TC string: version 2, vendor list 1, and the consents to purposes.
@@ -73,11 +73,13 @@ func TestSignals(t *testing.T) {
 		"no gdpr: the text does not hold": {Signals{GDPR: No, TCF: tc()}, false, Given},
 		"no gdpr":                         {Signals{GDPR: No}, false, Given},
 		"gdpr, a number of its own":       {Signals{GDPR: Of(7)}, true, Given | Malformed},
-		"TCF 1":                           {Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Given | GDPR | Malformed},
-		"no TC string":                    {Signals{TCF: "🙂 C"}, true, Given | GDPR | Malformed},
-		"half a TC string":                {Signals{TCF: tc(1)[:20]}, true, Given | GDPR | Malformed},
-		"a long text":                     {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Given | GDPR | Malformed},
-		"with segments":                   {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
+		"TCF 1": {
+			Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Given | GDPR | Malformed,
+		},
+		"no TC string":     {Signals{TCF: "🙂 C"}, true, Given | GDPR | Malformed},
+		"half a TC string": {Signals{TCF: tc(1)[:20]}, true, Given | GDPR | Malformed},
+		"a long text":      {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Given | GDPR | Malformed},
+		"with segments":    {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
 
 		"coppa":    {Signals{COPPA: Yes}, true, Given | Child},
 		"no coppa": {Signals{COPPA: No}, false, Given},
@@ -92,25 +94,31 @@ func TestSignals(t *testing.T) {
 		"us_privacy, long":         {Signals{USPrivacy: "1YNNN"}, true, Given | Malformed},
 		"us_privacy, other":        {Signals{USPrivacy: "1Y?N"}, true, Given | Malformed},
 
-		"gpp: TCF":                 {Signals{GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
-		"gpp: TCF refused":         {Signals{GPP: headerTCF + "~" + tc(2)}, true, Given | GDPR | NoStorage},
-		"gpp: TCF, no gdpr":        {Signals{GDPR: No, GPP: headerTCF + "~" + tc(2)}, false, Given},
-		"gpp and gdpr":             {Signals{GDPR: Yes, GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
-		"gpp without TCF, gdpr":    {Signals{GDPR: Yes, GPP: headerUSP + "~1YNN"}, true, Given | GDPR | NoStorage},
-		"gpp: TCF and USP":         {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN"}, true, Given | GDPR | OptOut},
-		"gpp: USP not in force":    {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN", Sections: []int64{2}}, false, Given | GDPR},
-		"gpp: none in force":       {Signals{GPP: headerTCFUSP + "~" + tc() + "~1YYN", Sections: []int64{-1}}, false, Given},
+		"gpp: TCF":              {Signals{GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
+		"gpp: TCF refused":      {Signals{GPP: headerTCF + "~" + tc(2)}, true, Given | GDPR | NoStorage},
+		"gpp: TCF, no gdpr":     {Signals{GDPR: No, GPP: headerTCF + "~" + tc(2)}, false, Given},
+		"gpp and gdpr":          {Signals{GDPR: Yes, GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
+		"gpp without TCF, gdpr": {Signals{GDPR: Yes, GPP: headerUSP + "~1YNN"}, true, Given | GDPR | NoStorage},
+		"gpp: TCF and USP":      {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN"}, true, Given | GDPR | OptOut},
+		"gpp: USP not in force": {
+			Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN", Sections: []int64{2}}, false, Given | GDPR,
+		},
+		"gpp: none in force": {
+			Signals{GPP: headerTCFUSP + "~" + tc() + "~1YYN", Sections: []int64{-1}}, false, Given,
+		},
 		"gpp: national":            {Signals{GPP: headerNational + "~" + national(6)}, false, Given},
 		"gpp: national, sale":      {Signals{GPP: headerNational + "~" + national(18)}, true, Given | OptOut},
 		"gpp: national, sharing":   {Signals{GPP: headerNational + "~" + national(20)}, true, Given | OptOut},
 		"gpp: national, targeting": {Signals{GPP: headerNational + "~" + national(22)}, true, Given | OptOut},
 		"gpp: national, GPC":       {Signals{GPP: headerNational + "~" + national(6) + ".YA"}, true, Given | OptOut},
 		"gpp: national, GPC off":   {Signals{GPP: headerNational + "~" + national(6) + ".QA"}, false, Given},
-		"gpp: California, sale":    {Signals{GPP: headerCA + "~" + written(60, map[int]int{0: 1, 12: 1})}, true, Given | OptOut},
-		"gpp: cut":                 {Signals{GPP: headerNational + "~BA"}, true, Given | Malformed},
-		"gpp: a section missing":   {Signals{GPP: headerTCFUSP + "~" + tc(1)}, true, Given | Malformed},
-		"gpp: no header":           {Signals{GPP: "~1YNN"}, true, Given | Malformed},
-		"gpp: other":               {Signals{GPP: "x"}, true, Given | Malformed},
+		"gpp: California, sale": {
+			Signals{GPP: headerCA + "~" + written(60, map[int]int{0: 1, 12: 1})}, true, Given | OptOut,
+		},
+		"gpp: cut":               {Signals{GPP: headerNational + "~BA"}, true, Given | Malformed},
+		"gpp: a section missing": {Signals{GPP: headerTCFUSP + "~" + tc(1)}, true, Given | Malformed},
+		"gpp: no header":         {Signals{GPP: "~1YNN"}, true, Given | Malformed},
+		"gpp: other":             {Signals{GPP: "x"}, true, Given | Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.in.Read()
@@ -120,31 +128,34 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// What IAB's own library writes (@iabgpp/cmpapi 3.2.0 of npm) for each section of the USA: first every
-// answer "did not opt out", then one answer, or GPC, "opted out".
+// What IAB's own library writes (@iabgpp/cmpapi 3.2.0 of npm) for each section of the USA: first
+// every answer "did not opt out", then one answer, or GPC, "opted out".
 func TestSectionsAsTheirLibraryWritesThem(t *testing.T) {
 	for section, texts := range map[string][]string{
-		"usnat": {"DBABLA~CAAqAAAAAABA.QA", "DBABLA~CAAaAAAAAABA.QA", "DBABLA~CAAmAAAAAABA.QA", "DBABLA~CAApAAAAAABA.QA", "DBABLA~CAAAAAAAAABA.YA"},
-		"usca":  {"DBABBg~BAoAAABA.QA", "DBABBg~BAYAAABA.QA", "DBABBg~BAkAAABA.QA", "DBABBg~BAAAAABA.YA"},
-		"usva":  {"DBABRg~BAoAABA", "DBABRg~BAYAABA", "DBABRg~BAkAABA"},
-		"usco":  {"DBABJg~BAoAAEA.QA", "DBABJg~BAYAAEA.QA", "DBABJg~BAkAAEA.QA", "DBABJg~BAAAAEA.YA"},
-		"usut":  {"DBABFg~BAKAAAQA", "DBABFg~BAGAAAQA", "DBABFg~BAJAAAQA"},
-		"usct":  {"DBABVg~BAoAAAEA.QA", "DBABVg~BAYAAAEA.QA", "DBABVg~BAkAAAEA.QA", "DBABVg~BAAAAAEA.YA"},
-		"usfl":  {"DBABAw~BAoAAABA", "DBABAw~BAYAAABA", "DBABAw~BAkAAABA"},
-		"usmt":  {"DBABQw~BAoAAABA.QA", "DBABQw~BAYAAABA.QA", "DBABQw~BAkAAABA.QA", "DBABQw~BAAAAABA.YA"},
-		"usor":  {"DBABIw~BAoAAAABAA.QA", "DBABIw~BAYAAAABAA.QA", "DBABIw~BAkAAAABAA.QA", "DBABIw~BAAAAAABAA.YA"},
-		"ustx":  {"DBABEw~BAoAAAQA.QA", "DBABEw~BAYAAAQA.QA", "DBABEw~BAkAAAQA.QA", "DBABEw~BAAAAAQA.YA"},
-		"usde":  {"DBABUw~BAoAAAABAA.QA", "DBABUw~BAYAAAABAA.QA", "DBABUw~BAkAAAABAA.QA", "DBABUw~BAAAAAABAA.YA"},
-		"usia":  {"DBABCw~BAKAAAQA.QA", "DBABCw~BAGAAAQA.QA", "DBABCw~BAJAAAQA.QA", "DBABCw~BAAAAAQA.YA"},
-		"usne":  {"DBABSw~BAoAAAQA.QA", "DBABSw~BAYAAAQA.QA", "DBABSw~BAkAAAQA.QA", "DBABSw~BAAAAAQA.YA"},
-		"usnh":  {"DBABKw~BAoAAABA.QA", "DBABKw~BAYAAABA.QA", "DBABKw~BAkAAABA.QA", "DBABKw~BAAAAABA.YA"},
-		"usnj":  {"DBABAYA~BAoAAAAAQA.QA", "DBABAYA~BAYAAAAAQA.QA", "DBABAYA~BAkAAAAAQA.QA", "DBABAYA~BAAAAAAAQA.YA"},
-		"ustn":  {"DBABQYA~BAoAAAQA.QA", "DBABQYA~BAYAAAQA.QA", "DBABQYA~BAkAAAQA.QA", "DBABQYA~BAAAAAQA.YA"},
-		"usmn":  {"DBABIYA~BAoAAAQA.QA", "DBABIYA~BAYAAAQA.QA", "DBABIYA~BAkAAAQA.QA", "DBABIYA~BAAAAAQA.YA"},
-		"usmd":  {"DBABEYA~BQCg.QA", "DBABEYA~BQBg.QA", "DBABEYA~BQCQ.QA", "DBABEYA~BQAA.YA"},
-		"usin":  {"DBABUYA~BQCg.AAA", "DBABUYA~BQBg.AAA", "DBABUYA~BQCQ.AAA"},
-		"usky":  {"DBABCYA~BQCg.AAA", "DBABCYA~BQBg.AAA", "DBABCYA~BQCQ.AAA"},
-		"usri":  {"DBABSYA~BQCg.AAA", "DBABSYA~BQBg.AAA", "DBABSYA~BQCQ.AAA"},
+		"usnat": {
+			"DBABLA~CAAqAAAAAABA.QA", "DBABLA~CAAaAAAAAABA.QA", "DBABLA~CAAmAAAAAABA.QA", "DBABLA~CAApAAAAAABA.QA",
+			"DBABLA~CAAAAAAAAABA.YA",
+		},
+		"usca": {"DBABBg~BAoAAABA.QA", "DBABBg~BAYAAABA.QA", "DBABBg~BAkAAABA.QA", "DBABBg~BAAAAABA.YA"},
+		"usva": {"DBABRg~BAoAABA", "DBABRg~BAYAABA", "DBABRg~BAkAABA"},
+		"usco": {"DBABJg~BAoAAEA.QA", "DBABJg~BAYAAEA.QA", "DBABJg~BAkAAEA.QA", "DBABJg~BAAAAEA.YA"},
+		"usut": {"DBABFg~BAKAAAQA", "DBABFg~BAGAAAQA", "DBABFg~BAJAAAQA"},
+		"usct": {"DBABVg~BAoAAAEA.QA", "DBABVg~BAYAAAEA.QA", "DBABVg~BAkAAAEA.QA", "DBABVg~BAAAAAEA.YA"},
+		"usfl": {"DBABAw~BAoAAABA", "DBABAw~BAYAAABA", "DBABAw~BAkAAABA"},
+		"usmt": {"DBABQw~BAoAAABA.QA", "DBABQw~BAYAAABA.QA", "DBABQw~BAkAAABA.QA", "DBABQw~BAAAAABA.YA"},
+		"usor": {"DBABIw~BAoAAAABAA.QA", "DBABIw~BAYAAAABAA.QA", "DBABIw~BAkAAAABAA.QA", "DBABIw~BAAAAAABAA.YA"},
+		"ustx": {"DBABEw~BAoAAAQA.QA", "DBABEw~BAYAAAQA.QA", "DBABEw~BAkAAAQA.QA", "DBABEw~BAAAAAQA.YA"},
+		"usde": {"DBABUw~BAoAAAABAA.QA", "DBABUw~BAYAAAABAA.QA", "DBABUw~BAkAAAABAA.QA", "DBABUw~BAAAAAABAA.YA"},
+		"usia": {"DBABCw~BAKAAAQA.QA", "DBABCw~BAGAAAQA.QA", "DBABCw~BAJAAAQA.QA", "DBABCw~BAAAAAQA.YA"},
+		"usne": {"DBABSw~BAoAAAQA.QA", "DBABSw~BAYAAAQA.QA", "DBABSw~BAkAAAQA.QA", "DBABSw~BAAAAAQA.YA"},
+		"usnh": {"DBABKw~BAoAAABA.QA", "DBABKw~BAYAAABA.QA", "DBABKw~BAkAAABA.QA", "DBABKw~BAAAAABA.YA"},
+		"usnj": {"DBABAYA~BAoAAAAAQA.QA", "DBABAYA~BAYAAAAAQA.QA", "DBABAYA~BAkAAAAAQA.QA", "DBABAYA~BAAAAAAAQA.YA"},
+		"ustn": {"DBABQYA~BAoAAAQA.QA", "DBABQYA~BAYAAAQA.QA", "DBABQYA~BAkAAAQA.QA", "DBABQYA~BAAAAAQA.YA"},
+		"usmn": {"DBABIYA~BAoAAAQA.QA", "DBABIYA~BAYAAAQA.QA", "DBABIYA~BAkAAAQA.QA", "DBABIYA~BAAAAAQA.YA"},
+		"usmd": {"DBABEYA~BQCg.QA", "DBABEYA~BQBg.QA", "DBABEYA~BQCQ.QA", "DBABEYA~BQAA.YA"},
+		"usin": {"DBABUYA~BQCg.AAA", "DBABUYA~BQBg.AAA", "DBABUYA~BQCQ.AAA"},
+		"usky": {"DBABCYA~BQCg.AAA", "DBABCYA~BQBg.AAA", "DBABCYA~BQCQ.AAA"},
+		"usri": {"DBABSYA~BQCg.AAA", "DBABSYA~BQBg.AAA", "DBABSYA~BQCQ.AAA"},
 	} {
 		require.Equal(t, Given, (&Signals{GPP: texts[0]}).Read(), section)
 		for _, text := range texts[1:] {
@@ -177,10 +188,12 @@ func TestHeader(t *testing.T) {
 // Both readers of a body take the same from it.
 func TestJSON(t *testing.T) {
 	for text, want := range map[string]Signals{
-		`{"tcf":"a","gpp":"b","us_privacy":"1YNN","gpc":true,"coppa":false,"gdpr":1}`: {TCF: "a", GPP: "b", USPrivacy: "1YNN", GPC: Yes, COPPA: No, GDPR: Yes},
-		`{"gpc":"1","coppa":0,"gdpr":null}`:                                           {GPC: Yes, COPPA: No},
-		`{"gpc":[],"coppa":"maybe"}`:                                                  {GPC: unclear, COPPA: unclear},
-		`{}`:                                                                          {},
+		`{"tcf":"a","gpp":"b","us_privacy":"1YNN","gpc":true,"coppa":false,"gdpr":1}`: {
+			TCF: "a", GPP: "b", USPrivacy: "1YNN", GPC: Yes, COPPA: No, GDPR: Yes,
+		},
+		`{"gpc":"1","coppa":0,"gdpr":null}`: {GPC: Yes, COPPA: No},
+		`{"gpc":[],"coppa":"maybe"}`:        {GPC: unclear, COPPA: unclear},
+		`{}`:                                {},
 	} {
 		var general, plain Signals
 		require.NoError(t, json.Unmarshal([]byte(text), &general))
@@ -194,7 +207,9 @@ func TestJSON(t *testing.T) {
 
 // Whatever a stranger sends: no panic, no memory, no time.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{tc(1), tc(), headerTCFUSP + "~" + tc(1) + "~1YYN", headerNational + "~BVVVVVVWCA.QA", "DBB_____~", "DBABzzzz"} {
+	for _, text := range []string{
+		tc(1), tc(), headerTCFUSP + "~" + tc(1) + "~1YYN", headerNational + "~BVVVVVVWCA.QA", "DBB_____~", "DBABzzzz",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Sections of GPP that are read. Others that were given out say nothing of what adnet does; what was
-// given out later may be a state's, so it counts as a text that cannot be read.
+// Sections of GPP that are read. Others that were given out say nothing of what adnet does; what
+// was given out later may be a state's, so it counts as a text that cannot be read.
 const (
 	gppTCF         = 2
 	gppUSP         = 6
@@ -137,8 +137,8 @@ type bits struct {
 	at, end int
 }
 
-// readBits reads base64 of the URL alphabet. In GPP a text ends after any character, and all bits of
-// it count: it is filled up with zeros.
+// readBits reads base64 of the URL alphabet. In GPP a text ends after any character, and all bits
+// of it count: it is filled up with zeros.
 func readBits(text string) (bits, bool) {
 	text = strings.TrimRight(text, "=")
 	data, err := base64.RawURLEncoding.DecodeString(text + "AAA"[:(4-len(text)%4)%4])

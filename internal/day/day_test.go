@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/day"
 )
 
 func TestUnitsBeginWhereTheOneBeforeEnds(t *testing.T) {

@@ -12,7 +12,8 @@ func milliseconds(id uuid.UUID) (int64, bool) {
 	if id.Version() != 7 {
 		return 0, false
 	}
-	return int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5]), true
+	return int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5]),
+		true
 }
 
 // TimeOfUUID is the time inside a UUIDv7, in whole milliseconds, UTC. It is false, and the time

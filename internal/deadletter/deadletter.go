@@ -1,10 +1,10 @@
-// Package deadletter reads and sends again the records of the events topic that could not be decoded:
-// for the command `adnet dlq` and for administrators in the console.
+// Package deadletter reads and sends again the records of the events topic that could not be
+// decoded: for the command `adnet dlq` and for administrators in the console.
 //
-// Contract of [Replay]: the store notes a replay before the record is sent and after the log has it, so
-// a crash in between leaves a letter that may or may not be in the log, and is sent again only on
-// request. An event that decodes now is applied once: its deduplication key says whether it was
-// applied already.
+// Contract of [Replay]: the store notes a replay before the record is sent and after the log has
+// it, so a crash in between leaves a letter that may or may not be in the log, and is sent again
+// only on request. An event that decodes now is applied once: its deduplication key says whether it
+// was applied already.
 package deadletter
 
 import (
@@ -14,21 +14,23 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 )
 
 // Store keeps dead letters and notes their replays.
 type Store interface {
 	DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error)
-	// StartReplay notes that a letter is about to be sent. Errors: errs.NotFound; errs.Conflict when
-	// it was sent before, or may have been, unless again is set.
-	StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error)
+	// StartReplay notes that a letter is about to be sent. Errors: errs.NotFound; errs.Conflict
+	// when it was sent before, or may have been, unless again is set.
+	StartReplay(
+		ctx context.Context, p stream.Partition, offset int64, by string, again bool,
+	) (ledger.StoredDeadLetter, error)
 	EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 }
 
@@ -46,8 +48,8 @@ func parse(raw []byte) (m *event.Event, ok bool) {
 	return m, len(raw) > 0 && (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m) == nil
 }
 
-// Decoded is the record as JSON, as far as its bytes allow; nil for bytes that are not an event, and
-// for more than 64 KiB.
+// Decoded is the record as JSON, as far as its bytes allow; nil for bytes that are not an event,
+// and for more than 64 KiB.
 func Decoded(raw []byte) []byte {
 	m, ok := parse(raw)
 	if !ok || len(raw) > maxDecoded {
@@ -100,8 +102,9 @@ type Sending struct {
 	Again bool         // also when it was sent before
 }
 
-// Replay sends a letter to the events topic again. Errors: those of StartReplay; errs.InvalidState when
-// the record itself is lost; errs.Unavailable when the log does not take it, or not before ctx ends.
+// Replay sends a letter to the events topic again. Errors: those of StartReplay; errs.InvalidState
+// when the record itself is lost; errs.Unavailable when the log does not take it, or not before ctx
+// ends.
 func Replay(ctx context.Context, store Store, log Producer, s Sending) error {
 	letter, err := store.StartReplay(ctx, s.At.Partition, s.At.First, s.By, s.Again)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 )
 
 // Kind is what was decided.
@@ -98,8 +98,8 @@ type Query struct {
 
 // Store keeps statements and appeals.
 type Store interface {
-	// Decisions is a page of statements with their appeals, and how many there are. Of two about the
-	// same target the one that was taken later comes first, whatever the clocks said.
+	// Decisions is a page of statements with their appeals, and how many there are. Of two about
+	// the same target the one that was taken later comes first, whatever the clocks said.
 	Decisions(ctx context.Context, q Query) ([]Statement, int, error)
 	// AppealedBy is the decision that an appeal is against. errs.NotFound without such an appeal.
 	AppealedBy(ctx context.Context, appeal uuid.UUID) (Statement, error)
@@ -119,8 +119,12 @@ const (
 
 // Errors of appeals.
 var (
-	ErrOpen     = errs.New(errs.Conflict, "an appeal against this decision is open already; its answer will stand here")
-	ErrEnough   = errs.New(errs.Conflict, "this decision was appealed against %d times; what is left is a court or an out-of-court dispute settlement body", MaxAppeals)
+	ErrOpen   = errs.New(errs.Conflict, "an appeal against this decision is open already; its answer will stand here")
+	ErrEnough = errs.New(
+		errs.Conflict,
+		"this decision was appealed against %d times; what is left is a court or an out-of-court dispute settlement "+
+			"body", MaxAppeals,
+	)
 	ErrEnded    = errs.New(errs.InvalidState, "the appeal was decided already")
 	ErrNoAppeal = errs.New(errs.NotFound, "there is no such appeal")
 	ErrUnknown  = errs.New(errs.NotFound, "there is no such decision")
@@ -129,9 +133,13 @@ var (
 // Clean checks a text that is kept: field names it. Errors: errs.InvalidRequest.
 func Clean(field, text string, most int) (string, error) {
 	text = strings.TrimSpace(text)
-	control := strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
+	control := strings.ContainsFunc(
+		text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' },
+	)
 	if text == "" || control || !utf8.ValidString(text) || utf8.RuneCountInString(text) > most {
-		return "", errs.New(errs.InvalidRequest, "%s is required: at most %d characters, without control characters", field, most).With("field", field)
+		return "", errs.New(
+			errs.InvalidRequest, "%s is required: at most %d characters, without control characters", field, most,
+		).With("field", field)
 	}
 	return text, nil
 }
@@ -150,10 +158,12 @@ func May(before []Appeal) error {
 }
 
 // Of says whether e is a decision against the owner of what it changes, and what its statement is.
-// Owner and publisher are as the entry has them; the store resolves a seat's. An id and the time are
-// the store's.
+// Owner and publisher are as the entry has them; the store resolves a seat's. An id and the time
+// are the store's.
 func Of(e *auditlog.Entry) (Statement, bool) {
-	s := Statement{OwnerID: e.OwnerID, TargetKind: e.TargetKind, TargetID: e.TargetID, Automated: e.Actor.Via == auditlog.System}
+	s := Statement{
+		OwnerID: e.OwnerID, TargetKind: e.TargetKind, TargetID: e.TargetID, Automated: e.Actor.Via == auditlog.System,
+	}
 	reason := after(e, auditlog.Reason)
 	switch e.TargetKind {
 	case auditlog.TargetUser:
@@ -171,7 +181,8 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 		if s.Rule = after(e, "rule"); s.Rule != "" {
 			s.Kind, s.Automated = Hold, s.Rule != "manual"
 			if s.Reason == "" {
-				s.Reason = "The traffic of this publisher is unlike that of people; the rule says in which way. Credits are held until a person has looked."
+				s.Reason = "The traffic of this publisher is unlike that of people; the rule says in which way. " +
+					"Credits are held until a person has looked."
 			}
 			return s, true
 		}
@@ -232,12 +243,13 @@ func names(findings any, rule string) bool {
 	return slices.ContainsFunc(list, func(v campaign.Violation) bool { return v.Rule == rule })
 }
 
-// Supersedes says whether s decided anew about what before, an earlier decision, had decided: before
-// is in force no more, and to take it back must not take back s. A campaign's refusals and what
-// readers' reports stop are one matter, an administrator's pause of it is another, so is the
+// Supersedes says whether s decided anew about what before, an earlier decision, had decided:
+// before is in force no more, and to take it back must not take back s. A campaign's refusals and
+// what readers' reports stop are one matter, an administrator's pause of it is another, so is the
 // suspension of an account.
 func (s *Statement) Supersedes(before *Statement) bool {
-	return s.ID != before.ID && s.TargetKind == before.TargetKind && s.TargetID == before.TargetID && s.matter() == before.matter()
+	return s.ID != before.ID && s.TargetKind == before.TargetKind && s.TargetID == before.TargetID &&
+		s.matter() == before.matter()
 }
 
 func (s *Statement) matter() Kind {

@@ -16,10 +16,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/campaign"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"adnet/internal/campaign"
 )
 
 // Origin, licence and fields of the files: data/README.md.

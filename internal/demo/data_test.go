@@ -13,12 +13,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
 	"adnet/internal/testenv"
-
-	"github.com/go-json-experiment/json"
-	"github.com/stretchr/testify/require"
 )
 
 var languages = []string{"en", "de", "fr", "es", "pt", "ja", "zh", "ko"}
@@ -210,8 +210,13 @@ func requireMayAnswer(t *testing.T, f *campaign.Fields, r demo.Request) {
 		{f.Languages, []string{language}}, {f.Regions, []string{r.UserRegion}}, {f.HostApps, []string{r.HostApp}},
 		{f.Surfaces, []string{surface}}, {f.ActiveTools, r.ActiveTools},
 	} {
-		shared := slices.ContainsFunc(filter.targeted, func(value string) bool { return slices.Contains(filter.have, value) })
-		require.True(t, len(filter.targeted) == 0 || shared, "%s: %s targets %v, the request has %v", r.ID, *f.Name, filter.targeted, filter.have)
+		shared := slices.ContainsFunc(
+			filter.targeted, func(value string) bool { return slices.Contains(filter.have, value) },
+		)
+		require.True(
+			t, len(filter.targeted) == 0 || shared, "%s: %s targets %v, the request has %v", r.ID, *f.Name,
+			filter.targeted, filter.have,
+		)
 	}
 }
 

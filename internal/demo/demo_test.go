@@ -12,16 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 	"adnet/internal/money"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // alone announces to no serving node.
@@ -32,8 +32,10 @@ func (alone) Announce(context.Context, campaign.Campaign) (bool, error) { return
 func services() (demo.Deps, *memory.Store) {
 	store := memory.New(time.Now)
 	return demo.Deps{
-		Accounts:  account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}),
-		Campaigns: campaign.NewService(campaign.Deps{Store: store, Announcer: alone{}, Now: time.Now, CreditValue: money.USD}),
+		Accounts: account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}),
+		Campaigns: campaign.NewService(campaign.Deps{
+			Store: store, Announcer: alone{}, Now: time.Now, CreditValue: money.USD,
+		}),
 	}, store
 }
 
@@ -139,7 +141,9 @@ func (p *printed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := json.UnmarshalRead(r.Body, &in); err != nil || in.Context == "" {
 			p.errors = append(p.errors, "ad request body")
 		}
-		query := url.Values{"event": {"impression"}, "auction_id": {p.token}, "session": {""}, "dev": {uuid.Nil.String()}}
+		query := url.Values{
+			"event": {"impression"}, "auction_id": {p.token}, "session": {""}, "dev": {uuid.Nil.String()},
+		}
 		// The way and order of encoding of ingress/httpapi and ingress/serve; texts that a shell
 		// could trip over.
 		raw, err := json.Marshal(map[string]any{"ad": struct {
@@ -147,12 +151,16 @@ func (p *printed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			ClickURL      string `json:"click_url"`
 			ImpressionURL string `json:"impression_url"`
 			Label         string `json:"disclosure_label"`
-		}{`50% "off" \n it's $HOME & <b>`, p.base + "/s/" + p.token + "?event=click", p.base + "/api/track?" + query.Encode(), "Sponsored"}}, json.Deterministic(true))
+		}{
+			`50% "off" \n it's $HOME & <b>`, p.base + "/s/" + p.token + "?event=click",
+			p.base + "/api/track?" + query.Encode(), "Sponsored",
+		}}, json.Deterministic(true))
 		if err != nil || bytes.Contains(raw, []byte(`\u0026`)) {
 			p.errors = append(p.errors, "ampersands must stay as they are")
 		}
 		_, _ = w.Write(raw)
-	case r.Method == http.MethodGet && r.URL.Path == "/api/track" && r.URL.Query().Get("event") == "impression" && r.URL.Query().Get("auction_id") == p.token:
+	case r.Method == http.MethodGet && r.URL.Path == "/api/track" && r.URL.Query().Get("event") == "impression" &&
+		r.URL.Query().Get("auction_id") == p.token:
 		w.Header().Set("Content-Type", "image/gif")
 	case r.Method == http.MethodGet && r.URL.Path == "/s/"+p.token && r.URL.RawQuery == "event=click":
 		w.Header().Set("Location", "https://example.com/landing")
@@ -171,13 +179,16 @@ func TestPrintedCommandsWork(t *testing.T) {
 	defer server.Close()
 	p.base = server.URL
 	creds := demo.Credentials{
-		Advertisers: []string{demo.Advertiser(1), demo.Advertiser(2), demo.Advertiser(3)}, Publisher: demo.Publisher, Admin: demo.Admin,
-		Password: demo.Password, PublisherKey: p.key, DeveloperID: uuid.MustParse("01890000-0000-7000-8000-000000000001"), Active: 5, InReview: 1,
+		Advertisers: []string{demo.Advertiser(1), demo.Advertiser(2), demo.Advertiser(3)}, Publisher: demo.Publisher,
+		Admin:    demo.Admin,
+		Password: demo.Password, PublisherKey: p.key,
+		DeveloperID: uuid.MustParse("01890000-0000-7000-8000-000000000001"), Active: 5, InReview: 1,
 	}
 	var greeting strings.Builder
 	require.NoError(t, demo.Print(&greeting, server.URL+"/", creds))
 	for _, part := range []string{
-		server.URL, demo.Advertiser(1), demo.Advertiser(3), demo.Publisher, demo.Admin, demo.Password, p.key, creds.DeveloperID.String(), "5 campaigns", "1 wait",
+		server.URL, demo.Advertiser(1), demo.Advertiser(3), demo.Publisher, demo.Admin, demo.Password, p.key,
+		creds.DeveloperID.String(), "5 campaigns", "1 wait",
 	} {
 		require.Contains(t, greeting.String(), part)
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 )
 
 // The demo accounts.
@@ -87,7 +87,9 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 		if err := l.name(gctx, publisher, publisherName, true); err != nil {
 			return err
 		}
-		key, err := deps.Accounts.CreateKey(gctx, publisher, account.KeyRequest{Kind: account.KindPublisher, Name: "demo"})
+		key, err := deps.Accounts.CreateKey(
+			gctx, publisher, account.KeyRequest{Kind: account.KindPublisher, Name: "demo"},
+		)
 		out.PublisherKey, out.DeveloperID = key.Plain, publisher.DeveloperID
 		return err
 	})
@@ -132,7 +134,9 @@ type loader struct {
 	active, inReview int
 }
 
-func (l *loader) account(ctx context.Context, email string, create func(context.Context, string, string) (account.User, error)) (account.User, error) {
+func (l *loader) account(
+	ctx context.Context, email string, create func(context.Context, string, string) (account.User, error),
+) (account.User, error) {
 	u, err := create(ctx, email, Password)
 	if errs.Is(err, errs.Conflict) {
 		u, err = l.deps.Accounts.Login(ctx, email, Password)
@@ -151,12 +155,14 @@ func (l *loader) name(ctx context.Context, u account.User, name string, verified
 	if _, err := l.deps.Accounts.Describe(ctx, u, account.Profile{Company: &name}); err != nil {
 		return fmt.Errorf("name %q: %w", name, err)
 	}
-	_, err := l.deps.Accounts.RuleName(ctx, l.admin, u.ID, account.NameRuling{Name: name, Decision: "approved", Verified: verified})
+	_, err := l.deps.Accounts.RuleName(
+		ctx, l.admin, u.ID, account.NameRuling{Name: name, Decision: "approved", Verified: verified},
+	)
 	return err
 }
 
-// advertiser makes the n-th advertiser, from 0, with its campaigns. They are created in order, so those
-// of an earlier run are the first ones.
+// advertiser makes the n-th advertiser, from 0, with its campaigns. They are created in order, so
+// those of an earlier run are the first ones.
 func (l *loader) advertiser(ctx context.Context, n int, list []campaign.Fields) error {
 	owner, err := l.account(ctx, Advertiser(n+1), l.deps.Accounts.Register)
 	if err != nil {
@@ -175,7 +181,9 @@ func (l *loader) advertiser(ctx context.Context, n int, list []campaign.Fields) 
 			return fmt.Errorf("campaign %q: %w", *fields.Name, err)
 		}
 		if c := created.Campaign; c.Status == campaign.InReview && len(c.PolicyViolations) == 0 {
-			if _, err := l.deps.Campaigns.Decide(ctx, l.admin, c.ID, campaign.Decision{Decision: "approved", Notes: "demo"}); err != nil {
+			if _, err := l.deps.Campaigns.Decide(
+				ctx, l.admin, c.ID, campaign.Decision{Decision: "approved", Notes: "demo"},
+			); err != nil {
 				return fmt.Errorf("approve campaign %q: %w", c.Name, err)
 			}
 		}

@@ -2,8 +2,8 @@
 // It is for loops that every byte of a request or of markup comes by.
 //
 // The tests of bytes answer with a number in which the top bit of a byte says yes. A subtraction
-// borrows from the next byte, so above a byte that says yes another may say yes wrongly: whether any
-// byte says yes, and which is the lowest, is exact.
+// borrows from the next byte, so above a byte that says yes another may say yes wrongly: whether
+// any byte says yes, and which is the lowest, is exact.
 package eight
 
 const (

@@ -5,16 +5,20 @@ import (
 	"slices"
 	"testing"
 
-	"adnet/internal/eight"
-
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/internal/eight"
 )
 
 // TestLowest compares the lowest byte that says yes with a look at each byte.
 func TestLowest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := string(rapid.SliceOfN(rapid.SampledFrom([]byte("\x00\x01\x1f !\"[\\]az\x7f\x80\xa2\xdc\xff")), 8, 8).Draw(t, "bytes"))
+		s := string(
+			rapid.SliceOfN(
+				rapid.SampledFrom([]byte("\x00\x01\x1f !\"[\\]az\x7f\x80\xa2\xdc\xff")), 8, 8,
+			).Draw(t, "bytes"),
+		)
 		v := eight.Of(s)
 		first := func(yes func(c byte) bool) int {
 			return slices.IndexFunc([]byte(s), yes)

@@ -6,9 +6,9 @@ import (
 	"io"
 	"testing"
 
-	"adnet/internal/errs"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
 )
 
 func TestOf(t *testing.T) {

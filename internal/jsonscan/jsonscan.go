@@ -21,9 +21,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"adnet/internal/eight"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"adnet/internal/eight"
 )
 
 const (
@@ -173,7 +173,8 @@ func (r *Reader) Members() Members {
 func (m *Members) Next(name string) bool {
 	r := m.r
 	rest, begun := strings.CutPrefix(r.text[r.at:], ",")
-	if begun != m.begun || len(rest) < len(name)+3 || rest[0] != '"' || rest[1:1+len(name)] != name || rest[1+len(name):3+len(name)] != `":` {
+	if begun != m.begun || len(rest) < len(name)+3 || rest[0] != '"' || rest[1:1+len(name)] != name ||
+		rest[1+len(name):3+len(name)] != `":` {
 		return false
 	}
 	r.at = len(r.text) - len(rest) + len(name) + 3

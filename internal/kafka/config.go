@@ -28,10 +28,10 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/internal/errs"
 )
 
 // Config says where the log is and how it is used.

@@ -70,7 +70,10 @@ func (e *Embedded) Start() error {
 	cluster, err := kfake.NewCluster(options...)
 	if err != nil {
 		e.unlock()
-		return fmt.Errorf("embedded event log (ADNET_EMBEDDED_KAFKA_DIR=%q, ADNET_EMBEDDED_KAFKA_PORT=%d): %w", e.cfg.DataDir, e.cfg.Port, err)
+		return fmt.Errorf(
+			"embedded event log (ADNET_EMBEDDED_KAFKA_DIR=%q, ADNET_EMBEDDED_KAFKA_PORT=%d): %w", e.cfg.DataDir,
+			e.cfg.Port, err,
+		)
 	}
 	e.cluster, e.addr = cluster, cluster.ListenAddrs()[0]
 	close(e.ready)

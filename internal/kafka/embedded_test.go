@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/schemas/event"
-
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adnet/schemas/event"
 )
 
 // runEmbedded runs a broker until stop.
@@ -69,7 +69,10 @@ func TestEmbeddedRemovesOldRecordsAfterARestart(t *testing.T) {
 	ended := make(chan error, 1)
 	cluster := e.cluster
 	go func() { ended <- e.Run(ctx) }()
-	require.Eventually(t, func() bool { return cluster.PartitionInfo(event.TopicEvents, 0).LogStartOffset > 0 }, testTimeout, 10*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return cluster.PartitionInfo(event.TopicEvents, 0).LogStartOffset > 0 }, testTimeout,
+		10*time.Millisecond,
+	)
 	cancel()
 	require.NoError(t, <-ended)
 }

@@ -3,13 +3,13 @@ package kafka
 import (
 	"context"
 
-	"adnet/internal/stream"
-
 	"github.com/twmb/franz-go/pkg/kadm"
+
+	"adnet/internal/stream"
 )
 
-// Ends answers where the next record of each partition of a topic will be: what is before it and not
-// applied waits for settlement. It connects anew, and gives up after some seconds. Errors:
+// Ends answers where the next record of each partition of a topic will be: what is before it and
+// not applied waits for settlement. It connects anew, and gives up after some seconds. Errors:
 // errs.Unavailable.
 func Ends(ctx context.Context, cfg Config, deps Deps, topic string) (map[stream.Partition]int64, error) {
 	cfg = cfg.withDefaults()

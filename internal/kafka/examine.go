@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/link"
-	"adnet/schemas/event"
-
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"adnet/internal/link"
+	"adnet/schemas/event"
 )
 
 // clockTopic is where [Examine] reads the broker's clock: the only time that the protocol tells is
@@ -81,7 +81,8 @@ func (c Config) watched(deps Deps, seen func(tls.ConnectionState)) (*kgo.Client,
 	if err != nil {
 		return nil, err
 	}
-	return kgo.NewClient(append(secured, kgo.SeedBrokers(c.Brokers...), kgo.ClientID("adnet"), kgo.WithLogger(clientLog{deps.log()}),
+	return kgo.NewClient(append(secured, kgo.SeedBrokers(c.Brokers...), kgo.ClientID("adnet"),
+		kgo.WithLogger(clientLog{deps.log()}),
 		kgo.RetryTimeout(checkTimeout), kgo.RequestRetries(2), kgo.RecordDeliveryTimeout(checkTimeout),
 		kgo.RecordRetries(2), kgo.RequiredAcks(kgo.AllISRAcks()))...)
 }
@@ -112,14 +113,19 @@ func (e *examination) brokers(ctx context.Context) {
 		version := versions[broker.NodeID]
 		if version.Err != nil {
 			address := net.JoinHostPort(broker.Host, strconv.Itoa(int(broker.Port)))
-			e.report.Mend(fmt.Sprintf("broker %d cannot be reached at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err)),
+			e.report.Mend(fmt.Sprintf(
+				"broker %d cannot be reached at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err),
+			),
 				"correct the broker's advertised.listeners, or the network")
 			continue
 		}
 		e.report.Version = version.VersionGuess()
 	}
 	if n := len(all.Brokers); n < int(e.cfg.ReplicationFactor) {
-		e.report.Mend(fmt.Sprintf("%d brokers for ADNET_KAFKA_REPLICATION_FACTOR=%d", n, e.cfg.ReplicationFactor), "start more brokers, or lower it")
+		e.report.Mend(
+			fmt.Sprintf("%d brokers for ADNET_KAFKA_REPLICATION_FACTOR=%d", n, e.cfg.ReplicationFactor),
+			"start more brokers, or lower it",
+		)
 	}
 }
 
@@ -158,13 +164,22 @@ func (e *examination) partitions(name string, detail kadm.TopicDetail) {
 	for _, p := range detail.Partitions {
 		copies = max(copies, len(p.Replicas))
 		if p.Err != nil || p.Leader < 0 {
-			e.report.Mend(fmt.Sprintf("partition %d of %s has no leader", p.Partition, name), "start the brokers that have it")
+			e.report.Mend(
+				fmt.Sprintf("partition %d of %s has no leader", p.Partition, name), "start the brokers that have it",
+			)
 		} else if len(p.ISR) < len(p.Replicas) {
-			e.report.Advise(fmt.Sprintf("partition %d of %s has %d of %d replicas in sync", p.Partition, name, len(p.ISR), len(p.Replicas)), "look at the brokers")
+			e.report.Advise(
+				fmt.Sprintf(
+					"partition %d of %s has %d of %d replicas in sync", p.Partition, name, len(p.ISR), len(p.Replicas),
+				), "look at the brokers",
+			)
 		}
 	}
 	if copies == 1 {
-		e.report.Advise(name+" has one replica: a beacon that was answered is as safe as one disk", "use ADNET_KAFKA_REPLICATION_FACTOR=3 and ADNET_KAFKA_MIN_INSYNC=2 in production")
+		e.report.Advise(
+			name+" has one replica: a beacon that was answered is as safe as one disk",
+			"use ADNET_KAFKA_REPLICATION_FACTOR=3 and ADNET_KAFKA_MIN_INSYNC=2 in production",
+		)
 	}
 }
 
@@ -174,11 +189,17 @@ func (e *examination) clock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	name := e.cfg.TopicPrefix + clockTopic
-	settings := map[string]*string{"message.timestamp.type": kadm.StringPtr("LogAppendTime"), "retention.ms": kadm.StringPtr("3600000")}
+	settings := map[string]*string{
+		"message.timestamp.type": kadm.StringPtr("LogAppendTime"), "retention.ms": kadm.StringPtr("3600000"),
+	}
 	_, err := e.admin.CreateTopic(ctx, 1, 1, settings, name)
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		e.report.Rights = append(e.report.Rights, link.Right{Name: "create topics", OK: false})
-		e.report.Advise("the clock of Kafka is not known: this user may not create topic "+name, "only `adnet migrate` needs that right; for the clock, create the topic with message.timestamp.type=LogAppendTime")
+		e.report.Advise(
+			"the clock of Kafka is not known: this user may not create topic "+name,
+			"only `adnet migrate` needs that right; for the clock, create the topic with "+
+				"message.timestamp.type=LogAppendTime",
+		)
 		return
 	}
 	e.report.Right("create topics", true, "")
@@ -186,7 +207,10 @@ func (e *examination) clock(ctx context.Context) {
 	for range 3 { // the first finds the leader
 		before := time.Now()
 		if err := e.client.ProduceSync(ctx, record).FirstErr(); err != nil {
-			e.report.Away(fmt.Errorf("a record cannot be written to %s: %w", name, e.cfg.explain(err)), "look at the broker's log")
+			e.report.Away(
+				fmt.Errorf("a record cannot be written to %s: %w", name, e.cfg.explain(err)),
+				"look at the broker's log",
+			)
 			return
 		}
 		took := time.Since(before)

@@ -10,15 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/schedule"
-	"adnet/internal/stream"
-	"adnet/schemas/event"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"adnet/internal/schedule"
+	"adnet/internal/stream"
+	"adnet/schemas/event"
 )
 
 // The rhythm of polls. The broker answers a fetch with the first record, so a silent topic costs a
@@ -94,7 +94,11 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels})
 	}
 	g.polled = counter("adnet_kafka_polled_total", "Records handed to the consumer, repeats included.")
-	g.gaps = counter("adnet_kafka_gaps_total", "Times that offsets were missing where the reading went on: retention overtook the consumer, or the broker lost data.")
+	g.gaps = counter(
+		"adnet_kafka_gaps_total",
+		"Times that offsets were missing where the reading went on: retention overtook the consumer, or the broker "+
+			"lost data.",
+	)
 	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker while polling; each was tried again.")
 	shared, err := cfg.clientOptions(deps.log())
 	if err != nil {
@@ -160,7 +164,9 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 			g.rejoin(client)
 		}
 		g.problems.Inc()
-		g.deps.log().Warn("poll failed, trying again", "topic", g.topic, "group", g.group.Group, "try", try, "error", err)
+		g.deps.log().Warn(
+			"poll failed, trying again", "topic", g.topic, "group", g.group.Group, "try", try, "error", err,
+		)
 		if err := schedule.Pause(ctx, backoff(try)); err != nil {
 			return nil, err
 		}
@@ -284,7 +290,8 @@ func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []e
 	for _, r := range p.Records {
 		if next, ok := g.next[r.Partition]; ok && r.Offset != next && (next > 0 || r.Offset < next) {
 			g.gaps.Inc()
-			g.deps.log().Error("the log does not go on where it was left: records were lost or removed before they were applied",
+			g.deps.log().Error("the log does not go on where it was left: records were lost or removed before they "+
+				"were applied",
 				"topic", g.topic, "partition", r.Partition, "expected", next, "found", r.Offset)
 		}
 		g.next[r.Partition] = r.Offset + 1
@@ -349,7 +356,9 @@ func (g *Group) sendHints(ctx context.Context, client *kgo.Client) {
 			return
 		}
 		one, cancel := context.WithTimeout(ctx, commitTimeout)
-		client.CommitOffsetsSync(one, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, reply *kmsg.OffsetCommitResponse, err error) {
+		client.CommitOffsetsSync(one, offsets, func(
+			_ *kgo.Client, _ *kmsg.OffsetCommitRequest, reply *kmsg.OffsetCommitResponse, err error,
+		) {
 			if err == nil {
 				err = refusedCommit(reply)
 			}
@@ -466,7 +475,9 @@ func (g *Group) Close(ctx context.Context) {
 // place runs when partitions were assigned, before their first fetch: it moves each to its stored
 // offset. It keeps trying while the store is unavailable, because nothing may be read without
 // positions. ctx ends when the assignment does.
-func (g *Group) place(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+func (g *Group) place(
+	ctx context.Context, offsets map[string]map[int32]kgo.Offset,
+) (map[string]map[int32]kgo.Offset, error) {
 	assigned := offsets[g.topic]
 	if len(assigned) == 0 {
 		return offsets, nil
@@ -477,14 +488,18 @@ func (g *Group) place(ctx context.Context, offsets map[string]map[int32]kgo.Offs
 			g.adopt(id, assigned, at)
 			return offsets, nil
 		}
-		g.deps.log().Warn("waiting for the stored offsets", "topic", g.topic, "group", g.group.Group, "try", try, "error", err)
+		g.deps.log().Warn(
+			"waiting for the stored offsets", "topic", g.topic, "group", g.group.Group, "try", try, "error", err,
+		)
 		if err := schedule.Pause(ctx, backoff(try)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (g *Group) placeOnce(ctx context.Context, assigned map[int32]kgo.Offset) (id [16]byte, at map[int32]int64, err error) {
+func (g *Group) placeOnce(
+	ctx context.Context, assigned map[int32]kgo.Offset,
+) (id [16]byte, at map[int32]int64, err error) {
 	client, err := g.open()
 	if err != nil {
 		return id, nil, err

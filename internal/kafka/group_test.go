@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/kafka/kafkatest"
-	"adnet/internal/stream"
-	"adnet/internal/testenv"
-	"adnet/schemas/event"
-
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
+
+	"adnet/internal/kafka/kafkatest"
+	"adnet/internal/stream"
+	"adnet/internal/testenv"
+	"adnet/schemas/event"
 )
 
 // onEveryBroker runs a case on the in-process broker and on real Kafka.

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/kafka/kafkatest"
-	"adnet/internal/stream"
-	"adnet/schemas/event"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/internal/kafka/kafkatest"
+	"adnet/internal/stream"
+	"adnet/schemas/event"
 )
 
 // testTimeout only bounds a test that hangs.
@@ -39,7 +39,10 @@ func testLog(t testing.TB, brokers []string, partitions int32) Config {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
-		_, _ = admin(t, cfg).DeleteTopics(ctx, cfg.TopicPrefix+event.TopicEvents, cfg.TopicPrefix+event.TopicNotices, cfg.TopicPrefix+event.TopicAuctions)
+		_, _ = admin(t, cfg).DeleteTopics(
+			ctx, cfg.TopicPrefix+event.TopicEvents, cfg.TopicPrefix+event.TopicNotices,
+			cfg.TopicPrefix+event.TopicAuctions,
+		)
 	})
 	return cfg
 }
@@ -218,6 +221,8 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "ADNET_KAFKA_BROKERS")
 	_, err = NewProducer(Config{Brokers: []string{"x:1"}, MinInsync: 2}, Deps{})
 	require.ErrorContains(t, err, "ADNET_KAFKA_MIN_INSYNC")
-	_, err = NewGroup(Config{Brokers: []string{"x:1"}, SessionTimeout: time.Millisecond}, GroupConfig{Group: "g", Topic: "t"}, Deps{})
+	_, err = NewGroup(
+		Config{Brokers: []string{"x:1"}, SessionTimeout: time.Millisecond}, GroupConfig{Group: "g", Topic: "t"}, Deps{},
+	)
 	require.ErrorContains(t, err, "ADNET_KAFKA_SESSION_TIMEOUT")
 }

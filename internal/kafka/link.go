@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/link"
-
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -18,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"adnet/internal/link"
 )
 
 // Link says how the connections to the brokers are encrypted and who logs in.
@@ -46,7 +46,10 @@ func (l Link) tls() (*tls.Config, error) {
 		return files.Client(names)
 	}
 	if files.Any() {
-		return nil, errors.New("ADNET_KAFKA_CA, ADNET_KAFKA_CERT and ADNET_KAFKA_KEY are for encrypted connections: set ADNET_KAFKA_TLS=true")
+		return nil, errors.New(
+			"ADNET_KAFKA_CA, ADNET_KAFKA_CERT and ADNET_KAFKA_KEY are for encrypted connections: set " +
+				"ADNET_KAFKA_TLS=true",
+		)
 	}
 	return nil, nil
 }
@@ -57,19 +60,27 @@ func (l Link) login() (sasl.Mechanism, error) {
 	switch mechanism {
 	case "":
 		if l.Username != "" || l.Password != "" || l.TokenFile != "" {
-			return nil, errors.New("ADNET_KAFKA_SASL_MECHANISM is not set, so the Kafka user or token would not be used: it must be PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
+			return nil, errors.New(
+				"ADNET_KAFKA_SASL_MECHANISM is not set, so the Kafka user or token would not be used: it must be " +
+					"PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER",
+			)
 		}
 		return nil, nil
 	case "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512":
 		if l.Username == "" || l.Password == "" {
-			return nil, fmt.Errorf("ADNET_KAFKA_SASL_MECHANISM=%s needs ADNET_KAFKA_USERNAME and ADNET_KAFKA_PASSWORD", mechanism)
+			return nil, fmt.Errorf(
+				"ADNET_KAFKA_SASL_MECHANISM=%s needs ADNET_KAFKA_USERNAME and ADNET_KAFKA_PASSWORD", mechanism,
+			)
 		}
 	case "OAUTHBEARER":
 		if _, err := l.token(); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("ADNET_KAFKA_SASL_MECHANISM must be PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, not %q", l.Mechanism)
+		return nil, fmt.Errorf(
+			"ADNET_KAFKA_SASL_MECHANISM must be PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, not %q",
+			l.Mechanism,
+		)
 	}
 	switch mechanism {
 	case "PLAIN":
@@ -170,7 +181,8 @@ func (c Config) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case strings.Contains(err.Error(), "oauth response"): // the broker says why it refuses, which the client does not expect
+	// the broker says why it refuses, which the client does not expect
+	case strings.Contains(err.Error(), "oauth response"):
 		return link.Refuse(err, "the broker refuses the token of ADNET_KAFKA_TOKEN_FILE")
 	case strings.Contains(err.Error(), "tls alert"):
 		return link.Refuse(err, "the broker speaks TLS at the port of ADNET_KAFKA_BROKERS: set ADNET_KAFKA_TLS=true")
@@ -181,13 +193,20 @@ func (c Config) explain(err error) error {
 		}
 		return link.Refuse(err, what)
 	case errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
-		return link.Refuse(err, "the broker does not take this login at this port: look at ADNET_KAFKA_SASL_MECHANISM and the port of ADNET_KAFKA_BROKERS")
+		return link.Refuse(
+			err,
+			"the broker does not take this login at this port: look at ADNET_KAFKA_SASL_MECHANISM and the port of "+
+				"ADNET_KAFKA_BROKERS",
+		)
 	case errors.As(err, &hungUp), link.HungUp(err):
 		tls := "may want TLS (ADNET_KAFKA_TLS)"
 		if c.TLS {
 			tls = "may not speak TLS"
 		}
-		return fmt.Errorf("the broker closes the connection: the port of ADNET_KAFKA_BROKERS %s, or want a login (ADNET_KAFKA_SASL_MECHANISM): %w", tls, err)
+		return fmt.Errorf(
+			"the broker closes the connection: the port of ADNET_KAFKA_BROKERS %s, or want a login "+
+				"(ADNET_KAFKA_SASL_MECHANISM): %w", tls, err,
+		)
 	}
 	return link.Explain(err, names)
 }

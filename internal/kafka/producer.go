@@ -10,16 +10,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/schemas/event"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/internal/errs"
+	"adnet/schemas/event"
 )
 
 // ErrBufferFull says that the buffer of unsent bytes is full.
-var ErrBufferFull error = errs.New(errs.Unavailable, "the event log is too slow: its buffer is full (ADNET_KAFKA_MAX_BUFFERED_BYTES)")
+var ErrBufferFull error = errs.New(
+	errs.Unavailable, "the event log is too slow: its buffer is full (ADNET_KAFKA_MAX_BUFFERED_BYTES)",
+)
 
 // ErrStopped says that the producer or the group has been closed.
 var ErrStopped error = errs.New(errs.Unavailable, "the event log is closed")
@@ -98,7 +100,9 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 		return nil, err
 	}
 	p.options[waited] = p.with(shared, cfg.Linger, kgo.RequiredAcks(kgo.AllISRAcks()))
-	p.options[bestEffort] = p.with(shared, cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	p.options[bestEffort] = p.with(
+		shared, cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite(),
+	)
 	for _, options := range p.options {
 		if err := kgo.ValidateOpts(options...); err != nil {
 			return nil, fmt.Errorf("kafka settings: %w", err)

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/kafka/kafkatest"
-	"adnet/schemas/event"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adnet/internal/errs"
+	"adnet/internal/kafka/kafkatest"
+	"adnet/schemas/event"
 )
 
 func TestAcknowledgedMeansReadable(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"adnet/internal/stream"
-	"adnet/schemas/event"
-
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/internal/stream"
+	"adnet/schemas/event"
 )
 
 // Span is what a partition of a topic still holds: offsets from First, up to but not including
@@ -50,7 +50,12 @@ func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, er
 	var spans []Span
 	for _, p := range next.Offsets().Sorted() {
 		start, _ := first.Lookup(name, p.Partition)
-		spans = append(spans, Span{Partition: stream.Partition{Stream: streamOf(id), Number: p.Partition}, First: start.Offset, Next: p.At})
+		spans = append(
+			spans,
+			Span{
+				Partition: stream.Partition{Stream: streamOf(id), Number: p.Partition}, First: start.Offset, Next: p.At,
+			},
+		)
 	}
 	return spans, nil
 }
@@ -114,7 +119,8 @@ func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps
 			}
 			if r.Offset < end {
 				failed = use(event.Record{
-					Topic: topic, TopicID: id, Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Time: r.Timestamp.UTC(),
+					Topic: topic, TopicID: id, Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value,
+					Time: r.Timestamp.UTC(),
 				})
 			}
 			if r.Offset+1 >= end {

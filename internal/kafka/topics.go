@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"time"
 
-	"adnet/internal/link"
-	"adnet/internal/schedule"
-	"adnet/schemas/event"
-
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/internal/link"
+	"adnet/internal/schedule"
+	"adnet/schemas/event"
 )
 
 // topicSpec is a topic as it should be.
@@ -87,7 +87,10 @@ func ensureTopic(ctx context.Context, cfg Config, admin *kadm.Client, spec topic
 	case err == nil:
 		return nil
 	case errors.Is(err, kerr.InvalidReplicationFactor):
-		return fmt.Errorf("topic %s: Kafka has fewer brokers than ADNET_KAFKA_REPLICATION_FACTOR=%d: %w", topic, cfg.ReplicationFactor, err)
+		return fmt.Errorf(
+			"topic %s: Kafka has fewer brokers than ADNET_KAFKA_REPLICATION_FACTOR=%d: %w", topic,
+			cfg.ReplicationFactor, err,
+		)
 	case !errors.Is(err, kerr.TopicAlreadyExists):
 		return fmt.Errorf("create topic %s: %w", topic, err)
 	}
@@ -153,7 +156,9 @@ func retriable(err error) bool {
 // permanent says whether err is a broker's refusal that only an operator can end.
 func permanent(err error) bool {
 	return link.Permanent(err) || slices.ContainsFunc([]error{
-		kerr.InvalidReplicationFactor, kerr.InvalidPartitions, kerr.InvalidConfig, kerr.PolicyViolation, kerr.InvalidTopicException,
-		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.SaslAuthenticationFailed,
+		kerr.InvalidReplicationFactor, kerr.InvalidPartitions, kerr.InvalidConfig, kerr.PolicyViolation,
+		kerr.InvalidTopicException,
+		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed,
+		kerr.SaslAuthenticationFailed,
 	}, func(target error) bool { return errors.Is(err, target) })
 }

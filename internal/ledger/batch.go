@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // Batch holds the records of one poll: whole runs of partitions, each record in the order of its
@@ -96,7 +96,9 @@ type Books struct {
 // CampaignBook is a campaign as money sees it.
 type CampaignBook struct {
 	AdvertiserID uuid.UUID
-	DeveloperID  uuid.UUID // the publisher side of the advertiser's own account; of a seat's owner, where the seat advertises
+	// the publisher side of the advertiser's own account; of a seat's owner, where the seat
+	// advertises
+	DeveloperID  uuid.UUID
 	BillingModel campaign.BillingModel
 	Bid          money.Micros
 	DailyBudget  money.Micros

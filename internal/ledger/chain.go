@@ -108,7 +108,8 @@ func Chain(heads map[Side]Head, ts []Transaction) []Link {
 			head := heads[side]
 			l := Link{
 				Side: side, Seq: head.Seq + 1, Amount: e.Amount, Balance: head.Balance + e.Amount,
-				Transaction: t.ID, Leg: leg, Kind: t.Kind, Ref: t.Ref, Subject: t.Subject, Reverses: t.Reverses, At: t.At,
+				Transaction: t.ID, Leg: leg, Kind: t.Kind, Ref: t.Ref, Subject: t.Subject, Reverses: t.Reverses,
+				At: t.At,
 			}
 			l.Hash = l.Sum(head.Hash)
 			heads[side] = Head{Seq: l.Seq, Balance: l.Balance, Hash: l.Hash}
@@ -174,7 +175,13 @@ func (w *ChainWalk) Check(heads map[Side]Head) Check {
 	for side, head := range heads {
 		sides[side] = struct{}{}
 		if end := w.ends[side]; end != head && end.Seq >= 0 {
-			w.broken = append(w.broken, fmt.Sprintf("%s %s: the chain ends with entry %d, the balance knows entry %d", side.Account, side.Asset, end.Seq, head.Seq))
+			w.broken = append(
+				w.broken,
+				fmt.Sprintf(
+					"%s %s: the chain ends with entry %d, the balance knows entry %d", side.Account, side.Asset,
+					end.Seq, head.Seq,
+				),
+			)
 		}
 	}
 	for side, end := range w.ends {

@@ -31,7 +31,10 @@ func (e *Event) conversionHour() ConversionHour {
 }
 
 func compareHours(a, b ConversionHour) int {
-	return cmp.Or(bytes.Compare(a.CampaignID[:], b.CampaignID[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Hour, b.Hour))
+	return cmp.Or(
+		bytes.Compare(a.CampaignID[:], b.CampaignID[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]),
+		cmp.Compare(a.Hour, b.Hour),
+	)
 }
 
 // verified says whether the record is a conversion that its advertiser vouches for, which counts

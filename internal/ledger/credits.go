@@ -6,17 +6,18 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // The kinds of transactions that move minted Credits. Their subject is the publisher, their ref the
 // UTC day that the Credits were minted on and the number of the move.
 const (
-	KindCreditRelease  Kind = "credit_release"   // pending Credits that charges back: to held, or spendable without a hold
+	// pending Credits that charges back: to held, or spendable without a hold
+	KindCreditRelease  Kind = "credit_release"
 	KindCreditMature   Kind = "credit_available" // held Credits whose hold has ended
 	KindCreditTakeBack Kind = "credit_take_back" // released Credits whose charges are not backed any more: to pending
 	KindCreditExpire   Kind = "credit_expire"    // pending Credits that no charge backed in time: destroyed
@@ -203,7 +204,8 @@ func (m *mover) takeBack() {
 		}
 	}
 	m.move(KindCreditTakeBack, []Entry{
-		{Account: WaitingCredits(m.day.DeveloperID), Amount: -held}, {Account: DeveloperCredits(m.day.DeveloperID), Amount: -spendable},
+		{Account: WaitingCredits(m.day.DeveloperID), Amount: -held},
+		{Account: DeveloperCredits(m.day.DeveloperID), Amount: -spendable},
 		{Account: PendingCredits(m.day.DeveloperID), Amount: held + spendable},
 	})
 }
@@ -268,7 +270,8 @@ func (m *mover) release() {
 		}
 	}
 	m.move(KindCreditRelease, []Entry{
-		{Account: PendingCredits(m.day.DeveloperID), Amount: -n}, {Account: WaitingCredits(m.day.DeveloperID), Amount: held},
+		{Account: PendingCredits(m.day.DeveloperID), Amount: -n},
+		{Account: WaitingCredits(m.day.DeveloperID), Amount: held},
 		{Account: DeveloperCredits(m.day.DeveloperID), Amount: spendable},
 	})
 }
@@ -302,7 +305,8 @@ func (m *mover) mature() {
 	}
 	if n > 0 {
 		m.move(KindCreditMature, []Entry{
-			{Account: WaitingCredits(m.day.DeveloperID), Amount: -n}, {Account: DeveloperCredits(m.day.DeveloperID), Amount: n},
+			{Account: WaitingCredits(m.day.DeveloperID), Amount: -n},
+			{Account: DeveloperCredits(m.day.DeveloperID), Amount: n},
 		})
 	}
 }
@@ -317,7 +321,9 @@ func (m *mover) expire() {
 		return
 	}
 	m.day.Gone += n
-	m.move(KindCreditExpire, []Entry{{Account: PendingCredits(m.day.DeveloperID), Amount: -n}, {Account: Mint, Amount: n}})
+	m.move(
+		KindCreditExpire, []Entry{{Account: PendingCredits(m.day.DeveloperID), Amount: -n}, {Account: Mint, Amount: n}},
+	)
 }
 
 // add puts a lot to the one of the same kind.
@@ -345,7 +351,8 @@ func (m *mover) move(kind Kind, entries []Entry) {
 	}
 	ref := m.day.Day.String() + "#" + strconv.FormatInt(m.day.Moves+1, 10)
 	m.written = append(m.written, Transaction{
-		ID: TransactionID(kind, ref, m.day.DeveloperID), Kind: kind, Ref: ref, Subject: m.day.DeveloperID, At: m.rules.Now, Entries: entries,
+		ID: TransactionID(kind, ref, m.day.DeveloperID), Kind: kind, Ref: ref, Subject: m.day.DeveloperID,
+		At: m.rules.Now, Entries: entries,
 	})
 }
 
@@ -447,7 +454,10 @@ func InsufficientCredits(budget, value money.Micros, lots []FundingLot) error {
 
 // CreditCheck compares what Credits are worth with the charges that back them.
 func CreditCheck(worth, backed int64) Check {
-	return Check{Name: CheckCredits, Want: worth, Got: min(worth, backed), Detail: "charges, less claw-backs and debts: " + money.Micros(backed).String() + " USD"}
+	return Check{
+		Name: CheckCredits, Want: worth, Got: min(worth, backed),
+		Detail: "charges, less claw-backs and debts: " + money.Micros(backed).String() + " USD",
+	}
 }
 
 // CreditRun counts what one run of the release did.

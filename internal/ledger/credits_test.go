@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 const week = 7 * 24 * time.Hour
@@ -87,7 +87,8 @@ func TestHoldsEnd(t *testing.T) {
 		return lots(r.Move(d).CreditDay)
 	}
 	for after, want := range map[time.Duration][3]int64{
-		0: {20, 60, 0}, week: {20, 60, 0}, week + time.Hour: {0, 60, 20}, 4 * week: {0, 60, 20}, 4*week + 4*time.Hour: {0, 0, 80},
+		0: {20, 60, 0}, week: {20, 60, 0}, week + time.Hour: {0, 60, 20}, 4 * week: {0, 60, 20},
+		4*week + 4*time.Hour: {0, 0, 80},
 	} {
 		normal, long, spendable := at(after)
 		require.Equal(t, want, [3]int64{normal, long, spendable}, "%s", after)
@@ -98,7 +99,9 @@ func TestHoldsEnd(t *testing.T) {
 	require.EqualValues(t, 80, spendable)
 	require.Len(t, now.Written, 1)
 	// The long hold counts also where the other is 0.
-	normal, long, spendable := lots(CreditRules{Value: 5_000, LongHold: week, Now: noon}.Move(paidBy(500, 400_000)).CreditDay)
+	normal, long, spendable := lots(
+		CreditRules{Value: 5_000, LongHold: week, Now: noon}.Move(paidBy(500, 400_000)).CreditDay,
+	)
 	require.Equal(t, [3]int64{0, 60, 20}, [3]int64{normal, long, spendable})
 }
 
@@ -191,11 +194,13 @@ func TestFundTakesCreditsAtTheirValue(t *testing.T) {
 		"a dearer setting": {1_000_000, money.USD, []FundingLot{{1, 5_000, 300}}, []int64{200}, true},
 		"dearer and not enough": {
 			1_000_000, money.USD, []FundingLot{{1, 5_000, 199}}, []int64{199}, false},
-		"a cheaper setting":    {1_000_000, 2_500, []FundingLot{{1, 5_000, 500}}, []int64{400}, true},
-		"a debt is paid first": {1_000_000, 5_000, []FundingLot{{1, 5_000, -100}, {2, 5_000, 299}}, []int64{0, 199}, false},
-		"beyond the debt":      {1_000_000, 5_000, []FundingLot{{1, 5_000, -100}, {2, 5_000, 300}}, []int64{0, 200}, true},
-		"worth nothing":        {1_000_000, 5_000, []FundingLot{{0, 0, 1_000}}, []int64{0}, false},
-		"none":                 {1_000_000, 5_000, nil, []int64{}, false},
+		"a cheaper setting": {1_000_000, 2_500, []FundingLot{{1, 5_000, 500}}, []int64{400}, true},
+		"a debt is paid first": {
+			1_000_000, 5_000, []FundingLot{{1, 5_000, -100}, {2, 5_000, 299}}, []int64{0, 199}, false,
+		},
+		"beyond the debt": {1_000_000, 5_000, []FundingLot{{1, 5_000, -100}, {2, 5_000, 300}}, []int64{0, 200}, true},
+		"worth nothing":   {1_000_000, 5_000, []FundingLot{{0, 0, 1_000}}, []int64{0}, false},
+		"none":            {1_000_000, 5_000, nil, []int64{}, false},
 	} {
 		take, sum, enough := Fund(c.budget, c.value, c.lots)
 		require.Equal(t, c.take, take, name)
@@ -242,7 +247,9 @@ func TestPropertyReleasedCreditsAreCovered(t *testing.T) {
 				d.Sources[at].Charged += amount
 			case 4:
 				for i := range d.Sources {
-					d.Sources[i].Unbacked = money.Micros(rapid.Int64Range(0, int64(d.Sources[i].Charged)).Draw(t, "unbacked"))
+					d.Sources[i].Unbacked = money.Micros(
+						rapid.Int64Range(0, int64(d.Sources[i].Charged)).Draw(t, "unbacked"),
+					)
 				}
 			case 5:
 				r.Value = money.Micros(rapid.SampledFrom([]int64{1, 700, 5_000, 1_000_000}).Draw(t, "value"))

@@ -10,8 +10,10 @@ import (
 // StoredDeadLetter is a dead letter with its life. Times are UTC, zero while it has not happened.
 type StoredDeadLetter struct {
 	DeadLetter
-	At        time.Time // when settlement met it
-	StartedAt time.Time // the last replay was begun; without ReplayedAt after it, it may or may not have been written to the log
+	At time.Time // when settlement met it
+	// the last replay was begun; without ReplayedAt after it, it may or may not have been written
+	// to the log
+	StartedAt time.Time
 	SentAt    time.Time // the last replay is in the log
 	SentBy    string    // the account that replayed it
 	Replays   int       // begun replays

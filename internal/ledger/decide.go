@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
 )
 
 // Decide settles a batch: every record gets one outcome, and the effects are the sums of the
@@ -193,7 +193,8 @@ func (d *decider) suspected(e *Event) {
 // redeem takes an auction out of the invalid ones when its valid impression comes after an invalid
 // one: whatever a stranger sends first, the reader's own request counts.
 func (d *decider) redeem(e *Event) {
-	if e.Type != Impression || e.Proof != Signed || e.Sandbox || e.House || e.Browser || !d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
+	if e.Type != Impression || e.Proof != Signed || e.Sandbox || e.House || e.Browser ||
+		!d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
 		return
 	}
 	if p := d.publisher(e.DeveloperID); p != nil {
@@ -310,7 +311,8 @@ func (t *campaignSums) day(date day.Day) *daySum {
 // releases says which minute's reservation a settled event uses up.
 func (e *Event) releases() (day.Minute, bool) {
 	minute, dated := day.MinuteOfUUID(e.AuctionID)
-	return minute, dated && e.Proof == Signed && !e.Sandbox && e.ReceivedAt.Before(minute.Time().Add(reserve.ReleaseFor))
+	return minute, dated && e.Proof == Signed && !e.Sandbox &&
+		e.ReceivedAt.Before(minute.Time().Add(reserve.ReleaseFor))
 }
 
 // release counts the price of an event that used up the reservation of its ad: also when nothing
@@ -408,7 +410,8 @@ type transfer struct {
 
 func newTransfer(t transfer) Transaction {
 	return Transaction{
-		ID: TransactionID(t.kind, t.ref, t.subject), Kind: t.kind, Ref: t.ref, Subject: t.subject, At: t.at, Reverses: t.reverses,
+		ID: TransactionID(t.kind, t.ref, t.subject), Kind: t.kind, Ref: t.ref, Subject: t.subject, At: t.at,
+		Reverses: t.reverses,
 		Entries: []Entry{
 			{Account: t.from, Asset: t.asset, Amount: -t.amount},
 			{Account: t.to, Asset: t.asset, Amount: t.amount},

@@ -6,11 +6,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // The kinds of transactions that payment providers cause.
@@ -121,7 +121,8 @@ func (n *Notice) Valid() error {
 		texts["dispute id"] = n.DisputeID
 	}
 	for name, text := range texts {
-		if text == "" || len(text) > maxReference || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		if text == "" || len(text) > maxReference || !utf8.ValidString(text) ||
+			strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 			return errs.New(errs.InvalidRequest, "the notice has no usable %s", name)
 		}
 	}

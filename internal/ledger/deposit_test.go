@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	. "adnet/internal/ledger"
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	. "adnet/internal/ledger"
+	"adnet/internal/money"
 )
 
 // payments is the least store that DecideNotice can be played on.
@@ -29,7 +29,9 @@ func (p *payments) apply(t require.TestingT, n Notice, payer Deposit) {
 		return
 	}
 	p.events[n.EventID] = true
-	known := Known{Payer: payer, NewRefund: n.Kind == NoticeRefunded && !p.refunds[n.RefundID], Dispute: p.disputes[n.DisputeID]}
+	known := Known{
+		Payer: payer, NewRefund: n.Kind == NoticeRefunded && !p.refunds[n.RefundID], Dispute: p.disputes[n.DisputeID],
+	}
 	p.refunds[n.RefundID] = true
 	e := DecideNotice(p.books[n.PaymentID], n, known)
 	p.books[n.PaymentID] = e.Book
@@ -68,7 +70,9 @@ func generated(t *rapid.T, i int, notices *[]Notice) money.Micros {
 	totals := rapid.Bool().Draw(t, "running totals")
 	for r := range rapid.IntRange(0, 3).Draw(t, "refunds") {
 		back := n
-		back.Amount, back.Kind, back.RefundID = money.Micros(rapid.Int64Range(1, 600).Draw(t, "back")), NoticeRefunded, fmt.Sprint("r", i, ".", r)
+		back.Amount, back.Kind, back.RefundID = money.Micros(
+			rapid.Int64Range(1, 600).Draw(t, "back"),
+		), NoticeRefunded, fmt.Sprint("r", i, ".", r)
 		total += back.Amount
 		if totals {
 			back.Kind, back.Amount = NoticeRefundedTo, total
@@ -78,7 +82,9 @@ func generated(t *rapid.T, i int, notices *[]Notice) money.Micros {
 	for d := range rapid.IntRange(0, 2).Draw(t, "disputes") {
 		c := n
 		c.DisputeID, c.Amount = fmt.Sprint("d", i, ".", d), money.Micros(rapid.Int64Range(1, 1200).Draw(t, "disputed"))
-		kinds := rapid.SliceOfNDistinct(rapid.SampledFrom([]NoticeKind{NoticeDisputed, NoticeDisputeLost, NoticeDisputeWon}), 1, 3, rapid.ID).Draw(t, "story")
+		kinds := rapid.SliceOfNDistinct(
+			rapid.SampledFrom([]NoticeKind{NoticeDisputed, NoticeDisputeLost, NoticeDisputeWon}), 1, 3, rapid.ID,
+		).Draw(t, "story")
 		won := false
 		for _, c.Kind = range kinds {
 			won = won || c.Kind == NoticeDisputeWon
@@ -102,7 +108,10 @@ func TestNoticesInAnyOrder(t *testing.T) {
 			want += generated(t, i, &notices)
 		}
 		notices = append(notices, rapid.SliceOfN(rapid.SampledFrom(notices), 0, 6).Draw(t, "repeats")...)
-		p := &payments{books: map[string]PaymentBook{}, events: map[string]bool{}, refunds: map[string]bool{}, disputes: map[string]Dispute{}}
+		p := &payments{
+			books: map[string]PaymentBook{}, events: map[string]bool{}, refunds: map[string]bool{},
+			disputes: map[string]Dispute{},
+		}
 		for _, n := range rapid.Permutation(notices).Draw(t, "order") {
 			p.apply(t, n, payer)
 		}
@@ -123,7 +132,8 @@ func TestNoticesInAnyOrder(t *testing.T) {
 
 func TestDepositStatus(t *testing.T) {
 	for want, d := range map[DepositStatus]Deposit{
-		DepositOpen: {Requested: 5}, DepositPaid: {Paid: 5}, DepositPartly: {Paid: 5, Reversed: 4}, DepositRefunded: {Paid: 5, Reversed: 5},
+		DepositOpen: {Requested: 5}, DepositPaid: {Paid: 5}, DepositPartly: {Paid: 5, Reversed: 4},
+		DepositRefunded: {Paid: 5, Reversed: 5},
 		DepositDisputed: {Paid: 5, Reversed: 5, Disputed: 1},
 	} {
 		require.Equal(t, want, d.Status())
@@ -133,7 +143,9 @@ func TestDepositStatus(t *testing.T) {
 func TestSumOfRefundsDoesNotOverflow(t *testing.T) {
 	book := PaymentBook{}
 	for range 2000 {
-		book = DecideNotice(book, Notice{Kind: NoticeRefunded, Amount: money.Max, PaymentID: "p"}, Known{NewRefund: true}).Book
+		book = DecideNotice(
+			book, Notice{Kind: NoticeRefunded, Amount: money.Max, PaymentID: "p"}, Known{NewRefund: true},
+		).Book
 	}
 	require.Equal(t, money.Max, book.RefundSum)
 }

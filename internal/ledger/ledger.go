@@ -4,11 +4,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // Asset is the unit of an entry.
@@ -59,9 +59,11 @@ const (
 
 // Transaction is a balanced set of entries, written whole or not at all.
 type Transaction struct {
-	ID      uuid.UUID
-	Kind    Kind
-	Ref     string    // its cause: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding, "<provider>:<payment>" for deposits
+	ID   uuid.UUID
+	Kind Kind
+	// its cause: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding,
+	// "<provider>:<payment>" for deposits
+	Ref     string
 	Subject uuid.UUID // the campaign charged, the developer minted for, the advertiser who paid in
 	At      time.Time
 	Entries []Entry
@@ -168,13 +170,14 @@ const (
 	VerdictPaused     Verdict = "paused"     // received while the campaign was not active: hosted, never charged
 	OverBudget        Verdict = "over_budget"
 	OverBalance       Verdict = "over_balance"
-	ConversionCapped  Verdict = "conversion_cap" // the hour's charged conversions reached the cap: recorded, not charged
-	VerdictSandbox    Verdict = "sandbox"
-	SelfServed        Verdict = "self_served"
-	VerdictHouse      Verdict = "house" // of a house ad: recorded, never charged, and in no count of impressions
-	UnknownCampaign   Verdict = "unknown_campaign"
-	Poison            Verdict = "poison" // cannot be decoded; kept in the dead-letter table
-	InvalidTraffic    Verdict = "invalid_traffic:"
+	// the hour's charged conversions reached the cap: recorded, not charged
+	ConversionCapped Verdict = "conversion_cap"
+	VerdictSandbox   Verdict = "sandbox"
+	SelfServed       Verdict = "self_served"
+	VerdictHouse     Verdict = "house" // of a house ad: recorded, never charged, and in no count of impressions
+	UnknownCampaign  Verdict = "unknown_campaign"
+	Poison           Verdict = "poison" // cannot be decoded; kept in the dead-letter table
+	InvalidTraffic   Verdict = "invalid_traffic:"
 )
 
 // Outcome is the verdict on one record and its effects.

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // The fixed cast of the tests: two advertisers, three campaigns (two of the first advertiser), two
@@ -110,7 +110,8 @@ func (m *model) apply(t require.TestingT, b Batch) Effects {
 
 func (m *model) books(need Need) Books {
 	books := Books{
-		Campaigns: map[uuid.UUID]*CampaignBook{}, Balances: map[uuid.UUID]money.Micros{}, Conversions: map[ConversionHour]int64{},
+		Campaigns: map[uuid.UUID]*CampaignBook{}, Balances: map[uuid.UUID]money.Micros{},
+		Conversions: map[ConversionHour]int64{},
 	}
 	for _, id := range need.Campaigns {
 		book, ok := m.campaigns[id]
@@ -220,9 +221,18 @@ func (m *model) single(t *testing.T, events ...Event) []Outcome {
 
 func plainBooks() map[uuid.UUID]CampaignBook {
 	return map[uuid.UUID]CampaignBook{
-		campaignA1: {AdvertiserID: anna, DeveloperID: annaDev, BillingModel: campaign.CPM, Bid: 5_000_000, DailyBudget: 20_000, TotalBudget: 50_000},
-		campaignA2: {AdvertiserID: anna, DeveloperID: annaDev, BillingModel: campaign.CPC, Bid: 9_000, DailyBudget: 20_000, TotalBudget: 30_000},
-		campaignB:  {AdvertiserID: bert, DeveloperID: bertDev, BillingModel: campaign.CPA, Bid: 12_000, DailyBudget: 30_000, TotalBudget: 40_000},
+		campaignA1: {
+			AdvertiserID: anna, DeveloperID: annaDev, BillingModel: campaign.CPM, Bid: 5_000_000, DailyBudget: 20_000,
+			TotalBudget: 50_000,
+		},
+		campaignA2: {
+			AdvertiserID: anna, DeveloperID: annaDev, BillingModel: campaign.CPC, Bid: 9_000, DailyBudget: 20_000,
+			TotalBudget: 30_000,
+		},
+		campaignB: {
+			AdvertiserID: bert, DeveloperID: bertDev, BillingModel: campaign.CPA, Bid: 12_000, DailyBudget: 30_000,
+			TotalBudget: 40_000,
+		},
 	}
 }
 

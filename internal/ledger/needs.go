@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"slices"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // deduped says whether the record is a valid event: proven, and found by no rule. Unverified
@@ -21,7 +21,8 @@ func (r *Record) invalid() bool {
 }
 
 func (r *Record) proven() bool {
-	return r.Problem == "" && (r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable || r.Event.Proof == Unverified)
+	return r.Problem == "" &&
+		(r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable || r.Event.Proof == Unverified)
 }
 
 // keyed says whether the record takes part in deduplication: only proven events do, so that a

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // HighestBid is the highest bid that a campaign ever had for a billing model.
@@ -51,7 +51,10 @@ func CompareBids(charges []HighestCharge, bids []HighestBid) Check {
 	for _, c := range charges {
 		if limit := most[of{c.CampaignID, c.BillingModel}]; c.Charge > limit {
 			if check.Got++; check.Got == 1 {
-				check.Detail = fmt.Sprintf("campaign %s: an event was charged %d micro-USD, its highest bid allows %d", c.CampaignID, int64(c.Charge), int64(limit))
+				check.Detail = fmt.Sprintf(
+					"campaign %s: an event was charged %d micro-USD, its highest bid allows %d", c.CampaignID,
+					int64(c.Charge), int64(limit),
+				)
 			}
 		}
 	}

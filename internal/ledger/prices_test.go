@@ -3,10 +3,10 @@ package ledger
 import (
 	"testing"
 
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
 )
 
 func TestChargesAreHeldToBids(t *testing.T) {
@@ -16,8 +16,10 @@ func TestChargesAreHeldToBids(t *testing.T) {
 		charges []HighestCharge
 		broken  int64
 	}{
-		"nothing":                       {nil, 0},
-		"at the bids":                   {[]HighestCharge{{a, campaign.CPM, 5_000}, {a, campaign.CPC, 70}, {b, campaign.CPA, 9}}, 0},
+		"nothing": {nil, 0},
+		"at the bids": {
+			[]HighestCharge{{a, campaign.CPM, 5_000}, {a, campaign.CPC, 70}, {b, campaign.CPA, 9}}, 0,
+		},
 		"an impression above":           {[]HighestCharge{{a, campaign.CPM, 5_001}}, 1},
 		"a click as dear as impression": {[]HighestCharge{{a, campaign.CPC, 71}}, 1},
 		"a model it never had":          {[]HighestCharge{{b, campaign.CPC, 1}}, 1},

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/internal/campaign"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 const partitions = 3
@@ -31,7 +31,8 @@ func drawScenario(t *rapid.T) scenario {
 	s := scenario{books: plainBooks()}
 	for _, id := range []uuid.UUID{campaignA1, campaignA2, campaignB} {
 		book := s.books[id]
-		book.DailyBudget, book.TotalBudget = money.Micros(budget.Draw(t, "daily")), money.Micros(budget.Draw(t, "total"))
+		book.DailyBudget, book.TotalBudget = money.Micros(budget.Draw(t, "daily")),
+			money.Micros(budget.Draw(t, "total"))
 		book.CreditFunded = rapid.IntRange(0, 4).Draw(t, "credit funded") == 0
 		if rapid.Bool().Draw(t, "paused") {
 			from := noon.Add(time.Duration(rapid.IntRange(-30, 30).Draw(t, "from")) * time.Hour)
@@ -52,12 +53,18 @@ func drawScenario(t *rapid.T) scenario {
 
 func drawAuction(t *rapid.T, n int) []Record {
 	base := Event{
-		AuctionID:    auctionID(n),
-		CampaignID:   rapid.SampledFrom([]uuid.UUID{campaignA1, campaignA2, campaignB, campaignA1, campaignB, testID(99)}).Draw(t, "campaign"),
-		DeveloperID:  rapid.SampledFrom([]uuid.UUID{publisher, another, annaDev, uuid.Nil, publisher}).Draw(t, "developer"),
-		Price:        money.Micros(rapid.Int64Range(0, 15_000).Draw(t, "price")),
-		BillingModel: rapid.SampledFrom([]campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA, campaign.VCPM}).Draw(t, "model"),
-		Sandbox:      rapid.IntRange(0, 9).Draw(t, "sandbox") == 0,
+		AuctionID: auctionID(n),
+		CampaignID: rapid.SampledFrom([]uuid.UUID{
+			campaignA1, campaignA2, campaignB, campaignA1, campaignB, testID(99),
+		}).Draw(t, "campaign"),
+		DeveloperID: rapid.SampledFrom([]uuid.UUID{
+			publisher, another, annaDev, uuid.Nil, publisher,
+		}).Draw(t, "developer"),
+		Price: money.Micros(rapid.Int64Range(0, 15_000).Draw(t, "price")),
+		BillingModel: rapid.SampledFrom([]campaign.BillingModel{
+			campaign.CPM, campaign.CPC, campaign.CPA, campaign.VCPM,
+		}).Draw(t, "model"),
+		Sandbox: rapid.IntRange(0, 9).Draw(t, "sandbox") == 0,
 	}
 	proofs := []Proof{Signed, Signed, Signed, Signed, UnsignedBillable, Expired, Unsigned, BadSignature}
 	types := []EventType{Impression, Impression, Click, Click, Conversion, Close, Skip, VideoComplete, Viewable}
@@ -161,7 +168,16 @@ func TestPropertyCutsChangeNothing(t *testing.T) {
 		apply := func(m *model, records []Record) {
 			p := stream.Partition{Stream: "topic"}
 			first := m.next[p]
-			m.apply(t, batchOf(noon, Run{Range: stream.Range{Partition: p, First: first, Next: first + int64(len(records))}, Records: records}))
+			m.apply(
+				t,
+				batchOf(
+					noon,
+					Run{
+						Range:   stream.Range{Partition: p, First: first, Next: first + int64(len(records))},
+						Records: records,
+					},
+				),
+			)
 		}
 		apply(whole, order)
 		for rest := order; len(rest) > 0; {
@@ -196,8 +212,8 @@ func TestPropertyRepeatsAndReplaysMoveNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScenario(t)
 		once, often := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
-		// A conversion that overtook its click counts when it comes again behind it, so a repeat may
-		// move something where the order of the log was wrong.
+		// A conversion that overtook its click counts when it comes again behind it, so a repeat
+		// may move something where the order of the log was wrong.
 		once.unscreened, often.unscreened = true, true
 		order := interleave(t, s.auctions)
 		// Of two partitions in a batch the first finds the budget, so both get the same batches.
@@ -207,7 +223,9 @@ func TestPropertyRepeatsAndReplaysMoveNothing(t *testing.T) {
 
 		// A replay of the whole log, and single records again in any order: the producer's retries,
 		// a restored topic, a browser that fires a pixel twice.
-		again := slices.Concat(interleave(t, s.auctions), rapid.SliceOfN(rapid.SampledFrom(order), 0, 10).Draw(t, "again"))
+		again := slices.Concat(
+			interleave(t, s.auctions), rapid.SliceOfN(rapid.SampledFrom(order), 0, 10).Draw(t, "again"),
+		)
 		settle(t, often, again, 20)
 		_, cash, credits := once.sums()
 		_, cashAgain, creditsAgain := often.sums()
@@ -248,6 +266,8 @@ func TestPropertyBindingBudgetIsSpentExactly(t *testing.T) {
 				}
 			}
 		}
-		require.EqualValues(t, charged, m.balances[PendingCredits(publisher)][Credit], "what is shown for nothing earns nothing")
+		require.EqualValues(
+			t, charged, m.balances[PendingCredits(publisher)][Credit], "what is shown for nothing earns nothing",
+		)
 	})
 }

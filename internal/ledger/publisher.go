@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // CreditNote says where an impression's Credit went.
@@ -145,9 +145,10 @@ func (p *publisherSums) paid(e *Event, book *CampaignBook, charge money.Micros) 
 	p.sources[sourceSum{day.Of(e.ReceivedAt), book.AdvertiserID, book.CreditFunded}] += charge
 }
 
-// earn counts an accepted event and mints for it: one Credit per valid impression (or view, where that is paid for), up to the day's
-// cap, pending until charges back it, or into the quarantine's account while there is one. What was
-// shown for nothing (paused, over budget, over balance) mints nothing.
+// earn counts an accepted event and mints for it: one Credit per valid impression (or view, where
+// that is paid for), up to the day's cap, pending until charges back it, or into the quarantine's
+// account while there is one. What was shown for nothing (paused, over budget, over balance) mints
+// nothing.
 func (p *publisherSums) earn(e *Event, out *Outcome, m minting) {
 	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
@@ -225,12 +226,16 @@ func (d *decider) publisherTotals() (days []traffic.PublisherDay, charges []Held
 		}
 		for sum, amount := range p.charges {
 			charges = append(charges, HeldCharge{
-				Case: p.book.Case, Charge: TransactionID(KindCharge, d.batch.ref(), sum.campaign), CampaignID: sum.campaign, Day: sum.day, Amount: amount,
+				Case: p.book.Case, Charge: TransactionID(KindCharge, d.batch.ref(), sum.campaign),
+				CampaignID: sum.campaign, Day: sum.day, Amount: amount,
 			})
 		}
 	}
 	slices.SortFunc(charges, func(a, b HeldCharge) int {
-		return cmp.Or(bytes.Compare(a.Case[:], b.Case[:]), bytes.Compare(a.CampaignID[:], b.CampaignID[:]), cmp.Compare(a.Day, b.Day))
+		return cmp.Or(
+			bytes.Compare(a.Case[:], b.Case[:]), bytes.Compare(a.CampaignID[:], b.CampaignID[:]),
+			cmp.Compare(a.Day, b.Day),
+		)
 	})
 	return days, charges
 }

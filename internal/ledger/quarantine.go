@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // The kinds of transactions that end a quarantine. Their ref is the case. A claw-back and a refund
@@ -130,7 +130,10 @@ func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Trans
 		if first.CreditFunded {
 			payer = CreditFunding
 		}
-		t := transfer{kind: KindTrafficRefund, ref: ref, subject: first.CampaignID, at: v.At, asset: USD, from: Revenue, to: payer}
+		t := transfer{
+			kind: KindTrafficRefund, ref: ref, subject: first.CampaignID, at: v.At, asset: USD, from: Revenue,
+			to: payer,
+		}
 		for len(charges) > 0 && charges[0].CampaignID == first.CampaignID {
 			if t.amount += int64(charges[0].Amount); t.reverses == uuid.Nil {
 				t.reverses = charges[0].Charge
@@ -164,7 +167,9 @@ func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
 		today := traffic.PublisherDay{DeveloperID: seat.DeveloperID, Day: day.Of(at)}
 		return Quarantine{
 			ID: QuarantineID(seat.DeveloperID, today.Day, 0), DeveloperID: seat.DeveloperID, OpenedAt: at,
-			Evidence: traffic.Evidence{Rule: traffic.QuarantineOwner, Today: today, Note: "made while its owner has the case " + c.ID.String()},
+			Evidence: traffic.Evidence{
+				Rule: traffic.QuarantineOwner, Today: today, Note: "made while its owner has the case " + c.ID.String(),
+			},
 		}, true
 	}
 	return Quarantine{}, false

@@ -1,23 +1,23 @@
 package ledger
 
 import (
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
-// screened says whether an event must have an impression before it: a click, and a view that is paid
-// for, so that whoever earns by views has impressions, by which its traffic is judged. Sandbox events
-// keep their own verdict, and an event without a token belongs to no auction.
+// screened says whether an event must have an impression before it: a click, and a view that is
+// paid for, so that whoever earns by views has impressions, by which its traffic is judged. Sandbox
+// events keep their own verdict, and an event without a token belongs to no auction.
 func (r *Record) screened() bool {
 	e := &r.Event
 	judged := e.Type == Click || e.Type == Viewable && e.BillingModel == campaign.VCPM
 	return judged && e.Proof == Signed && !e.Sandbox && r.deduped()
 }
 
-// precedence is a rule about the order of an auction's events: a judged record counts only after one
-// that opens the way for it.
+// precedence is a rule about the order of an auction's events: a judged record counts only after
+// one that opens the way for it.
 type precedence struct {
 	judged func(*Record) bool
 	opens  func(*Record) bool
@@ -73,12 +73,13 @@ var clicks = precedence{
 	refuse: func(r *Record) { r.Event.InvalidTraffic = traffic.RuleNoImpression },
 }
 
-// Clicked lists the auctions of the clicks and paid views that [Screen] judges, sorted and without repeats.
+// Clicked lists the auctions of the clicks and paid views that [Screen] judges, sorted and without
+// repeats.
 func Clicked(b Batch) []uuid.UUID { return clicks.auctions(b) }
 
-// Screen marks the clicks and paid views of b that have no impression of their auction before them as
-// [traffic.RuleNoImpression]. impressions says which auctions had one recorded before the batch, as
-// [Tx.Recorded] answers for [Clicked]. It comes before [Candidates], so that such a click uses
+// Screen marks the clicks and paid views of b that have no impression of their auction before them
+// as [traffic.RuleNoImpression]. impressions says which auctions had one recorded before the batch,
+// as [Tx.Recorded] answers for [Clicked]. It comes before [Candidates], so that such a click uses
 // up no key: the next click of the auction may be the real one.
 //
 // The rule is the order of the log. All events of an auction are in one partition, so the order is

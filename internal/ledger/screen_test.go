@@ -5,20 +5,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	. "adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func click(n int) Event {
-	return with(impression(n), func(e *Event) { e.Type, e.BillingModel, e.CampaignID = Click, campaign.CPC, campaignA2 })
+	return with(
+		impression(n), func(e *Event) { e.Type, e.BillingModel, e.CampaignID = Click, campaign.CPC, campaignA2 },
+	)
 }
 
 func view(n int) Event {
@@ -69,7 +71,10 @@ func TestClickNeedsAnImpressionBefore(t *testing.T) {
 		{"without one", []Event{click(1)}, traffic.RuleNoImpression},
 		{"before it", []Event{impression(2), click(1)}, traffic.RuleNoImpression},
 		{"impression of a robot", []Event{with(impression(1), bot), click(1)}, traffic.RuleNoImpression},
-		{"expired impression", []Event{with(impression(1), func(e *Event) { e.Proof = Expired }), click(1)}, traffic.RuleNoImpression},
+		{
+			"expired impression", []Event{with(impression(1), func(e *Event) { e.Proof = Expired }), click(1)},
+			traffic.RuleNoImpression,
+		},
 		{"found invalid before", []Event{impression(1), with(click(1), bot)}, traffic.RuleBot},
 		{"sandbox", []Event{with(click(1), func(e *Event) { e.Sandbox = true })}, ""},
 		{"no token, no auction", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, ""},
@@ -105,7 +110,9 @@ func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 // and its click in another, which has no impression, as the first has no click.
 func TestScreeningLooksAtEveryRun(t *testing.T) {
 	runOf := func(number int32, events ...Event) Run {
-		r := Run{Range: stream.Range{Partition: stream.Partition{Stream: "s", Number: number}, Next: int64(len(events))}}
+		r := Run{Range: stream.Range{
+			Partition: stream.Partition{Stream: "s", Number: number}, Next: int64(len(events)),
+		}}
 		for _, e := range events {
 			r.Records = append(r.Records, Record{Event: e})
 		}
@@ -150,7 +157,10 @@ func TestMintCap(t *testing.T) {
 		{"a higher one of its own", 1, PublisherBook{HasCap: true, Cap: 9}, []Outcome{plain, plain, plain}},
 		{"nothing at all", 0, PublisherBook{HasCap: true}, []Outcome{capped, capped, capped}},
 	} {
-		effects := decided(Books{Publishers: map[uuid.UUID]PublisherBook{publisher: c.book}}, c.limit, impression(1), impression(2), yesterday)
+		effects := decided(
+			Books{Publishers: map[uuid.UUID]PublisherBook{publisher: c.book}}, c.limit, impression(1), impression(2),
+			yesterday,
+		)
 		require.Equal(t, c.want, effects.Applied[0].Outcomes, c.name)
 		var minted, noted int64
 		for i, o := range c.want {
@@ -172,40 +182,60 @@ func TestQuarantineHoldsCreditsAndNotesCharges(t *testing.T) {
 	held := testID(77)
 	books := Books{Publishers: map[uuid.UUID]PublisherBook{publisher: {Case: held}}}
 	self := with(impression(5), func(e *Event) { e.DeveloperID = annaDev })
-	effects := decided(books, 0, impression(1), impression(2), click(1), with(impression(4), func(e *Event) { e.InvalidTraffic = traffic.RuleBot }), self)
+	effects := decided(
+		books, 0, impression(1), impression(2), click(1),
+		with(impression(4), func(e *Event) { e.InvalidTraffic = traffic.RuleBot }), self,
+	)
 	require.Equal(t, []Outcome{
-		{Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld}, {Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld},
+		{Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld},
+		{Verdict: OK, Charge: 5_000, Minted: 1, Credit: CreditHeld},
 		{Verdict: OK, Charge: 5_000}, {Verdict: InvalidTraffic + traffic.RuleBot}, {Verdict: SelfServed},
 	}, effects.Applied[0].Outcomes)
 	charge := func(campaign uuid.UUID) uuid.UUID {
-		i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindCharge && t.Subject == campaign })
+		i := slices.IndexFunc(
+			effects.Transactions, func(t Transaction) bool { return t.Kind == KindCharge && t.Subject == campaign },
+		)
 		return effects.Transactions[i].ID
 	}
 	require.Equal(t, []HeldCharge{
-		{held, charge(campaignA1), campaignA1, day.Of(noon), 10_000}, {held, charge(campaignA2), campaignA2, day.Of(noon), 5_000},
+		{held, charge(campaignA1), campaignA1, day.Of(noon), 10_000},
+		{held, charge(campaignA2), campaignA2, day.Of(noon), 5_000},
 	}, effects.HeldCharges)
-	require.Equal(t, []traffic.PublisherDay{{DeveloperID: publisher, Day: day.Of(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1}}, effects.Publishers)
+	require.Equal(
+		t,
+		[]traffic.PublisherDay{{
+			DeveloperID: publisher, Day: day.Of(noon), Minted: 2, Impressions: 2, Clicks: 1, Invalid: 1,
+		}}, effects.Publishers,
+	)
 	i := slices.IndexFunc(effects.Transactions, func(t Transaction) bool { return t.Kind == KindMint })
-	require.ElementsMatch(t, []Entry{{HeldCredits(held), Credit, 2}, {Mint, Credit, -2}}, effects.Transactions[i].Entries)
+	require.ElementsMatch(
+		t, []Entry{{HeldCredits(held), Credit, 2}, {Mint, Credit, -2}}, effects.Transactions[i].Entries,
+	)
 }
 
 func TestEndQuarantineIsBalanced(t *testing.T) {
 	c := Quarantine{ID: testID(1), DeveloperID: publisher, Held: 7}
 	date := day.Of(noon)
 	books := QuarantineBooks{FirstMint: testID(7), Charges: []RefundableCharge{
-		{HeldCharge{c.ID, testID(8), campaignB, date, 30}, bert, true}, {HeldCharge{c.ID, testID(9), campaignA1, date, 15}, anna, false},
+		{HeldCharge{c.ID, testID(8), campaignB, date, 30}, bert, true},
+		{HeldCharge{c.ID, testID(9), campaignA1, date, 15}, anna, false},
 		{HeldCharge{c.ID, testID(10), campaignA1, date - 1, 5}, anna, false},
 	}}
 	release := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineRelease, At: noon}, books)
 	require.Len(t, release, 1)
-	require.Equal(t, []Entry{{HeldCredits(c.ID), Credit, -7}, {PendingCredits(publisher), Credit, 7}}, release[0].Entries)
+	require.Equal(
+		t, []Entry{{HeldCredits(c.ID), Credit, -7}, {PendingCredits(publisher), Credit, 7}}, release[0].Entries,
+	)
 	require.Zero(t, release[0].Reverses, "a release takes nothing back")
 	clawback := EndQuarantine(c, QuarantineVerdict{Decision: QuarantineClawback, At: noon}, books)
 	require.Len(t, clawback, 3)
 	require.Contains(t, clawback[0].Entries, Entry{Mint, Credit, 7})
 	require.Contains(t, clawback[1].Entries, Entry{AdvertiserCash(anna), USD, 20})
 	require.Contains(t, clawback[2].Entries, Entry{CreditFunding, USD, 30})
-	require.Equal(t, []uuid.UUID{testID(7), testID(10), testID(8)}, []uuid.UUID{clawback[0].Reverses, clawback[1].Reverses, clawback[2].Reverses})
+	require.Equal(
+		t, []uuid.UUID{testID(7), testID(10), testID(8)},
+		[]uuid.UUID{clawback[0].Reverses, clawback[1].Reverses, clawback[2].Reverses},
+	)
 	for _, written := range append(release, clawback...) {
 		require.NoError(t, written.Balanced())
 		require.Equal(t, c.ID.String(), written.Ref)

@@ -26,7 +26,8 @@ type Search struct {
 }
 
 // Place is where a movement stands in the order of a [Search]: by number where the search names an
-// account, whose entries are numbered, otherwise by time and id. The zero Place is before the newest.
+// account, whose entries are numbered, otherwise by time and id. The zero Place is before the
+// newest.
 type Place struct {
 	Seq int64
 	At  time.Time
@@ -43,8 +44,10 @@ type Found struct {
 // Matches says whether s selects the movement, Before and Limit aside.
 func (s *Search) Matches(t *Transaction) bool {
 	return (s.Account == "" || slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.Account == s.Account })) &&
-		(len(s.Subjects) == 0 || slices.Contains(s.Subjects, t.Subject)) && (s.Transaction == uuid.Nil || s.Transaction == t.ID) &&
-		(s.Kind == "" || s.Kind == t.Kind) && (s.Since.IsZero() || !t.At.Before(s.Since)) && (s.Until.IsZero() || t.At.Before(s.Until))
+		(len(s.Subjects) == 0 || slices.Contains(s.Subjects, t.Subject)) &&
+		(s.Transaction == uuid.Nil || s.Transaction == t.ID) &&
+		(s.Kind == "" || s.Kind == t.Kind) && (s.Since.IsZero() || !t.At.Before(s.Since)) &&
+		(s.Until.IsZero() || t.At.Before(s.Until))
 }
 
 // Size is Limit inside its bounds.
@@ -68,12 +71,16 @@ func (q *HeadQuery) Size() int { return min(max(q.Limit, 1), MaxFound) }
 
 // Kinds are the kinds of movements.
 var Kinds = []string{
-	string(KindCharge), string(KindMint), string(KindCreditFund), string(KindCreditRelease), string(KindCreditMature), string(KindCreditTakeBack),
-	string(KindCreditExpire), string(KindDeposit), string(KindRefund), string(KindDispute), string(KindDisputeWon), string(KindMintRelease),
+	string(KindCharge), string(KindMint), string(KindCreditFund), string(KindCreditRelease), string(KindCreditMature),
+	string(KindCreditTakeBack),
+	string(KindCreditExpire), string(KindDeposit), string(KindRefund), string(KindDispute), string(KindDisputeWon),
+	string(KindMintRelease),
 	string(KindMintClawback), string(KindTrafficRefund),
 }
 
-var accountForm = regexp.MustCompile(`^(house|advertiser|developer|developer-pending|developer-held|held):[0-9a-z_-]{1,40}$`)
+var accountForm = regexp.MustCompile(
+	`^(house|advertiser|developer|developer-pending|developer-held|held):[0-9a-z_-]{1,40}$`,
+)
 
 // Named says whether text is the name of an account of the ledger, whether it has entries or not.
 func Named(text string) bool { return accountForm.MatchString(text) }

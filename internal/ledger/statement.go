@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // StatementQuery asks for one owner's month.
@@ -34,7 +34,9 @@ func (q StatementQuery) Sides() (sides []Side) {
 
 // CreditSides are the accounts of a publisher's Credits: spendable, pending, held.
 func CreditSides(developer uuid.UUID) []Side {
-	return []Side{{DeveloperCredits(developer), Credit}, {PendingCredits(developer), Credit}, {WaitingCredits(developer), Credit}}
+	return []Side{
+		{DeveloperCredits(developer), Credit}, {PendingCredits(developer), Credit}, {WaitingCredits(developer), Credit},
+	}
 }
 
 // Shown says whether the account is a part of the statement: pending and held Credits are, once
@@ -103,7 +105,9 @@ func NewAccountBuilder(side Side, opening Head) *AccountBuilder {
 // Add takes the next link of the side.
 func (b *AccountBuilder) Add(l *Link) {
 	b.s.Closing, b.s.Head = l.Balance, l.Hash
-	row := StatementRow{Day: day.Of(l.At), Kind: l.Kind, Reverses: l.Reverses, Movements: 1, Amount: l.Amount, first: l.Seq}
+	row := StatementRow{
+		Day: day.Of(l.At), Kind: l.Kind, Reverses: l.Reverses, Movements: 1, Amount: l.Amount, first: l.Seq,
+	}
 	switch l.Kind {
 	case KindCharge, KindCreditFund, KindTrafficRefund:
 		row.Campaign = l.Subject
@@ -145,7 +149,8 @@ func (q StatementQuery) Begun() error {
 // statementHeader names the columns of [Statement.CSV].
 var statementHeader = []string{
 	"month", "account", "asset", "row", "date", "campaign_id", "transaction_id", "reference", "reverses", "movements",
-	"amount_micro_usd", "amount_usd", "amount_credits", "balance_micro_usd", "balance_usd", "balance_credits", "chain_hash",
+	"amount_micro_usd", "amount_usd", "amount_credits", "balance_micro_usd", "balance_usd", "balance_credits",
+	"chain_hash",
 }
 
 // CSV is the statement as RFC 4180 text: for each account an opening row, the movements by day with
@@ -186,7 +191,8 @@ func (s *Statement) writeAccount(w *csv.Writer, a *AccountStatement) error {
 		row := &a.Rows[i]
 		balance += row.Amount
 		err := write(string(row.Kind), row.Day.String(), func(r []string) {
-			r[5], r[6], r[7], r[8], r[9] = idText(row.Campaign), idText(row.Transaction), row.Ref, idText(row.Reverses), strconv.FormatInt(row.Movements, 10)
+			r[5], r[6], r[7], r[8], r[9] = idText(row.Campaign), idText(row.Transaction), row.Ref, idText(row.Reverses),
+				strconv.FormatInt(row.Movements, 10)
 		}, &row.Amount, &balance)
 		if err != nil {
 			return err

@@ -3,17 +3,20 @@ package ledger_test
 import (
 	"testing"
 
-	. "adnet/internal/ledger"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	. "adnet/internal/ledger"
 )
 
 func TestTotalsAndTally(t *testing.T) {
 	outcomes := []Outcome{
-		{Verdict: OK, Charge: 7, Minted: 1}, {Verdict: OK, Charge: 5}, {Verdict: VerdictPaused, Minted: 1}, {Verdict: OverBudget, Charge: 1},
-		{Verdict: Duplicate}, {Verdict: VerdictExpired}, {Verdict: VerdictUnsigned}, {Verdict: VerdictForged}, {Verdict: Poison},
-		{Verdict: InvalidTraffic + "bot"}, {Verdict: OverBalance}, {Verdict: VerdictSandbox}, {Verdict: SelfServed}, {Verdict: UnknownCampaign},
+		{Verdict: OK, Charge: 7, Minted: 1}, {Verdict: OK, Charge: 5}, {Verdict: VerdictPaused, Minted: 1},
+		{Verdict: OverBudget, Charge: 1},
+		{Verdict: Duplicate}, {Verdict: VerdictExpired}, {Verdict: VerdictUnsigned}, {Verdict: VerdictForged},
+		{Verdict: Poison},
+		{Verdict: InvalidTraffic + "bot"}, {Verdict: OverBalance}, {Verdict: VerdictSandbox}, {Verdict: SelfServed},
+		{Verdict: UnknownCampaign},
 	}
 	var totals Totals
 	var tally Tally
@@ -34,8 +37,10 @@ func TestBalanced(t *testing.T) {
 		entries []Entry
 		ok      bool
 	}{
-		"one asset":                   {[]Entry{entry(USD, 5), entry(USD, -5)}, true},
-		"two assets":                  {[]Entry{entry(USD, 5), entry(USD, -5), entry(Credit, 1), entry(Credit, -1)}, true},
+		"one asset": {[]Entry{entry(USD, 5), entry(USD, -5)}, true},
+		"two assets": {
+			[]Entry{entry(USD, 5), entry(USD, -5), entry(Credit, 1), entry(Credit, -1)}, true,
+		},
 		"empty":                       {nil, false},
 		"off by one":                  {[]Entry{entry(USD, 5), entry(USD, -4)}, false},
 		"balanced across assets only": {[]Entry{entry(USD, 5), entry(Credit, -5)}, false},

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/errs"
 )
 
 // Verification is one run of `adnet verify` by the consumers: every night, or asked for.
@@ -27,15 +27,16 @@ const (
 	VerifyKept  = 60               // the newest ones
 )
 
-// Asked is what asking for a run at now gives, newest being the last one there is (zero for none): a
-// new one without an id, or newest while that is open. Errors: errs.Conflict within [VerifyGap] of
-// the end of one.
+// Asked is what asking for a run at now gives, newest being the last one there is (zero for none):
+// a new one without an id, or newest while that is open. Errors: errs.Conflict within [VerifyGap]
+// of the end of one.
 func Asked(newest Verification, by uuid.UUID, now time.Time) (Verification, error) {
 	if newest.ID != 0 && newest.Open(now) {
 		return newest, nil
 	}
 	if again := newest.EndedAt.Add(VerifyGap); !newest.EndedAt.IsZero() && now.Before(again) {
-		return Verification{}, errs.New(errs.Conflict, "the last run ended at %s; each reads the whole ledger: ask again after %s",
+		return Verification{}, errs.New(errs.Conflict,
+			"the last run ended at %s; each reads the whole ledger: ask again after %s",
 			newest.EndedAt.UTC().Format(time.RFC3339), again.UTC().Format(time.RFC3339))
 	}
 	return Verification{AskedBy: by, AskedAt: now}, nil
@@ -59,7 +60,8 @@ func Begun(newest Verification, nightly bool, now time.Time) (Verification, bool
 
 // Clean says whether the run ended and every promise held.
 func (v *Verification) Clean() bool {
-	return !v.EndedAt.IsZero() && v.Problem == "" && !slices.ContainsFunc(v.Checks, func(c Check) bool { return !c.OK() })
+	return !v.EndedAt.IsZero() && v.Problem == "" &&
+		!slices.ContainsFunc(v.Checks, func(c Check) bool { return !c.OK() })
 }
 
 // Open says whether the run waits or is at work at now.

@@ -32,7 +32,8 @@ type CreditWait struct {
 
 // Waits says whether some Credits of the day cannot be spent yet.
 func (d *CreditDay) Waits() bool {
-	return d.InCase != 0 || d.Pending() != 0 || slices.ContainsFunc(d.Lots, func(l CreditLot) bool { return !l.Until.IsZero() && l.Left != 0 })
+	return d.InCase != 0 || d.Pending() != 0 ||
+		slices.ContainsFunc(d.Lots, func(l CreditLot) bool { return !l.Until.IsZero() && l.Left != 0 })
 }
 
 // Waits lists what of a publisher's days cannot be spent, by [WaitReason], one row for each UTC day
@@ -84,7 +85,10 @@ func Waits(days []CreditDay) []CreditWait {
 		list = append(list, *w)
 	}
 	slices.SortFunc(list, func(a, b CreditWait) int {
-		return cmp.Or(cmp.Compare(boolInt(a.Until.IsZero()), boolInt(b.Until.IsZero())), a.Until.Compare(b.Until), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(
+			cmp.Compare(boolInt(a.Until.IsZero()), boolInt(b.Until.IsZero())), a.Until.Compare(b.Until),
+			cmp.Compare(a.Reason, b.Reason),
+		)
 	})
 	return list
 }

@@ -233,7 +233,8 @@ type running struct {
 }
 
 func (s *stage) start(ctx context.Context, log *slog.Logger, failed chan error) {
-	flush, hard := context.WithCancel(FlushContext(ctx)) // in a group inside a group the outer hard stop ends all at once
+	// in a group inside a group the outer hard stop ends all at once
+	flush, hard := context.WithCancel(FlushContext(ctx))
 	run, soft := context.WithCancel(context.WithValue(flush, flushKey{}, flush))
 	s.soft, s.hard = soft, hard
 	s.running = make([]*running, 0, len(s.members))

@@ -176,7 +176,9 @@ func TestFailureStopsAllAndIsReturned(t *testing.T) {
 
 func TestFailureWhileStartingStopsWhatStarted(t *testing.T) {
 	failing := Func(func(context.Context) error { return errBroken })
-	for name, second := range map[string]Member{"component": Named("second", failing), "task": Task("second", failing)} {
+	for name, second := range map[string]Member{
+		"component": Named("second", failing), "task": Task("second", failing),
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := &journal{}
@@ -372,7 +374,8 @@ func TestGroupInsideAGroup(t *testing.T) {
 		outer.Add(j.part("last").member())
 		err = runUntilReady(t, outer)
 		require.EqualError(t, err, "did not stop within 10s: inner", "the outer hard stop reaches the inner flush")
-		got := strings.ReplaceAll(j.String(), "-deep !slow -slow", "!slow -slow -deep") // it reaches all inner stages at once
+		// it reaches all inner stages at once
+		got := strings.ReplaceAll(j.String(), "-deep !slow -slow", "!slow -slow -deep")
 		require.Equal(t, "+deep deep +slow slow +last last -last !slow -slow -deep", got)
 	})
 }
@@ -395,7 +398,9 @@ func TestEndedContextStartsNothing(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, bad := range []Config{{}, {StopTimeout: -1}, {StopTimeout: 1, StartTimeout: -1}, {StopTimeout: 1, HardTimeout: -1}} {
+	for _, bad := range []Config{
+		{}, {StopTimeout: -1}, {StopTimeout: 1, StartTimeout: -1}, {StopTimeout: 1, HardTimeout: -1},
+	} {
 		_, err := New(bad, Deps{})
 		require.Error(t, err, bad)
 	}

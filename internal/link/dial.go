@@ -50,7 +50,10 @@ func (d Dialer) Dial(ctx context.Context, network, address string) (net.Conn, er
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // the handshake's error is the one that counts
 		if HungUp(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, fmt.Errorf("the server does not answer the handshake: does it speak TLS at the port of %s? %w", d.Names.Address, err)
+			return nil, fmt.Errorf(
+				"the server does not answer the handshake: does it speak TLS at the port of %s? %w", d.Names.Address,
+				err,
+			)
 		}
 		return nil, Explain(err, d.Names)
 	}

@@ -67,7 +67,9 @@ func (i Insecure) Allow(security Security, addresses []string, setting, cure str
 		if security == Unverified {
 			what = "the server at " + address + " would not have to prove who it is"
 		}
-		return &Refused{what: fmt.Sprintf("%s: %s: %s, or allow it with --insecure (%s=true)", setting, what, cure, EnvInsecure)}
+		return &Refused{what: fmt.Sprintf(
+			"%s: %s: %s, or allow it with --insecure (%s=true)", setting, what, cure, EnvInsecure,
+		)}
 	}
 	return nil
 }

@@ -7,17 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/link"
 	"adnet/internal/linktest"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestLocal(t *testing.T) {
 	for address, local := range map[string]bool{
-		"127.0.0.1:6379": true, "127.8.9.1:1": true, "[::1]:5432": true, "[::ffff:127.0.0.1]:1": true, "localhost:9092": true, "LocalHost.": true,
+		"127.0.0.1:6379": true, "127.8.9.1:1": true, "[::1]:5432": true, "[::ffff:127.0.0.1]:1": true,
+		"localhost:9092": true, "LocalHost.": true,
 		"db.localhost:1": true, "/var/run/postgresql": true, ":6379": true,
-		"10.0.0.1:6379": false, "redis:6379": false, "localhost.example:1": false, "[2001:db8::1]:1": false, "0.0.0.0:1": false, "127.0.0.1.example:1": false,
+		"10.0.0.1:6379": false, "redis:6379": false, "localhost.example:1": false, "[2001:db8::1]:1": false,
+		"0.0.0.0:1": false, "127.0.0.1.example:1": false,
 	} {
 		require.Equal(t, local, link.Local(address), address)
 	}
@@ -34,7 +36,8 @@ func TestAllow(t *testing.T) {
 		to       []string
 		ok       bool
 	}{
-		{link.PlainText, []string{here}, true}, {link.Unverified, []string{here}, true}, {link.Verified, []string{away}, true},
+		{link.PlainText, []string{here}, true}, {link.Unverified, []string{here}, true},
+		{link.Verified, []string{away}, true},
 		{link.PlainText, []string{here, away}, false}, {link.Unverified, []string{away}, false},
 	} {
 		err := link.Insecure(false).Allow(c.security, c.to, "ADNET_X_ADDR", "encrypt it")
@@ -95,7 +98,10 @@ func TestDial(t *testing.T) {
 	good, other := authorities(t)
 	pair, err := link.OpenPair(good.File("server.pem"), good.File("server.key"), nil)
 	require.NoError(t, err)
-	require.NoError(t, good.Issue(linktest.Wish{File: "expired", Hosts: []string{"localhost"}, From: -48 * time.Hour, For: time.Hour}))
+	require.NoError(
+		t,
+		good.Issue(linktest.Wish{File: "expired", Hosts: []string{"localhost"}, From: -48 * time.Hour, For: time.Hour}),
+	)
 	expired, err := link.OpenPair(good.File("expired.pem"), good.File("expired.key"), nil)
 	require.NoError(t, err)
 	secure, late, plain := serve(t, pair.Listen()), serve(t, expired.Listen()), serve(t, nil)
@@ -124,7 +130,9 @@ func TestDial(t *testing.T) {
 
 // An address that another server named does not get around the rule.
 func TestDialRefusesPlainTextElsewhere(t *testing.T) {
-	_, err := link.Dialer{Names: link.NamesOf("ADNET_X", "ADNET_X_ADDR"), Timeout: 100 * time.Millisecond}.Dial(t.Context(), "tcp", "192.0.2.1:6379")
+	_, err := link.Dialer{
+		Names: link.NamesOf("ADNET_X", "ADNET_X_ADDR"), Timeout: 100 * time.Millisecond,
+	}.Dial(t.Context(), "tcp", "192.0.2.1:6379")
 	require.True(t, link.Permanent(err), "%v", err)
 	require.ErrorContains(t, err, "--insecure")
 }
@@ -151,7 +159,9 @@ func TestFiles(t *testing.T) {
 func TestPairIsReadAgain(t *testing.T) {
 	good, other := authorities(t)
 	var told []error
-	pair, err := link.OpenPair(good.File("server.pem"), good.File("server.key"), func(_ time.Time, err error) { told = append(told, err) })
+	pair, err := link.OpenPair(
+		good.File("server.pem"), good.File("server.key"), func(_ time.Time, err error) { told = append(told, err) },
+	)
 	require.NoError(t, err)
 	first := pair.Current().Leaf.SerialNumber
 	serial := func() string { return pair.Current().Leaf.SerialNumber.String() }
@@ -159,7 +169,9 @@ func TestPairIsReadAgain(t *testing.T) {
 	foreign, err := os.ReadFile(other.File("server.key"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(good.File("server.key"), foreign, 0o600))
-	require.Eventually(t, func() bool { return serial() == first.String() && len(told) == 1 }, 5*time.Second, 50*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return serial() == first.String() && len(told) == 1 }, 5*time.Second, 50*time.Millisecond,
+	)
 	require.Error(t, told[0])
 	require.Never(t, func() bool { serial(); return len(told) > 1 }, 1200*time.Millisecond, 100*time.Millisecond)
 

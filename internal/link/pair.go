@@ -36,7 +36,8 @@ type stamp struct {
 }
 
 func (s stamp) same(other stamp) bool {
-	return s.info != nil && other.info != nil && os.SameFile(s.info, other.info) && s.size == other.size && s.changed.Equal(other.changed)
+	return s.info != nil && other.info != nil && os.SameFile(s.info, other.info) && s.size == other.size &&
+		s.changed.Equal(other.changed)
 }
 
 // OpenPair reads a certificate and its key from PEM files. told, unless it is nil, hears of each

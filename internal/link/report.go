@@ -96,7 +96,10 @@ func (r *Report) Measure(ask func() (time.Time, error)) error {
 // CheckClock holds the difference of the clocks to what adnet bears.
 func (r *Report) CheckClock() {
 	if r.ClockAhead != nil && r.ClockAhead.Abs() > maxClock+r.Latency {
-		r.Mend(fmt.Sprintf("its clock is %s from this machine's", r.ClockAhead.Round(time.Millisecond)), "run NTP on both machines")
+		r.Mend(
+			fmt.Sprintf("its clock is %s from this machine's", r.ClockAhead.Round(time.Millisecond)),
+			"run NTP on both machines",
+		)
 	}
 }
 

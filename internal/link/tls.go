@@ -52,7 +52,9 @@ func (f Files) Client(names Names) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s, %s_KEY: %w", names.Cert, strings.TrimSuffix(names.Cert, "_CERT"), err)
 	}
-	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.Current(), nil }
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return pair.Current(), nil
+	}
 	return config, nil
 }
 
@@ -91,17 +93,27 @@ func refusal(err error, names Names) string {
 	var remote *net.OpError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Sprintf("the server's certificate is not signed by an authority that is believed: %s names the file of its authority (without it the system's count)", names.CA)
+		return fmt.Sprintf(
+			"the server's certificate is not signed by an authority that is believed: %s names the file of its "+
+				"authority (without it the system's count)", names.CA,
+		)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "the server's certificate is not valid at this time: renew it, or mend the clock of this machine"
 	case errors.As(err, &invalid):
 		return "the server's certificate cannot be used"
 	case errors.As(err, &name):
-		return fmt.Sprintf("the server's certificate is for another name: use one of its names in %s, or give the server a certificate for this one", names.Address)
+		return fmt.Sprintf(
+			"the server's certificate is for another name: use one of its names in %s, or give the server a "+
+				"certificate for this one", names.Address,
+		)
 	case errors.As(err, &plain):
-		return fmt.Sprintf("the server does not speak TLS at the port of %s: name its TLS port, or switch TLS on there", names.Address)
+		return fmt.Sprintf(
+			"the server does not speak TLS at the port of %s: name its TLS port, or switch TLS on there", names.Address,
+		)
 	case errors.As(err, &remote) && remote.Op == "remote error":
-		return fmt.Sprintf("the server refuses this end's TLS: does it want a client certificate (%s), or another one?", names.Cert)
+		return fmt.Sprintf(
+			"the server refuses this end's TLS: does it want a client certificate (%s), or another one?", names.Cert,
+		)
 	}
 	return ""
 }
@@ -113,7 +125,9 @@ func Closed(err error, names Names) error {
 	if err == nil || Permanent(err) || !HungUp(err) {
 		return err
 	}
-	return fmt.Errorf("%w (if it goes on: does the server want a client certificate (%s), or another one?)", err, names.Cert)
+	return fmt.Errorf(
+		"%w (if it goes on: does the server want a client certificate (%s), or another one?)", err, names.Cert,
+	)
 }
 
 // HungUp says whether err is a connection that the other end closed without a word, as servers do

@@ -79,8 +79,10 @@ func (a *Authority) Issue(w Wish) error {
 	}
 	begin := time.Now().Add(w.From)
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: w.Name}, DNSNames: w.Hosts, NotBefore: begin, NotAfter: begin.Add(w.For),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: w.Name}, DNSNames: w.Hosts, NotBefore: begin,
+		NotAfter:    begin.Add(w.For),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
 	if err != nil {
@@ -90,7 +92,9 @@ func (a *Authority) Issue(w Wish) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.write(w.File+".key", "PRIVATE KEY", private, 0o600), a.write(w.File+".pem", "CERTIFICATE", der, 0o644))
+	return errors.Join(
+		a.write(w.File+".key", "PRIVATE KEY", private, 0o600), a.write(w.File+".pem", "CERTIFICATE", der, 0o644),
+	)
 }
 
 func (a *Authority) write(name, kind string, der []byte, mode os.FileMode) error {

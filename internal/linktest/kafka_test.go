@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"adnet/internal/kafka"
 	"adnet/internal/link"
 	"adnet/internal/linktest"
 	"adnet/internal/obs"
 	"adnet/schemas/event"
-
-	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // kafkaPassword is the one of deploy/local/tls.go.
@@ -59,15 +59,26 @@ func TestKafka(t *testing.T) {
 		change func(*kafka.Config)
 		says   string // of the error; empty: it works
 	}{
-		"authority that signed":       {"kafka-tls", func(*kafka.Config) {}, ""},
-		"client certificate":          {"kafka-tls", func(c *kafka.Config) { c.Cert, c.Key = s.CA.File("client.pem"), s.CA.File("client.key") }, ""},
-		"certificate of another":      {"kafka-tls", func(c *kafka.Config) { c.Cert, c.Key = s.Other.File("client.pem"), s.Other.File("client.key") }, "ADNET_KAFKA_CERT"},
-		"another authority":           {"kafka-tls", func(c *kafka.Config) { c.CA = s.Other.CA() }, "ADNET_KAFKA_CA"},
-		"the system's authorities":    {"kafka-tls", func(c *kafka.Config) { c.CA = "" }, "ADNET_KAFKA_CA"},
-		"another name":                {"kafka-tls", func(c *kafka.Config) { c.Brokers = []string{s.Elsewhere("kafka-tls")} }, "ADNET_KAFKA_BROKERS"},
-		"expired certificate":         {"kafka-expired", func(*kafka.Config) {}, "renew it"},
-		"a server without TLS":        {"kafka", func(*kafka.Config) {}, "may not speak TLS"},
-		"plain text to a TLS port":    {"kafka-tls", func(c *kafka.Config) { c.Link = kafka.Link{} }, "ADNET_KAFKA_TLS"},
+		"authority that signed": {"kafka-tls", func(*kafka.Config) {}, ""},
+		"client certificate": {
+			"kafka-tls", func(c *kafka.Config) { c.Cert, c.Key = s.CA.File("client.pem"), s.CA.File("client.key") }, "",
+		},
+		"certificate of another": {
+			"kafka-tls",
+			func(c *kafka.Config) { c.Cert, c.Key = s.Other.File("client.pem"), s.Other.File("client.key") },
+			"ADNET_KAFKA_CERT",
+		},
+		"another authority":        {"kafka-tls", func(c *kafka.Config) { c.CA = s.Other.CA() }, "ADNET_KAFKA_CA"},
+		"the system's authorities": {"kafka-tls", func(c *kafka.Config) { c.CA = "" }, "ADNET_KAFKA_CA"},
+		"another name": {
+			"kafka-tls", func(c *kafka.Config) { c.Brokers = []string{s.Elsewhere("kafka-tls")} },
+			"ADNET_KAFKA_BROKERS",
+		},
+		"expired certificate":  {"kafka-expired", func(*kafka.Config) {}, "renew it"},
+		"a server without TLS": {"kafka", func(*kafka.Config) {}, "may not speak TLS"},
+		"plain text to a TLS port": {
+			"kafka-tls", func(c *kafka.Config) { c.Link = kafka.Link{} }, "ADNET_KAFKA_TLS",
+		},
 		"no login where one is asked": {"kafka-login", func(*kafka.Config) {}, "ADNET_KAFKA_SASL_MECHANISM"},
 		"PLAIN":                       {"kafka-login", login("PLAIN", kafkaPassword), ""},
 		"PLAIN, wrong password":       {"kafka-login", login("PLAIN", "wrong"), "ADNET_KAFKA_PASSWORD"},
@@ -75,8 +86,15 @@ func TestKafka(t *testing.T) {
 		"SCRAM-SHA-512":               {"kafka-login", login("scram-sha-512", kafkaPassword), ""},
 		"SCRAM, wrong password":       {"kafka-login", login("SCRAM-SHA-512", "wrong"), "ADNET_KAFKA_PASSWORD"},
 		"a login where none is taken": {"kafka-tls", login("PLAIN", kafkaPassword), "ADNET_KAFKA_SASL_MECHANISM"},
-		"OAUTHBEARER":                 {"kafka-login", func(c *kafka.Config) { c.Mechanism, c.TokenFile = "OAUTHBEARER", bearer(t, "adnet", time.Hour) }, ""},
-		"OAUTHBEARER, expired token":  {"kafka-login", func(c *kafka.Config) { c.Mechanism, c.TokenFile = "OAUTHBEARER", bearer(t, "adnet", -time.Second) }, "ADNET_KAFKA_TOKEN_FILE"},
+		"OAUTHBEARER": {
+			"kafka-login",
+			func(c *kafka.Config) { c.Mechanism, c.TokenFile = "OAUTHBEARER", bearer(t, "adnet", time.Hour) }, "",
+		},
+		"OAUTHBEARER, expired token": {
+			"kafka-login",
+			func(c *kafka.Config) { c.Mechanism, c.TokenFile = "OAUTHBEARER", bearer(t, "adnet", -time.Second) },
+			"ADNET_KAFKA_TOKEN_FILE",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := secure(c.port)
@@ -136,7 +154,10 @@ func TestKafkaRefusesForGood(t *testing.T) {
 func TestKafkaReadsTheTokenAgain(t *testing.T) {
 	s := real(t)
 	file := bearer(t, "adnet", -time.Second)
-	cfg := kafka.Config{Brokers: []string{s.At("kafka-login")}, Link: kafka.Link{TLS: true, CA: s.CA.CA(), Mechanism: "OAUTHBEARER", TokenFile: file}}
+	cfg := kafka.Config{
+		Brokers: []string{s.At("kafka-login")},
+		Link:    kafka.Link{TLS: true, CA: s.CA.CA(), Mechanism: "OAUTHBEARER", TokenFile: file},
+	}
 	require.Error(t, kafka.Check(t.Context(), cfg, kafka.Deps{}))
 	fresh, err := os.ReadFile(bearer(t, "adnet", time.Hour))
 	require.NoError(t, err)

@@ -90,7 +90,9 @@ func (s *Servers) certify() (err error) {
 	return errors.Join(
 		s.CA.Issue(Wish{File: "server", Name: "localhost", Hosts: local}),
 		s.CA.Issue(Wish{File: "server.kept", Name: "localhost", Hosts: local}),
-		s.CA.Issue(Wish{File: "expired", Name: "localhost", Hosts: local, From: -10 * 24 * time.Hour, For: 5 * 24 * time.Hour}),
+		s.CA.Issue(Wish{
+			File: "expired", Name: "localhost", Hosts: local, From: -10 * 24 * time.Hour, For: 5 * 24 * time.Hour,
+		}),
 		s.CA.Issue(Wish{File: "client", Name: "adnet"}),
 		s.Other.Issue(Wish{File: "client", Name: "adnet"}),
 	)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/analytics/clickhouse"
 	"adnet/internal/kafka"
 	"adnet/internal/link"
@@ -16,8 +18,6 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/testenv"
-
-	"github.com/stretchr/testify/require"
 )
 
 func pingRedis(t *testing.T, cfg redis.Config) error {
@@ -39,30 +39,53 @@ func redisDo(t *testing.T, s *linktest.Servers, words ...string) {
 func TestRedis(t *testing.T) {
 	s := real(t)
 	// The rights of docs/operating.md.
-	redisDo(t, s, "ACL", "SETUSER", "adnet", "on", ">stack secret", "~adnet:*", "&adnet:*", "+@all", "-@admin", "-@dangerous", "+info")
+	redisDo(
+		t, s, "ACL", "SETUSER", "adnet", "on", ">stack secret", "~adnet:*", "&adnet:*", "+@all", "-@admin",
+		"-@dangerous", "+info",
+	)
 	url := "rediss://" + s.At("redis-tls")
 	for name, c := range map[string]struct {
 		cfg  redis.Config
 		says string
 	}{
-		"authority that signed":    {redis.Config{Addr: url, CA: s.CA.CA()}, ""},
-		"client certificate":       {redis.Config{Addr: url, CA: s.CA.CA(), Cert: s.CA.File("client.pem"), Key: s.CA.File("client.key")}, ""},
-		"certificate of another":   {redis.Config{Addr: url, CA: s.CA.CA(), Cert: s.Other.File("client.pem"), Key: s.Other.File("client.key")}, "ADNET_REDIS_CERT"},
+		"authority that signed": {redis.Config{Addr: url, CA: s.CA.CA()}, ""},
+		"client certificate": {
+			redis.Config{Addr: url, CA: s.CA.CA(), Cert: s.CA.File("client.pem"), Key: s.CA.File("client.key")}, "",
+		},
+		"certificate of another": {
+			redis.Config{Addr: url, CA: s.CA.CA(), Cert: s.Other.File("client.pem"), Key: s.Other.File("client.key")},
+			"ADNET_REDIS_CERT",
+		},
 		"another authority":        {redis.Config{Addr: url, CA: s.Other.CA()}, "ADNET_REDIS_CA"},
 		"the system's authorities": {redis.Config{Addr: url}, "ADNET_REDIS_CA"},
-		"another name":             {redis.Config{Addr: "rediss://" + s.Elsewhere("redis-tls"), CA: s.CA.CA()}, "ADNET_REDIS_ADDR"},
-		"a server without TLS":     {redis.Config{Addr: "rediss://" + s.At("redis"), CA: s.CA.CA()}, "does it speak TLS"},
+		"another name": {
+			redis.Config{Addr: "rediss://" + s.Elsewhere("redis-tls"), CA: s.CA.CA()}, "ADNET_REDIS_ADDR",
+		},
+		"a server without TLS": {
+			redis.Config{Addr: "rediss://" + s.At("redis"), CA: s.CA.CA()}, "does it speak TLS",
+		},
 		"plain text to a TLS port": {redis.Config{Addr: s.At("redis-tls")}, "rediss://"},
-		"user and password":        {redis.Config{Addr: url, CA: s.CA.CA(), Username: "adnet", Password: "stack secret"}, ""},
-		"login in the URL":         {redis.Config{Addr: "rediss://adnet:stack%20secret@" + s.At("redis-tls"), CA: s.CA.CA()}, ""},
-		"wrong password":           {redis.Config{Addr: url, CA: s.CA.CA(), Username: "adnet", Password: "wrong"}, "ADNET_REDIS_PASSWORD"},
-		"wrong user":               {redis.Config{Addr: url, CA: s.CA.CA(), Username: "somebody", Password: "stack secret"}, "ADNET_REDIS_USERNAME"},
+		"user and password": {
+			redis.Config{Addr: url, CA: s.CA.CA(), Username: "adnet", Password: "stack secret"}, "",
+		},
+		"login in the URL": {
+			redis.Config{Addr: "rediss://adnet:stack%20secret@" + s.At("redis-tls"), CA: s.CA.CA()}, "",
+		},
+		"wrong password": {
+			redis.Config{Addr: url, CA: s.CA.CA(), Username: "adnet", Password: "wrong"}, "ADNET_REDIS_PASSWORD",
+		},
+		"wrong user": {
+			redis.Config{Addr: url, CA: s.CA.CA(), Username: "somebody", Password: "stack secret"},
+			"ADNET_REDIS_USERNAME",
+		},
 	} {
 		t.Run(name, func(t *testing.T) { expect(t, pingRedis(t, c.cfg), c.says) })
 	}
 	t.Run("expired certificate", func(t *testing.T) {
 		show := func(name string) {
-			redisDo(t, s, "CONFIG", "SET", "tls-cert-file", s.CA.File(name+".pem"), "tls-key-file", s.CA.File(name+".key"))
+			redisDo(
+				t, s, "CONFIG", "SET", "tls-cert-file", s.CA.File(name+".pem"), "tls-key-file", s.CA.File(name+".key"),
+			)
 		}
 		show("expired")
 		defer show("server")
@@ -72,7 +95,12 @@ func TestRedis(t *testing.T) {
 		redisDo(t, s, "CONFIG", "SET", "tls-auth-clients", "yes")
 		defer redisDo(t, s, "CONFIG", "SET", "tls-auth-clients", "optional")
 		expect(t, pingRedis(t, redis.Config{Addr: url, CA: s.CA.CA()}), "ADNET_REDIS_CERT")
-		expect(t, pingRedis(t, redis.Config{Addr: url, CA: s.CA.CA(), Cert: s.CA.File("client.pem"), Key: s.CA.File("client.key")}), "")
+		expect(
+			t,
+			pingRedis(
+				t, redis.Config{Addr: url, CA: s.CA.CA(), Cert: s.CA.File("client.pem"), Key: s.CA.File("client.key")},
+			), "",
+		)
 	})
 }
 
@@ -149,7 +177,10 @@ func showPostgres(t *testing.T, s *linktest.Servers, name string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, to), text, 0o600)) // in place: its owner stays
 	}
 	plain := postgresURL(t, s, s.Elsewhere("postgres"), "sslmode=disable")
-	require.NoError(t, linktest.Postgres(context.WithoutCancel(t.Context()), plain, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)"))
+	require.NoError(
+		t,
+		linktest.Postgres(context.WithoutCancel(t.Context()), plain, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)"),
+	)
 }
 
 func TestClickHouse(t *testing.T) {
@@ -160,17 +191,43 @@ func TestClickHouse(t *testing.T) {
 		cfg  clickhouse.Config
 		says string
 	}{
-		"authority that signed":         {clickhouse.Config{URL: at(here, "secure=true"), CA: s.CA.CA()}, ""},
-		"client certificate":            {clickhouse.Config{URL: at(here, "secure=true"), CA: s.CA.CA(), Cert: s.CA.File("client.pem"), Key: s.CA.File("client.key")}, ""},
-		"certificate of another":        {clickhouse.Config{URL: at(here, "secure=true"), CA: s.CA.CA(), Cert: s.Other.File("client.pem"), Key: s.Other.File("client.key")}, "ADNET_CLICKHOUSE_CERT"},
-		"another authority":             {clickhouse.Config{URL: at(here, "secure=true"), CA: s.Other.CA()}, "ADNET_CLICKHOUSE_CA"},
-		"the system's authorities":      {clickhouse.Config{URL: at(here, "secure=true")}, "ADNET_CLICKHOUSE_CA"},
-		"another name":                  {clickhouse.Config{URL: at(s.Elsewhere("clickhouse-tls"), "secure=true"), CA: s.CA.CA()}, "ADNET_CLICKHOUSE_URL"},
-		"several hosts, the first away": {clickhouse.Config{URL: at("localhost:1,"+here, "secure=true"), CA: s.CA.CA()}, ""},
-		"a server without TLS":          {clickhouse.Config{URL: at(s.At("clickhouse"), "secure=true"), CA: s.CA.CA(), DialTimeout: 2 * time.Second}, "TLS"},
-		"plain text to a TLS port":      {clickhouse.Config{URL: at(here, ""), DialTimeout: 2 * time.Second}, "secure=true"},
-		"wrong password":                {clickhouse.Config{URL: "clickhouse://adnet:wrong@" + s.At("clickhouse") + "/adnet"}, "refuses the login"},
-		"wrong password, encrypted":     {clickhouse.Config{URL: at("adnet:wrong@"+here, "secure=true"), CA: s.CA.CA()}, "refuses the login"},
+		"authority that signed": {clickhouse.Config{URL: at(here, "secure=true"), CA: s.CA.CA()}, ""},
+		"client certificate": {
+			clickhouse.Config{
+				URL: at(here, "secure=true"), CA: s.CA.CA(), Cert: s.CA.File("client.pem"),
+				Key: s.CA.File("client.key"),
+			}, "",
+		},
+		"certificate of another": {
+			clickhouse.Config{
+				URL: at(here, "secure=true"), CA: s.CA.CA(), Cert: s.Other.File("client.pem"),
+				Key: s.Other.File("client.key"),
+			}, "ADNET_CLICKHOUSE_CERT",
+		},
+		"another authority": {
+			clickhouse.Config{URL: at(here, "secure=true"), CA: s.Other.CA()}, "ADNET_CLICKHOUSE_CA",
+		},
+		"the system's authorities": {clickhouse.Config{URL: at(here, "secure=true")}, "ADNET_CLICKHOUSE_CA"},
+		"another name": {
+			clickhouse.Config{URL: at(s.Elsewhere("clickhouse-tls"), "secure=true"), CA: s.CA.CA()},
+			"ADNET_CLICKHOUSE_URL",
+		},
+		"several hosts, the first away": {
+			clickhouse.Config{URL: at("localhost:1,"+here, "secure=true"), CA: s.CA.CA()}, "",
+		},
+		"a server without TLS": {
+			clickhouse.Config{URL: at(s.At("clickhouse"), "secure=true"), CA: s.CA.CA(), DialTimeout: 2 * time.Second},
+			"TLS",
+		},
+		"plain text to a TLS port": {
+			clickhouse.Config{URL: at(here, ""), DialTimeout: 2 * time.Second}, "secure=true",
+		},
+		"wrong password": {
+			clickhouse.Config{URL: "clickhouse://adnet:wrong@" + s.At("clickhouse") + "/adnet"}, "refuses the login",
+		},
+		"wrong password, encrypted": {
+			clickhouse.Config{URL: at("adnet:wrong@"+here, "secure=true"), CA: s.CA.CA()}, "refuses the login",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := clickhouse.Migrate(t.Context(), c.cfg)
@@ -196,8 +253,15 @@ func TestPlainTextStaysHere(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			var failed error
-			for _, mode := range []string{"", "?sslmode=disable", "?sslmode=allow", "?sslmode=prefer", "?sslmode=require"} {
-				_, err := postgres.Open(ctx, postgres.Config{URL: "postgres://u:p@localhost:1," + away + ":5432/db" + mode, MaxConns: 1, Insecure: i})
+			for _, mode := range []string{
+				"", "?sslmode=disable", "?sslmode=allow", "?sslmode=prefer", "?sslmode=require",
+			} {
+				_, err := postgres.Open(
+					ctx,
+					postgres.Config{
+						URL: "postgres://u:p@localhost:1," + away + ":5432/db" + mode, MaxConns: 1, Insecure: i,
+					},
+				)
 				if !link.Permanent(err) {
 					failed = fmt.Errorf("%q: %w", mode, err)
 				} else if failed == nil {
@@ -207,15 +271,26 @@ func TestPlainTextStaysHere(t *testing.T) {
 			return failed
 		},
 		"ADNET_POSTGRES_OWNER_URL": func(i link.Insecure) error {
-			_, err := postgres.OwnerConfig{OwnerURL: "postgres://u:p@" + away + "/db"}.Or(postgres.Config{URL: "postgres://u:p@localhost/db", Insecure: i})
+			_, err := postgres.OwnerConfig{OwnerURL: "postgres://u:p@" + away + "/db"}.Or(postgres.Config{
+				URL: "postgres://u:p@localhost/db", Insecure: i,
+			})
 			return err
 		},
 		"ADNET_KAFKA_BROKERS": func(i link.Insecure) error {
-			_, err := kafka.NewProducer(kafka.Config{Brokers: []string{"localhost:1", away + ":9092"}, Link: kafka.Link{Insecure: i}}, kafka.Deps{})
+			_, err := kafka.NewProducer(
+				kafka.Config{Brokers: []string{"localhost:1", away + ":9092"}, Link: kafka.Link{Insecure: i}},
+				kafka.Deps{},
+			)
 			return err
 		},
 		"ADNET_CLICKHOUSE_URL": func(i link.Insecure) error {
-			_, err := clickhouse.Open(t.Context(), clickhouse.Config{URL: "clickhouse://localhost:1," + away + ":9000/db", Insecure: i, DialTimeout: 200 * time.Millisecond})
+			_, err := clickhouse.Open(
+				t.Context(),
+				clickhouse.Config{
+					URL: "clickhouse://localhost:1," + away + ":9000/db", Insecure: i,
+					DialTimeout: 200 * time.Millisecond,
+				},
+			)
 			return err
 		},
 	} {

@@ -117,7 +117,9 @@ func (a *advertiser) create(ctx context.Context, c newCampaign) error {
 		return err
 	}
 	body["advertiser_id"] = id
-	err = a.load.client.do(ctx, call{method: http.MethodPost, path: "/api/campaigns?action=create", bearer: a.Token, body: body}, nil)
+	err = a.load.client.do(
+		ctx, call{method: http.MethodPost, path: "/api/campaigns?action=create", bearer: a.Token, body: body}, nil,
+	)
 	switch {
 	case isStatus(err, http.StatusBadRequest):
 		a.load.tally.campaigns(CampaignReport{Refused: 1})
@@ -136,7 +138,9 @@ func (a *advertiser) own(ctx context.Context) error {
 	for offset := 0; ; offset += limit {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
 		var page campaignPage
-		if err := a.load.client.do(ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.Token}, &page); err != nil {
+		if err := a.load.client.do(
+			ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.Token}, &page,
+		); err != nil {
 			return err
 		}
 		a.load.mu.Lock()
@@ -156,9 +160,14 @@ func (a *advertiser) approve(ctx context.Context) error {
 	const limit = 200
 	var clean []string
 	for offset := 0; ; offset += limit {
-		query := url.Values{"action": {"review_queue"}, "advertiser_id": {a.User.ID}, "limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
+		query := url.Values{
+			"action": {"review_queue"}, "advertiser_id": {a.User.ID}, "limit": {strconv.Itoa(limit)},
+			"offset": {strconv.Itoa(offset)},
+		}
 		var page campaignPage
-		if err := a.load.client.do(ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.admin}, &page); err != nil {
+		if err := a.load.client.do(
+			ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.admin}, &page,
+		); err != nil {
 			return err
 		}
 		for _, c := range page.Campaigns {
@@ -172,7 +181,9 @@ func (a *advertiser) approve(ctx context.Context) error {
 	}
 	for _, id := range clean {
 		body := map[string]string{"id": id, "decision": "approved", "notes": "adnet load"}
-		if err := a.load.client.do(ctx, call{method: http.MethodPost, path: "/api/campaigns?action=review", bearer: a.admin, body: body}, nil); err != nil {
+		if err := a.load.client.do(
+			ctx, call{method: http.MethodPost, path: "/api/campaigns?action=review", bearer: a.admin, body: body}, nil,
+		); err != nil {
 			return err
 		}
 	}
@@ -186,6 +197,8 @@ func (a *advertiser) total(ctx context.Context, status string) (int, error) {
 	if status != "" {
 		query.Set("status", status)
 	}
-	err := a.load.client.do(ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.Token}, &page)
+	err := a.load.client.do(
+		ctx, call{method: http.MethodGet, path: "/api/campaigns?" + query.Encode(), bearer: a.Token}, &page,
+	)
 	return page.Total, err
 }

@@ -146,7 +146,10 @@ func (c *client) once(ctx context.Context, in call, out any) (wait time.Duration
 		return 0, nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return 0, &statusError{call: in.method + " " + pathOf(in.path), status: response.StatusCode, message: "reply that is not understood: " + err.Error()}
+		return 0, &statusError{
+			call: in.method + " " + pathOf(in.path), status: response.StatusCode,
+			message: "reply that is not understood: " + err.Error(),
+		}
 	}
 	return 0, nil
 }
@@ -198,7 +201,10 @@ func refusal(in call, response *http.Response, raw []byte) error {
 		Error string `json:"error"`
 		Code  string `json:"code"`
 	}
-	e := &statusError{call: in.method + " " + pathOf(in.path), status: response.StatusCode, message: http.StatusText(response.StatusCode)}
+	e := &statusError{
+		call: in.method + " " + pathOf(in.path), status: response.StatusCode,
+		message: http.StatusText(response.StatusCode),
+	}
 	// A proxy in between does not answer JSON; then only the status is known.
 	if json.Unmarshal(raw, &envelope) == nil && envelope.Error != "" {
 		e.message = envelope.Error + " (" + envelope.Code + ")"
@@ -247,6 +253,12 @@ func (c *client) createKey(ctx context.Context, token, name string) (string, err
 	var key struct {
 		Key string `json:"key"`
 	}
-	err := c.do(ctx, call{method: http.MethodPost, path: "/api/keys", bearer: token, body: map[string]string{"kind": "publisher", "name": name}}, &key)
+	err := c.do(
+		ctx,
+		call{
+			method: http.MethodPost, path: "/api/keys", bearer: token,
+			body: map[string]string{"kind": "publisher", "name": name},
+		}, &key,
+	)
 	return key.Key, err
 }

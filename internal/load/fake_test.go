@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+
+	"adnet/internal/money"
 )
 
 // fake is a small service with the replies of the API: accounts, keys, campaigns with review, ads,
@@ -51,8 +51,9 @@ type fakeCampaign struct {
 
 func newFake(t *testing.T) *fake {
 	f := &fake{
-		passwords: map[string]string{}, tokens: map[string]string{}, keys: map[string]string{}, auctions: map[string]string{},
-		seen: map[string]bool{}, stats: map[string]*Stats{}, hits: map[string]int{},
+		passwords: map[string]string{}, tokens: map[string]string{}, keys: map[string]string{},
+		auctions: map[string]string{},
+		seen:     map[string]bool{}, stats: map[string]*Stats{}, hits: map[string]int{},
 	}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
@@ -245,7 +246,13 @@ func (f *fake) adRequest(w http.ResponseWriter, r *http.Request) {
 		base = f.URL
 	}
 	query := url.Values{"event": {"impression"}, "auction_id": {id}}
-	answer(w, 200, map[string]any{"ad": ad{AdID: f.adID(), AuctionID: id, ClickURL: base + "/s/" + id, ImpressionURL: base + "/api/track?" + query.Encode()}})
+	answer(
+		w, 200,
+		map[string]any{"ad": ad{
+			AdID: f.adID(), AuctionID: id, ClickURL: base + "/s/" + id,
+			ImpressionURL: base + "/api/track?" + query.Encode(),
+		}},
+	)
 }
 
 // event counts a beacon as settlement does: the first of an auction and kind, later ones as

@@ -8,10 +8,10 @@ import (
 	"io"
 	"os"
 
-	"adnet/internal/demo"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"adnet/internal/demo"
 )
 
 // maxLine is the longest line of an input file in bytes, the service's limit of a body.

@@ -22,10 +22,10 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/account"
-
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
+
+	"adnet/internal/account"
 )
 
 // The values of Campaigns and Contexts that name no file.
@@ -72,7 +72,9 @@ func (c *Config) check() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("url (ADNET_BASE_URL) must be an http or https URL, not %q", c.URL)
 	}
-	for name, share := range map[string]float64{"duplicates": c.Duplicates, "clicks": c.Clicks, "conversions": c.Conversions} {
+	for name, share := range map[string]float64{
+		"duplicates": c.Duplicates, "clicks": c.Clicks, "conversions": c.Conversions,
+	} {
 		if !(share >= 0 && share <= 1) { // NaN too
 			return fmt.Errorf("%s must be from 0 to 1, not %v", name, share)
 		}
@@ -259,10 +261,15 @@ func (l *Load) mayFire(link string) error {
 		return fmt.Errorf("the service handed out an unusable link: %w", err)
 	}
 	same := u.Scheme == l.origin.Scheme && u.Host == l.origin.Host
-	if same || u.Scheme == l.origin.Scheme && u.Port() == l.origin.Port() && loopback(u.Hostname()) && loopback(l.origin.Hostname()) {
+	if same ||
+		u.Scheme == l.origin.Scheme && u.Port() == l.origin.Port() && loopback(u.Hostname()) &&
+			loopback(l.origin.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("links of ads lead to %s://%s and not to %s; set ADNET_BASE_URL of the service, or allow it with --foreign-links", u.Scheme, u.Host, l.cfg.URL)
+	return fmt.Errorf(
+		"links of ads lead to %s://%s and not to %s; set ADNET_BASE_URL of the service, or allow it with "+
+			"--foreign-links", u.Scheme, u.Host, l.cfg.URL,
+	)
 }
 
 func loopback(host string) bool {

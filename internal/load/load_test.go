@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adnet/internal/money"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -119,14 +119,18 @@ func TestAccounting(t *testing.T) {
 	require.Positive(t, report.Conversions.Fired)
 	require.Less(t, report.Conversions.Fired, report.Clicks.Fired)
 	require.Equal(t, report.DuplicatesSent, report.Stats.Duplicates)
-	require.Equal(t, report.DuplicatesSent, report.Impressions.Repeated+report.Clicks.Repeated+report.Conversions.Repeated)
+	require.Equal(
+		t, report.DuplicatesSent, report.Impressions.Repeated+report.Clicks.Repeated+report.Conversions.Repeated,
+	)
 	require.Equal(t, report.BeaconsAnswered, report.BeaconLatency.Count)
 	require.Equal(t, report.BeaconsAnswered, report.Stats.Accounted())
 	require.Equal(t, report.Stats.Impressions, report.Stats.Credits)
 	require.Equal(t, money.Micros(report.Stats.Impressions)*3*money.USD/1000, report.Stats.Spend)
 	require.EqualValues(t, report.BeaconsAnswered, len(f.fired))
 
-	for _, part := range []string{"fill rate", "no_match", "p99", "duplicates refused", "Credits minted", report.Stats.Spend.String()} {
+	for _, part := range []string{
+		"fill rate", "no_match", "p99", "duplicates refused", "Credits minted", report.Stats.Spend.String(),
+	} {
 		require.Contains(t, out, part)
 	}
 	// Each request has its own user and one of the publishers.
@@ -178,7 +182,9 @@ func TestImport(t *testing.T) {
 	for i := range 20 {
 		list = append(list, fmt.Sprintf(`{"headline":"Campaign %d","cta_url":"https://x.example"}`, i))
 	}
-	cfg.Campaigns, cfg.Contexts = lines(t, list...), lines(t, `{"context":"c","host_app":"vscode","ignored":1}`, `{"context":"d"}`)
+	cfg.Campaigns, cfg.Contexts = lines(t, list...), lines(
+		t, `{"context":"c","host_app":"vscode","ignored":1}`, `{"context":"d"}`,
+	)
 	cfg.HostApps = []string{"cursor"}
 	cfg.AdminEmail, cfg.AdminPassword = "admin@x.example", "admin-password"
 	cfg.AccountSuffix, cfg.Password = "again", "password-1"
@@ -386,7 +392,11 @@ func TestForeignLinks(t *testing.T) {
 	require.ErrorContains(t, err, "http://ads.elsewhere.example")
 	require.Zero(t, report.BeaconsAnswered)
 
-	l, err := New(Config{URL: "http://localhost:8080", Contexts: Demo, Campaigns: None, Publishers: 1, Concurrency: 1, Timeout: 1}, Deps{})
+	l, err := New(
+		Config{
+			URL: "http://localhost:8080", Contexts: Demo, Campaigns: None, Publishers: 1, Concurrency: 1, Timeout: 1,
+		}, Deps{},
+	)
 	require.NoError(t, err)
 	require.NoError(t, l.mayFire("http://127.0.0.1:8080/api/track?x=1"))
 	require.NoError(t, l.mayFire("http://localhost:8080/s/x"))
@@ -432,7 +442,10 @@ func TestProgress(t *testing.T) {
 }
 
 func TestWrongSettings(t *testing.T) {
-	good := Config{URL: "http://127.0.0.1:1", Campaigns: Demo, Contexts: Demo, Advertisers: 1, Publishers: 1, Concurrency: 1, Timeout: time.Second}
+	good := Config{
+		URL: "http://127.0.0.1:1", Campaigns: Demo, Contexts: Demo, Advertisers: 1, Publishers: 1, Concurrency: 1,
+		Timeout: time.Second,
+	}
 	_, err := New(good, Deps{})
 	require.NoError(t, err)
 	nan := 0.0

@@ -16,7 +16,8 @@ func (l *Load) bar(what string, total int) *bar {
 		return &bar{}
 	}
 	return &bar{progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(l.deps.Progress), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
+		progressbar.OptionSetWriter(l.deps.Progress), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(),
 		progressbar.OptionShowIts(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
 	)}
 }

@@ -122,7 +122,8 @@ type adReply struct {
 func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) error {
 	var reply adReply
 	err := l.client.do(ctx, call{
-		method: http.MethodPost, path: "/v1/ad-request", bearer: key, body: body, due: s.due, latency: l.tally.adLatency,
+		method: http.MethodPost, path: "/v1/ad-request", bearer: key, body: body, due: s.due,
+		latency: l.tally.adLatency,
 	}, &reply)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -144,7 +145,9 @@ func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) err
 		return nil
 	}
 	var page string
-	if err := l.fire(ctx, click, p, call{method: http.MethodGet, path: reply.Ad.ClickURL, location: &page}); err != nil {
+	if err := l.fire(
+		ctx, click, p, call{method: http.MethodGet, path: reply.Ad.ClickURL, location: &page},
+	); err != nil {
 		return err
 	}
 	if p.convert && page != "" {
@@ -157,14 +160,18 @@ func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) err
 // owner. Without a click id, which a campaign may switch off, the ad's token stands in.
 func (l *Load) conversionCall(a *ad, page string) call {
 	body := map[string]any{
-		"event": "conversion", "campaign_id": a.AdID, "auction_id": a.AuctionID, "conversion_type": "purchase", "value": 25, "currency": "USD", "external_id": "order-1",
+		"event": "conversion", "campaign_id": a.AdID, "auction_id": a.AuctionID, "conversion_type": "purchase",
+		"value": 25, "currency": "USD", "external_id": "order-1",
 	}
 	if landing, err := url.Parse(page); err == nil && landing.Query().Has("adnet_click") {
 		body["click_id"] = landing.Query().Get("adnet_click")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return call{method: http.MethodPost, path: "/api/track", bearer: l.owners[a.AdID], header: http.Header{"X-Adnet-Source": {"rest-api"}}, body: body}
+	return call{
+		method: http.MethodPost, path: "/api/track", bearer: l.owners[a.AdID],
+		header: http.Header{"X-Adnet-Source": {"rest-api"}}, body: body,
+	}
 }
 
 // fire sends a beacon, and when the plan says so and the first was answered, once more. Errors:

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"adnet/internal/money"
 )
 
 // Report holds the actions of a run and the service's counts of them.
@@ -103,15 +103,18 @@ type Stats struct {
 
 // Accounted is how many events have a verdict.
 func (s Stats) Accounted() int64 {
-	return s.Impressions + s.Clicks + s.Conversions + s.Unverified + s.Closes + s.Skips + s.VideoCompletes + s.Viewable + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
+	return s.Impressions + s.Clicks + s.Conversions + s.Unverified + s.Closes + s.Skips + s.VideoCompletes +
+		s.Viewable + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
 }
 
 // add adds o, or with sign -1 takes it off. Taking off keeps AsOf.
 func (s *Stats) add(o Stats, sign int64) {
 	for dst, value := range map[*int64]int64{
-		&s.Impressions: o.Impressions, &s.Clicks: o.Clicks, &s.Conversions: o.Conversions, &s.Unverified: o.Unverified, &s.Closes: o.Closes, &s.Skips: o.Skips,
-		&s.VideoCompletes: o.VideoCompletes, &s.Viewable: o.Viewable, &s.Billed: o.Billed, &s.Duplicates: o.Duplicates, &s.Rejected: o.Rejected,
-		&s.Sandbox: o.Sandbox, &s.InvalidTraffic: o.InvalidTraffic, &s.Credits: o.Credits,
+		&s.Impressions: o.Impressions, &s.Clicks: o.Clicks, &s.Conversions: o.Conversions, &s.Unverified: o.Unverified,
+		&s.Closes: o.Closes, &s.Skips: o.Skips,
+		&s.VideoCompletes: o.VideoCompletes, &s.Viewable: o.Viewable, &s.Billed: o.Billed, &s.Duplicates: o.Duplicates,
+		&s.Rejected: o.Rejected,
+		&s.Sandbox:  o.Sandbox, &s.InvalidTraffic: o.InvalidTraffic, &s.Credits: o.Credits,
 	} {
 		*dst += sign * value
 	}
@@ -144,7 +147,13 @@ func (r *Report) summary() string {
 	t := newTable(2)
 	if r.Campaigns != (CampaignReport{}) {
 		c := r.Campaigns
-		t.AppendRow(table.Row{"campaigns", fmt.Sprintf("%d imported, %d there before, %d refused; %d active, %d in review", c.Imported, c.Existing, c.Refused, c.Active, c.InReview)})
+		t.AppendRow(table.Row{
+			"campaigns",
+			fmt.Sprintf(
+				"%d imported, %d there before, %d refused; %d active, %d in review", c.Imported, c.Existing, c.Refused,
+				c.Active, c.InReview,
+			),
+		})
 	}
 	t.AppendRow(table.Row{"requests", r.Requests})
 	t.AppendRow(table.Row{"fill rate", fmt.Sprintf("%.1f %% (%d)", 100*r.FillRate, r.Filled)})
@@ -179,7 +188,9 @@ func (r *Report) beacons() string {
 	t.AppendRow(table.Row{"rejected", "", "", counted(s.Rejected)})
 	t.AppendRow(table.Row{"sandbox", "", "", counted(s.Sandbox)})
 	t.AppendRow(table.Row{"invalid traffic", "", "", counted(s.InvalidTraffic)})
-	t.AppendRow(table.Row{"accounted for", r.BeaconsAnswered - r.DuplicatesSent, r.DuplicatesSent, counted(s.Accounted())})
+	t.AppendRow(table.Row{
+		"accounted for", r.BeaconsAnswered - r.DuplicatesSent, r.DuplicatesSent, counted(s.Accounted()),
+	})
 	t.AppendSeparator()
 	t.AppendRow(table.Row{"billed", "", "", counted(s.Billed)})
 	t.AppendRow(table.Row{"spend, USD", "", "", counted(s.Spend.String())})
@@ -193,10 +204,22 @@ func (r *Report) remarks() []string {
 		list = append(list, "the run was interrupted; this is what was done")
 	}
 	if r.Stats != nil && !r.Settled {
-		list = append(list, fmt.Sprintf("stats do not show %d of %d answered beacons (as of %s)", r.Missing, r.BeaconsAnswered, r.Stats.AsOf.UTC().Format(time.RFC3339Nano)))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"stats do not show %d of %d answered beacons (as of %s)", r.Missing, r.BeaconsAnswered,
+				r.Stats.AsOf.UTC().Format(time.RFC3339Nano),
+			),
+		)
 	}
 	if r.BeaconsRefused+r.BeaconsUnanswered > 0 {
-		list = append(list, fmt.Sprintf("%d beacons were refused and %d got no answer, which the service may have counted or not", r.BeaconsRefused, r.BeaconsUnanswered))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"%d beacons were refused and %d got no answer, which the service may have counted or not",
+				r.BeaconsRefused, r.BeaconsUnanswered,
+			),
+		)
 	}
 	return append(list, r.Notes...)
 }

@@ -37,7 +37,9 @@ func (l *Load) stats(ctx context.Context, v view) (Stats, error) {
 	query := url.Values{"type": {"developer"}, "since": {v.since}}
 	for _, p := range v.publishers {
 		var s Stats
-		if err := l.client.do(ctx, call{method: http.MethodGet, path: "/api/stats?" + query.Encode(), bearer: p.bearer}, &s); err != nil {
+		if err := l.client.do(
+			ctx, call{method: http.MethodGet, path: "/api/stats?" + query.Encode(), bearer: p.bearer}, &s,
+		); err != nil {
 			return sum, err
 		}
 		sum.add(s, 1)

@@ -25,8 +25,13 @@ type tally struct {
 
 func newTally() *tally {
 	// From a microsecond to ten minutes with three digits: some 200 KB each, whatever is recorded.
-	histogram := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(10*time.Minute/time.Microsecond), 3) }
-	return &tally{ads: histogram(), beacons: histogram(), counts: Report{NoFillReasons: map[string]int64{}, Errors: map[string]int64{}}}
+	histogram := func() *hdrhistogram.Histogram {
+		return hdrhistogram.New(1, int64(10*time.Minute/time.Microsecond), 3)
+	}
+	return &tally{
+		ads: histogram(), beacons: histogram(),
+		counts: Report{NoFillReasons: map[string]int64{}, Errors: map[string]int64{}},
+	}
 }
 
 func (t *tally) adLatency(took time.Duration)     { t.record(t.ads, took) }
@@ -162,5 +167,7 @@ func latencyOf(h *hdrhistogram.Histogram) Latency {
 		return Latency{}
 	}
 	ms := func(us int64) float64 { return float64(us) / 1000 }
-	return Latency{Count: h.TotalCount(), P50: ms(h.ValueAtQuantile(50)), P99: ms(h.ValueAtQuantile(99)), Max: ms(h.Max())}
+	return Latency{
+		Count: h.TotalCount(), P50: ms(h.ValueAtQuantile(50)), P99: ms(h.ValueAtQuantile(99)), Max: ms(h.Max()),
+	}
 }

@@ -1,9 +1,9 @@
 // Package mail sends the few mails that accounts need, over SMTP.
 //
-// Contract: [Sender.Send] never waits: mails stand in a bounded queue, so that how long a call takes
-// says nothing of whether an address has an account. A mail that cannot be sent is tried again a
-// few times, then logged (without its text) and counted; its owner asks for another. What is in the
-// queue when the process ends is lost.
+// Contract: [Sender.Send] never waits: mails stand in a bounded queue, so that how long a call
+// takes says nothing of whether an address has an account. A mail that cannot be sent is tried
+// again a few times, then logged (without its text) and counted; its owner asks for another. What
+// is in the queue when the process ends is lost.
 package mail
 
 import (
@@ -61,7 +61,9 @@ type Sender struct {
 // New makes a Sender. Errors: settings that cannot work.
 func New(cfg Config, deps Deps) (*Sender, error) {
 	if cfg.From == "" {
-		return nil, errors.New("ADNET_SMTP_FROM is not set: it is the sender of mails, for example no-reply@ads.example")
+		return nil, errors.New(
+			"ADNET_SMTP_FROM is not set: it is the sender of mails, for example no-reply@ads.example",
+		)
 	}
 	if deps.Pause == 0 {
 		deps.Pause = 30 * time.Second
@@ -76,15 +78,20 @@ func New(cfg Config, deps Deps) (*Sender, error) {
 		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
 	}
 	if cfg.Username != "" {
-		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(cfg.Username), mail.WithPassword(cfg.Password))
+		options = append(
+			options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(cfg.Username),
+			mail.WithPassword(cfg.Password),
+		)
 	}
 	client, err := mail.NewClient(cfg.Host, options...)
 	if err != nil {
 		return nil, fmt.Errorf("ADNET_SMTP_HOST: %w", err)
 	}
-	s := &Sender{cfg: cfg, deps: deps, client: client, queue: make(chan letter, queued), sent: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_mails_total", Help: "Mails by result: sent, failed (the server refused or was away), dropped (too many waited).",
-	}, []string{"result"}))}
+	s := &Sender{cfg: cfg, deps: deps, client: client, queue: make(chan letter, queued),
+		sent: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adnet_mails_total",
+			Help: "Mails by result: sent, failed (the server refused or was away), dropped (too many waited).",
+		}, []string{"result"}))}
 	_, err = s.message(letter{To: "a@example.com"})
 	return s, err
 }

@@ -60,7 +60,10 @@ func speak(conn net.Conn, mails chan string) {
 
 func TestSend(t *testing.T) {
 	port, mails := server(t)
-	s, err := New(Config{Host: "127.0.0.1", Port: port, TLS: "off", From: "adnet <no-reply@ads.example>"}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Pause: time.Millisecond})
+	s, err := New(
+		Config{Host: "127.0.0.1", Port: port, TLS: "off", From: "adnet <no-reply@ads.example>"},
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Pause: time.Millisecond},
+	)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -81,7 +84,10 @@ func TestSend(t *testing.T) {
 
 // A full queue and a server that is away delay no call.
 func TestNothingWaits(t *testing.T) {
-	s, err := New(Config{Host: "127.0.0.1", Port: 1, From: "a@ads.example"}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	s, err := New(
+		Config{Host: "127.0.0.1", Port: 1, From: "a@ads.example"},
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	for range 2 * queued {
 		s.Send("a@example.com", "", "")
@@ -90,7 +96,9 @@ func TestNothingWaits(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for _, c := range []Config{{Host: "x"}, {Host: "x", From: "no address"}, {Host: "x", From: "a@ads.example", Port: 1 << 20}} {
+	for _, c := range []Config{
+		{Host: "x"}, {Host: "x", From: "no address"}, {Host: "x", From: "a@ads.example", Port: 1 << 20},
+	} {
 		_, err := New(c, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		require.ErrorContains(t, err, "ADNET_SMTP_", "%+v", c)
 	}

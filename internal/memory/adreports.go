@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 var _ adreport.Store = (*Store)(nil)
@@ -55,15 +55,17 @@ func (s *Store) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
 	}
 }
 
-// waitingReports are the undecided reports by campaign, each counted by the marks of settlement; the
-// caller holds s.mu.
+// waitingReports are the undecided reports by campaign, each counted by the marks of settlement;
+// the caller holds s.mu.
 func (s *Store) waitingReports(since time.Time) map[uuid.UUID][]*keptReport {
 	found := make(map[uuid.UUID][]*keptReport)
 	for _, r := range s.reports {
 		if r.outcome != "" || r.At.Before(since) {
 			continue
 		}
-		if _, marked := s.ledger.billed[ledger.Key{Day: r.AuctionDay, Auction: r.AuctionID, Type: ledger.Impression}]; marked {
+		if _, marked := s.ledger.billed[ledger.Key{
+			Day: r.AuctionDay, Auction: r.AuctionID, Type: ledger.Impression,
+		}]; marked {
 			r.counted = true
 		}
 		found[r.CampaignID] = append(found[r.CampaignID], r)
@@ -86,7 +88,13 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 		c.Reports++
 		c.Reasons[r.Reason]++
 		if len(c.Texts) < 20 {
-			c.Texts = append(c.Texts, adreport.Text{At: r.At, Reason: r.Reason, Headline: r.Headline, Text: r.Text, DeveloperID: r.DeveloperID, Counted: r.counted})
+			c.Texts = append(
+				c.Texts,
+				adreport.Text{
+					At: r.At, Reason: r.Reason, Headline: r.Headline, Text: r.Text, DeveloperID: r.DeveloperID,
+					Counted: r.counted,
+				},
+			)
 		}
 		if !r.counted {
 			continue
@@ -107,7 +115,9 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 func (s *Store) CountReports(_ context.Context, campaign uuid.UUID, since time.Time) (adreport.Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := slices.DeleteFunc(s.waitingReports(since)[campaign], func(r *keptReport) bool { return r.Reason == adreport.UnsuitablePlace })
+	list := slices.DeleteFunc(
+		s.waitingReports(since)[campaign], func(r *keptReport) bool { return r.Reason == adreport.UnsuitablePlace },
+	)
 	if len(list) == 0 {
 		return adreport.Counts{}, nil
 	}

@@ -31,7 +31,9 @@ func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[
 func (s *Store) NextPlan(_ context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held = slices.SortedFunc(slices.Values(held), func(a, b stream.Range) int { return a.Partition.Compare(b.Partition) })
+	held = slices.SortedFunc(
+		slices.Values(held), func(a, b stream.Range) int { return a.Partition.Compare(b.Partition) },
+	)
 	for _, r := range held {
 		if plan := s.ledger.archive[r.Partition].plan; plan != nil {
 			return plan, nil

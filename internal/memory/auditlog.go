@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/once"
-
-	"github.com/go-json-experiment/json"
 )
 
 // record keeps the entry of a change that is about to be made, and ties the change to the

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/money"
 	"adnet/internal/storetest"
-
-	"github.com/google/uuid"
 )
 
 func TestPersonsConformance(t *testing.T) {

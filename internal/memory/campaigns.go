@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 var (
@@ -153,7 +153,9 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 //
 // The time of a change of state is read under the mutex, which settlement holds too while it
 // applies a batch: an impression is settled before the pause or meets the interval.
-func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+func (s *Store) UpdateCampaign(
+	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
+) (campaign.Campaign, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.campaigns[id]
@@ -227,7 +229,9 @@ func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]c
 	limit = max(1, limit)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from, _ := slices.BinarySearchFunc(s.changes, since+1, func(v versioned, version int64) int { return cmp.Compare(v.version, version) })
+	from, _ := slices.BinarySearchFunc(
+		s.changes, since+1, func(v versioned, version int64) int { return cmp.Compare(v.version, version) },
+	)
 	var changed []campaign.Campaign
 	for _, v := range s.changes[from:] {
 		if v.outdated() {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // convertedKey is what conversions are counted by.
@@ -46,7 +46,8 @@ func (r *Reports) Converted(_ context.Context, q report.Query) (report.Conversio
 	}
 	found := make(map[of]report.Converted)
 	for key, c := range r.converted {
-		if key.date < q.Since || key.date > q.Until || q.AdvertiserID != uuid.Nil && q.AdvertiserID != key.advertiser || q.CampaignID != uuid.Nil && q.CampaignID != key.campaign {
+		if key.date < q.Since || key.date > q.Until || q.AdvertiserID != uuid.Nil && q.AdvertiserID != key.advertiser ||
+			q.CampaignID != uuid.Nil && q.CampaignID != key.campaign {
 			continue
 		}
 		sum, some := found[of{key.campaign, key.kind}]

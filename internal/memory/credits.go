@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // creditState is what the release of Credits works on, by publisher and day. Guarded by Store.mu.
@@ -116,7 +116,8 @@ func (s *Store) spreadDebts() {
 		for _, source := range d.Sources {
 			p := payer{source.AdvertiserID, source.ByCredits}
 			paid[p] = append(paid[p], ledger.PaidDay{
-				DeveloperID: key.developer, Day: key.day, Charged: source.Charged - source.Refunded, Unbacked: source.Unbacked,
+				DeveloperID: key.developer, Day: key.day, Charged: source.Charged - source.Refunded,
+				Unbacked: source.Unbacked,
 			})
 		}
 	}
@@ -177,7 +178,9 @@ func (s *Store) endCase(c ledger.Quarantine, d ledger.QuarantineDecision, books 
 		return
 	}
 	for _, charge := range books.Charges {
-		credits.source(publisherDay{c.DeveloperID, charge.Day}, charge.AdvertiserID, charge.CreditFunded).Refunded += charge.Amount
+		credits.source(
+			publisherDay{c.DeveloperID, charge.Day}, charge.AdvertiserID, charge.CreditFunded,
+		).Refunded += charge.Amount
 	}
 }
 
@@ -224,7 +227,8 @@ func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.
 		return money.Credits(s.ledger.balances[side{a, ledger.Credit}])
 	}
 	b = ledger.CreditBalance{
-		Spendable: of(ledger.DeveloperCredits(developer)), Pending: of(ledger.PendingCredits(developer)), Held: of(ledger.WaitingCredits(developer)),
+		Spendable: of(ledger.DeveloperCredits(developer)), Pending: of(ledger.PendingCredits(developer)),
+		Held: of(ledger.WaitingCredits(developer)),
 	}
 	if c := s.ledger.publishers.open(developer); c != nil {
 		b.Quarantined = of(ledger.HeldCredits(c.ID))
@@ -232,7 +236,8 @@ func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.
 	return b, nil
 }
 
-// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their Sources.
+// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their
+// Sources.
 func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.CreditDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +264,10 @@ func (a *verification) credits() {
 	lots := make(map[ledger.Account]int64)
 	for key, d := range state.days {
 		worth += d.Worth()
-		days.look(d.Worth() > d.Cover(), "publisher %s day %s: released %d, charged %d", key.developer, key.day, int64(d.Worth()), int64(d.Cover()))
+		days.look(
+			d.Worth() > d.Cover(), "publisher %s day %s: released %d, charged %d", key.developer, key.day,
+			int64(d.Worth()), int64(d.Cover()),
+		)
 		lots[ledger.PendingCredits(key.developer)] += d.Pending()
 		for _, l := range d.Lots {
 			account := ledger.DeveloperCredits(key.developer)
@@ -271,7 +279,8 @@ func (a *verification) credits() {
 		}
 	}
 	for s := range a.l.balances {
-		if s.asset == ledger.Credit && (strings.HasPrefix(string(s.account), "developer") || s.account == ledger.CreditSpent) {
+		if s.asset == ledger.Credit &&
+			(strings.HasPrefix(string(s.account), "developer") || s.account == ledger.CreditSpent) {
 			lots[s.account] += 0
 		}
 	}

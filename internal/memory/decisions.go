@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/decision"
-
-	"github.com/google/uuid"
 )
 
 var _ decision.Store = (*Store)(nil)
@@ -47,7 +47,8 @@ func (s *Store) Decisions(_ context.Context, q decision.Query) ([]decision.State
 	total := 0
 	for _, d := range slices.Backward(s.decisions) {
 		open := slices.ContainsFunc(d.Appeals, func(a decision.Appeal) bool { return a.Outcome == "" })
-		if q.ID != uuid.Nil && q.ID != d.ID || q.OwnerID != uuid.Nil && q.OwnerID != d.OwnerID || q.Kind != "" && q.Kind != d.Kind ||
+		if q.ID != uuid.Nil && q.ID != d.ID || q.OwnerID != uuid.Nil && q.OwnerID != d.OwnerID ||
+			q.Kind != "" && q.Kind != d.Kind ||
 			q.Target != "" && q.Target != d.TargetID || q.Open && !open {
 			continue
 		}
@@ -86,7 +87,9 @@ func (s *Store) Appeal(ctx context.Context, a decision.Appeal) error {
 		if err := decision.May(d.Appeals); err != nil {
 			return err
 		}
-		if err := s.record(ctx, auditlog.OfAppeal(a.ID, a.OwnerID, map[string]any{"decision_id": a.DecisionID})); err != nil {
+		if err := s.record(
+			ctx, auditlog.OfAppeal(a.ID, a.OwnerID, map[string]any{"decision_id": a.DecisionID}),
+		); err != nil {
 			return err
 		}
 		a.CreatedAt = asStored(a.CreatedAt)
@@ -109,7 +112,10 @@ func (s *Store) Answer(ctx context.Context, a decision.Answer) error {
 			if of.Outcome != "" {
 				return decision.ErrEnded
 			}
-			if err := s.record(ctx, auditlog.OfAppeal(of.ID, of.OwnerID, map[string]any{"outcome": string(a.Outcome), "words": a.Words})); err != nil {
+			if err := s.record(
+				ctx,
+				auditlog.OfAppeal(of.ID, of.OwnerID, map[string]any{"outcome": string(a.Outcome), "words": a.Words}),
+			); err != nil {
 				return err
 			}
 			at := asStored(a.At)

@@ -5,13 +5,13 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // depositState is the state of payments. Guarded by Store.mu.
@@ -52,9 +52,10 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 		}
 	}
 	d.PaymentID, d.Paid, d.Reversed, d.Disputed, d.CreatedAt = "", 0, 0, 0, asStored(d.CreatedAt)
-	if err := s.record(ctx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
-		"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
-	}}); err != nil {
+	if err := s.record(ctx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(),
+		OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
+			"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
+		}}); err != nil {
 		return err
 	}
 	s.payments.deposits[d.ID] = d
@@ -133,7 +134,8 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 		_, seen := p.refunds[refund]
 		known.NewRefund = !seen
 	case n.IsDispute():
-		if known.Dispute = p.disputes[dispute]; known.Dispute.PaymentID != "" && known.Dispute.PaymentID != n.PaymentID {
+		if known.Dispute = p.disputes[dispute]; known.Dispute.PaymentID != "" &&
+			known.Dispute.PaymentID != n.PaymentID {
 			return ledger.NoticeResult{}, errs.New(errs.InvalidRequest, "the dispute is about another payment")
 		}
 	}
@@ -188,7 +190,10 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 	}
 	for _, id := range n.Names {
 		if _, ok := s.users[id]; ok {
-			d := ledger.Deposit{ID: ledger.DepositIDFor(n.Provider, n.PaymentID), AdvertiserID: id, Provider: n.Provider, CreatedAt: n.At}
+			d := ledger.Deposit{
+				ID: ledger.DepositIDFor(n.Provider, n.PaymentID), AdvertiserID: id, Provider: n.Provider,
+				CreatedAt: n.At,
+			}
 			s.payments.deposits[d.ID] = d
 			return d
 		}
@@ -200,7 +205,9 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sides := append(ledger.CreditSides(q.Developer), ledger.Side{Account: ledger.AdvertiserCash(q.Advertiser), Asset: ledger.USD})
+	sides := append(
+		ledger.CreditSides(q.Developer), ledger.Side{Account: ledger.AdvertiserCash(q.Advertiser), Asset: ledger.USD},
+	)
 	lines := []ledger.Line{}
 	for i := len(s.ledger.links) - 1; i >= 0 && len(lines) < max(1, q.Limit); i-- {
 		l, seq := &s.ledger.links[i], int64(i+1)
@@ -209,8 +216,9 @@ func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line
 		case !q.From.IsZero() && l.At.Before(q.From), !q.To.IsZero() && !l.At.Before(q.To):
 		default:
 			lines = append(lines, ledger.Line{
-				Seq: seq, Transaction: l.Transaction, At: l.At, Kind: l.Kind, Ref: l.Ref, Subject: l.Subject, Reverses: l.Reverses,
-				Account: l.Account, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance,
+				Seq: seq, Transaction: l.Transaction, At: l.At, Kind: l.Kind, Ref: l.Ref, Subject: l.Subject,
+				Reverses: l.Reverses,
+				Account:  l.Account, Asset: l.Asset, Amount: l.Amount, Balance: l.Balance,
 			})
 		}
 	}

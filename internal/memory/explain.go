@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // Kept to explain auctions: the newest ones, with the first events of each, and the outcomes of
@@ -151,7 +151,8 @@ func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, e
 	groups := map[string]*report.AskedGroup{}
 	for _, record := range r.explained.byID {
 		a := &record.auction
-		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.Refused() || !q.All && a.DeveloperID != q.DeveloperID || on < q.Since || on > q.Until {
+		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.Refused() ||
+			!q.All && a.DeveloperID != q.DeveloperID || on < q.Since || on > q.Until {
 			continue
 		}
 		found.Outcomes[a.Reason]++

@@ -3,10 +3,10 @@ package memory
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // Requests counts who won the requests of some places, among the newest auctions that are kept.
@@ -27,8 +27,10 @@ func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, er
 	for _, kept := range r.explained.byID {
 		a := &kept.auction
 		date := day.Of(a.At)
-		if !kept.recorded || a.Sandbox || a.Refused() || date < p.Since || date > p.Until || !report.Covers(p.HostApps, a.HostApp) || !report.Covers(p.Surfaces, a.Surface) ||
-			!report.Covers(p.Methods, a.IntegrationMethod) || !report.Covers(p.Regions, a.Region) || !report.Covers(p.Languages, a.Language) {
+		if !kept.recorded || a.Sandbox || a.Refused() || date < p.Since || date > p.Until ||
+			!report.Covers(p.HostApps, a.HostApp) || !report.Covers(p.Surfaces, a.Surface) ||
+			!report.Covers(p.Methods, a.IntegrationMethod) || !report.Covers(p.Regions, a.Region) ||
+			!report.Covers(p.Languages, a.Language) {
 			continue
 		}
 		k := key{owners[a.CampaignID], report.Step(a.ECPM)}

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 var _ account.KeyStore = (*Store)(nil)
@@ -53,7 +53,10 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 	case err != nil:
 		return err
 	case len(owner.Seats) >= account.MaxSeats:
-		return errs.New(errs.Conflict, "there are %d seats already; issue another key of one of them with seat_id", account.MaxSeats)
+		return errs.New(
+			errs.Conflict, "there are %d seats already; issue another key of one of them with seat_id",
+			account.MaxSeats,
+		)
 	}
 	if _, taken := s.byHash[k.Hash]; taken { // before the seat is made: both or none
 		return errs.New(errs.Conflict, "it exists already")

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
 )
 
 // ledgerState is the money of a [Store]. The zero value is not usable: see newLedgerState. Guarded
@@ -292,7 +292,8 @@ func (b *batchTx) noteInvalid(valid ledger.Key) {
 	b.invalid[key.Auction] = true
 }
 
-// repeatsValid says whether key is of an invalid event whose valid one is recorded, or in the batch.
+// repeatsValid says whether key is of an invalid event whose valid one is recorded, or in the
+// batch.
 func (l *ledgerState) repeatsValid(key ledger.Key, inBatch map[ledger.Key]struct{}) bool {
 	valid, is := key.Type.Valid()
 	if !is {
@@ -323,7 +324,8 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 			continue
 		}
 		books.Campaigns[id] = b.store.book(k, need.Days)
-		if amount, ok := l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]; ok && need.Prepaid && !k.CreditFunded {
+		if amount, ok := l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]; ok && need.Prepaid &&
+			!k.CreditFunded {
 			books.Balances[k.AdvertiserID] = money.Micros(amount)
 		}
 	}

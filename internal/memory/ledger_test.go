@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/storetest"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
 )
 
 func TestLedgerConformance(t *testing.T) {
@@ -56,7 +56,9 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 			l.transactions = append(l.transactions, ledger.Transaction{ID: uuid.New(), Kind: ledger.KindCharge})
 		},
 		ledger.CheckChain: func(l *ledgerState) {
-			i := slices.IndexFunc(l.transactions, func(t ledger.Transaction) bool { return t.Kind == ledger.KindDeposit })
+			i := slices.IndexFunc(
+				l.transactions, func(t ledger.Transaction) bool { return t.Kind == ledger.KindDeposit },
+			)
 			l.transactions[i].At = l.transactions[i].At.Add(time.Microsecond)
 		},
 		ledger.CheckBalances: func(l *ledgerState) { l.balances[side{ledger.Revenue, ledger.USD}]++ },
@@ -85,7 +87,9 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		},
 		ledger.CheckClawbacks: func(l *ledgerState) { l.transactions[0].Kind = ledger.KindMintClawback },
 		ledger.CheckReversed: func(l *ledgerState) {
-			l.publishers.taken = append(l.publishers.taken, ledger.Reversal{Reverses: l.transactions[0].ID, Amount: 1 << 40})
+			l.publishers.taken = append(
+				l.publishers.taken, ledger.Reversal{Reverses: l.transactions[0].ID, Amount: 1 << 40},
+			)
 		},
 		ledger.CheckReopened: func(l *ledgerState) {
 			for id, total := range l.totals {
@@ -111,8 +115,10 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 			}
 		},
 		ledger.CheckOffsets: func(l *ledgerState) { l.offsets[stream.Partition{Stream: "a1b2c3"}]++ },
-		ledger.CheckArchive: func(l *ledgerState) { l.archive[stream.Partition{Stream: "a1b2c3"}] = progress{archived: 1 << 40} },
-		ledger.CheckDead:    func(l *ledgerState) { clear(l.dead) },
+		ledger.CheckArchive: func(l *ledgerState) {
+			l.archive[stream.Partition{Stream: "a1b2c3"}] = progress{archived: 1 << 40}
+		},
+		ledger.CheckDead: func(l *ledgerState) { clear(l.dead) },
 		ledger.CheckDeposits: func(*ledgerState) {
 			for ref, book := range s.payments.payments {
 				book.Paid++

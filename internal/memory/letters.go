@@ -27,7 +27,10 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledg
 		}
 	}
 	slices.SortFunc(list, func(a, b ledger.StoredDeadLetter) int {
-		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Offset, b.Offset))
+		return cmp.Or(
+			a.At.Compare(b.At), strings.Compare(a.Stream, b.Stream), cmp.Compare(a.Number, b.Number),
+			cmp.Compare(a.Offset, b.Offset),
+		)
 	})
 	limit, offset := q.Page()
 	list = list[min(offset, len(list)):]
@@ -36,19 +39,29 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledg
 
 // StartReplay notes that a dead letter is about to be sent again. Errors: errs.NotFound;
 // errs.Conflict when it was sent before, or may have been, unless again is set.
-func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error) {
+func (s *Store) StartReplay(
+	ctx context.Context, p stream.Partition, offset int64, by string, again bool,
+) (ledger.StoredDeadLetter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.ledger.dead[deadKey{p, offset}]
 	if l == nil {
-		return ledger.StoredDeadLetter{}, errs.New(errs.NotFound, "no dead letter at %s/%d offset %d", p.Stream, p.Number, offset)
+		return ledger.StoredDeadLetter{}, errs.New(
+			errs.NotFound, "no dead letter at %s/%d offset %d", p.Stream, p.Number, offset,
+		)
 	}
 	switch {
 	case again || l.Replays == 0:
 	case !l.SentAt.IsZero():
-		return ledger.StoredDeadLetter{}, errs.New(errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339), l.SentBy)
+		return ledger.StoredDeadLetter{}, errs.New(
+			errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339),
+			l.SentBy,
+		)
 	default:
-		return ledger.StoredDeadLetter{}, errs.New(errs.Conflict, "a replay was begun at %s by %s and never ended; say --again to do it once more", l.StartedAt.Format(time.RFC3339), l.SentBy)
+		return ledger.StoredDeadLetter{}, errs.New(
+			errs.Conflict, "a replay was begun at %s by %s and never ended; say --again to do it once more",
+			l.StartedAt.Format(time.RFC3339), l.SentBy,
+		)
 	}
 	before := *l
 	err := s.record(ctx, auditlog.Entry{

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/person"
-
-	"github.com/google/uuid"
 )
 
 var _ person.Store = (*Store)(nil)

@@ -6,14 +6,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // publisherState holds the publishers' counts, their caps and their quarantine. Guarded by
@@ -112,7 +112,10 @@ func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic
 	days = slices.DeleteFunc(days, func(d traffic.PublisherDay) bool { return !active[d.Family()] })
 	slices.SortFunc(days, func(a, b traffic.PublisherDay) int {
 		mine, other := a.Family(), b.Family()
-		return cmp.Or(bytes.Compare(mine[:], other[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]), cmp.Compare(a.Day, b.Day))
+		return cmp.Or(
+			bytes.Compare(mine[:], other[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]),
+			cmp.Compare(a.Day, b.Day),
+		)
 	})
 	return days, nil
 }
@@ -133,7 +136,10 @@ func (s *Store) openCase(ctx context.Context, c ledger.Quarantine) (bool, error)
 	if err := s.record(ctx, auditlog.OfCase(c)); err != nil {
 		return false, err
 	}
-	p.cases = append(p.cases, &ledger.Quarantine{ID: c.ID, DeveloperID: c.DeveloperID, Evidence: c.Evidence, OpenedAt: asStored(c.OpenedAt)})
+	p.cases = append(
+		p.cases,
+		&ledger.Quarantine{ID: c.ID, DeveloperID: c.DeveloperID, Evidence: c.Evidence, OpenedAt: asStored(c.OpenedAt)},
+	)
 	return true, nil
 }
 
@@ -143,7 +149,8 @@ func (s *Store) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledg
 	defer s.mu.Unlock()
 	var list []ledger.Quarantine
 	for _, c := range s.ledger.publishers.cases {
-		if (q.Developer == uuid.Nil || q.Developer == c.DeveloperID) && (!q.Open || c.Decision == "") && !c.OpenedAt.Before(q.Since) {
+		if (q.Developer == uuid.Nil || q.Developer == c.DeveloperID) && (!q.Open || c.Decision == "") &&
+			!c.OpenedAt.Before(q.Since) {
 			list = append(list, s.quarantine(c))
 		}
 	}
@@ -214,7 +221,10 @@ func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
 			b.Charges[at].Amount += charge.Amount
 			continue
 		}
-		b.Charges = append(b.Charges, ledger.RefundableCharge{HeldCharge: charge, AdvertiserID: k.AdvertiserID, CreditFunded: k.CreditFunded})
+		b.Charges = append(
+			b.Charges,
+			ledger.RefundableCharge{HeldCharge: charge, AdvertiserID: k.AdvertiserID, CreditFunded: k.CreditFunded},
+		)
 	}
 	for _, l := range s.ledger.links {
 		if l.Account == ledger.HeldCredits(id) && l.Amount > 0 {
@@ -230,7 +240,9 @@ func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
 func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
 	p := &s.ledger.publishers
 	name := func(reverses uuid.UUID, amount int64) {
-		at := slices.IndexFunc(p.taken, func(r ledger.Reversal) bool { return r.Transaction == t.ID && r.Reverses == reverses })
+		at := slices.IndexFunc(
+			p.taken, func(r ledger.Reversal) bool { return r.Transaction == t.ID && r.Reverses == reverses },
+		)
 		if at < 0 {
 			at, p.taken = len(p.taken), append(p.taken, ledger.Reversal{Transaction: t.ID, Reverses: reverses})
 		}

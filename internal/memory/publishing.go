@@ -3,10 +3,10 @@ package memory
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
-
-	"github.com/google/uuid"
 )
 
 var _ account.PublishingStore = (*Store)(nil)

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/report"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // askedDay is a day of a publisher that asks.
@@ -76,7 +76,9 @@ func (r *Reports) Refusals(_ context.Context, q report.RefusalQuery) ([]report.R
 
 // Costs counts the requests of a publisher that each sensitive subject took up to a day, among the
 // newest auctions that are kept.
-func (r *Reports) Costs(_ context.Context, publisher uuid.UUID, until day.Day) (map[subject.ID]report.SubjectCost, error) {
+func (r *Reports) Costs(
+	_ context.Context, publisher uuid.UUID, until day.Day,
+) (map[subject.ID]report.SubjectCost, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	weeks, months := map[subject.ID]int64{}, map[subject.ID]int64{}
@@ -98,15 +100,16 @@ func (r *Reports) Costs(_ context.Context, publisher uuid.UUID, until day.Day) (
 	return costs, nil
 }
 
-// RefusedAt counts the refused requests of some places by subject, among the newest auctions that are
-// kept.
+// RefusedAt counts the refused requests of some places by subject, among the newest auctions that
+// are kept.
 func (r *Reports) RefusedAt(_ context.Context, p report.Places) ([]report.RefusedPlaces, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	counts := map[report.Refused]int64{}
 	for a := range r.explained.requests {
 		date := day.Of(a.At)
-		if a.Refused() && date >= p.Since && date <= p.Until && report.Covers(p.HostApps, a.HostApp) && report.Covers(p.Surfaces, a.Surface) &&
+		if a.Refused() && date >= p.Since && date <= p.Until && report.Covers(p.HostApps, a.HostApp) &&
+			report.Covers(p.Surfaces, a.Surface) &&
 			report.Covers(p.Methods, a.IntegrationMethod) && report.Covers(p.Languages, a.Language) {
 			counts[report.Refused{Reason: a.Reason, Subject: a.Suitability}]++
 		}

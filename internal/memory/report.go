@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
 )
 
 // tokenWindow is how many inserts back a repeated token is recognised, as in the real analytics
@@ -79,7 +79,8 @@ func NewReports() *Reports {
 		traffic:   make(map[day.Day]map[trafficKey]*report.Traffic),
 
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
-		billed: make(map[billedKey]struct{}), highest: make(map[highestKey]money.Micros), notices: make(map[noticeKey]struct{}),
+		billed: make(map[billedKey]struct{}), highest: make(map[highestKey]money.Micros),
+		notices: make(map[noticeKey]struct{}),
 	}
 }
 
@@ -191,7 +192,8 @@ func count(c *report.Counts, row *report.Row) {
 		c.Billed++
 	}
 	switch v := row.Verdict; {
-	case v == ledger.OK, v == ledger.VerdictPaused, v == ledger.OverBudget, v == ledger.OverBalance, v == ledger.ConversionCapped, v == ledger.SelfServed:
+	case v == ledger.OK, v == ledger.VerdictPaused, v == ledger.OverBudget, v == ledger.OverBalance,
+		v == ledger.ConversionCapped, v == ledger.SelfServed:
 		countType(c, row)
 	case v == ledger.Duplicate:
 		c.Duplicates++
@@ -301,7 +303,12 @@ func (r *Reports) HighestCharges(context.Context, time.Time) ([]ledger.HighestCh
 	defer r.mu.RUnlock()
 	charges := make([]ledger.HighestCharge, 0, len(r.highest))
 	for of, charge := range r.highest {
-		charges = append(charges, ledger.HighestCharge{CampaignID: of.campaign, BillingModel: campaign.BillingModel(of.model), Charge: charge})
+		charges = append(
+			charges,
+			ledger.HighestCharge{
+				CampaignID: of.campaign, BillingModel: campaign.BillingModel(of.model), Charge: charge,
+			},
+		)
 	}
 	return charges, nil
 }
@@ -329,7 +336,8 @@ func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
 	return len(r.days[date]), nil
 }
 
-// keyOf is how the breakdowns read a row's dimensions; by day and hour it is the day that says more.
+// keyOf is how the breakdowns read a row's dimensions; by day and hour it is the day that says
+// more.
 var keyOf = map[report.Breakdown]func(*dimensions) string{
 	"":                         nil,
 	report.ByDay:               nil,
@@ -398,7 +406,10 @@ func (r *Reports) addTraffic(date day.Day, row *report.Row, reason string) {
 	if r.traffic[date] == nil {
 		r.traffic[date] = make(map[trafficKey]*report.Traffic)
 	}
-	key := trafficKey{dimensions{advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID}, strings.Clone(reason)}
+	key := trafficKey{
+		dimensions{advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID},
+		strings.Clone(reason),
+	}
 	t := r.traffic[date][key]
 	if t == nil {
 		t = &report.Traffic{Reason: key.reason}

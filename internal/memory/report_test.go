@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
 	"adnet/internal/storetest"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func TestReports(t *testing.T) {
@@ -24,7 +24,9 @@ func TestReports(t *testing.T) {
 // The size of the store follows dimensions and the window of tokens, never the number of events.
 func TestReportsAreBounded(t *testing.T) {
 	r := NewReports()
-	row := report.Row{Type: ledger.Impression, Verdict: ledger.OK, ReceivedAt: time.Unix(1e9, 0), CampaignID: uuid.UUID{1}}
+	row := report.Row{
+		Type: ledger.Impression, Verdict: ledger.OK, ReceivedAt: time.Unix(1e9, 0), CampaignID: uuid.UUID{1},
+	}
 	const inserts = tokenWindow + 10
 	for i := range inserts {
 		row.EventID = uuid.UUID{byte(i)}

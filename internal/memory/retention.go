@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 // Retain removes data that nothing needs any more, as the database does. With dry nothing changes
@@ -49,7 +49,8 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 	totals, tally := ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)}, ledger.Tally{}
 	for p, ranges := range l.applied {
 		n := 0
-		for n < len(ranges)-1 && ranges[n].Next <= l.archive[p].archived && l.appliedAt[ranges[n].Range].Before(cut.Applied) {
+		for n < len(ranges)-1 && ranges[n].Next <= l.archive[p].archived &&
+			l.appliedAt[ranges[n].Range].Before(cut.Applied) {
 			totals.Add(ranges[n].Outcomes)
 			tally.Add(ranges[n].Outcomes)
 			n++

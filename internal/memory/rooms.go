@@ -35,13 +35,16 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 		if r.opts.Prepaid && !k.CreditFunded {
 			balanceChanged = l.advertiserChanged[k.AdvertiserID]
 		}
-		if k.Status == campaign.Archived || k.Status == campaign.Rejected || max(changed, balanceChanged) <= cursor && cursor != 0 {
+		if k.Status == campaign.Archived || k.Status == campaign.Rejected ||
+			max(changed, balanceChanged) <= cursor && cursor != 0 {
 			continue
 		}
 		spentToday, spentTotal := l.spentOn(id, today)
 		room := reserve.Room{
-			CampaignID: id, AdvertiserID: k.AdvertiserID, Version: changed + balanceChanged, Day: today, Daily: k.DailyBudget,
-			Price: priceOf(k.BillingModel, k.BidAmount), Today: max(0, k.DailyBudget-spentToday), Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
+			CampaignID: id, AdvertiserID: k.AdvertiserID, Version: changed + balanceChanged, Day: today,
+			Daily: k.DailyBudget,
+			Price: priceOf(k.BillingModel, k.BidAmount), Today: max(0, k.DailyBudget-spentToday),
+			Total: max(0, k.TotalBudget-spentTotal), Balance: money.Micros(math.MaxInt64),
 		}
 		if r.opts.Prepaid && !k.CreditFunded {
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 // Movements searches the ledger; see [ledger.Search].
@@ -25,7 +25,8 @@ func (s *Store) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, e
 			l := s.ledger.links[next]
 			next++
 			f.Links = append(f.Links, ledger.Link{
-				Side: ledger.Side{Account: e.Account, Asset: e.Asset}, Seq: l.Seq, Amount: e.Amount, Balance: l.Balance, Transaction: t.ID, Leg: leg, Hash: l.Hash,
+				Side: ledger.Side{Account: e.Account, Asset: e.Asset}, Seq: l.Seq, Amount: e.Amount, Balance: l.Balance,
+				Transaction: t.ID, Leg: leg, Hash: l.Hash,
 			})
 			if q.Account != "" && e.Account == q.Account {
 				f.Place = ledger.Place{Seq: int64(next)}

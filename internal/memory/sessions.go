@@ -6,11 +6,11 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 var _ account.SessionStore = (*Store)(nil)
@@ -86,7 +86,9 @@ func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
 }
 
 // RenewLogins implements account.SessionStore.
-func (s *Store) RenewLogins(ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error) (account.User, int, error) {
+func (s *Store) RenewLogins(
+	ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error,
+) (account.User, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.sessionsOf(user)

@@ -12,14 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/decision"
 	"adnet/internal/ledger"
 	"adnet/internal/once"
 	"adnet/internal/ranking"
-
-	"github.com/google/uuid"
 )
 
 // Store is the in-memory store. It is safe for concurrent use.
@@ -68,18 +68,19 @@ func New(now func() time.Time) *Store {
 		seatOwners: make(map[uuid.UUID]uuid.UUID),
 		networks:   make(map[userNetwork]time.Time),
 		sessions:   make(map[uuid.UUID]account.Session),
-		factors:    make(map[uuid.UUID]account.Factor), blocks: make(map[uuid.UUID]account.Blocks), publishing: make(map[uuid.UUID]account.Publishing),
-		links:     make(map[[32]byte]account.Link),
-		keys:      make(map[uuid.UUID]account.Key),
-		byHash:    make(map[[32]byte]uuid.UUID),
-		campaigns: make(map[uuid.UUID]*kept),
-		owned:     make(map[uuid.UUID][]*kept),
-		head:      1, // as in PostgreSQL: 0 means that no catalog exists
-		ledger:    newLedgerState(),
-		payments:  newDepositState(),
-		attempts:  make(map[once.ID]*attempt),
-		unproven:  make(map[unprovenKey]int64),
-		goals:     make(map[uuid.UUID][]byte),
+		factors:    make(map[uuid.UUID]account.Factor), blocks: make(map[uuid.UUID]account.Blocks),
+		publishing: make(map[uuid.UUID]account.Publishing),
+		links:      make(map[[32]byte]account.Link),
+		keys:       make(map[uuid.UUID]account.Key),
+		byHash:     make(map[[32]byte]uuid.UUID),
+		campaigns:  make(map[uuid.UUID]*kept),
+		owned:      make(map[uuid.UUID][]*kept),
+		head:       1, // as in PostgreSQL: 0 means that no catalog exists
+		ledger:     newLedgerState(),
+		payments:   newDepositState(),
+		attempts:   make(map[once.ID]*attempt),
+		unproven:   make(map[unprovenKey]int64),
+		goals:      make(map[uuid.UUID][]byte),
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/storetest"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func TestConformance(t *testing.T) {
@@ -73,7 +73,9 @@ func TestSpentTodayIsAnUTCDay(t *testing.T) {
 	clock := &handClock{at: time.Date(2026, 3, 1, 23, 59, 59, 0, time.UTC)}
 	s := storesOf(New(clock.now))
 	c := storetest.AddCampaign(t, s, storetest.AddUser(t, s).ID, campaign.Active)
-	require.NoError(t, s.Inside.Spend(t.Context(), ledger.Spend{CampaignID: c.ID, Day: day.Of(clock.now()), Amount: 70}))
+	require.NoError(
+		t, s.Inside.Spend(t.Context(), ledger.Spend{CampaignID: c.ID, Day: day.Of(clock.now()), Amount: 70}),
+	)
 	got, err := s.Campaigns.Campaign(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 70, got.SpentToday)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"maps"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
 )
 
 // unprovenKey is a campaign's minute and reason.
@@ -27,7 +27,9 @@ func (s *Store) AddUnproven(_ context.Context, counts []traffic.Unproven) error 
 		s.unproven[unprovenKey{c.CampaignID, c.Minute, c.Reason}] += c.Events
 		newest = max(newest, c.Minute)
 	}
-	maps.DeleteFunc(s.unproven, func(k unprovenKey, _ int64) bool { return k.minute < newest-traffic.UnprovenDays*24*60 })
+	maps.DeleteFunc(
+		s.unproven, func(k unprovenKey, _ int64) bool { return k.minute < newest-traffic.UnprovenDays*24*60 },
+	)
 	return nil
 }
 

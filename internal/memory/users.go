@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
 )
 
 var _ account.UserStore = (*Store)(nil)

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
 )
 
 // Verify compares the promises that the store alone can answer, under the names that the database's
@@ -176,7 +176,10 @@ func (a *verification) campaigns() {
 func (a *verification) budgets() {
 	var daily, total promise
 	for key, day := range a.l.spend {
-		daily.look(day.net() > day.budget, "campaign %s day %d: spent %d of %d", key.campaign, key.day, int64(day.net()), int64(day.budget))
+		daily.look(
+			day.net() > day.budget, "campaign %s day %d: spent %d of %d", key.campaign, key.day, int64(day.net()),
+			int64(day.budget),
+		)
 	}
 	for id, sum := range a.l.totals {
 		total.look(sum.net() > sum.budget, "campaign %s: spent %d of %d", id, int64(sum.net()), int64(sum.budget))
@@ -268,7 +271,10 @@ func (a *verification) ranges() {
 	}
 	for p, at := range a.l.archive {
 		to := at.reaches(p)
-		archive.look(to > a.l.offsets[p], "%s/%d: archived or planned to %d, applied to %d", p.Stream, p.Number, to, a.l.offsets[p])
+		archive.look(
+			to > a.l.offsets[p], "%s/%d: archived or planned to %d, applied to %d", p.Stream, p.Number, to,
+			a.l.offsets[p],
+		)
 	}
 	a.none(ledger.CheckGaps, gaps)
 	a.all(ledger.CheckOffsets, offsets)

@@ -47,7 +47,9 @@ func (s *Store) listWeights(limit int) (list []ranking.Version) {
 }
 
 // AddWeights keeps a new version, refused at first; encode writes it for its number.
-func (s *Store) AddWeights(_ context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error)) (int64, error) {
+func (s *Store) AddWeights(
+	_ context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
+) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	number := int64(1)
@@ -59,14 +61,17 @@ func (s *Store) AddWeights(_ context.Context, at time.Time, report []byte, encod
 		return 0, err
 	}
 	s.weights = append(s.weights, ranking.Version{
-		Number: number, Stage: ranking.Refused, MadeAt: asStored(at), StageAt: asStored(at), Report: slices.Clone(report), Data: slices.Clone(data),
+		Number: number, Stage: ranking.Refused, MadeAt: asStored(at), StageAt: asStored(at),
+		Report: slices.Clone(report), Data: slices.Clone(data),
 	})
 	s.weights = slices.DeleteFunc(s.weights, func(v ranking.Version) bool { return v.Dropped(number) })
 	return number, nil
 }
 
 // MoveWeights changes stages as decide says of the versions that there are, all or none.
-func (s *Store) MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error {
+func (s *Store) MoveWeights(
+	ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	moves, err := decide(s.listWeights(ranking.Kept))

@@ -34,13 +34,13 @@ var ErrSyntax = errors.New("not a decimal amount of USD")
 var ErrRange = errors.New("amount out of range (at most six decimals, at most 10,000,000,000 USD)")
 
 // Parse reads a JSON number of dollars exactly, without passing through a float. It accepts an
-// exponent as JSON does ("5e-2") and refuses anything finer than a micro-dollar. Errors: [ErrSyntax],
-// [ErrRange].
+// exponent as JSON does ("5e-2") and refuses anything finer than a micro-dollar. Errors:
+// [ErrSyntax], [ErrRange].
 func Parse(s string) (Micros, error) { return parse(s, false) }
 
-// Round is [Parse], and what is finer than a micro-dollar goes to the nearest: programs that compute
-// an amount state more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). An amount below
-// zero stays below it.
+// Round is [Parse], and what is finer than a micro-dollar goes to the nearest: programs that
+// compute an amount state more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). An
+// amount below zero stays below it.
 func Round(s string) (Micros, error) { return parse(s, true) }
 
 func parse(s string, round bool) (Micros, error) {

@@ -36,16 +36,20 @@ func TestParseRefuses(t *testing.T) {
 // What a program computes is read as the amount that it means, never beyond a bound or a sign.
 func TestRoundTakesTheNearest(t *testing.T) {
 	for text, want := range map[string]Micros{
-		"0.30000000000000004": 300_000, "56.99999999999999": 57_000_000, "0.0000005": 1, "0.00000049": 0, "6.9e-143": 0, "1e-99999999999999999999": 0,
-		"0e5": 0, "-0.0000001": -1, "-6.9e-143": -1, "-0.0": 0, "-0.9999999": -1_000_000, "9999999999.9999999": Max, "12.3456785": 12_345_679, "99.9999995": 100_000_000,
-		"5": 5_000_000, "3.37": 3_370_000, "1e3": 1_000_000_000, "10000000000": Max, "100000000000000000000000000000000000000e-38": 1_000_000, "5000000e-13": 1,
+		"0.30000000000000004": 300_000, "56.99999999999999": 57_000_000, "0.0000005": 1, "0.00000049": 0, "6.9e-143": 0,
+		"1e-99999999999999999999": 0,
+		"0e5":                     0, "-0.0000001": -1, "-6.9e-143": -1, "-0.0": 0, "-0.9999999": -1_000_000,
+		"9999999999.9999999": Max, "12.3456785": 12_345_679, "99.9999995": 100_000_000,
+		"5": 5_000_000, "3.37": 3_370_000, "1e3": 1_000_000_000, "10000000000": Max,
+		"100000000000000000000000000000000000000e-38": 1_000_000, "5000000e-13": 1,
 	} {
 		got, err := Round(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]error{
-		"": ErrSyntax, `"5"`: ErrSyntax, "null": ErrSyntax, "1e1.5": ErrSyntax, "1e400": ErrRange, "1e99999999999999999999": ErrRange, "10000000000.0000001": ErrRange, "20000000000.00000001": ErrRange,
+		"": ErrSyntax, `"5"`: ErrSyntax, "null": ErrSyntax, "1e1.5": ErrSyntax, "1e400": ErrRange,
+		"1e99999999999999999999": ErrRange, "10000000000.0000001": ErrRange, "20000000000.00000001": ErrRange,
 	} {
 		_, err := Round(text)
 		require.ErrorIs(t, err, want, text)
@@ -75,8 +79,10 @@ func TestPerMilleAndMulDivRoundDown(t *testing.T) {
 // Sums of values that callers state end at the bounds instead of turning their sign.
 func TestAddSaturated(t *testing.T) {
 	for _, c := range [][3]Micros{
-		{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {math.MaxInt64, 1, math.MaxInt64}, {Max, math.MaxInt64 - Max + 1, math.MaxInt64},
-		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MinInt64, math.MinInt64}, {math.MaxInt64, math.MinInt64, -1},
+		{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {math.MaxInt64, 1, math.MaxInt64},
+		{Max, math.MaxInt64 - Max + 1, math.MaxInt64},
+		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MinInt64, math.MinInt64},
+		{math.MaxInt64, math.MinInt64, -1},
 	} {
 		require.Equal(t, c[2], c[0].AddSaturated(c[1]))
 		require.Equal(t, c[2], c[1].AddSaturated(c[0]))

@@ -12,12 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/link"
-
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"adnet/internal/link"
 )
 
 // AdminConfig holds the settings of the admin listener. Profiles show memory, so off loopback it
@@ -163,7 +163,9 @@ func (a *Admin) readyz(readiness *Readiness) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		report := readiness.Check()
 		known := a.known(r)
-		detailed := adminReport{Ready: report.Ready, Draining: report.Draining, Checks: make([]adminCheck, 0, len(report.Checks))}
+		detailed := adminReport{
+			Ready: report.Ready, Draining: report.Draining, Checks: make([]adminCheck, 0, len(report.Checks)),
+		}
 		for _, check := range report.Checks {
 			c := adminCheck{Check: check}
 			if check.Err != nil && known {

@@ -93,7 +93,9 @@ func TestAdminReadyzNamesWhatFails(t *testing.T) {
 	readiness.Add("store", func() error { return nil })
 	status, body := get(t, base+"/readyz")
 	require.Equal(t, http.StatusOK, status)
-	require.JSONEq(t, `{"ready":true,"draining":false,"checks":[{"name":"log","ok":true},{"name":"store","ok":true}]}`, body)
+	require.JSONEq(
+		t, `{"ready":true,"draining":false,"checks":[{"name":"log","ok":true},{"name":"store","ok":true}]}`, body,
+	)
 
 	failure = errors.New("no broker at broker-1:9092")
 	status, body = get(t, base+"/readyz")
@@ -164,7 +166,9 @@ func TestAdminAddressTaken(t *testing.T) {
 
 func TestNewAdminChecks(t *testing.T) {
 	for _, addr := range []string{"", "8081", "a:b:c"} {
-		_, err := NewAdmin(AdminConfig{Addr: addr}, AdminDeps{Gatherer: prometheus.NewRegistry(), Readiness: NewReadiness()})
+		_, err := NewAdmin(
+			AdminConfig{Addr: addr}, AdminDeps{Gatherer: prometheus.NewRegistry(), Readiness: NewReadiness()},
+		)
 		require.ErrorContains(t, err, "host:port", addr)
 	}
 	_, err := NewAdmin(AdminConfig{Addr: "127.0.0.1:0"}, AdminDeps{Readiness: NewReadiness()})

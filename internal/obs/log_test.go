@@ -82,7 +82,9 @@ func TestLoggerFormatsAndLevels(t *testing.T) {
 			log, err := NewLogger(io.Discard, format, level)
 			require.NoError(t, err)
 			for _, at := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-				require.Equal(t, !strings.EqualFold(level, at.String()) && isBelow(at, level), !log.Enabled(t.Context(), at))
+				require.Equal(
+					t, !strings.EqualFold(level, at.String()) && isBelow(at, level), !log.Enabled(t.Context(), at),
+				)
 			}
 		}
 	}

@@ -23,15 +23,25 @@ func (a *Admin) secure() error {
 	c := &a.config
 	switch {
 	case c.Token != "" && len(c.Token) < leastToken:
-		return fmt.Errorf("ADNET_ADMIN_TOKEN has fewer than %d characters: make one with: openssl rand -hex 16", leastToken)
+		return fmt.Errorf(
+			"ADNET_ADMIN_TOKEN has fewer than %d characters: make one with: openssl rand -hex 16", leastToken,
+		)
 	case (c.Cert == "") != (c.Key == ""):
 		return errors.New("ADNET_ADMIN_CERT and ADNET_ADMIN_KEY belong together, and one of them is not set")
 	case c.CA != "" && c.Cert == "":
-		return errors.New("ADNET_ADMIN_CA checks the certificates of encrypted clients: set ADNET_ADMIN_CERT and ADNET_ADMIN_KEY, too")
+		return errors.New(
+			"ADNET_ADMIN_CA checks the certificates of encrypted clients: set ADNET_ADMIN_CERT and ADNET_ADMIN_KEY, too",
+		)
 	case !link.LocalListener(c.Addr) && c.Token == "" && c.CA == "":
-		return fmt.Errorf("ADNET_ADMIN_ADDR %s can be reached by other machines: set ADNET_ADMIN_TOKEN (and ADNET_ADMIN_CERT, ADNET_ADMIN_KEY), or ADNET_ADMIN_CA, or listen on 127.0.0.1", c.Addr)
+		return fmt.Errorf(
+			"ADNET_ADMIN_ADDR %s can be reached by other machines: set ADNET_ADMIN_TOKEN (and ADNET_ADMIN_CERT, "+
+				"ADNET_ADMIN_KEY), or ADNET_ADMIN_CA, or listen on 127.0.0.1", c.Addr,
+		)
 	case !link.LocalListener(c.Addr) && c.Cert == "" && !bool(c.Insecure):
-		return fmt.Errorf("ADNET_ADMIN_ADDR %s: the token would be readable on the way: set ADNET_ADMIN_CERT and ADNET_ADMIN_KEY, or allow it with --insecure (%s=true)", c.Addr, link.EnvInsecure)
+		return fmt.Errorf(
+			"ADNET_ADMIN_ADDR %s: the token would be readable on the way: set ADNET_ADMIN_CERT and ADNET_ADMIN_KEY, "+
+				"or allow it with --insecure (%s=true)", c.Addr, link.EnvInsecure,
+		)
 	case c.Cert == "":
 		return nil
 	}
@@ -44,7 +54,8 @@ func (a *Admin) secure() error {
 	if c.CA == "" {
 		return nil
 	}
-	// A client without a certificate may have the token; one with a foreign certificate has nothing.
+	// A client without a certificate may have the token; one with a foreign certificate has
+	// nothing.
 	if a.tls.ClientCAs, err = link.Authorities(c.CA); err != nil {
 		return fmt.Errorf("ADNET_ADMIN_CA: %w", err)
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/link"
 	"adnet/internal/linktest"
-
-	"github.com/stretchr/testify/require"
 )
 
 const adminToken = "an admin token of the tests"
@@ -36,7 +36,9 @@ func TestAdminOffLoopback(t *testing.T) {
 		"certificates":         {AdminConfig{Addr: ":0", CA: a.CA(), Cert: cert, Key: key}, ""},
 		"no certificate shown": {AdminConfig{Addr: ":0", CA: a.CA()}, "ADNET_ADMIN_CERT"},
 		"no key":               {AdminConfig{Addr: ":0", Token: adminToken, Cert: cert}, "ADNET_ADMIN_KEY"},
-		"no such file":         {AdminConfig{Addr: ":0", Token: adminToken, Cert: filepath.Join(a.Dir, "no"), Key: key}, "ADNET_ADMIN_CERT"},
+		"no such file": {
+			AdminConfig{Addr: ":0", Token: adminToken, Cert: filepath.Join(a.Dir, "no"), Key: key}, "ADNET_ADMIN_CERT",
+		},
 	} {
 		_, err := NewAdmin(c.config, AdminDeps{Gatherer: NewRegistry(), Readiness: NewReadiness()})
 		if c.says == "" {
@@ -64,10 +66,15 @@ func askAs(t *testing.T, client *http.Client, url, authorization string) int {
 }
 
 func TestAdminAsksForTheToken(t *testing.T) {
-	admin, err := NewAdmin(AdminConfig{Addr: "127.0.0.1:0", Token: adminToken}, AdminDeps{Gatherer: NewRegistry(), Readiness: NewReadiness()})
+	admin, err := NewAdmin(
+		AdminConfig{Addr: "127.0.0.1:0", Token: adminToken},
+		AdminDeps{Gatherer: NewRegistry(), Readiness: NewReadiness()},
+	)
 	require.NoError(t, err)
 	base, _ := run(t, admin)
-	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/nothing"} {
+	for _, path := range []string{
+		"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/cmdline", "/nothing",
+	} {
 		for _, wrong := range []string{"", "Bearer", "Bearer x", "Basic " + adminToken, "Bearer " + adminToken + "x"} {
 			require.Equal(t, http.StatusUnauthorized, askAs(t, client, base+path, wrong), path)
 		}
@@ -87,7 +94,9 @@ func TestAdminAsksForACertificate(t *testing.T) {
 	for _, authority := range []*linktest.Authority{a, other} {
 		require.NoError(t, authority.Issue(linktest.Wish{File: "client", Name: "operator"}))
 	}
-	admin, err := NewAdmin(AdminConfig{Addr: "127.0.0.1:0", Token: adminToken, CA: a.CA(), Cert: a.File("server.pem"), Key: a.File("server.key")},
+	admin, err := NewAdmin(AdminConfig{
+		Addr: "127.0.0.1:0", Token: adminToken, CA: a.CA(), Cert: a.File("server.pem"), Key: a.File("server.key"),
+	},
 		AdminDeps{Gatherer: NewRegistry(), Readiness: NewReadiness()})
 	require.NoError(t, err)
 	base, _ := run(t, admin)

@@ -6,11 +6,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/cli"
 	"adnet/internal/postgres"
-
-	"github.com/google/uuid"
 )
 
 // AuditLog is `adnet audit`: it lists changes and their authors.
@@ -75,7 +75,10 @@ func (c *AuditLog) Run(p cli.Process) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s %s\t%s\t%s\t%s %s\t%s\n", e.Seq, e.At.Format(time.DateTime), e.Actor.Via, who, e.Actor.Network, e.Actor.Action, e.TargetKind, e.TargetID, changes)
+		fmt.Fprintf(
+			table, "%d\t%s\t%s %s\t%s\t%s\t%s %s\t%s\n", e.Seq, e.At.Format(time.DateTime), e.Actor.Via, who,
+			e.Actor.Network, e.Actor.Action, e.TargetKind, e.TargetID, changes,
+		)
 	}
 	return table.Flush()
 }

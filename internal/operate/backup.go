@@ -116,12 +116,17 @@ func (c *Backup) Run(p cli.Process) (err error) {
 	for _, t := range m.ClickHouse {
 		rows += t.Rows
 	}
-	fmt.Fprintf(p.Stdout, "backup: PostgreSQL %d tables (%d bytes), ClickHouse %d tables (%d rows), in %s\n", len(m.Postgres.Rows), m.Postgres.File.Bytes, len(m.ClickHouse), rows, c.Dir)
+	fmt.Fprintf(
+		p.Stdout, "backup: PostgreSQL %d tables (%d bytes), ClickHouse %d tables (%d rows), in %s\n",
+		len(m.Postgres.Rows), m.Postgres.File.Bytes, len(m.ClickHouse), rows, c.Dir,
+	)
 	return nil
 }
 
 // watermark takes PostgreSQL's snapshot and copies ClickHouse while the archive stands still.
-func (c *Backup) watermark(p cli.Process, store *postgres.Store, decided *clickhouse.Store, m *manifest) (snapshot *postgres.Snapshot, err error) {
+func (c *Backup) watermark(
+	p cli.Process, store *postgres.Store, decided *clickhouse.Store, m *manifest,
+) (snapshot *postgres.Snapshot, err error) {
 	hold, err := store.HoldArchive(p.Ctx, c.Wait)
 	if err != nil {
 		return nil, err
@@ -244,7 +249,9 @@ func readManifest(dir string) (m manifest, err error) {
 			return m, err
 		}
 		if n != f.Bytes || sum != f.SHA256 {
-			return m, fmt.Errorf("%s is damaged: it has %d bytes and sum %s, not %d and %s", f.Name, n, sum, f.Bytes, f.SHA256)
+			return m, fmt.Errorf(
+				"%s is damaged: it has %d bytes and sum %s, not %d and %s", f.Name, n, sum, f.Bytes, f.SHA256,
+			)
 		}
 	}
 	return m, nil
@@ -338,7 +345,9 @@ func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *click
 		return err
 	}
 	if !empty {
-		return errors.New("PostgreSQL is not empty: restore into an empty database, or say --force to lose what it holds")
+		return errors.New(
+			"PostgreSQL is not empty: restore into an empty database, or say --force to lose what it holds",
+		)
 	}
 	tables, err := decided.Tables(ctx)
 	if err != nil {
@@ -350,7 +359,10 @@ func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *click
 			return err
 		}
 		if n > 0 {
-			return fmt.Errorf("ClickHouse is not empty (%s): restore into an empty database, or say --force to lose what it holds", table)
+			return fmt.Errorf(
+				"ClickHouse is not empty (%s): restore into an empty database, or say --force to lose what it holds",
+				table,
+			)
 		}
 	}
 	return nil
@@ -383,9 +395,10 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 	if err := refillRedis(p, refill{store: store, cache: cache, funds: c.Money, keys: c.TokenKeys}); err != nil {
 		return err
 	}
-	err = store.RecordAudit(p.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "restore", Changes: map[string]auditlog.Change{
-		"backup": {After: m.MadeAt.Format(time.RFC3339)},
-	}})
+	err = store.RecordAudit(p.Ctx,
+		auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "restore", Changes: map[string]auditlog.Change{
+			"backup": {After: m.MadeAt.Format(time.RFC3339)},
+		}})
 	if err != nil {
 		return err
 	}

@@ -80,14 +80,17 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	letters, err := store.DeadLetters(p.Ctx, ledger.DeadLetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset})
+	letters, err := store.DeadLetters(
+		p.Ctx, ledger.DeadLetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset},
+	)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		for _, l := range letters {
 			err := cli.PrintJSON(p.Stdout, shownLetter{
-				ID: letterID(l), Stream: l.Stream, Partition: l.Number, Offset: l.Offset, Problem: l.Problem, At: l.At, Raw: l.Raw, Decoded: decodedOf(l.Raw),
+				ID: letterID(l), Stream: l.Stream, Partition: l.Number, Offset: l.Offset, Problem: l.Problem, At: l.At,
+				Raw: l.Raw, Decoded: decodedOf(l.Raw),
 				Replays: l.Replays, StartedAt: nullTime(l.StartedAt), SentAt: nullTime(l.SentAt), SentBy: l.SentBy,
 			})
 			if err != nil {
@@ -105,7 +108,10 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 		} else if l.Replays > 0 {
 			sent = "begun " + l.StartedAt.Format(time.DateTime) + " by " + l.SentBy + ", not ended"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", letterID(l), l.At.Format(time.DateTime), l.Problem, len(l.Raw), deadletter.Short(l.Raw), sent)
+		fmt.Fprintf(
+			table, "%s\t%s\t%s\t%d\t%s\t%s\n", letterID(l), l.At.Format(time.DateTime), l.Problem, len(l.Raw),
+			deadletter.Short(l.Raw), sent,
+		)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -1,8 +1,8 @@
 // Package operate contains the commands that an operator runs against the live stores beside the
-// roles. They check adnet's promises about money (verify, reconcile) and its servers (doctor), back up and restore (backup,
-// restore), send dead letters again (dlq), remove old data (retention), roll a day up, and print
-// statements and the audit log. Each command is a struct of its settings with a Run that ends when
-// the work is done.
+// roles. They check adnet's promises about money (verify, reconcile) and its servers (doctor), back
+// up and restore (backup, restore), send dead letters again (dlq), remove old data (retention),
+// roll a day up, and print statements and the audit log. Each command is a struct of its settings
+// with a Run that ends when the work is done.
 //
 // # Not obvious
 //

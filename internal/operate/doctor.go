@@ -52,7 +52,9 @@ func (c *Doctor) Run(p cli.Process) error {
 func (c *Doctor) examine(p cli.Process) []link.Report {
 	ctx, cancel := context.WithTimeout(p.Ctx, c.Timeout)
 	defer cancel()
-	looks := looksAt(ctx, backends.Servers{Postgres: c.Postgres, Redis: c.Redis, Kafka: c.Kafka, ClickHouse: c.ClickHouse})
+	looks := looksAt(
+		ctx, backends.Servers{Postgres: c.Postgres, Redis: c.Redis, Kafka: c.Kafka, ClickHouse: c.ClickHouse},
+	)
 	if c.Owner.OwnerURL != "" {
 		looks = append(looks, func() link.Report { return postgres.ExamineOwner(ctx, c.Owner, c.Postgres) })
 	}
@@ -108,7 +110,10 @@ func printReports(w io.Writer, reports []link.Report, healthy bool) {
 		}
 		fmt.Fprintf(w, "%s  %-18s %s\n", word, r.Server, r.Address)
 		if r.Reached {
-			fmt.Fprintf(w, "      version %s · %s away · clock %s · %s\n", orUnknown(r.Version), r.Latency.Round(10*time.Microsecond), clockOf(r), r.Encryption)
+			fmt.Fprintf(
+				w, "      version %s · %s away · clock %s · %s\n", orUnknown(r.Version),
+				r.Latency.Round(10*time.Microsecond), clockOf(r), r.Encryption,
+			)
 		}
 		for _, right := range r.Rights {
 			verdict := "may"

@@ -54,7 +54,9 @@ func TestDoctor(t *testing.T) {
 	require.Error(t, err, "nothing is migrated")
 	advice := ""
 	for _, s := range found.Servers {
-		require.True(t, s.Reached || s.Server == "PostgreSQL", "%s: the role of the application may not be there yet", s.Server)
+		require.True(
+			t, s.Reached || s.Server == "PostgreSQL", "%s: the role of the application may not be there yet", s.Server,
+		)
 		for _, f := range s.Findings {
 			advice += f.Do + "\n"
 		}
@@ -83,8 +85,9 @@ func TestDoctor(t *testing.T) {
 	require.Contains(t, i.must("doctor"), "nothing to mend")
 
 	for server, flag := range map[string]string{
-		"PostgreSQL": "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x", "PostgreSQL, owner": "--postgres-owner-url=postgres://u:hunter2@127.0.0.1:1/x",
-		"Redis": "--redis-addr=redis://u:hunter2@127.0.0.1:1", "Kafka": "--kafka-brokers=127.0.0.1:1",
+		"PostgreSQL":        "--postgres-url=postgres://u:hunter2@127.0.0.1:1/x",
+		"PostgreSQL, owner": "--postgres-owner-url=postgres://u:hunter2@127.0.0.1:1/x",
+		"Redis":             "--redis-addr=redis://u:hunter2@127.0.0.1:1", "Kafka": "--kafka-brokers=127.0.0.1:1",
 		"ClickHouse": "--clickhouse-url=clickhouse://u:hunter2@127.0.0.1:1/adnet",
 	} {
 		found, err := i.doctor(flag)
@@ -109,7 +112,8 @@ func TestDoctorIsPatientForAWhileOnly(t *testing.T) {
 	i := install(t)
 	silent := silence(t)
 	began := time.Now()
-	found, err := i.doctor("--redis-addr="+silent, "--postgres-url=postgres://u:hunter2@"+silent+"/x", "--kafka-brokers="+silent,
+	found, err := i.doctor("--redis-addr="+silent, "--postgres-url=postgres://u:hunter2@"+silent+"/x",
+		"--kafka-brokers="+silent,
 		"--clickhouse-url=clickhouse://"+silent+"/adnet", "--timeout=3s")
 	require.Error(t, err)
 	require.Less(t, time.Since(began), 20*time.Second)

@@ -20,15 +20,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/analytics/clickhouse"
 	"adnet/internal/kafka"
 	"adnet/internal/obs"
 	"adnet/internal/testenv"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 )
 
 // installation is adnet on real servers with databases, topics and keys of its own.
@@ -67,7 +67,8 @@ func (i *installation) env() []string {
 	return append(append(os.Environ(), i.keys...),
 		"ADNET_POSTGRES_OWNER_URL="+i.owner, "ADNET_POSTGRES_URL="+i.app, "ADNET_CLICKHOUSE_URL="+i.clicks,
 		"ADNET_REDIS_ADDR="+testenv.Redis(i.t), "ADNET_REDIS_PREFIX="+i.redis,
-		"ADNET_KAFKA_BROKERS="+strings.Join(i.brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+i.prefix+".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_KAFKA_BROKERS="+strings.Join(i.brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+i.prefix+".",
+		"ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_ADMIN_EMAIL=admin@op.example", "ADNET_ADMIN_PASSWORD=operator admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
 	)
@@ -119,7 +120,9 @@ func (i *installation) serve(role string) *service {
 	i.t.Helper()
 	httpAddr, adminAddr := freeAddr(i.t), freeAddr(i.t)
 	s := &service{Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr}
-	s.Env = append(i.env(), "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir())
+	s.Env = append(
+		i.env(), "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir(),
+	)
 	s.Stdout, s.Stderr = s, s
 	require.NoError(i.t, s.Start())
 	i.t.Cleanup(func() { // harmless for one that has ended
@@ -152,7 +155,14 @@ func freeAddr(t testing.TB) string {
 
 func (i *installation) load(s *service, extra ...string) {
 	i.t.Helper()
-	i.must(append([]string{"load", "--url", s.base, "--duplicates", "0.1", "--clicks", "0.2", "--conversions", "0.05", "--settle-wait", "60s", "--json"}, extra...)...)
+	i.must(
+		append(
+			[]string{
+				"load", "--url", s.base, "--duplicates", "0.1", "--clicks", "0.2", "--conversions", "0.05",
+				"--settle-wait", "60s", "--json",
+			}, extra...,
+		)...,
+	)
 }
 
 // analytics runs a statement on ClickHouse.
@@ -184,7 +194,9 @@ func (i *installation) cache(words ...string) string {
 // produce writes a record to the events topic, as an ingress of another version could.
 func (i *installation) produce(value []byte) {
 	i.t.Helper()
-	p, err := kafka.NewProducer(kafka.Config{Brokers: i.brokers, TopicPrefix: i.prefix + "."}, kafka.Deps{Metrics: obs.NewRegistry()})
+	p, err := kafka.NewProducer(
+		kafka.Config{Brokers: i.brokers, TopicPrefix: i.prefix + "."}, kafka.Deps{Metrics: obs.NewRegistry()},
+	)
 	require.NoError(i.t, err)
 	done := make(chan error, 1)
 	p.Produce(event.TopicEvents, nil, value, func(err error) { done <- err })
@@ -200,13 +212,19 @@ func TestDeadLetters(t *testing.T) {
 	consumers := i.serve("consumers")
 	i.produce([]byte("\xff\xffno event"))
 	var listed string
-	require.Eventually(t, func() bool { listed = i.must("dlq", "list"); return place.MatchString(listed) }, 30*time.Second, 200*time.Millisecond)
+	require.Eventually(
+		t, func() bool { listed = i.must("dlq", "list"); return place.MatchString(listed) }, 30*time.Second,
+		200*time.Millisecond,
+	)
 	id := place.FindString(listed)
 	require.Contains(t, listed, "not a protobuf event")
 
 	// Still poison: it comes back as another dead letter, and the first says that it was replayed.
 	require.Contains(t, i.must("dlq", "replay", id), "1 replayed, 0 not")
-	require.Eventually(t, func() bool { return len(place.FindAllString(i.must("dlq", "list"), -1)) == 2 }, 30*time.Second, 200*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return len(place.FindAllString(i.must("dlq", "list"), -1)) == 2 }, 30*time.Second,
+		200*time.Millisecond,
+	)
 	require.NotContains(t, i.must("dlq", "list", "--open"), id)
 	out, err := i.run("dlq", "replay", id)
 	require.Error(t, err)
@@ -217,7 +235,9 @@ func TestDeadLetters(t *testing.T) {
 	require.Error(t, err)
 
 	// The fix: the bytes decode now.
-	m := &event.Event{EventId: id16(), Type: event.Type_IMPRESSION, Proof: event.Proof_UNSIGNED, ReceivedAtUs: time.Now().UnixMicro()}
+	m := &event.Event{
+		EventId: id16(), Type: event.Type_IMPRESSION, Proof: event.Proof_UNSIGNED, ReceivedAtUs: time.Now().UnixMicro(),
+	}
 	raw, err := proto.Marshal(m)
 	require.NoError(t, err)
 	testenv.Exec(t, i.owner, fmt.Sprintf(`UPDATE dlq SET raw = '\x%x' WHERE replays = 0`, raw))
@@ -277,8 +297,12 @@ func TestReconcile(t *testing.T) {
 		"the roll-up is wrong": func() {
 			i.analytics("ALTER TABLE stats_rollup UPDATE spend = spend + 1 WHERE 1 SETTINGS mutations_sync = 2")
 		},
-		"charged events are missing": func() { i.analytics("ALTER TABLE events DELETE WHERE charge > 0 SETTINGS mutations_sync = 2") },
-		"free events are missing":    func() { i.analytics("ALTER TABLE events DELETE WHERE charge = 0 SETTINGS mutations_sync = 2") },
+		"charged events are missing": func() {
+			i.analytics("ALTER TABLE events DELETE WHERE charge > 0 SETTINGS mutations_sync = 2")
+		},
+		"free events are missing": func() {
+			i.analytics("ALTER TABLE events DELETE WHERE charge = 0 SETTINGS mutations_sync = 2")
+		},
 		"events are there twice": func() {
 			i.analytics("INSERT INTO events SELECT * FROM events SETTINGS insert_deduplicate = 0")
 		},
@@ -332,7 +356,10 @@ func TestBackupUnderTraffic(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backup")
 	loaded := make(chan error, 1)
 	go func() {
-		_, err := i.run("load", "--url", ingress.base, "--campaigns", "none", "--requests", "1500", "--rate", "150", "--duplicates", "0.2", "--settle-wait", "60s")
+		_, err := i.run(
+			"load", "--url", ingress.base, "--campaigns", "none", "--requests", "1500", "--rate", "150", "--duplicates",
+			"0.2", "--settle-wait", "60s",
+		)
 		loaded <- err
 	}()
 	time.Sleep(2 * time.Second)
@@ -354,7 +381,9 @@ func TestBackupUnderTraffic(t *testing.T) {
 	require.Error(t, err, "the stores are not empty any more")
 	require.Contains(t, out, "--force")
 	consumers = restored.serve("consumers")
-	require.Eventually(t, func() bool { return restored.totals().Rows == want.Rows }, 60*time.Second, 200*time.Millisecond)
+	require.Eventually(
+		t, func() bool { return restored.totals().Rows == want.Rows }, 60*time.Second, 200*time.Millisecond,
+	)
 	require.Equal(t, want, restored.totals())
 	require.Contains(t, restored.must("verify"), "all clean")
 	require.NotContains(t, restored.must("reconcile"), "FAIL")

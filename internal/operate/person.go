@@ -33,7 +33,11 @@ func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 		fmt.Fprintf(p.Stderr, "%s USD and %d Credits of the account will be lost\n", loss.Balance, int64(loss.Credits))
 	}
 	if !e.Yes && !u.Erased() {
-		fmt.Fprintf(p.Stderr, "account %s of %s: keys are revoked, campaigns archived, logins end, and what names the person goes. This cannot be undone.\nType the id of the account:\n", u.ID, u.Email)
+		fmt.Fprintf(
+			p.Stderr,
+			"account %s of %s: keys are revoked, campaigns archived, logins end, and what names the person goes. "+
+				"This cannot be undone.\nType the id of the account:\n", u.ID, u.Email,
+		)
 		line, err := bufio.NewReader(e.Answer).ReadString('\n')
 		if strings.TrimSpace(line) != u.ID.String() {
 			return errors.Join(errors.New("nothing was changed: the id was not typed; --yes asks nothing"), notEOF(err))
@@ -47,11 +51,19 @@ func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 		fmt.Fprintf(p.Stdout, "%s was erased before; nothing names its owner\n", u.ID)
 		return nil
 	}
-	fmt.Fprintf(p.Stdout, "%s is erased: %d keys revoked, %d campaigns archived, logins ended\n", u.ID, done.Keys, done.Campaigns)
+	fmt.Fprintf(
+		p.Stdout, "%s is erased: %d keys revoked, %d campaigns archived, logins ended\n", u.ID, done.Keys,
+		done.Campaigns,
+	)
 	if done.Balance > 0 {
-		fmt.Fprintf(p.Stdout, "%s USD of its balance stay in the books and can be spent no more: give them back by the payment provider\n", done.Balance)
+		fmt.Fprintf(
+			p.Stdout,
+			"%s USD of its balance stay in the books and can be spent no more: give them back by the payment provider\n", done.Balance,
+		)
 	}
-	fmt.Fprintln(p.Stdout, "ledger rows name the id alone and are as they were; backups of before still have the e-mail")
+	fmt.Fprintln(
+		p.Stdout, "ledger rows name the id alone and are as they were; backups of before still have the e-mail",
+	)
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
 	"adnet/internal/auditlog"
@@ -21,8 +23,6 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
 )
 
 // Reconcile is `adnet reconcile`: it compares the copies with their originals.
@@ -189,7 +189,8 @@ func (r *reconciling) campaigns() (line compared, err error) {
 	got := make(map[uuid.UUID]int64, len(kept))
 	for i := range kept {
 		got[kept[i].ID] = kept[i].ConfigVersion
-		if full, err := r.store.Campaign(r.Ctx, kept[i].ID); err == nil && full.ConfigVersion == kept[i].ConfigVersion && !sameCampaign(&full, &kept[i]) {
+		if full, err := r.store.Campaign(r.Ctx, kept[i].ID); err == nil &&
+			full.ConfigVersion == kept[i].ConfigVersion && !sameCampaign(&full, &kept[i]) {
 			line.differ("campaign %s: same version %d, other content", full.ID, full.ConfigVersion)
 		}
 	}
@@ -229,8 +230,12 @@ func (r *reconciling) rooms() (line compared, err error) {
 			line.differ("campaign %s has no room", w.CampaignID)
 		case g.Version != w.Version:
 			line.differ("campaign %s: room of version %d, PostgreSQL %d", w.CampaignID, g.Version, w.Version)
-		case g.Total != w.Total || g.Balance != w.Balance || g.Day == w.Day && (g.Daily != w.Daily || g.Today != w.Today):
-			line.differ("campaign %s: left today %d of %d, in total %d; PostgreSQL %d of %d, %d", w.CampaignID, g.Today, g.Daily, g.Total, w.Today, w.Daily, w.Total)
+		case g.Total != w.Total || g.Balance != w.Balance ||
+			g.Day == w.Day && (g.Daily != w.Daily || g.Today != w.Today):
+			line.differ(
+				"campaign %s: left today %d of %d, in total %d; PostgreSQL %d of %d, %d", w.CampaignID, g.Today,
+				g.Daily, g.Total, w.Today, w.Daily, w.Total,
+			)
 		}
 	}
 	return line, nil
@@ -249,7 +254,9 @@ func (r *reconciling) charges() (line compared, err error) {
 	for date := r.first; date <= r.last; date++ {
 		line.Compared += int64(len(want[date]))
 		for _, id := range differing(want[date], got[date]) {
-			line.differ("%s campaign %s: events %d, ledger %d micro-USD", date, id, int64(got[date][id]), int64(want[date][id]))
+			line.differ(
+				"%s campaign %s: events %d, ledger %d micro-USD", date, id, int64(got[date][id]), int64(want[date][id]),
+			)
 		}
 	}
 	return line, nil
@@ -295,7 +302,10 @@ func (r *reconciling) days() (line compared, err error) {
 func (r *reconciling) print(lines []compared) error {
 	ok := allAgree(lines)
 	if r.cfg.JSON {
-		if err := cli.PrintJSON(r.Stdout, map[string]any{"ok": ok, "first_day": r.first.String(), "last_day": r.last.String(), "checks": lines}); err != nil {
+		if err := cli.PrintJSON(
+			r.Stdout,
+			map[string]any{"ok": ok, "first_day": r.first.String(), "last_day": r.last.String(), "checks": lines},
+		); err != nil {
 			return err
 		}
 	} else {
@@ -332,7 +342,8 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 		if err := r.refillRedis(); err != nil {
 			return nil, fmt.Errorf("repair Redis: %w", err)
 		}
-		said[lineCampaigns], said[lineRooms] = "repaired: Redis was rewritten from PostgreSQL", "repaired: Redis was rewritten from PostgreSQL"
+		said[lineCampaigns], said[lineRooms] = "repaired: Redis was rewritten from PostgreSQL",
+			"repaired: Redis was rewritten from PostgreSQL"
 	}
 	if bad[lineCharges] || bad[lineTotals] || bad[lineDays] {
 		did, could, err := r.fixDays()
@@ -349,7 +360,9 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 	for name, what := range said {
 		changes[name] = auditlog.Change{Before: "differs", After: what}
 	}
-	if err := r.store.RecordAudit(r.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "reconcile", Changes: changes}); err != nil {
+	if err := r.store.RecordAudit(
+		r.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "reconcile", Changes: changes},
+	); err != nil {
 		return nil, err
 	}
 	after, err := r.compare()

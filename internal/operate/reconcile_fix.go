@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"adnet/consumers/archive"
 	"adnet/consumers/project"
 	"adnet/internal/backends"
@@ -21,8 +23,6 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/go-json-experiment/json"
 )
 
 // sameCampaign compares a version of a campaign in PostgreSQL and Redis, except for the ledger's
@@ -80,7 +80,9 @@ func refillRedis(p cli.Process, f refill) error {
 		return nil
 	}
 	source := backends.RoomsOf(f.store, f.funds)
-	projection, err := project.New(project.Config{Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second},
+	projection, err := project.New(project.Config{
+		Every: 100 * time.Millisecond, RepairEvery: time.Hour, Page: 500, Timeout: 30 * time.Second,
+	},
 		project.Deps{Source: source, Target: target, Log: p.Log, Metrics: obs.NewRegistry()})
 	if err != nil {
 		return err
@@ -115,7 +117,9 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 		if archived == 0 {
 			continue
 		}
-		if problem, err = r.rebuildPartition(date, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived}); err != nil || problem != "" {
+		if problem, err = r.rebuildPartition(
+			date, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived},
+		); err != nil || problem != "" {
 			return problem, err
 		}
 	}
@@ -134,7 +138,9 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 	}
 	for _, id := range differing(want[date], got) {
 		if got[id] > want[date][id] || date < day.Of(time.Now()) {
-			return fmt.Sprintf("campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[date][id])), nil
+			return fmt.Sprintf(
+				"campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[date][id]),
+			), nil
 		}
 	}
 	return "", build.Replace(r.Ctx)
@@ -164,9 +170,14 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 	}
 	first := true
 	var page []report.Row
-	err = kafka.Read(r.Ctx, r.cfg.Kafka, event.TopicEvents, []kafka.Span{{Partition: span.Partition, First: from, Next: span.Next}}, kafka.Deps{Log: r.Log}, func(rec event.Record) error {
+	err = kafka.Read(r.Ctx, r.cfg.Kafka, event.TopicEvents, []kafka.Span{{
+		Partition: span.Partition, First: from, Next: span.Next,
+	}}, kafka.Deps{Log: r.Log}, func(rec event.Record) error {
 		if first && !complete && !rec.Time.Before(date.Time()) {
-			problem = fmt.Sprintf("Kafka or the verdicts of partition %d begin at %s, after the day did", span.Number, rec.Time.Format(time.DateTime))
+			problem = fmt.Sprintf(
+				"Kafka or the verdicts of partition %d begin at %s, after the day did", span.Number,
+				rec.Time.Format(time.DateTime),
+			)
 			return errStopReading
 		}
 		first = false

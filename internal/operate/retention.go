@@ -36,9 +36,11 @@ func (c *Retention) Run(p cli.Process) error {
 		return err
 	}
 	if !c.DryRun {
-		err := store.RecordAudit(ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "retention", Changes: map[string]auditlog.Change{
-			"horizon": {After: gone.Horizon.String()}, "marks": {After: -gone.Marks}, "records": {After: -gone.Records}, "dead_letters": {After: -gone.Dead},
-		}})
+		err := store.RecordAudit(ctx,
+			auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "retention", Changes: map[string]auditlog.Change{
+				"horizon": {After: gone.Horizon.String()}, "marks": {After: -gone.Marks},
+				"records": {After: -gone.Records}, "dead_letters": {After: -gone.Dead},
+			}})
 		if err != nil {
 			return err
 		}
@@ -49,8 +51,10 @@ func (c *Retention) Run(p cli.Process) error {
 	}
 	if c.JSON {
 		return cli.PrintJSON(p.Stdout, map[string]any{
-			"dry_run": c.DryRun, "horizon": gone.Horizon.String(), "days": days, "marks": gone.Marks, "applied_ranges": gone.Ranges, "records": gone.Records,
-			"dead_letters": gone.Dead, "idempotency_keys": gone.Keys, "report_emails": gone.Emails, "reports": gone.Reports,
+			"dry_run": c.DryRun, "horizon": gone.Horizon.String(), "days": days, "marks": gone.Marks,
+			"applied_ranges": gone.Ranges, "records": gone.Records,
+			"dead_letters": gone.Dead, "idempotency_keys": gone.Keys, "report_emails": gone.Emails,
+			"reports": gone.Reports,
 		})
 	}
 	verb := "removed"

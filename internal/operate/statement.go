@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/cli"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
-
-	"github.com/google/uuid"
 )
 
 // Statement is `adnet statement`: what an account's money did in a month.
@@ -37,7 +37,10 @@ func (c *Statement) Run(p cli.Process) error {
 	if err != nil {
 		return cli.Sentence(err)
 	}
-	made, err := store.Statement(p.Ctx, ledger.StatementQuery{Advertiser: owner.ID, Developer: owner.DeveloperID, Month: month, Now: time.Now().UTC()})
+	made, err := store.Statement(
+		p.Ctx,
+		ledger.StatementQuery{Advertiser: owner.ID, Developer: owner.DeveloperID, Month: month, Now: time.Now().UTC()},
+	)
 	if err != nil {
 		return cli.Sentence(err)
 	}

@@ -36,7 +36,9 @@ func (c *Verify) Run(p cli.Process) error {
 		return err
 	}
 	defer backends.Close(p.Log, "ClickHouse", decided.Close)
-	checks, err := promises(p.Ctx, promised{books: store, analytics: decided, prepaid: c.Money.Required(), wait: c.Wait})
+	checks, err := promises(
+		p.Ctx, promised{books: store, analytics: decided, prepaid: c.Money.Required(), wait: c.Wait},
+	)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,8 @@ func promises(ctx context.Context, s promised) ([]ledger.Check, error) {
 	deadline := time.Now().Add(s.wait)
 	checks, err := s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
 	for err == nil && ledger.Follows(checks) && time.Now().Before(deadline) {
-		// Only the release of Credits is behind: consumers take back what a refund or dispute undid.
+		// Only the release of Credits is behind: consumers take back what a refund or dispute
+		// undid.
 		if err = schedule.Pause(ctx, time.Second); err == nil {
 			checks, err = s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
 		}
@@ -108,7 +111,8 @@ func compareAnalytics(ctx context.Context, s promised) ([]ledger.Check, error) {
 	}
 	checks := []ledger.Check{
 		{
-			Name: "charges equal unique billable events × price (micro-USD)", Want: int64(billable.Worth), Got: int64(archived.Charge),
+			Name: "charges equal unique billable events × price (micro-USD)", Want: int64(billable.Worth),
+			Got:    int64(archived.Charge),
 			Detail: fmt.Sprintf("%d events cut where a budget ended", billable.Cut),
 		},
 		{Name: "analytics has every archived event once", Want: archived.Rows, Got: kept.Rows},
@@ -171,8 +175,8 @@ func printChecks(w io.Writer, checks []ledger.Check) bool {
 	return true
 }
 
-// Promises runs every check of `adnet verify` on open stores. wait is how long the analytics store may
-// take to follow the ledger before a difference counts. Errors: a store that cannot be read.
+// Promises runs every check of `adnet verify` on open stores. wait is how long the analytics store
+// may take to follow the ledger before a difference counts. Errors: a store that cannot be read.
 func Promises(ctx context.Context, b *backends.All, funds backends.Money, wait time.Duration) ([]ledger.Check, error) {
 	return promises(ctx, promised{books: b.Books, analytics: b.Analytics, prepaid: funds.Required(), wait: wait})
 }
@@ -193,7 +197,9 @@ func VerifyHandler(b *backends.All, funds backends.Money) http.Handler {
 		w.WriteHeader(status)
 		body := make([]map[string]any, len(checks))
 		for i, check := range checks {
-			body[i] = map[string]any{"name": check.Name, "want": check.Want, "got": check.Got, "ok": check.OK(), "detail": check.Detail}
+			body[i] = map[string]any{
+				"name": check.Name, "want": check.Want, "got": check.Got, "ok": check.OK(), "detail": check.Detail,
+			}
 		}
 		// The status is sent: a client that went away is not an error.
 		_ = json.NewEncoder(w).Encode(map[string]any{"ok": allOK(checks), "checks": body})

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
 )
 
 // Demo simulates a payment provider in in-memory mode, so that the whole flow can be tried: its
@@ -57,8 +57,9 @@ func (d *Demo) Complete(ctx context.Context, id uuid.UUID) (ledger.Deposit, erro
 		return deposit, err
 	}
 	result, err := d.store.ApplyNotice(ctx, ledger.Notice{
-		Provider: ledger.Demo, EventID: "demo_event_" + id.String(), Kind: ledger.NoticePaid, PaymentID: "demo_payment_" + id.String(),
-		Amount: deposit.Requested, Names: []uuid.UUID{id}, At: d.now().UTC(),
+		Provider: ledger.Demo, EventID: "demo_event_" + id.String(), Kind: ledger.NoticePaid,
+		PaymentID: "demo_payment_" + id.String(),
+		Amount:    deposit.Requested, Names: []uuid.UUID{id}, At: d.now().UTC(),
 	})
 	return result.Deposit, err
 }

@@ -3,10 +3,10 @@ package payment
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // Balances reads an advertiser's cash: positive when deposited, negative when owed.

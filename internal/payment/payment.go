@@ -24,13 +24,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
 )
 
 // Limits of a checkout: the amounts that the providers accept in one payment.
@@ -154,10 +154,14 @@ func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequ
 		return Opened{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
 	}
 	if in.Currency != "" && in.Currency != string(ledger.USD) {
-		return Opened{}, errs.New(errs.InvalidRequest, "deposits are in USD, other currencies are not taken").With("field", "currency")
+		return Opened{}, errs.New(
+			errs.InvalidRequest, "deposits are in USD, other currencies are not taken",
+		).With("field", "currency")
 	}
 	if amount < MinCheckout || amount > MaxCheckout || amount%cent != 0 {
-		return Opened{}, errs.New(errs.InvalidRequest, "amount must be from %s to %s USD in whole cents", MinCheckout, MaxCheckout).With("field", "amount")
+		return Opened{}, errs.New(
+			errs.InvalidRequest, "amount must be from %s to %s USD in whole cents", MinCheckout, MaxCheckout,
+		).With("field", "amount")
 	}
 	if returnURL == "" {
 		returnURL = s.cfg.ReturnURL
@@ -177,7 +181,8 @@ func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequ
 	}
 	request := Request{
 		DepositID: id, AdvertiserID: advertiser, Amount: amount,
-		ReturnURL: withQuery(returnURL, "deposit_id", id.String()), CancelURL: withQuery(returnURL, "deposit_id", id.String(), "cancelled", "true"),
+		ReturnURL: withQuery(returnURL, "deposit_id", id.String()),
+		CancelURL: withQuery(returnURL, "deposit_id", id.String(), "cancelled", "true"),
 	}
 	if caller.ID == advertiser {
 		request.Email = caller.Email
@@ -232,7 +237,9 @@ type DepositReference struct {
 // Confirm returns one of caller's deposits, after asking the provider about one that is still open.
 // deduped says that it had been credited before. An open deposit whose payment the provider does
 // not know stays open, without an error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
-func (s *Service) Confirm(ctx context.Context, caller account.User, reference DepositReference) (d ledger.Deposit, deduped bool, err error) {
+func (s *Service) Confirm(
+	ctx context.Context, caller account.User, reference DepositReference,
+) (d ledger.Deposit, deduped bool, err error) {
 	if reference.DepositID != uuid.Nil {
 		d, err = s.deps.Store.Deposit(ctx, reference.DepositID)
 	} else {
@@ -312,7 +319,9 @@ func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.He
 	case delivery.Approved != "":
 		return s.approved(ctx, p, delivery.Approved)
 	case delivery.Parked != "":
-		return Receipt{Outcome: ledger.NoticeParked, Reason: delivery.Parked}, s.park(ctx, delivery.Notice, delivery.Parked)
+		return Receipt{
+			Outcome: ledger.NoticeParked, Reason: delivery.Parked,
+		}, s.park(ctx, delivery.Notice, delivery.Parked)
 	}
 	result, err := s.apply(ctx, delivery.Notice)
 	if err != nil {
@@ -322,7 +331,9 @@ func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.He
 }
 
 func receipt(r ledger.NoticeResult) Receipt {
-	return Receipt{Outcome: r.Outcome, Deduped: r.Repeated || r.Outcome == ledger.NoticeNothing, DepositID: r.Deposit.ID}
+	return Receipt{
+		Outcome: r.Outcome, Deduped: r.Repeated || r.Outcome == ledger.NoticeNothing, DepositID: r.Deposit.ID,
+	}
 }
 
 // approved takes the money of a checkout of ours whose payer may never come back to us.
@@ -349,8 +360,13 @@ func (s *Service) approved(ctx context.Context, p ledger.Provider, checkout stri
 
 // park stores and logs a delivery that a person must look at. Sending it again would not help.
 func (s *Service) park(ctx context.Context, n ledger.Notice, reason string) error {
-	s.deps.Log.ErrorContext(ctx, "payment needs a person", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID, "reason", reason)
-	return s.deps.Store.Park(ctx, ledger.Parked{Provider: n.Provider, EventID: n.EventID, PaymentID: n.PaymentID, Reason: reason, At: n.At})
+	s.deps.Log.ErrorContext(
+		ctx, "payment needs a person", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID,
+		"reason", reason,
+	)
+	return s.deps.Store.Park(
+		ctx, ledger.Parked{Provider: n.Provider, EventID: n.EventID, PaymentID: n.PaymentID, Reason: reason, At: n.At},
+	)
 }
 
 // Parked lists the newest deliveries that a person must look at.
@@ -372,8 +388,11 @@ func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResu
 func checkReturnURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil, len(text) > 2048, u.Host == "", u.Opaque != "", u.User != nil, strings.ContainsAny(u.Host, ";,'()*$!&=+%"),
-		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == '"' || r == '<' || r == '>' }):
+	case err != nil, len(text) > 2048, u.Host == "", u.Opaque != "", u.User != nil,
+		strings.ContainsAny(u.Host, ";,'()*$!&=+%"),
+		strings.ContainsFunc(
+			text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == '"' || r == '<' || r == '>' },
+		):
 		return errReturnURL
 	case u.Scheme == "https":
 		return nil

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
@@ -16,9 +19,6 @@ import (
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -64,11 +64,16 @@ type world struct {
 
 func newWorld(t *testing.T, cfg payment.Config) *world {
 	t.Helper()
-	w := &world{store: memory.New(time.Now), provider: &provider{paid: map[string]ledger.Notice{}}, hook: &hook{}, log: &strings.Builder{}}
+	w := &world{
+		store: memory.New(time.Now), provider: &provider{paid: map[string]ledger.Notice{}}, hook: &hook{},
+		log: &strings.Builder{},
+	}
 	var err error
 	w.service, err = payment.New(cfg, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider}, Webhooks: map[ledger.Provider]payment.Webhook{ledger.Stripe: w.hook},
-		Log: w.logger(), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
+		Store: w.store, Checkouts: []payment.Checkouts{w.provider},
+		Webhooks: map[ledger.Provider]payment.Webhook{ledger.Stripe: w.hook},
+		Log:      w.logger(), BaseURL: func() string { return "https://ads.example" },
+		Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
 	return w
@@ -94,7 +99,10 @@ func (w *world) cash(t *testing.T, u account.User) money.Micros {
 func TestOpenKeepsADeposit(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: "https://shop.example/back?x=1"})
+	opened, err := w.service.Open(
+		t.Context(), u,
+		payment.CheckoutRequest{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: "https://shop.example/back?x=1"},
+	)
 	require.NoError(t, err)
 	id := opened.Deposit.ID
 	require.Equal(t, "https://pay.example/"+id.String(), opened.URL)
@@ -113,25 +121,38 @@ func TestOpenKeepsADeposit(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u, other := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdvertiser)
-	_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: other.ID, Amount: 25 * money.USD, ReturnURL: ""})
+	_, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: other.ID, Amount: 25 * money.USD, ReturnURL: ""},
+	)
 	require.True(t, errs.Is(err, errs.Forbidden))
-	for _, amount := range []money.Micros{0, -money.USD, payment.MinCheckout - 1, payment.MinCheckout + 1, payment.MaxCheckout + 10_000, 25*money.USD + 1} {
-		_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: amount, ReturnURL: ""})
+	for _, amount := range []money.Micros{
+		0, -money.USD, payment.MinCheckout - 1, payment.MinCheckout + 1, payment.MaxCheckout + 10_000, 25*money.USD + 1,
+	} {
+		_, err := w.service.Open(
+			t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: amount, ReturnURL: ""},
+		)
 		require.True(t, errs.Is(err, errs.InvalidRequest), amount)
 	}
 	for _, back := range []string{
-		"shop.example", "/back", "//shop.example", "http://shop.example", "javascript:alert(1)", "data:text/html,x", "https://", "https:shop", "https:/shop",
-		"https://u:p@shop.example", "https://shop.example/\nX: y", "https://shop.example/ x", "ftp://shop.example", "https://" + strings.Repeat("x", 2048),
+		"shop.example", "/back", "//shop.example", "http://shop.example", "javascript:alert(1)", "data:text/html,x",
+		"https://", "https:shop", "https:/shop",
+		"https://u:p@shop.example", "https://shop.example/\nX: y", "https://shop.example/ x", "ftp://shop.example",
+		"https://" + strings.Repeat("x", 2048),
 		"https://a;script-src", "https://a,b", "https://shop.example\\@evil", `https://shop.example/"><script>`,
 	} {
-		_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: back})
+		_, err := w.service.Open(
+			t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: back},
+		)
 		require.True(t, errs.Is(err, errs.InvalidRequest), back)
 		_, err = payment.New(payment.Config{ReturnURL: back}, payment.Deps{})
 		require.Error(t, err, back)
 	}
 	require.Empty(t, w.provider.opened)
 	w.provider.err = errs.New(errs.UpstreamError, "down")
-	_, err = w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: "http://localhost:3000/back"})
+	_, err = w.service.Open(
+		t.Context(), u,
+		payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: "http://localhost:3000/back"},
+	)
 	require.True(t, errs.Is(err, errs.UpstreamError))
 	_, err = w.store.Deposit(t.Context(), w.provider.opened[0].DepositID)
 	require.True(t, errs.Is(err, errs.NotFound), "a checkout that nobody can open is no deposit")
@@ -145,12 +166,16 @@ func TestOpenRefuses(t *testing.T) {
 func TestReturnURLs(t *testing.T) {
 	w := newWorld(t, payment.Config{ReturnURL: "https://configured.example/"})
 	u, admin := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
-	_, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
+	_, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""},
+	)
 	require.NoError(t, err)
 	require.Contains(t, w.provider.opened[0].ReturnURL, "https://configured.example/?deposit_id=")
 	w = newWorld(t, payment.Config{})
 	u = w.user(t, account.RoleAdvertiser)
-	_, err = w.service.Open(t.Context(), admin, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
+	_, err = w.service.Open(
+		t.Context(), admin, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""},
+	)
 	require.NoError(t, err)
 	require.Contains(t, w.provider.opened[0].ReturnURL, "https://ads.example/checkout/done?deposit_id=")
 	require.Empty(t, w.provider.opened[0].Email, "the administrator is not the payer")
@@ -158,8 +183,12 @@ func TestReturnURLs(t *testing.T) {
 
 func TestConfirm(t *testing.T) {
 	w := newWorld(t, payment.Config{})
-	u, other, admin := w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
-	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: ""})
+	u, other, admin := w.user(
+		t, account.RoleAdvertiser,
+	), w.user(t, account.RoleAdvertiser), w.user(t, account.RoleAdmin)
+	opened, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 25 * money.USD, ReturnURL: ""},
+	)
 	require.NoError(t, err)
 	claim := payment.DepositReference{DepositID: opened.Deposit.ID}
 
@@ -167,7 +196,9 @@ func TestConfirm(t *testing.T) {
 	require.True(t, errs.Is(err, errs.Forbidden))
 	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: uuid.New()})
 	require.True(t, errs.Is(err, errs.NotFound))
-	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{Provider: ledger.Stripe, Reference: "pi_unheard"})
+	_, _, err = w.service.Confirm(
+		t.Context(), u, payment.DepositReference{Provider: ledger.Stripe, Reference: "pi_unheard"},
+	)
 	require.True(t, errs.Is(err, errs.NotFound))
 	require.Zero(t, w.provider.asked)
 
@@ -180,7 +211,8 @@ func TestConfirm(t *testing.T) {
 	// The provider's amount counts, and the payment belongs to this deposit whichever ids come with
 	// it.
 	w.provider.paid[opened.Deposit.CheckoutID] = ledger.Notice{
-		Provider: ledger.Stripe, EventID: "verified", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 20 * money.USD, Names: []uuid.UUID{other.ID},
+		Provider: ledger.Stripe, EventID: "verified", Kind: ledger.NoticePaid, PaymentID: "pi_1",
+		Amount: 20 * money.USD, Names: []uuid.UUID{other.ID},
 	}
 	d, deduped, err = w.service.Confirm(t.Context(), u, claim)
 	require.NoError(t, err)
@@ -188,7 +220,10 @@ func TestConfirm(t *testing.T) {
 	require.Equal(t, 20*money.USD, d.Paid)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
 	asked := w.provider.asked
-	for _, again := range []payment.DepositReference{claim, {Provider: ledger.Stripe, Reference: "pi_1"}, {Provider: ledger.Stripe, Reference: opened.Deposit.CheckoutID}} {
+	for _, again := range []payment.DepositReference{
+		claim, {Provider: ledger.Stripe, Reference: "pi_1"},
+		{Provider: ledger.Stripe, Reference: opened.Deposit.CheckoutID},
+	} {
 		for _, caller := range []account.User{u, admin} {
 			same, deduped, err := w.service.Confirm(t.Context(), caller, again)
 			require.NoError(t, err)
@@ -199,7 +234,9 @@ func TestConfirm(t *testing.T) {
 	require.Equal(t, asked, w.provider.asked)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
 
-	second, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
+	second, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""},
+	)
 	require.NoError(t, err)
 	w.provider.err = errs.New(errs.UpstreamError, "down")
 	_, _, err = w.service.Confirm(t.Context(), u, payment.DepositReference{DepositID: second.Deposit.ID})
@@ -220,7 +257,8 @@ func TestReceive(t *testing.T) {
 	require.Equal(t, payment.Receipt{Ignored: "type"}, got)
 
 	w.hook.Delivery = payment.Delivery{Notice: ledger.Notice{
-		Provider: ledger.Stripe, EventID: "evt_1", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 3 * money.USD, Names: []uuid.UUID{uuid.New()},
+		Provider: ledger.Stripe, EventID: "evt_1", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 3 * money.USD,
+		Names: []uuid.UUID{uuid.New()},
 	}}
 	got, err = w.service.Receive(t.Context(), ledger.Stripe, nil, nil)
 	require.NoError(t, err)
@@ -247,9 +285,17 @@ func TestDemo(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u := w.user(t, account.RoleAdvertiser)
 	demo := payment.NewDemo(w.store, func() string { return "http://localhost" }, func() time.Time { return now })
-	service, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Checkouts: []payment.Checkouts{demo}, BaseURL: func() string { return "http://localhost" }, Now: time.Now})
+	service, err := payment.New(
+		payment.Config{},
+		payment.Deps{
+			Store: w.store, Checkouts: []payment.Checkouts{demo}, BaseURL: func() string { return "http://localhost" },
+			Now: time.Now,
+		},
+	)
 	require.NoError(t, err)
-	opened, err := service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
+	opened, err := service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "http://localhost/checkout/"+opened.Deposit.ID.String(), opened.URL)
 	d, deduped, err := service.Confirm(t.Context(), u, payment.DepositReference{DepositID: opened.Deposit.ID})
@@ -263,7 +309,9 @@ func TestDemo(t *testing.T) {
 	}
 	require.Equal(t, 5*money.USD, w.cash(t, u))
 	// It pays its own checkouts only.
-	real, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""})
+	real, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, ReturnURL: ""},
+	)
 	require.NoError(t, err)
 	_, err = demo.Complete(t.Context(), real.Deposit.ID)
 	require.True(t, errs.Is(err, errs.NotFound))
@@ -306,8 +354,10 @@ func TestProvidersAndCurrencies(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	var err error
 	w.service, err = payment.New(payment.Config{}, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider, second{w.provider}}, Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
-		Log: w.logger(), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
+		Store: w.store, Checkouts: []payment.Checkouts{w.provider, second{w.provider}},
+		Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
+		Log:      w.logger(), BaseURL: func() string { return "https://ads.example" },
+		Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
 	u := w.user(t, account.RoleAdvertiser)

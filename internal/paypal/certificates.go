@@ -56,7 +56,9 @@ var (
 // NewFetcher makes a Fetcher that sends through transport; nil is the default one.
 func NewFetcher(transport http.RoundTripper, now func() time.Time) *Fetcher {
 	return &Fetcher{
-		client: &http.Client{Transport: transport, Timeout: fetchFor, CheckRedirect: func(*http.Request, []*http.Request) error {
+		client: &http.Client{Transport: transport, Timeout: fetchFor, CheckRedirect: func(
+			*http.Request, []*http.Request,
+		) error {
 			return http.ErrUseLastResponse
 		}},
 		now: now, kept: make(map[string]fetched), failed: make(map[string]time.Time),

@@ -14,13 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 )
 
 // apis is PayPal's API by environment.
@@ -60,11 +60,13 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	if base == "" {
 		base = apis[cfg.Environment]
 	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if u, err := url.Parse(base); err != nil || u.Host == "" || u.User != nil ||
+		u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("ADNET_PAYPAL_BASE_URL must be an http or https address")
 	}
 	return &Client{cfg: cfg, base: strings.TrimRight(base, "/"), now: now, client: &http.Client{
-		Timeout: cfg.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       cfg.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
@@ -114,13 +116,20 @@ func (p *Client) Open(ctx context.Context, r payment.Request) (payment.Session, 
 		return payment.Session{}, err
 	}
 	var made wireOrder
-	err = p.call(ctx, request{method: http.MethodPost, path: "/v2/checkout/orders", id: "adnet-deposit-" + r.DepositID.String(), body: body}, &made)
+	err = p.call(
+		ctx,
+		request{
+			method: http.MethodPost, path: "/v2/checkout/orders", id: "adnet-deposit-" + r.DepositID.String(),
+			body: body,
+		}, &made,
+	)
 	if err != nil {
 		return payment.Session{}, failure("open a checkout", err)
 	}
 	for _, link := range made.Links {
 		if link.Rel == "approve" || link.Rel == "payer-action" {
-			if u, err := url.Parse(link.Href); made.ID != "" && err == nil && u.Host != "" && (u.Scheme == "https" || strings.HasPrefix(link.Href, p.base)) {
+			if u, err := url.Parse(link.Href); made.ID != "" && err == nil && u.Host != "" &&
+				(u.Scheme == "https" || strings.HasPrefix(link.Href, p.base)) {
 				return payment.Session{ID: made.ID, URL: link.Href}, nil
 			}
 		}
@@ -148,9 +157,14 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 			}
 			amount, err := money.Parse(c.Amount.Value)
 			if err != nil {
-				return ledger.Notice{}, false, errs.Wrap(err, errs.UpstreamError, "PayPal answered an amount that cannot be read")
+				return ledger.Notice{}, false, errs.Wrap(
+					err, errs.UpstreamError, "PayPal answered an amount that cannot be read",
+				)
 			}
-			n := ledger.Notice{Provider: ledger.PayPal, EventID: "verified_" + c.ID, Kind: ledger.NoticePaid, PaymentID: c.ID, Amount: amount}
+			n := ledger.Notice{
+				Provider: ledger.PayPal, EventID: "verified_" + c.ID, Kind: ledger.NoticePaid, PaymentID: c.ID,
+				Amount: amount,
+			}
 			if id, err := uuid.Parse(c.CustomID); err == nil {
 				n.Names = []uuid.UUID{id}
 			}
@@ -188,7 +202,10 @@ func (p *Client) Dispute(ctx context.Context, id string) (d Dispute, found bool,
 	if !found {
 		return d, false, err
 	}
-	d = Dispute{Amount: said.Disputed.Value, Currency: said.Disputed.Currency, Resolved: said.Status == "RESOLVED", Outcome: said.Outcome.Code}
+	d = Dispute{
+		Amount: said.Disputed.Value, Currency: said.Disputed.Currency, Resolved: said.Status == "RESOLVED",
+		Outcome: said.Outcome.Code,
+	}
 	for _, t := range said.Transactions {
 		d.Payments = append(d.Payments, t.Seller)
 	}
@@ -223,7 +240,8 @@ func (p *Client) order(ctx context.Context, id string) (order wireOrder, err err
 // so then.
 func (p *Client) capture(ctx context.Context, id string) (order wireOrder, err error) {
 	err = p.call(ctx, request{
-		method: http.MethodPost, path: "/v2/checkout/orders/" + url.PathEscape(id) + "/capture", id: "adnet-capture-" + id, body: []byte("{}"),
+		method: http.MethodPost, path: "/v2/checkout/orders/" + url.PathEscape(id) + "/capture",
+		id: "adnet-capture-" + id, body: []byte("{}"),
 	}, &order)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
@@ -288,7 +306,10 @@ func (p *Client) bearer(ctx context.Context) (string, error) {
 		Life  int64  `json:"expires_in"` // seconds
 	}
 	login := base64.StdEncoding.EncodeToString([]byte(p.cfg.ClientID + ":" + p.cfg.ClientSecret))
-	err := p.send(ctx, request{method: http.MethodPost, path: "/v1/oauth2/token", body: []byte("grant_type=client_credentials")}, "Basic "+login, &granted)
+	err := p.send(
+		ctx, request{method: http.MethodPost, path: "/v1/oauth2/token", body: []byte("grant_type=client_credentials")},
+		"Basic "+login, &granted,
+	)
 	if err == nil && granted.Token == "" {
 		err = errors.New("no token in the answer")
 	}

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
 	"adnet/internal/paypal"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // payPalServer speaks the parts of PayPal's protocol that are used (OAuth client credentials,
@@ -40,7 +40,9 @@ type payPalServer struct {
 }
 
 func newPayPalServer(t *testing.T) *payPalServer {
-	s := &payPalServer{t: t, orders: map[string]map[string]any{}, byCall: map[string]string{}, status: "COMPLETED", currency: "USD"}
+	s := &payPalServer{
+		t: t, orders: map[string]map[string]any{}, byCall: map[string]string{}, status: "COMPLETED", currency: "USD",
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/oauth2/token", s.login)
 	mux.HandleFunc("POST /v2/checkout/orders", s.authorized(s.create))
@@ -54,7 +56,10 @@ func newPayPalServer(t *testing.T) *payPalServer {
 
 func (s *payPalServer) client(t *testing.T) *paypal.Client {
 	t.Helper()
-	c, err := paypal.New(paypal.Config{ClientID: "app", ClientSecret: "canary-secret", BaseURL: s.URL + "/", Timeout: 5 * time.Second}, time.Now)
+	c, err := paypal.New(
+		paypal.Config{ClientID: "app", ClientSecret: "canary-secret", BaseURL: s.URL + "/", Timeout: 5 * time.Second},
+		time.Now,
+	)
 	require.NoError(t, err)
 	return c
 }
@@ -78,7 +83,8 @@ func (s *payPalServer) refuse(w http.ResponseWriter, status int, name string) {
 
 func (s *payPalServer) login(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
-	if r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" || r.FormValue("grant_type") != "client_credentials" || user != "app" || password != "canary-secret" {
+	if r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" ||
+		r.FormValue("grant_type") != "client_credentials" || user != "app" || password != "canary-secret" {
 		s.refuse(w, http.StatusUnauthorized, "invalid_client")
 		return
 	}
@@ -110,8 +116,10 @@ func (s *payPalServer) dispute(w http.ResponseWriter, r *http.Request) {
 	switch id := r.PathValue("id"); id {
 	case "PP-D-1":
 		s.answer(w, http.StatusOK, map[string]any{
-			"dispute_id": id, "status": "RESOLVED", "reason": "UNAUTHORISED", "disputed_transactions": []any{map[string]any{"seller_transaction_id": "CAP-1"}},
-			"dispute_amount": map[string]any{"currency_code": "USD", "value": "7.00"}, "dispute_outcome": map[string]any{"outcome_code": "RESOLVED_BUYER_FAVOUR"},
+			"dispute_id": id, "status": "RESOLVED", "reason": "UNAUTHORISED",
+			"disputed_transactions": []any{map[string]any{"seller_transaction_id": "CAP-1"}},
+			"dispute_amount":        map[string]any{"currency_code": "USD", "value": "7.00"},
+			"dispute_outcome":       map[string]any{"outcome_code": "RESOLVED_BUYER_FAVOUR"},
 		})
 	case "PP-D-FORBIDDEN":
 		s.refuse(w, http.StatusForbidden, "NOT_AUTHORIZED")
@@ -143,9 +151,11 @@ func (s *payPalServer) create(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &in, json.RejectUnknownMembers(true))
 	}
-	if err != nil || r.Header.Get("Content-Type") != "application/json" || in.Intent != "CAPTURE" || len(in.Units) != 1 ||
+	if err != nil || r.Header.Get("Content-Type") != "application/json" || in.Intent != "CAPTURE" ||
+		len(in.Units) != 1 ||
 		in.Units[0].Amount.Currency != "USD" || in.Units[0].CustomID == "" || len(in.Units[0].CustomID) > 127 ||
-		!strings.HasPrefix(in.Context.ReturnURL, "https://") || in.Context.CancelURL == "" || in.Context.Action != "PAY_NOW" || in.Context.Shipping != "NO_SHIPPING" {
+		!strings.HasPrefix(in.Context.ReturnURL, "https://") || in.Context.CancelURL == "" ||
+		in.Context.Action != "PAY_NOW" || in.Context.Shipping != "NO_SHIPPING" {
 		s.t.Errorf("order %s: %v", body, err)
 		s.refuse(w, http.StatusBadRequest, "INVALID_REQUEST")
 		return
@@ -158,7 +168,9 @@ func (s *payPalServer) create(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		id = fmt.Sprintf("5O190127TN36471%02d", len(s.orders))
 		s.byCall[call] = id
-		s.orders[id] = map[string]any{"id": id, "status": "CREATED", "custom": in.Units[0].CustomID, "value": in.Units[0].Amount.Value}
+		s.orders[id] = map[string]any{
+			"id": id, "status": "CREATED", "custom": in.Units[0].CustomID, "value": in.Units[0].Amount.Value,
+		}
 	}
 	status := http.StatusCreated
 	if known {
@@ -166,16 +178,22 @@ func (s *payPalServer) create(w http.ResponseWriter, r *http.Request) {
 	}
 	s.answer(w, status, map[string]any{"id": id, "status": "CREATED", "links": []any{
 		map[string]any{"rel": "self", "href": s.URL + "/v2/checkout/orders/" + id, "method": "GET"},
-		map[string]any{"rel": "approve", "href": "https://www.sandbox.paypal.com/checkoutnow?token=" + id, "method": "GET"},
+		map[string]any{
+			"rel": "approve", "href": "https://www.sandbox.paypal.com/checkoutnow?token=" + id, "method": "GET",
+		},
 	}})
 }
 
 func (s *payPalServer) shown(id string) map[string]any {
 	o := s.orders[id]
-	unit := map[string]any{"reference_id": o["custom"], "custom_id": o["custom"], "amount": map[string]any{"currency_code": s.currency, "value": o["value"]}}
+	unit := map[string]any{
+		"reference_id": o["custom"], "custom_id": o["custom"],
+		"amount": map[string]any{"currency_code": s.currency, "value": o["value"]},
+	}
 	if o["capture"] != nil {
 		unit["payments"] = map[string]any{"captures": []any{map[string]any{
-			"id": o["capture"], "status": o["capture_status"], "custom_id": o["custom"], "amount": map[string]any{"currency_code": s.currency, "value": o["value"]}, "final_capture": true,
+			"id": o["capture"], "status": o["capture_status"], "custom_id": o["custom"],
+			"amount": map[string]any{"currency_code": s.currency, "value": o["value"]}, "final_capture": true,
 		}}}
 	}
 	return map[string]any{"id": id, "intent": "CAPTURE", "status": o["status"], "purchase_units": []any{unit}}
@@ -192,7 +210,8 @@ func (s *payPalServer) show(w http.ResponseWriter, r *http.Request) {
 func (s *payPalServer) capture(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	body, _ := io.ReadAll(r.Body)
-	if r.Header.Get("Content-Type") != "application/json" || string(body) != "{}" || r.Header.Get("PayPal-Request-Id") == "" {
+	if r.Header.Get("Content-Type") != "application/json" || string(body) != "{}" ||
+		r.Header.Get("PayPal-Request-Id") == "" {
 		s.t.Errorf("capture with %q", body)
 	}
 	o := s.orders[id]
@@ -215,7 +234,10 @@ func (s *payPalServer) approve(id string) {
 func TestPayPalFromOrderToCredit(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 12*money.USD + 500_000, Provider: ledger.PayPal})
+	opened, err := w.service.Open(
+		t.Context(), u,
+		payment.CheckoutRequest{Advertiser: u.ID, Amount: 12*money.USD + 500_000, Provider: ledger.PayPal},
+	)
 	require.NoError(t, err)
 	order := opened.Deposit.CheckoutID
 	require.Equal(t, ledger.PayPal, opened.Deposit.Provider)
@@ -241,14 +263,17 @@ func TestPayPalFromOrderToCredit(t *testing.T) {
 	require.False(t, deduped)
 	require.Equal(t, ledger.DepositPaid, d.Status())
 	require.Equal(t, "CAP"+order, d.PaymentID)
-	for _, again := range []payment.DepositReference{claim, {DepositID: d.ID}, {Provider: ledger.PayPal, Reference: "CAP" + order}} {
+	for _, again := range []payment.DepositReference{
+		claim, {DepositID: d.ID}, {Provider: ledger.PayPal, Reference: "CAP" + order},
+	} {
 		_, deduped, err = w.service.Confirm(t.Context(), u, again)
 		require.NoError(t, err)
 		require.True(t, deduped)
 	}
 	// The webhook tells the same once more.
 	w.hook.Delivery = payment.Delivery{Notice: ledger.Notice{
-		Provider: ledger.PayPal, EventID: "WH-1", Kind: ledger.NoticePaid, PaymentID: "CAP" + order, Amount: 12*money.USD + 500_000, Names: []uuid.UUID{d.ID},
+		Provider: ledger.PayPal, EventID: "WH-1", Kind: ledger.NoticePaid, PaymentID: "CAP" + order,
+		Amount: 12*money.USD + 500_000, Names: []uuid.UUID{d.ID},
 	}}
 	got, err := w.service.Receive(t.Context(), ledger.PayPal, nil, nil)
 	require.NoError(t, err)
@@ -262,7 +287,9 @@ func TestPayPalFromOrderToCredit(t *testing.T) {
 func TestPayPalApprovedOrderIsCapturedByTheWebhook(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal})
+	opened, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
+	)
 	require.NoError(t, err)
 	server.approve(opened.Deposit.CheckoutID)
 	w.hook.Delivery = payment.Delivery{Approved: opened.Deposit.CheckoutID}
@@ -285,11 +312,14 @@ func TestPayPalApprovedOrderIsCapturedByTheWebhook(t *testing.T) {
 
 func TestPayPalOnlyCompletedDollarsCount(t *testing.T) {
 	for _, spoil := range []func(*payPalServer){
-		func(s *payPalServer) { s.status = "PENDING" }, func(s *payPalServer) { s.status = "DECLINED" }, func(s *payPalServer) { s.currency = "EUR" },
+		func(s *payPalServer) { s.status = "PENDING" }, func(s *payPalServer) { s.status = "DECLINED" },
+		func(s *payPalServer) { s.currency = "EUR" },
 	} {
 		w, server := bothWorld(t)
 		u := w.user(t, account.RoleAdvertiser)
-		opened, err := w.service.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal})
+		opened, err := w.service.Open(
+			t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
+		)
 		require.NoError(t, err)
 		spoil(server)
 		server.approve(opened.Deposit.CheckoutID)
@@ -332,13 +362,17 @@ func TestPayPalFailures(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 	require.Zero(t, w.cash(t, u))
 
-	wrong, err := paypal.New(paypal.Config{ClientID: "app", ClientSecret: "no", BaseURL: newPayPalServer(t).URL, Timeout: time.Second}, time.Now)
+	wrong, err := paypal.New(
+		paypal.Config{ClientID: "app", ClientSecret: "no", BaseURL: newPayPalServer(t).URL, Timeout: time.Second},
+		time.Now,
+	)
 	require.NoError(t, err)
 	_, err = wrong.Open(t.Context(), payment.Request{DepositID: uuid.New(), Amount: money.USD})
 	require.True(t, errs.Is(err, errs.UpstreamError))
 	for _, cfg := range []paypal.Config{
 		{}, {ClientID: "a"}, {ClientSecret: "b"}, {ClientID: "a", ClientSecret: "b"},
-		{ClientID: "a", ClientSecret: "b", BaseURL: "ftp://x"}, {ClientID: "a", ClientSecret: "b", BaseURL: "https://u:p@x"},
+		{ClientID: "a", ClientSecret: "b", BaseURL: "ftp://x"},
+		{ClientID: "a", ClientSecret: "b", BaseURL: "https://u:p@x"},
 	} {
 		_, err := paypal.New(cfg, time.Now)
 		require.Error(t, err)
@@ -355,7 +389,13 @@ func TestPayPalShowsDisputes(t *testing.T) {
 	d, found, err := client.Dispute(t.Context(), "PP-D-1")
 	require.NoError(t, err)
 	require.True(t, found)
-	require.Equal(t, paypal.Dispute{Amount: "7.00", Currency: "USD", Payments: []string{"CAP-1"}, Resolved: true, Outcome: "RESOLVED_BUYER_FAVOUR"}, d)
+	require.Equal(
+		t,
+		paypal.Dispute{
+			Amount: "7.00", Currency: "USD", Payments: []string{"CAP-1"}, Resolved: true,
+			Outcome: "RESOLVED_BUYER_FAVOUR",
+		}, d,
+	)
 	_, found, err = client.Dispute(t.Context(), "PP-D-2")
 	require.NoError(t, err)
 	require.False(t, found)

@@ -23,14 +23,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
 	"adnet/internal/schedule"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 )
 
 // Config is the settings of PayPal.
@@ -117,7 +117,9 @@ func NewWebhook(cfg Config, deps WebhookDeps) (*Webhook, error) {
 // Read implements [payment.Webhook].
 func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (payment.Delivery, error) {
 	if err := p.verify(ctx, header, body); err != nil {
-		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook")
+		return payment.Delivery{}, errs.Wrap(
+			err, errs.InvalidRequest, "the delivery is not signed by PayPal for this webhook",
+		)
 	}
 	d, err := readEvent(body)
 	if err != nil || d.Parked != "" {
@@ -136,7 +138,8 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"
 
 // askDisputes is why a dispute is parked that PayPal does not show.
-const askDisputes = "give the app of ADNET_PAYPAL_CLIENT_ID the right to read disputes: only PayPal's API says what is disputed"
+const askDisputes = "give the app of ADNET_PAYPAL_CLIENT_ID the right to read disputes: only PayPal's API says what " +
+	"is disputed"
 
 // refunded is captured for a refund: whose money it takes back, and how much, is PayPal's to say.
 func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
@@ -269,7 +272,8 @@ var certificatePath = regexp.MustCompile(`^/v1/notifications/certs/[A-Za-z0-9_-]
 
 // ofPayPal says whether a certificate's address is one of PayPal's.
 func (p *Webhook) ofPayPal(u *url.URL) bool {
-	return u.Scheme == "https" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && u.RawPath == "" &&
+	return u.Scheme == "https" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&
+		u.RawPath == "" &&
 		slices.Contains(hosts[p.cfg.Environment], u.Host) && certificatePath.MatchString(u.Path)
 }
 
@@ -286,7 +290,8 @@ func (p *Webhook) signer(ctx context.Context, address string) (*rsa.PublicKey, e
 	}
 	var leaf *x509.Certificate
 	options := x509.VerifyOptions{
-		Roots: p.deps.Roots, Intermediates: x509.NewCertPool(), CurrentTime: p.deps.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+		Roots: p.deps.Roots, Intermediates: x509.NewCertPool(), CurrentTime: p.deps.Now(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
 	}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		certificate, err := x509.ParseCertificate(block.Bytes)

@@ -22,13 +22,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var sentAt = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -47,8 +47,9 @@ func newAuthority(t testing.TB) *authority {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root"}, NotBefore: sentAt.AddDate(-1, 0, 0), NotAfter: sentAt.AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root"}, NotBefore: sentAt.AddDate(-1, 0, 0),
+		NotAfter: sentAt.AddDate(1, 0, 0),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
@@ -141,7 +142,9 @@ func (w *paypalWorld) sign(t testing.TB, body string, at time.Time) http.Header 
 	h.Set("Paypal-Transmission-Time", at.Format(time.RFC3339))
 	h.Set("Paypal-Auth-Algo", "SHA256withRSA")
 	h.Set("Paypal-Cert-Url", certURL)
-	digest := sha256.Sum256([]byte(fmt.Sprintf("tx-1|%s|WH-1|%d", at.Format(time.RFC3339), crc32.ChecksumIEEE([]byte(body)))))
+	digest := sha256.Sum256([]byte(fmt.Sprintf(
+		"tx-1|%s|WH-1|%d", at.Format(time.RFC3339), crc32.ChecksumIEEE([]byte(body)),
+	)))
 	signature, err := rsa.SignPKCS1v15(rand.Reader, w.key, crypto.SHA256, digest[:])
 	require.NoError(t, err)
 	h.Set("Paypal-Transmission-Sig", base64.StdEncoding.EncodeToString(signature))
@@ -162,15 +165,17 @@ func TestPayPalReads(t *testing.T) {
 	d, err := w.hook.Read(t.Context(), w.sign(t, completed, sentAt), []byte(completed))
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
-		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X", Amount: 30_010_000,
-		Names: []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
+		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X",
+		Amount: 30_010_000,
+		Names:  []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
 	}}, d)
 	// The refund's own id and amount; the capture is the link up.
 	d, err = w.hook.Read(t.Context(), w.sign(t, refundedOnce, sentAt), []byte(refundedOnce))
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
-		Provider: ledger.PayPal, EventID: "WH-EVT-2", Kind: ledger.NoticeRefunded, PaymentID: "42311647XV020574X", RefundID: "1JU08902781691411",
-		Amount: 7_500_000,
+		Provider: ledger.PayPal, EventID: "WH-EVT-2", Kind: ledger.NoticeRefunded, PaymentID: "42311647XV020574X",
+		RefundID: "1JU08902781691411",
+		Amount:   7_500_000,
 	}}, d)
 	require.Equal(t, []string{certURL, certURL}, w.certs.asked)
 }
@@ -197,8 +202,10 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Approved: "42311647XV020574X"}, d)
 	for name, change := range map[string][2]string{
-		"amount as number": {`"30.01"`, `30.01`}, "negative": {`30.01`, `-30.01`}, "too fine": {`30.01`, `0.0000001`}, "nothing": {`30.01`, `0`},
-		"no event id": {`"id":"WH-EVT-1"`, `"id":""`}, "no capture": {`42311647XV020574X`, ``}, "cut": {`true}}`, `true}`}, "twice": {`"final_capture":true`, `"id":"x"`},
+		"amount as number": {`"30.01"`, `30.01`}, "negative": {`30.01`, `-30.01`}, "too fine": {`30.01`, `0.0000001`},
+		"nothing":     {`30.01`, `0`},
+		"no event id": {`"id":"WH-EVT-1"`, `"id":""`}, "no capture": {`42311647XV020574X`, ``},
+		"cut": {`true}}`, `true}`}, "twice": {`"final_capture":true`, `"id":"x"`},
 	} {
 		_, err := read(change[0], change[1])
 		require.True(t, errs.Is(err, errs.InvalidRequest), name)
@@ -209,7 +216,8 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 }
 
 func disputeEvent(what, outcome, more string) string {
-	return `{"id":"WH-9","event_type":"CUSTOMER.DISPUTE.` + what + `","resource":{"dispute_id":"PP-D-1","status":"RESOLVED",
+	return `{"id":"WH-9","event_type":"CUSTOMER.DISPUTE.` + what +
+		`","resource":{"dispute_id":"PP-D-1","status":"RESOLVED",
 			"disputed_transactions":[{"seller_transaction_id":"CAP-1"}` + more + `],"dispute_amount":{"currency_code":"USD","value":"7.00"},
 			"dispute_outcome":{"outcome_code":"` + outcome + `"}}}`
 }
@@ -220,14 +228,18 @@ func TestPayPalReadsDisputes(t *testing.T) {
 		what, outcome string
 		kind          ledger.NoticeKind
 	}{
-		{"CREATED", "", ledger.NoticeDisputed}, {"UPDATED", "", ledger.NoticeDisputed}, {"RESOLVED", "RESOLVED_BUYER_FAVOUR", ledger.NoticeDisputeLost},
-		{"RESOLVED", "ACCEPTED", ledger.NoticeDisputeLost}, {"RESOLVED", "RESOLVED_SELLER_FAVOUR", ledger.NoticeDisputeWon},
-		{"RESOLVED", "CANCELED_BY_BUYER", ledger.NoticeDisputeWon}, {"RESOLVED", "RESOLVED_WITH_PAYOUT", ledger.NoticeDisputeWon},
+		{"CREATED", "", ledger.NoticeDisputed}, {"UPDATED", "", ledger.NoticeDisputed},
+		{"RESOLVED", "RESOLVED_BUYER_FAVOUR", ledger.NoticeDisputeLost},
+		{"RESOLVED", "ACCEPTED", ledger.NoticeDisputeLost},
+		{"RESOLVED", "RESOLVED_SELLER_FAVOUR", ledger.NoticeDisputeWon},
+		{"RESOLVED", "CANCELED_BY_BUYER", ledger.NoticeDisputeWon},
+		{"RESOLVED", "RESOLVED_WITH_PAYOUT", ledger.NoticeDisputeWon},
 	} {
 		d, err := readEvent([]byte(event(c.what, c.outcome, "")))
 		require.NoError(t, err)
 		require.Equal(t, payment.Delivery{Notice: ledger.Notice{
-			Provider: ledger.PayPal, EventID: "WH-9", Kind: c.kind, PaymentID: "CAP-1", DisputeID: "PP-D-1", Amount: 7_000_000,
+			Provider: ledger.PayPal, EventID: "WH-9", Kind: c.kind, PaymentID: "CAP-1", DisputeID: "PP-D-1",
+			Amount: 7_000_000,
 		}}, d)
 	}
 	d, err := readEvent([]byte(event("RESOLVED", "NONE", "")))
@@ -244,12 +256,18 @@ func TestPayPalReadsDisputes(t *testing.T) {
 
 func TestPayPalRefusesSignatures(t *testing.T) {
 	for name, spoil := range map[string]func(w *paypalWorld, h http.Header, body *string){
-		"changed byte":       func(_ *paypalWorld, _ http.Header, body *string) { *body = strings.Replace(*body, "30.01", "30.02", 1) },
-		"space removed":      func(_ *paypalWorld, _ http.Header, body *string) { *body = strings.Replace(*body, "  ", " ", 1) },
+		"changed byte": func(_ *paypalWorld, _ http.Header, body *string) {
+			*body = strings.Replace(*body, "30.01", "30.02", 1)
+		},
+		"space removed": func(_ *paypalWorld, _ http.Header, body *string) {
+			*body = strings.Replace(*body, "  ", " ", 1)
+		},
 		"no signature":       func(_ *paypalWorld, h http.Header, _ *string) { h.Del("Paypal-Transmission-Sig") },
 		"no time":            func(_ *paypalWorld, h http.Header, _ *string) { h.Del("Paypal-Transmission-Time") },
 		"no transmission id": func(_ *paypalWorld, h http.Header, _ *string) { h.Del("Paypal-Transmission-Id") },
-		"another id":         func(_ *paypalWorld, h http.Header, _ *string) { h.Set("Paypal-Transmission-Id", "tx-2") },
+		"another id": func(_ *paypalWorld, h http.Header, _ *string) {
+			h.Set("Paypal-Transmission-Id", "tx-2")
+		},
 		"another time": func(_ *paypalWorld, h http.Header, _ *string) {
 			h.Set("Paypal-Transmission-Time", sentAt.Add(time.Second).Format(time.RFC3339))
 		},
@@ -257,14 +275,20 @@ func TestPayPalRefusesSignatures(t *testing.T) {
 		"too old": func(w *paypalWorld, h http.Header, body *string) {
 			resign(t, w, h, *body, sentAt.Add(-301*time.Second))
 		},
-		"from the future": func(w *paypalWorld, h http.Header, body *string) { resign(t, w, h, *body, sentAt.Add(301*time.Second)) },
-		"not base64":      func(_ *paypalWorld, h http.Header, _ *string) { h.Set("Paypal-Transmission-Sig", "!") },
-		"another root":    func(w *paypalWorld, _ http.Header, _ *string) { w.certs.text = newAuthority(t).issue(t, w.key, nil) },
+		"from the future": func(w *paypalWorld, h http.Header, body *string) {
+			resign(t, w, h, *body, sentAt.Add(301*time.Second))
+		},
+		"not base64": func(_ *paypalWorld, h http.Header, _ *string) { h.Set("Paypal-Transmission-Sig", "!") },
+		"another root": func(w *paypalWorld, _ http.Header, _ *string) {
+			w.certs.text = newAuthority(t).issue(t, w.key, nil)
+		},
 		"expired certificate": func(w *paypalWorld, _ http.Header, _ *string) {
 			w.certs.text = w.ca.issue(t, w.key, func(c *x509.Certificate) { c.NotAfter = sentAt.Add(-time.Minute) })
 		},
 		"somebody else's certificate": func(w *paypalWorld, _ http.Header, _ *string) {
-			w.certs.text = w.ca.issue(t, w.key, func(c *x509.Certificate) { c.Subject.CommonName = "paypal.com.evil.example" })
+			w.certs.text = w.ca.issue(
+				t, w.key, func(c *x509.Certificate) { c.Subject.CommonName = "paypal.com.evil.example" },
+			)
 		},
 		"another key": func(w *paypalWorld, _ http.Header, _ *string) {
 			other, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -304,13 +328,19 @@ func resign(t *testing.T, w *paypalWorld, h http.Header, body string, at time.Ti
 // The certificate's address is checked before anything is fetched.
 func TestPayPalFetchesFromPayPalOnly(t *testing.T) {
 	for _, address := range []string{
-		"", "http://api.paypal.com/v1/notifications/certs/CERT-1", "https://evil.example/v1/notifications/certs/CERT-1", "https://api.paypal.com.evil.example/c",
-		"https://api.paypal.com@evil.example/c", "https://user:pass@api.paypal.com/c", "https://api.paypal.com:8443/c", "https://evilapi.paypal.com/c",
-		"https://169.254.169.254/c", "//api.paypal.com/c", "https:api.paypal.com", "https://api.sandbox.paypal.com/c", "https://api.paypal.com\\@evil.example/c",
+		"", "http://api.paypal.com/v1/notifications/certs/CERT-1", "https://evil.example/v1/notifications/certs/CERT-1",
+		"https://api.paypal.com.evil.example/c",
+		"https://api.paypal.com@evil.example/c", "https://user:pass@api.paypal.com/c", "https://api.paypal.com:8443/c",
+		"https://evilapi.paypal.com/c",
+		"https://169.254.169.254/c", "//api.paypal.com/c", "https:api.paypal.com", "https://api.sandbox.paypal.com/c",
+		"https://api.paypal.com\\@evil.example/c",
 		"file:///etc/passwd", "https://API.paypal.com.:443/c",
-		"https://api.paypal.com/", "https://api.paypal.com/v1/notifications/certs/", "https://api.paypal.com/v1/notifications/certs/a/b",
-		"https://api.paypal.com/v1/notifications/certs/../../x", "https://api.paypal.com/v1/notifications/certs/a%2Fb", "https://api.paypal.com/v1/notifications/certs/a?x=1",
-		"https://api.paypal.com/v1/notifications/certs/a#x", "https://api.paypal.com/v1/notifications/certs/a.pem", "https://api.paypal.com/v2/notifications/certs/a",
+		"https://api.paypal.com/", "https://api.paypal.com/v1/notifications/certs/",
+		"https://api.paypal.com/v1/notifications/certs/a/b",
+		"https://api.paypal.com/v1/notifications/certs/../../x", "https://api.paypal.com/v1/notifications/certs/a%2Fb",
+		"https://api.paypal.com/v1/notifications/certs/a?x=1",
+		"https://api.paypal.com/v1/notifications/certs/a#x", "https://api.paypal.com/v1/notifications/certs/a.pem",
+		"https://api.paypal.com/v2/notifications/certs/a",
 	} {
 		w := newPayPalWorld(t)
 		header := w.sign(t, completed, sentAt)
@@ -322,7 +352,9 @@ func TestPayPalFetchesFromPayPalOnly(t *testing.T) {
 }
 
 func TestPayPalNeedsItsSettings(t *testing.T) {
-	for _, cfg := range []Config{{Tolerance: time.Second}, {WebhookID: "a|b", Tolerance: time.Second}, {WebhookID: "a"}} {
+	for _, cfg := range []Config{
+		{Tolerance: time.Second}, {WebhookID: "a|b", Tolerance: time.Second}, {WebhookID: "a"},
+	} {
 		_, err := NewWebhook(cfg, WebhookDeps{})
 		require.Error(t, err)
 	}
@@ -338,7 +370,9 @@ type trip struct {
 
 func (r *trip) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.calls++
-	return &http.Response{StatusCode: r.status, Header: r.header, Body: io.NopCloser(strings.NewReader(r.body)), Request: request}, nil
+	return &http.Response{
+		StatusCode: r.status, Header: r.header, Body: io.NopCloser(strings.NewReader(r.body)), Request: request,
+	}, nil
 }
 
 func TestFetcher(t *testing.T) {
@@ -442,9 +476,14 @@ func TestPayPalDisputesAreWhatItsAPISays(t *testing.T) {
 		require.NoError(t, err)
 		return d
 	}
-	held := ledger.Notice{Provider: ledger.PayPal, EventID: "WH-9", Kind: ledger.NoticeDisputed, PaymentID: "CAP-9", DisputeID: "PP-D-1", Amount: 5_000_000}
+	held := ledger.Notice{
+		Provider: ledger.PayPal, EventID: "WH-9", Kind: ledger.NoticeDisputed, PaymentID: "CAP-9", DisputeID: "PP-D-1",
+		Amount: 5_000_000,
+	}
 	require.Equal(t, payment.Delivery{Notice: held}, read("CREATED", ""))
-	require.Equal(t, payment.Delivery{Ignored: "dispute"}, read("RESOLVED", "RESOLVED_SELLER_FAVOUR"), "it has not ended")
+	require.Equal(
+		t, payment.Delivery{Ignored: "dispute"}, read("RESOLVED", "RESOLVED_SELLER_FAVOUR"), "it has not ended",
+	)
 	w.api.dispute.Resolved, w.api.dispute.Outcome = true, "RESOLVED_BUYER_FAVOUR"
 	lost := held
 	lost.Kind = ledger.NoticeDisputeLost
@@ -567,7 +606,9 @@ func TestKnownCertificatesWaitForNoFetch(t *testing.T) {
 func FuzzReadEvent(f *testing.F) {
 	f.Add([]byte(completed))
 	f.Add([]byte(refundedOnce))
-	f.Add([]byte(`{"id":"x","event_type":"PAYMENT.CAPTURE.REFUNDED","resource":{"links":[{"rel":"up","href":""}],"amount":{"value":"1e30"}}}`))
+	f.Add([]byte(
+		`{"id":"x","event_type":"PAYMENT.CAPTURE.REFUNDED","resource":{"links":[{"rel":"up","href":""}],"amount":{"value":"1e30"}}}`,
+	))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d, err := readEvent(body)
 		if err != nil {

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -54,8 +54,10 @@ func bothWorld(t *testing.T) (*world, *payPalServer) {
 	w, server := &world{store: memory.New(time.Now), provider: &other{}, hook: &hook{}}, newPayPalServer(t)
 	var err error
 	w.service, err = payment.New(payment.Config{}, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider, server.client(t)}, Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), BaseURL: func() string { return "https://ads.example" }, Now: func() time.Time { return now },
+		Store: w.store, Checkouts: []payment.Checkouts{w.provider, server.client(t)},
+		Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+		BaseURL:  func() string { return "https://ads.example" }, Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
 	return w, server

@@ -4,18 +4,18 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/decision"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
-// Held is all that is held about an account. Amounts of USD are in micro-USD. What is not in it: the
-// password, of which there is a hash, and hashes of the networks that were logged in from.
+// Held is all that is held about an account. Amounts of USD are in micro-USD. What is not in it:
+// the password, of which there is a hash, and hashes of the networks that were logged in from.
 type Held struct {
 	Profile   Profile             `json:"profile"`
 	Balance   money.Micros        `json:"balance_usd"`
@@ -146,7 +146,10 @@ func lines(ctx context.Context, s Store, u account.User) (all []Line, err error)
 			return all, err
 		}
 		for _, l := range some {
-			all = append(all, Line{l.Seq, l.Transaction, l.At, l.Kind, l.Ref, l.Subject, l.Account, l.Asset, l.Amount, l.Balance})
+			all = append(
+				all,
+				Line{l.Seq, l.Transaction, l.At, l.Kind, l.Ref, l.Subject, l.Account, l.Asset, l.Amount, l.Balance},
+			)
 			q.Before = l.Seq
 		}
 	}

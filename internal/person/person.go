@@ -11,6 +11,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
@@ -18,8 +20,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // Store is where things are held; both stores are one.
@@ -37,8 +37,8 @@ type Store interface {
 	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
 	RecordAudit(ctx context.Context, e auditlog.Entry) error
 	// Forget removes what names the owner of an account that is disabled and has the e-mail of
-	// [account.ErasedEmail]: networks, sessions, names of keys, addresses to return to, and in the audit log
-	// names, networks and e-mails. It may run again.
+	// [account.ErasedEmail]: networks, sessions, names of keys, addresses to return to, and in the
+	// audit log names, networks and e-mails. It may run again.
 	Forget(ctx context.Context, id uuid.UUID) error
 }
 
@@ -86,12 +86,19 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 	}
 	switch {
 	case u.IsAdmin():
-		return done, errs.New(errs.Conflict, "the account administers; take the role first: adnet user promote %s --role advertiser", u.Email)
+		return done, errs.New(
+			errs.Conflict, "the account administers; take the role first: adnet user promote %s --role advertiser",
+			u.Email,
+		)
 	case done.Balance < 0:
-		return done, errs.New(errs.Conflict, "the account owes %s USD; it can be erased when that is paid", -done.Balance)
+		return done, errs.New(
+			errs.Conflict, "the account owes %s USD; it can be erased when that is paid", -done.Balance,
+		)
 	case !u.Erased() && done.Loss != forfeit:
-		return done, errs.New(errs.Conflict, "the account has %s USD and %d Credits, which would be lost, and so are Credits that are pending or held: "+
-			"spend them, ask the operator for a refund, or confirm with forfeit_usd and forfeit_credits", done.Balance, int64(done.Credits)).With("balance_usd", done.Balance).With("credits", done.Credits)
+		return done, errs.New(errs.Conflict,
+			"the account has %s USD and %d Credits, which would be lost, and so are Credits that are pending or held: "+
+				"spend them, ask the operator for a refund, or confirm with forfeit_usd and forfeit_credits",
+			done.Balance, int64(done.Credits)).With("balance_usd", done.Balance).With("credits", done.Credits)
 	}
 	done.Again = u.Erased()
 	if done.Keys, err = revoke(ctx, s, u.ID, now); err != nil {
@@ -111,7 +118,8 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 		return done, err
 	}
 	return done, s.RecordAudit(ctx, auditlog.Entry{
-		TargetKind: auditlog.TargetUser, TargetID: u.ID.String(), OwnerID: u.ID, Changes: map[string]auditlog.Change{"erased": {Before: false, After: true}},
+		TargetKind: auditlog.TargetUser, TargetID: u.ID.String(), OwnerID: u.ID,
+		Changes: map[string]auditlog.Change{"erased": {Before: false, After: true}},
 	})
 }
 

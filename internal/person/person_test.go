@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/person"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // owing is a store whose accounts owe money.

@@ -4,18 +4,19 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	insertAdReport = `
-INSERT INTO ad_report (auction_id, auction_day, campaign_id, advertiser_id, developer_id, network, headline, reason, text, email, at)
+INSERT INTO ad_report (auction_id, auction_day, campaign_id, advertiser_id, developer_id, network, headline, reason,
+	text, email, at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`
 	forgetReportEmails = `UPDATE ad_report SET email = '' WHERE email <> '' AND at < $1`
 	countReportEmails  = `SELECT count(*) FROM ad_report WHERE email <> '' AND at < $1`
@@ -33,7 +34,8 @@ WHERE r.outcome IS NULL AND NOT r.counted AND ($1::uuid IS NULL OR r.campaign_id
 SELECT r.campaign_id, count(*), count(*) FILTER (WHERE r.counted), count(DISTINCT r.network) FILTER (WHERE r.counted),
 	count(DISTINCT coalesce(u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
 FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r.outcome IS NULL`
-	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 AND r.reason <> '` + adreport.UnsuitablePlace + `' GROUP BY 1`
+	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 AND r.reason <> '` +
+		adreport.UnsuitablePlace + `' GROUP BY 1`
 	sumOfThese    = sumAdReports + ` AND r.campaign_id = ANY ($1) GROUP BY 1`
 	sumOfAll      = sumAdReports + ` GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1 LIMIT $1 OFFSET $2`
 	countReported = `SELECT count(DISTINCT campaign_id) FROM ad_report WHERE outcome IS NULL`
@@ -43,11 +45,13 @@ FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r
 
 	adReportReasons = `SELECT reason, count(*) FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 GROUP BY 1`
 	adReportTexts   = `
-SELECT at, reason, headline, text, developer_id, counted FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 ORDER BY at DESC, auction_id LIMIT 20`
+SELECT at, reason, headline, text, developer_id, counted FROM ad_report WHERE outcome IS NULL AND campaign_id = $1
+	AND at >= $2 ORDER BY at DESC, auction_id LIMIT 20`
 
 	decideAdReports = `
 WITH waiting AS (SELECT auction_id, email FROM ad_report WHERE campaign_id = $1 AND outcome IS NULL FOR UPDATE)
-UPDATE ad_report r SET outcome = $2, decided_by = $3, decided_at = $4, email = '' FROM waiting w WHERE r.auction_id = w.auction_id RETURNING w.email`
+UPDATE ad_report r SET outcome = $2, decided_by = $3, decided_at = $4, email = '' FROM waiting w
+	WHERE r.auction_id = w.auction_id RETURNING w.email`
 )
 
 var _ adreport.Store = (*Store)(nil)
@@ -55,7 +59,10 @@ var _ adreport.Store = (*Store)(nil)
 // AddReport implements adreport.Store.
 func (s *Store) AddReport(ctx context.Context, r adreport.Report) (added bool, err error) {
 	err = s.inTx(ctx, "report an ad", func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, insertAdReport, r.AuctionID, int32(r.AuctionDay), r.CampaignID, r.AdvertiserID, r.DeveloperID, r.Network[:], r.Headline, r.Reason, r.Text, r.Email, r.At)
+		tag, err := tx.Exec(
+			ctx, insertAdReport, r.AuctionID, int32(r.AuctionDay), r.CampaignID, r.AdvertiserID, r.DeveloperID,
+			r.Network[:], r.Headline, r.Reason, r.Text, r.Email, r.At,
+		)
 		added = err == nil && tag.RowsAffected() == 1
 		return err
 	})
@@ -76,7 +83,9 @@ func (s *Store) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger
 }
 
 // CountReports implements adreport.Store.
-func (s *Store) CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (counts adreport.Counts, err error) {
+func (s *Store) CountReports(
+	ctx context.Context, campaign uuid.UUID, since time.Time,
+) (counts adreport.Counts, err error) {
 	if _, err := s.pool.Exec(ctx, countAdReports, campaign); err != nil {
 		return counts, failure("count reports", err)
 	}
@@ -117,7 +126,9 @@ func (s *Store) readReports(ctx context.Context, r *adreport.Reported, since tim
 	}
 	var reason string
 	var n int
-	if _, err := pgx.ForEachRow(rows, []any{&reason, &n}, func() error { r.Reasons[reason] = n; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(
+		rows, []any{&reason, &n}, func() error { r.Reasons[reason] = n; return nil },
+	); err != nil {
 		return err
 	}
 	if rows, err = s.pool.Query(ctx, adReportTexts, r.CampaignID, since); err != nil {

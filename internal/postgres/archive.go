@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -22,8 +22,10 @@ JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream
 	// partition that was never planned starts where it was first applied.
 	progressSQL = `
 SELECT want.stream, want.partition, coalesce(a.archived_next,
-	(SELECT min(first_offset) FROM applied_batch b WHERE b.stream = want.stream AND b.partition = want.partition)), a.plan
-FROM unnest($1::text[], $2::integer[]) AS want (stream, partition) LEFT JOIN archive_progress a USING (stream, partition)
+	(SELECT min(first_offset) FROM applied_batch b WHERE b.stream = want.stream AND b.partition = want.partition)),
+		a.plan
+FROM unnest($1::text[], $2::integer[]) AS want (stream, partition) LEFT JOIN archive_progress a USING (stream,
+	partition)
 ORDER BY want.stream COLLATE "C", want.partition`
 
 	pendingSQL = `
@@ -32,10 +34,12 @@ SELECT stream, partition, archived_next, planned_to FROM archive_progress WHERE 
 	// The limit keeps a long backlog from being read; every range has at least one row.
 	appliedSQL = `
 SELECT want.nr, b.first_offset, b.next_offset, b.outcomes
-FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS want (stream, partition, first, upto, nr)
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS want (stream, partition, first,
+	upto, nr)
 CROSS JOIN LATERAL (
 	SELECT first_offset, next_offset, outcomes FROM applied_batch
-	WHERE stream = want.stream AND partition = want.partition AND first_offset >= want.first AND next_offset <= want.upto
+	WHERE stream = want.stream AND partition = want.partition AND first_offset >= want.first
+		AND next_offset <= want.upto
 	ORDER BY first_offset LIMIT $5
 ) b ORDER BY want.nr, b.first_offset`
 
@@ -43,7 +47,8 @@ CROSS JOIN LATERAL (
 	// be the one that the plan was made from. Rows are locked in the order of the plan.
 	storePlanSQL = `
 INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_to, plan)
-SELECT stream, partition, first, upto, $5 FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS new (stream, partition, first, upto)
+SELECT stream, partition, first, upto, $5 FROM unnest($1::text[], $2::integer[], $3::bigint[],
+	$4::bigint[]) AS new (stream, partition, first, upto)
 WHERE NOT EXISTS (SELECT FROM archive_hold WHERE held_until > clock_timestamp())
 ON CONFLICT (stream, partition) DO UPDATE SET planned_to = EXCLUDED.planned_to, plan = EXCLUDED.plan
 WHERE a.archived_next = EXCLUDED.archived_next AND a.plan IS NULL`
@@ -54,10 +59,12 @@ WHERE a.archived_next = EXCLUDED.archived_next AND a.plan IS NULL`
 UPDATE archive_progress a SET archived_next = planned_to, planned_to = NULL, plan = NULL
 FROM (
 	SELECT stream, partition, first, upto FROM archive_progress
-	JOIN unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS done (stream, partition, first, upto) USING (stream, partition)
+	JOIN unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) AS done (stream, partition, first,
+		upto) USING (stream, partition)
 	ORDER BY stream, partition FOR UPDATE OF archive_progress
 ) done
-WHERE a.stream = done.stream AND a.partition = done.partition AND a.archived_next = done.first AND a.planned_to = done.upto
+WHERE a.stream = done.stream AND a.partition = done.partition AND a.archived_next = done.first
+	AND a.planned_to = done.upto
 	AND (SELECT count(*) FROM archive_progress whole WHERE whole.plan = a.plan) = cardinality($1)`
 )
 
@@ -193,11 +200,15 @@ func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int)
 		}
 		if nr != last {
 			r := within[nr-1]
-			plan, last = append(plan, ledger.AppliedRange{Range: stream.Range{Partition: r.Partition, First: r.First, Next: r.First}}), nr
+			plan, last = append(
+				plan, ledger.AppliedRange{Range: stream.Range{Partition: r.Partition, First: r.First, Next: r.First}},
+			), nr
 		}
 		chunk := &plan[len(plan)-1]
 		if first != chunk.Next {
-			return fmt.Errorf("applied ranges of %s/%d have a gap or overlap at %d", chunk.Stream, chunk.Number, chunk.Next)
+			return fmt.Errorf(
+				"applied ranges of %s/%d have a gap or overlap at %d", chunk.Stream, chunk.Number, chunk.Next,
+			)
 		}
 		chunk.Next, total = next, total+int(next-first)
 		chunk.Outcomes, err = decodeOutcomes(chunk.Outcomes, packed)

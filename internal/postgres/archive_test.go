@@ -3,11 +3,11 @@ package postgres
 import (
 	"testing"
 
-	"adnet/internal/ledger"
-	"adnet/internal/stream"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/ledger"
+	"adnet/internal/stream"
 )
 
 // Two archives plan blocks that share a partition, and the second waits in the middle of its plan
@@ -36,7 +36,9 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	first, err := s.pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer first.Rollback(t.Context())
-	_, err = first.Exec(t.Context(), `UPDATE archive_progress SET planned_to = 2, plan = $1 WHERE partition IN (1, 2)`, uuid.New())
+	_, err = first.Exec(
+		t.Context(), `UPDATE archive_progress SET planned_to = 2, plan = $1 WHERE partition IN (1, 2)`, uuid.New(),
+	)
 	require.NoError(t, err)
 	second := make(chan ledger.Planned)
 	go func() {

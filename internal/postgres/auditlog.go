@@ -6,22 +6,24 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/auditlog"
-	"adnet/internal/errs"
-	"adnet/internal/once"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/errs"
+	"adnet/internal/once"
 )
 
 const (
 	insertAudit = `
-INSERT INTO audit_log (actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id, owner_id, changes)
+INSERT INTO audit_log (actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id,
+	owner_id, changes)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 	selectAudit = `
-SELECT seq, at, actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id, owner_id, changes
+SELECT seq, at, actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id, owner_id,
+	changes
 FROM audit_log`
 
 	markEffect = `
@@ -41,7 +43,8 @@ func record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 		return err
 	}
 	actor := e.Actor
-	_, err = tx.Exec(ctx, insertAudit, nullID(actor.AccountID), actor.Role, actor.Name, actor.Via, actor.Network, actor.Action, actor.RequestID,
+	_, err = tx.Exec(ctx, insertAudit, nullID(actor.AccountID), actor.Role, actor.Name, actor.Via, actor.Network,
+		actor.Action, actor.RequestID,
 		e.TargetKind, e.TargetID, nullID(e.OwnerID), changes)
 	if err != nil {
 		return fmt.Errorf("write audit entry: %w", err)
@@ -120,7 +123,10 @@ func scanAudit(row pgx.CollectableRow) (e auditlog.Entry, err error) {
 	var actor, owner *uuid.UUID
 	var changes []byte
 	a := &e.Actor
-	err = row.Scan(&e.Seq, &e.At, &actor, &a.Role, &a.Name, &a.Via, &a.Network, &a.Action, &a.RequestID, &e.TargetKind, &e.TargetID, &owner, &changes)
+	err = row.Scan(
+		&e.Seq, &e.At, &actor, &a.Role, &a.Name, &a.Via, &a.Network, &a.Action, &a.RequestID, &e.TargetKind,
+		&e.TargetID, &owner, &changes,
+	)
 	if err != nil {
 		return e, err
 	}
@@ -154,14 +160,17 @@ const (
 INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until, scope)
 SELECT $1, $2, $3, clock_timestamp(), clock_timestamp() + $4::bigint * interval '1 ms', $6
 WHERE $7 = 0 OR EXISTS (SELECT FROM idempotency_key WHERE id = $1) OR NOT (` + keysFull + `)
-ON CONFLICT (id) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, attempt = EXCLUDED.attempt, leased_until = EXCLUDED.leased_until,
+ON CONFLICT (id) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, attempt = EXCLUDED.attempt,
+	leased_until = EXCLUDED.leased_until,
 	created_at = CASE WHEN k.created_at <= clock_timestamp() - $5::bigint * interval '1 ms' THEN EXCLUDED.created_at ELSE k.created_at END,
 	effect_kind = NULL, effect_id = NULL, status = NULL, content_type = NULL, reply = NULL
 WHERE k.created_at <= clock_timestamp() - $5::bigint * interval '1 ms'
-	OR (k.status IS NULL AND k.effect_kind IS NULL AND k.leased_until <= clock_timestamp() AND k.fingerprint = EXCLUDED.fingerprint)`
+	OR (k.status IS NULL AND k.effect_kind IS NULL AND k.leased_until <= clock_timestamp()
+		AND k.fingerprint = EXCLUDED.fingerprint)`
 
 	readKey = `
-SELECT fingerprint, leased_until <= clock_timestamp(), coalesce(effect_kind, ''), coalesce(effect_id, ''), coalesce(status, 0), coalesce(content_type, ''), reply
+SELECT fingerprint, leased_until <= clock_timestamp(), coalesce(effect_kind, ''), coalesce(effect_id, ''),
+	coalesce(status, 0), coalesce(content_type, ''), reply
 FROM idempotency_key WHERE id = $1`
 
 	finishKey = `
@@ -178,7 +187,10 @@ UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND at
 // BeginKey takes an idempotency key, or returns the state of an earlier attempt.
 func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found, err error) {
 	for range 3 { // a row may be released between the two statements
-		tag, err := s.pool.Exec(ctx, beginKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds(), c.Scope[:], c.Most)
+		tag, err := s.pool.Exec(
+			ctx, beginKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds(),
+			c.Scope[:], c.Most,
+		)
 		if err != nil {
 			return found, failure("begin idempotency key", err)
 		}
@@ -188,7 +200,9 @@ func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found,
 		var fingerprint []byte
 		var dead bool
 		r, e := &found.Reply, &found.Effect
-		err = s.pool.QueryRow(ctx, readKey, c.ID[:]).Scan(&fingerprint, &dead, &e.Kind, &e.ID, &r.Status, &r.ContentType, &r.Body)
+		err = s.pool.QueryRow(ctx, readKey, c.ID[:]).Scan(
+			&fingerprint, &dead, &e.Kind, &e.ID, &r.Status, &r.ContentType, &r.Body,
+		)
 		if err == pgx.ErrNoRows {
 			found.State = once.Full // unless it was released just now
 			continue

@@ -4,12 +4,12 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/money"
 	"adnet/internal/storetest"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func TestPersonsConformance(t *testing.T) {

@@ -3,12 +3,12 @@ package postgres
 import (
 	"context"
 
-	"adnet/internal/account"
-	"adnet/internal/auditlog"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
 )
 
 const dropBlocks = `DELETE FROM publisher_blocks WHERE user_id = $1`
@@ -63,13 +63,14 @@ func (s *Store) PutPublishing(ctx context.Context, user uuid.UUID, p account.Pub
 		return err
 	}
 	var before account.Publishing
-	return s.putPublisherSetting(ctx, publishingColumn, user, settingChange{&before, &p, func() (auditlog.Entry, error) {
-		return auditlog.OfPublishing(user, &before, &p), nil
-	}})
+	return s.putPublisherSetting(ctx, publishingColumn, user,
+		settingChange{&before, &p, func() (auditlog.Entry, error) {
+			return auditlog.OfPublishing(user, &before, &p), nil
+		}})
 }
 
-// publisherSetting reads a column of an account into a pointer. Errors: errs.NotFound for an unknown
-// account.
+// publisherSetting reads a column of an account into a pointer. Errors: errs.NotFound for an
+// unknown account.
 func (s *Store) publisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, into any) error {
 	if _, err := readUser(ctx, s.pool, selectUser, user); err != nil {
 		return err
@@ -95,7 +96,9 @@ type settingChange struct {
 	audited       func() (auditlog.Entry, error)
 }
 
-func (s *Store) putPublisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, change settingChange) error {
+func (s *Store) putPublisherSetting(
+	ctx context.Context, c publisherColumn, user uuid.UUID, change settingChange,
+) error {
 	text, err := json.Marshal(change.after)
 	if err != nil {
 		return err

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/auditlog"
-	"adnet/internal/campaign"
-	"adnet/internal/errs"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
 )
 
 const (
@@ -23,12 +23,17 @@ const (
 
 	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
 	selectCampaigns = `SELECT c.id, c.advertiser_id, c.name, c.status,
-		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.logo_url, c.cta_label, c.cta_url, c.skippable_after_sec,
-		c.billing_model, c.billing_event, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas, c.optimization_goal, c.goal_multiplier, c.goal_price, c.goal_conversions, c.credit_funded, c.pacing, c.frequency_cap, c.min_relevance, c.targeting_mode, c.click_id, c.start_at, c.end_at,
+		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.logo_url, c.cta_label, c.cta_url,
+			c.skippable_after_sec,
+		c.billing_model, c.billing_event, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas,
+			c.optimization_goal, c.goal_multiplier, c.goal_price, c.goal_conversions, c.credit_funded, c.pacing,
+			c.frequency_cap, c.min_relevance, c.targeting_mode, c.click_id, c.start_at, c.end_at,
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
-		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids, c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
+		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
+			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
-		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''), coalesce(a.name_verified, false)
+		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
+			coalesce(a.name_verified, false)
 		FROM campaign c
 		LEFT JOIN app_user u ON u.id = c.advertiser_id
 		LEFT JOIN app_user a ON ` + sponsorOfUser + `
@@ -47,11 +52,12 @@ const (
 	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
 
 	// RETURNING is computed once the row lock is held, so versions and times have the same order.
-	// The advertiser's name is read again: a change of it, too, locks its campaigns before the head, so
-	// that what follows the lock of one sees it.
+	// The advertiser's name is read again: a change of it, too, locks its campaigns before the
+	// head, so that what follows the lock of one sees it.
 	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp(),
 		coalesce((SELECT a.approved_name FROM app_user u JOIN app_user a ON ` + sponsorOfUser + ` WHERE u.id = $1), ''),
-		coalesce((SELECT a.name_verified FROM app_user u JOIN app_user a ON ` + sponsorOfUser + ` WHERE u.id = $1), false)`
+		coalesce((SELECT a.name_verified FROM app_user u JOIN app_user a
+			ON ` + sponsorOfUser + ` WHERE u.id = $1), false)`
 
 	// The account's row is the advertiser's lock: creations of one advertiser take turns.
 	lockAdvertiser = `SELECT developer_id, disabled FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
@@ -59,28 +65,41 @@ const (
 
 	insertCampaign = `INSERT INTO campaign (id, advertiser_id, name, status,
 		format, headline, subtext, media_url, poster_url, logo_url, cta_label, cta_url, skippable_after_sec,
-		billing_model, billing_event, bid_amount, daily_budget, total_budget, target_cpa, target_roas, optimization_goal, goal_multiplier, goal_price, goal_conversions, credit_funded, pacing, frequency_cap, min_relevance, targeting_mode, click_id, start_at, end_at,
+		billing_model, billing_event, bid_amount, daily_budget, total_budget, target_cpa, target_roas,
+			optimization_goal, goal_multiplier, goal_price, goal_conversions, credit_funded, pacing, frequency_cap,
+			min_relevance, targeting_mode, click_id, start_at, end_at,
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
-		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories, exclude_contexts, sensitive_contexts, trades,
+		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
+			exclude_contexts, sensitive_contexts, trades,
 		policy_violations, review, config_version, created_at, updated_at, targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
-		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas, @optimization_goal, @goal_multiplier, @goal_price, @goal_conversions, @credit_funded, @pacing, @frequency_cap, @min_relevance, @targeting_mode, @click_id, @start_at, @end_at,
+		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas,
+			@optimization_goal, @goal_multiplier, @goal_price, @goal_conversions, @credit_funded, @pacing,
+			@frequency_cap, @min_relevance, @targeting_mode, @click_id, @start_at, @end_at,
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
-		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories, @exclude_contexts, @sensitive_contexts, @trades,
+		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
+			@exclude_contexts, @sensitive_contexts, @trades,
 		@policy_violations, @review, @config_version, @created_at, @updated_at, @targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
-		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url, logo_url = @logo_url,
+		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
+			logo_url = @logo_url,
 		cta_label = @cta_label, cta_url = @cta_url, skippable_after_sec = @skippable_after_sec,
-		billing_model = @billing_model, billing_event = @billing_event, bid_amount = @bid_amount, daily_budget = @daily_budget, total_budget = @total_budget,
-		target_cpa = @target_cpa, target_roas = @target_roas, optimization_goal = @optimization_goal, goal_multiplier = @goal_multiplier, goal_price = @goal_price, goal_conversions = @goal_conversions, pacing = @pacing, frequency_cap = @frequency_cap, min_relevance = @min_relevance, targeting_mode = @targeting_mode, click_id = @click_id, start_at = @start_at, end_at = @end_at,
+		billing_model = @billing_model, billing_event = @billing_event, bid_amount = @bid_amount,
+			daily_budget = @daily_budget, total_budget = @total_budget,
+		target_cpa = @target_cpa, target_roas = @target_roas, optimization_goal = @optimization_goal,
+			goal_multiplier = @goal_multiplier, goal_price = @goal_price, goal_conversions = @goal_conversions,
+			pacing = @pacing, frequency_cap = @frequency_cap, min_relevance = @min_relevance,
+			targeting_mode = @targeting_mode, click_id = @click_id, start_at = @start_at, end_at = @end_at,
 		target_intent_tokens = @target_intent_tokens, target_keywords = @target_keywords,
 		target_active_tools = @target_active_tools, target_host_apps = @target_host_apps,
 		target_surfaces = @target_surfaces, target_integration_methods = @target_integration_methods,
-		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids, categories = @categories,
+		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids,
+			categories = @categories,
 		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
-		policy_violations = @policy_violations, review = @review, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
+		policy_violations = @policy_violations, review = @review, config_version = @config_version,
+			updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
@@ -89,12 +108,15 @@ const (
 
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
 
-	// targetingSize is [campaign.Campaign.TargetingSize], of rows that this build has not written yet.
-	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0) FROM unnest(t.target_intent_tokens || t.target_keywords || t.target_active_tools ||
+	// targetingSize is [campaign.Campaign.TargetingSize], of rows that this build has not written
+	// yet.
+	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0)
+		FROM unnest(t.target_intent_tokens || t.target_keywords || t.target_active_tools ||
 		t.target_host_apps || t.target_surfaces || t.target_integration_methods || t.target_regions || t.target_languages || t.deal_ids) v)`
 
 	selectRecord = `SELECT count(DISTINCT c.id) FILTER (WHERE r.decision = 'approved'),
-		greatest(max(r.at) FILTER (WHERE r.decision = 'rejected'), max(c.updated_at) FILTER (WHERE c.policy_violations @? '` + stopping + `')), min(c.created_at),
+		greatest(max(r.at) FILTER (WHERE r.decision = 'rejected'),
+			max(c.updated_at) FILTER (WHERE c.policy_violations @? '` + stopping + `')), min(c.created_at),
 		(SELECT coalesce(sum(coalesce(t.targeting_size, ` + targetingSize + `)), 0)::bigint FROM campaign t
 			WHERE t.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1))
 		FROM campaign c LEFT JOIN campaign_review r ON r.campaign_id = c.id
@@ -145,7 +167,10 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		}
 		c.SpentToday, c.SpentTotal, c.Pursuit = 0, 0, campaign.Pursuit{}
 		c.Normalize()
-		return writeCampaign(ctx, tx, change{sql: insertCampaign, before: &campaign.Campaign{Status: campaign.Active}, after: &c, at: at})
+		return writeCampaign(
+			ctx, tx,
+			change{sql: insertCampaign, before: &campaign.Campaign{Status: campaign.Active}, after: &c, at: at},
+		)
 	})
 	if err != nil {
 		return campaign.Campaign{}, err
@@ -155,7 +180,9 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 
 // lockForCreation takes the advertiser's lock, then checks whether it has a campaign: the second
 // statement sees everything that the previous holder of the lock committed.
-func lockForCreation(ctx context.Context, tx pgx.Tx, advertiser uuid.UUID) (developer uuid.UUID, first bool, err error) {
+func lockForCreation(
+	ctx context.Context, tx pgx.Tx, advertiser uuid.UUID,
+) (developer uuid.UUID, first bool, err error) {
 	var suspended bool
 	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer, &suspended)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -219,7 +246,9 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 // Record is the history of the advertiser of a campaign, from all of its campaigns.
 func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
 	var refused, since *time.Time
-	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(&record.Approved, &refused, &since, &record.Targeting); err != nil {
+	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(
+		&record.Approved, &refused, &since, &record.Targeting,
+	); err != nil {
 		return record, failure("read the record of an advertiser", err)
 	}
 	if refused != nil {
@@ -239,7 +268,9 @@ func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campai
 // locked. Settlement holds the row FOR SHARE from before it reads the inactive intervals until it
 // commits, so an impression is either settled before the pause or meets the interval; it can never
 // be charged between the two.
-func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error) {
+func (s *Store) UpdateCampaign(
+	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
+) (campaign.Campaign, error) {
 	var kept campaign.Campaign
 	err := s.inTx(ctx, "update campaign", func(tx pgx.Tx) error {
 		before, err := readCampaign(ctx, tx, lockCampaign, id)
@@ -268,7 +299,9 @@ func (s *Store) UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*cam
 // stampVersion gives c the next config version and its time. From here to the end of the
 // transaction every other change of a campaign waits.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
-	return tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified)
+	return tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
+		&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified,
+	)
 }
 
 // change is a campaign that is about to be written by sql; at is when its state changed.
@@ -318,18 +351,25 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 	}
 	return pgx.NamedArgs{
 		"id": c.ID, "advertiser_id": c.AdvertiserID, "name": c.Name, "status": c.Status,
-		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL, "poster_url": c.PosterURL, "logo_url": c.LogoURL,
+		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL,
+		"poster_url": c.PosterURL, "logo_url": c.LogoURL,
 		"cta_label": c.CTALabel, "cta_url": c.CTAURL, "skippable_after_sec": c.SkippableAfterSec,
-		"billing_model": c.BillingModel, "billing_event": c.BillingEvent, "bid_amount": c.BidAmount, "daily_budget": c.DailyBudget, "total_budget": c.TotalBudget,
+		"billing_model": c.BillingModel, "billing_event": c.BillingEvent, "bid_amount": c.BidAmount,
+		"daily_budget": c.DailyBudget, "total_budget": c.TotalBudget,
 		"target_cpa": c.TargetCPA, "target_roas": c.TargetROAS, "optimization_goal": c.Goal,
-		"goal_multiplier": c.GoalMultiplier, "goal_price": c.GoalPrice, "goal_conversions": c.GoalConversions, "credit_funded": c.CreditFunded,
-		"pacing": c.Pacing, "frequency_cap": c.FrequencyCap, "min_relevance": c.MinRelevance, "targeting_mode": c.Mode, "click_id": c.ClickID, "start_at": c.StartAt, "end_at": c.EndAt,
+		"goal_multiplier": c.GoalMultiplier, "goal_price": c.GoalPrice, "goal_conversions": c.GoalConversions,
+		"credit_funded": c.CreditFunded,
+		"pacing":        c.Pacing, "frequency_cap": c.FrequencyCap, "min_relevance": c.MinRelevance,
+		"targeting_mode": c.Mode, "click_id": c.ClickID, "start_at": c.StartAt, "end_at": c.EndAt,
 		"target_intent_tokens": c.IntentTokens, "target_keywords": c.Keywords, "target_active_tools": c.ActiveTools,
-		"target_host_apps": c.HostApps, "target_surfaces": c.Surfaces, "target_integration_methods": c.IntegrationMethods,
-		"target_regions": c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals, "categories": c.Categories,
+		"target_host_apps": c.HostApps, "target_surfaces": c.Surfaces,
+		"target_integration_methods": c.IntegrationMethods,
+		"target_regions":             c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals,
+		"categories":       c.Categories,
 		"exclude_contexts": c.ExcludeContexts, "sensitive_contexts": c.SensitiveContexts, "trades": c.Trades,
 		"policy_violations": violations, "review": review,
-		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt, "targeting_size": c.TargetingSize(),
+		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
+		"targeting_size": c.TargetingSize(),
 	}, nil
 }
 
@@ -383,9 +423,13 @@ func readCampaigns(ctx context.Context, q querier, sql string, args ...any) ([]c
 func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 	var violations, review []byte
 	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
-		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL, &c.SkippableAfterSec,
-		&c.BillingModel, &c.BillingEvent, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS, &c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap, &c.MinRelevance, &c.Mode, &c.ClickID, &c.StartAt, &c.EndAt,
-		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions, &c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
+		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
+		&c.SkippableAfterSec,
+		&c.BillingModel, &c.BillingEvent, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS,
+		&c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap,
+		&c.MinRelevance, &c.Mode, &c.ClickID, &c.StartAt, &c.EndAt,
+		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions,
+		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
 		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {

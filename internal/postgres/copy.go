@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/errs"
 	"adnet/internal/stream"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Client says where PostgreSQL's own programs are.
@@ -39,7 +39,10 @@ func (c Client) find(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
-	return "", fmt.Errorf("%s was not found: install PostgreSQL's client programs (Debian: postgresql-client), of the server's version or newer, or set ADNET_PG_BIN", name)
+	return "", fmt.Errorf(
+		"%s was not found: install PostgreSQL's client programs (Debian: postgresql-client), of the server's "+
+			"version or newer, or set ADNET_PG_BIN", name,
+	)
 }
 
 // major is the version in a path like /usr/lib/postgresql/17/bin/pg_dump.
@@ -102,7 +105,9 @@ func TakeSnapshot(ctx context.Context, url string) (*Snapshot, error) {
 }
 
 func (s *Snapshot) read(ctx context.Context) (err error) {
-	if s.tx, err = s.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err != nil {
+	if s.tx, err = s.conn.BeginTx(
+		ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+	); err != nil {
 		return err
 	}
 	if err := s.tx.QueryRow(ctx, `SELECT pg_export_snapshot()`).Scan(&s.ID); err != nil {
@@ -115,7 +120,10 @@ func (s *Snapshot) read(ctx context.Context) (err error) {
 	if s.Schema, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 		return err
 	}
-	if rows, err = s.tx.Query(ctx, `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`); err != nil {
+	if rows, err = s.tx.Query(
+		ctx,
+		`SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`,
+	); err != nil {
 		return err
 	}
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -152,21 +160,26 @@ func (s *Snapshot) Close(ctx context.Context) error {
 // Dump writes the snapshot to a file in pg_dump's own format. The hold of the archive is of its
 // moment and stays behind.
 func (c Client) Dump(ctx context.Context, url string, s *Snapshot, file string) error {
-	return c.run(ctx, url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--snapshot="+s.ID, "--exclude-table-data=archive_hold", "--file="+file)
+	return c.run(
+		ctx, url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--snapshot="+s.ID,
+		"--exclude-table-data=archive_hold", "--file="+file,
+	)
 }
 
 const (
 	emptySQL = `
 SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
 	AND c.relname IN ('app_user', 'campaign', 'ledger_transaction', 'applied_batch', 'consumer_offset')
-	AND (xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', c.relname), false, true, '')))[1]::text::bigint > 0`
+	AND (xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', c.relname), false, true,
+		'')))[1]::text::bigint > 0`
 
 	dropAllSQL = `
 DO $$
 DECLARE
 	t record;
 BEGIN
-	FOR t IN SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition LOOP
+	FOR t IN SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r',
+		'p') AND NOT relispartition LOOP
 		EXECUTE format('DROP TABLE IF EXISTS %I CASCADE', t.relname);
 	END LOOP;
 	FOR t IN SELECT p.oid::regprocedure AS f FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace
@@ -206,7 +219,10 @@ func (c Client) Load(ctx context.Context, url, file string) error {
 	if err != nil {
 		return errs.Wrap(err, errs.InvalidRequest, "%s is no URL", EnvOwnerURL)
 	}
-	return c.run(ctx, url, "pg_restore", "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", "--dbname="+config.Database, file)
+	return c.run(
+		ctx, url, "pg_restore", "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction",
+		"--dbname="+config.Database, file,
+	)
 }
 
 // CountRows counts the rows of a table.

@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	// Settlement holds the day's row (lockPublisherDaysSQL), so the flag is set once.
 	addSourcesSQL = `
 WITH added AS (
-	SELECT * FROM unnest($1::uuid[], $2::integer[], $3::uuid[], $4::boolean[], $5::bigint[]) AS s (developer_id, day, advertiser_id, by_credits, charged)
+	SELECT * FROM unnest($1::uuid[], $2::integer[], $3::uuid[], $4::boolean[], $5::bigint[]) AS s (developer_id, day,
+		advertiser_id, by_credits, charged)
 ), due AS (
 	UPDATE publisher_day p SET credit_due = true FROM (SELECT DISTINCT developer_id, day FROM added) a
 	WHERE p.developer_id = a.developer_id AND p.day = a.day AND NOT p.credit_due
@@ -30,7 +31,8 @@ ON CONFLICT (developer_id, day, advertiser_id, by_credits) DO UPDATE SET charged
 
 	addCaseMintsSQL = `
 UPDATE publisher_day p SET in_case = p.in_case + m.amount
-FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS m (developer_id, day, amount) WHERE p.developer_id = m.developer_id AND p.day = m.day`
+FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS m (developer_id, day, amount)
+	WHERE p.developer_id = m.developer_id AND p.day = m.day`
 
 	dueDaysSQL = `
 SELECT developer_id, day FROM (
@@ -48,13 +50,15 @@ SELECT developer_id, day, advertiser_id, by_credits, charged, refunded, unbacked
 JOIN unnest($1::uuid[], $2::integer[]) AS want (developer_id, day) USING (developer_id, day) ORDER BY 1, 2, 3, 4`
 
 	lockLotsSQL = `
-SELECT l.developer_id, l.day, l.value, CASE WHEN l.until > '-infinity' THEN l.until END, l.long, l.amount, l.remaining FROM credit_lot l
+SELECT l.developer_id, l.day, l.value, CASE WHEN l.until > '-infinity' THEN l.until END, l.long, l.amount,
+	l.remaining FROM credit_lot l
 JOIN unnest($1::uuid[], $2::integer[]) AS want (developer_id, day) USING (developer_id, day)
 ORDER BY l.developer_id, l.day, l.value, l.until, l.long FOR UPDATE OF l`
 
 	moveDaysSQL = `
 UPDATE publisher_day p SET gone = m.gone, released = m.released, credit_moves = m.moves, credit_due = false
-FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[]) AS m (developer_id, day, gone, released, moves)
+FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[]) AS m (developer_id, day, gone,
+	released, moves)
 WHERE p.developer_id = m.developer_id AND p.day = m.day`
 
 	keepLotsSQL = `
@@ -62,7 +66,8 @@ INSERT INTO credit_lot (developer_id, day, value, until, long, amount, remaining
 SELECT developer_id, day, value, coalesce(until, '-infinity'), long, amount, remaining
 FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::timestamptz[], $5::boolean[], $6::bigint[], $7::bigint[])
 	AS l (developer_id, day, value, until, long, amount, remaining)
-ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = EXCLUDED.amount, remaining = EXCLUDED.remaining`
+ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = EXCLUDED.amount,
+	remaining = EXCLUDED.remaining`
 
 	dropLotsSQL = `
 DELETE FROM credit_lot l USING unnest($1::uuid[], $2::integer[]) AS moved (developer_id, day)
@@ -76,20 +81,25 @@ WHERE day >= $1 AND day < $2 AND NOT credit_due AND minted - in_case - gone - re
 	debtorsSQL = `
 WITH owing AS (
 	SELECT c.advertiser_id, false AS by_credits, least(c.back, greatest(0, -coalesce(b.amount, 0)))::bigint AS owed
-	FROM (SELECT d.advertiser_id, sum(p.reversed) AS back FROM payment p JOIN deposit d ON d.id = p.deposit_id WHERE p.reversed > 0 GROUP BY 1) c
+	FROM (SELECT d.advertiser_id, sum(p.reversed) AS back FROM payment p JOIN deposit d ON d.id = p.deposit_id
+		WHERE p.reversed > 0 GROUP BY 1) c
 	LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id AND b.asset = 'USD'
 	UNION ALL
-	SELECT u.id, true, greatest(0, -sum(l.remaining * l.value))::bigint FROM credit_lot l JOIN app_user u ON u.developer_id = l.developer_id
-	WHERE l.until = '-infinity' AND l.developer_id IN (SELECT developer_id FROM credit_lot WHERE remaining < 0) GROUP BY u.id
+	SELECT u.id, true, greatest(0, -sum(l.remaining * l.value))::bigint FROM credit_lot l JOIN app_user u
+		ON u.developer_id = l.developer_id
+	WHERE l.until = '-infinity' AND l.developer_id IN (SELECT developer_id FROM credit_lot WHERE remaining < 0)
+		GROUP BY u.id
 )
 SELECT coalesce(n.advertiser_id, k.advertiser_id), coalesce(n.by_credits, k.by_credits), coalesce(n.owed, 0)
 FROM owing n FULL JOIN credit_debt k ON k.advertiser_id = n.advertiser_id AND k.by_credits = n.by_credits
-WHERE coalesce(n.owed, 0) <> coalesce(k.owed, 0) OR n.owed > 0 -- who owes may have been charged anew: what is newest has changed
+WHERE coalesce(n.owed, 0) <> coalesce(k.owed, 0)
+	OR n.owed > 0 -- who owes may have been charged anew: what is newest has changed
 ORDER BY 1, 2`
 
 	debtDaysSQL = `
 SELECT developer_id, day FROM (
-	SELECT developer_id, day, unbacked, sum(charged - refunded) OVER (ORDER BY day DESC, developer_id) - (charged - refunded) AS newer
+	SELECT developer_id, day, unbacked, sum(charged - refunded) OVER (ORDER BY day DESC,
+		developer_id) - (charged - refunded) AS newer
 	FROM credit_source WHERE advertiser_id = $1 AND by_credits = $2) s
 WHERE newer < $3 OR unbacked > 0`
 
@@ -112,10 +122,12 @@ INSERT INTO credit_debt (advertiser_id, by_credits, owed, spread) VALUES ($1, $2
 ON CONFLICT (advertiser_id, by_credits) DO UPDATE SET owed = EXCLUDED.owed, spread = EXCLUDED.spread`
 
 	lockFundingSQL = `
-SELECT day, value, remaining FROM credit_lot WHERE developer_id = $1 AND until = '-infinity' AND remaining <> 0 ORDER BY day, value FOR UPDATE`
+SELECT day, value, remaining FROM credit_lot WHERE developer_id = $1 AND until = '-infinity' AND remaining <> 0
+	ORDER BY day, value FOR UPDATE`
 
 	takeFundingSQL = `
-UPDATE credit_lot l SET remaining = l.remaining - t.amount FROM unnest($2::integer[], $3::bigint[], $4::bigint[]) AS t (day, value, amount)
+UPDATE credit_lot l SET remaining = l.remaining - t.amount FROM unnest($2::integer[], $3::bigint[],
+	$4::bigint[]) AS t (day, value, amount)
 WHERE l.developer_id = $1 AND l.day = t.day AND l.value = t.value AND l.until = '-infinity' AND NOT l.long`
 
 	waitingDaysSQL = `
@@ -164,7 +176,8 @@ func queueCredits(batch *pgx.Batch, e ledger.Effects) {
 		developers, payers := make([][16]byte, n), make([][16]byte, n)
 		days, credits, amounts := make([]int32, n), make([]bool, n), make([]int64, n)
 		for i, c := range e.Sources {
-			developers[i], days[i], payers[i], credits[i], amounts[i] = c.DeveloperID, int32(c.Day), c.AdvertiserID, c.ByCredits, int64(c.Amount)
+			developers[i], days[i], payers[i], credits[i], amounts[i] = c.DeveloperID, int32(c.Day), c.AdvertiserID,
+				c.ByCredits, int64(c.Amount)
 		}
 		batch.Queue(addSourcesSQL, developers, days, payers, credits, amounts)
 	}
@@ -240,7 +253,9 @@ func dueDays(ctx context.Context, tx pgx.Tx, now time.Time, after publisherDay) 
 }
 
 // releaseDays moves the Credits of the days.
-func releaseDays(ctx context.Context, tx pgx.Tx, r ledger.CreditRules, due []publisherDay) (run ledger.CreditRun, err error) {
+func releaseDays(
+	ctx context.Context, tx pgx.Tx, r ledger.CreditRules, due []publisherDay,
+) (run ledger.CreditRun, err error) {
 	days, err := lockDays(ctx, tx, due)
 	if err != nil {
 		return run, err
@@ -265,7 +280,9 @@ func lockDays(ctx context.Context, tx pgx.Tx, due []publisherDay) ([]ledger.Cred
 	var batch pgx.Batch
 	batch.Queue(lockDaysSQL, ids, dates).Query(func(rows pgx.Rows) error {
 		var d ledger.CreditDay
-		_, err := pgx.ForEachRow(rows, []any{&d.DeveloperID, &d.Day, &d.Minted, &d.InCase, &d.Gone, &d.Moves}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{
+			&d.DeveloperID, &d.Day, &d.Minted, &d.InCase, &d.Gone, &d.Moves,
+		}, func() error {
 			at[publisherDay{d.DeveloperID, d.Day}] = len(days)
 			days = append(days, d)
 			return nil
@@ -285,7 +302,9 @@ func lockDays(ctx context.Context, tx pgx.Tx, due []publisherDay) ([]ledger.Cred
 	batch.Queue(readSourcesSQL, ids, dates).Query(func(rows pgx.Rows) error {
 		var d publisherDay
 		var c ledger.CreditSource
-		_, err := pgx.ForEachRow(rows, []any{&d.developer, &d.day, &c.AdvertiserID, &c.ByCredits, &c.Charged, &c.Refunded, &c.Unbacked}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{
+			&d.developer, &d.day, &c.AdvertiserID, &c.ByCredits, &c.Charged, &c.Refunded, &c.Unbacked,
+		}, func() error {
 			if i, ok := at[d]; ok {
 				days[i].Sources = append(days[i].Sources, c)
 			}
@@ -297,7 +316,9 @@ func lockDays(ctx context.Context, tx pgx.Tx, due []publisherDay) ([]ledger.Cred
 		var d publisherDay
 		var l ledger.CreditLot
 		var until *time.Time
-		_, err := pgx.ForEachRow(rows, []any{&d.developer, &d.day, &l.Value, &until, &l.Long, &l.Amount, &l.Left}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{
+			&d.developer, &d.day, &l.Value, &until, &l.Long, &l.Amount, &l.Left,
+		}, func() error {
 			l.Until = time.Time{}
 			if until != nil {
 				l.Until = until.UTC()
@@ -326,7 +347,8 @@ func keepDays(ctx context.Context, tx pgx.Tx, days []ledger.CreditDay) error {
 		for _, l := range d.Lots {
 			n += l.Amount
 			lotIDs, lotDates = append(lotIDs, d.DeveloperID), append(lotDates, int32(d.Day))
-			values, long, amounts, left = append(values, int64(l.Value)), append(long, l.Long), append(amounts, l.Amount), append(left, l.Left)
+			values, long, amounts, left = append(values, int64(l.Value)), append(long, l.Long),
+				append(amounts, l.Amount), append(left, l.Left)
 			untils = append(untils, timeOrNull(l.Until))
 		}
 		ids, dates = append(ids, d.DeveloperID), append(dates, int32(d.Day))
@@ -406,7 +428,9 @@ func spreadDebt(ctx context.Context, tx pgx.Tx, d debtor) error {
 		ids, dates = nil, nil
 		var unbacked []int64
 		for _, c := range changed {
-			ids, dates, unbacked = append(ids, c.DeveloperID), append(dates, int32(c.Day)), append(unbacked, int64(c.Unbacked))
+			ids, dates, unbacked = append(ids, c.DeveloperID), append(dates, int32(c.Day)), append(
+				unbacked, int64(c.Unbacked),
+			)
 		}
 		batch.Queue(unbackSQL, d.advertiser, d.byCredits, ids, dates, unbacked)
 	}
@@ -431,7 +455,8 @@ func (s *Store) MeanCharge(ctx context.Context, first, last day.Day) (m ledger.M
 // CreditBalance says where a publisher's Credits are; all 0 when it never earned any.
 func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
 	of := map[ledger.Account]*money.Credits{
-		ledger.DeveloperCredits(developer): &b.Spendable, ledger.PendingCredits(developer): &b.Pending, ledger.WaitingCredits(developer): &b.Held,
+		ledger.DeveloperCredits(developer): &b.Spendable, ledger.PendingCredits(developer): &b.Pending,
+		ledger.WaitingCredits(developer): &b.Held,
 	}
 	accounts := make([]string, 0, len(of))
 	for a := range of {
@@ -444,7 +469,9 @@ func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledge
 		}
 		var account ledger.Account
 		var amount money.Credits
-		if _, err := pgx.ForEachRow(rows, []any{&account, &amount}, func() error { *of[account] = amount; return nil }); err != nil {
+		if _, err := pgx.ForEachRow(
+			rows, []any{&account, &amount}, func() error { *of[account] = amount; return nil },
+		); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, heldCreditsSQL, developer).Scan(&b.Quarantined)
@@ -452,7 +479,8 @@ func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledge
 	return b, failure("read Credits", err)
 }
 
-// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their Sources.
+// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their
+// Sources.
 func (s *Store) WaitingDays(ctx context.Context, developer uuid.UUID) (days []ledger.CreditDay, err error) {
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, waitingDaysSQL, developer)
@@ -512,7 +540,9 @@ func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	days, values, amounts := []int32{}, []int64{}, []int64{}
 	for i, n := range take {
 		if n > 0 {
-			days, values, amounts = append(days, int32(lots[i].Day)), append(values, int64(lots[i].Value)), append(amounts, n)
+			days, values, amounts = append(days, int32(lots[i].Day)), append(
+				values, int64(lots[i].Value),
+			), append(amounts, n)
 		}
 	}
 	tag, err := tx.Exec(ctx, takeFundingSQL, f.developer, days, values, amounts)
@@ -525,7 +555,10 @@ func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	payer := ledger.DeveloperCredits(f.developer)
 	available, err := lockBalance(ctx, tx, payer, ledger.Credit)
 	if err == nil && available < cost {
-		err = errs.Wrap(errors.New("lots and balance differ"), errs.Internal, "the Credits of the account must be looked at: adnet verify")
+		err = errs.Wrap(
+			errors.New("lots and balance differ"), errs.Internal,
+			"the Credits of the account must be looked at: adnet verify",
+		)
 	}
 	if err != nil {
 		return err
@@ -537,7 +570,8 @@ func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	return insertTransaction(ctx, tx, ledger.Transaction{
 		ID: id, Kind: ledger.KindCreditFund, Ref: f.campaign.String(), Subject: f.campaign, At: time.Now().UTC(),
 		Entries: []ledger.Entry{
-			{Account: payer, Asset: ledger.Credit, Amount: -cost}, {Account: ledger.CreditSpent, Asset: ledger.Credit, Amount: cost},
+			{Account: payer, Asset: ledger.Credit, Amount: -cost},
+			{Account: ledger.CreditSpent, Asset: ledger.Credit, Amount: cost},
 		},
 	})
 }
@@ -570,9 +604,11 @@ WITH charged AS (
 	JOIN campaign c ON c.id = t.subject WHERE t.kind IN ('charge', 'traffic_refund') GROUP BY 1, 2
 ), back AS (
 	SELECT e.account, -sum(e.amount) AS amount FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
-	WHERE t.kind IN ('refund', 'dispute', 'dispute_won') AND e.asset = 'USD' AND e.account LIKE 'advertiser:%' GROUP BY 1
+	WHERE t.kind IN ('refund', 'dispute', 'dispute_won') AND e.asset = 'USD' AND e.account LIKE 'advertiser:%'
+		GROUP BY 1
 ), debt AS (
-	SELECT developer_id, greatest(0, -sum(remaining * value)) AS amount FROM credit_lot WHERE until = '-infinity' GROUP BY 1
+	SELECT developer_id, greatest(0, -sum(remaining * value)) AS amount FROM credit_lot WHERE until = '-infinity'
+		GROUP BY 1
 )
 SELECT coalesce(sum(ch.amount - least(greatest(0, ch.amount), CASE WHEN ch.credit_funded THEN coalesce(d.amount, 0)
 	ELSE greatest(0, least(coalesce(r.amount, 0), -coalesce(b.amount, 0))) END)), 0)::bigint
@@ -582,9 +618,11 @@ LEFT JOIN balance b ON b.account = 'advertiser:' || ch.advertiser_id AND b.asset
 LEFT JOIN debt d ON d.developer_id = u.developer_id`
 
 	verifyCreditDays = `
-SELECT format('publisher %s day %s: released %s, charged %s', l.developer_id, l.day, l.worth, coalesce(s.backed, 0)), l.worth > coalesce(s.backed, 0)
+SELECT format('publisher %s day %s: released %s, charged %s', l.developer_id, l.day, l.worth, coalesce(s.backed, 0)),
+	l.worth > coalesce(s.backed, 0)
 FROM (SELECT developer_id, day, sum(amount * value) AS worth FROM credit_lot WHERE day > 0 GROUP BY 1, 2) l
-LEFT JOIN (SELECT developer_id, day, sum(greatest(0, charged - refunded - unbacked)) AS backed FROM credit_source GROUP BY 1, 2) s
+LEFT JOIN (SELECT developer_id, day, sum(greatest(0, charged - refunded - unbacked)) AS backed FROM credit_source
+	GROUP BY 1, 2) s
 	ON s.developer_id = l.developer_id AND s.day = l.day`
 
 	// Spent Credits are one account of the house, so they are a row of their own.
@@ -595,17 +633,22 @@ WITH lots AS (
 	UNION ALL SELECT developer_id::text, 0, 0, sum(minted - in_case - gone - released) FROM publisher_day GROUP BY 1
 	UNION ALL SELECT 'spent', sum(amount - remaining), 0, 0 FROM credit_lot
 ), booked AS (
-	SELECT CASE account WHEN 'house:credit_spent' THEN 'spent' ELSE substr(account, position(':' IN account) + 1) END AS who,
-		coalesce(sum(amount) FILTER (WHERE account LIKE 'developer:%' OR account = 'house:credit_spent'), 0) AS spendable,
+	SELECT CASE account WHEN 'house:credit_spent' THEN 'spent' ELSE substr(account,
+		position(':' IN account) + 1) END AS who,
+		coalesce(sum(amount) FILTER (WHERE account LIKE 'developer:%' OR account = 'house:credit_spent'),
+			0) AS spendable,
 		coalesce(sum(amount) FILTER (WHERE account LIKE 'developer-held:%'), 0) AS held,
 		coalesce(sum(amount) FILTER (WHERE account LIKE 'developer-pending:%'), 0) AS pending
 	FROM balance WHERE asset = 'CREDIT' AND (account LIKE 'developer%' OR account = 'house:credit_spent') GROUP BY 1
 ), summed AS (
-	SELECT who, coalesce(sum(spendable), 0) AS spendable, coalesce(sum(held), 0) AS held, coalesce(sum(pending), 0) AS pending FROM lots GROUP BY 1
+	SELECT who, coalesce(sum(spendable), 0) AS spendable, coalesce(sum(held), 0) AS held, coalesce(sum(pending),
+		0) AS pending FROM lots GROUP BY 1
 )
-SELECT format('%s: spendable %s of %s, held %s of %s, pending %s of %s', coalesce(s.who, b.who), coalesce(s.spendable, 0), coalesce(b.spendable, 0),
+SELECT format('%s: spendable %s of %s, held %s of %s, pending %s of %s', coalesce(s.who, b.who),
+	coalesce(s.spendable, 0), coalesce(b.spendable, 0),
 		coalesce(s.held, 0), coalesce(b.held, 0), coalesce(s.pending, 0), coalesce(b.pending, 0)),
-	coalesce(s.spendable, 0) <> coalesce(b.spendable, 0) OR coalesce(s.held, 0) <> coalesce(b.held, 0) OR coalesce(s.pending, 0) <> coalesce(b.pending, 0)
+	coalesce(s.spendable, 0) <> coalesce(b.spendable, 0) OR coalesce(s.held, 0) <> coalesce(b.held, 0)
+		OR coalesce(s.pending, 0) <> coalesce(b.pending, 0)
 FROM summed s FULL JOIN booked b ON b.who = s.who`
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"adnet/internal/auditlog"
-	"adnet/internal/decision"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/decision"
 )
 
 const (
@@ -21,10 +21,13 @@ INSERT INTO decision (id, owner_id, kind, target_kind, target_id, rule, reason, 
 SELECT $1, coalesce(u.parent_id, u.id), $4, $5, $6, $7, $8, $9 FROM app_user u
 WHERE u.id = $2 OR $2 IS NULL AND u.developer_id = $3`
 
-	decisionsSelected = ` FROM decision d WHERE ($1::uuid IS NULL OR d.id = $1) AND ($2::uuid IS NULL OR d.owner_id = $2) AND ($3 = '' OR d.kind = $3)
-	AND ($5 = '' OR d.target_id = $5) AND (NOT $4 OR EXISTS (SELECT FROM appeal a WHERE a.decision_id = d.id AND a.outcome IS NULL))`
+	decisionsSelected = ` FROM decision d WHERE ($1::uuid IS NULL OR d.id = $1) AND ($2::uuid IS NULL
+		OR d.owner_id = $2) AND ($3 = '' OR d.kind = $3)
+	AND ($5 = '' OR d.target_id = $5) AND (NOT $4 OR EXISTS (SELECT FROM appeal a WHERE a.decision_id = d.id
+		AND a.outcome IS NULL))`
 	selectDecisions = `
-SELECT d.id, d.at, d.owner_id, d.kind, d.target_kind, d.target_id, d.rule, d.reason, d.automated` + decisionsSelected + `
+SELECT d.id, d.at, d.owner_id, d.kind, d.target_kind, d.target_id, d.rule, d.reason,
+	d.automated` + decisionsSelected + `
 ORDER BY d.seq DESC LIMIT $6 OFFSET $7`
 	countDecisions = `SELECT count(*)` + decisionsSelected
 
@@ -53,7 +56,10 @@ func recordDecision(ctx context.Context, tx pgx.Tx, e *auditlog.Entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, insertDecision, id, nullID(s.OwnerID), nullID(s.Publisher), s.Kind, s.TargetKind, s.TargetID, s.Rule, s.Reason, s.Automated)
+	_, err = tx.Exec(
+		ctx, insertDecision, id, nullID(s.OwnerID), nullID(s.Publisher), s.Kind, s.TargetKind, s.TargetID, s.Rule,
+		s.Reason, s.Automated,
+	)
 	if err != nil {
 		return fmt.Errorf("write statement of reasons: %w", err)
 	}
@@ -163,9 +169,14 @@ func (s *Store) Answer(ctx context.Context, a decision.Answer) error {
 		case ended:
 			return decision.ErrEnded
 		}
-		if _, err := tx.Exec(ctx, answerAppeal, a.AppealID, a.Outcome, strings.TrimSpace(a.Words), a.By, a.At); err != nil {
+		if _, err := tx.Exec(
+			ctx, answerAppeal, a.AppealID, a.Outcome, strings.TrimSpace(a.Words), a.By, a.At,
+		); err != nil {
 			return err
 		}
-		return record(ctx, tx, auditlog.OfAppeal(a.AppealID, owner, map[string]any{"outcome": string(a.Outcome), "words": a.Words}))
+		return record(
+			ctx, tx,
+			auditlog.OfAppeal(a.AppealID, owner, map[string]any{"outcome": string(a.Outcome), "words": a.Words}),
+		)
 	})
 }

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/decision"
-	"adnet/internal/storetest"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/decision"
+	"adnet/internal/storetest"
 )
 
-// Decisions are listed in the order in which they were taken, also of one instant, and where the clock
-// went back: to take back an older one must never take back the newer.
+// Decisions are listed in the order in which they were taken, also of one instant, and where the
+// clock went back: to take back an older one must never take back the newer.
 func TestDecisionsAreInTheOrderOfTheirTaking(t *testing.T) {
 	s := openStore(t)
 	u := storetest.AddUser(t, storesOf(s))
@@ -28,7 +28,8 @@ func TestDecisionsAreInTheOrderOfTheirTaking(t *testing.T) {
 		at time.Time
 	}{{ids[1], now}, {ids[0], now}, {ids[2], now.Add(-time.Hour)}}
 	for _, d := range taken {
-		_, err := s.pool.Exec(t.Context(), `INSERT INTO decision (id, at, owner_id, kind, target_kind, target_id, rule, reason, automated) VALUES ($1, $2, $3, 'suspension', 'user', $4, 'terms', 'why', false)`,
+		_, err := s.pool.Exec(t.Context(),
+			`INSERT INTO decision (id, at, owner_id, kind, target_kind, target_id, rule, reason, automated) VALUES ($1, $2, $3, 'suspension', 'user', $4, 'terms', 'why', false)`,
 			d.id, d.at, u.ID, u.ID.String())
 		require.NoError(t, err)
 	}

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const (
@@ -25,7 +25,8 @@ SELECT $1, u.id, $3, $4, $5, $6, $7 FROM app_user u WHERE u.id = $2`
 
 	selectDepositsSQL = `
 SELECT d.id, d.advertiser_id, d.provider, d.checkout_id, d.requested, d.return_url, d.created_at,
-	coalesce(min(p.payment_id), ''), coalesce(sum(p.paid), 0)::bigint, coalesce(sum(p.reversed), 0)::bigint, coalesce(sum(p.held), 0)::bigint
+	coalesce(min(p.payment_id), ''), coalesce(sum(p.paid), 0)::bigint, coalesce(sum(p.reversed), 0)::bigint,
+		coalesce(sum(p.held), 0)::bigint
 FROM deposit d LEFT JOIN payment p ON p.deposit_id = d.id `
 
 	selectDepositSQL = selectDepositsSQL + `WHERE d.id = $1 GROUP BY d.id`
@@ -38,7 +39,8 @@ GROUP BY d.id`
 	openPaymentSQL = `INSERT INTO payment (provider, payment_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
 	lockPaymentSQL = `
-SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, hold_id FROM payment WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
+SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, hold_id FROM payment
+	WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
 
 	// A statement of its own: joined to the lock, it would read from before the wait for the lock,
 	// and not see the deposit that the previous holder made.
@@ -47,7 +49,8 @@ SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, 
 	selectEventSQL = `SELECT outcome FROM payment_event WHERE provider = $1 AND event_id = $2`
 
 	insertEventSQL = `
-INSERT INTO payment_event (provider, event_id, kind, payment_id, amount, outcome, received_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+INSERT INTO payment_event (provider, event_id, kind, payment_id, amount, outcome, received_at) VALUES ($1, $2, $3,
+	$4, $5, $6, $7)`
 
 	insertRefundSQL = `
 INSERT INTO payment_refund (provider, refund_id, payment_id, amount) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
@@ -60,10 +63,12 @@ ON CONFLICT (provider, dispute_id) DO UPDATE SET amount = EXCLUDED.amount, state
 WHERE payment_dispute.payment_id = EXCLUDED.payment_id`
 
 	parkSQL = `
-INSERT INTO payment_parked (provider, event_id, payment_id, reason, received_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+INSERT INTO payment_parked (provider, event_id, payment_id, reason, received_at) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT DO NOTHING`
 
 	selectParkedSQL = `
-SELECT provider, event_id, payment_id, reason, received_at FROM payment_parked ORDER BY received_at DESC, provider, event_id LIMIT $1`
+SELECT provider, event_id, payment_id, reason, received_at FROM payment_parked ORDER BY received_at DESC, provider,
+	event_id LIMIT $1`
 
 	updatePaymentSQL = `
 UPDATE payment SET deposit_id = $3, paid = $4, refund_total = $5, refund_sum = $6, reversed = $7,
@@ -75,7 +80,8 @@ WHERE provider = $1 AND payment_id = $2`
 WITH page AS (
 	SELECT part.* FROM (SELECT $1::text AS account, 'USD' AS asset UNION ALL SELECT unnest($2::text[]), 'CREDIT') side
 	CROSS JOIN LATERAL (SELECT seq, transaction_id, account, asset, amount, balance_after FROM ledger_entry e
-		WHERE e.account = side.account AND e.asset = side.asset AND $3 IN ('', side.asset) AND seq < $4 AND at >= $6 AND at < $7
+		WHERE e.account = side.account AND e.asset = side.asset AND $3 IN ('', side.asset) AND seq < $4 AND at >= $6
+			AND at < $7
 		ORDER BY seq DESC LIMIT $5) part
 	ORDER BY seq DESC LIMIT $5)
 SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, t.reverses, p.account, p.asset, p.amount, p.balance_after
@@ -85,12 +91,14 @@ ORDER BY p.seq DESC`
 	// Earlier builds minted into the account of spendable Credits.
 	mintedDaysSQL = `
 SELECT floor(extract(epoch FROM t.at) / 86400)::int, sum(e.amount)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3) AND e.asset = 'CREDIT'
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3)
+	AND e.asset = 'CREDIT'
 WHERE t.subject = $1 AND t.kind = 'mint' AND t.at >= $4 AND t.at < $5 GROUP BY 1 ORDER BY 1`
 
 	mintedTotalSQL = `
 SELECT coalesce(sum(e.amount), 0)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3) AND e.asset = 'CREDIT'
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3)
+	AND e.asset = 'CREDIT'
 WHERE t.subject = $1 AND t.kind IN ('mint', 'mint_release')`
 )
 
@@ -106,9 +114,10 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(), OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
-			"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
-		}})
+		return record(ctx, tx, auditlog.Entry{TargetKind: auditlog.TargetDeposit, TargetID: d.ID.String(),
+			OwnerID: d.AdvertiserID, Changes: map[string]auditlog.Change{
+				"provider": {After: string(d.Provider)}, "requested": {After: d.Requested},
+			}})
 	})
 }
 
@@ -206,7 +215,9 @@ func knownOf(ctx context.Context, tx pgx.Tx, n ledger.Notice, book ledger.Paymen
 		known.NewRefund = tag.RowsAffected() == 1
 	case n.IsDispute():
 		d := &known.Dispute
-		err = tx.QueryRow(ctx, selectDisputeSQL, string(n.Provider), n.DisputeID).Scan(&d.PaymentID, &d.Amount, &d.State)
+		err = tx.QueryRow(
+			ctx, selectDisputeSQL, string(n.Provider), n.DisputeID,
+		).Scan(&d.PaymentID, &d.Amount, &d.State)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return known, nil
 		}
@@ -224,7 +235,10 @@ func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.P
 	}
 	var deposit, hold *uuid.UUID
 	err = tx.QueryRow(ctx, lockPaymentSQL, string(n.Provider), n.PaymentID).
-		Scan(&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed, &book.DisputeSum, &book.Disputed, &hold)
+		Scan(
+			&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed, &book.DisputeSum, &book.Disputed,
+			&hold,
+		)
 	if hold != nil {
 		book.HoldID = *hold
 	}
@@ -247,8 +261,12 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 		}
 	}
 	for _, id := range n.Names {
-		d := ledger.Deposit{ID: ledger.DepositIDFor(n.Provider, n.PaymentID), AdvertiserID: id, Provider: n.Provider, CreatedAt: n.At}
-		tag, err := tx.Exec(ctx, insertDepositSQL, d.ID, d.AdvertiserID, string(d.Provider), "", int64(0), "", d.CreatedAt)
+		d := ledger.Deposit{
+			ID: ledger.DepositIDFor(n.Provider, n.PaymentID), AdvertiserID: id, Provider: n.Provider, CreatedAt: n.At,
+		}
+		tag, err := tx.Exec(
+			ctx, insertDepositSQL, d.ID, d.AdvertiserID, string(d.Provider), "", int64(0), "", d.CreatedAt,
+		)
 		if err != nil {
 			return d, fmt.Errorf("make deposit: %w", err)
 		}
@@ -262,7 +280,10 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 // writeNotice keeps the effects: the ledger's rows before the rows that point to them.
 func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.NoticeEffects) error {
 	if n.IsDispute() {
-		tag, err := tx.Exec(ctx, keepDisputeSQL, string(n.Provider), n.DisputeID, n.PaymentID, int64(e.Dispute.Amount), string(e.Dispute.State))
+		tag, err := tx.Exec(
+			ctx, keepDisputeSQL, string(n.Provider), n.DisputeID, n.PaymentID, int64(e.Dispute.Amount),
+			string(e.Dispute.State),
+		)
 		if err == nil && tag.RowsAffected() != 1 {
 			err = errs.New(errs.Conflict, "the dispute was opened for another payment meanwhile")
 		}
@@ -270,7 +291,10 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 			return fmt.Errorf("keep dispute: %w", err)
 		}
 	}
-	_, err := tx.Exec(ctx, insertEventSQL, string(n.Provider), n.EventID, string(n.Kind), n.PaymentID, int64(n.Amount), string(e.Outcome), n.At)
+	_, err := tx.Exec(
+		ctx, insertEventSQL, string(n.Provider), n.EventID, string(n.Kind), n.PaymentID, int64(n.Amount),
+		string(e.Outcome), n.At,
+	)
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)
 	}
@@ -279,7 +303,8 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 	}
 	b := &e.Book
 	_, err = tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, idOrNull(b.DepositID),
-		int64(b.Paid), int64(b.RefundTotal), int64(b.RefundSum), int64(b.Reversed), int64(b.DisputeSum), int64(b.Disputed), idOrNull(b.HoldID))
+		int64(b.Paid), int64(b.RefundTotal), int64(b.RefundSum), int64(b.Reversed), int64(b.DisputeSum),
+		int64(b.Disputed), idOrNull(b.HoldID))
 	if err != nil {
 		return fmt.Errorf("update payment: %w", err)
 	}
@@ -343,7 +368,10 @@ func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []led
 
 func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 	var reverses *uuid.UUID
-	err = row.Scan(&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Account, &l.Asset, &l.Amount, &l.Balance)
+	err = row.Scan(
+		&l.Seq, &l.Transaction, &l.At, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.Account, &l.Asset, &l.Amount,
+		&l.Balance,
+	)
 	if reverses != nil {
 		l.Reverses = *reverses
 	}

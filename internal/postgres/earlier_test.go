@@ -3,11 +3,11 @@ package postgres
 import (
 	"testing"
 
-	"adnet/internal/campaign"
-	"adnet/internal/storetest"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
+	"adnet/internal/storetest"
 )
 
 // The campaigns that were there at the upgrade are listed until they are judged, those that came or
@@ -16,7 +16,11 @@ func TestCampaignsOfEarlierBuilds(t *testing.T) {
 	s := openStore(t)
 	stores := storesOf(s)
 	owner := storetest.AddUser(t, stores).ID
-	first, second, third := storetest.AddCampaign(t, stores, owner, campaign.Active), storetest.AddCampaign(t, stores, owner, campaign.Paused), storetest.AddCampaign(t, stores, owner, campaign.Active)
+	first, second, third := storetest.AddCampaign(
+		t, stores, owner, campaign.Active,
+	), storetest.AddCampaign(
+		t, stores, owner, campaign.Paused,
+	), storetest.AddCampaign(t, stores, owner, campaign.Active)
 	listed := func(limit int) (ids []any) {
 		page, err := s.Unjudged(t.Context(), limit)
 		require.NoError(t, err)
@@ -30,7 +34,9 @@ func TestCampaignsOfEarlierBuilds(t *testing.T) {
 	require.NoError(t, err)
 	convert(t, conn, "0043_suitability.sql", "UPDATE config_head SET unjudged")
 	storetest.AddCampaign(t, stores, owner, campaign.Active)
-	_, err = s.UpdateCampaign(t.Context(), second.ID, func(c *campaign.Campaign) error { c.Name = "changed"; return nil })
+	_, err = s.UpdateCampaign(
+		t.Context(), second.ID, func(c *campaign.Campaign) error { c.Name = "changed"; return nil },
+	)
 	require.NoError(t, err)
 	require.Equal(t, []any{first.ID}, listed(1))
 	require.Equal(t, []any{first.ID, third.ID}, listed(9))

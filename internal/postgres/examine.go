@@ -9,17 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/link"
 	schema "adnet/schemas/postgres"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	examineServer = `
-SELECT current_setting('server_version'), current_user, pg_is_in_recovery() OR current_setting('transaction_read_only')::bool,
+SELECT current_setting('server_version'), current_user, pg_is_in_recovery()
+	OR current_setting('transaction_read_only')::bool,
 	to_regclass('schema_migration') IS NOT NULL,
-	has_schema_privilege(current_schema(), 'CREATE'), (SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user),
+	has_schema_privilege(current_schema(), 'CREATE'), (SELECT rolcreaterole OR rolsuper FROM pg_roles
+		WHERE rolname = current_user),
 	current_setting('max_connections')::int`
 
 	examineTables = `
@@ -51,7 +53,10 @@ type examination struct {
 	connections                             int
 }
 
-func examined(ctx context.Context, cfg Config, report *link.Report, more func(*Store, context.Context, *link.Report, examination) error) {
+func examined(
+	ctx context.Context, cfg Config, report *link.Report,
+	more func(*Store, context.Context, *link.Report, examination) error,
+) {
 	var watch link.Watch
 	config, err := pgx.ParseConfig(cfg.URL)
 	if err == nil && cfg.URL != "" {
@@ -69,7 +74,10 @@ func examined(ctx context.Context, cfg Config, report *link.Report, more func(*S
 	}
 }
 
-func (s *Store) examine(ctx context.Context, report *link.Report, watch *link.Watch, more func(*Store, context.Context, *link.Report, examination) error) error {
+func (s *Store) examine(
+	ctx context.Context, report *link.Report, watch *link.Watch,
+	more func(*Store, context.Context, *link.Report, examination) error,
+) error {
 	err := report.Measure(func() (now time.Time, err error) {
 		return now, s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
 	})
@@ -82,13 +90,18 @@ func (s *Store) examine(ctx context.Context, report *link.Report, watch *link.Wa
 	}
 	report.Encrypted(watch, local, "add sslmode=verify-full to "+report.Setting)
 	var e examination
-	err = s.pool.QueryRow(ctx, examineServer).Scan(&e.version, &e.user, &e.readOnly, &e.migrated, &e.creates, &e.makesRoles, &e.connections)
+	err = s.pool.QueryRow(ctx, examineServer).Scan(
+		&e.version, &e.user, &e.readOnly, &e.migrated, &e.creates, &e.makesRoles, &e.connections,
+	)
 	if err != nil {
 		return err
 	}
 	report.Version = e.version
 	if e.readOnly {
-		report.Mend("the server is read-only, a standby perhaps", "name the primary, or several hosts and target_session_attrs=read-write, in "+report.Setting)
+		report.Mend(
+			"the server is read-only, a standby perhaps",
+			"name the primary, or several hosts and target_session_attrs=read-write, in "+report.Setting,
+		)
 	}
 	return more(s, ctx, report, e)
 }
@@ -104,14 +117,19 @@ func (s *Store) examineServing(ctx context.Context, report *link.Report, e exami
 		return err
 	}
 	if len(behind) > 0 {
-		report.Mend(fmt.Sprintf("%d migrations of this version are missing, the first is %s", len(behind), behind[0]), "run `adnet migrate`")
+		report.Mend(
+			fmt.Sprintf("%d migrations of this version are missing, the first is %s", len(behind), behind[0]),
+			"run `adnet migrate`",
+		)
 		return nil
 	}
 	var serves bool
 	if err := s.pool.QueryRow(ctx, examineTables).Scan(&serves); err != nil {
 		return err
 	}
-	report.Right("read the ledger and add to it", serves, "run `adnet migrate` with "+EnvOwnerURL+", which repeats all grants")
+	report.Right(
+		"read the ledger and add to it", serves, "run `adnet migrate` with "+EnvOwnerURL+", which repeats all grants",
+	)
 	rows, err := s.pool.Query(ctx, verifyRights)
 	if err != nil {
 		return err
@@ -121,7 +139,10 @@ func (s *Store) examineServing(ctx context.Context, report *link.Report, e exami
 		return err
 	}
 	if len(harm) > 0 {
-		report.Mend(fmt.Sprintf("role %q could change the ledger (%s)", e.user, harm[0]), "connect as a role that does not own the tables: set "+EnvOwnerURL+" and run `adnet migrate`")
+		report.Mend(
+			fmt.Sprintf("role %q could change the ledger (%s)", e.user, harm[0]),
+			"connect as a role that does not own the tables: set "+EnvOwnerURL+" and run `adnet migrate`",
+		)
 	}
 	return nil
 }
@@ -145,9 +166,13 @@ func (s *Store) missingMigrations(ctx context.Context) ([]string, error) {
 
 // examineOwning asks what the role that migrates must be able to do.
 func (s *Store) examineOwning(_ context.Context, report *link.Report, e examination) error {
-	report.Right("create tables", e.creates, "GRANT CREATE ON SCHEMA public to this role, or name the owner of the database")
+	report.Right(
+		"create tables", e.creates, "GRANT CREATE ON SCHEMA public to this role, or name the owner of the database",
+	)
 	if !e.makesRoles {
-		report.Advise("this role cannot create other roles", "create the role of "+EnvURL+" by hand, or give this one CREATEROLE")
+		report.Advise(
+			"this role cannot create other roles", "create the role of "+EnvURL+" by hand, or give this one CREATEROLE",
+		)
 	}
 	return nil
 }

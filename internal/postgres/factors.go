@@ -5,18 +5,19 @@ import (
 	"errors"
 	"time"
 
-	"adnet/internal/account"
-	"adnet/internal/auditlog"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/account"
+	"adnet/internal/auditlog"
 )
 
 const (
 	selectFactor = `SELECT sealed, confirmed_at, last_step, recovery, failures, failed_at FROM second_factor WHERE user_id = $1`
 	putFactor    = `INSERT INTO second_factor (user_id, sealed, confirmed_at, last_step, recovery, failures, failed_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, confirmed_at = EXCLUDED.confirmed_at, last_step = EXCLUDED.last_step,
+		ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, confirmed_at = EXCLUDED.confirmed_at,
+			last_step = EXCLUDED.last_step,
 			recovery = EXCLUDED.recovery, failures = EXCLUDED.failures, failed_at = EXCLUDED.failed_at`
 	dropFactor        = `DELETE FROM second_factor WHERE user_id = $1`
 	strengthenSession = `UPDATE login_session SET strong = true WHERE id = $2 AND user_id = $1`
@@ -89,7 +90,9 @@ func writeFactor(ctx context.Context, tx pgx.Tx, user uuid.UUID, f account.Facto
 	for i := range f.Recovery {
 		recovery[i] = f.Recovery[i][:]
 	}
-	_, err := tx.Exec(ctx, putFactor, user, f.Sealed, nullTime(f.ConfirmedAt), f.LastStep, recovery, f.Failures, nullTime(f.FailedAt))
+	_, err := tx.Exec(
+		ctx, putFactor, user, f.Sealed, nullTime(f.ConfirmedAt), f.LastStep, recovery, f.Failures, nullTime(f.FailedAt),
+	)
 	return err
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/campaign"
 )
 
 const (
@@ -16,7 +16,8 @@ const (
 	selectGoalStates = `SELECT campaign_id, state FROM goal_state`
 
 	// In the order of ids: processes that write the same states wait for each other.
-	keepGoalStates = `INSERT INTO goal_state (campaign_id, state) SELECT id, state FROM unnest($1::uuid[], $2::jsonb[]) AS s (id, state) ORDER BY id
+	keepGoalStates = `INSERT INTO goal_state (campaign_id, state) SELECT id, state FROM unnest($1::uuid[],
+		$2::jsonb[]) AS s (id, state) ORDER BY id
 		ON CONFLICT (campaign_id) DO UPDATE SET state = EXCLUDED.state`
 
 	// The campaign's row is locked before the head, as in UpdateCampaign.
@@ -67,7 +68,9 @@ func (s *Store) KeepGoals(ctx context.Context, changes []campaign.GoalChange) er
 			continue
 		}
 		// One transaction each: config_head is held for a moment only.
-		if err := s.inTx(ctx, "keep a goal", func(tx pgx.Tx) error { return pursue(ctx, tx, &changes[i]) }); err != nil {
+		if err := s.inTx(
+			ctx, "keep a goal", func(tx pgx.Tx) error { return pursue(ctx, tx, &changes[i]) },
+		); err != nil {
 			return err
 		}
 	}
@@ -88,6 +91,8 @@ func pursue(ctx context.Context, tx pgx.Tx, change *campaign.GoalChange) error {
 		return err
 	}
 	p := change.Pursuit
-	_, err = tx.Exec(ctx, keepPursuit, change.CampaignID, p.GoalMultiplier, p.GoalPrice, p.GoalConversions, c.ConfigVersion)
+	_, err = tx.Exec(
+		ctx, keepPursuit, change.CampaignID, p.GoalMultiplier, p.GoalPrice, p.GoalConversions, c.ConfigVersion,
+	)
 	return err
 }

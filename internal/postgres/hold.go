@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/schedule"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -70,7 +70,13 @@ func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold,
 			break
 		}
 		if time.Now().After(deadline) {
-			return nil, errors.Join(errs.New(errs.Unavailable, "%d inserts of the archive are pending: run `adnet consumers`, which ends them, and try again", pending), h.Release(ctx))
+			return nil, errors.Join(
+				errs.New(
+					errs.Unavailable,
+					"%d inserts of the archive are pending: run `adnet consumers`, which ends them, and try again",
+					pending,
+				), h.Release(ctx),
+			)
 		}
 	}
 	var err error
@@ -83,7 +89,10 @@ func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold,
 func (h *Hold) renew(ctx context.Context) error {
 	tag, err := h.store.pool.Exec(ctx, takeHold, h.holder, holdLease.Milliseconds())
 	if err == nil && tag.RowsAffected() == 0 {
-		return errs.New(errs.Conflict, "another backup or repair holds the archive; it ends within %s when its process is gone", holdLease)
+		return errs.New(
+			errs.Conflict, "another backup or repair holds the archive; it ends within %s when its process is gone",
+			holdLease,
+		)
 	}
 	return failure("hold the archive", err)
 }
@@ -117,7 +126,10 @@ func (h *Hold) Check(ctx context.Context) error {
 	}
 	for p, at := range now {
 		if before, known := h.at[p]; !known || before != at {
-			return errs.New(errs.Conflict, "the archive moved while it was held (partition %d: %d, now %d); try again", p.Number, before, at)
+			return errs.New(
+				errs.Conflict, "the archive moved while it was held (partition %d: %d, now %d); try again", p.Number,
+				before, at,
+			)
 		}
 	}
 	return nil
@@ -174,11 +186,14 @@ func (s *Store) SpendBetween(ctx context.Context, first, last day.Day) (map[day.
 }
 
 const appliedRangesSQL = `
-SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2 AND first_offset < $3 ORDER BY first_offset`
+SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2
+	AND first_offset < $3 ORDER BY first_offset`
 
 // AppliedBelow calls use for every applied range of a partition below next that is still kept, in
 // order.
-func (s *Store) AppliedBelow(ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error) error {
+func (s *Store) AppliedBelow(
+	ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error,
+) error {
 	rows, err := s.pool.Query(ctx, appliedRangesSQL, p.Stream, p.Number, next)
 	if err != nil {
 		return failure("read applied ranges", err)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"adnet/internal/reserve"
-
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/reserve"
 )
 
 const (
@@ -23,12 +23,14 @@ INSERT INTO reservation_page (node, page, entries) SELECT $1, $5, $6::bytea WHER
 	watch = `
 WITH old AS (SELECT last, clock_timestamp() AS at FROM reservation_watch FOR UPDATE),
 missed AS (INSERT INTO reservation_gap (began, ended)
-	SELECT least(last, at - $2::interval), at FROM old WHERE at - last > $1::interval OR $2::interval > interval '0' RETURNING 1),
+	SELECT least(last, at - $2::interval), at FROM old WHERE at - last > $1::interval OR $2::interval > interval '0'
+		RETURNING 1),
 seen AS (UPDATE reservation_watch SET last = old.at FROM old)
 SELECT count(*) FROM missed`
 
 	selectWriters = `
-SELECT node, epoch, acked, closed, seen, clock_timestamp() FROM reservation_writer WHERE seen > clock_timestamp() - $1::interval`
+SELECT node, epoch, acked, closed, seen, clock_timestamp() FROM reservation_writer
+	WHERE seen > clock_timestamp() - $1::interval`
 
 	selectGaps = `
 SELECT began, ended, clock_timestamp() FROM reservation_gap WHERE ended > clock_timestamp() - $1::interval`
@@ -45,7 +47,9 @@ DELETE FROM reservation_page WHERE written < clock_timestamp() - $1::interval`
 // KeepPage adds a page to a node's journal of reservations. When it fails the page may have been
 // kept.
 func (s *Store) KeepPage(ctx context.Context, p reserve.Page) error {
-	_, err := s.pool.Exec(ctx, keepPage, p.Node, p.Epoch, p.Acked, p.Closed, p.Number, reserve.AppendEntries([]byte{}, p.Entries))
+	_, err := s.pool.Exec(
+		ctx, keepPage, p.Node, p.Epoch, p.Acked, p.Closed, p.Number, reserve.AppendEntries([]byte{}, p.Entries),
+	)
 	return failure("keep the journal of reservations", err)
 }
 

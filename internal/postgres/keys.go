@@ -7,24 +7,26 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.addresses, k.unlearned, k.origins, k.ends_at`
 
-	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at, revoked_at, addresses, unlearned, origins)
+	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at,
+		revoked_at, addresses, unlearned, origins)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb, NULL::uuid[]
-		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1 ORDER BY k.created_at DESC, k.id DESC`
+		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1
+			ORDER BY k.created_at DESC, k.id DESC`
 
 	lockKey = `SELECT k.revoked_at IS NOT NULL FROM api_key k JOIN app_user u ON u.id = k.owner_id
 		WHERE k.id = $2 AND (u.id = $1 OR u.parent_id = $1) FOR UPDATE OF k`
@@ -32,7 +34,8 @@ const (
 	endKey    = `UPDATE api_key SET ends_at = $2 WHERE id = $1 AND ends_at IS NULL`
 
 	namesOrigin = `SELECT EXISTS (SELECT FROM api_key k JOIN app_user u ON u.id = k.owner_id
-		WHERE k.kind = 'browser' AND k.origins && $1::text[] AND k.revoked_at IS NULL AND (k.ends_at IS NULL OR k.ends_at > $2) AND NOT u.disabled)`
+		WHERE k.kind = 'browser' AND k.origins && $1::text[] AND k.revoked_at IS NULL AND (k.ends_at IS NULL
+			OR k.ends_at > $2) AND NOT u.disabled)`
 
 	// The cases of a seat's owner and of the owner's other seats that may follow it.
 	casesOfOwner = selectQuarantineSQL + ` JOIN app_user u ON u.developer_id = q.developer_id
@@ -42,8 +45,10 @@ const (
 
 // A disabled account takes its seats along, but for an administrator's: who leaves the operator
 // does not stop the exchanges.
-var selectKeyByHash = `SELECT ` + keyColumns + `, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing,
-	ARRAY(SELECT c.id FROM campaign c WHERE (b.publishing->>'house_ads')::boolean AND c.advertiser_id = k.owner_id AND c.status = 'active' ORDER BY c.created_at DESC, c.id DESC LIMIT ` + strconv.Itoa(account.MaxHouse) + `)
+var selectKeyByHash = `SELECT ` + keyColumns +
+	`, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing,
+	ARRAY(SELECT c.id FROM campaign c WHERE (b.publishing->>'house_ads')::boolean AND c.advertiser_id = k.owner_id
+		AND c.status = 'active' ORDER BY c.created_at DESC, c.id DESC LIMIT ` + strconv.Itoa(account.MaxHouse) + `)
 	FROM api_key k JOIN app_user u ON u.id = k.owner_id LEFT JOIN app_user o ON o.id = u.parent_id
 	LEFT JOIN publisher_blocks b ON b.user_id = coalesce(u.parent_id, u.id) WHERE k.hash = $1`
 
@@ -63,8 +68,10 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 }
 
 func createKey(ctx context.Context, tx pgx.Tx, k account.Key, owner account.User) error {
-	_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix, k.Hash[:],
-		k.CreatedAt, nullTime(k.RevokedAt), append([]netip.Prefix{}, k.Addresses...), k.Unlearned, append([]string{}, k.Origins...))
+	_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix,
+		k.Hash[:],
+		k.CreatedAt, nullTime(k.RevokedAt), append([]netip.Prefix{}, k.Addresses...), k.Unlearned,
+		append([]string{}, k.Origins...))
 	if err != nil {
 		return err
 	}
@@ -80,7 +87,10 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 		case err != nil:
 			return err
 		case len(owner.Seats) >= account.MaxSeats:
-			return errs.New(errs.Conflict, "there are %d seats already; issue another key of one of them with seat_id", account.MaxSeats)
+			return errs.New(
+				errs.Conflict, "there are %d seats already; issue another key of one of them with seat_id",
+				account.MaxSeats,
+			)
 		}
 		if err := createUser(ctx, tx, seat); err != nil {
 			return err
@@ -211,7 +221,10 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var blocks, publishing []byte
 	var house []uuid.UUID
 	var only *uuid.UUID
-	err = row.Scan(&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked, &addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks, &publishing, &house)
+	err = row.Scan(
+		&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked,
+		&addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks, &publishing, &house,
+	)
 	if err == nil && len(blocks) > 0 {
 		k.Blocks = new(account.Blocks)
 		err = json.Unmarshal(blocks, k.Blocks)

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	insertTransactionsSQL = `
 INSERT INTO ledger_transaction (id, kind, ref, subject, at, reverses)
 SELECT id, kind, ref, subject, at, nullif(reverses, '00000000-0000-0000-0000-000000000000')
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::timestamptz[], $6::uuid[]) AS t (id, kind, ref, subject, at, reverses)`
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::timestamptz[], $6::uuid[]) AS t (id, kind, ref,
+	subject, at, reverses)`
 
 	// Creates a row for every side, so that it can be locked. Existing rows are neither locked nor
 	// changed.
@@ -36,10 +37,12 @@ ORDER BY b.account, b.asset FOR UPDATE OF b`
 
 	insertEntriesSQL = `
 INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after, at, hash)
-SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::timestamptz[], $9::bytea[])`
+SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+	$8::timestamptz[], $9::bytea[])`
 
 	moveHeadsSQL = `
-UPDATE balance b SET amount = h.amount, chain_seq = h.seq, hash = h.hash, version = b.version + 1, changed_xid = room_xid()
+UPDATE balance b SET amount = h.amount, chain_seq = h.seq, hash = h.hash, version = b.version + 1,
+	changed_xid = room_xid()
 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[]) AS h (account, asset, seq, amount, hash)
 WHERE b.account = h.account AND b.asset = h.asset`
 
@@ -178,7 +181,8 @@ func writeLinks(ctx context.Context, tx pgx.Tx, links []ledger.Link, heads map[l
 	for i := range links {
 		l := &links[i]
 		owners[i], legs[i], ats[i], hashes[i] = l.Transaction, int16(l.Leg), l.At, l.Hash[:]
-		accounts[i], assets[i], amounts[i], seqs[i], after[i] = string(l.Account), string(l.Asset), l.Amount, l.Seq, l.Balance
+		accounts[i], assets[i], amounts[i], seqs[i], after[i] = string(l.Account), string(l.Asset), l.Amount, l.Seq,
+			l.Balance
 	}
 	var batch pgx.Batch
 	batch.Queue(insertEntriesSQL, owners, legs, accounts, assets, amounts, seqs, after, ats, hashes)
@@ -189,7 +193,9 @@ func writeLinks(ctx context.Context, tx pgx.Tx, links []ledger.Link, heads map[l
 	)
 	for side, head := range heads {
 		headAccounts, headAssets = append(headAccounts, string(side.Account)), append(headAssets, string(side.Asset))
-		headSeqs, headAmounts, headHashes = append(headSeqs, head.Seq), append(headAmounts, head.Balance), append(headHashes, head.Hash[:])
+		headSeqs, headAmounts, headHashes = append(headSeqs, head.Seq), append(
+			headAmounts, head.Balance,
+		), append(headHashes, head.Hash[:])
 	}
 	batch.Queue(moveHeadsSQL, headAccounts, headAssets, headSeqs, headAmounts, headHashes)
 	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 const benchBatch = 5000
@@ -25,11 +25,17 @@ func benchBatches(b *testing.B, s *Store, n int) []ledger.Batch {
 	var campaigns []campaign.Campaign
 	for range 200 {
 		owner := uuid.Must(uuid.NewV7())
-		_, err := s.pool.Exec(b.Context(), `INSERT INTO app_user VALUES ($1, $2, $3, 'x', 'advertiser', false, 1, now())`, owner, uuid.New(), owner.String())
+		_, err := s.pool.Exec(
+			b.Context(), `INSERT INTO app_user VALUES ($1, $2, $3, 'x', 'advertiser', false, 1, now())`, owner,
+			uuid.New(), owner.String(),
+		)
 		require.NoError(b, err)
 		c := storetest.NewCampaign(&testing.T{}, owner)
 		c.BillingModel, c.BidAmount, c.DailyBudget, c.TotalBudget = campaign.CPM, 5*money.USD, money.Max, money.Max
-		c, err = s.CreateCampaign(b.Context(), campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }})
+		c, err = s.CreateCampaign(
+			b.Context(),
+			campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }},
+		)
 		require.NoError(b, err)
 		campaigns = append(campaigns, c)
 	}
@@ -44,13 +50,18 @@ func benchBatches(b *testing.B, s *Store, n int) []ledger.Batch {
 		for p := range batches[i].Runs {
 			run := &batches[i].Runs[p]
 			const size = benchBatch / 4
-			run.Range = stream.Range{Partition: stream.Partition{Stream: "bench", Number: int32(p)}, First: int64(i) * size, Next: int64(i+1) * size}
+			run.Range = stream.Range{
+				Partition: stream.Partition{Stream: "bench", Number: int32(p)}, First: int64(i) * size,
+				Next: int64(i+1) * size,
+			}
 			run.Records = make([]ledger.Record, size)
 			for j := range run.Records {
 				c := &campaigns[(j*7+p)%len(campaigns)]
 				run.Records[j].Event = ledger.Event{
-					Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: now, AuctionID: uuid.Must(uuid.NewV7()), CampaignID: c.ID,
-					AdvertiserID: c.AdvertiserID, DeveloperID: developers[j%len(developers)], Price: 5000, BillingModel: campaign.CPM,
+					Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: now, AuctionID: uuid.Must(uuid.NewV7()),
+					CampaignID:   c.ID,
+					AdvertiserID: c.AdvertiserID, DeveloperID: developers[j%len(developers)], Price: 5000,
+					BillingModel: campaign.CPM,
 				}
 				if j%10 == 9 {
 					run.Records[j] = run.Records[j-5]

@@ -6,25 +6,29 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	lockTotalsSQL = `
-SELECT campaign_id, spent - refunded FROM campaign_total WHERE campaign_id = ANY($1::uuid[]) ORDER BY campaign_id FOR UPDATE`
+SELECT campaign_id, spent - refunded FROM campaign_total WHERE campaign_id = ANY($1::uuid[])
+	ORDER BY campaign_id FOR UPDATE`
 
 	shareCampaignsSQL = `
-SELECT c.id, c.advertiser_id, coalesce(o.developer_id, u.developer_id), CASE WHEN c.billing_event = 'viewable' THEN 'vcpm' ELSE c.billing_model END, c.bid_amount, c.daily_budget, c.total_budget, c.credit_funded
+SELECT c.id, c.advertiser_id, coalesce(o.developer_id, u.developer_id),
+	CASE WHEN c.billing_event = 'viewable' THEN 'vcpm' ELSE c.billing_model END, c.bid_amount, c.daily_budget,
+	c.total_budget, c.credit_funded
 FROM campaign c JOIN app_user u ON u.id = c.advertiser_id LEFT JOIN app_user o ON o.id = u.parent_id
 WHERE c.id = ANY($1::uuid[]) ORDER BY c.id FOR SHARE OF c`
 
 	readSpendSQL = `
-SELECT campaign_id, day, amount - refunded FROM campaign_spend WHERE campaign_id = ANY($1::uuid[]) AND day = ANY($2::integer[])`
+SELECT campaign_id, day, amount - refunded FROM campaign_spend WHERE campaign_id = ANY($1::uuid[])
+	AND day = ANY($2::integer[])`
 
 	readInactiveSQL = `
 SELECT campaign_id, from_at, to_at FROM campaign_inactive
@@ -34,12 +38,14 @@ ORDER BY campaign_id, from_at`
 	// As seenSQL.
 	readRecordedSQL = `
 SELECT want.auction_id FROM unnest($2::uuid[]) AS want (auction_id)
-CROSS JOIN LATERAL (SELECT FROM billed_event WHERE auction_day = $1 AND auction_id = want.auction_id AND event_type = $3 OFFSET 0) b`
+CROSS JOIN LATERAL (SELECT FROM billed_event WHERE auction_day = $1 AND auction_id = want.auction_id
+	AND event_type = $3 OFFSET 0) b`
 
 	// The campaigns are locked, so their payers cannot change.
 	lockCashSQL = `
 SELECT b.account, b.amount FROM balance b
-JOIN (SELECT DISTINCT 'advertiser:' || advertiser_id::text AS account FROM campaign WHERE id = ANY($1::uuid[]) AND NOT credit_funded) payer
+JOIN (SELECT DISTINCT 'advertiser:' || advertiser_id::text AS account FROM campaign WHERE id = ANY($1::uuid[])
+	AND NOT credit_funded) payer
 	ON payer.account = b.account
 WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 )
@@ -120,7 +126,9 @@ func queueCampaigns(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 func collectBooks(rows pgx.Rows, books *ledger.Books) error {
 	var id, advertiser, developer [16]byte
 	var c ledger.CampaignBook
-	fields := []any{&id, &advertiser, &developer, &c.BillingModel, &c.Bid, &c.DailyBudget, &c.TotalBudget, &c.CreditFunded}
+	fields := []any{
+		&id, &advertiser, &developer, &c.BillingModel, &c.Bid, &c.DailyBudget, &c.TotalBudget, &c.CreditFunded,
+	}
 	_, err := pgx.ForEachRow(rows, fields, func() error {
 		book := c
 		book.AdvertiserID, book.DeveloperID = advertiser, developer

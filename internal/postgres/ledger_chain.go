@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"math"
 
-	"adnet/internal/day"
-	"adnet/internal/ledger"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/day"
+	"adnet/internal/ledger"
 )
 
 const (
 	// The entry's own time must be its transaction's; another one cannot give the hash.
 	selectLinks = `
-SELECT e.account, e.asset, e.chain_seq, e.amount, e.balance_after, e.transaction_id, e.leg, coalesce(t.kind, ''), coalesce(t.ref, ''),
+SELECT e.account, e.asset, e.chain_seq, e.amount, e.balance_after, e.transaction_id, e.leg, coalesce(t.kind, ''),
+	coalesce(t.ref, ''),
 	coalesce(t.subject, e.transaction_id), t.reverses, CASE WHEN e.at = t.at THEN e.at ELSE 'epoch' END, e.hash
 FROM ledger_entry e LEFT JOIN ledger_transaction t ON t.id = e.transaction_id `
 
@@ -39,7 +40,8 @@ RETURNING chain_seq`
 
 	openingSQL = `SELECT chain_seq, balance_after, hash FROM ledger_entry WHERE account = $1 AND asset = $2 AND chain_seq = $3`
 
-	statementLinks = selectLinks + `WHERE e.account = $1 AND e.asset = $2 AND e.chain_seq > $3 AND e.chain_seq <= $4 ORDER BY e.chain_seq`
+	statementLinks = selectLinks +
+		`WHERE e.account = $1 AND e.asset = $2 AND e.chain_seq > $3 AND e.chain_seq <= $4 ORDER BY e.chain_seq`
 )
 
 // forEachLink streams rows of selectLinks. The link is reused.
@@ -48,7 +50,8 @@ func forEachLink(rows pgx.Rows, fn func(*ledger.Link)) error {
 	var reverses *uuid.UUID
 	var hash []byte
 	fields := []any{
-		&l.Account, &l.Asset, &l.Seq, &l.Amount, &l.Balance, &l.Transaction, &l.Leg, &l.Kind, &l.Ref, &l.Subject, &reverses, &l.At, &hash,
+		&l.Account, &l.Asset, &l.Seq, &l.Amount, &l.Balance, &l.Transaction, &l.Leg, &l.Kind, &l.Ref, &l.Subject,
+		&reverses, &l.At, &hash,
 	}
 	_, err := pgx.ForEachRow(rows, fields, func() error {
 		l.Reverses = uuid.Nil
@@ -105,7 +108,9 @@ func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.
 
 // accountStatement closes the months that must be closed, then reads: the entries between two fixed
 // numbers never change.
-func (s *Store) accountStatement(ctx context.Context, q ledger.StatementQuery, side ledger.Side) (ledger.AccountStatement, error) {
+func (s *Store) accountStatement(
+	ctx context.Context, q ledger.StatementQuery, side ledger.Side,
+) (ledger.AccountStatement, error) {
 	from, to := int64(0), int64(math.MaxInt64)
 	err := s.inTx(ctx, "close month", func(tx pgx.Tx) (err error) {
 		if from, err = closeMonth(ctx, tx, side, q.Month-1); err == nil && q.Closed() {
@@ -118,7 +123,9 @@ func (s *Store) accountStatement(ctx context.Context, q ledger.StatementQuery, s
 	}
 	var opening ledger.Head
 	var hash []byte
-	err = s.pool.QueryRow(ctx, openingSQL, string(side.Account), string(side.Asset), from).Scan(&opening.Seq, &opening.Balance, &hash)
+	err = s.pool.QueryRow(
+		ctx, openingSQL, string(side.Account), string(side.Asset), from,
+	).Scan(&opening.Seq, &opening.Balance, &hash)
 	if err != nil && !(errors.Is(err, pgx.ErrNoRows) && from == 0) {
 		return ledger.AccountStatement{}, fmt.Errorf("opening balance: %w", err)
 	}

@@ -1,17 +1,18 @@
 package postgres
 
 import (
-	"adnet/internal/ledger"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/ledger"
 )
 
 const (
 	// The campaigns' totals are locked before, so no other transaction counts for them meanwhile.
 	readConversionsSQL = `
 SELECT h.campaign_id, h.developer_id, h.hour, h.charged FROM conversion_hour h
-JOIN unnest($1::uuid[], $2::uuid[], $3::integer[]) AS want (campaign_id, developer_id, hour) USING (campaign_id, developer_id, hour)`
+JOIN unnest($1::uuid[], $2::uuid[], $3::integer[]) AS want (campaign_id, developer_id, hour) USING (campaign_id,
+	developer_id, hour)`
 
 	addConversionsSQL = `
 INSERT INTO conversion_hour AS h (campaign_id, developer_id, hour, charged)
@@ -38,7 +39,9 @@ func queueConversions(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 		var hour int32
 		var charged int64
 		_, err := pgx.ForEachRow(rows, []any{&campaign, &developer, &hour, &charged}, func() error {
-			books.Conversions[ledger.ConversionHour{CampaignID: uuid.UUID(campaign), DeveloperID: uuid.UUID(developer), Hour: hour}] = charged
+			books.Conversions[ledger.ConversionHour{
+				CampaignID: uuid.UUID(campaign), DeveloperID: uuid.UUID(developer), Hour: hour,
+			}] = charged
 			return nil
 		})
 		return err
@@ -51,7 +54,9 @@ func queueConversionEffects(batch *pgx.Batch, e ledger.Effects) {
 	if n == 0 {
 		return
 	}
-	campaigns, developers, hours := splitHours(n, func(i int) ledger.ConversionHour { return e.Conversions[i].ConversionHour })
+	campaigns, developers, hours := splitHours(
+		n, func(i int) ledger.ConversionHour { return e.Conversions[i].ConversionHour },
+	)
 	charged := make([]int64, n)
 	for i := range e.Conversions {
 		charged[i] = e.Conversions[i].Charged

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"adnet/internal/day"
-	"adnet/internal/ledger"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"adnet/internal/day"
+	"adnet/internal/ledger"
 )
 
 const (
@@ -26,7 +26,8 @@ const (
 	// by, and read all of it for every batch, all auctions compared with each row.
 	seenSQL = `
 SELECT b.auction_id, b.event_type FROM unnest($2::uuid[]) AS want (auction_id)
-CROSS JOIN LATERAL (SELECT auction_id, event_type FROM billed_event WHERE auction_day = $1 AND auction_id = want.auction_id OFFSET 0) b`
+CROSS JOIN LATERAL (SELECT auction_id, event_type FROM billed_event WHERE auction_day = $1
+	AND auction_id = want.auction_id OFFSET 0) b`
 
 	// COPY writes rows a page at a time, an INSERT with ON CONFLICT one by one and each twice.
 	copyMarksSQL = `COPY billed_event (auction_day, auction_id, event_type) FROM STDIN (FORMAT binary)`
@@ -176,8 +177,8 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 	return seen, nil
 }
 
-// repeatsValid says whether sorted[i] is the key of an invalid event whose valid one comes before it
-// in the batch.
+// repeatsValid says whether sorted[i] is the key of an invalid event whose valid one comes before
+// it in the batch.
 func repeatsValid(sorted []ledger.Key, place []int32, i int) bool {
 	valid, is := sorted[i].Type.Valid()
 	if !is {
@@ -242,7 +243,9 @@ func (b *batchTx) markEach(ctx context.Context, keys []ledger.Key, first func(i 
 	var id [16]byte
 	var kind string
 	_, err = pgx.ForEachRow(rows, []any{&date, &id, &kind}, func() error {
-		i, ok := slices.BinarySearchFunc(keys, ledger.Key{Day: day.Day(date), Auction: id, Type: ledger.EventType(kind)}, compareKeys)
+		i, ok := slices.BinarySearchFunc(
+			keys, ledger.Key{Day: day.Day(date), Auction: id, Type: ledger.EventType(kind)}, compareKeys,
+		)
 		if !ok {
 			return fmt.Errorf("the store marked %s %s, which was not asked for", id, kind)
 		}
@@ -271,7 +274,10 @@ func firstPlaces(keys []ledger.Key) (sorted []ledger.Key, place []int32) {
 
 // compareKeys is the order of the index of billed_event.
 func compareKeys(a, b ledger.Key) int {
-	return cmp.Or(cmp.Compare(a.Day, b.Day), bytes.Compare(a.Auction[:], b.Auction[:]), strings.Compare(string(a.Type), string(b.Type)))
+	return cmp.Or(
+		cmp.Compare(a.Day, b.Day), bytes.Compare(a.Auction[:], b.Auction[:]),
+		strings.Compare(string(a.Type), string(b.Type)),
+	)
 }
 
 // addDay makes the partition of a day, in a connection and a transaction of its own: the batch's

@@ -62,11 +62,17 @@ func encodeOutcomes(b []byte, outcomes []ledger.Outcome) []byte {
 		b = binary.AppendUvarint(b, uint64(len(name)))
 		b = append(b, name...)
 	}
-	b = appendRuns(b, len(outcomes), func(i int) ledger.Verdict { return outcomes[i].Verdict }, func(v ledger.Verdict) uint64 { return index[v] })
+	b = appendRuns(
+		b, len(outcomes), func(i int) ledger.Verdict { return outcomes[i].Verdict },
+		func(v ledger.Verdict) uint64 { return index[v] },
+	)
 	b = appendRuns(b, len(outcomes), func(i int) money.Micros { return outcomes[i].Charge }, zigzag[money.Micros])
 	b = appendRuns(b, len(outcomes), func(i int) money.Credits { return outcomes[i].Minted }, zigzag[money.Credits])
 	if version == outcomesNotes {
-		b = appendRuns(b, len(outcomes), func(i int) ledger.CreditNote { return outcomes[i].Credit }, func(n ledger.CreditNote) uint64 { return uint64(n) })
+		b = appendRuns(
+			b, len(outcomes), func(i int) ledger.CreditNote { return outcomes[i].Credit },
+			func(n ledger.CreditNote) uint64 { return uint64(n) },
+		)
 	}
 	return b
 }

@@ -3,11 +3,11 @@ package postgres
 import (
 	"testing"
 
-	"adnet/internal/ledger"
-	"adnet/internal/money"
-
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
 )
 
 func drawOutcomes(t *rapid.T) []ledger.Outcome {
@@ -57,7 +57,9 @@ func TestOutcomesRefuseCutAndTrailing(t *testing.T) {
 
 func FuzzDecodeOutcomes(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(encodeOutcomes(nil, []ledger.Outcome{{Verdict: ledger.OK, Charge: 1300, Minted: 1}, {Verdict: ledger.Duplicate}}))
+	f.Add(encodeOutcomes(
+		nil, []ledger.Outcome{{Verdict: ledger.OK, Charge: 1300, Minted: 1}, {Verdict: ledger.Duplicate}},
+	))
 	f.Add([]byte{outcomesVersion, 0xff, 0xff, 0xff, 0xff, 0x0f, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		decoded, err := decodeOutcomes(nil, data)

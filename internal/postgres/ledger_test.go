@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/storetest"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/require"
 )
 
 func TestLedgerConformance(t *testing.T) {
@@ -64,27 +64,38 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 	}
 	entry := func(asset string) func(context.Context) error {
 		return sql("ledger_entry", `UPDATE ledger_entry SET amount = amount + 5
-			WHERE (transaction_id, leg) IN (SELECT transaction_id, leg FROM ledger_entry WHERE asset = '`+asset+`' LIMIT 1)`)
+			WHERE (transaction_id, leg) IN (SELECT transaction_id, leg FROM ledger_entry
+				WHERE asset = '`+asset+`' LIMIT 1)`)
 	}
 	return map[string]func(context.Context) error{
 		ledger.CheckSumUSD:    entry("USD"),
 		ledger.CheckSumCredit: entry("CREDIT"),
 		ledger.CheckTransactions: sql("ledger_entry", `DELETE FROM ledger_entry
 			WHERE transaction_id = (SELECT id FROM ledger_transaction WHERE kind = 'charge' LIMIT 1)`),
-		ledger.CheckBalances:       sql("balance", `UPDATE balance SET amount = amount + 1 WHERE account = 'house:revenue'`),
-		ledger.CheckRecords:        sql("applied_batch", `UPDATE applied_batch SET outcomes = substr(outcomes, 1, 3) WHERE first_offset = 0`),
+		ledger.CheckBalances: sql(
+			"balance", `UPDATE balance SET amount = amount + 1 WHERE account = 'house:revenue'`,
+		),
+		ledger.CheckRecords: sql(
+			"applied_batch", `UPDATE applied_batch SET outcomes = substr(outcomes, 1, 3) WHERE first_offset = 0`,
+		),
 		ledger.CheckChargeVerdicts: s.reencode(func(o *ledger.Outcome) { o.Charge += 1 }),
 		ledger.CheckChargeDays:     sql("campaign_spend", `UPDATE campaign_spend SET amount = amount + 1`),
 		ledger.CheckChargeTotals:   sql("campaign_total", `UPDATE campaign_total SET spent = spent + 1`),
 		ledger.CheckCampaigns: sql("campaign_total", `UPDATE campaign_total SET spent = spent + CASE
 			WHEN campaign_id = (SELECT min(campaign_id::text)::uuid FROM campaign_total WHERE spent > 0) THEN -1
-			WHEN campaign_id = (SELECT max(campaign_id::text)::uuid FROM campaign_total WHERE spent > 0) THEN 1 ELSE 0 END`),
+			WHEN campaign_id = (SELECT max(campaign_id::text)::uuid FROM campaign_total
+				WHERE spent > 0) THEN 1 ELSE 0 END`),
 		ledger.CheckChargedOK:     s.reencode(func(o *ledger.Outcome) { o.Verdict = ledger.VerdictPaused }),
 		ledger.CheckChargedUnique: sql("billed_event", `DELETE FROM billed_event`),
 		ledger.CheckMinted:        s.reencode(func(o *ledger.Outcome) { o.Minted++ }),
 		ledger.CheckMintedUnique:  sql("billed_event", `DELETE FROM billed_event WHERE event_type = 'impression'`),
-		ledger.CheckMarks:         sql("billed_event", `DELETE FROM billed_event WHERE auction_id = (SELECT auction_id FROM billed_event WHERE event_type NOT LIKE 'invalid%' LIMIT 1)`),
-		ledger.CheckClawbacks:     sql("ledger_transaction", `UPDATE ledger_transaction SET kind = 'mint_clawback' WHERE kind = 'deposit'`),
+		ledger.CheckMarks: sql(
+			"billed_event",
+			`DELETE FROM billed_event WHERE auction_id = (SELECT auction_id FROM billed_event WHERE event_type NOT LIKE 'invalid%' LIMIT 1)`,
+		),
+		ledger.CheckClawbacks: sql(
+			"ledger_transaction", `UPDATE ledger_transaction SET kind = 'mint_clawback' WHERE kind = 'deposit'`,
+		),
 		ledger.CheckReversed: sql("ledger_reversal", `INSERT INTO ledger_reversal
 			SELECT gen_random_uuid(), id, 1000000000000 FROM ledger_transaction WHERE kind = 'charge' LIMIT 1`),
 		ledger.CheckReopened:    sql("campaign_total", `UPDATE campaign_total SET refunded = 1 WHERE spent > 0`),
@@ -92,15 +103,21 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckCreditDays:  sql("credit_source", `UPDATE credit_source SET refunded = charged`),
 		ledger.CheckCreditLots:  sql("credit_lot", `UPDATE credit_lot SET remaining = remaining - 1`),
 		ledger.CheckDailyBudget: sql("campaign_spend", `UPDATE campaign_spend SET daily_budget = amount - 1`),
-		ledger.CheckTotalBudget: sql("campaign_total", `UPDATE campaign_total SET total_budget = spent - 1 WHERE spent > 0`),
-		ledger.CheckPrepaid:     sql("balance", `UPDATE balance SET amount = -1 WHERE account LIKE 'advertiser:%'`),
+		ledger.CheckTotalBudget: sql(
+			"campaign_total", `UPDATE campaign_total SET total_budget = spent - 1 WHERE spent > 0`,
+		),
+		ledger.CheckPrepaid: sql("balance", `UPDATE balance SET amount = -1 WHERE account LIKE 'advertiser:%'`),
 		ledger.CheckGaps: sql("applied_batch", `DELETE FROM applied_batch
-			WHERE first_offset > 0 AND next_offset NOT IN (SELECT max(next_offset) FROM applied_batch GROUP BY stream, partition)`),
+			WHERE first_offset > 0 AND next_offset NOT IN (SELECT max(next_offset) FROM applied_batch
+				GROUP BY stream, partition)`),
 		ledger.CheckOffsets: sql("consumer_offset", `UPDATE consumer_offset SET next_offset = next_offset + 1`),
 		ledger.CheckArchive: sql("archive_progress", `INSERT INTO archive_progress VALUES ('a1b2c3', 0, 1000000, NULL)
 			ON CONFLICT (stream, partition) DO UPDATE SET archived_next = 1000000, planned_to = NULL, plan = NULL`),
-		ledger.CheckDead:  sql("dlq", `DELETE FROM dlq`),
-		ledger.CheckChain: sql("ledger_transaction", `UPDATE ledger_transaction SET at = at + interval '1 microsecond' WHERE kind = 'deposit'`),
+		ledger.CheckDead: sql("dlq", `DELETE FROM dlq`),
+		ledger.CheckChain: sql(
+			"ledger_transaction",
+			`UPDATE ledger_transaction SET at = at + interval '1 microsecond' WHERE kind = 'deposit'`,
+		),
 		ledger.CheckRights: func(ctx context.Context) error {
 			_, err := s.pool.Exec(ctx, `GRANT UPDATE (amount) ON ledger_entry TO adnet_test_app`)
 			return err
@@ -174,7 +191,9 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 
 	spend := func(tx pgx.Tx, id uuid.UUID) {
 		var batch pgx.Batch
-		require.NoError(t, queueSpend(&batch, ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}))
+		require.NoError(
+			t, queueSpend(&batch, ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}),
+		)
 		require.NoError(t, tx.SendBatch(t.Context(), &batch).Close())
 	}
 	early, err := s.pool.Begin(t.Context())
@@ -183,7 +202,8 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	require.NoError(t, s.inTx(t.Context(), "later", func(tx pgx.Tx) error { spend(tx, quick.ID); return nil }))
 	rooms, cursor, err := reader.Rooms(t.Context(), cursor)
 	require.NoError(t, err)
-	require.Contains(t, roomIDs(rooms), quick.ID) // and more, while other databases of the server have transactions open
+	// and more, while other databases of the server have transactions open
+	require.Contains(t, roomIDs(rooms), quick.ID)
 	require.NoError(t, early.Commit(t.Context()))
 	rooms, cursor, err = reader.Rooms(t.Context(), cursor)
 	require.NoError(t, err)

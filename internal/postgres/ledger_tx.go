@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -35,31 +35,37 @@ WHERE o.stream = want.stream AND o.partition = want.partition AND o.next_offset 
 	insertAppliedSQL = `
 INSERT INTO applied_batch (stream, partition, first_offset, next_offset, outcomes, applied_at)
 SELECT stream, partition, first, next, outcomes, $6
-FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[], $5::bytea[]) AS a (stream, partition, first, next, outcomes)`
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[], $5::bytea[]) AS a (stream, partition, first, next,
+	outcomes)`
 
 	insertDeadSQL = `
 INSERT INTO dlq (stream, partition, record_offset, problem, raw, at)
 SELECT stream, partition, record_offset, problem, raw, $6
-FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::text[], $5::bytea[]) AS d (stream, partition, record_offset, problem, raw)`
+FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::text[], $5::bytea[]) AS d (stream, partition, record_offset,
+	problem, raw)`
 
 	addSpendSQL = `
 INSERT INTO campaign_spend (campaign_id, day, amount, daily_budget)
 SELECT s.campaign_id, s.day, s.amount, c.daily_budget
-FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS s (campaign_id, day, amount) JOIN campaign c ON c.id = s.campaign_id
+FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS s (campaign_id, day, amount) JOIN campaign c
+	ON c.id = s.campaign_id
 ORDER BY s.campaign_id, s.day
 ON CONFLICT (campaign_id, day) DO UPDATE
 SET amount = campaign_spend.amount + EXCLUDED.amount, daily_budget = EXCLUDED.daily_budget`
 
 	addTotalsSQL = `
 UPDATE campaign_total t
-SET spent = t.spent + s.amount, total_budget = CASE WHEN s.amount > 0 THEN c.total_budget ELSE t.total_budget END, version = t.version + 1, changed_xid = room_xid()
-FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS s (campaign_id, amount) GROUP BY 1) s
+SET spent = t.spent + s.amount, total_budget = CASE WHEN s.amount > 0 THEN c.total_budget ELSE t.total_budget END,
+	version = t.version + 1, changed_xid = room_xid()
+FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS s (campaign_id,
+	amount) GROUP BY 1) s
 JOIN campaign c ON c.id = s.campaign_id
 WHERE t.campaign_id = s.campaign_id`
 
 	addReleasedSQL = `
 INSERT INTO reservation_released (campaign_id, minute, amount)
-SELECT campaign_id, minute, amount FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS r (campaign_id, minute, amount)
+SELECT campaign_id, minute, amount FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS r (campaign_id, minute,
+	amount)
 ORDER BY campaign_id, minute
 ON CONFLICT (campaign_id, minute) DO UPDATE
 SET amount = reservation_released.amount + EXCLUDED.amount, changed_xid = EXCLUDED.changed_xid`

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	letterColumns = `SELECT stream, partition, record_offset, problem, raw, at, replay_started_at, replayed_at, coalesce(replayed_by, ''), replays FROM dlq`
 
 	selectLetters = letterColumns + `
-WHERE (NOT $1 OR replayed_at IS NULL) AND ($2 = '' OR stream = $2) AND ($5 = '' OR strpos(lower(problem), lower($5)) > 0)
+WHERE (NOT $1 OR replayed_at IS NULL) AND ($2 = '' OR stream = $2) AND ($5 = '' OR strpos(lower(problem),
+	lower($5)) > 0)
 	AND ($6 = '' OR stream = $6 AND partition = $7 AND record_offset = $8)
 ORDER BY at, stream, partition, record_offset LIMIT $3 OFFSET $4`
 
@@ -29,7 +30,8 @@ UPDATE dlq SET replay_started_at = clock_timestamp(), replayed_at = NULL, replay
 WHERE stream = $1 AND partition = $2 AND record_offset = $3`
 
 	endReplay = `
-UPDATE dlq SET replayed_at = clock_timestamp() WHERE stream = $1 AND partition = $2 AND record_offset = $3 AND replay_started_at IS NOT NULL`
+UPDATE dlq SET replayed_at = clock_timestamp() WHERE stream = $1 AND partition = $2 AND record_offset = $3
+	AND replay_started_at IS NOT NULL`
 )
 
 // DeadLetters lists records that could not be decoded, oldest first.
@@ -39,7 +41,9 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]le
 	if q.At != nil {
 		at = *q.At
 	}
-	rows, err := s.pool.Query(ctx, selectLetters, q.Open, q.Stream, limit, offset, q.Problem, at.Stream, at.Number, at.First)
+	rows, err := s.pool.Query(
+		ctx, selectLetters, q.Open, q.Stream, limit, offset, q.Problem, at.Stream, at.Number, at.First,
+	)
 	if err != nil {
 		return nil, failure("list dead letters", err)
 	}
@@ -50,7 +54,9 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]le
 // StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in
 // between leaves a row that says so, never one that was sent twice unseen. Errors: errs.NotFound;
 // errs.Conflict when it was sent before, or may have been, unless again is set.
-func (s *Store) StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (l ledger.StoredDeadLetter, err error) {
+func (s *Store) StartReplay(
+	ctx context.Context, p stream.Partition, offset int64, by string, again bool,
+) (l ledger.StoredDeadLetter, err error) {
 	err = s.inTx(ctx, "start replay", func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, lockLetter, p.Stream, p.Number, offset)
 		if err != nil {
@@ -82,9 +88,14 @@ func mayReplay(l *ledger.StoredDeadLetter, again bool) error {
 	case again || l.Replays == 0:
 		return nil
 	case !l.SentAt.IsZero():
-		return errs.New(errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339), l.SentBy)
+		return errs.New(
+			errs.Conflict, "it was replayed at %s by %s; say --again to do it once more", l.SentAt.Format(time.RFC3339),
+			l.SentBy,
+		)
 	}
-	return errs.New(errs.Conflict, "a replay was begun at %s by %s and never ended: it may be in the log; say --again to do it once more (an event that was applied counts as a duplicate)",
+	return errs.New(errs.Conflict,
+		"a replay was begun at %s by %s and never ended: it may be in the log; say --again to do it once more (an "+
+			"event that was applied counts as a duplicate)",
 		l.StartedAt.Format(time.RFC3339), l.SentBy)
 }
 

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"adnet/internal/link"
-
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/link"
 )
 
 // allow holds the link of a configuration to the rule of package link. What counts is what the
@@ -91,7 +91,10 @@ func explain(err error) error {
 	case strings.Contains(err.Error(), "no encryption"): // of pg_hba.conf
 		return link.Refuse(err, "the server wants an encrypted link: add sslmode=verify-full")
 	case isWrongPassword(err):
-		return link.Refuse(err, "the server refuses the login: look at user and password, and whether `adnet migrate` has made the role")
+		return link.Refuse(
+			err,
+			"the server refuses the login: look at user and password, and whether `adnet migrate` has made the role",
+		)
 	}
 	names := link.Names{Address: EnvURL, CA: "sslrootcert of " + EnvURL, Cert: "sslcert and sslkey of " + EnvURL}
 	return link.Closed(link.Explain(err, names), names)
@@ -120,8 +123,10 @@ func programEnv(url string, config *pgx.ConnConfig) []string {
 			env = append(env, variable+"="+value)
 		}
 	}
-	if parameter(url, "sslmode") == "verify-full" && parameter(url, "sslrootcert") == "" && os.Getenv("PGSSLROOTCERT") == "" {
-		// Here the system's authorities count; the programs would look for a file in the home folder.
+	if parameter(url, "sslmode") == "verify-full" && parameter(url, "sslrootcert") == "" &&
+		os.Getenv("PGSSLROOTCERT") == "" {
+		// Here the system's authorities count; the programs would look for a file in the home
+		// folder.
 		env = append(env, "PGSSLROOTCERT=system")
 	}
 	return env

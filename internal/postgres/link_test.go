@@ -11,7 +11,8 @@ import (
 func TestProgramsConnectAsWeDo(t *testing.T) {
 	for text, want := range map[string][]string{
 		"postgres://u:p%40s@db1:5433,db2:5434/adnet?sslmode=verify-full&target_session_attrs=read-write": {
-			"PGHOST=db1,db2", "PGPORT=5433,5434", "PGUSER=u", "PGPASSWORD=p@s", "PGDATABASE=adnet", "PGSSLMODE=verify-full",
+			"PGHOST=db1,db2", "PGPORT=5433,5434", "PGUSER=u", "PGPASSWORD=p@s", "PGDATABASE=adnet",
+			"PGSSLMODE=verify-full",
 			"PGSSLROOTCERT=system", "PGTARGETSESSIONATTRS=read-write",
 		},
 		`host=db1 port=5433 user=u password='it\'s' dbname=adnet sslmode = 'disable'`: {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"adnet/internal/account"
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/account"
+	"adnet/internal/errs"
 )
 
 const (
@@ -35,7 +35,10 @@ func (s *Store) CreateLink(ctx context.Context, l account.Link) (kept bool, err 
 		if _, err := tx.Exec(ctx, expiredLinks, l.CreatedAt); err != nil {
 			return failure("drop expired links", err)
 		}
-		tag, err := tx.Exec(ctx, insertLink, l.Hash[:], l.Purpose, l.Email, nullID(l.UserID), l.PasswordHash, l.CreatedAt, l.ExpiresAt, account.MaxLinks)
+		tag, err := tx.Exec(
+			ctx, insertLink, l.Hash[:], l.Purpose, l.Email, nullID(l.UserID), l.PasswordHash, l.CreatedAt, l.ExpiresAt,
+			account.MaxLinks,
+		)
 		kept = tag.RowsAffected() == 1
 		return failure("create link", err)
 	})

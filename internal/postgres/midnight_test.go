@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/day"
-	"adnet/internal/ledger"
-	"adnet/internal/testenv"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/day"
+	"adnet/internal/ledger"
+	"adnet/internal/testenv"
 )
 
 // After midnight the planner takes the new day of the marks for empty, until autovacuum has counted
@@ -25,7 +25,10 @@ func TestNewDayIsNotReadWhole(t *testing.T) {
 	date := int32(day.Of(time.Now()))
 	_, err = conn.Exec(t.Context(), `SELECT billed_event_add_day($1)`, date)
 	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), `INSERT INTO billed_event SELECT $1, gen_random_uuid(), 'impression' FROM generate_series(1, 20000)`, date)
+	_, err = conn.Exec(
+		t.Context(),
+		`INSERT INTO billed_event SELECT $1, gen_random_uuid(), 'impression' FROM generate_series(1, 20000)`, date,
+	)
 	require.NoError(t, err)
 	asked := make([]uuid.UUID, 50)
 	for i := range asked {

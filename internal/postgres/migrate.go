@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	schema "adnet/schemas/postgres"
-
 	"github.com/jackc/pgx/v5"
+
+	schema "adnet/schemas/postgres"
 )
 
 const (
@@ -109,7 +109,10 @@ func refuseUnknown(ctx context.Context, tx pgx.Tx, known []string) error {
 	}
 	for _, name := range applied {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("the database has %s, which this build does not know: use the build that applied it, or a newer one", name)
+			return fmt.Errorf(
+				"the database has %s, which this build does not know: use the build that applied it, or a newer one",
+				name,
+			)
 		}
 	}
 	return nil

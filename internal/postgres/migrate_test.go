@@ -8,12 +8,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	schema "adnet/schemas/postgres"
-
-	"adnet/internal/testenv"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/testenv"
+	schema "adnet/schemas/postgres"
 )
 
 func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
@@ -24,7 +23,10 @@ func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
 	for i, name := range names {
 		match := form.FindStringSubmatch(name)
 		require.NotNil(t, match, name)
-		require.Equal(t, i+1, int(match[1][0]-'0')*1000+int(match[1][1]-'0')*100+int(match[1][2]-'0')*10+int(match[1][3]-'0'), name)
+		require.Equal(
+			t, i+1, int(match[1][0]-'0')*1000+int(match[1][1]-'0')*100+int(match[1][2]-'0')*10+int(match[1][3]-'0'),
+			name,
+		)
 	}
 }
 
@@ -77,7 +79,9 @@ func TestMigrateRefusesADifferentHistory(t *testing.T) {
 	quiet := func(string) {}
 	require.NoError(t, migrate(t.Context(), conn, files, quiet))
 
-	edited := fstest.MapFS{"0001_a.sql": {Data: []byte("CREATE TABLE a (id bigint)")}, "0002_b.sql": files["0002_b.sql"]}
+	edited := fstest.MapFS{
+		"0001_a.sql": {Data: []byte("CREATE TABLE a (id bigint)")}, "0002_b.sql": files["0002_b.sql"],
+	}
 	require.ErrorContains(t, migrate(t.Context(), conn, edited, quiet), "0001_a.sql was edited")
 
 	older := fstest.MapFS{"0001_a.sql": files["0001_a.sql"]}
@@ -95,7 +99,9 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	quiet := func(string) {}
 	require.ErrorContains(t, migrate(t.Context(), conn, files, quiet), "0002_b.sql")
 	var left int
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_tables WHERE tablename IN ('a', 'b')`).Scan(&left))
+	require.NoError(
+		t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_tables WHERE tablename IN ('a', 'b')`).Scan(&left),
+	)
 	require.Equal(t, 1, left)
 
 	files["0002_b.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE b (id int)")}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/require"
 )
 
 // What an administrator paused before pauses were kept as findings its owner cannot resume either:
@@ -25,8 +25,13 @@ func TestOldPausesOfAdministratorsHold(t *testing.T) {
 	// As builds did before: the status changes, and the audit log says by whom.
 	set := func(id uuid.UUID, by account.User, status campaign.Status) {
 		t.Helper()
-		ctx := auditlog.With(t.Context(), auditlog.Actor{AccountID: by.ID, Role: string(by.Role), Via: auditlog.API, Action: "POST /api/campaigns"})
-		_, err := s.UpdateCampaign(ctx, id, func(c *campaign.Campaign) error { c.Status, c.PolicyViolations = status, nil; return nil })
+		ctx := auditlog.With(
+			t.Context(),
+			auditlog.Actor{AccountID: by.ID, Role: string(by.Role), Via: auditlog.API, Action: "POST /api/campaigns"},
+		)
+		_, err := s.UpdateCampaign(
+			ctx, id, func(c *campaign.Campaign) error { c.Status, c.PolicyViolations = status, nil; return nil },
+		)
 		require.NoError(t, err)
 	}
 	type step struct {
@@ -40,10 +45,12 @@ func TestOldPausesOfAdministratorsHold(t *testing.T) {
 	steps := map[string][]step{
 		"by an administrator": {{boss, campaign.Paused}},
 		"by its owner":        {{owner, campaign.Paused}},
-		"by its owner, after an administrator resumed it": {{boss, campaign.Paused}, {boss, campaign.Active}, {owner, campaign.Paused}},
-		"by an administrator, and edited":                 {{boss, campaign.Paused}},
-		"an administrator's own":                          {{boss, campaign.Paused}},
-		"resumed":                                         {{boss, campaign.Paused}, {owner, campaign.Active}},
+		"by its owner, after an administrator resumed it": {
+			{boss, campaign.Paused}, {boss, campaign.Active}, {owner, campaign.Paused},
+		},
+		"by an administrator, and edited": {{boss, campaign.Paused}},
+		"an administrator's own":          {{boss, campaign.Paused}},
+		"resumed":                         {{boss, campaign.Paused}, {owner, campaign.Active}},
 	}
 	ids := make(map[string]uuid.UUID)
 	for name := range stopped {
@@ -56,7 +63,10 @@ func TestOldPausesOfAdministratorsHold(t *testing.T) {
 			set(ids[name], one.by, one.status)
 		}
 	}
-	_, err := s.UpdateCampaign(t.Context(), ids["by an administrator, and edited"], func(c *campaign.Campaign) error { c.BidAmount = 2 * money.USD; return nil })
+	_, err := s.UpdateCampaign(
+		t.Context(), ids["by an administrator, and edited"],
+		func(c *campaign.Campaign) error { c.BidAmount = 2 * money.USD; return nil },
+	)
 	require.NoError(t, err)
 
 	conn, err := pgx.ConnectConfig(t.Context(), asOwner(t, s).pool.Config().ConnConfig)
@@ -69,7 +79,8 @@ func TestOldPausesOfAdministratorsHold(t *testing.T) {
 			c, err := s.Campaign(t.Context(), ids[name])
 			require.NoError(t, err)
 			versions[c.ConfigVersion] = true
-			held := len(c.PolicyViolations) == 1 && c.PolicyViolations[0].Rule == campaign.RuleStopped && c.PolicyViolations[0].Holds
+			held := len(c.PolicyViolations) == 1 && c.PolicyViolations[0].Rule == campaign.RuleStopped &&
+				c.PolicyViolations[0].Holds
 			require.Equal(t, want, held, "%s, run %d: %v", name, run, c.PolicyViolations)
 		}
 		require.Len(t, versions, len(stopped))

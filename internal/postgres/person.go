@@ -3,10 +3,10 @@ package postgres
 import (
 	"context"
 
-	"adnet/internal/person"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/person"
 )
 
 var _ person.Store = (*Store)(nil)
@@ -16,7 +16,10 @@ var _ person.Store = (*Store)(nil)
 // the rest with it.
 func (s *Store) Forget(ctx context.Context, id uuid.UUID) error {
 	return s.inTx(ctx, "forget account", func(tx pgx.Tx) error {
-		for _, sql := range []string{`SELECT account_forget($1)`, `DELETE FROM login_session WHERE user_id = $1`, dropFactor, dropBlocks, `DELETE FROM mail_link WHERE user_id = $1`, forgetAppeal} {
+		for _, sql := range []string{
+			`SELECT account_forget($1)`, `DELETE FROM login_session WHERE user_id = $1`, dropFactor, dropBlocks,
+			`DELETE FROM mail_link WHERE user_id = $1`, forgetAppeal,
+		} {
 			if _, err := tx.Exec(ctx, sql, id); err != nil {
 				return failure("forget account", err)
 			}

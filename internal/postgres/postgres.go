@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/link"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"adnet/internal/errs"
+	"adnet/internal/link"
 )
 
 // EnvURL names the setting that says where PostgreSQL is.

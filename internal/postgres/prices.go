@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -34,7 +34,9 @@ func (s *Store) HighestBids(ctx context.Context) (bids []ledger.HighestBid, sinc
 			var model string
 			var bid int64
 			err = row.Scan(&id, &model, &bid)
-			return ledger.HighestBid{CampaignID: id, BillingModel: campaign.BillingModel(model), Bid: money.Micros(bid)}, err
+			return ledger.HighestBid{
+				CampaignID: id, BillingModel: campaign.BillingModel(model), Bid: money.Micros(bid),
+			}, err
 		})
 		return err
 	})

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -35,7 +35,8 @@ ORDER BY developer_id, id DESC`
 
 	// Of seats only: who owns them never changes.
 	readOwnersSQL = `
-SELECT s.developer_id, o.developer_id FROM app_user s JOIN app_user o ON o.id = s.parent_id WHERE s.developer_id = ANY($1::uuid[])`
+SELECT s.developer_id, o.developer_id FROM app_user s JOIN app_user o ON o.id = s.parent_id
+	WHERE s.developer_id = ANY($1::uuid[])`
 
 	shareCasesSQL = `
 SELECT developer_id, id FROM quarantine WHERE developer_id = ANY($1::uuid[]) AND decision IS NULL
@@ -44,15 +45,18 @@ ORDER BY developer_id FOR SHARE`
 	addPublisherDaysSQL = `
 INSERT INTO publisher_day AS p (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
 	browser_minted, browser_impressions, browser_clicks, browser_invalid)
-SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+	$8::bigint[],
 	$9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
 	AS d (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
 	browser_minted, browser_impressions, browser_clicks, browser_invalid)
 ORDER BY developer_id, day
 ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minted, capped = p.capped + EXCLUDED.capped,
-	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks, invalid = p.invalid + EXCLUDED.invalid,
+	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks,
+		invalid = p.invalid + EXCLUDED.invalid,
 	redeemed = p.redeemed + EXCLUDED.redeemed, browser_minted = p.browser_minted + EXCLUDED.browser_minted,
-	browser_impressions = p.browser_impressions + EXCLUDED.browser_impressions, browser_clicks = p.browser_clicks + EXCLUDED.browser_clicks,
+	browser_impressions = p.browser_impressions + EXCLUDED.browser_impressions,
+		browser_clicks = p.browser_clicks + EXCLUDED.browser_clicks,
 	browser_invalid = p.browser_invalid + EXCLUDED.browser_invalid, credit_due = p.credit_due OR EXCLUDED.minted > 0`
 
 	addHeldChargesSQL = `
@@ -74,7 +78,8 @@ INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at) VALUES ($1,
 
 	selectQuarantineSQL = `
 SELECT q.id, q.developer_id, q.evidence, q.opened_at, coalesce(q.decision, ''), q.decided_at, q.decided_by, q.note,
-	coalesce((SELECT sum(e.amount) FROM ledger_entry e WHERE e.account = 'held:' || q.id AND e.asset = 'CREDIT' AND e.amount > 0), 0)::bigint,
+	coalesce((SELECT sum(e.amount) FROM ledger_entry e WHERE e.account = 'held:' || q.id AND e.asset = 'CREDIT'
+		AND e.amount > 0), 0)::bigint,
 	(coalesce((SELECT sum(c.amount) FROM quarantine_source c WHERE c.quarantine_id = q.id), 0)
 		+ coalesce((SELECT sum(c.amount) FROM quarantine_charge c WHERE c.quarantine_id = q.id), 0))::bigint
 FROM quarantine q `
@@ -91,34 +96,41 @@ ORDER BY q.opened_at DESC, q.id LIMIT $4`
 
 	// quarantine_charge has the notes of earlier builds, without a day and a transaction.
 	heldCampaignsSQL = `
-SELECT campaign_id FROM quarantine_source WHERE quarantine_id = $1 UNION SELECT campaign_id FROM quarantine_charge WHERE quarantine_id = $1 ORDER BY 1`
+SELECT campaign_id FROM quarantine_source WHERE quarantine_id = $1 UNION SELECT campaign_id FROM quarantine_charge
+	WHERE quarantine_id = $1 ORDER BY 1`
 
 	refundableSQL = `
 SELECT q.campaign_id, q.day, q.amount, q.first, c.advertiser_id, c.credit_funded
 FROM (SELECT campaign_id, day, sum(amount)::bigint AS amount, (array_agg(transaction_id ORDER BY seq))[1] AS first
 		FROM quarantine_source WHERE quarantine_id = $1 GROUP BY 1, 2
-	UNION ALL SELECT campaign_id, 0, amount, '00000000-0000-0000-0000-000000000000' FROM quarantine_charge WHERE quarantine_id = $1) q
+	UNION ALL SELECT campaign_id, 0, amount, '00000000-0000-0000-0000-000000000000' FROM quarantine_charge
+		WHERE quarantine_id = $1) q
 JOIN campaign c ON c.id = q.campaign_id ORDER BY 1, 2`
 
 	firstMintSQL = `
-SELECT transaction_id FROM ledger_entry WHERE account = 'held:' || $1::uuid AND asset = 'CREDIT' AND amount > 0 ORDER BY seq LIMIT 1`
+SELECT transaction_id FROM ledger_entry WHERE account = 'held:' || $1::uuid AND asset = 'CREDIT' AND amount > 0
+	ORDER BY seq LIMIT 1`
 
 	addMintReversalsSQL = `
 INSERT INTO ledger_reversal (transaction_id, reverses, amount)
-SELECT $2, transaction_id, amount FROM ledger_entry WHERE account = 'held:' || $1::uuid AND asset = 'CREDIT' AND amount > 0`
+SELECT $2, transaction_id, amount FROM ledger_entry WHERE account = 'held:' || $1::uuid AND asset = 'CREDIT'
+	AND amount > 0`
 
 	addChargeReversalsSQL = `
 INSERT INTO ledger_reversal (transaction_id, reverses, amount)
 SELECT back.id, s.transaction_id, sum(s.amount) FROM quarantine_source s
-JOIN unnest($2::uuid[], $3::uuid[]) AS back (id, campaign_id) USING (campaign_id) WHERE s.quarantine_id = $1 GROUP BY 1, 2`
+JOIN unnest($2::uuid[], $3::uuid[]) AS back (id, campaign_id) USING (campaign_id) WHERE s.quarantine_id = $1
+	GROUP BY 1, 2`
 
 	reopenDaysSQL = `
 UPDATE campaign_spend s SET refunded = s.refunded + r.amount
-FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS r (campaign_id, day, amount) WHERE s.campaign_id = r.campaign_id AND s.day = r.day`
+FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS r (campaign_id, day, amount)
+	WHERE s.campaign_id = r.campaign_id AND s.day = r.day`
 
 	reopenTotalsSQL = `
 UPDATE campaign_total t SET refunded = t.refunded + r.amount, version = t.version + 1, changed_xid = room_xid()
-FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS r (campaign_id, amount) GROUP BY 1) r
+FROM (SELECT campaign_id, sum(amount)::bigint AS amount FROM unnest($1::uuid[], $2::bigint[]) AS r (campaign_id,
+	amount) GROUP BY 1) r
 WHERE t.campaign_id = r.campaign_id`
 
 	reversalsSQL = `SELECT transaction_id, reverses, amount FROM ledger_reversal WHERE transaction_id = $1 ORDER BY reverses`
@@ -127,7 +139,8 @@ WHERE t.campaign_id = r.campaign_id`
 	insertMintCapSQL = `INSERT INTO mint_cap (developer_id, cap, set_by, note, set_at) VALUES ($1, $2, $3, $4, $5)`
 
 	heldCreditsSQL = `
-SELECT coalesce(sum(b.amount), 0)::bigint FROM quarantine q JOIN balance b ON b.account = 'held:' || q.id AND b.asset = 'CREDIT'
+SELECT coalesce(sum(b.amount), 0)::bigint FROM quarantine q JOIN balance b ON b.account = 'held:' || q.id
+	AND b.asset = 'CREDIT'
 WHERE q.developer_id = $1 AND q.decision IS NULL`
 )
 
@@ -211,7 +224,8 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 				numbers[j] = append(numbers[j], v)
 			}
 		}
-		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5],
+		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+			numbers[5],
 			numbers[6], numbers[7], numbers[8], numbers[9])
 	}
 	queueCredits(batch, e)
@@ -219,7 +233,8 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 		cases, charges, campaigns := make([][16]byte, n), make([][16]byte, n), make([][16]byte, n)
 		days, amounts := make([]int32, n), make([]int64, n)
 		for i, c := range e.HeldCharges {
-			cases[i], charges[i], campaigns[i], days[i], amounts[i] = c.Case, c.Charge, c.CampaignID, int32(c.Day), int64(c.Amount)
+			cases[i], charges[i], campaigns[i], days[i], amounts[i] = c.Case, c.Charge, c.CampaignID, int32(c.Day),
+				int64(c.Amount)
 		}
 		batch.Queue(addHeldChargesSQL, cases, charges, campaigns, days, amounts)
 	}
@@ -234,7 +249,8 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 	}
 	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d traffic.PublisherDay, err error) {
 		var owner *uuid.UUID
-		err = row.Scan(&d.DeveloperID, &owner, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid, &d.Redeemed,
+		err = row.Scan(&d.DeveloperID, &owner, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid,
+			&d.Redeemed,
 			&d.BrowserMinted, &d.BrowserImpressions, &d.BrowserClicks, &d.BrowserInvalid)
 		if owner != nil {
 			d.OwnerID = *owner
@@ -284,7 +300,10 @@ func scanQuarantine(row pgx.CollectableRow) (c ledger.Quarantine, err error) {
 	var evidence []byte
 	var decidedAt *time.Time
 	var decidedBy *uuid.UUID
-	err = row.Scan(&c.ID, &c.DeveloperID, &evidence, &c.OpenedAt, &c.Decision, &decidedAt, &decidedBy, &c.Note, &c.Held, &c.Charged)
+	err = row.Scan(
+		&c.ID, &c.DeveloperID, &evidence, &c.OpenedAt, &c.Decision, &decidedAt, &decidedBy, &c.Note, &c.Held,
+		&c.Charged,
+	)
 	if err != nil {
 		return c, err
 	}
@@ -318,8 +337,8 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 }
 
 // endQuarantine locks in the order of settlement: the totals of the campaigns, whose budgets a
-// claw-back reopens, then the publisher's days, then the case, then balances. Which campaigns these are is only certain under
-// the lock of the case.
+// claw-back reopens, then the publisher's days, then the case, then balances. Which campaigns these
+// are is only certain under the lock of the case.
 func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	locked, err := lockHeldTotals(ctx, tx, v)
 	if err != nil {
@@ -447,7 +466,9 @@ func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
 	for i, charge := range c.charges {
 		ids[i], amounts[i] = charge.CampaignID, int64(charge.Amount)
 		if charge.Day != 0 {
-			dayIDs, days, dayAmounts = append(dayIDs, charge.CampaignID), append(days, int32(charge.Day)), append(dayAmounts, int64(charge.Amount))
+			dayIDs, days, dayAmounts = append(dayIDs, charge.CampaignID), append(days, int32(charge.Day)), append(
+				dayAmounts, int64(charge.Amount),
+			)
 		}
 	}
 	batch.Queue(reopenDaysSQL, dayIDs, days, dayAmounts).Exec(expects(len(days), "days of campaigns were reopened"))

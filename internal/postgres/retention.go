@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -22,7 +22,8 @@ const (
 
 	// Names of partitions are made by schemas/postgres/0004_ledger_chain.sql.
 	markedDaysSQL = `
-SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c
+	ON c.oid = i.inhrelid
 	WHERE i.inhparent = 'billed_event'::regclass) days WHERE day <> 0 AND day < $1 ORDER BY day`
 	countMarksSQL = `SELECT count(*) FROM billed_event WHERE auction_day <> 0 AND auction_day < $1 AND event_type NOT LIKE 'invalid%'`
 	dropDaySQL    = `SELECT marks FROM billed_event_drop_day($1)`

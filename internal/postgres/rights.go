@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
-	"adnet/internal/ledger"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"adnet/internal/ledger"
 )
 
 // EnvOwnerURL names the setting of the role that owns the tables.
@@ -58,8 +58,10 @@ DECLARE
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', current_schema(), role);
 	FOR tab IN
-		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds, c.relname IN ('schema_migration', 'campaign_highest_bid', 'price_proof') AS reads
-		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds,
+			c.relname IN ('schema_migration', 'campaign_highest_bid', 'price_proof') AS reads
+		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+			AND NOT c.relispartition
 	LOOP
 		EXECUTE format('REVOKE ALL ON %%I FROM %%I', tab.relname, role);
 		EXECUTE format(CASE WHEN tab.reads THEN 'GRANT SELECT ON %%I TO %%I'
@@ -68,7 +70,8 @@ BEGIN
 	END LOOP;
 	EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %%I TO %%I', current_schema(), role);
 	-- What it may have done in the owner's name: functions that check what they are asked.
-	FOR tab IN SELECT oid::regprocedure AS f FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND prosecdef LOOP
+	FOR tab IN SELECT oid::regprocedure AS f FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+		AND prosecdef LOOP
 		EXECUTE format('GRANT EXECUTE ON FUNCTION %%s TO %%I', tab.f, role);
 	END LOOP;
 	EXECUTE format('REVOKE CREATE ON SCHEMA %%I FROM PUBLIC', current_schema());
@@ -103,7 +106,10 @@ func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error
 		return fmt.Errorf("%s: %w", EnvURL, err)
 	}
 	if owner.User == app.User {
-		log(fmt.Sprintf("postgres: role %q owns its tables and could change the ledger: give %s a role of its own (%s names the owner)", app.User, EnvURL, EnvOwnerURL))
+		log(fmt.Sprintf(
+			"postgres: role %q owns its tables and could change the ledger: give %s a role of its own (%s names the "+
+				"owner)", app.User, EnvURL, EnvOwnerURL,
+		))
 		return nil
 	}
 	owner.ConnectTimeout, app.ConnectTimeout = connectTimeout, connectTimeout
@@ -114,7 +120,9 @@ func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	role, password := literal(app.User), literal(app.Password)
 	if _, err := conn.Exec(ctx, fmt.Sprintf(createRoleSQL, role, password)); err != nil {
-		return fmt.Errorf("create role %q (the owner needs CREATEROLE, or create it yourself with LOGIN): %w", app.User, err)
+		return fmt.Errorf(
+			"create role %q (the owner needs CREATEROLE, or create it yourself with LOGIN): %w", app.User, err,
+		)
 	}
 	err = exclusively(ctx, conn, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, fmt.Sprintf(grantSQL, role))
@@ -161,11 +169,13 @@ func literal(text string) string {
 // verifyRights lists the current role's ways to change rows that must never change.
 const verifyRights = `
 SELECT format('%s on %s', how, c.relname)
-FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
+FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+	AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
 JOIN pg_class c ON c.oid = guarded.oid
 CROSS JOIN LATERAL (
 	SELECT p FROM unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) p WHERE has_table_privilege(c.oid, p)
-	UNION ALL SELECT 'UPDATE of a column' WHERE has_any_column_privilege(c.oid, 'UPDATE') AND NOT has_table_privilege(c.oid, 'UPDATE')
+	UNION ALL SELECT 'UPDATE of a column' WHERE has_any_column_privilege(c.oid, 'UPDATE')
+		AND NOT has_table_privilege(c.oid, 'UPDATE')
 	UNION ALL SELECT 'ownership' WHERE pg_has_role(c.relowner, 'MEMBER')
 	UNION ALL SELECT 'a trigger that is off' WHERE EXISTS (
 		SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled NOT IN ('O', 'A'))
@@ -189,7 +199,9 @@ func (a *verification) rights() {
 	}
 	detail := ""
 	if len(found) > 0 {
-		detail = strings.Join(found[:min(3, len(found))], "; ") + ": connect as a role that does not own the tables, see " + EnvOwnerURL
+		detail = strings.Join(
+			found[:min(3, len(found))], "; ",
+		) + ": connect as a role that does not own the tables, see " + EnvOwnerURL
 	}
 	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRights, Got: int64(len(found)), Detail: detail})
 }

@@ -9,16 +9,16 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
 	"adnet/internal/testenv"
 	schema "adnet/schemas/postgres"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/stretchr/testify/require"
 )
 
 // Not by a trigger but by rights: the role of the processes cannot change written rows, whatever
@@ -27,19 +27,24 @@ func TestApplicationCannotChangeTheLedger(t *testing.T) {
 	s := openStore(t)
 	u := storetest.AddUser(t, storesOf(s))
 	require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
-	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error { // a partition is made without the right to make tables
+	// a partition is made without the right to make tables
+	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
 		_, err := tx.MarkFirst(t.Context(), []ledger.Key{{Day: 20001, Auction: uuid.New(), Type: ledger.Click}})
 		return err
 	}))
 	for table, column := range map[string]string{
-		"ledger_transaction": "ref", "ledger_entry": "amount", "payment_event": "amount", "payment_refund": "amount", "statement_close": "month", "campaign_review": "notes",
+		"ledger_transaction": "ref", "ledger_entry": "amount", "payment_event": "amount", "payment_refund": "amount",
+		"statement_close": "month", "campaign_review": "notes",
 		"ledger_reversal": "amount",
 	} {
-		_, _ = s.pool.Exec(t.Context(), `GRANT UPDATE, DELETE ON `+table+` TO CURRENT_USER`) // refused, or grants nothing with a warning
+		// refused, or grants nothing with a warning
+		_, _ = s.pool.Exec(t.Context(), `GRANT UPDATE, DELETE ON `+table+` TO CURRENT_USER`)
 		for _, statement := range []string{
-			`UPDATE $t SET ` + column + ` = ` + column, `DELETE FROM $t`, `TRUNCATE $t`, `ALTER TABLE $t DISABLE TRIGGER ALL`, `ALTER TABLE $t DISABLE TRIGGER USER`,
+			`UPDATE $t SET ` + column + ` = ` + column, `DELETE FROM $t`, `TRUNCATE $t`,
+			`ALTER TABLE $t DISABLE TRIGGER ALL`, `ALTER TABLE $t DISABLE TRIGGER USER`,
 			`ALTER TABLE $t ADD COLUMN x int`, `ALTER TABLE $t OWNER TO CURRENT_USER`, `DROP TABLE $t`,
-			`CREATE TRIGGER x BEFORE INSERT ON $t EXECUTE FUNCTION ledger_append_only()`, `CREATE RULE x AS ON INSERT TO $t DO INSTEAD NOTHING`,
+			`CREATE TRIGGER x BEFORE INSERT ON $t EXECUTE FUNCTION ledger_append_only()`,
+			`CREATE RULE x AS ON INSERT TO $t DO INSTEAD NOTHING`,
 		} {
 			statement = strings.Replace(statement, "$t", table, 1)
 			_, err := s.pool.Exec(t.Context(), statement)
@@ -47,10 +52,13 @@ func TestApplicationCannotChangeTheLedger(t *testing.T) {
 		}
 	}
 	for _, statement := range []string{
-		`DELETE FROM billed_event`, `UPDATE billed_event SET auction_day = 1`, `TRUNCATE billed_event`, `DROP TABLE billed_event_20001`,
+		`DELETE FROM billed_event`, `UPDATE billed_event SET auction_day = 1`, `TRUNCATE billed_event`,
+		`DROP TABLE billed_event_20001`,
 		`DELETE FROM billed_event_20001`, `ALTER TABLE billed_event DETACH PARTITION billed_event_20001`,
-		`CREATE TABLE mine (id int)`, `DROP FUNCTION ledger_append_only CASCADE`, `CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
-		`INSERT INTO schema_migration VALUES ('x', '', now())`, `SET session_replication_role = replica`, `SET ROLE adnet`,
+		`CREATE TABLE mine (id int)`, `DROP FUNCTION ledger_append_only CASCADE`,
+		`CREATE OR REPLACE FUNCTION ledger_append_only() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
+		`INSERT INTO schema_migration VALUES ('x', '', now())`, `SET session_replication_role = replica`,
+		`SET ROLE adnet`,
 	} {
 		_, err := s.pool.Exec(t.Context(), statement)
 		requireNoRight(t, err, statement)
@@ -83,22 +91,45 @@ func check(t *testing.T, s *Store, name string) ledger.Check {
 func TestChainShowsTampering(t *testing.T) {
 	const third = ` WHERE account = 'house:deposits' AND chain_seq = 3`
 	for name, damage := range map[string]struct{ sql, detail string }{
-		"amount":         {`UPDATE ledger_entry SET amount = amount - 1` + third, "entry 3: balance"},
-		"amount and sum": {`UPDATE ledger_entry SET amount = amount - 1, balance_after = balance_after - 1` + third, "entry 3 of transaction"},
-		"removed":        {`DELETE FROM ledger_entry` + third, "entry 4 follows entry 2"},
-		"inserted": {`INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after, at, hash)
-			SELECT transaction_id, 9, account, asset, 7, chain_seq, balance_after, at, hash FROM ledger_entry` + third, "entry 3 follows entry 3"},
-		"swapped": {`UPDATE ledger_entry SET chain_seq = CASE chain_seq WHEN 3 THEN 4 ELSE 3 END WHERE account = 'house:deposits' AND chain_seq IN (3, 4)`, "entry 3"},
-		"swapped with their sums": {`UPDATE ledger_entry e SET amount = o.amount, balance_after = e.balance_after - e.amount + o.amount, transaction_id = o.transaction_id, leg = o.leg + 10
-			FROM ledger_entry o WHERE e.account = 'house:deposits' AND o.account = e.account AND e.chain_seq IN (3, 4) AND o.chain_seq = 7 - e.chain_seq`, "entry 3"},
-		"tail removed": {`DELETE FROM ledger_entry WHERE account = 'house:deposits' AND chain_seq > 4`, "ends with entry 4, the balance knows entry 6"},
-		"all removed":  {`DELETE FROM ledger_entry WHERE account = 'house:deposits'`, "ends with entry 0, the balance knows entry 6"},
-		"reference":    {`UPDATE ledger_transaction SET ref = ref || 'x' WHERE id = (SELECT transaction_id FROM ledger_entry` + third + `)`, "entry 3 of transaction"},
-		"kind":         {`UPDATE ledger_transaction SET kind = 'gift' WHERE id = (SELECT transaction_id FROM ledger_entry` + third + `)`, "entry 3 of transaction"},
-		"link":         {`UPDATE ledger_transaction SET reverses = id WHERE id = (SELECT transaction_id FROM ledger_entry` + third + `)`, "entry 3 of transaction"},
-		"time":         {`UPDATE ledger_entry SET at = at + interval '1 month'` + third, "entry 3 of transaction"},
-		"balance":      {`UPDATE balance SET amount = amount + 1 WHERE account = 'house:deposits'`, "ends with entry 6"},
-		"head":         {`UPDATE balance SET hash = sha256('x') WHERE account = 'house:deposits'`, "ends with entry 6"},
+		"amount": {`UPDATE ledger_entry SET amount = amount - 1` + third, "entry 3: balance"},
+		"amount and sum": {
+			`UPDATE ledger_entry SET amount = amount - 1, balance_after = balance_after - 1` + third,
+			"entry 3 of transaction",
+		},
+		"removed": {`DELETE FROM ledger_entry` + third, "entry 4 follows entry 2"},
+		"inserted": {`INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq,
+			balance_after, at, hash)
+			SELECT transaction_id, 9, account, asset, 7, chain_seq, balance_after, at, hash
+				FROM ledger_entry` + third, "entry 3 follows entry 3"},
+		"swapped": {
+			`UPDATE ledger_entry SET chain_seq = CASE chain_seq WHEN 3 THEN 4 ELSE 3 END WHERE account = 'house:deposits' AND chain_seq IN (3, 4)`, "entry 3",
+		},
+		"swapped with their sums": {`UPDATE ledger_entry e SET amount = o.amount,
+			balance_after = e.balance_after - e.amount + o.amount, transaction_id = o.transaction_id, leg = o.leg + 10
+			FROM ledger_entry o WHERE e.account = 'house:deposits' AND o.account = e.account AND e.chain_seq IN (3,
+				4) AND o.chain_seq = 7 - e.chain_seq`, "entry 3"},
+		"tail removed": {
+			`DELETE FROM ledger_entry WHERE account = 'house:deposits' AND chain_seq > 4`,
+			"ends with entry 4, the balance knows entry 6",
+		},
+		"all removed": {
+			`DELETE FROM ledger_entry WHERE account = 'house:deposits'`, "ends with entry 0, the balance knows entry 6",
+		},
+		"reference": {
+			`UPDATE ledger_transaction SET ref = ref || 'x' WHERE id = (SELECT transaction_id FROM ledger_entry` +
+				third + `)`, "entry 3 of transaction",
+		},
+		"kind": {
+			`UPDATE ledger_transaction SET kind = 'gift' WHERE id = (SELECT transaction_id FROM ledger_entry` + third +
+				`)`, "entry 3 of transaction",
+		},
+		"link": {
+			`UPDATE ledger_transaction SET reverses = id WHERE id = (SELECT transaction_id FROM ledger_entry` + third +
+				`)`, "entry 3 of transaction",
+		},
+		"time":    {`UPDATE ledger_entry SET at = at + interval '1 month'` + third, "entry 3 of transaction"},
+		"balance": {`UPDATE balance SET amount = amount + 1 WHERE account = 'house:deposits'`, "ends with entry 6"},
+		"head":    {`UPDATE balance SET hash = sha256('x') WHERE account = 'house:deposits'`, "ends with entry 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t)
@@ -137,15 +168,29 @@ func TestChainInSQL(t *testing.T) {
 	for range 3 {
 		require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
 	}
-	_, err := s.ApplyNotice(t.Context(), ledger.Notice{Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticePaid, PaymentID: "pi_ü", Amount: 9, Names: []uuid.UUID{u.ID}, At: storetest.Now})
+	_, err := s.ApplyNotice(
+		t.Context(),
+		ledger.Notice{
+			Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticePaid, PaymentID: "pi_ü", Amount: 9,
+			Names: []uuid.UUID{u.ID}, At: storetest.Now,
+		},
+	)
 	require.NoError(t, err)
-	_, err = s.ApplyNotice(t.Context(), ledger.Notice{Provider: ledger.Stripe, EventID: "e2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_ü", Amount: 4, At: storetest.Now})
+	_, err = s.ApplyNotice(
+		t.Context(),
+		ledger.Notice{
+			Provider: ledger.Stripe, EventID: "e2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_ü", Amount: 4,
+			At: storetest.Now,
+		},
+	)
 	require.NoError(t, err)
 	var entries, equal int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `
-		SELECT count(*), count(*) FILTER (WHERE e.hash = ledger_entry_hash(coalesce(p.hash, decode(repeat('00', 32), 'hex')), e, t))
+		SELECT count(*), count(*) FILTER (WHERE e.hash = ledger_entry_hash(coalesce(p.hash, decode(repeat('00', 32),
+			'hex')), e, t))
 		FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id
-		LEFT JOIN ledger_entry p ON p.account = e.account AND p.asset = e.asset AND p.chain_seq = e.chain_seq - 1`).Scan(&entries, &equal))
+		LEFT JOIN ledger_entry p ON p.account = e.account AND p.asset = e.asset
+			AND p.chain_seq = e.chain_seq - 1`).Scan(&entries, &equal))
 	require.Equal(t, 10, entries)
 	require.Equal(t, entries, equal)
 }
@@ -160,13 +205,15 @@ func TestMigrationChainsWhatIsThere(t *testing.T) {
 	require.NoError(t, migrate(t.Context(), conn, migrationsBefore(t, "0004"), quiet))
 	_, err = conn.Exec(t.Context(), `
 		INSERT INTO ledger_transaction (id, kind, ref, subject, at)
-		SELECT ('00000000-0000-8000-8000-' || lpad(n::text, 12, '0'))::uuid, 'deposit', 'stripe:pi_' || n, '00000000-0000-8000-8000-0000000000aa', '2026-05-04T12:00:00.123456Z'
+		SELECT ('00000000-0000-8000-8000-' || lpad(n::text, 12, '0'))::uuid, 'deposit', 'stripe:pi_' || n,
+			'00000000-0000-8000-8000-0000000000aa', '2026-05-04T12:00:00.123456Z'
 		FROM generate_series(1, 50) n;
 		INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount)
 		SELECT id, leg, CASE leg WHEN 0 THEN 'house:deposits' ELSE 'advertiser:00000000-0000-8000-8000-0000000000aa' END, 'USD', CASE leg WHEN 0 THEN -7 ELSE 7 END
 		FROM ledger_transaction, generate_series(0, 1) leg ORDER BY id, leg;
 		INSERT INTO balance (account, asset, amount) SELECT account, asset, sum(amount) FROM ledger_entry GROUP BY 1, 2;
-		INSERT INTO ledger_reversal VALUES ('00000000-0000-8000-8000-000000000002', '00000000-0000-8000-8000-000000000001')`)
+		INSERT INTO ledger_reversal VALUES ('00000000-0000-8000-8000-000000000002',
+			'00000000-0000-8000-8000-000000000001')`)
 	require.NoError(t, err)
 	require.NoError(t, Migrate(t.Context(), address, quiet))
 	s, err := Open(t.Context(), Config{URL: address, MaxConns: 2})
@@ -178,14 +225,22 @@ func TestMigrationChainsWhatIsThere(t *testing.T) {
 		require.Positive(t, c.Got)
 	}
 	var linked int
-	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM ledger_transaction WHERE reverses IS NOT NULL`).Scan(&linked))
+	require.NoError(
+		t,
+		s.pool.QueryRow(
+			t.Context(), `SELECT count(*) FROM ledger_transaction WHERE reverses IS NOT NULL`,
+		).Scan(&linked),
+	)
 	require.Equal(t, 1, linked)
 	_, err = s.pool.Exec(t.Context(), `UPDATE ledger_entry SET amount = 1`)
 	require.ErrorContains(t, err, "append only", "the guard is on again")
 	require.NoError(t, s.inTx(t.Context(), "more", func(tx pgx.Tx) error {
 		return insertTransaction(t.Context(), tx, ledger.Transaction{
 			ID: uuid.New(), Kind: ledger.KindDeposit, Ref: "r", Subject: uuid.New(), At: storetest.Now,
-			Entries: []ledger.Entry{{Account: ledger.Deposits, Asset: ledger.USD, Amount: -1}, {Account: ledger.Revenue, Asset: ledger.USD, Amount: 1}},
+			Entries: []ledger.Entry{
+				{Account: ledger.Deposits, Asset: ledger.USD, Amount: -1},
+				{Account: ledger.Revenue, Asset: ledger.USD, Amount: 1},
+			},
 		})
 	}))
 	require.True(t, check(t, s, ledger.CheckChain).OK())
@@ -221,7 +276,12 @@ func TestGrant(t *testing.T) {
 		own, err := pgx.ConnectConfig(t.Context(), config)
 		require.NoError(t, err)
 		var superuser, creates bool
-		require.NoError(t, own.QueryRow(t.Context(), `SELECT rolsuper, rolcreatedb OR rolcreaterole FROM pg_roles WHERE rolname = current_user`).Scan(&superuser, &creates))
+		require.NoError(
+			t,
+			own.QueryRow(
+				t.Context(), `SELECT rolsuper, rolcreatedb OR rolcreaterole FROM pg_roles WHERE rolname = current_user`,
+			).Scan(&superuser, &creates),
+		)
 		require.False(t, superuser || creates)
 		require.NoError(t, own.Close(t.Context()))
 	}

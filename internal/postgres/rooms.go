@@ -5,11 +5,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -17,8 +17,10 @@ const (
 	// counters that only grow, read in one snapshot: a later snapshot never sums to less, and to
 	// more when any grew.
 	selectRooms = `
-SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
-	c.daily_budget, c.daily_budget - coalesce(d.amount - d.refunded, 0), c.total_budget - coalesce(t.spent - t.refunded, 0),
+SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2
+	AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
+	c.daily_budget, c.daily_budget - coalesce(d.amount - d.refunded, 0),
+		c.total_budget - coalesce(t.spent - t.refunded, 0),
 	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END, c.advertiser_id,
 	CASE WHEN c.billing_model = 'cpm' THEN c.bid_amount / 1000 ELSE c.bid_amount END
 FROM campaign c
@@ -31,7 +33,8 @@ WHERE c.status NOT IN ('archived', 'rejected')`
 AND c.id IN (
 	SELECT id FROM campaign WHERE room_changed_xid >= $4
 	UNION SELECT campaign_id FROM campaign_total WHERE changed_xid >= $4
-	UNION SELECT owned.id FROM balance moved JOIN campaign owned ON owned.advertiser_id = substr(moved.account, 12)::uuid
+	UNION SELECT owned.id FROM balance moved JOIN campaign owned ON owned.advertiser_id = substr(moved.account,
+		12)::uuid
 	WHERE $2 AND moved.changed_xid >= $4 AND moved.account LIKE 'advertiser:%' AND moved.asset = 'USD')`
 
 	selectReleased = `
@@ -108,11 +111,14 @@ func collectRooms(rows pgx.Rows, today day.Day) ([]reserve.Room, error) {
 	var id [16]byte
 	var advertiser [16]byte
 	var version, daily, left, total, balance, price int64
-	_, err := pgx.ForEachRow(rows, []any{&id, &version, &daily, &left, &total, &balance, &advertiser, &price}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{
+		&id, &version, &daily, &left, &total, &balance, &advertiser, &price,
+	}, func() error {
 		rooms = append(rooms, reserve.Room{
 			CampaignID: id, AdvertiserID: advertiser, Version: version, Day: today, Daily: money.Micros(daily),
-			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)), Balance: money.Micros(max(0, balance)),
-			Price: money.Micros(price),
+			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)),
+			Balance: money.Micros(max(0, balance)),
+			Price:   money.Micros(price),
 		})
 		return nil
 	})
@@ -146,7 +152,10 @@ func addReleased(ctx context.Context, tx pgx.Tx, rooms []reserve.Room, since rel
 	var amount int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &minute, &amount}, func() error {
 		if i, listed := at[id]; listed {
-			rooms[i].Released = append(rooms[i].Released, reserve.Released{CampaignID: id, Minute: day.Minute(minute), Amount: money.Micros(amount)})
+			rooms[i].Released = append(
+				rooms[i].Released,
+				reserve.Released{CampaignID: id, Minute: day.Minute(minute), Amount: money.Micros(amount)},
+			)
 		}
 		return nil
 	})

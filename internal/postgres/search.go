@@ -3,31 +3,36 @@ package postgres
 import (
 	"context"
 
-	"adnet/internal/ledger"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/ledger"
 )
 
 const (
 	foundColumns = `t.id, t.kind, t.ref, t.subject, t.at, t.reverses`
-	foundWhere   = ` AND ($2::uuid[] IS NULL OR t.subject = ANY($2)) AND ($3::uuid IS NULL OR t.id = $3) AND ($4 = '' OR t.kind = $4)
+	foundWhere   = ` AND ($2::uuid[] IS NULL OR t.subject = ANY($2)) AND ($3::uuid IS NULL OR t.id = $3) AND ($4 = ''
+		OR t.kind = $4)
 	AND ($5::timestamptz IS NULL OR t.at >= $5) AND ($6::timestamptz IS NULL OR t.at < $6)`
 
-	// Each asset's entries come from the index of the account, newest first, and no more of them than
-	// the page needs; a movement with two entries on one side is found by the newer.
+	// Each asset's entries come from the index of the account, newest first, and no more of them
+	// than the page needs; a movement with two entries on one side is found by the newer.
 	searchAccount = `
 SELECT ` + foundColumns + `, e.seq FROM (
-	(SELECT transaction_id, seq, at FROM ledger_entry WHERE account = $1 AND asset = 'USD' AND ($7 = 0 OR seq < $7) ORDER BY seq DESC)
+	(SELECT transaction_id, seq, at FROM ledger_entry WHERE account = $1 AND asset = 'USD' AND ($7 = 0 OR seq < $7)
+		ORDER BY seq DESC)
 	UNION ALL
-	(SELECT transaction_id, seq, at FROM ledger_entry WHERE account = $1 AND asset = 'CREDIT' AND ($7 = 0 OR seq < $7) ORDER BY seq DESC)
+	(SELECT transaction_id, seq, at FROM ledger_entry WHERE account = $1 AND asset = 'CREDIT' AND ($7 = 0
+		OR seq < $7) ORDER BY seq DESC)
 ) e JOIN ledger_transaction t ON t.id = e.transaction_id
-WHERE NOT EXISTS (SELECT FROM ledger_entry n WHERE n.transaction_id = e.transaction_id AND n.account = $1 AND n.seq > e.seq)` + foundWhere + `
+WHERE NOT EXISTS (SELECT FROM ledger_entry n WHERE n.transaction_id = e.transaction_id AND n.account = $1
+	AND n.seq > e.seq)` + foundWhere + `
 ORDER BY e.seq DESC LIMIT $8`
 
 	searchAll = `
 SELECT ` + foundColumns + `, 0::bigint FROM ledger_transaction t
-WHERE $1 = '' AND ($7::timestamptz IS NULL OR (t.at, t.id) < ($7, $9))` + foundWhere + ` ORDER BY t.at DESC, t.id DESC LIMIT $8`
+WHERE $1 = '' AND ($7::timestamptz IS NULL OR (t.at, t.id) < ($7,
+	$9))` + foundWhere + ` ORDER BY t.at DESC, t.id DESC LIMIT $8`
 
 	selectEntries = `
 SELECT e.transaction_id, e.leg, e.account, e.asset, e.amount, e.chain_seq, e.balance_after, e.hash FROM ledger_entry e
@@ -40,7 +45,9 @@ WHERE (account, asset) > ($1, $2) AND ($3 = '' OR account = $3) ORDER BY account
 
 // Movements searches the ledger; see [ledger.Search].
 func (s *Store) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found, error) {
-	args := []any{string(q.Account), q.Subjects, nullID(q.Transaction), string(q.Kind), nullTime(q.Since), nullTime(q.Until)}
+	args := []any{
+		string(q.Account), q.Subjects, nullID(q.Transaction), string(q.Kind), nullTime(q.Since), nullTime(q.Until),
+	}
 	sql := searchAccount
 	if q.Account != "" {
 		args = append(args, q.Before.Seq, q.Size())
@@ -83,7 +90,9 @@ func (s *Store) readEntries(ctx context.Context, list []ledger.Found) error {
 	}
 	var l ledger.Link
 	var hash []byte
-	_, err = pgx.ForEachRow(rows, []any{&l.Transaction, &l.Leg, &l.Account, &l.Asset, &l.Amount, &l.Seq, &l.Balance, &hash}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{
+		&l.Transaction, &l.Leg, &l.Account, &l.Asset, &l.Amount, &l.Seq, &l.Balance, &hash,
+	}, func() error {
 		copy(l.Hash[:], hash)
 		f := at[l.Transaction]
 		f.Links = append(f.Links, l)
@@ -95,7 +104,9 @@ func (s *Store) readEntries(ctx context.Context, list []ledger.Found) error {
 
 // Heads lists the ends of the chains; see [ledger.HeadQuery].
 func (s *Store) Heads(ctx context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error) {
-	rows, err := s.pool.Query(ctx, selectHeads, string(q.After.Account), string(q.After.Asset), string(q.Account), q.Size())
+	rows, err := s.pool.Query(
+		ctx, selectHeads, string(q.After.Account), string(q.After.Asset), string(q.Account), q.Size(),
+	)
 	if err != nil {
 		return nil, failure("read the chains' heads", err)
 	}

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	sessionColumns = `s.id, s.user_id, s.version, s.created_at, s.expires_at, s.network, s.agent, s.strong`
 
-	insertSession = `INSERT INTO login_session AS s (id, user_id, version, created_at, expires_at, network, agent, strong)
+	insertSession = `INSERT INTO login_session AS s (id, user_id, version, created_at, expires_at, network, agent,
+		strong)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
 	// Those that ended or expired, and the oldest above the limit.
@@ -26,7 +27,8 @@ const (
 	// A session of an earlier version has ended: the join says so in the one place.
 	liveSessions  = ` FROM login_session s JOIN app_user u ON u.id = s.user_id AND u.token_version = s.version`
 	selectSession = `SELECT ` + sessionColumns + liveSessions + ` WHERE s.id = $1`
-	listSessions  = `SELECT ` + sessionColumns + liveSessions + ` WHERE s.user_id = $1 ORDER BY s.created_at DESC, s.id DESC`
+	listSessions  = `SELECT ` + sessionColumns + liveSessions +
+		` WHERE s.user_id = $1 ORDER BY s.created_at DESC, s.id DESC`
 
 	endSession = `DELETE FROM login_session s USING app_user u WHERE s.id = $1 AND s.user_id = $2 AND u.id = s.user_id AND u.token_version = s.version`
 
@@ -46,10 +48,14 @@ func (s *Store) CreateSession(ctx context.Context, n account.Session) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, dropSessions, n.UserID, u.TokenVersion, n.CreatedAt, account.MaxSessions-1); err != nil {
+		if _, err := tx.Exec(
+			ctx, dropSessions, n.UserID, u.TokenVersion, n.CreatedAt, account.MaxSessions-1,
+		); err != nil {
 			return failure("drop sessions", err)
 		}
-		_, err = tx.Exec(ctx, insertSession, n.ID, n.UserID, n.Version, n.CreatedAt, n.ExpiresAt, n.Network, n.Agent, n.Strong)
+		_, err = tx.Exec(
+			ctx, insertSession, n.ID, n.UserID, n.Version, n.CreatedAt, n.ExpiresAt, n.Network, n.Agent, n.Strong,
+		)
 		return failure("create session", err)
 	})
 }
@@ -106,7 +112,9 @@ func (s *Store) dropExpired(ctx context.Context, before time.Time) error {
 }
 
 // RenewLogins implements account.SessionStore.
-func (s *Store) RenewLogins(ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error) (u account.User, ended int, err error) {
+func (s *Store) RenewLogins(
+	ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error,
+) (u account.User, ended int, err error) {
 	err = s.inTx(ctx, "renew logins", func(tx pgx.Tx) error {
 		if u, err = ruleUser(ctx, tx, account.Ruling{UserID: user, Edit: account.Renewing(edit)}); err != nil {
 			return err

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/storetest"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/require"
 )
 
 func TestConformance(t *testing.T) {
@@ -44,7 +44,10 @@ func openStore(t testing.TB) *Store {
 // the application's role could not do.
 func asOwner(t testing.TB, s *Store) *Store {
 	t.Helper()
-	owner, err := Open(t.Context(), Config{URL: os.Getenv(testenv.EnvPostgres), MaxConns: 4}.database(s.pool.Config().ConnConfig.Database))
+	owner, err := Open(
+		t.Context(),
+		Config{URL: os.Getenv(testenv.EnvPostgres), MaxConns: 4}.database(s.pool.Config().ConnConfig.Database),
+	)
 	require.NoError(t, err)
 	t.Cleanup(owner.Close)
 	return owner
@@ -62,7 +65,9 @@ func (c Config) database(name string) Config {
 }
 
 func storesOf(s *Store) storetest.Stores {
-	return storetest.Stores{Users: s, Keys: s, Blocks: s, Publish: s, Campaigns: s, Changes: s, Inside: inside{s}, Credits: credits{s}}
+	return storetest.Stores{
+		Users: s, Keys: s, Blocks: s, Publish: s, Campaigns: s, Changes: s, Inside: inside{s}, Credits: credits{s},
+	}
 }
 
 // inside shows the suite state of a store beyond its interfaces.
@@ -73,7 +78,9 @@ func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, time.Time
 }
 
 func (i inside) Inactive(ctx context.Context, id uuid.UUID) ([]ledger.Interval, error) {
-	rows, err := i.s.pool.Query(ctx, `SELECT from_at, to_at FROM campaign_inactive WHERE campaign_id = $1 ORDER BY seq`, id)
+	rows, err := i.s.pool.Query(
+		ctx, `SELECT from_at, to_at FROM campaign_inactive WHERE campaign_id = $1 ORDER BY seq`, id,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +94,9 @@ func (i inside) Inactive(ctx context.Context, id uuid.UUID) ([]ledger.Interval, 
 }
 
 func (i inside) Reviews(ctx context.Context, id uuid.UUID) ([]campaign.Review, error) {
-	rows, err := i.s.pool.Query(ctx, `SELECT decision, notes, reviewer_id, at FROM campaign_review WHERE campaign_id = $1 ORDER BY seq`, id)
+	rows, err := i.s.pool.Query(
+		ctx, `SELECT decision, notes, reviewer_id, at FROM campaign_review WHERE campaign_id = $1 ORDER BY seq`, id,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +108,8 @@ func (i inside) Reviews(ctx context.Context, id uuid.UUID) ([]campaign.Review, e
 
 func (i inside) Spend(ctx context.Context, s ledger.Spend) error {
 	_, err := i.s.pool.Exec(ctx, `INSERT INTO campaign_spend (campaign_id, day, amount) VALUES ($1, $2, $3)
-		ON CONFLICT (campaign_id, day) DO UPDATE SET amount = campaign_spend.amount + EXCLUDED.amount`, s.CampaignID, int32(s.Day), s.Amount)
+		ON CONFLICT (campaign_id, day) DO UPDATE
+			SET amount = campaign_spend.amount + EXCLUDED.amount`, s.CampaignID, int32(s.Day), s.Amount)
 	if err != nil {
 		return err
 	}
@@ -114,8 +124,10 @@ type credits struct{ s *Store }
 func (c credits) Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error {
 	id := uuid.New()
 	return c.s.inTx(ctx, "grant", func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO credit_lot (developer_id, day, value, until, long, amount, remaining) VALUES ($1, 0, $2, '-infinity', false, $3, $3)
-			ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = credit_lot.amount + $3, remaining = credit_lot.remaining + $3`,
+		_, err := tx.Exec(ctx, `INSERT INTO credit_lot (developer_id, day, value, until, long, amount, remaining)
+			VALUES ($1, 0, $2, '-infinity', false, $3, $3)
+			ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = credit_lot.amount + $3,
+				remaining = credit_lot.remaining + $3`,
 			developer, int64(1000*money.USD), int64(n))
 		if err != nil {
 			return err
@@ -134,7 +146,8 @@ func (c credits) Balance(ctx context.Context, a ledger.Account) (money.Credits, 
 	var entries, balance int64
 	err := c.s.pool.QueryRow(ctx, `SELECT
 		(SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE account = $1 AND asset = $2),
-		(SELECT coalesce(sum(amount), 0)::bigint FROM balance WHERE account = $1 AND asset = $2)`, string(a), string(ledger.Credit)).Scan(&entries, &balance)
+		(SELECT coalesce(sum(amount), 0)::bigint FROM balance WHERE account = $1
+			AND asset = $2)`, string(a), string(ledger.Credit)).Scan(&entries, &balance)
 	if err == nil && entries != balance {
 		err = fmt.Errorf("balance of %s is %d, its entries sum to %d", a, balance, entries)
 	}
@@ -143,7 +156,8 @@ func (c credits) Balance(ctx context.Context, a ledger.Account) (money.Credits, 
 
 func (c credits) Transactions(ctx context.Context, kind ledger.Kind) ([]ledger.Transaction, error) {
 	rows, err := c.s.pool.Query(ctx, `SELECT t.id, t.kind, t.ref, t.subject, t.at, e.account, e.asset, e.amount
-		FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id WHERE t.kind = $1 ORDER BY t.id`, string(kind))
+		FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id WHERE t.kind = $1
+			ORDER BY t.id`, string(kind))
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +261,10 @@ func TestPauseWaitsForSettlement(t *testing.T) {
 	}))
 	got := <-paused
 	require.Equal(t, campaign.Paused, got.Status)
-	require.True(t, got.UpdatedAt.After(settled), "the pause began at %s, before settlement was done at %s", got.UpdatedAt, settled)
+	require.True(
+		t, got.UpdatedAt.After(settled), "the pause began at %s, before settlement was done at %s", got.UpdatedAt,
+		settled,
+	)
 	intervals, err := stores.Inside.Inactive(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.Equal(t, []ledger.Interval{{From: got.UpdatedAt}}, intervals)
@@ -266,7 +283,9 @@ func waitForLock(t *testing.T, s *Store) {
 
 func TestHistoriesAreAppendOnly(t *testing.T) {
 	s := asOwner(t, openStore(t))
-	for _, sql := range []string{`DELETE FROM campaign_review`, `UPDATE campaign_review SET notes = ''`, `TRUNCATE campaign_review`} {
+	for _, sql := range []string{
+		`DELETE FROM campaign_review`, `UPDATE campaign_review SET notes = ''`, `TRUNCATE campaign_review`,
+	} {
 		_, err := s.pool.Exec(t.Context(), sql)
 		require.ErrorContains(t, err, "append only")
 	}
@@ -281,11 +300,13 @@ func TestReadsUseIndexes(t *testing.T) {
 	storetest.AddCampaign(t, stores, u.ID, campaign.Active)
 	const rows = 20_000
 	_, err := asOwner(t, s).pool.Exec(t.Context(), fmt.Sprintf(`
-		INSERT INTO app_user SELECT gen_random_uuid(), gen_random_uuid(), 'u' || n, '', 'advertiser', false, 0, now() FROM generate_series(1, 5000) n;
+		INSERT INTO app_user SELECT gen_random_uuid(), gen_random_uuid(), 'u' || n, '', 'advertiser', false, 0, now()
+			FROM generate_series(1, 5000) n;
 		CREATE TEMP TABLE many AS SELECT c.*, n FROM campaign c, generate_series(%[2]d + 2, %[1]d) n;
 		CREATE TEMP TABLE owner AS SELECT row_number() OVER () AS n, id FROM app_user;
 		UPDATE many SET id = gen_random_uuid(), config_version = many.n, advertiser_id = owner.id,
-			status = (ARRAY['active', 'paused'])[1 + (many.n %% 50 = 0)::int], created_at = now() - many.n * interval '1 s'
+			status = (ARRAY['active', 'paused'])[1 + (many.n %% 50 = 0)::int],
+				created_at = now() - many.n * interval '1 s'
 			FROM owner WHERE owner.n = 1 + many.n %% 5000;
 		ALTER TABLE many DROP COLUMN n;
 		INSERT INTO campaign SELECT * FROM many;

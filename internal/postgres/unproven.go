@@ -3,27 +3,31 @@ package postgres
 import (
 	"context"
 
-	"adnet/internal/day"
-	"adnet/internal/traffic"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/day"
+	"adnet/internal/traffic"
 )
 
 const (
 	// Sorted, so that two nodes that meet on the same rows wait for each other in one order.
 	addUnprovenSQL = `
 INSERT INTO unproven_minute AS u (campaign_id, minute, reason, events, sample)
-SELECT * FROM unnest($1::uuid[], $2::integer[], $3::text[], $4::bigint[], $5::jsonb[]) AS c (campaign_id, minute, reason, events, sample)
+SELECT * FROM unnest($1::uuid[], $2::integer[], $3::text[], $4::bigint[], $5::jsonb[]) AS c (campaign_id, minute,
+	reason, events, sample)
 ORDER BY campaign_id, minute, reason COLLATE "C"
-ON CONFLICT (campaign_id, minute, reason) DO UPDATE SET events = u.events + EXCLUDED.events, sample = coalesce(EXCLUDED.sample, u.sample)`
+ON CONFLICT (campaign_id, minute, reason) DO UPDATE SET events = u.events + EXCLUDED.events,
+	sample = coalesce(EXCLUDED.sample, u.sample)`
 
 	dropUnprovenSQL = `
-DELETE FROM unproven_minute WHERE ctid = ANY(ARRAY(SELECT ctid FROM unproven_minute WHERE minute < $1 LIMIT 10000 FOR UPDATE SKIP LOCKED))`
+DELETE FROM unproven_minute WHERE ctid = ANY(ARRAY(SELECT ctid FROM unproven_minute WHERE minute < $1
+	LIMIT 10000 FOR UPDATE SKIP LOCKED))`
 
 	unprovenSQL = `
-SELECT reason, sum(events)::bigint FROM unproven_minute WHERE campaign_id = $1 AND minute >= $2 AND minute < $3 GROUP BY reason`
+SELECT reason, sum(events)::bigint FROM unproven_minute WHERE campaign_id = $1 AND minute >= $2 AND minute < $3
+	GROUP BY reason`
 )
 
 // AddUnproven adds to the counts of each campaign, reason and minute, and drops those of more than
@@ -57,7 +61,9 @@ func (s *Store) AddUnproven(ctx context.Context, counts []traffic.Unproven) erro
 
 // Unproven sums the counts of a campaign by reason, from since to until, both included.
 func (s *Store) Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
-	rows, err := s.pool.Query(ctx, unprovenSQL, campaign, int32(day.MinuteOf(since.Time())), int32(day.MinuteOf((until + 1).Time())))
+	rows, err := s.pool.Query(
+		ctx, unprovenSQL, campaign, int32(day.MinuteOf(since.Time())), int32(day.MinuteOf((until + 1).Time())),
+	)
 	if err != nil {
 		return nil, failure("read unproven events", err)
 	}

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
@@ -18,10 +22,6 @@ import (
 	"adnet/internal/stream"
 	"adnet/internal/testenv"
 	schema "adnet/schemas/postgres"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/require"
 )
 
 // A database that an earlier build filled is brought to this build's schema from each version since
@@ -103,9 +103,11 @@ const (
 const namedClawbacks = `
 INSERT INTO ledger_reversal (transaction_id, reverses, amount)
 SELECT back.id, held.transaction_id, held.amount
-FROM ledger_transaction back JOIN ledger_entry held ON held.account = 'held:' || back.ref AND held.asset = 'CREDIT' AND held.amount > 0
+FROM ledger_transaction back JOIN ledger_entry held ON held.account = 'held:' || back.ref AND held.asset = 'CREDIT'
+	AND held.amount > 0
 WHERE back.kind = 'mint_clawback';
-UPDATE campaign_total SET refunded = 5000 WHERE EXISTS (SELECT FROM ledger_transaction WHERE kind = 'traffic_refund' AND subject = campaign_id)`
+UPDATE campaign_total SET refunded = 5000 WHERE EXISTS (SELECT FROM ledger_transaction WHERE kind = 'traffic_refund'
+	AND subject = campaign_id)`
 
 // fillOldDatabase writes, in plain SQL, what a build before the migration next would have: a
 // payment with a refund, a campaign, four charged impressions, a record that could not be decoded,
@@ -121,12 +123,19 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 	}
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	old := oldDatabase{campaign: id(), advertiser: id(), developer: id(), stream: stream.Partition{Stream: "b2b2"}}
-	exec(`INSERT INTO app_user VALUES ($1, $2, 'a@example.com', 'x', 'advertiser', false, 1, now())`, old.advertiser, id())
-	exec(`INSERT INTO campaign (id, advertiser_id, name, status, format, headline, subtext, media_url, poster_url, cta_label, cta_url, skippable_after_sec,
-		billing_model, bid_amount, daily_budget, total_budget, target_cpa, optimization_goal, credit_funded, target_intent_tokens, target_keywords,
-		target_active_tools, target_host_apps, target_surfaces, target_integration_methods, target_regions, target_languages, policy_violations,
+	exec(
+		`INSERT INTO app_user VALUES ($1, $2, 'a@example.com', 'x', 'advertiser', false, 1, now())`, old.advertiser,
+		id(),
+	)
+	exec(`INSERT INTO campaign (id, advertiser_id, name, status, format, headline, subtext, media_url, poster_url,
+		cta_label, cta_url, skippable_after_sec,
+		billing_model, bid_amount, daily_budget, total_budget, target_cpa, optimization_goal, credit_funded,
+			target_intent_tokens, target_keywords,
+		target_active_tools, target_host_apps, target_surfaces, target_integration_methods, target_regions,
+			target_languages, policy_violations,
 		config_version, created_at, updated_at)
-		VALUES ($1, $2, 'old', 'active', 'native', 'h', 's', '', '', 'c', 'https://example.com', 0, 'cpm', 5000000, 1000000, 9000000, 0, 'clicks', false,
+		VALUES ($1, $2, 'old', 'active', 'native', 'h', 's', '', '', 'c', 'https://example.com', 0, 'cpm', 5000000,
+			1000000, 9000000, 0, 'clicks', false,
 		'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '[]', 2, now(), now())`, old.campaign, old.advertiser)
 	exec(`UPDATE config_head SET version = 2`)
 
@@ -135,28 +144,37 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 	mints := []ledger.Account{ledger.DeveloperCredits(old.developer), ledger.DeveloperCredits(old.developer)}
 	if quarantine {
 		old.open, ended = id(), id()
-		exec(`INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at, decision, decided_at, decided_by) VALUES
-			($1, $3, 'manual', '{}', now(), NULL, NULL, NULL), ($2, $3, 'manual', '{}', now(), 'clawback', now(), $3)`, old.open, ended, old.developer)
+		exec(`INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at, decision, decided_at, decided_by)
+			VALUES
+			($1, $3, 'manual', '{}', now(), NULL, NULL, NULL), ($2, $3, 'manual', '{}', now(), 'clawback', now(),
+				$3)`, old.open, ended, old.developer)
 		exec(`INSERT INTO quarantine_charge VALUES ($1, $3, 5000), ($2, $3, 5000)`, old.open, ended, old.campaign)
 		mints = append(mints, ledger.HeldCredits(old.open), ledger.HeldCredits(ended))
 	} else {
 		mints = append(mints, mints...)
 	}
 	cash := ledger.AdvertiserCash(old.advertiser)
-	move := func(kind ledger.Kind, ref string, asset ledger.Asset, from, to ledger.Account, amount int64) ledger.Transaction {
-		return ledger.Transaction{ID: id(), Kind: kind, Ref: ref, Subject: old.campaign, At: at, Entries: []ledger.Entry{
-			{Account: from, Asset: asset, Amount: -amount}, {Account: to, Asset: asset, Amount: amount},
-		}}
+	move := func(
+		kind ledger.Kind, ref string, asset ledger.Asset, from, to ledger.Account, amount int64,
+	) ledger.Transaction {
+		return ledger.Transaction{ID: id(), Kind: kind, Ref: ref, Subject: old.campaign, At: at,
+			Entries: []ledger.Entry{
+				{Account: from, Asset: asset, Amount: -amount}, {Account: to, Asset: asset, Amount: amount},
+			}}
 	}
 	written := []ledger.Transaction{move(ledger.KindDeposit, "stripe:p", ledger.USD, ledger.Deposits, cash, 1_000_000)}
 	written = append(written, move(ledger.KindRefund, "stripe:p#1", ledger.USD, cash, ledger.Deposits, 200_000))
 	written[1].Reverses = written[0].ID
-	written = append(written, move(ledger.KindCharge, "b2b2/0:0-5", ledger.USD, cash, ledger.Revenue, oldViews*oldPrice))
+	written = append(
+		written, move(ledger.KindCharge, "b2b2/0:0-5", ledger.USD, cash, ledger.Revenue, oldViews*oldPrice),
+	)
 	for i, account := range mints {
 		written = append(written, move(ledger.KindMint, string(rune('a'+i)), ledger.Credit, ledger.Mint, account, 1))
 	}
 	if quarantine {
-		written = append(written, move(ledger.KindMintClawback, ended.String(), ledger.Credit, ledger.HeldCredits(ended), ledger.Mint, 1),
+		written = append(written, move(
+			ledger.KindMintClawback, ended.String(), ledger.Credit, ledger.HeldCredits(ended), ledger.Mint, 1,
+		),
 			move(ledger.KindTrafficRefund, ended.String(), ledger.USD, ledger.Revenue, cash, oldPrice))
 	}
 	writeOldLedger(t, conn, written)
@@ -165,7 +183,9 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 		id(), old.advertiser, old.developer, seat[:])
 	deposit := id()
 	exec(`INSERT INTO deposit VALUES ($1, $2, 'stripe', 'c', 1000000, '', now())`, deposit, old.advertiser)
-	exec(`INSERT INTO payment (provider, payment_id, deposit_id, paid, refund_sum, reversed) VALUES ('stripe', 'p', $1, 1000000, 200000, 200000)`, deposit)
+	exec(
+		`INSERT INTO payment (provider, payment_id, deposit_id, paid, refund_sum, reversed) VALUES ('stripe', 'p', $1, 1000000, 200000, 200000)`, deposit,
+	)
 
 	outcomes := []ledger.Outcome{{Verdict: ledger.Poison}}
 	date := day.Of(at)
@@ -180,15 +200,23 @@ func fillOldDatabase(t *testing.T, conn *pgx.Conn, next string) oldDatabase {
 	}
 	exec(`INSERT INTO consumer_offset VALUES ('b2b2', 0, 5)`)
 	exec(`INSERT INTO applied_batch VALUES ('b2b2', 0, 0, 5, $1, now())`, encodeOutcomes(nil, outcomes))
-	exec(`INSERT INTO dlq (stream, partition, record_offset, problem, raw, at) VALUES ('b2b2', 0, 0, 'not a protobuf event', 'x', now())`)
+	exec(
+		`INSERT INTO dlq (stream, partition, record_offset, problem, raw, at) VALUES ('b2b2', 0, 0, 'not a protobuf event', 'x', now())`,
+	)
 	if next > "0013" {
 		exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5, gen_random_uuid())`)
 	} else {
 		exec(`INSERT INTO archive_progress VALUES ('b2b2', 0, 0, 5)`)
 	}
 	exec(`INSERT INTO campaign_spend VALUES ($1, $2, $3, 1000000)`, old.campaign, int32(date), oldViews*oldPrice)
-	exec(`UPDATE campaign_total SET spent = $2, total_budget = 9000000, version = 7 WHERE campaign_id = $1`, old.campaign, oldViews*oldPrice)
-	exec(`INSERT INTO reservation_released (campaign_id, minute, amount) VALUES ($1, $2, 5000)`, old.campaign, int32(day.MinuteOf(at)))
+	exec(
+		`UPDATE campaign_total SET spent = $2, total_budget = 9000000, version = 7 WHERE campaign_id = $1`,
+		old.campaign, oldViews*oldPrice,
+	)
+	exec(
+		`INSERT INTO reservation_released (campaign_id, minute, amount) VALUES ($1, $2, 5000)`, old.campaign,
+		int32(day.MinuteOf(at)),
+	)
 	return old
 }
 
@@ -203,8 +231,10 @@ func writeOldLedger(t *testing.T, conn *pgx.Conn, written []ledger.Transaction) 
 		of := func(l ledger.Link) bool { return l.Transaction == w.ID }
 		a := links[slices.IndexFunc(links, of)]
 		b := links[slices.IndexFunc(links, of)+1]
-		batch.Queue(`INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after, at, hash)
-			VALUES ($1, 0, $2, $4, $5, $7, $9, $11, $12), ($1, 1, $3, $4, $6, $8, $10, $11, $13)`, w.ID, string(a.Account), string(b.Account), string(a.Asset),
+		batch.Queue(`INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after,
+			at, hash)
+			VALUES ($1, 0, $2, $4, $5, $7, $9, $11, $12), ($1, 1, $3, $4, $6, $8, $10, $11,
+				$13)`, w.ID, string(a.Account), string(b.Account), string(a.Asset),
 			a.Amount, b.Amount, a.Seq, b.Seq, a.Balance, b.Balance, w.At, a.Hash[:], b.Hash[:])
 	}
 	for side, head := range heads {
@@ -246,7 +276,8 @@ func (old oldDatabase) goesOn(t *testing.T, s *Store) {
 	batch := ledger.Batch{At: now, Prepaid: true, Runs: []ledger.Run{{
 		Range: stream.Range{Partition: old.stream, First: 5, Next: 6},
 		Records: []ledger.Record{{Event: ledger.Event{
-			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: now, AuctionID: uuid.Must(uuid.NewV7()), CampaignID: old.campaign,
+			Type: ledger.Impression, Proof: ledger.Signed, ReceivedAt: now, AuctionID: uuid.Must(uuid.NewV7()),
+			CampaignID:   old.campaign,
 			AdvertiserID: old.advertiser, DeveloperID: old.developer, Price: oldPrice, BillingModel: campaign.CPM,
 		}}},
 	}}}
@@ -255,12 +286,22 @@ func (old oldDatabase) goesOn(t *testing.T, s *Store) {
 	refunded := int64(0)
 	if old.open != uuid.Nil {
 		require.Equal(t, ledger.CreditHeld, outcome.Credit)
-		_, err := s.EndQuarantine(t.Context(), ledger.QuarantineVerdict{Case: old.open, Decision: ledger.QuarantineClawback, By: old.advertiser, At: storetest.Now})
+		_, err := s.EndQuarantine(
+			t.Context(),
+			ledger.QuarantineVerdict{
+				Case: old.open, Decision: ledger.QuarantineClawback, By: old.advertiser, At: storetest.Now,
+			},
+		)
 		require.NoError(t, err)
 		refunded = 3 * oldPrice // of the case that had ended, and of this one before the upgrade and after it
 	}
 	var spent, back int64
-	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT spent, refunded FROM campaign_total WHERE campaign_id = $1`, old.campaign).Scan(&spent, &back))
+	require.NoError(
+		t,
+		s.pool.QueryRow(
+			t.Context(), `SELECT spent, refunded FROM campaign_total WHERE campaign_id = $1`, old.campaign,
+		).Scan(&spent, &back),
+	)
 	require.Equal(t, []int64{(oldViews + 1) * oldPrice, refunded}, []int64{spent, back})
 	c, err := s.Campaign(t.Context(), old.campaign)
 	require.NoError(t, err)

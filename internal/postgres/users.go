@@ -8,23 +8,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified`
 
-	insertUser = `INSERT INTO app_user (` + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+	insertUser = `INSERT INTO app_user (` + userColumns +
+		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
 	// The ids of a seat follow each other in one list: its own, then its developer id.
-	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id, s.developer_id]) WITH ORDINALITY AS pair (id, n)
+	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id,
+		s.developer_id]) WITH ORDINALITY AS pair (id, n)
 		WHERE s.parent_id = u.id ORDER BY s.created_at, s.id, pair.n)`
 
 	selectUser        = `SELECT ` + userColumns + `, ` + seatsOfUser + ` FROM app_user u WHERE id = $1`
@@ -33,12 +35,13 @@ const (
 	// NO KEY: inserts that reference the account need not wait for the edit.
 	lockUser = selectUser + ` FOR NO KEY UPDATE OF u`
 
-	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6, display_name = $7, company = $8,
+	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6,
+		display_name = $7, company = $8,
 		approved_name = $9, name_verified = $10
 		WHERE id = $1`
 
-	// The rows are the lock under which the last administrator is looked for: of two who suspend each
-	// other, the second sees what the first did.
+	// The rows are the lock under which the last administrator is looked for: of two who suspend
+	// each other, the second sees what the first did.
 	lockAdmins = `SELECT id FROM app_user WHERE role = 'admin' AND NOT disabled ORDER BY id FOR NO KEY UPDATE`
 
 	lockOwned = `SELECT id FROM campaign WHERE advertiser_id = ANY($1::uuid[]) AND status <> 'archived' ORDER BY id FOR UPDATE`
@@ -47,7 +50,8 @@ const (
 
 	// Versions end with the head, which no other transaction raises meanwhile.
 	holdOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n, updated_at = $3,
-		policy_violations = coalesce((SELECT jsonb_agg(v) FROM jsonb_array_elements(c.policy_violations) v WHERE v->>'rule' <> $4), '[]') || $5::jsonb
+		policy_violations = coalesce((SELECT jsonb_agg(v) FROM jsonb_array_elements(c.policy_violations) v
+			WHERE v->>'rule' <> $4), '[]') || $5::jsonb
 		FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, n) WHERE c.id = o.id`
 
 	renameOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n
@@ -58,8 +62,9 @@ const (
 		WHERE ($1 = '' AND u.role <> 'seat' OR u.role = $1) AND ($2::boolean IS NULL OR u.disabled = $2)
 		AND (NOT $4 OR coalesce(nullif(u.company, ''), u.display_name) NOT IN ('', u.approved_name))
 		AND ($3 = '' OR position($3 IN lower(u.email)) > 0 OR u.id::text = $3 OR u.developer_id::text = $3)`
-	selectUsers = `SELECT ` + userColumns + `, ` + seatsOfUser + usersSelected + ` ORDER BY u.created_at DESC, u.id DESC LIMIT $5 OFFSET $6`
-	countUsers  = `SELECT count(*)` + usersSelected
+	selectUsers = `SELECT ` + userColumns + `, ` + seatsOfUser + usersSelected +
+		` ORDER BY u.created_at DESC, u.id DESC LIMIT $5 OFFSET $6`
+	countUsers = `SELECT count(*)` + usersSelected
 
 	forgetNetworks = `DELETE FROM login_network WHERE user_id = $1 AND good_at < $2`
 	noteNetwork    = `INSERT INTO login_network (user_id, network, good_at) VALUES ($1, $2, $3)
@@ -78,7 +83,8 @@ func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 }
 
 func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
-	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.CreatedAt, nullID(u.ParentID), u.DisplayName, u.Company,
+	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion,
+		u.CreatedAt, nullID(u.ParentID), u.DisplayName, u.Company,
 		u.Approved.Name, u.Approved.Verified)
 	if err != nil {
 		return emailTaken(failure("create user", err))
@@ -138,7 +144,8 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 		!slices.ContainsFunc(admins, func(id uuid.UUID) bool { return id != u.ID }) {
 		return account.User{}, account.ErrLastAdmin
 	}
-	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion, u.DisplayName, u.Company,
+	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion,
+		u.DisplayName, u.Company,
 		u.Approved.Name, u.Approved.Verified); err != nil {
 		return account.User{}, emailTaken(failure("update user", err))
 	}
@@ -181,7 +188,8 @@ func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error)
 	return len(owned), err
 }
 
-// renameCampaigns gives the campaigns of accounts new versions, with which nodes hear of their names.
+// renameCampaigns gives the campaigns of accounts new versions, with which nodes hear of their
+// names.
 func renameCampaigns(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) error {
 	owned, head, _, err := versionsFor(ctx, tx, owners)
 	if err != nil || len(owned) == 0 {
@@ -193,7 +201,9 @@ func renameCampaigns(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) error {
 
 // versionsFor locks the campaigns of owners that may serve again and takes a version for each, the
 // last of which is head. Campaigns are locked before the head, as every change of one does.
-func versionsFor(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) (owned []uuid.UUID, head int64, at time.Time, err error) {
+func versionsFor(
+	ctx context.Context, tx pgx.Tx, owners []uuid.UUID,
+) (owned []uuid.UUID, head int64, at time.Time, err error) {
 	rows, err := tx.Query(ctx, lockOwned, owners)
 	if err != nil {
 		return nil, 0, at, err
@@ -240,7 +250,8 @@ func readUser(ctx context.Context, q querier, sql string, arg any) (account.User
 func scanUser(row pgx.CollectableRow) (u account.User, err error) {
 	var parent *uuid.UUID
 	var seats [][16]byte
-	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion, &u.CreatedAt, &parent, &u.DisplayName, &u.Company,
+	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion,
+		&u.CreatedAt, &parent, &u.DisplayName, &u.Company,
 		&u.Approved.Name, &u.Approved.Verified, &seats)
 	if parent != nil {
 		u.ParentID = *parent
@@ -270,7 +281,9 @@ func (s *Store) NoteNetwork(ctx context.Context, user uuid.UUID, network string,
 }
 
 // KnowsNetwork implements account.NetworkStore.
-func (s *Store) KnowsNetwork(ctx context.Context, user uuid.UUID, network string, since time.Time) (known bool, err error) {
+func (s *Store) KnowsNetwork(
+	ctx context.Context, user uuid.UUID, network string, since time.Time,
+) (known bool, err error) {
 	err = s.pool.QueryRow(ctx, knowsNetwork, user, networkHash(user, network), since).Scan(&known)
 	return known, failure("know network", err)
 }

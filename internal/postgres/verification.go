@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"adnet/internal/auditlog"
-	"adnet/internal/ledger"
-
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/auditlog"
+	"adnet/internal/ledger"
 )
 
 const (
@@ -56,7 +56,9 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 
 // BeginVerification takes the run that waits, or with nightly begins one of its own; false while
 // there is nothing to do or another process runs one.
-func (s *Store) BeginVerification(ctx context.Context, nightly bool, now time.Time) (v ledger.Verification, begun bool, err error) {
+func (s *Store) BeginVerification(
+	ctx context.Context, nightly bool, now time.Time,
+) (v ledger.Verification, begun bool, err error) {
 	err = s.inTx(ctx, "begin a verification", func(tx pgx.Tx) error {
 		newest, err := newestVerification(ctx, tx)
 		if err != nil {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/ledger"
 	"adnet/internal/stream"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -35,7 +35,8 @@ FROM applied_batch b JOIN archive_progress a USING (stream, partition) WHERE b.n
 const verifyCounted = `
 WITH everything (what, bad) AS (%s)
 SELECT count(*), count(*) FILTER (WHERE bad),
-	coalesce((SELECT string_agg(what, '; ') FROM (SELECT what FROM everything WHERE bad ORDER BY what LIMIT 3) offenders), '')
+	coalesce((SELECT string_agg(what, '; ') FROM (SELECT what FROM everything WHERE bad ORDER BY what
+		LIMIT 3) offenders), '')
 FROM everything`
 
 const (
@@ -47,7 +48,8 @@ FROM ledger_transaction t FULL JOIN (
 	GROUP BY 1) e ON e.transaction_id = t.id`
 
 	verifyBalances = `
-SELECT format('%s %s: balance %s, entries %s', coalesce(b.account, e.account), coalesce(b.asset, e.asset), coalesce(b.amount, 0), coalesce(e.total, 0)),
+SELECT format('%s %s: balance %s, entries %s', coalesce(b.account, e.account), coalesce(b.asset, e.asset),
+	coalesce(b.amount, 0), coalesce(e.total, 0)),
 	coalesce(b.amount, 0) <> coalesce(e.total, 0)
 FROM balance b FULL JOIN (SELECT account, asset, sum(amount) AS total FROM ledger_entry GROUP BY 1, 2) e
 	ON e.account = b.account AND e.asset = b.asset`
@@ -63,11 +65,13 @@ FROM (
 ) parts GROUP BY id`
 
 	verifyDailyBudget = `
-SELECT format('campaign %s day %s: spent %s of %s', campaign_id, day, amount - refunded, daily_budget), coalesce(amount - refunded > daily_budget, false)
+SELECT format('campaign %s day %s: spent %s of %s', campaign_id, day, amount - refunded, daily_budget),
+	coalesce(amount - refunded > daily_budget, false)
 FROM campaign_spend`
 
 	verifyTotalBudget = `
-SELECT format('campaign %s: spent %s of %s', campaign_id, spent - refunded, total_budget), coalesce(spent - refunded > total_budget, false)
+SELECT format('campaign %s: spent %s of %s', campaign_id, spent - refunded, total_budget),
+	coalesce(spent - refunded > total_budget, false)
 FROM campaign_total`
 
 	// Sums of earlier builds (quarantine_charge) name no transaction.
@@ -76,7 +80,8 @@ SELECT format('%s %s: moves %s, names %s', t.kind, t.id, e.amount, coalesce(l.na
 	e.amount <> coalesce(l.named, 0) + coalesce(q.amount, 0)
 FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.amount > 0
 LEFT JOIN (SELECT transaction_id, sum(amount) AS named FROM ledger_reversal GROUP BY 1) l ON l.transaction_id = t.id
-LEFT JOIN quarantine_charge q ON t.kind = 'traffic_refund' AND q.quarantine_id::text = t.ref AND q.campaign_id = t.subject
+LEFT JOIN quarantine_charge q ON t.kind = 'traffic_refund' AND q.quarantine_id::text = t.ref
+	AND q.campaign_id = t.subject
 WHERE t.kind IN ('mint_clawback', 'traffic_refund')`
 
 	verifyReversed = `
@@ -98,17 +103,21 @@ WHERE b.asset = 'USD' AND b.account LIKE 'advertiser:%'`
 
 	verifyGaps = `
 SELECT format('%s/%s: %s follows %s', stream, partition, first_offset, before), coalesce(first_offset <> before, false)
-FROM (SELECT stream, partition, first_offset, lag(next_offset) OVER (PARTITION BY stream, partition ORDER BY first_offset) AS before
+FROM (SELECT stream, partition, first_offset, lag(next_offset) OVER (PARTITION BY stream, partition
+	ORDER BY first_offset) AS before
 	FROM applied_batch) ranges`
 
 	verifyOffsets = `
-SELECT format('%s/%s: applied to %s, stored %s', coalesce(o.stream, b.stream), coalesce(o.partition, b.partition), b.applied, o.next_offset),
+SELECT format('%s/%s: applied to %s, stored %s', coalesce(o.stream, b.stream), coalesce(o.partition, b.partition),
+	b.applied, o.next_offset),
 	o.next_offset IS DISTINCT FROM b.applied
-FROM consumer_offset o FULL JOIN (SELECT stream, partition, max(next_offset) AS applied FROM applied_batch GROUP BY 1, 2) b
+FROM consumer_offset o FULL JOIN (SELECT stream, partition, max(next_offset) AS applied FROM applied_batch
+	GROUP BY 1, 2) b
 	ON b.stream = o.stream AND b.partition = o.partition`
 
 	verifyArchive = `
-SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.partition, coalesce(a.planned_to, a.archived_next), o.next_offset),
+SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.partition, coalesce(a.planned_to,
+	a.archived_next), o.next_offset),
 	coalesce(coalesce(a.planned_to, a.archived_next) > o.next_offset, true)
 FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o.partition = a.partition`
 )
@@ -163,7 +172,10 @@ func (a *verification) run() ([]ledger.Check, error) {
 	a.none(ledger.CheckTotalBudget, verifyTotalBudget)
 	a.all(ledger.CheckClawbacks, verifyClawbacks)
 	a.none(ledger.CheckReversed, verifyReversed)
-	a.equal(ledger.CheckReopened, a.number(verifyMoved, string(ledger.KindTrafficRefund), string(ledger.USD)), a.number(verifyReopened))
+	a.equal(
+		ledger.CheckReopened, a.number(verifyMoved, string(ledger.KindTrafficRefund), string(ledger.USD)),
+		a.number(verifyReopened),
+	)
 	a.credits()
 	if a.opts.Prepaid {
 		a.none(ledger.CheckPrepaid, verifyPrepaid)
@@ -188,7 +200,9 @@ func (a *verification) verdicts() {
 	}
 	marks, impressions = marks+applied.pruned[ledger.PrunedMarks], impressions+applied.pruned[ledger.PrunedImpressions]
 	t := &applied.totals
-	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRecords, Want: applied.claimed, Got: t.Rows, Detail: applied.damaged})
+	a.checks = append(
+		a.checks, ledger.Check{Name: ledger.CheckRecords, Want: applied.claimed, Got: t.Rows, Detail: applied.damaged},
+	)
 	a.equal(ledger.CheckChargeVerdicts, int64(t.Charge), charged)
 	a.equal(ledger.CheckChargeDays, charged, a.number(verifyDays))
 	a.equal(ledger.CheckChargeTotals, charged, a.number(verifyTotals))

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/ranking"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -65,7 +65,9 @@ func readWeights(ctx context.Context, q querier, limit int) ([]ranking.Version, 
 }
 
 // AddWeights keeps a new version, refused at first; encode writes it for its number.
-func (s *Store) AddWeights(ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error)) (number int64, err error) {
+func (s *Store) AddWeights(
+	ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
+) (number int64, err error) {
 	err = s.inTx(ctx, "keep weights", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockWeights); err != nil {
 			return err
@@ -88,7 +90,9 @@ func (s *Store) AddWeights(ctx context.Context, at time.Time, report []byte, enc
 
 // MoveWeights changes stages as decide says of the versions that there are, all or none. The change
 // is audited.
-func (s *Store) MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error {
+func (s *Store) MoveWeights(
+	ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
+) error {
 	return s.inTx(ctx, "move weights", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockWeights); err != nil {
 			return err

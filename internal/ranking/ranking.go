@@ -132,7 +132,8 @@ func Begin(versions []Version, number int64) ([]Move, error) {
 
 // Rollback are the moves back to what decided before: a trial that decides ends. Where none does,
 // the live version gives way to the newest retired one, or to the first day's weights, and a trial
-// in the shadow ends with it. Errors: errs.InvalidState when the first day's weights decide already.
+// in the shadow ends with it. Errors: errs.InvalidState when the first day's weights decide
+// already.
 func Rollback(versions []Version) ([]Move, error) {
 	s := StateOf(versions)
 	var moves []Move

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"sync"
 
-	"adnet/internal/campaign"
-	"adnet/internal/errs"
-
 	"github.com/google/uuid"
 	goredis "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+
+	"adnet/internal/campaign"
+	"adnet/internal/errs"
 )
 
 // ErrLost says that the catalog was emptied or rebuilt by another process since this one last
@@ -152,7 +152,9 @@ func (c *Campaigns) All(ctx context.Context) (all []campaign.Campaign, head int6
 
 // CampaignsSince loads campaigns with a config version above version, in order of version. Head and
 // errors are those of [Campaigns.EachCampaign].
-func (c *Campaigns) CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error) {
+func (c *Campaigns) CampaignsSince(
+	ctx context.Context, version int64,
+) (changed []campaign.Campaign, head int64, err error) {
 	return c.load(ctx, "("+strconv.FormatInt(version, 10))
 }
 
@@ -163,7 +165,9 @@ func (c *Campaigns) versions(ctx context.Context, from string) (head int64, ids 
 	if err != nil && !errors.Is(err, goredis.Nil) {
 		return 0, nil, c.client.explain(err)
 	}
-	ids, err = c.client.rdb.ZRangeByScore(ctx, c.client.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"}).Result()
+	ids, err = c.client.rdb.ZRangeByScore(
+		ctx, c.client.keys.versions, &goredis.ZRangeBy{Min: from, Max: "+inf"},
+	).Result()
 	if err != nil {
 		return 0, nil, c.client.explain(err)
 	}

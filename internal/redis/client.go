@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/link"
-
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"adnet/internal/errs"
+	"adnet/internal/link"
 )
 
 // Config says where Redis is.
@@ -115,5 +115,8 @@ func (c *Client) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errs.Wrap(fmt.Errorf("redis %s: %w", strings.Join(c.to.addrs, ","), c.to.explain(err)), errs.Unavailable, "the catalog does not answer (ADNET_REDIS_ADDR)")
+	return errs.Wrap(
+		fmt.Errorf("redis %s: %w", strings.Join(c.to.addrs, ","), c.to.explain(err)), errs.Unavailable,
+		"the catalog does not answer (ADNET_REDIS_ADDR)",
+	)
 }

@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"time"
 
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	goredis "github.com/redis/go-redis/v9"
+
+	"adnet/internal/campaign"
 )
 
 // Curves keeps the traffic curves of campaigns, by which nodes pace: a hash of campaign id →

@@ -49,7 +49,9 @@ func (e *Epochs) Beat(ctx context.Context, epoch int64) (current int64, err erro
 	seq, acked := e.beats, e.acked
 	e.mu.Unlock()
 	keys := []string{e.client.keys.reservations, e.client.keys.reserved(epoch).seen()}
-	text, err := beatScript.Run(ctx, e.client.rdb, keys, epoch, "projector/"+e.writer, seq, acked, reservationMemory.Milliseconds()).Text()
+	text, err := beatScript.Run(
+		ctx, e.client.rdb, keys, epoch, "projector/"+e.writer, seq, acked, reservationMemory.Milliseconds(),
+	).Text()
 	if err != nil {
 		return 0, e.client.explain(err)
 	}

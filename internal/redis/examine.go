@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/link"
-
 	goredis "github.com/redis/go-redis/v9"
+
+	"adnet/internal/link"
 )
 
 // Examine looks at Redis as adnet uses it: what it is, how far away, by what link, and whether the
@@ -53,7 +53,10 @@ func (c *Client) describe(ctx context.Context, report *link.Report) {
 		return
 	}
 	if policy := line(memory, "maxmemory_policy"); strings.HasPrefix(policy, "allkeys-") {
-		report.Mend("maxmemory-policy is "+policy+": Redis would drop budgets and campaigns when it is full", "set it to noeviction or volatile-ttl")
+		report.Mend(
+			"maxmemory-policy is "+policy+": Redis would drop budgets and campaigns when it is full",
+			"set it to noeviction or volatile-ttl",
+		)
 	}
 }
 

@@ -9,18 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/link"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
 )
 
 // flagLife is how long an unknown flag is kept after it came last.
 const flagLife = 30 * 24 * time.Hour
 
 // Flags keeps the flags that publishers send and that name no subject, for all nodes: a hash for
-// each publisher that ends 30 days after its last one, of at most [subject.MaxUnknown] names and one
-// for all further ones. Losing them with Redis is tolerable.
+// each publisher that ends 30 days after its last one, of at most [subject.MaxUnknown] names and
+// one for all further ones. Losing them with Redis is tolerable.
 type Flags struct{ client *Client }
 
 // NewFlags makes a view of the flags. It does no I/O.
@@ -58,8 +58,8 @@ func (f Flags) UnknownFlags(ctx context.Context, publisher uuid.UUID) ([]subject
 	return list, nil
 }
 
-// Flagged are the publishers who sent an unknown flag within its life, the last one first, at most so
-// many.
+// Flagged are the publishers who sent an unknown flag within its life, the last one first, at most
+// so many.
 func (f Flags) Flagged(ctx context.Context, most int) ([]uuid.UUID, error) {
 	members, err := f.client.rdb.ZRevRange(ctx, f.client.keys.flagged(), 0, int64(most)-1).Result()
 	if err != nil {
@@ -80,8 +80,8 @@ const (
 	reportedFlags      = 5
 )
 
-// describeFlags notes publishers whose flags refuse ads because adnet does not know them. What cannot
-// be read is noted by the rights.
+// describeFlags notes publishers whose flags refuse ads because adnet does not know them. What
+// cannot be read is noted by the rights.
 func (c *Client) describeFlags(ctx context.Context, report *link.Report) {
 	flags := NewFlags(c)
 	publishers, err := flags.Flagged(ctx, reportedPublishers)
@@ -97,7 +97,8 @@ func (c *Client) describeFlags(ctx context.Context, report *link.Report) {
 		for _, flag := range list[:min(len(list), reportedFlags)] {
 			names = append(names, fmt.Sprintf("%s (%d)", flag.Name, flag.Count))
 		}
-		report.Advise("publisher "+publisher.String()+" sends unknown flags, which refuse its ads: "+strings.Join(names, ", "),
+		report.Advise("publisher "+publisher.String()+" sends unknown flags, which refuse its ads: "+strings.Join(names,
+			", "),
 			"have it send flags that GET /api/account/suitability lists")
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/link"
-	"adnet/internal/subject"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/link"
+	"adnet/internal/subject"
 )
 
 // Nodes count together, a publisher has at most 20 names whatever it sends, and doctor names them.
@@ -23,14 +23,27 @@ func TestUnknownFlags(t *testing.T) {
 		require.Empty(t, list)
 		require.NotNil(t, list)
 		for range 2 {
-			require.NoError(t, flags.AddFlags(t.Context(), quiet, []subject.Unknown{{Name: "bad_vibes", Count: 2}, {Name: "x", Count: 1}}, now))
+			require.NoError(
+				t,
+				flags.AddFlags(
+					t.Context(), quiet, []subject.Unknown{{Name: "bad_vibes", Count: 2}, {Name: "x", Count: 1}}, now,
+				),
+			)
 		}
 		for i := range 50 {
-			require.NoError(t, flags.AddFlags(t.Context(), loud, []subject.Unknown{{Name: fmt.Sprintf("f%02d", i), Count: 1}}, now.Add(time.Second)))
+			require.NoError(
+				t,
+				flags.AddFlags(
+					t.Context(), loud, []subject.Unknown{{Name: fmt.Sprintf("f%02d", i), Count: 1}},
+					now.Add(time.Second),
+				),
+			)
 		}
 		list, err = flags.UnknownFlags(t.Context(), quiet)
 		require.NoError(t, err)
-		require.Equal(t, []subject.Unknown{{Name: "bad_vibes", Count: 4, LastAt: now}, {Name: "x", Count: 2, LastAt: now}}, list)
+		require.Equal(
+			t, []subject.Unknown{{Name: "bad_vibes", Count: 4, LastAt: now}, {Name: "x", Count: 2, LastAt: now}}, list,
+		)
 		list, err = flags.UnknownFlags(t.Context(), loud)
 		require.NoError(t, err)
 		require.Len(t, list, subject.MaxUnknown+1)

@@ -56,8 +56,8 @@ func (k *keys) exchange(name string) string { return k.prefix + ":{" + name + "}
 // clicks is a sorted set of a network: auctions whose click counted by the click's time, ms.
 func (k *keys) clicks(network string) string { return k.prefix + ":clicks:{" + network + "}" }
 
-// flags is a hash of a publisher: unknown flag → "count last", last in ms. flagged is a sorted set: the
-// publishers who sent one by the time of the last, ms.
+// flags is a hash of a publisher: unknown flag → "count last", last in ms. flagged is a sorted set:
+// the publishers who sent one by the time of the last, ms.
 func (k *keys) flags(publisher string) string { return k.prefix + ":{flags}:" + publisher }
 func (k *keys) flagged() string               { return k.prefix + ":{flags}:publishers" }
 

@@ -44,7 +44,12 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 	var read *goredis.XStreamSliceCmd
 	_, err := x.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {
 		if len(mine) > 0 {
-			said = p.XAdd(ctx, &goredis.XAddArgs{Stream: x.stream, MinID: x.oldest(), Approx: x.cursor != "0", Values: []any{"n", x.node, "d", mine}})
+			said = p.XAdd(
+				ctx,
+				&goredis.XAddArgs{
+					Stream: x.stream, MinID: x.oldest(), Approx: x.cursor != "0", Values: []any{"n", x.node, "d", mine},
+				},
+			)
 			p.PExpire(ctx, x.stream, 2*exchangeMemory)
 		}
 		read = p.XRead(ctx, &goredis.XReadArgs{Streams: []string{x.stream, x.cursor}, Count: exchangePage, Block: -1})

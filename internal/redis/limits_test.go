@@ -18,7 +18,12 @@ func exchanges(t *testing.T, client *Client, nodes ...string) (all []*Exchange) 
 // says exchanges mine and gives what was heard, "node:data".
 func says(t *testing.T, x *Exchange, mine string) (heard []string) {
 	t.Helper()
-	require.NoError(t, x.Exchange(t.Context(), []byte(mine), func(node string, data []byte) { heard = append(heard, node+":"+string(data)) }))
+	require.NoError(
+		t,
+		x.Exchange(
+			t.Context(), []byte(mine), func(node string, data []byte) { heard = append(heard, node+":"+string(data)) },
+		),
+	)
 	return heard
 }
 

@@ -44,7 +44,10 @@ func (c Config) target() (target, error) {
 	if numbered && number != "" {
 		db, err := strconv.Atoi(number)
 		if err != nil || db < 0 || c.DB != 0 && c.DB != db {
-			return target{}, fmt.Errorf("%s: the database behind the slash must be a number, and the one of ADNET_REDIS_DB if that is set", envAddr)
+			return target{}, fmt.Errorf(
+				"%s: the database behind the slash must be a number, and the one of ADNET_REDIS_DB if that is set",
+				envAddr,
+			)
 		}
 		t.db = db
 	}
@@ -80,7 +83,9 @@ func scheme(addr string) (secure bool, rest string, err error) {
 // logIn takes the login of a URL over.
 func (t *target) logIn(text string) error {
 	if t.username != "" || t.password != "" {
-		return errors.New(envAddr + " has a login, and so have ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD: say it in one place")
+		return errors.New(
+			envAddr + " has a login, and so have ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD: say it in one place",
+		)
 	}
 	name, password, _ := strings.Cut(text, ":")
 	var bad [2]error
@@ -104,7 +109,9 @@ func (t *target) secure(c Config, secure bool) error {
 		return err
 	}
 	if files.Any() {
-		return errors.New("ADNET_REDIS_CA, ADNET_REDIS_CERT and ADNET_REDIS_KEY are for encrypted links: " + cure + " in " + envAddr)
+		return errors.New(
+			"ADNET_REDIS_CA, ADNET_REDIS_CERT and ADNET_REDIS_KEY are for encrypted links: " + cure + " in " + envAddr,
+		)
 	}
 	return c.Insecure.Allow(link.PlainText, t.addrs, envAddr, cure)
 }
@@ -113,7 +120,9 @@ func (t *target) secure(c Config, secure bool) error {
 func (t target) explain(err error) error {
 	text := err.Error()
 	switch {
-	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(text, "AUTH <password> called without any password"):
+	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(
+		text, "AUTH <password> called without any password",
+	):
 		return link.Refuse(err, "the server refuses the login: look at ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD")
 	case strings.Contains(text, "NOPERM"):
 		return link.Refuse(err, "the user of Redis may not do this: `adnet doctor` names the rights that it needs")

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/campaign"
-	"adnet/internal/reserve"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	goredis "github.com/redis/go-redis/v9"
+
+	"adnet/internal/campaign"
+	"adnet/internal/reserve"
 )
 
 const (
@@ -137,7 +137,9 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 // for 2 s, by Redis's clock; pauses then wait for its confirmation.
 func (n *Nodes) Heartbeat(ctx context.Context, node string, version int64) error {
 	keys := []string{n.client.keys.nodes, n.client.keys.applied}
-	return n.client.explain(heartbeatScript.Run(ctx, n.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err())
+	return n.client.explain(
+		heartbeatScript.Run(ctx, n.client.rdb, keys, node, version, nodeMemory.Milliseconds()).Err(),
+	)
 }
 
 // Leave says that node no longer serves, so that no caller waits for it.
@@ -203,7 +205,8 @@ func (n *Nodes) awaitRoom(ctx context.Context, announced *campaign.Campaign, wai
 	for {
 		room, err := n.client.rdb.HGet(ctx, n.client.keys.rooms, announced.ID.String()).Result()
 		version, _, _ := strings.Cut(room, "|")
-		if v, bad := strconv.ParseInt(version, 10, 64); bad == nil && v >= announced.ConfigVersion || err != nil && !errors.Is(err, goredis.Nil) {
+		if v, bad := strconv.ParseInt(version, 10, 64); bad == nil && v >= announced.ConfigVersion ||
+			err != nil && !errors.Is(err, goredis.Nil) {
 			return
 		}
 		select {
@@ -217,7 +220,9 @@ func (n *Nodes) awaitRoom(ctx context.Context, announced *campaign.Campaign, wai
 // awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes
 // it looks at the heartbeats: a node that missed the message catches up by the head, and one that
 // left is not waited for.
-func (n *Nodes) awaitConfirmation(ctx context.Context, version int64, wait time.Duration, waiting map[string]bool) error {
+func (n *Nodes) awaitConfirmation(
+	ctx context.Context, version int64, wait time.Duration, waiting map[string]bool,
+) error {
 	key := n.client.keys.confirmed(version)
 	// Redis reads 0 as "for ever", and not every server takes more than milliseconds.
 	seconds := strconv.FormatFloat(max(wait, time.Millisecond).Seconds(), 'f', 3, 64)
@@ -229,7 +234,9 @@ func (n *Nodes) awaitConfirmation(ctx context.Context, version int64, wait time.
 	case err != nil && !errors.Is(err, goredis.Nil):
 		return err
 	}
-	pairs, err := liveScript.Run(ctx, n.client.rdb, []string{n.client.keys.nodes, n.client.keys.applied}, nodeLife.Milliseconds()).StringSlice()
+	pairs, err := liveScript.Run(
+		ctx, n.client.rdb, []string{n.client.keys.nodes, n.client.keys.applied}, nodeLife.Milliseconds(),
+	).StringSlice()
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
 const testTimeout = 30 * time.Second // only bounds a test that hangs
@@ -85,7 +85,8 @@ func someCampaign(version int64) campaign.Campaign {
 		DailyBudget: 10 * money.USD, TotalBudget: money.Max, TargetROAS: &roas, Goal: campaign.GoalManual,
 		Targeting:     campaign.Targeting{IntentTokens: []string{"buy shoes", "läufer"}, Regions: []string{"de"}},
 		ConfigVersion: version,
-		CreatedAt:     time.Date(2026, 9, 1, 12, 0, 0, 123456000, time.UTC), UpdatedAt: time.Date(2026, 9, 2, 12, 0, 0, 0, time.UTC),
+		CreatedAt:     time.Date(2026, 9, 1, 12, 0, 0, 123456000, time.UTC),
+		UpdatedAt:     time.Date(2026, 9, 2, 12, 0, 0, 0, time.UTC),
 	}
 	c.Normalize() // as every store keeps it
 	return c
@@ -344,7 +345,9 @@ func TestANodeThatCaughtUpByTheHeadCounts(t *testing.T) {
 		caughtUp := make(chan error, 1)
 		subscribe(t, newCatalog(client), func(c Change) {
 			if c.Confirm {
-				caughtUp <- catalog.Heartbeat(context.WithoutCancel(t.Context()), "reconnecting", c.Campaign.ConfigVersion)
+				caughtUp <- catalog.Heartbeat(
+					context.WithoutCancel(t.Context()), "reconnecting", c.Campaign.ConfigVersion,
+				)
 			}
 		})
 		all, err := catalog.Announce(t.Context(), someCampaign(2))
@@ -359,12 +362,16 @@ func TestANodeWithoutHeartbeatIsForgotten(t *testing.T) {
 		catalog := newCatalog(client)
 		require.NoError(t, catalog.Heartbeat(t.Context(), "dead", 1))
 		// Its last heartbeat was longer ago than a node lives.
-		require.NoError(t, client.rdb.ZIncrBy(t.Context(), client.keys.nodes, -float64(nodeLife.Milliseconds()), "dead").Err())
+		require.NoError(
+			t, client.rdb.ZIncrBy(t.Context(), client.keys.nodes, -float64(nodeLife.Milliseconds()), "dead").Err(),
+		)
 		all, err := catalog.Announce(t.Context(), someCampaign(2))
 		require.NoError(t, err)
 		require.True(t, all)
 
-		require.NoError(t, client.rdb.ZIncrBy(t.Context(), client.keys.nodes, -float64(nodeMemory.Milliseconds()), "dead").Err())
+		require.NoError(
+			t, client.rdb.ZIncrBy(t.Context(), client.keys.nodes, -float64(nodeMemory.Milliseconds()), "dead").Err(),
+		)
 		require.NoError(t, catalog.Heartbeat(t.Context(), "alive", 1))
 		require.Equal(t, map[string]string{"alive": "1"}, client.rdb.HGetAll(t.Context(), client.keys.applied).Val())
 	})
@@ -375,7 +382,10 @@ func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 		catalog := newCatalog(client)
 		told := make(chan Change, 10)
 		subscribe(t, newCatalog(client), func(c Change) { told <- c })
-		first := reserve.Room{CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9, Balance: math.MaxInt64}
+		first := reserve.Room{
+			CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9,
+			Balance: math.MaxInt64,
+		}
 		other := reserve.Room{CampaignID: uuid.New(), Version: 9, Day: day.Of(time.Now())}
 		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{first, other}))
 		require.Equal(t, Change{Rooms: []reserve.Room{first, other}}, await(t, told, "rooms"))
@@ -450,7 +460,9 @@ func TestUnreachableRedisNamesTheSetting(t *testing.T) {
 	catalog := newCatalog(client)
 	_, _, headErr := catalog.Head(t.Context())
 	_, announceErr := catalog.Announce(t.Context(), someCampaign(1))
-	for _, err := range []error{client.Ping(t.Context()), headErr, announceErr, catalog.Subscribe(t.Context(), func(Change) {})} {
+	for _, err := range []error{
+		client.Ping(t.Context()), headErr, announceErr, catalog.Subscribe(t.Context(), func(Change) {}),
+	} {
 		require.True(t, errs.Is(err, errs.Unavailable))
 		require.ErrorContains(t, err, "ADNET_REDIS_ADDR")
 		require.False(t, strings.Contains(errs.Of(err).Message, "127.0.0.1"), "callers are told an address")
@@ -506,7 +518,10 @@ func BenchmarkLoadCampaigns(b *testing.B) {
 		list[i] = someCampaign(int64(i + 1))
 	}
 	require.NoError(b, catalog.PublishCampaigns(b.Context(), list, n))
-	defer client.rdb.Del(context.WithoutCancel(b.Context()), client.keys.objects, client.keys.versions, client.keys.head, client.keys.epoch)
+	defer client.rdb.Del(
+		context.WithoutCancel(b.Context()), client.keys.objects, client.keys.versions, client.keys.head,
+		client.keys.epoch,
+	)
 	for b.Loop() {
 		all, _, err := catalog.Campaigns.All(b.Context())
 		require.NoError(b, err)

@@ -42,13 +42,15 @@ func NewRefusals(client *Client) *Refusals {
 func (r *Refusals) Keep(ctx context.Context, hour int64, apiKey uuid.UUID, mark []byte) (kept bool, err error) {
 	keys := []string{r.client.keys.refusals(hour), r.client.keys.refusalCounts(hour)}
 	b := &r.bounds
-	n, err := markScript.Run(ctx, r.client.rdb, keys, apiKey.String(), mark, b.key, b.crowded, b.share, b.most, int(refusalLife/time.Second)).Int()
+	n, err := markScript.Run(
+		ctx, r.client.rdb, keys, apiKey.String(), mark, b.key, b.crowded, b.share, b.most, int(refusalLife/time.Second),
+	).Int()
 	return n == 1, r.client.explain(err)
 }
 
-// Since reads the marks of hours from where the caller has read them before, a page of each at most:
-// one round trip. Of an hour of which less is there than was read before, nothing is read and lost
-// is set: this Redis is another one, or was emptied.
+// Since reads the marks of hours from where the caller has read them before, a page of each at
+// most: one round trip. Of an hour of which less is there than was read before, nothing is read and
+// lost is set: this Redis is another one, or was emptied.
 func (r *Refusals) Since(ctx context.Context, hours, from []int64) (marks [][]string, lost []bool, err error) {
 	lengths, pages := make([]*goredis.IntCmd, len(hours)), make([]*goredis.StringSliceCmd, len(hours))
 	_, err = r.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {

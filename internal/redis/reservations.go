@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -20,7 +20,9 @@ const (
 )
 
 // reservationArgs are the first of every script that writes reservations; see reservations.lua.
-var reservationArgs = [...]any{int64(reserve.MaxMinutes + 5), reservationMemory.Milliseconds(), reserve.MaxClockSkew.Milliseconds()}
+var reservationArgs = [...]any{
+	int64(reserve.MaxMinutes + 5), reservationMemory.Milliseconds(), reserve.MaxClockSkew.Milliseconds(),
+}
 
 // Reservations counts the nodes' shares of campaigns' room: prices of served ads until their beacon
 // or expiry, and the amounts that a node may still reserve without asking. Its keys carry the
@@ -81,8 +83,13 @@ func (r *Reservations) leaseArgs(call reserve.Call, requests []reserve.LeaseRequ
 		if c.Bid {
 			as = "/bid"
 		}
-		keys = append(keys, names.campaign(id), names.advertiser(c.AdvertiserID.String()), names.holder(id, call.Node, as))
-		args = append(args, id, int64(c.Minute), c.Window, exact, int64(c.Amount), int64(c.Least), int64(max(c.Step, 1)), int64(c.Price))
+		keys = append(
+			keys, names.campaign(id), names.advertiser(c.AdvertiserID.String()), names.holder(id, call.Node, as),
+		)
+		args = append(
+			args, id, int64(c.Minute), c.Window, exact, int64(c.Amount), int64(c.Least), int64(max(c.Step, 1)),
+			int64(c.Price),
+		)
 	}
 	return keys, args
 }
@@ -112,7 +119,8 @@ func decodeGrants(values []any, requests int, reply *reserve.Reply) error {
 	idle, _ := values[4].(int64)
 	grants, _ := values[5].(int64)
 	reply.Grants = grants == 1
-	reply.Nodes, reply.Ahead, reply.Idle = int(live), time.Duration(ahead)*time.Millisecond, time.Duration(idle)*time.Millisecond
+	reply.Nodes, reply.Ahead, reply.Idle = int(live), time.Duration(ahead)*time.Millisecond,
+		time.Duration(idle)*time.Millisecond
 	if reply.State != reserve.Counted {
 		return nil
 	}
@@ -130,7 +138,9 @@ func decodeGrants(values []any, requests int, reply *reserve.Reply) error {
 		if err != nil {
 			return err
 		}
-		reply.Granted = append(reply.Granted, reserve.LeaseGrant{Amount: money.Micros(held), Refusal: reserve.Refusal(why)})
+		reply.Granted = append(
+			reply.Granted, reserve.LeaseGrant{Amount: money.Micros(held), Refusal: reserve.Refusal(why)},
+		)
 	}
 	return nil
 }

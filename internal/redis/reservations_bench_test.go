@@ -4,11 +4,11 @@ import (
 	"strconv"
 	"testing"
 
-	"adnet/internal/reserve"
-	"adnet/internal/testenv"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/reserve"
+	"adnet/internal/testenv"
 )
 
 // BenchmarkClaim is the leases of one campaign, and of as many as one script takes, raised as a
@@ -31,7 +31,9 @@ func BenchmarkClaim(b *testing.B) {
 			for i := range requests {
 				requests[i].Amount += 10
 			}
-			_, err := store.Exchange(b.Context(), reserve.Call{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Requests: requests})
+			_, err := store.Exchange(
+				b.Context(), reserve.Call{Node: "n", Epoch: 1, Seq: seq, Acked: seq - 1, Requests: requests},
+			)
 			require.NoError(b, err)
 		}
 	}

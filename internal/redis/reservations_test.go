@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // opened is a store of reservations that has been open for long.
@@ -34,13 +34,15 @@ func openNow(t testing.TB, client *Client) {
 
 func roomFor(id uuid.UUID, left money.Micros) reserve.Room {
 	return reserve.Room{
-		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)), Daily: left, Today: left, Total: left, Balance: reserve.Unlimited,
+		CampaignID: id, AdvertiserID: uuid.New(), Version: 1, Day: day.Of(time.Now().Add(-2 * reserve.MaxClockSkew)),
+		Daily: left, Today: left, Total: left, Balance: reserve.Unlimited,
 	}
 }
 
 func requestOf(r reserve.Room, held money.Micros) reserve.LeaseRequest {
 	return reserve.LeaseRequest{
-		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: day.MinuteOf(time.Now()), Window: 60, Amount: held, Least: 1, Step: 1, Price: 1,
+		CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: day.MinuteOf(time.Now()), Window: 60,
+		Amount: held, Least: 1, Step: 1, Price: 1,
 	}
 }
 
@@ -74,11 +76,17 @@ func compare(t *rapid.T, client *Client) {
 		require.NoError(t, client.rdb.HSet(ctx, client.keys.reservations, "beat", m.Time().UnixMilli()).Err())
 	}
 	setBeat(now)
-	amount := rapid.Custom(func(t *rapid.T) money.Micros { return money.Micros(rapid.Int64Range(0, 60).Draw(t, "amount")) })
+	amount := rapid.Custom(
+		func(t *rapid.T) money.Micros { return money.Micros(rapid.Int64Range(0, 60).Draw(t, "amount")) },
+	)
 	var rooms []reserve.Room
 	owner := uuid.New()
 	for i := range 3 {
-		r := reserve.Room{CampaignID: uuid.New(), AdvertiserID: owner, Version: 1, Day: day.Of(time.Now().Add(-2*reserve.MaxClockSkew)) + day.Day(rapid.IntRange(0, 1).Draw(t, "day")), Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: reserve.Unlimited}
+		r := reserve.Room{
+			CampaignID: uuid.New(), AdvertiserID: owner, Version: 1,
+			Day:   day.Of(time.Now().Add(-2*reserve.MaxClockSkew)) + day.Day(rapid.IntRange(0, 1).Draw(t, "day")),
+			Daily: amount.Draw(t, "daily"), Total: amount.Draw(t, "total"), Balance: reserve.Unlimited,
+		}
 		if r.Today = min(r.Daily, amount.Draw(t, "today")); i > 0 {
 			r.Balance = 50
 		}
@@ -98,7 +106,9 @@ func compare(t *rapid.T, client *Client) {
 			for range rapid.IntRange(0, 2).Draw(t, "releases") {
 				minute := now - day.Minute(rapid.IntRange(0, 70).Draw(t, "minute"))
 				released[minute] += 1 + amount.Draw(t, "released")/4
-				r.Released = append(r.Released, reserve.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]})
+				r.Released = append(
+					r.Released, reserve.Released{CampaignID: r.CampaignID, Minute: minute, Amount: released[minute]},
+				)
 			}
 			model.Publish(*r)
 			require.NoError(t, catalog.PublishRooms(ctx, 7, []reserve.Room{*r}))
@@ -115,9 +125,12 @@ func compare(t *rapid.T, client *Client) {
 			for range rapid.IntRange(0, 3).Draw(t, "requests") {
 				r := rapid.SampledFrom(rooms).Draw(t, "room")
 				call.Requests = append(call.Requests, reserve.LeaseRequest{
-					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: now - day.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
-					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"), Amount: amount.Draw(t, "held"),
-					Exact: exact || rapid.IntRange(0, 3).Draw(t, "exact") == 0, Least: amount.Draw(t, "least"), Step: 1 + amount.Draw(t, "step")/10, Price: amount.Draw(t, "price"),
+					CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID,
+					Minute: now - day.Minute(rapid.IntRange(0, 3).Draw(t, "ago")*17),
+					Window: rapid.SampledFrom([]int64{5, 60}).Draw(t, "window"), Bid: rapid.Bool().Draw(t, "bid"),
+					Amount: amount.Draw(t, "held"),
+					Exact:  exact || rapid.IntRange(0, 3).Draw(t, "exact") == 0, Least: amount.Draw(t, "least"),
+					Step: 1 + amount.Draw(t, "step")/10, Price: amount.Draw(t, "price"),
 				})
 			}
 			want, err := model.Exchange(ctx, call)
@@ -144,7 +157,9 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), 3, []reserve.Room{room}))
 		call := func(seq int64, c reserve.LeaseRequest) money.Micros {
-			reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n", Epoch: 3, Seq: seq, Requests: []reserve.LeaseRequest{c}})
+			reply, err := store.Exchange(
+				t.Context(), reserve.Call{Node: "n", Epoch: 3, Seq: seq, Requests: []reserve.LeaseRequest{c}},
+			)
 			require.NoError(t, err)
 			require.Equal(t, reserve.Counted, reply.State)
 			return reply.Granted[0].Amount
@@ -166,7 +181,9 @@ func TestRepeatedAndLateClaimsChangeNothing(t *testing.T) {
 func TestALostOrOldStoreIsNoticed(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		ask := func(epoch, seq, acked int64) reserve.Reply {
-			reply, err := NewReservations(client).Exchange(t.Context(), reserve.Call{Node: "n", Epoch: epoch, Seq: seq, Acked: acked})
+			reply, err := NewReservations(client).Exchange(
+				t.Context(), reserve.Call{Node: "n", Epoch: epoch, Seq: seq, Acked: acked},
+			)
 			require.NoError(t, err)
 			return reply
 		}
@@ -224,10 +241,15 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 		require.False(t, grants)
 		exact := requestOf(room, 90)
 		exact.Exact = true
-		reply, err := store.Exchange(t.Context(), reserve.Call{Node: "a", Epoch: 2, Seq: 1, Requests: []reserve.LeaseRequest{exact}})
+		reply, err := store.Exchange(
+			t.Context(), reserve.Call{Node: "a", Epoch: 2, Seq: 1, Requests: []reserve.LeaseRequest{exact}},
+		)
 		require.NoError(t, err)
 		require.Equal(t, []reserve.LeaseGrant{{Amount: 90}}, reply.Granted)
-		reply, err = store.Exchange(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 50)}})
+		reply, err = store.Exchange(
+			t.Context(),
+			reserve.Call{Node: "b", Epoch: 2, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 50)}},
+		)
 		require.NoError(t, err)
 		require.Equal(t, []reserve.LeaseGrant{{Refusal: reserve.Opening}}, reply.Granted)
 		require.ErrorIs(t, catalog.Grant(t.Context(), 1), errEpoch)
@@ -235,7 +257,10 @@ func TestNothingIsGrantedWhileNodesSayWhatTheyHold(t *testing.T) {
 		grants, err = catalog.Grants(t.Context(), 2)
 		require.NoError(t, err)
 		require.True(t, grants)
-		reply, err = store.Exchange(t.Context(), reserve.Call{Node: "b", Epoch: 2, Seq: 2, Requests: []reserve.LeaseRequest{requestOf(room, 50)}})
+		reply, err = store.Exchange(
+			t.Context(),
+			reserve.Call{Node: "b", Epoch: 2, Seq: 2, Requests: []reserve.LeaseRequest{requestOf(room, 50)}},
+		)
 		require.NoError(t, err)
 		require.Equal(t, []reserve.LeaseGrant{{Amount: 5}}, reply.Granted, "half of what the other left")
 	})
@@ -250,7 +275,12 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		request := func(r reserve.Room, clock time.Time, minute day.Minute) reserve.Reply {
 			c := requestOf(r, 100)
 			c.Minute, seq = minute, seq+1
-			reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Requests: []reserve.LeaseRequest{c}})
+			reply, err := store.Exchange(
+				t.Context(),
+				reserve.Call{
+					Node: "n" + uuid.NewString(), Epoch: 4, Seq: seq, Clock: clock, Requests: []reserve.LeaseRequest{c},
+				},
+			)
 			require.NoError(t, err)
 			return reply
 		}
@@ -265,9 +295,14 @@ func TestAClockThatIsNotTheStoresIsGrantedNothing(t *testing.T) {
 		require.Positive(t, first.Granted[0].Amount)
 		minuteOver()
 		again := request(harmed, time.Time{}, day.MinuteOf(night))
-		require.Equal(t, first.Granted, again.Granted, "what this test is about: without a clock to compare the same room is granted twice")
+		require.Equal(
+			t, first.Granted, again.Granted,
+			"what this test is about: without a clock to compare the same room is granted twice",
+		)
 
-		for name, by := range map[string]time.Duration{"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour} {
+		for name, by := range map[string]time.Duration{
+			"behind": -1500 * time.Millisecond, "ahead": 1500 * time.Millisecond, "hours behind": -8 * time.Hour,
+		} {
 			t.Run(name, func(t *testing.T) {
 				room := roomFor(uuid.New(), 100)
 				require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
@@ -297,7 +332,10 @@ func TestTomorrowsBudgetIsNotGrantedToday(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		room.Day += 2 // of a database whose clock is ahead
 		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
-		reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 100)}})
+		reply, err := store.Exchange(
+			t.Context(),
+			reserve.Call{Node: "n", Epoch: 4, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 100)}},
+		)
 		require.NoError(t, err)
 		require.Equal(t, []reserve.LeaseGrant{{Refusal: reserve.NoRoom}}, reply.Granted)
 	})
@@ -310,8 +348,13 @@ func TestRoomsOfAPastDayAreRefused(t *testing.T) {
 		room := roomFor(uuid.New(), 100)
 		require.NoError(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room}))
 		old := room
-		old.Day, old.Version, old.Released = room.Day-1, 2, []reserve.Released{{CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50}}
-		reply, err := store.Exchange(t.Context(), reserve.Call{Node: "n", Epoch: 4, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 50)}})
+		old.Day, old.Version, old.Released = room.Day-1, 2, []reserve.Released{{
+			CampaignID: room.CampaignID, Minute: day.MinuteOf(time.Now()), Amount: 50,
+		}}
+		reply, err := store.Exchange(
+			t.Context(),
+			reserve.Call{Node: "n", Epoch: 4, Seq: 1, Requests: []reserve.LeaseRequest{requestOf(room, 50)}},
+		)
 		require.NoError(t, err)
 		require.ErrorContains(t, catalog.PublishRooms(t.Context(), 4, []reserve.Room{room, old}), "past day")
 		out, err := store.Outstanding(t.Context(), room.CampaignID.String())

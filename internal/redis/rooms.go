@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 )
 
 // roomChunk is how many rooms one script takes, each of which may be a sum over an hour's minutes.
@@ -49,7 +49,8 @@ func roomOf(r reserve.Room) room {
 func (r room) ledger() reserve.Room {
 	return reserve.Room{
 		CampaignID: r.CampaignID, AdvertiserID: r.Advertiser, Version: r.Version, Day: day.Day(r.Day),
-		Daily: money.Micros(r.Daily), Today: money.Micros(r.Today), Total: money.Micros(r.Total), Balance: money.Micros(r.Balance),
+		Daily: money.Micros(r.Daily), Today: money.Micros(r.Today), Total: money.Micros(r.Total),
+		Balance: money.Micros(r.Balance),
 	}
 }
 
@@ -71,7 +72,9 @@ func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []reserve.R
 			return r.client.explain(err)
 		}
 		if accepted < 0 {
-			return fmt.Errorf("rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", oldest(chunk))
+			return fmt.Errorf(
+				"rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", oldest(chunk),
+			)
 		}
 	}
 	return nil

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"adnet/internal/roster"
-
 	"github.com/go-json-experiment/json"
+
+	"adnet/internal/roster"
 )
 
 // Roster keeps what processes say of themselves: JSON of a few hundred bytes each, forgotten when a
@@ -27,7 +27,9 @@ func (r *Roster) Say(ctx context.Context, p roster.Process) error {
 		return err
 	}
 	keys := []string{r.client.keys.processes, r.client.keys.said}
-	return r.client.explain(heartbeatScript.Run(ctx, r.client.rdb, keys, p.Name, said, roster.Memory.Milliseconds()).Err())
+	return r.client.explain(
+		heartbeatScript.Run(ctx, r.client.rdb, keys, p.Name, said, roster.Memory.Milliseconds()).Err(),
+	)
 }
 
 // Leave implements roster.Store.
@@ -38,10 +40,12 @@ func (r *Roster) Leave(ctx context.Context, name string) error {
 	return r.client.explain(r.client.rdb.HDel(ctx, r.client.keys.said, name).Err())
 }
 
-// Processes implements roster.Store: those heard within the last minute, by Redis's clock, sorted by
-// name. What cannot be read, as that of another version may be, is left out.
+// Processes implements roster.Store: those heard within the last minute, by Redis's clock, sorted
+// by name. What cannot be read, as that of another version may be, is left out.
 func (r *Roster) Processes(ctx context.Context) ([]roster.Process, error) {
-	names, err := liveScript.Run(ctx, r.client.rdb, []string{r.client.keys.processes, r.client.keys.said}, roster.Memory.Milliseconds()).StringSlice()
+	names, err := liveScript.Run(
+		ctx, r.client.rdb, []string{r.client.keys.processes, r.client.keys.said}, roster.Memory.Milliseconds(),
+	).StringSlice()
 	if err != nil {
 		return nil, r.client.explain(err)
 	}

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/roster"
-
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/roster"
 )
 
 // Processes are known by what they said last, until they leave or are silent for a minute; of a job
@@ -19,15 +19,26 @@ func TestRosterForgetsTheSilent(t *testing.T) {
 		processes, err := r.Processes(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []roster.Process{}, processes)
-		a := roster.Process{Name: "a", Role: roster.Ingress, Version: "v1", StartedAt: at, SaidAt: at, Serving: &roster.Serving{SpoolBytes: 7, SpoolEvents: 1, Campaigns: 3, Model: "m", Trial: 4, Stage: "part"}}
-		b := roster.Process{Name: "b", Role: roster.Consumers, Version: "v1", StartedAt: at, SaidAt: at, Plans: map[string]time.Time{roster.Train: at.Add(time.Hour)}}
+		a := roster.Process{
+			Name: "a", Role: roster.Ingress, Version: "v1", StartedAt: at, SaidAt: at,
+			Serving: &roster.Serving{SpoolBytes: 7, SpoolEvents: 1, Campaigns: 3, Model: "m", Trial: 4, Stage: "part"},
+		}
+		b := roster.Process{
+			Name: "b", Role: roster.Consumers, Version: "v1", StartedAt: at, SaidAt: at,
+			Plans: map[string]time.Time{roster.Train: at.Add(time.Hour)},
+		}
 		for _, p := range []roster.Process{b, {Name: "a"}, a, {Name: "left"}, {Name: "silent"}} {
 			require.NoError(t, r.Say(t.Context(), p))
 		}
 		require.NoError(t, r.Leave(t.Context(), "left"))
 		silent := goredis.Z{Member: "silent", Score: float64(time.Now().Add(-roster.Memory - time.Second).UnixMilli())}
 		require.NoError(t, client.rdb.ZAdd(t.Context(), client.keys.processes, silent).Err())
-		require.NoError(t, client.rdb.ZAdd(t.Context(), client.keys.processes, goredis.Z{Member: "torn", Score: float64(time.Now().UnixMilli())}).Err())
+		require.NoError(
+			t,
+			client.rdb.ZAdd(
+				t.Context(), client.keys.processes, goredis.Z{Member: "torn", Score: float64(time.Now().UnixMilli())},
+			).Err(),
+		)
 		require.NoError(t, client.rdb.HSet(t.Context(), client.keys.said, "torn", "{").Err())
 		processes, err = r.Processes(t.Context())
 		require.NoError(t, err)
@@ -38,11 +49,25 @@ func TestRosterForgetsTheSilent(t *testing.T) {
 		require.ElementsMatch(t, []string{"a", "b", "torn"}, held, "what the silent said goes with the next word")
 
 		for n := range 3 {
-			require.NoError(t, r.Ended(t.Context(), roster.Run{Job: roster.Goals, Process: fmt.Sprint(n), EndedAt: at.Add(time.Duration(n)), Failed: n == 2}))
+			require.NoError(
+				t,
+				r.Ended(
+					t.Context(),
+					roster.Run{
+						Job: roster.Goals, Process: fmt.Sprint(n), EndedAt: at.Add(time.Duration(n)), Failed: n == 2,
+					},
+				),
+			)
 		}
 		require.NoError(t, r.Ended(t.Context(), roster.Run{Job: roster.Train, Process: "b", EndedAt: at}))
 		runs, err := r.Runs(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []roster.Run{{Job: roster.Goals, Process: "2", EndedAt: at.Add(2), Failed: true}, {Job: roster.Train, Process: "b", EndedAt: at}}, runs)
+		require.Equal(
+			t,
+			[]roster.Run{
+				{Job: roster.Goals, Process: "2", EndedAt: at.Add(2), Failed: true},
+				{Job: roster.Train, Process: "b", EndedAt: at},
+			}, runs,
+		)
 	})
 }

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/day"
-	"adnet/internal/reserve"
-
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/day"
+	"adnet/internal/reserve"
 )
 
 // The values of keys in a case. In each text <now>, <now+30s> and the like stand for a time of
@@ -260,9 +260,11 @@ func scriptTables() map[string]scriptTable {
 	return map[string]scriptTable{
 		"publish": {publishScript, publishCalls()}, "announce": {announceScript, announceCalls()},
 		"heartbeat": {heartbeatScript, heartbeatCalls()}, "live": {liveScript, liveCalls()},
-		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()}, "rooms": {roomsScript, roomsCalls()},
-		"lease": {leaseScript, leaseCalls()}, "click": {clickScript, clickCalls()}, "confirm": {confirmScript, confirmCalls()},
-		"flags": {flagScript, flagCalls()}, "mark": {markScript, markCalls()},
+		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()},
+		"rooms": {roomsScript, roomsCalls()},
+		"lease": {leaseScript, leaseCalls()}, "click": {clickScript, clickCalls()},
+		"confirm": {confirmScript, confirmCalls()},
+		"flags":   {flagScript, flagCalls()}, "mark": {markScript, markCalls()},
 	}
 }
 
@@ -275,19 +277,24 @@ func markCalls() []call {
 			after: db{"m": list{"mark"}, "n": hash{"k": "1"}}, expires: both,
 		},
 		{
-			name: "a key that has as many as it may", given: db{"m": list{"a", "b", "c"}, "n": hash{"k": "3"}}, keys: both, argv: arguments,
+			name: "a key that has as many as it may", given: db{"m": list{"a", "b", "c"}, "n": hash{"k": "3"}},
+			keys: both, argv: arguments,
 			reply: int64(0),
 		},
 		{
-			name: "a crowded hour, and a key that has its share", given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "2", "l": "2"}}, keys: both,
+			name:  "a crowded hour, and a key that has its share",
+			given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "2", "l": "2"}}, keys: both,
 			argv: arguments, reply: int64(0),
 		},
 		{
-			name: "a crowded hour, and a key that has little", given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "1", "l": "3"}}, keys: both,
-			argv: arguments, reply: int64(1), after: db{"m": list{"a", "b", "c", "d", "mark"}, "n": hash{"k": "2", "l": "3"}}, expires: both,
+			name:  "a crowded hour, and a key that has little",
+			given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "1", "l": "3"}}, keys: both,
+			argv: arguments, reply: int64(1),
+			after: db{"m": list{"a", "b", "c", "d", "mark"}, "n": hash{"k": "2", "l": "3"}}, expires: both,
 		},
 		{
-			name: "a full hour", given: db{"m": list{"a", "b", "c", "d", "e", "f"}, "n": hash{"l": "6"}}, keys: both, argv: arguments,
+			name: "a full hour", given: db{"m": list{"a", "b", "c", "d", "e", "f"}, "n": hash{"l": "6"}}, keys: both,
+			argv:  arguments,
 			reply: int64(0),
 		},
 	}
@@ -303,15 +310,21 @@ func flagCalls() []call {
 			after: db{"f": hash{"x": "1 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
 		},
 		{
-			name: "again", given: db{"f": hash{"x": "4 <now-1s>"}, "all": sorted{"p": "<now-1s>", "old": "<now-2s>"}}, keys: keys,
-			argv: []any{"p", "<now>", 2000, 2, "(other)", "x", 3}, reply: int64(1), after: db{"f": hash{"x": "7 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
+			name: "again", given: db{"f": hash{"x": "4 <now-1s>"}, "all": sorted{"p": "<now-1s>", "old": "<now-2s>"}},
+			keys: keys,
+			argv: []any{"p", "<now>", 2000, 2, "(other)", "x", 3}, reply: int64(1),
+			after: db{"f": hash{"x": "7 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
 		},
 		{
-			name: "more names than are kept", given: db{"f": hash{"x": "4 <now>"}}, keys: keys, argv: arguments("y", 1, "z", 2, "x", 1, "w", 5), reply: int64(3),
-			after: db{"f": hash{"x": "5 <now>", "y": "1 <now>", "(other)": "7 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
+			name: "more names than are kept", given: db{"f": hash{"x": "4 <now>"}}, keys: keys,
+			argv: arguments("y", 1, "z", 2, "x", 1, "w", 5), reply: int64(3),
+			after:   db{"f": hash{"x": "5 <now>", "y": "1 <now>", "(other)": "7 <now>"}, "all": sorted{"p": "<now>"}},
+			expires: both,
 		},
 		{
-			name: "a name that did not come for long makes room", given: db{"f": hash{"x": "4 <now-2s>", "y": "1 <now>"}}, keys: keys, argv: arguments("z", 2), reply: int64(2),
+			name:  "a name that did not come for long makes room",
+			given: db{"f": hash{"x": "4 <now-2s>", "y": "1 <now>"}}, keys: keys, argv: arguments("z", 2),
+			reply: int64(2),
 			after: db{"f": hash{"y": "1 <now>", "z": "2 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
 		},
 	}
@@ -326,34 +339,54 @@ func publishCalls() []call {
 			after: with(full, db{"head": nil}), told: channel{`{"campaign":{"n":1}}`},
 		},
 		{
-			name: "newer, and the head", given: full, keys: keys, argv: []any{"changes", "e", "other", "9", "a", 9, `{"n":2}`, "b", 8, `{"n":3}`}, reply: "e",
-			after: db{"objects": hash{"a": `{"n":2}`, "b": `{"n":3}`}, "versions": sorted{"a": "9", "b": "8"}, "head": "9", "epoch": "e"},
-			told:  channel{`{"campaign":{"n":2}}`, `{"campaign":{"n":3}}`},
+			name: "newer, and the head", given: full, keys: keys,
+			argv: []any{"changes", "e", "other", "9", "a", 9, `{"n":2}`, "b", 8, `{"n":3}`}, reply: "e",
+			after: db{
+				"objects": hash{"a": `{"n":2}`, "b": `{"n":3}`}, "versions": sorted{"a": "9", "b": "8"}, "head": "9",
+				"epoch": "e",
+			},
+			told: channel{`{"campaign":{"n":2}}`, `{"campaign":{"n":3}}`},
 		},
 		{name: "older", given: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 6, `{}`}, reply: "e"},
 		{
-			name: "equal, under another seal", given: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 7, `{"seal":2}`}, reply: "e",
+			name: "equal, under another seal", given: full, keys: keys,
+			argv: []any{"changes", "e", "", "6", "a", 7, `{"seal":2}`}, reply: "e",
 			after: with(full, db{"objects": hash{"a": `{"seal":2}`}}),
 		},
-		{name: "of another catalog", given: full, keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`}, reply: ""},
-		{name: "of a lost catalog", keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`}, reply: "", after: db{}},
+		{
+			name: "of another catalog", given: full, keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`},
+			reply: "",
+		},
+		{
+			name: "of a lost catalog", keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`}, reply: "",
+			after: db{},
+		},
 	}
 }
 
 func announceCalls() []call {
 	keys := []string{"objects", "versions", "head", "nodes"}
-	full := db{"objects": hash{"a": "{}"}, "versions": sorted{"a": "7"}, "head": "7", "nodes": sorted{"live": "<now>", "gone": "<now-120s>"}}
+	full := db{
+		"objects": hash{"a": "{}"}, "versions": sorted{"a": "7"}, "head": "7",
+		"nodes": sorted{"live": "<now>", "gone": "<now-120s>"},
+	}
 	told := channel{`{"campaign":{"n":2},"confirm":true}`}
 	return []call{
 		{
-			name: "the next version", given: full, keys: keys, argv: []any{"changes", "a", 8, `{"n":2}`, 60_000}, reply: []any{"live"},
-			after: with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "8"}, "head": "8"}), told: told,
+			name: "the next version", given: full, keys: keys, argv: []any{"changes", "a", 8, `{"n":2}`, 60_000},
+			reply: []any{"live"},
+			after: with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "8"}, "head": "8"}),
+			told:  told,
 		},
 		{
-			name: "not the next", given: full, keys: keys, argv: []any{"changes", "a", 9, `{"n":2}`, 600_000}, reply: []any{"gone", "live"},
+			name: "not the next", given: full, keys: keys, argv: []any{"changes", "a", 9, `{"n":2}`, 600_000},
+			reply: []any{"gone", "live"},
 			after: with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "9"}}), told: told,
 		},
-		{name: "older", given: full, keys: keys, argv: []any{"changes", "a", 6, `{"n":2}`, 60_000}, reply: []any{"live"}, told: told},
+		{
+			name: "older", given: full, keys: keys, argv: []any{"changes", "a", 6, `{"n":2}`, 60_000},
+			reply: []any{"live"}, told: told,
+		},
 		{
 			name: "without a catalog", keys: keys, argv: []any{"changes", "a", 6, `{"n":2}`, 60_000}, reply: []any{},
 			after: db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "6"}}, told: told,
@@ -364,11 +397,17 @@ func announceCalls() []call {
 func heartbeatCalls() []call {
 	keys := []string{"nodes", "applied"}
 	return []call{
-		{name: "the first", keys: keys, argv: []any{"n", 3, 60_000}, reply: int64(1), after: db{"nodes": sorted{"n": "<now>"}, "applied": hash{"n": "3"}}},
 		{
-			name:  "others are silent and long gone",
-			given: db{"nodes": sorted{"n": "<now-300s>", "silent": "<now-30s>", "gone": "<now-90s>"}, "applied": hash{"n": "3", "silent": "2", "gone": "1"}},
-			keys:  keys, argv: []any{"n", 4, 60_000}, reply: int64(1),
+			name: "the first", keys: keys, argv: []any{"n", 3, 60_000}, reply: int64(1),
+			after: db{"nodes": sorted{"n": "<now>"}, "applied": hash{"n": "3"}},
+		},
+		{
+			name: "others are silent and long gone",
+			given: db{
+				"nodes":   sorted{"n": "<now-300s>", "silent": "<now-30s>", "gone": "<now-90s>"},
+				"applied": hash{"n": "3", "silent": "2", "gone": "1"},
+			},
+			keys: keys, argv: []any{"n", 4, 60_000}, reply: int64(1),
 			after: db{"nodes": sorted{"n": "<now>", "silent": "<now-30s>"}, "applied": hash{"n": "4", "silent": "2"}},
 		},
 	}
@@ -379,9 +418,12 @@ func liveCalls() []call {
 	return []call{
 		{name: "no nodes", keys: keys, argv: []any{60_000}, reply: []any{}, after: db{}},
 		{
-			name:  "some",
-			given: db{"nodes": sorted{"new": "<now>", "n": "<now-30s>", "gone": "<now-90s>"}, "applied": hash{"n": "3", "gone": "1"}},
-			keys:  keys, argv: []any{60_000}, reply: []any{"n", "3", "new", "0"},
+			name: "some",
+			given: db{
+				"nodes":   sorted{"new": "<now>", "n": "<now-30s>", "gone": "<now-90s>"},
+				"applied": hash{"n": "3", "gone": "1"},
+			},
+			keys: keys, argv: []any{60_000}, reply: []any{"n", "3", "new", "0"},
 		},
 	}
 }
@@ -391,9 +433,18 @@ func openCalls() []call {
 	opened := db{"state": hash{"epoch": "5", "opens": "7", "beat": "<now>"}}
 	return []call{
 		{name: "empty", keys: keys, argv: []any{5, 7}, reply: "5", after: opened},
-		{name: "after an older", given: db{"state": hash{"epoch": "4", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{5, 7}, reply: "5", after: opened},
-		{name: "again", given: db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{5, 7}, reply: "5"},
-		{name: "a later one holds", given: db{"state": hash{"epoch": "10", "opens": "1", "beat": "1"}}, keys: keys, argv: []any{9, 7}, reply: "10"},
+		{
+			name: "after an older", given: db{"state": hash{"epoch": "4", "opens": "1", "beat": "1"}}, keys: keys,
+			argv: []any{5, 7}, reply: "5", after: opened,
+		},
+		{
+			name: "again", given: db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}}, keys: keys,
+			argv: []any{5, 7}, reply: "5",
+		},
+		{
+			name: "a later one holds", given: db{"state": hash{"epoch": "10", "opens": "1", "beat": "1"}}, keys: keys,
+			argv: []any{9, 7}, reply: "10",
+		},
 	}
 }
 
@@ -401,7 +452,10 @@ func grantCalls() []call {
 	keys := []string{"state"}
 	given := db{"state": hash{"epoch": "5", "opens": "9", "beat": "1"}}
 	return []call{
-		{name: "the epoch that holds", given: given, keys: keys, argv: []any{5}, reply: int64(1), after: db{"state": hash{"epoch": "5", "opens": "<now>", "beat": "1"}}},
+		{
+			name: "the epoch that holds", given: given, keys: keys, argv: []any{5}, reply: int64(1),
+			after: db{"state": hash{"epoch": "5", "opens": "<now>", "beat": "1"}},
+		},
 		{name: "another", given: given, keys: keys, argv: []any{4}, reply: int64(0)},
 		{name: "none", keys: keys, argv: []any{5}, reply: int64(0), after: db{}},
 	}
@@ -413,16 +467,24 @@ func beatCalls() []call {
 	return []call{
 		{name: "empty", keys: keys, argv: []any{5, "p", 1, 0, 60_000}, reply: "0", after: db{}},
 		{
-			name: "at work", given: given, keys: keys, argv: []any{5, "p", 4, 3, 60_000}, reply: "5", expires: []string{"seen"},
-			after: db{"state": hash{"epoch": "5", "opens": "1", "beat": "<now>"}, "seen": hash{"p": "4"}},
+			name: "at work", given: given, keys: keys, argv: []any{5, "p", 4, 3, 60_000}, reply: "5",
+			expires: []string{"seen"},
+			after:   db{"state": hash{"epoch": "5", "opens": "1", "beat": "<now>"}, "seen": hash{"p": "4"}},
 		},
 		{
-			name: "another projector", given: given, keys: keys, argv: []any{5, "q", 1, 0, 60_000}, reply: "5", expires: []string{"seen"},
-			after: db{"state": hash{"epoch": "5", "opens": "1", "beat": "<now>"}, "seen": hash{"p": "3", "q": "1"}},
+			name: "another projector", given: given, keys: keys, argv: []any{5, "q", 1, 0, 60_000}, reply: "5",
+			expires: []string{"seen"},
+			after:   db{"state": hash{"epoch": "5", "opens": "1", "beat": "<now>"}, "seen": hash{"p": "3", "q": "1"}},
 		},
 		{name: "a later epoch holds", given: given, keys: keys, argv: []any{4, "p", 4, 3, 60_000}, reply: "5"},
-		{name: "an older epoch", given: given, keys: keys, argv: []any{6, "p", 4, 3, 60_000}, reply: "0", after: with(given, db{"state": nil})},
-		{name: "an old dump", given: given, keys: keys, argv: []any{5, "p", 9, 8, 60_000}, reply: "0", after: with(given, db{"state": nil})},
+		{
+			name: "an older epoch", given: given, keys: keys, argv: []any{6, "p", 4, 3, 60_000}, reply: "0",
+			after: with(given, db{"state": nil}),
+		},
+		{
+			name: "an old dump", given: given, keys: keys, argv: []any{5, "p", 9, 8, 60_000}, reply: "0",
+			after: with(given, db{"state": nil}),
+		},
 	}
 }
 
@@ -430,12 +492,25 @@ func clickCalls() []call {
 	keys := []string{"clicks"}
 	given := db{"clicks": sorted{"a": "1000", "b": "61000"}}
 	return []call{
-		{name: "the first", keys: keys, argv: []any{1000, "a", 600_000, 1, 60_000, 2, 600_000}, reply: int64(1), after: db{"clicks": sorted{"a": "1000"}}, expires: keys},
-		{name: "again", given: given, keys: keys, argv: []any{61_500, "a", 600_000, 1, 60_000, 2, 600_000}, reply: int64(1)},
-		{name: "too soon", given: given, keys: keys, argv: []any{120_999, "c", 600_000, 1, 60_000, 9, 600_000}, reply: int64(0)},
-		{name: "too many of the longer window", given: given, keys: keys, argv: []any{200_000, "c", 600_000, 1, 60_000, 2, 600_000}, reply: int64(0)},
 		{
-			name: "after both", given: given, keys: keys, argv: []any{601_000, "c", 600_000, 1, 60_000, 2, 600_000}, reply: int64(1), expires: keys,
+			name: "the first", keys: keys, argv: []any{1000, "a", 600_000, 1, 60_000, 2, 600_000}, reply: int64(1),
+			after: db{"clicks": sorted{"a": "1000"}}, expires: keys,
+		},
+		{
+			name: "again", given: given, keys: keys, argv: []any{61_500, "a", 600_000, 1, 60_000, 2, 600_000},
+			reply: int64(1),
+		},
+		{
+			name: "too soon", given: given, keys: keys, argv: []any{120_999, "c", 600_000, 1, 60_000, 9, 600_000},
+			reply: int64(0),
+		},
+		{
+			name: "too many of the longer window", given: given, keys: keys,
+			argv: []any{200_000, "c", 600_000, 1, 60_000, 2, 600_000}, reply: int64(0),
+		},
+		{
+			name: "after both", given: given, keys: keys, argv: []any{601_000, "c", 600_000, 1, 60_000, 2, 600_000},
+			reply: int64(1), expires: keys,
 			after: db{"clicks": sorted{"b": "61000", "c": "601000"}},
 		},
 	}
@@ -444,7 +519,10 @@ func clickCalls() []call {
 func confirmCalls() []call {
 	given := db{"session": hash{"a": "value\x00", "b": "value\x00", "c": "value\x01"}}
 	return []call{
-		{name: "decided, confirmed, unknown", given: given, keys: []string{"session"}, argv: []any{"a", "c", "d"}, reply: int64(1), after: db{"session": hash{"a": "value\x01", "b": "value\x00", "c": "value\x01"}}},
+		{
+			name: "decided, confirmed, unknown", given: given, keys: []string{"session"}, argv: []any{"a", "c", "d"},
+			reply: int64(1), after: db{"session": hash{"a": "value\x01", "b": "value\x00", "c": "value\x01"}},
+		},
 		{name: "of a session that is gone", keys: []string{"session"}, argv: []any{"a"}, reply: int64(1), after: db{}},
 	}
 }
@@ -458,40 +536,66 @@ func roomsCalls() []call {
 	// At minute 1000 a node holds 50 of this minute, and 30 of one that is past its window.
 	held := db{
 		"rooms": hash{"a": `9|{"n":1}`}, "state": hash{"epoch": "5", "opens": "1", "beat": "60000000"},
-		"c": hash{"g:1000:60": "50", "g:900:5": "30", "g:980:5": "20", "out": "50", "counted": "50", "at": "1000", "limited": "1"}, "adv": hash{"out": "70"},
+		"c": hash{
+			"g:1000:60": "50", "g:900:5": "30", "g:980:5": "20", "out": "50", "counted": "50", "at": "1000",
+			"limited": "1",
+		}, "adv": hash{"out": "70"},
 	}
 	return []call{
 		{
 			name: "the first", keys: keys, argv: argv("<day>", "a", 9, `{"n":1}`, 0, 0), reply: int64(1),
 			after: db{"rooms": hash{"a": `9|{"n":1}`}}, told: channel{`{"rooms":[{"n":1}]}`},
 		},
-		{name: "of a past day", given: held, keys: keys, argv: argv(1, "a", 99, `{"n":2}`, 0, 1, 1000, 7), reply: int64(-1)},
 		{
-			name: "newer, with what was released", given: held, keys: keys, argv: argv("<day>", "a", 10, `{"n":2}`, 1, 2, 1000, 7, 980, 3), reply: int64(1),
+			name: "of a past day", given: held, keys: keys, argv: argv(1, "a", 99, `{"n":2}`, 0, 1, 1000, 7),
+			reply: int64(-1),
+		},
+		{
+			name: "newer, with what was released", given: held, keys: keys,
+			argv: argv("<day>", "a", 10, `{"n":2}`, 1, 2, 1000, 7, 980, 3), reply: int64(1),
 			after: db{
 				"rooms": hash{"a": `10|{"n":2}`}, "state": held["state"],
-				"c":   hash{"g:1000:60": "50", "s:1000": "7", "g:980:5": "20", "s:980": "3", "out": "43", "counted": "43", "at": "1000", "limited": "1"},
+				"c": hash{
+					"g:1000:60": "50", "s:1000": "7", "g:980:5": "20", "s:980": "3", "out": "43", "counted": "43",
+					"at": "1000", "limited": "1",
+				},
 				"adv": hash{"out": "63"},
 			},
 			expires: []string{"c", "adv"}, told: channel{`{"rooms":[{"n":2}]}`},
 		},
 		{
-			name: "older room, and less released than is known", given: with(held, db{"c": hash{"g:1000:60": "50", "s:1000": "7", "out": "43", "counted": "43", "at": "999", "limited": "1"}}),
+			name: "older room, and less released than is known",
+			given: with(
+				held,
+				db{"c": hash{
+					"g:1000:60": "50", "s:1000": "7", "out": "43", "counted": "43", "at": "999", "limited": "1",
+				}},
+			),
 			keys: keys, argv: argv("<day>", "a", 8, `{"n":2}`, 1, 1, 1000, 6), reply: int64(0), expires: []string{"c"},
-			after: with(held, db{"c": hash{"g:1000:60": "50", "s:1000": "7", "out": "43", "counted": "43", "at": "1000", "limited": "1"}}),
+			after: with(
+				held,
+				db{"c": hash{
+					"g:1000:60": "50", "s:1000": "7", "out": "43", "counted": "43", "at": "1000", "limited": "1",
+				}},
+			),
 		},
 		{
-			name: "not prepaid any more", given: held, keys: keys, argv: argv("<day>", "a", 10, `{"n":2}`, 0, 0), reply: int64(1),
+			name: "not prepaid any more", given: held, keys: keys, argv: argv("<day>", "a", 10, `{"n":2}`, 0, 0),
+			reply: int64(1),
 			after: with(held, db{
 				"rooms": hash{"a": `10|{"n":2}`},
-				"c":     hash{"g:1000:60": "50", "g:980:5": "20", "out": "50", "counted": "0", "at": "1000", "limited": "1"}, "adv": hash{"out": "20"},
+				"c": hash{
+					"g:1000:60": "50", "g:980:5": "20", "out": "50", "counted": "0", "at": "1000", "limited": "1",
+				}, "adv": hash{"out": "20"},
 			}),
 			expires: []string{"c", "adv"}, told: channel{`{"rooms":[{"n":2}]}`},
 		},
 		{
-			name: "versions beyond a Lua number", given: with(held, db{"rooms": hash{"a": `9223372036854775806|{"n":1}`}, "c": nil}), keys: keys,
+			name:  "versions beyond a Lua number",
+			given: with(held, db{"rooms": hash{"a": `9223372036854775806|{"n":1}`}, "c": nil}), keys: keys,
 			argv: argv("<day>", "a", "9223372036854775807", `{"n":2}`, 0, 0), reply: int64(1),
-			after: with(held, db{"rooms": hash{"a": `9223372036854775807|{"n":2}`}, "c": nil}), told: channel{`{"rooms":[{"n":2}]}`},
+			after: with(held, db{"rooms": hash{"a": `9223372036854775807|{"n":2}`}, "c": nil}),
+			told:  channel{`{"rooms":[{"n":2}]}`},
 		},
 	}
 }
@@ -504,7 +608,8 @@ func leaseCalls() []call {
 		return `1|{"id":"a","day":` + day + `,"daily":100,"today":` + left + `,"total":90,"balance":` + balance + `}`
 	}
 	open := db{
-		"state": hash{"epoch": "5", "opens": "1", "beat": "60000000"}, "nodes": sorted{"n": "<now>", "m": "<now-30s>", "gone": "<now-90s>"},
+		"state": hash{"epoch": "5", "opens": "1", "beat": "60000000"},
+		"nodes": sorted{"n": "<now>", "m": "<now-30s>", "gone": "<now-90s>"},
 		"rooms": hash{"a": room("<day>", "80", unlimited)},
 	}
 	head := func(epoch, seq, acked int, clock any, request ...any) []any {
@@ -524,87 +629,160 @@ func leaseCalls() []call {
 	all := []string{"seen", "c", "h"}
 	limited := with(known, db{"rooms": hash{"a": room("<day>", "80", "60")}, "adv": hash{"out": "40"}})
 	holding := with(known, db{
-		"h": hash{"1000:60": "20", "q:1000:60": "2"}, "c": hash{"g:1000:60": "25", "out": "25", "counted": "0", "at": "1000", "limited": "0"},
+		"h": hash{"1000:60": "20", "q:1000:60": "2"},
+		"c": hash{"g:1000:60": "25", "out": "25", "counted": "0", "at": "1000", "limited": "0"},
 	})
 	return []call{
-		{name: "a store that was never built", keys: keys, argv: head(0, 1, 0, 0), reply: []any{"lost", "0", int64(1), int64(0), int64(0), int64(0)}, after: db{}},
-		{name: "of an epoch before", given: open, keys: keys, argv: head(4, 1, 0, 0), reply: []any{"moved", "5", int64(2), int64(0), int64(0), int64(0)}},
-		{name: "an older epoch than was seen", given: open, keys: keys, argv: head(6, 1, 0, 0), reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(open, db{"state": nil})},
-		{name: "an old dump", given: known, keys: keys, argv: head(5, 6, 5, 0), reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(known, db{"state": nil})},
-		{name: "a clock that is behind", given: open, keys: keys, argv: head(5, 1, 0, "<now-600s>"), reply: []any{"skewed", "0", int64(2), -10 * time.Minute, int64(0), int64(0)}},
-		{name: "the first call", given: open, keys: keys, argv: head(5, 1, 0, 0), reply: ok(), after: with(open, db{"seen": hash{"n": "1"}}), expires: []string{"seen"}},
+		{
+			name: "a store that was never built", keys: keys, argv: head(0, 1, 0, 0),
+			reply: []any{"lost", "0", int64(1), int64(0), int64(0), int64(0)}, after: db{},
+		},
+		{
+			name: "of an epoch before", given: open, keys: keys, argv: head(4, 1, 0, 0),
+			reply: []any{"moved", "5", int64(2), int64(0), int64(0), int64(0)},
+		},
+		{
+			name: "an older epoch than was seen", given: open, keys: keys, argv: head(6, 1, 0, 0),
+			reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(open, db{"state": nil}),
+		},
+		{
+			name: "an old dump", given: known, keys: keys, argv: head(5, 6, 5, 0),
+			reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(known, db{"state": nil}),
+		},
+		{
+			name: "a clock that is behind", given: open, keys: keys, argv: head(5, 1, 0, "<now-600s>"),
+			reply: []any{"skewed", "0", int64(2), -10 * time.Minute, int64(0), int64(0)},
+		},
+		{
+			name: "the first call", given: open, keys: keys, argv: head(5, 1, 0, 0), reply: ok(),
+			after: with(open, db{"seen": hash{"n": "1"}}), expires: []string{"seen"},
+		},
 		{name: "an overtaken call", given: known, keys: keys, argv: head(5, 2, 1, 0), reply: ok()},
 		{
-			name: "a share of what is free", given: known, keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("20", "0"), expires: all,
-			after: after(db{"h": hash{"1000:60": "20", "q:1000:60": "4"}, "c": hash{"g:1000:60": "20", "out": "20", "counted": "0", "at": "1000", "limited": "0"}}),
-		},
-		{
-			name: "whole steps", given: known, keys: claimKeys, argv: want(0, 60, 30, 30, 30), reply: ok("30", "0"), expires: all,
-			after: after(db{"h": hash{"1000:60": "30", "q:1000:60": "4"}, "c": hash{"g:1000:60": "30", "out": "30", "counted": "0", "at": "1000", "limited": "0"}}),
-		},
-		{name: "less than is of use", given: known, keys: claimKeys, argv: want(0, 60, 21, 1, 1), reply: ok("0", "1"), expires: []string{"seen"}, after: after(nil)},
-		{name: "a price above the budget", given: known, keys: claimKeys, argv: want(0, 60, 1, 1, 81), reply: ok("0", "1"), expires: []string{"seen"}, after: after(nil)},
-		{name: "no room", given: with(known, db{"rooms": nil}), keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("0", "2"), expires: []string{"seen"}, after: after(db{"rooms": nil})},
-		{
-			name: "while nodes say what they hold", given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}), keys: claimKeys,
-			argv: want(0, 60, 1, 1, 1), reply: gathering("0", "3"), expires: []string{"seen"}, after: after(db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
-		},
-		{
-			name: "exactly, meanwhile", given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}), keys: claimKeys,
-			argv: want(1, 500, 1, 1, 1), reply: gathering("500", "0"), expires: all,
+			name: "a share of what is free", given: known, keys: claimKeys, argv: want(0, 60, 1, 1, 1),
+			reply: ok("20", "0"), expires: all,
 			after: after(db{
-				"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"},
-				"h":     hash{"1000:60": "500", "q:1000:60": "4"}, "c": hash{"g:1000:60": "500", "out": "500", "counted": "0", "at": "1000", "limited": "0"},
+				"h": hash{"1000:60": "20", "q:1000:60": "4"},
+				"c": hash{"g:1000:60": "20", "out": "20", "counted": "0", "at": "1000", "limited": "0"},
 			}),
 		},
 		{
-			name: "of a room of yesterday the whole day is free", given: with(known, db{"rooms": hash{"a": room("1", "0", unlimited)}}), keys: claimKeys,
+			name: "whole steps", given: known, keys: claimKeys, argv: want(0, 60, 30, 30, 30), reply: ok("30", "0"),
+			expires: all,
+			after: after(db{
+				"h": hash{"1000:60": "30", "q:1000:60": "4"},
+				"c": hash{"g:1000:60": "30", "out": "30", "counted": "0", "at": "1000", "limited": "0"},
+			}),
+		},
+		{
+			name: "less than is of use", given: known, keys: claimKeys, argv: want(0, 60, 21, 1, 1),
+			reply: ok("0", "1"), expires: []string{"seen"}, after: after(nil),
+		},
+		{
+			name: "a price above the budget", given: known, keys: claimKeys, argv: want(0, 60, 1, 1, 81),
+			reply: ok("0", "1"), expires: []string{"seen"}, after: after(nil),
+		},
+		{
+			name: "no room", given: with(known, db{"rooms": nil}), keys: claimKeys, argv: want(0, 60, 1, 1, 1),
+			reply: ok("0", "2"), expires: []string{"seen"}, after: after(db{"rooms": nil}),
+		},
+		{
+			name:  "while nodes say what they hold",
+			given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
+			keys:  claimKeys,
+			argv:  want(0, 60, 1, 1, 1), reply: gathering("0", "3"), expires: []string{"seen"},
+			after: after(db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
+		},
+		{
+			name:  "exactly, meanwhile",
+			given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
+			keys:  claimKeys,
+			argv:  want(1, 500, 1, 1, 1), reply: gathering("500", "0"), expires: all,
+			after: after(db{
+				"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"},
+				"h":     hash{"1000:60": "500", "q:1000:60": "4"},
+				"c":     hash{"g:1000:60": "500", "out": "500", "counted": "0", "at": "1000", "limited": "0"},
+			}),
+		},
+		{
+			name:  "of a room of yesterday the whole day is free",
+			given: with(known, db{"rooms": hash{"a": room("1", "0", unlimited)}}), keys: claimKeys,
 			argv: want(0, 60, 1, 1, 1), reply: ok("22", "0"), expires: all,
 			after: after(db{
 				"rooms": hash{"a": room("1", "0", unlimited)},
-				"h":     hash{"1000:60": "22", "q:1000:60": "4"}, "c": hash{"g:1000:60": "22", "out": "22", "counted": "0", "at": "1000", "limited": "0"},
+				"h":     hash{"1000:60": "22", "q:1000:60": "4"},
+				"c":     hash{"g:1000:60": "22", "out": "22", "counted": "0", "at": "1000", "limited": "0"},
 			}),
 		},
 		{
-			name: "of a room of tomorrow nothing is", given: with(known, db{"rooms": hash{"a": room("99999", "80", unlimited)}}), keys: claimKeys,
-			argv: want(0, 60, 1, 1, 1), reply: ok("0", "1"), expires: []string{"seen"}, after: after(db{"rooms": hash{"a": room("99999", "80", unlimited)}}),
+			name:  "of a room of tomorrow nothing is",
+			given: with(known, db{"rooms": hash{"a": room("99999", "80", unlimited)}}), keys: claimKeys,
+			argv: want(0, 60, 1, 1, 1), reply: ok("0", "1"), expires: []string{"seen"},
+			after: after(db{"rooms": hash{"a": room("99999", "80", unlimited)}}),
 		},
 		{
-			name: "a balance that other campaigns share", given: limited, keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("5", "0"), expires: append(slices.Clone(all), "adv"),
+			name: "a balance that other campaigns share", given: limited, keys: claimKeys, argv: want(0, 60, 1, 1, 1),
+			reply: ok("5", "0"), expires: append(slices.Clone(all), "adv"),
 			after: with(limited, db{
 				"seen": hash{"n": "4"}, "h": hash{"1000:60": "5", "q:1000:60": "4"},
-				"c": hash{"g:1000:60": "5", "out": "5", "counted": "5", "at": "1000", "limited": "1"}, "adv": hash{"out": "45"},
+				"c":   hash{"g:1000:60": "5", "out": "5", "counted": "5", "at": "1000", "limited": "1"},
+				"adv": hash{"out": "45"},
 			}),
 		},
 		{
-			name: "more", given: holding, keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("33", "0"), expires: all,
-			after: after(db{"h": hash{"1000:60": "33", "q:1000:60": "4"}, "c": hash{"g:1000:60": "38", "out": "38", "counted": "0", "at": "1000", "limited": "0"}}),
+			name: "more", given: holding, keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("33", "0"),
+			expires: all,
+			after: after(db{
+				"h": hash{"1000:60": "33", "q:1000:60": "4"},
+				"c": hash{"g:1000:60": "38", "out": "38", "counted": "0", "at": "1000", "limited": "0"},
+			}),
 		},
 		{
-			name: "given back", given: holding, keys: claimKeys, argv: want(1, 5, 1, 1, 1), reply: ok("5", "0"), expires: all,
-			after: after(db{"h": hash{"1000:60": "5", "q:1000:60": "4"}, "c": hash{"g:1000:60": "10", "out": "10", "counted": "0", "at": "1000", "limited": "0"}}),
+			name: "given back", given: holding, keys: claimKeys, argv: want(1, 5, 1, 1, 1), reply: ok("5", "0"),
+			expires: all,
+			after: after(db{
+				"h": hash{"1000:60": "5", "q:1000:60": "4"},
+				"c": hash{"g:1000:60": "10", "out": "10", "counted": "0", "at": "1000", "limited": "0"},
+			}),
 		},
 		{
-			name: "a later call has spoken", given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}), keys: claimKeys, argv: want(1, 5, 1, 1, 1),
-			reply: ok("20", "0"), expires: []string{"seen"}, after: with(with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}), db{"seen": hash{"n": "4"}}),
+			name: "a later call has spoken", given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}),
+			keys: claimKeys, argv: want(1, 5, 1, 1, 1),
+			reply: ok("20", "0"), expires: []string{"seen"},
+			after: with(with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}), db{"seen": hash{"n": "4"}}),
 		},
 		{
-			name: "what was told in its name ends when it speaks", given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "0"}}), keys: claimKeys, argv: want(0, 10, 1, 1, 1),
+			name:  "what was told in its name ends when it speaks",
+			given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "0"}}), keys: claimKeys,
+			argv:  want(0, 10, 1, 1, 1),
 			reply: ok("10", "0"), expires: all,
-			after: after(db{"h": hash{"1000:60": "10", "q:1000:60": "4"}, "c": hash{"g:1000:60": "15", "out": "15", "counted": "0", "at": "1000", "limited": "0"}}),
+			after: after(db{
+				"h": hash{"1000:60": "10", "q:1000:60": "4"},
+				"c": hash{"g:1000:60": "15", "out": "15", "counted": "0", "at": "1000", "limited": "0"},
+			}),
 		},
 		{
-			name:  "a minute has passed: what is past its window is free again",
-			given: with(known, db{"c": hash{"g:990:5": "70", "g:999:60": "10", "out": "80", "counted": "0", "at": "995", "limited": "0"}}),
-			keys:  claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("17", "0"), expires: all,
+			name: "a minute has passed: what is past its window is free again",
+			given: with(
+				known,
+				db{"c": hash{
+					"g:990:5": "70", "g:999:60": "10", "out": "80", "counted": "0", "at": "995", "limited": "0",
+				}},
+			),
+			keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("17", "0"), expires: all,
 			after: after(db{
 				"h": hash{"1000:60": "17", "q:1000:60": "4"},
-				"c": hash{"g:990:5": "70", "g:999:60": "10", "g:1000:60": "17", "out": "27", "counted": "0", "at": "1000", "limited": "0"},
+				"c": hash{
+					"g:990:5": "70", "g:999:60": "10", "g:1000:60": "17", "out": "27", "counted": "0", "at": "1000",
+					"limited": "0",
+				},
 			}),
 		},
 		{
-			name: "a full holder is tidied", given: with(known, db{"h": hash{"900:60": "1", "q:900:60": "2", "990:60": "3", "q:990:60": "3"}}), keys: claimKeys,
-			argv: want(0, 60, 1, 1, 1), reply: ok("20", "0"), expires: all,
+			name:  "a full holder is tidied",
+			given: with(known, db{"h": hash{"900:60": "1", "q:900:60": "2", "990:60": "3", "q:990:60": "3"}}),
+			keys:  claimKeys,
+			argv:  want(0, 60, 1, 1, 1), reply: ok("20", "0"), expires: all,
 			after: after(db{
 				"h": hash{"990:60": "3", "q:990:60": "3", "1000:60": "20", "q:1000:60": "4"},
 				"c": hash{"g:1000:60": "20", "out": "20", "counted": "0", "at": "1000", "limited": "0"},

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 )
 
 // Trust is what makes the campaigns in Redis those of PostgreSQL, whoever else can write to Redis:

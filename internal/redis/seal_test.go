@@ -4,12 +4,12 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func newSeal(t *testing.T) *token.Seal {
@@ -67,7 +67,8 @@ func TestOnlySealedCampaignsAreRead(t *testing.T) {
 		genuine, err := trusting.encode(&other)
 		require.NoError(t, err)
 		for name, object := range map[string]string{
-			"without a seal": string(bare), "by another key": string(elsewhere), "another campaign": string(genuine), "nothing": "{}", "empty": "",
+			"without a seal": string(bare), "by another key": string(elsewhere), "another campaign": string(genuine),
+			"nothing": "{}", "empty": "",
 		} {
 			put(own.ID, object)
 			require.Equal(t, []campaign.Campaign{own, other, gone}, read(), name)

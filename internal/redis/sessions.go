@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"adnet/internal/campaign"
-
 	goredis "github.com/redis/go-redis/v9"
+
+	"adnet/internal/campaign"
 )
 
 // sessionLife is how long a session's day is kept after its end: a late beacon still finds it.
@@ -31,7 +31,9 @@ const exposureSize = 16 + 8 + 2 + 1
 
 // Session reads the known state of a session's day: its exposures in no particular order, and the
 // number of counted turns.
-func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day int32) (found []campaign.Exposure, turns int, err error) {
+func (s *Sessions) Session(
+	ctx context.Context, session campaign.SessionKey, day int32,
+) (found []campaign.Exposure, turns int, err error) {
 	fields, err := s.client.rdb.HGetAll(ctx, s.client.keys.session(session, day)).Result()
 	if err != nil {
 		return nil, 0, s.client.explain(err)
@@ -45,8 +47,9 @@ func (s *Sessions) Session(ctx context.Context, session campaign.SessionKey, day
 			continue // of another version
 		}
 		e := campaign.Exposure{
-			Kind: campaign.Decided, Session: session, Day: day, Until: time.Unix(int64(binary.BigEndian.Uint64([]byte(value[16:]))), 0),
-			Turn: binary.BigEndian.Uint16([]byte(value[24:])),
+			Kind: campaign.Decided, Session: session, Day: day,
+			Until: time.Unix(int64(binary.BigEndian.Uint64([]byte(value[16:]))), 0),
+			Turn:  binary.BigEndian.Uint16([]byte(value[24:])),
 		}
 		copy(e.Auction[:], field)
 		copy(e.Campaign[:], value)

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/campaign"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
 )
 
 // A decision is confirmed by its own beacon only, however many of a session come together, also in
@@ -20,7 +20,8 @@ func TestConfirmationsOfASessionComeTogether(t *testing.T) {
 		until := time.Unix(time.Now().Unix()+60, 0)
 		exposure := func(kind campaign.ExposureKind, session campaign.SessionKey, n int) campaign.Exposure {
 			return campaign.Exposure{
-				Kind: kind, Session: session, Day: day, Auction: uuid.UUID{byte(n >> 8), byte(n), 7}, Campaign: uuid.UUID{9}, Until: until, Turn: 3,
+				Kind: kind, Session: session, Day: day, Auction: uuid.UUID{byte(n >> 8), byte(n), 7},
+				Campaign: uuid.UUID{9}, Until: until, Turn: 3,
 			}
 		}
 		var list []campaign.Exposure
@@ -28,7 +29,8 @@ func TestConfirmationsOfASessionComeTogether(t *testing.T) {
 			list = append(list, exposure(campaign.Confirmed, crowd, n), exposure(campaign.Decided, crowd, n))
 		}
 		list = append(list,
-			exposure(campaign.Decided, crowd, 5000), exposure(campaign.Confirmed, crowd, 5001), // one not confirmed, one not decided
+			// one not confirmed, one not decided
+			exposure(campaign.Decided, crowd, 5000), exposure(campaign.Confirmed, crowd, 5001),
 			exposure(campaign.Decided, lonely, 1), exposure(campaign.Confirmed, lonely, 1))
 		require.NoError(t, client.rdb.ScriptFlush(t.Context()).Err())
 		for range 2 { // a repeat changes nothing
@@ -49,7 +51,9 @@ func TestConfirmationsOfASessionComeTogether(t *testing.T) {
 			require.Equal(t, []campaign.Exposure{exposure(campaign.Confirmed, lonely, 1)}, found)
 		}
 		require.NoError(t, sessions.Record(t.Context(), nil))
-		require.NoError(t, sessions.Record(t.Context(), []campaign.Exposure{{Kind: campaign.Turned, Session: lonely, Day: day}}))
+		require.NoError(
+			t, sessions.Record(t.Context(), []campaign.Exposure{{Kind: campaign.Turned, Session: lonely, Day: day}}),
+		)
 		_, turns, err := sessions.Session(t.Context(), lonely, day)
 		require.NoError(t, err)
 		require.Equal(t, 1, turns)

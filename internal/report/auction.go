@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // Auction is the outcome of one auction as the analytics store keeps it. Auctions are best effort:
@@ -41,8 +41,9 @@ type Auction struct {
 	ModelVersion   string       // of the tables that decided; empty in records of earlier versions
 	Explores       bool         // the winner won as a new campaign that explores
 
-	// Suitability is the subject for which the auction was refused, and SuitabilityBy what decided; the
-	// first is empty where an earlier turn of the session was refused, both are for other auctions.
+	// Suitability is the subject for which the auction was refused, and SuitabilityBy what decided;
+	// the first is empty where an earlier turn of the session was refused, both are for other
+	// auctions.
 	Suitability, SuitabilityBy string
 	AgeAdult                   bool // the publisher said that the reader is an adult
 
@@ -87,7 +88,9 @@ const MaxAskedGroups = 200
 // Check says whether the store answers q. Errors: errs.InvalidRequest with the field.
 func (q *AskedQuery) Check() error {
 	if q.Breakdown != "" && !slices.Contains(AskedBreakdowns, string(q.Breakdown)) {
-		return errs.New(errs.InvalidRequest, "breakdown must be one of %s", strings.Join(AskedBreakdowns, ", ")).With("field", "breakdown")
+		return errs.New(
+			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(AskedBreakdowns, ", "),
+		).With("field", "breakdown")
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/money"
 )
 
 // MaxConverted is the most rows of an answer about types of conversions.
@@ -33,7 +33,10 @@ type Conversions struct {
 // SortConverted brings rows into their order, the most frequent first, and keeps [MaxConverted].
 func SortConverted(rows []Converted) []Converted {
 	slices.SortFunc(rows, func(a, b Converted) int {
-		return cmp.Or(cmp.Compare(b.Conversions, a.Conversions), bytes.Compare(a.CampaignID[:], b.CampaignID[:]), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(
+			cmp.Compare(b.Conversions, a.Conversions), bytes.Compare(a.CampaignID[:], b.CampaignID[:]),
+			cmp.Compare(a.Type, b.Type),
+		)
 	})
 	return rows[:min(len(rows), MaxConverted)]
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // The bounds of a forecast. Nobody may learn the bid of another: prices are shown as steps, and

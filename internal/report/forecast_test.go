@@ -3,10 +3,10 @@ package report
 import (
 	"testing"
 
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/money"
 )
 
 func market(rivals int, requests int64, steps ...int) (won []Won) {
@@ -16,8 +16,8 @@ func market(rivals int, requests int64, steps ...int) (won []Won) {
 	return won
 }
 
-// Nobody learns a rival's bid: what is told is told of several, in steps, and neither a small market
-// nor a large rival shows.
+// Nobody learns a rival's bid: what is told is told of several, in steps, and neither a small
+// market nor a large rival shows.
 func TestForecastsTellOfNobody(t *testing.T) {
 	caller := uuid.UUID{99}
 	one := Step(money.USD)
@@ -38,7 +38,10 @@ func TestForecastsTellOfNobody(t *testing.T) {
 	require.Zero(t, ForecastOf(caller, money.USD, market(6, 10, one), 28).Requests, "too few requests")
 	// Bids within one step have one answer.
 	for bid := money.USD; bid < 2*money.USD; bid += money.USD / 7 {
-		require.Equal(t, ForecastOf(caller, money.USD, market(9, 77, one-1, one, one+1), 28), ForecastOf(caller, bid, market(9, 77, one-1, one, one+1), 28))
+		require.Equal(
+			t, ForecastOf(caller, money.USD, market(9, 77, one-1, one, one+1), 28),
+			ForecastOf(caller, bid, market(9, 77, one-1, one, one+1), 28),
+		)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // The reasons of auctions that did not take place because of their conversation.
@@ -91,8 +91,10 @@ type RefusedPlaces struct {
 }
 
 // RefusedCounted is what sums of [RefusedPlaces] are of.
-const RefusedCounted = "requests that were refused because of their conversation at the places that the campaign targets: apps, surfaces, ways of integration and languages; " +
-	"neither region nor words are recorded of a refusal, so these narrow nothing; in whole hundreds, each request under one subject"
+const RefusedCounted = "requests that were refused because of their conversation at the places that the campaign " +
+	"targets: apps, surfaces, ways of integration and languages; " +
+	"neither region nor words are recorded of a refusal, so these narrow nothing; in whole hundreds, each request " +
+	"under one subject"
 
 // RefusedPlacesOf lists the sums of counts that may be told, the largest first.
 func RefusedPlacesOf(counts map[Refused]int64) []RefusedPlaces {
@@ -103,7 +105,10 @@ func RefusedPlacesOf(counts map[Refused]int64) []RefusedPlaces {
 		}
 	}
 	slices.SortFunc(list, func(a, b RefusedPlaces) int {
-		return cmp.Or(cmp.Compare(b.Requests.told, a.Requests.told), cmp.Compare(b.Reason, a.Reason), cmp.Compare(a.Subject, b.Subject))
+		return cmp.Or(
+			cmp.Compare(b.Requests.told, a.Requests.told), cmp.Compare(b.Reason, a.Reason),
+			cmp.Compare(a.Subject, b.Subject),
+		)
 	})
 	return list
 }
@@ -172,8 +177,9 @@ func (n *NeverRate) Jumped() bool {
 	return float64(n.Never) > jumpTimes*expected && float64(n.Never) > expected+jumpSigmas*math.Sqrt(expected)
 }
 
-// JumpedDay reports whether the never rate of a publisher's last day jumped over that of the others,
-// by what may be told: a day with fewer refusals than are told counts with the most it may have.
+// JumpedDay reports whether the never rate of a publisher's last day jumped over that of the
+// others, by what may be told: a day with fewer refusals than are told counts with the most it may
+// have.
 func JumpedDay(days []RefusalDay) bool {
 	var rate NeverRate
 	for i := range days {

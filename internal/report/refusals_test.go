@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"adnet/internal/report"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/report"
 )
 
 // Below ten a count is told as a text, however it is written, and no value holds it: two small
@@ -24,7 +24,10 @@ func TestFewRefusalsAreNotTold(t *testing.T) {
 		_, told := few.Told()
 		require.False(t, told)
 	}
-	text, err := json.Marshal([]any{report.RefusalsOf(10), report.RefusalsOf(1234), report.HundredsOf(99), report.HundredsOf(100), report.HundredsOf(1299)})
+	text, err := json.Marshal([]any{
+		report.RefusalsOf(10), report.RefusalsOf(1234), report.HundredsOf(99), report.HundredsOf(100),
+		report.HundredsOf(1299),
+	})
 	require.NoError(t, err)
 	require.JSONEq(t, `[10, 1234, "<100", 100, 1200]`, string(text))
 }
@@ -43,10 +46,13 @@ func TestSumsOfRefusalsTellNoFewDay(t *testing.T) {
 }
 
 func TestSmallSumsOfPlacesAreLeftOut(t *testing.T) {
-	health, politics := report.Refused{Reason: report.Sensitive, Subject: "health"}, report.Refused{Reason: report.Sensitive, Subject: "politics"}
+	health, politics := report.Refused{Reason: report.Sensitive, Subject: "health"}, report.Refused{
+		Reason: report.Sensitive, Subject: "politics",
+	}
 	got := report.RefusedPlacesOf(map[report.Refused]int64{health: 99, politics: 250, {Reason: report.Unsuitable}: 512})
 	require.Equal(t, []report.RefusedPlaces{
-		{Refused: report.Refused{Reason: report.Unsuitable}, Requests: report.HundredsOf(500)}, {Refused: politics, Requests: report.HundredsOf(200)},
+		{Refused: report.Refused{Reason: report.Unsuitable}, Requests: report.HundredsOf(500)},
+		{Refused: politics, Requests: report.HundredsOf(200)},
 	}, got)
 	text, err := json.Marshal(got[1])
 	require.NoError(t, err)
@@ -58,13 +64,21 @@ func TestJumps(t *testing.T) {
 		rate report.NeverRate
 		want bool
 	}{
-		"as usual":              {report.NeverRate{Requests: 1000, Never: 20, UsualRequests: 100_000, UsualNever: 2000}, false},
-		"nearly four times":     {report.NeverRate{Requests: 1000, Never: 79, UsualRequests: 100_000, UsualNever: 2000}, false},
-		"five times":            {report.NeverRate{Requests: 1000, Never: 100, UsualRequests: 100_000, UsualNever: 2000}, true},
-		"five times, by chance": {report.NeverRate{Requests: 100, Never: 10, UsualRequests: 100_000, UsualNever: 2000}, false},
-		"few":                   {report.NeverRate{Requests: 9, Never: 9, UsualRequests: 100_000}, false},
-		"none before":           {report.NeverRate{Requests: 100, Never: 50}, true},
-		"none before, and few":  {report.NeverRate{Requests: 1000, Never: 30}, false},
+		"as usual": {
+			report.NeverRate{Requests: 1000, Never: 20, UsualRequests: 100_000, UsualNever: 2000}, false,
+		},
+		"nearly four times": {
+			report.NeverRate{Requests: 1000, Never: 79, UsualRequests: 100_000, UsualNever: 2000}, false,
+		},
+		"five times": {
+			report.NeverRate{Requests: 1000, Never: 100, UsualRequests: 100_000, UsualNever: 2000}, true,
+		},
+		"five times, by chance": {
+			report.NeverRate{Requests: 100, Never: 10, UsualRequests: 100_000, UsualNever: 2000}, false,
+		},
+		"few":                  {report.NeverRate{Requests: 9, Never: 9, UsualRequests: 100_000}, false},
+		"none before":          {report.NeverRate{Requests: 100, Never: 50}, true},
+		"none before, and few": {report.NeverRate{Requests: 1000, Never: 30}, false},
 	} {
 		require.Equal(t, c.want, c.rate.Jumped(), name)
 	}
@@ -75,9 +89,13 @@ func TestJumps(t *testing.T) {
 func TestADaysJumpTellsNoFewDay(t *testing.T) {
 	days := func(few, last int64) (list []report.RefusalDay) {
 		for range 7 {
-			list = append(list, report.RefusalDay{DeveloperID: uuid.UUID{1}, Requests: 1000, Never: report.RefusalsOf(few)})
+			list = append(
+				list, report.RefusalDay{DeveloperID: uuid.UUID{1}, Requests: 1000, Never: report.RefusalsOf(few)},
+			)
 		}
-		return append(list, report.RefusalDay{DeveloperID: uuid.UUID{1}, Requests: 1000, Never: report.RefusalsOf(last)})
+		return append(
+			list, report.RefusalDay{DeveloperID: uuid.UUID{1}, Requests: 1000, Never: report.RefusalsOf(last)},
+		)
 	}
 	for few := range int64(report.FewestRefusals) {
 		require.True(t, report.JumpedDay(days(few, 100)))

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // Row is one decided event as the analytics store keeps it. Times are UTC.
@@ -85,10 +85,14 @@ func Hour(at time.Time) string { return at.UTC().Truncate(time.Hour).Format(time
 // Check says whether the store answers q. Errors: errs.InvalidRequest with the field.
 func (q *Query) Check() error {
 	if q.Breakdown != "" && !slices.Contains(Breakdowns, string(q.Breakdown)) {
-		return errs.New(errs.InvalidRequest, "breakdown must be one of %s", strings.Join(Breakdowns, ", ")).With("field", "breakdown")
+		return errs.New(
+			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(Breakdowns, ", "),
+		).With("field", "breakdown")
 	}
 	if q.Breakdown == ByHour && q.Until-q.Since >= MaxHourly {
-		return errs.New(errs.InvalidRequest, "a breakdown by hour is of at most %d days", MaxHourly).With("field", "since")
+		return errs.New(
+			errs.InvalidRequest, "a breakdown by hour is of at most %d days", MaxHourly,
+		).With("field", "since")
 	}
 	return nil
 }

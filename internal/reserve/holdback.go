@@ -1,10 +1,10 @@
 package reserve
 
 import (
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // unheard is the holder of reservations that no page lists: of all unheard nodes together.
@@ -62,7 +62,8 @@ func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (requ
 			continue
 		}
 		requests = append(requests, LeaseRequest{
-			CampaignID: k.campaign, AdvertiserID: owner, Minute: k.minute, Window: k.window, Bid: k.bid, Amount: amount, Exact: true, Step: 1,
+			CampaignID: k.campaign, AdvertiserID: owner, Minute: k.minute, Window: k.window, Bid: k.bid, Amount: amount,
+			Exact: true, Step: 1,
 		})
 	}
 	return requests
@@ -97,7 +98,8 @@ func (s *sinceLast) requests(minute day.Minute, rooms []Room) (requests []LeaseR
 		held := min(r.Daily, r.Total, r.Balance, money.Micros(s.nodes*leases*Unkept)*r.Price+s.inGap[r.CampaignID])
 		if held > 0 {
 			requests = append(requests, LeaseRequest{
-				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes, Amount: held, Exact: true, Step: 1,
+				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes,
+				Amount: held, Exact: true, Step: 1,
 			})
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // The journal is a copy of what each node may have out, kept apart from the shared store and
@@ -113,7 +113,8 @@ func ReadEntries(from []byte) ([]Entry, error) {
 	for ; len(from) > 0; from = from[entryLen:] {
 		e := Entry{
 			CampaignID: uuid.UUID(from[:16]), Minute: day.Minute(binary.BigEndian.Uint32(from[16:])),
-			Window: int64(from[20] &^ bidBit), Bid: from[20]&bidBit != 0, Amount: money.Micros(binary.BigEndian.Uint64(from[21:])),
+			Window: int64(from[20] &^ bidBit), Bid: from[20]&bidBit != 0,
+			Amount: money.Micros(binary.BigEndian.Uint64(from[21:])),
 		}
 		entries = append(entries, e)
 	}

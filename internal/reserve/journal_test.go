@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func TestEntriesComeBackAsTheyWere(t *testing.T) {
@@ -29,11 +29,18 @@ func TestEntriesComeBackAsTheyWere(t *testing.T) {
 func TestHoldBack(t *testing.T) {
 	now := time.Date(2026, 9, 1, 12, 30, 0, 0, time.UTC)
 	minute := day.MinuteOf(now)
-	room := reserve.Room{CampaignID: uuid.New(), AdvertiserID: uuid.New(), Daily: 1000, Today: 400, Total: 900, Balance: reserve.Unlimited, Price: 10}
-	small := reserve.Room{CampaignID: uuid.New(), AdvertiserID: uuid.New(), Daily: 50, Total: 900, Balance: 30, Price: 10}
+	room := reserve.Room{
+		CampaignID: uuid.New(), AdvertiserID: uuid.New(), Daily: 1000, Today: 400, Total: 900,
+		Balance: reserve.Unlimited, Price: 10,
+	}
+	small := reserve.Room{
+		CampaignID: uuid.New(), AdvertiserID: uuid.New(), Daily: 50, Total: 900, Balance: 30, Price: 10,
+	}
 	rooms := []reserve.Room{room, small}
 	node := func(ago time.Duration) reserve.Writer { return reserve.Writer{Node: "n", Seen: now.Add(-ago)} }
-	held := func(j reserve.Journal, entries []reserve.Entry, nodes ...reserve.Writer) map[string]map[uuid.UUID]money.Micros {
+	held := func(
+		j reserve.Journal, entries []reserve.Entry, nodes ...reserve.Writer,
+	) map[string]map[uuid.UUID]money.Micros {
 		j.Now = now
 		got := map[string]map[uuid.UUID]money.Micros{}
 		for _, call := range reserve.HoldBack(j, nodes, map[string][]reserve.Entry{"n": entries}, rooms) {
@@ -61,7 +68,9 @@ func TestHoldBack(t *testing.T) {
 	}, held(reserve.Journal{}, entries, node(time.Second)))
 	closed := node(time.Second)
 	closed.Closed = true
-	require.Equal(t, map[string]map[uuid.UUID]money.Micros{"n": {room.CampaignID: 65}}, held(reserve.Journal{}, entries, closed))
+	require.Equal(
+		t, map[string]map[uuid.UUID]money.Micros{"n": {room.CampaignID: 65}}, held(reserve.Journal{}, entries, closed),
+	)
 	require.Equal(t, map[uuid.UUID]money.Micros{room.CampaignID: 2 * slack, small.CampaignID: 30},
 		held(reserve.Journal{}, nil, node(time.Second), node(time.Second))["unheard"], "of each node")
 
@@ -84,15 +93,20 @@ func TestHoldBack(t *testing.T) {
 		require.Equal(t, want, held(gap, lately, node(ago))["unheard"][room.CampaignID], ago)
 	}
 	lately[0].Amount = 900
-	require.Equal(t, money.Micros(900), held(gap, lately, node(7*time.Minute))["unheard"][room.CampaignID], "whatever is left in total")
+	require.Equal(
+		t, money.Micros(900), held(gap, lately, node(7*time.Minute))["unheard"][room.CampaignID],
+		"whatever is left in total",
+	)
 	require.Equal(t, money.Micros(30), held(gap, lately, node(7*time.Minute))["unheard"][small.CampaignID])
 }
 
 func TestWhoIsHeard(t *testing.T) {
 	now := time.Now()
 	j := reserve.Journal{Now: now, Writers: []reserve.Writer{
-		{Node: "joined", Epoch: 5, Seen: now}, {Node: "slow", Epoch: 4, Seen: now}, {Node: "dead", Epoch: 4, Seen: now.Add(-time.Minute)},
-		{Node: "ended", Epoch: 4, Seen: now.Add(-time.Second), Closed: true}, {Node: "long ago", Epoch: 4, Seen: now.Add(-reserve.JournalMemory)},
+		{Node: "joined", Epoch: 5, Seen: now}, {Node: "slow", Epoch: 4, Seen: now},
+		{Node: "dead", Epoch: 4, Seen: now.Add(-time.Minute)},
+		{Node: "ended", Epoch: 4, Seen: now.Add(-time.Second), Closed: true},
+		{Node: "long ago", Epoch: 4, Seen: now.Add(-reserve.JournalMemory)},
 	}}
 	names := func(list []reserve.Writer) (names []string) {
 		for _, w := range list {

@@ -3,15 +3,15 @@ package reserve
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
-// LeaseRequest asks to move a node's share of a campaign, for the auctions of one minute, to an absolute
-// amount. Amounts are sums of the node's reservations in micro-USD and of the amount that it may
-// still reserve without asking.
+// LeaseRequest asks to move a node's share of a campaign, for the auctions of one minute, to an
+// absolute amount. Amounts are sums of the node's reservations in micro-USD and of the amount that
+// it may still reserve without asking.
 type LeaseRequest struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
@@ -19,9 +19,9 @@ type LeaseRequest struct {
 	Window       int64 // minutes after which the held amount counts as expired, 1 … [MaxMinutes]
 	Bid          bool  // held for OpenRTB bids, which are counted apart
 
-	// Amount is the requested amount. With Exact the answer is this amount, more or less than before:
-	// the store accepts the node's own count. Otherwise it is raised as far as the room allows and
-	// never lowered.
+	// Amount is the requested amount. With Exact the answer is this amount, more or less than
+	// before: the store accepts the node's own count. Otherwise it is raised as far as the room
+	// allows and never lowered.
 	Amount money.Micros
 	Exact  bool
 	Least  money.Micros // least useful amount: the request is not raised if the room allows less
@@ -67,8 +67,8 @@ type Call struct {
 	Node  string
 	Epoch int64 // that the node works in
 	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the
-	// same request changes nothing. Acked is the highest one that was answered: a store that does not
-	// know it lost something.
+	// same request changes nothing. Acked is the highest one that was answered: a store that does
+	// not know it lost something.
 	Seq, Acked int64
 	// Clock is the node's time when it calls; the zero time is not compared.
 	Clock    time.Time

@@ -1,10 +1,10 @@
 package reserve
 
 import (
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
 )
 
 // RoomOptions says how rooms are computed.

@@ -3,10 +3,10 @@ package reserve_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestRoomLeft(t *testing.T) {

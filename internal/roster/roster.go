@@ -99,7 +99,11 @@ func (d *Deps) brief(text string) string {
 	if d.Mask != nil {
 		text = d.Mask(text)
 	}
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	text = strings.Join(
+		strings.FieldsFunc(
+			strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) },
+		), " ",
+	)
 	if short := []rune(text); len(short) > MaxWhy {
 		return string(short[:MaxWhy-1]) + "…"
 	}
@@ -193,8 +197,8 @@ func (t Told) Plans(next time.Time) {
 	}
 }
 
-// Ended tells that a run ended at now, well or not, and when the next begins (zero: it is not known).
-// A run that the end of its process broke off is not told.
+// Ended tells that a run ended at now, well or not, and when the next begins (zero: it is not
+// known). A run that the end of its process broke off is not told.
 func (t Told) Ended(ctx context.Context, failed error, now, next time.Time) {
 	if t != nil && ctx.Err() == nil {
 		ended := &Run{EndedAt: now.UTC()}

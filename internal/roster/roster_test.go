@@ -44,11 +44,14 @@ func (p *paper) Ended(_ context.Context, r Run) error {
 func (p *paper) Processes(context.Context) ([]Process, error) { return p.said, nil }
 func (p *paper) Runs(context.Context) ([]Run, error)          { return p.ran, nil }
 
-// A clerk says every ten seconds, and when there is news, what holds then, goes on when it was not heard, and leaves.
+// A clerk says every ten seconds, and when there is news, what holds then, goes on when it was not
+// heard, and leaves.
 func TestAClerkSaysWhatHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, start, campaigns := &paper{}, time.Now().UTC(), 0
-		c := NewClerk(Deps{Store: store, Log: slog.New(slog.DiscardHandler), Self: Process{Name: "a", Role: Ingress, Version: "v1"}})
+		c := NewClerk(Deps{
+			Store: store, Log: slog.New(slog.DiscardHandler), Self: Process{Name: "a", Role: Ingress, Version: "v1"},
+		})
 		c.Serves(func() *Serving { campaigns++; return &Serving{Campaigns: campaigns} })
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { require.NoError(t, c.Run(ctx)) }()
@@ -66,16 +69,25 @@ func TestAClerkSaysWhatHolds(t *testing.T) {
 		stop()
 		synctest.Wait()
 		require.Equal(t, []Process{
-			{Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start, Serving: &Serving{Campaigns: 1}, Plans: map[string]time.Time{}},
-			{Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start.Add(time.Second), Serving: &Serving{Campaigns: 2}, Plans: map[string]time.Time{Verify: start.Add(time.Hour)}},
-			{Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start.Add(2 * SayEvery), Serving: &Serving{Campaigns: 4}, Plans: map[string]time.Time{Verify: start.Add(time.Hour)}},
+			{
+				Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start,
+				Serving: &Serving{Campaigns: 1}, Plans: map[string]time.Time{},
+			},
+			{
+				Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start.Add(time.Second),
+				Serving: &Serving{Campaigns: 2}, Plans: map[string]time.Time{Verify: start.Add(time.Hour)},
+			},
+			{
+				Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start.Add(2 * SayEvery),
+				Serving: &Serving{Campaigns: 4}, Plans: map[string]time.Time{Verify: start.Add(time.Hour)},
+			},
 		}, store.said)
 		require.Equal(t, "a", store.left)
 	})
 }
 
-// A run is told with its process; one that the end of the process broke off is not, nor one whose job
-// tells nobody.
+// A run is told with its process; one that the end of the process broke off is not, nor one whose
+// job tells nobody.
 func TestRunsAreTold(t *testing.T) {
 	store, now := &paper{}, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	mask := func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") }
@@ -88,7 +100,9 @@ func TestRunsAreTold(t *testing.T) {
 	c.Of(Rollup).Ended(ended, ended.Err(), now, now)
 	Told(nil).Ended(t.Context(), nil, now, now)
 	Told(nil).Plans(now)
-	require.Equal(t, []Run{{Job: Train, Process: "a", EndedAt: now}, {Job: Goals, Process: "a", EndedAt: now, Failed: true, Why: "read: [31mpassword ***? is wrong"},
+	require.Equal(t, []Run{{Job: Train, Process: "a", EndedAt: now}, {
+		Job: Goals, Process: "a", EndedAt: now, Failed: true, Why: "read: [31mpassword ***? is wrong",
+	},
 		{Job: Verify, Process: "a", EndedAt: now, Failed: true, Why: strings.Repeat("ä", MaxWhy-1) + "…"}}, store.ran)
 	require.NoError(t, c.Say(t.Context()))
 	require.Equal(t, map[string]time.Time{Train: now.Add(time.Hour)}, store.said[0].Plans)
@@ -104,6 +118,10 @@ func TestJobsOfSeveralProcesses(t *testing.T) {
 	}, Jobs([]Process{
 		{Name: "a", Plans: map[string]time.Time{Verify: now.Add(time.Hour), Train: next}},
 		{Name: "b", Plans: map[string]time.Time{Verify: next}},
-	}, []Run{{Job: Verify, Process: "a", EndedAt: now}, {Job: Goals, Process: "gone", EndedAt: now, Failed: true, Why: "no disk"}}))
+	},
+		[]Run{
+			{Job: Verify, Process: "a", EndedAt: now},
+			{Job: Goals, Process: "gone", EndedAt: now, Failed: true, Why: "no disk"},
+		}))
 	require.Equal(t, []Job{}, Jobs(nil, nil))
 }

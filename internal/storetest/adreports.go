@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/adreport"
 	"adnet/internal/campaign"
@@ -12,9 +15,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // An ad that was sold before its advertiser was suspended is paid when its impression comes: its
@@ -23,7 +23,9 @@ func suspendedAdvertiserPays(t *testing.T, l Ledger) {
 	advertiser := AddUser(t, l.Stores)
 	c := priced(t, l, advertiser, money.USD, 10*money.USD)
 	developer := newID(t)
-	_, err := l.Users.RuleUser(t.Context(), account.Ruling{UserID: advertiser.ID, Edit: disabled(true), Reason: "Stolen cards."})
+	_, err := l.Users.RuleUser(
+		t.Context(), account.Ruling{UserID: advertiser.ID, Edit: disabled(true), Reason: "Stolen cards."},
+	)
 	require.NoError(t, err)
 	outcomes := impressions(t, l, developer, 0, 0, eventOf(t, c, developer, ledger.Impression))
 	require.Equal(t, []ledger.Outcome{{Verdict: ledger.OK, Charge: 10_000, Minted: 1}}, outcomes)
@@ -53,14 +55,27 @@ func adReports(t *testing.T, l Ledger) {
 	})
 	require.NoError(t, err)
 	owner := AddUser(t, l.Stores)
-	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: owner.ID}
-	require.NoError(t, l.Stores.Keys.CreateSeat(t.Context(), seat, account.Key{ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{7}, CreatedAt: keyTime}))
+	seat := account.User{
+		ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1,
+		CreatedAt: keyTime, ParentID: owner.ID,
+	}
+	require.NoError(
+		t,
+		l.Stores.Keys.CreateSeat(
+			t.Context(), seat,
+			account.Key{
+				ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
+				Hash: [32]byte{7}, CreatedAt: keyTime,
+			},
+		),
+	)
 	var records []ledger.Record
 	file := func(developer uuid.UUID, network byte, email string) {
 		t.Helper()
 		records = append(records, eventOf(t, c, developer, ledger.Impression))
 		id := records[len(records)-1].Event.AuctionID
-		r := adreport.Report{AuctionID: id, AuctionDay: day.OfUUID(id), CampaignID: c.ID, AdvertiserID: c.AdvertiserID, DeveloperID: developer, Network: [16]byte{network},
+		r := adreport.Report{AuctionID: id, AuctionDay: day.OfUUID(id), CampaignID: c.ID, AdvertiserID: c.AdvertiserID,
+			DeveloperID: developer, Network: [16]byte{network},
 			Headline: "Chess", Reason: "scam", Text: "Take care.", Email: email, At: now}
 		added, err := reports.AddReport(t.Context(), r)
 		require.NoError(t, err)
@@ -80,7 +95,9 @@ func adReports(t *testing.T, l Ledger) {
 	file(seat.DeveloperID, 2, "")
 	file(newID(t), 2, "a@example.com")
 	got := count(now)
-	require.Equal(t, []int{3, 0, 0, 0}, []int{got.Reports, got.Counted, got.Networks, got.Publishers}, "nothing is settled yet")
+	require.Equal(
+		t, []int{3, 0, 0, 0}, []int{got.Reports, got.Counted, got.Networks, got.Publishers}, "nothing is settled yet",
+	)
 	require.Empty(t, reportedWait(t, l), "what does not count keeps no reviewer busy")
 	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 0, records[:2]...))
 	require.NoError(t, err)
@@ -98,7 +115,9 @@ func adReports(t *testing.T, l Ledger) {
 	require.True(t, slices.ContainsFunc(got.Texts, shown), "who showed it is known")
 	newest := got.Texts[0]
 	newest.DeveloperID = uuid.Nil
-	require.Equal(t, adreport.Text{At: now, Reason: "scam", Headline: "Chess", Text: "Take care.", Counted: true}, newest)
+	require.Equal(
+		t, adreport.Text{At: now, Reason: "scam", Headline: "Chess", Text: "Take care.", Counted: true}, newest,
+	)
 	require.Zero(t, count(now.Add(time.Second)).Reports)
 	these, err := reports.ReportsOf(t.Context(), []uuid.UUID{c.ID, newID(t)})
 	require.NoError(t, err)
@@ -118,13 +137,18 @@ func adReports(t *testing.T, l Ledger) {
 	require.Zero(t, total)
 
 	// That an ad was in the wrong place opens a case, and is not among the reports that stop an ad.
-	placed := adreport.Report{AuctionID: newID(t), AuctionDay: day.Of(now), CampaignID: c.ID, AdvertiserID: c.AdvertiserID, DeveloperID: owner.DeveloperID, Reason: adreport.UnsuitablePlace, At: now}
+	placed := adreport.Report{
+		AuctionID: newID(t), AuctionDay: day.Of(now), CampaignID: c.ID, AdvertiserID: c.AdvertiserID,
+		DeveloperID: owner.DeveloperID, Reason: adreport.UnsuitablePlace, At: now,
+	}
 	_, err = reports.AddReport(t.Context(), placed)
 	require.NoError(t, err)
 	require.Zero(t, count(now).Reports)
 	list, _, err = reports.ReportedCampaigns(t.Context(), 10, 0)
 	require.NoError(t, err)
-	require.Equal(t, []adreport.Text{{At: now, Reason: adreport.UnsuitablePlace, DeveloperID: owner.DeveloperID}}, list[0].Texts)
+	require.Equal(
+		t, []adreport.Text{{At: now, Reason: adreport.UnsuitablePlace, DeveloperID: owner.DeveloperID}}, list[0].Texts,
+	)
 	_, err = reports.DecideReports(t.Context(), d)
 	require.NoError(t, err)
 

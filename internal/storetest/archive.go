@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
@@ -14,9 +17,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var archiveCases = []ledgerCase{
@@ -80,7 +80,8 @@ func planSizes(t *testing.T, l Ledger) {
 	require.Empty(t, none)
 	applyPoison(t, l, p, 100, 4, 4, 3, 12, 1)
 	applyPoison(t, l, partition(1), 0, 5)
-	for _, want := range [][3]int64{{0, 100, 108}, {0, 108, 111}, {0, 111, 123}, {0, 123, 124}} { // 4+4 | 3 | 12 alone is above the limit | 1
+	// 4+4 | 3 | 12 alone is above the limit | 1
+	for _, want := range [][3]int64{{0, 100, 108}, {0, 108, 111}, {0, 111, 123}, {0, 123, 124}} {
 		plan := nextPlan(t, l, 10, everything(p)...)
 		require.Equal(t, [][3]int64{want}, spans(plan))
 		require.NoError(t, l.Archive.MarkArchived(t.Context(), plan.Plan()))
@@ -122,7 +123,9 @@ func planSeveral(t *testing.T, l Ledger) {
 	require.NotEqual(t, first.Plan().Token(), second.Plan().Token())
 	applyPoison(t, l, partition(1), 10, 2)
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), first.Plan()))
-	archived, err := l.Archive.Archived(t.Context(), []stream.Partition{partition(0), partition(1), partition(2), partition(3)})
+	archived, err := l.Archive.Archived(
+		t.Context(), []stream.Partition{partition(0), partition(1), partition(2), partition(3)},
+	)
 	require.NoError(t, err)
 	require.Equal(t, map[stream.Partition]int64{partition(0): 8, partition(1): 10, partition(3): 0}, archived)
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), second.Plan()))
@@ -203,7 +206,10 @@ func overlappingPlans(t *testing.T, l Ledger) {
 				for at := c.First; at < c.Next; at++ {
 					key := [2]int64{int64(c.Number), at}
 					if before, again := tokens[key]; again && before != plan.Plan().Token() {
-						t.Errorf("offset %d of partition %d is in two plans: %s and %s", at, c.Number, before, plan.Plan().Token())
+						t.Errorf(
+							"offset %d of partition %d is in two plans: %s and %s", at, c.Number, before,
+							plan.Plan().Token(),
+						)
 					}
 					tokens[key] = plan.Plan().Token()
 				}
@@ -226,7 +232,10 @@ func markRefuses(t *testing.T, l Ledger) {
 	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned.Plan()), errs.Conflict))
 	planned := nextPlan(t, l, 9, everything(p, partition(1))...)
 	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), unplanned.Plan()), errs.Conflict))
-	require.True(t, errs.Is(l.Archive.MarkArchived(t.Context(), planned[1:].Plan()), errs.Conflict), "a part of a plan is not in the store under its token")
+	require.True(
+		t, errs.Is(l.Archive.MarkArchived(t.Context(), planned[1:].Plan()), errs.Conflict),
+		"a part of a plan is not in the store under its token",
+	)
 	require.Equal(t, planned, nextPlan(t, l, 6, everything(p)...))
 }
 
@@ -246,7 +255,8 @@ func archivedTotals(t *testing.T, l Ledger) {
 	totals, err = l.Archive.ArchivedTotals(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ledger.Totals{
-		Rows: 3, Charge: 10_000, Minted: 1, ByVerdict: map[ledger.Verdict]int64{ledger.OK: 1, ledger.Duplicate: 1, ledger.Poison: 1},
+		Rows: 3, Charge: 10_000, Minted: 1,
+		ByVerdict: map[ledger.Verdict]int64{ledger.OK: 1, ledger.Duplicate: 1, ledger.Poison: 1},
 	}, totals)
 }
 
@@ -317,7 +327,9 @@ func roomsFollow(t *testing.T, l Ledger) {
 		require.Equal(t, 2*money.USD-10_000, got.Today)
 	}
 
-	_, err = l.Campaigns.UpdateCampaign(t.Context(), b.ID, func(c *campaign.Campaign) error { c.DailyBudget = money.USD; return nil })
+	_, err = l.Campaigns.UpdateCampaign(
+		t.Context(), b.ID, func(c *campaign.Campaign) error { c.DailyBudget = money.USD; return nil },
+	)
 	require.NoError(t, err)
 	require.Equal(t, map[uuid.UUID]bool{b.ID: true}, f.read())
 	require.Equal(t, money.USD, f.rooms[b.ID].Today)

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
@@ -15,10 +19,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/once"
 	"adnet/internal/traffic"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // AuditLog is the audit log of a store.
@@ -38,17 +38,21 @@ type Operations struct {
 // RunOperations runs the cases of the audit log and of idempotency keys.
 func RunOperations(t *testing.T, newStore func(t *testing.T) Operations) {
 	for name, run := range map[string]func(*testing.T, Operations){
-		"EveryChangeHasItsEntry": everyChange, "MoneyHasItsEntries": moneyEntries, "NoChangeNoEntry": noChange, "AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
-		"KeyBeginsOnce": beginsOnce, "KeyReplays": keyReplays, "KeysAreLimited": keysAreLimited, "KeyDies": keyDies, "EffectIsFenced": effectIsFenced,
-		"EffectOutlivesItsCall": effectOutlives, "DecisionsHaveStatements": decisionsHaveStatements, "AppealsAreOneAtATime": appealsAreOneAtATime,
+		"EveryChangeHasItsEntry": everyChange, "MoneyHasItsEntries": moneyEntries, "NoChangeNoEntry": noChange,
+		"AuditQueries": auditQueries, "NoSecretInAudit": noSecret,
+		"KeyBeginsOnce": beginsOnce, "KeyReplays": keyReplays, "KeysAreLimited": keysAreLimited, "KeyDies": keyDies,
+		"EffectIsFenced":        effectIsFenced,
+		"EffectOutlivesItsCall": effectOutlives, "DecisionsHaveStatements": decisionsHaveStatements,
+		"AppealsAreOneAtATime": appealsAreOneAtATime,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, newStore(t)) })
 	}
 }
 
 var actor = auditlog.Actor{
-	AccountID: uuid.MustParse("0197a5f0-0000-7000-8000-000000000001"), Role: "admin", Via: auditlog.API, Network: "192.0.2.0/24",
-	Action: "PATCH /api/campaigns/:id", RequestID: "r1",
+	AccountID: uuid.MustParse("0197a5f0-0000-7000-8000-000000000001"), Role: "admin", Via: auditlog.API,
+	Network: "192.0.2.0/24",
+	Action:  "PATCH /api/campaigns/:id", RequestID: "r1",
 }
 
 func entries(t *testing.T, o Operations, q auditlog.Query) []auditlog.Entry {
@@ -65,15 +69,28 @@ func everyChange(t *testing.T, o Operations) {
 	ctx := auditlog.With(t.Context(), actor)
 	u := AddUser(t, o.Stores)
 	require.Equal(t, auditlog.System, entries(t, o, auditlog.Query{})[0].Actor.Via)
-	c, err := o.Campaigns.CreateCampaign(ctx, campaign.NewCampaign{Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active }})
+	c, err := o.Campaigns.CreateCampaign(
+		ctx,
+		campaign.NewCampaign{
+			Campaign: NewCampaign(t, u.ID), Admit: func(bool) campaign.Status { return campaign.Active },
+		},
+	)
 	require.NoError(t, err)
-	_, err = o.Campaigns.UpdateCampaign(ctx, c.ID, func(c *campaign.Campaign) error { c.Status, c.DailyBudget = campaign.Paused, 7_000_000; return nil })
+	_, err = o.Campaigns.UpdateCampaign(
+		ctx, c.ID,
+		func(c *campaign.Campaign) error { c.Status, c.DailyBudget = campaign.Paused, 7_000_000; return nil },
+	)
 	require.NoError(t, err)
-	k := account.Key{ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindPublisher, Name: "bot", Prefix: "pub_live_abcd", Hash: [32]byte{1}, CreatedAt: time.Now()}
+	k := account.Key{
+		ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindPublisher, Name: "bot",
+		Prefix: "pub_live_abcd", Hash: [32]byte{1}, CreatedAt: time.Now(),
+	}
 	require.NoError(t, o.Stores.Keys.CreateKey(ctx, k))
 	require.NoError(t, o.Stores.Keys.RevokeKey(ctx, u.ID, k.ID, time.Now()))
 	require.NoError(t, o.Stores.Keys.RevokeKey(ctx, u.ID, k.ID, time.Now())) // changes nothing
-	_, err = o.Users.UpdateUser(ctx, u.ID, func(u *account.User) error { u.Disabled, u.PasswordHash = true, "$argon2id$y"; return nil })
+	_, err = o.Users.UpdateUser(
+		ctx, u.ID, func(u *account.User) error { u.Disabled, u.PasswordHash = true, "$argon2id$y"; return nil },
+	)
 	require.NoError(t, err)
 
 	list := entries(t, o, auditlog.Query{})
@@ -96,7 +113,8 @@ func everyChange(t *testing.T, o Operations) {
 	require.Equal(t, "active", list[4].Changes["status"].After)
 	require.Equal(t, map[string]auditlog.Change{"revoked": {Before: false, After: true}}, list[1].Changes)
 	require.Equal(t, map[string]auditlog.Change{
-		"disabled": {Before: false, After: true}, "campaigns": {After: 1.0}, "password": {Before: "(secret)", After: "(changed)"},
+		"disabled": {Before: false, After: true}, "campaigns": {After: 1.0},
+		"password": {Before: "(secret)", After: "(changed)"},
 	}, list[0].Changes)
 }
 
@@ -134,13 +152,23 @@ func moneyEntries(t *testing.T, o Operations) {
 	count := func() int { return len(entries(t, o, auditlog.Query{})) }
 
 	n, limit, other := count(), money.Credits(7), money.Credits(9)
-	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &limit, By: u.ID, Note: "new", At: now}))
+	require.NoError(
+		t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &limit, By: u.ID, Note: "new", At: now}),
+	)
 	e := requireNew(n, auditlog.TargetPublisher, u.DeveloperID.String())
 	require.Equal(t, auditlog.Change{After: 7.0}, e.Changes["mint_cap"])
-	require.NoError(t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &other, By: u.ID, Note: "more", At: now}))
-	require.Equal(t, auditlog.Change{Before: 7.0, After: 9.0}, requireNew(n+1, auditlog.TargetPublisher, u.DeveloperID.String()).Changes["mint_cap"])
+	require.NoError(
+		t, p.SetMintCap(ctx, ledger.MintCap{DeveloperID: u.DeveloperID, Cap: &other, By: u.ID, Note: "more", At: now}),
+	)
+	require.Equal(
+		t, auditlog.Change{Before: 7.0, After: 9.0},
+		requireNew(n+1, auditlog.TargetPublisher, u.DeveloperID.String()).Changes["mint_cap"],
+	)
 
-	c := ledger.Quarantine{ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual}}
+	c := ledger.Quarantine{
+		ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now,
+		Evidence: traffic.Evidence{Rule: traffic.QuarantineManual},
+	}
 	n = count()
 	for range 2 {
 		_, err := p.OpenQuarantine(ctx, c)
@@ -148,10 +176,15 @@ func moneyEntries(t *testing.T, o Operations) {
 	}
 	requireNew(n, auditlog.TargetQuarantine, c.ID.String())
 	for range 2 {
-		_, err := p.EndQuarantine(ctx, ledger.QuarantineVerdict{Case: c.ID, Decision: ledger.QuarantineRelease, By: u.ID, At: now})
+		_, err := p.EndQuarantine(
+			ctx, ledger.QuarantineVerdict{Case: c.ID, Decision: ledger.QuarantineRelease, By: u.ID, At: now},
+		)
 		require.NoError(t, err)
 	}
-	require.Equal(t, auditlog.Change{After: "release"}, requireNew(n+1, auditlog.TargetQuarantine, c.ID.String()).Changes["decision"])
+	require.Equal(
+		t, auditlog.Change{After: "release"},
+		requireNew(n+1, auditlog.TargetQuarantine, c.ID.String()).Changes["decision"],
+	)
 
 	n = count()
 	paid, back := paid("pi_1", 5*money.USD, u.ID), refundedTo("pi_1", money.USD)
@@ -161,7 +194,9 @@ func moneyEntries(t *testing.T, o Operations) {
 		require.NoError(t, err)
 		deposit = result.Deposit.ID.String()
 	}
-	require.Len(t, entries(t, o, auditlog.Query{OwnerID: u.ID, TargetKind: auditlog.TargetDeposit, TargetID: deposit}), 2)
+	require.Len(
+		t, entries(t, o, auditlog.Query{OwnerID: u.ID, TargetKind: auditlog.TargetDeposit, TargetID: deposit}), 2,
+	)
 	require.Equal(t, auditlog.Change{After: string(ledger.NoticeReversed)}, newest().Changes["outcome"])
 	require.Equal(t, n+2, count())
 }
@@ -175,7 +210,8 @@ func auditQueries(t *testing.T, o Operations) {
 			owner = b
 		}
 		require.NoError(t, o.AuditLog.RecordAudit(ctx, auditlog.Entry{
-			TargetKind: auditlog.TargetDeadLetter, TargetID: string(rune('a' + i)), OwnerID: owner, Changes: map[string]auditlog.Change{"replayed": {After: true}},
+			TargetKind: auditlog.TargetDeadLetter, TargetID: string(rune('a' + i)), OwnerID: owner,
+			Changes: map[string]auditlog.Change{"replayed": {After: true}},
 		}))
 	}
 	require.Len(t, entries(t, o, auditlog.Query{OwnerID: a}), 4)
@@ -184,7 +220,9 @@ func auditQueries(t *testing.T, o Operations) {
 	require.Len(t, entries(t, o, auditlog.Query{TargetKind: auditlog.TargetDeadLetter, TargetID: "c"}), 1)
 	require.Empty(t, entries(t, o, auditlog.Query{TargetKind: auditlog.TargetUser}))
 	require.Empty(t, entries(t, o, auditlog.Query{Until: time.Now().Add(-time.Hour)}))
-	require.Len(t, entries(t, o, auditlog.Query{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}), 7)
+	require.Len(
+		t, entries(t, o, auditlog.Query{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}), 7,
+	)
 	var ids []string
 	for before := int64(0); ; {
 		page := entries(t, o, auditlog.Query{Limit: 3, Before: before})
@@ -201,9 +239,14 @@ func auditQueries(t *testing.T, o Operations) {
 
 func noSecret(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
-	_, err := o.Users.UpdateUser(t.Context(), u.ID, func(u *account.User) error { u.PasswordHash = "$argon2id$other"; return nil })
+	_, err := o.Users.UpdateUser(
+		t.Context(), u.ID, func(u *account.User) error { u.PasswordHash = "$argon2id$other"; return nil },
+	)
 	require.NoError(t, err)
-	k := account.Key{ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindSeat, Prefix: "seat_live_abcd", Hash: [32]byte{0xab, 0xcd, 0xef}, CreatedAt: time.Now()}
+	k := account.Key{
+		ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindSeat, Prefix: "seat_live_abcd",
+		Hash: [32]byte{0xab, 0xcd, 0xef}, CreatedAt: time.Now(),
+	}
 	require.NoError(t, o.Stores.Keys.CreateKey(t.Context(), k))
 	text, err := json.Marshal(entries(t, o, auditlog.Query{}))
 	require.NoError(t, err)
@@ -214,7 +257,8 @@ func noSecret(t *testing.T, o Operations) {
 
 func requestOf(key byte) once.Request {
 	return once.Request{
-		Attempt: once.Attempt{ID: once.ID{key}, Token: uuid.New()}, Fingerprint: [32]byte{1}, Lease: time.Minute, Life: 24 * time.Hour,
+		Attempt: once.Attempt{ID: once.ID{key}, Token: uuid.New()}, Fingerprint: [32]byte{1}, Lease: time.Minute,
+		Life: 24 * time.Hour,
 	}
 }
 
@@ -318,7 +362,8 @@ func effectIsFenced(t *testing.T, o Operations) {
 	require.NoError(t, err)
 	require.Equal(t, 1, total)
 	require.True(t, errs.Is(o.Users.CreateUser(once.With(t.Context(), slow.Attempt), account.User{
-		ID: newID(t), DeveloperID: newID(t), Email: "late@example.com", Role: account.RoleAdvertiser, CreatedAt: time.Now(),
+		ID: newID(t), DeveloperID: newID(t), Email: "late@example.com", Role: account.RoleAdvertiser,
+		CreatedAt: time.Now(),
 	}), errs.Conflict))
 	_, err = o.Users.UserByEmail(t.Context(), "late@example.com")
 	require.True(t, errs.Is(err, errs.NotFound))
@@ -330,14 +375,21 @@ func effectOutlives(t *testing.T, o Operations) {
 	c := requestOf(1)
 	c.Lease = 0
 	require.Equal(t, once.Begun, stateOf(t, o, c))
-	kept, err := o.Campaigns.CreateCampaign(once.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)})
+	kept, err := o.Campaigns.CreateCampaign(
+		once.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)},
+	)
 	require.NoError(t, err)
 	found, err := o.Keys.BeginKey(t.Context(), requestOf(1))
 	require.NoError(t, err)
-	require.Equal(t, once.Found{State: once.Effected, Effect: once.Effect{Kind: "campaign", ID: kept.ID.String()}}, found)
+	require.Equal(
+		t, once.Found{State: once.Effected, Effect: once.Effect{Kind: "campaign", ID: kept.ID.String()}}, found,
+	)
 	long := requestOf(2)
 	require.Equal(t, once.Begun, stateOf(t, o, long))
-	_, err = o.Campaigns.UpdateCampaign(once.With(t.Context(), long.Attempt), kept.ID, func(c *campaign.Campaign) error { c.Name = "other"; return nil })
+	_, err = o.Campaigns.UpdateCampaign(
+		once.With(t.Context(), long.Attempt), kept.ID,
+		func(c *campaign.Campaign) error { c.Name = "other"; return nil },
+	)
 	require.NoError(t, err)
 	require.Equal(t, once.Running, stateOf(t, o, requestOf(2)))
 	require.NoError(t, o.Keys.ReleaseKey(t.Context(), long.Attempt))

@@ -3,25 +3,32 @@ package storetest
 import (
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/share"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var blockCases = []testCase{
 	{"AreKeptAndReplaced", func(t *testing.T, s Stores) {
 		u, other := AddUser(t, s), AddUser(t, s)
-		none := account.Blocks{Advertisers: []uuid.UUID{}, Domains: []string{}, Categories: []string{}, Words: []string{}}
+		none := account.Blocks{
+			Advertisers: []uuid.UUID{}, Domains: []string{}, Categories: []string{}, Words: []string{},
+		}
 		requireBlocks(t, s, u.ID, none)
-		first := account.Blocks{Advertisers: []uuid.UUID{newID(t)}, Domains: []string{"a.example", "b.example"}, Categories: []string{"IAB7"}, Words: []string{"casino", "賭博"}}
+		first := account.Blocks{
+			Advertisers: []uuid.UUID{newID(t)}, Domains: []string{"a.example", "b.example"},
+			Categories: []string{"IAB7"}, Words: []string{"casino", "賭博"},
+		}
 		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, first))
 		requireBlocks(t, s, u.ID, first)
 		requireBlocks(t, s, other.ID, none)
-		second := account.Blocks{Advertisers: []uuid.UUID{}, Domains: []string{}, Categories: []string{}, Words: []string{"x"}}
+		second := account.Blocks{
+			Advertisers: []uuid.UUID{}, Domains: []string{}, Categories: []string{}, Words: []string{"x"},
+		}
 		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, second))
 		requireBlocks(t, s, u.ID, second)
 		_, err := s.Blocks.Blocks(t.Context(), newID(t))
@@ -60,7 +67,10 @@ var blockCases = []testCase{
 		off, wrong := share.Share(0), share.Whole+1
 		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &off}))
 		asks(account.Publishing{MinRelevance: &off})
-		requireCode(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &wrong}), errs.InvalidRequest)
+		requireCode(
+			t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &wrong}),
+			errs.InvalidRequest,
+		)
 		requireCode(t, s.Publish.PutPublishing(t.Context(), newID(t), account.Publishing{}), errs.NotFound)
 		_, err := s.Publish.Publishing(t.Context(), newID(t))
 		requireCode(t, err, errs.NotFound)
@@ -82,9 +92,13 @@ var blockCases = []testCase{
 				require.Empty(t, got.House, "neither another account's nor on a seat")
 			}
 		}
-		first, paused, last := AddCampaign(t, s, u.ID, campaign.Active), AddCampaign(t, s, u.ID, campaign.Active), AddCampaign(t, s, u.ID, campaign.Active)
+		first, paused, last := AddCampaign(
+			t, s, u.ID, campaign.Active,
+		), AddCampaign(t, s, u.ID, campaign.Active), AddCampaign(t, s, u.ID, campaign.Active)
 		AddCampaign(t, s, other.ID, campaign.Active)
-		_, err := s.Campaigns.UpdateCampaign(t.Context(), paused.ID, func(c *campaign.Campaign) error { c.Status = campaign.Paused; return nil })
+		_, err := s.Campaigns.UpdateCampaign(
+			t.Context(), paused.ID, func(c *campaign.Campaign) error { c.Status = campaign.Paused; return nil },
+		)
 		require.NoError(t, err)
 		travels() // not asked for
 		require.NoError(t, s.Publish.PutPublishing(t.Context(), u.ID, account.Publishing{HouseAds: true}))
@@ -106,7 +120,10 @@ var blockCases = []testCase{
 		got, _, err := s.Keys.KeyByHash(t.Context(), k.Hash)
 		require.NoError(t, err)
 		require.Nil(t, got.Blocks)
-		b := account.Blocks{Advertisers: []uuid.UUID{newID(t)}, Domains: []string{"a.example"}, Categories: []string{}, Words: []string{"casino"}}
+		b := account.Blocks{
+			Advertisers: []uuid.UUID{newID(t)}, Domains: []string{"a.example"}, Categories: []string{},
+			Words: []string{"casino"},
+		}
 		require.NoError(t, s.Blocks.PutBlocks(t.Context(), u.ID, b))
 		for _, hash := range [][32]byte{k.Hash, seatKey.Hash} {
 			got, _, err := s.Keys.KeyByHash(t.Context(), hash)

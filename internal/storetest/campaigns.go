@@ -8,22 +8,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var campaignCases = []testCase{
 	{"EveryFieldReadsBack", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		n := NewCampaign(t, u.ID)
-		n.CreditFunded, n.SpentToday, n.SpentTotal, n.ConfigVersion, n.GoalConversions = true, 5, 6, 77, 99 // the store's business
-		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return campaign.Draft }})
+		// the store's business
+		n.CreditFunded, n.SpentToday, n.SpentTotal, n.ConfigVersion, n.GoalConversions = true, 5, 6, 77, 99
+		created, err := s.Campaigns.CreateCampaign(
+			t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return campaign.Draft }},
+		)
 		require.NoError(t, err)
 		require.False(t, created.CreatedAt.IsZero())
 		require.Equal(t, created.CreatedAt, created.UpdatedAt)
@@ -37,7 +40,8 @@ var campaignCases = []testCase{
 		u := AddUser(t, s)
 		at := time.Date(2026, 2, 3, 4, 5, 6, 123456789, time.FixedZone("x", 7200))
 		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: campaign.Campaign{
-			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active, Format: campaign.Native, BillingModel: campaign.CPM, CreatedAt: at,
+			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active, Format: campaign.Native,
+			BillingModel: campaign.CPM, CreatedAt: at,
 		}})
 		require.NoError(t, err)
 		require.Equal(t, campaign.Active, created.Status, "without Admit the status is the campaign's")
@@ -69,7 +73,8 @@ var campaignCases = []testCase{
 		require.True(t, since.Before(time.Now().Add(-time.Hour)), "nothing is older than this store")
 		require.NotEqual(t, campaign.CPA, c.BillingModel)
 		require.ElementsMatch(t, []ledger.HighestBid{
-			{CampaignID: c.ID, BillingModel: c.BillingModel, Bid: 3 * first}, {CampaignID: c.ID, BillingModel: campaign.CPA, Bid: 2 * first},
+			{CampaignID: c.ID, BillingModel: c.BillingModel, Bid: 3 * first},
+			{CampaignID: c.ID, BillingModel: campaign.CPA, Bid: 2 * first},
 		}, slices.DeleteFunc(bids, func(b ledger.HighestBid) bool { return b.CampaignID != c.ID }))
 	}},
 	{"UnknownIsNotFound", func(t *testing.T, s Stores) {
@@ -94,14 +99,15 @@ var campaignCases = []testCase{
 		firsts := map[uuid.UUID]*atomic.Int32{a.ID: {}, b.ID: {}}
 		together(12, func(i int) {
 			owner := []uuid.UUID{a.ID, b.ID}[i%2]
-			_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, owner), Admit: func(first bool) campaign.Status {
-				time.Sleep(5 * time.Millisecond) // time for the others to ask, if nothing holds them back
-				if first {
-					firsts[owner].Add(1)
-					return campaign.Active
-				}
-				return campaign.InReview
-			}})
+			_, err := s.Campaigns.CreateCampaign(t.Context(),
+				campaign.NewCampaign{Campaign: NewCampaign(t, owner), Admit: func(first bool) campaign.Status {
+					time.Sleep(5 * time.Millisecond) // time for the others to ask, if nothing holds them back
+					if first {
+						firsts[owner].Add(1)
+						return campaign.Active
+					}
+					return campaign.InReview
+				}})
 			if err != nil {
 				failed.Add(1)
 			}
@@ -109,7 +115,9 @@ var campaignCases = []testCase{
 		require.Zero(t, failed.Load())
 		for _, owner := range []uuid.UUID{a.ID, b.ID} {
 			require.EqualValues(t, 1, firsts[owner].Load())
-			_, active, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: owner, Status: campaign.Active})
+			_, active, err := s.Campaigns.Campaigns(
+				t.Context(), campaign.Filter{AdvertiserID: owner, Status: campaign.Active},
+			)
 			require.NoError(t, err)
 			require.Equal(t, 1, active)
 			_, all, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: owner})
@@ -122,18 +130,23 @@ var campaignCases = []testCase{
 		roas := money.Micros(2_000_000)
 		edit := func(e *campaign.Campaign) {
 			e.Name, e.Status, e.Format, e.Headline, e.Subtext = "n", campaign.Paused, campaign.Image, "h", "s"
-			e.MediaURL, e.PosterURL, e.LogoURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "logo", "l", "u", 9
-			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2, 3, 4, &roas
-			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0, campaign.ClickIDOn
+			e.MediaURL, e.PosterURL, e.LogoURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "logo", "l", "u",
+				9
+			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2,
+				3, 4, &roas
+			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0,
+				campaign.ClickIDOn
 			later := c.EndAt.Add(time.Hour)
 			e.StartAt, e.EndAt = nil, &later
 			e.Targeting = campaign.Targeting{
 				Mode:         campaign.Broad,
-				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"}, HostApps: []string{"4"}, Surfaces: []string{"5"},
+				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"},
+				HostApps: []string{"4"}, Surfaces: []string{"5"},
 				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
 			}
 			e.Deals, e.Categories = []string{"9", "b"}, []string{"IAB7-39", "IAB1"}
-			e.ExcludeContexts, e.SensitiveContexts, e.Trades = []string{}, []string{"grief"}, []string{"dating", "credit"}
+			e.ExcludeContexts, e.SensitiveContexts, e.Trades = []string{}, []string{"grief"},
+				[]string{"dating", "credit"}
 			e.PolicyViolations = []campaign.Violation{}
 		}
 		want := c.Clone()
@@ -214,7 +227,9 @@ var campaignCases = []testCase{
 	}},
 	{"InactiveIntervalsFollowEveryTransition", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
-		all := []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived}
+		all := []campaign.Status{
+			campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived,
+		}
 		for _, from := range all {
 			for _, to := range all {
 				c := AddCampaign(t, s, u.ID, from)
@@ -242,7 +257,9 @@ var campaignCases = []testCase{
 			return nil
 		})
 		require.NoError(t, err)
-		for _, status := range []campaign.Status{campaign.InReview, campaign.Active, campaign.Paused, campaign.Archived, campaign.Active, campaign.Rejected} {
+		for _, status := range []campaign.Status{
+			campaign.InReview, campaign.Active, campaign.Paused, campaign.Archived, campaign.Active, campaign.Rejected,
+		} {
 			active := get(t, s, c.ID).Status == campaign.Active
 			at := setStatus(t, s, c.ID, status).UpdatedAt
 			switch {
@@ -278,7 +295,10 @@ var campaignCases = []testCase{
 	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {
 		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
 		today := day.Of(c.UpdatedAt) // the store's clock
-		for _, spend := range []ledger.Spend{{CampaignID: c.ID, Day: today, Amount: 300}, {CampaignID: c.ID, Day: today - 1, Amount: 50}, {CampaignID: c.ID, Day: today, Amount: 7}} {
+		for _, spend := range []ledger.Spend{
+			{CampaignID: c.ID, Day: today, Amount: 300}, {CampaignID: c.ID, Day: today - 1, Amount: 50},
+			{CampaignID: c.ID, Day: today, Amount: 7},
+		} {
 			require.NoError(t, s.Inside.Spend(t.Context(), spend))
 		}
 		want := c.Clone()
@@ -296,7 +316,8 @@ var campaignCases = []testCase{
 	{"ListFiltersPagesAndCounts", listCase},
 }
 
-// recordCase: reviews of all campaigns of the same advertiser count, once a campaign, and no other's.
+// recordCase: reviews of all campaigns of the same advertiser count, once a campaign, and no
+// other's.
 func recordCase(t *testing.T, s Stores) {
 	u := AddUser(t, s)
 	record := func(id uuid.UUID) campaign.Record {
@@ -305,7 +326,11 @@ func recordCase(t *testing.T, s Stores) {
 		return got
 	}
 	require.Zero(t, record(newID(t)))
-	first, second, foreign := AddCampaign(t, s, u.ID, campaign.InReview), AddCampaign(t, s, u.ID, campaign.InReview), AddCampaign(t, s, AddUser(t, s).ID, campaign.InReview)
+	first, second, foreign := AddCampaign(
+		t, s, u.ID, campaign.InReview,
+	), AddCampaign(t, s, u.ID, campaign.InReview), AddCampaign(
+		t, s, AddUser(t, s).ID, campaign.InReview,
+	)
 	review := func(id uuid.UUID, decision string, at time.Time) {
 		_, err := s.Campaigns.UpdateCampaign(t.Context(), id, func(e *campaign.Campaign) error {
 			e.Review = &campaign.Review{Decision: decision, ReviewerID: u.ID, At: at, Creative: "digest"}
@@ -331,9 +356,12 @@ func recordCase(t *testing.T, s Stores) {
 	require.Equal(t, want, record(second.ID))
 	require.Equal(t, "digest", get(t, s, first.ID).Review.Creative)
 
-	// An administrator's pause counts as a refusal while it is in force, at the campaign's last change.
+	// An administrator's pause counts as a refusal while it is in force, at the campaign's last
+	// change.
 	find := func(found ...campaign.Violation) time.Time {
-		kept, err := s.Campaigns.UpdateCampaign(t.Context(), second.ID, func(e *campaign.Campaign) error { e.PolicyViolations = found; return nil })
+		kept, err := s.Campaigns.UpdateCampaign(
+			t.Context(), second.ID, func(e *campaign.Campaign) error { e.PolicyViolations = found; return nil },
+		)
 		require.NoError(t, err)
 		return kept.UpdatedAt
 	}
@@ -349,8 +377,12 @@ func recordCase(t *testing.T, s Stores) {
 func waitingCase(t *testing.T, s Stores) {
 	u := AddUser(t, s)
 	var want []uuid.UUID
-	for _, status := range []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived} {
-		for _, found := range [][]campaign.Violation{{}, {{Rule: "private_host", Holds: true}}, {{Rule: "private_host", Holds: true}, {Rule: "markup"}}} {
+	for _, status := range []campaign.Status{
+		campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived,
+	} {
+		for _, found := range [][]campaign.Violation{
+			{}, {{Rule: "private_host", Holds: true}}, {{Rule: "private_host", Holds: true}, {Rule: "markup"}},
+		} {
 			n := NewCampaign(t, u.ID)
 			n.Status, n.PolicyViolations = status, found
 			c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n})
@@ -376,7 +408,9 @@ func listCase(t *testing.T, s Stores) {
 		n := NewCampaign(t, []uuid.UUID{a.ID, b.ID}[i%2])
 		// Not in order of creation, and with ties that the id must break.
 		n.CreatedAt = keyTime.Add(time.Duration(i*7%10) * time.Minute)
-		c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return statuses[i%3] }})
+		c, err := s.Campaigns.CreateCampaign(
+			t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return statuses[i%3] }},
+		)
 		require.NoError(t, err)
 		all = append(all, c)
 	}
@@ -387,10 +421,12 @@ func listCase(t *testing.T, s Stores) {
 		return slices.Compare(y.ID[:], x.ID[:])
 	})
 	for _, f := range []campaign.Filter{
-		{}, {AdvertiserID: a.ID}, {Status: campaign.Paused}, {AdvertiserID: b.ID, Status: campaign.InReview}, {AdvertiserID: newID(t)}, {Status: campaign.Archived},
+		{}, {AdvertiserID: a.ID}, {Status: campaign.Paused}, {AdvertiserID: b.ID, Status: campaign.InReview},
+		{AdvertiserID: newID(t)}, {Status: campaign.Archived},
 	} {
 		want := slices.DeleteFunc(slices.Clone(all), func(c campaign.Campaign) bool {
-			return f.AdvertiserID != uuid.Nil && c.AdvertiserID != f.AdvertiserID || f.Status != "" && c.Status != f.Status
+			return f.AdvertiserID != uuid.Nil && c.AdvertiserID != f.AdvertiserID ||
+				f.Status != "" && c.Status != f.Status
 		})
 		for _, f.Limit = range []int{0, 1, 4, len(want), campaign.MaxPage} {
 			for _, f.Offset = range []int{0, 1, len(want), 1000} {

@@ -4,13 +4,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var creditCases = []testCase{
@@ -45,7 +45,9 @@ var creditCases = []testCase{
 		}, written[0].Entries)
 	}},
 	{"NegativeValueIsRefused", func(t *testing.T, s Stores) {
-		_, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, AddUser(t, s).ID), CreditValue: -1})
+		_, err := s.Campaigns.CreateCampaign(
+			t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, AddUser(t, s).ID), CreditValue: -1},
+		)
 		requireCode(t, err, errs.InvalidRequest)
 		requireNoCampaigns(t, s)
 	}},
@@ -99,7 +101,10 @@ func requireInsufficient(t *testing.T, s Stores, n campaign.NewCampaign, availab
 	t.Helper()
 	_, err := s.Campaigns.CreateCampaign(t.Context(), n)
 	requireCode(t, err, errs.InsufficientCredit)
-	require.Equal(t, map[string]any{"available": available, "requested": int64(n.Campaign.TotalBudget / n.CreditValue)}, errs.Of(err).Extra)
+	require.Equal(
+		t, map[string]any{"available": available, "requested": int64(n.Campaign.TotalBudget / n.CreditValue)},
+		errs.Of(err).Extra,
+	)
 }
 
 func requireBalance(t *testing.T, s Stores, account ledger.Account, want money.Credits) {

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
@@ -13,9 +16,6 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // publishers is the side of a store that holds and claws back.
@@ -24,16 +24,28 @@ type publishers interface {
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
 }
 
-// Each decision against an owner has a statement that its owner reads, written with the change; what
-// owners do themselves has none.
+// Each decision against an owner has a statement that its owner reads, written with the change;
+// what owners do themselves has none.
 func decisionsHaveStatements(t *testing.T, o Operations) {
 	decisions, ok := o.Users.(decision.Store)
 	require.True(t, ok)
 	cases, ok := o.Users.(publishers)
 	require.True(t, ok)
 	u, other := AddUser(t, o.Stores), AddUser(t, o.Stores)
-	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: u.ID}
-	require.NoError(t, o.Stores.Keys.CreateSeat(t.Context(), seat, account.Key{ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{7}, CreatedAt: keyTime}))
+	seat := account.User{
+		ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1,
+		CreatedAt: keyTime, ParentID: u.ID,
+	}
+	require.NoError(
+		t,
+		o.Stores.Keys.CreateSeat(
+			t.Context(), seat,
+			account.Key{
+				ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
+				Hash: [32]byte{7}, CreatedAt: keyTime,
+			},
+		),
+	)
 	c := AddCampaign(t, o.Stores, u.ID, campaign.Active)
 	of := func(owner uuid.UUID) []decision.Statement {
 		list, total, err := decisions.Decisions(t.Context(), decision.Query{OwnerID: owner, Limit: 100})
@@ -47,7 +59,9 @@ func decisionsHaveStatements(t *testing.T, o Operations) {
 		_, err := o.Campaigns.UpdateCampaign(ctx, id, func(c *campaign.Campaign) error { edit(c); return nil })
 		require.NoError(t, err)
 	}
-	pause, resume := func(c *campaign.Campaign) { c.Status = campaign.Paused }, func(c *campaign.Campaign) { c.Status = campaign.Active }
+	pause, resume := func(c *campaign.Campaign) {
+		c.Status = campaign.Paused
+	}, func(c *campaign.Campaign) { c.Status = campaign.Active }
 	owner := auditlog.Actor{AccountID: u.ID, Role: "advertiser", Via: auditlog.API}
 	move(c.ID, owner, "", pause)
 	move(c.ID, owner, "", resume)
@@ -68,20 +82,32 @@ func decisionsHaveStatements(t *testing.T, o Operations) {
 	move(c.ID, auditlog.Actor{Via: auditlog.System}, "Reports.", pause)
 	want(decision.Pause, "reports", "Reports.", true)
 	move(c.ID, actor, "", func(c *campaign.Campaign) {
-		c.Status, c.Review = campaign.Rejected, &campaign.Review{Decision: "rejected", Notes: "Say what you sell.", ReviewerID: actor.AccountID, At: keyTime}
+		c.Status, c.Review = campaign.Rejected, &campaign.Review{
+			Decision: "rejected", Notes: "Say what you sell.", ReviewerID: actor.AccountID, At: keyTime,
+		}
 	})
 	want(decision.Rejection, "ad_policy", "Say what you sell.", false)
 
 	ctx := auditlog.With(t.Context(), actor)
-	hold := ledger.Quarantine{ID: newID(t), DeveloperID: seat.DeveloperID, OpenedAt: keyTime, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual, By: actor.AccountID, Note: "Odd."}}
+	hold := ledger.Quarantine{
+		ID: newID(t), DeveloperID: seat.DeveloperID, OpenedAt: keyTime,
+		Evidence: traffic.Evidence{Rule: traffic.QuarantineManual, By: actor.AccountID, Note: "Odd."},
+	}
 	opened, err := cases.OpenQuarantine(ctx, hold)
 	require.NoError(t, err)
 	require.True(t, opened)
 	want(decision.Hold, string(traffic.QuarantineManual), "Odd.", false)
-	_, err = cases.EndQuarantine(ctx, ledger.QuarantineVerdict{Case: hold.ID, Decision: ledger.QuarantineClawback, By: actor.AccountID, Note: "Robots.", At: keyTime})
+	_, err = cases.EndQuarantine(
+		ctx,
+		ledger.QuarantineVerdict{
+			Case: hold.ID, Decision: ledger.QuarantineClawback, By: actor.AccountID, Note: "Robots.", At: keyTime,
+		},
+	)
 	require.NoError(t, err)
 	want(decision.Clawback, "invalid_traffic", "Robots.", false)
-	_, err = cases.OpenQuarantine(t.Context(), ledger.Quarantine{ID: newID(t), DeveloperID: newID(t), OpenedAt: keyTime})
+	_, err = cases.OpenQuarantine(
+		t.Context(), ledger.Quarantine{ID: newID(t), DeveloperID: newID(t), OpenedAt: keyTime},
+	)
 	require.NoError(t, err, "of a publisher without an account")
 
 	_, err = o.Users.RuleUser(ctx, account.Ruling{UserID: u.ID, Edit: disabled(true), Reason: "Stolen cards."})
@@ -91,7 +117,9 @@ func decisionsHaveStatements(t *testing.T, o Operations) {
 	require.Empty(t, of(other.ID))
 	mine, total, err := decisions.Decisions(t.Context(), decision.Query{OwnerID: u.ID, Target: c.ID.String(), Limit: 2})
 	require.NoError(t, err)
-	require.Equal(t, []any{3, 2, decision.Rejection}, []any{total, len(mine), mine[0].Kind}, "a page of one target, newest first")
+	require.Equal(
+		t, []any{3, 2, decision.Rejection}, []any{total, len(mine), mine[0].Kind}, "a page of one target, newest first",
+	)
 	list, _, err := decisions.Decisions(t.Context(), decision.Query{Kind: decision.Pause, Limit: 1, Offset: 1})
 	require.NoError(t, err)
 	require.Equal(t, "The pictures are not yours.", list[0].Reason)
@@ -111,7 +139,10 @@ func appealsAreOneAtATime(t *testing.T, o Operations) {
 	of := read().ID
 	appeal := func(owner uuid.UUID) (uuid.UUID, error) {
 		id := newID(t)
-		return id, decisions.Appeal(t.Context(), decision.Appeal{ID: id, DecisionID: of, OwnerID: owner, Text: "It was not me.", CreatedAt: keyTime})
+		return id, decisions.Appeal(
+			t.Context(),
+			decision.Appeal{ID: id, DecisionID: of, OwnerID: owner, Text: "It was not me.", CreatedAt: keyTime},
+		)
 	}
 	_, err = appeal(other.ID)
 	requireCode(t, err, errs.NotFound)
@@ -134,7 +165,9 @@ func appealsAreOneAtATime(t *testing.T, o Operations) {
 		require.NoError(t, err)
 		require.Equal(t, 1, total)
 		require.Equal(t, of, list[0].ID)
-		answer := decision.Answer{AppealID: open.ID, Outcome: decision.Upheld, Words: "It was.", By: other.ID, At: keyTime.Add(time.Hour)}
+		answer := decision.Answer{
+			AppealID: open.ID, Outcome: decision.Upheld, Words: "It was.", By: other.ID, At: keyTime.Add(time.Hour),
+		}
 		require.NoError(t, decisions.Answer(t.Context(), answer))
 		requireCode(t, decisions.Answer(t.Context(), answer), errs.InvalidState)
 		back, err := decisions.AppealedBy(t.Context(), open.ID)
@@ -147,7 +180,9 @@ func appealsAreOneAtATime(t *testing.T, o Operations) {
 	_, total, err := decisions.Decisions(t.Context(), decision.Query{Open: true})
 	require.NoError(t, err)
 	require.Zero(t, total)
-	requireCode(t, decisions.Answer(t.Context(), decision.Answer{AppealID: newID(t), Outcome: decision.Upheld}), errs.NotFound)
+	requireCode(
+		t, decisions.Answer(t.Context(), decision.Answer{AppealID: newID(t), Outcome: decision.Upheld}), errs.NotFound,
+	)
 	_, err = decisions.AppealedBy(t.Context(), newID(t))
 	requireCode(t, err, errs.NotFound)
 }

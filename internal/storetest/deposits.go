@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Deposits holds the methods of a store that move and show deposits.
@@ -38,7 +38,8 @@ type Deposits interface {
 func Pay(ctx context.Context, d Deposits, advertiser uuid.UUID, amount money.Micros) error {
 	id := uuid.NewString()
 	result, err := d.ApplyNotice(ctx, ledger.Notice{
-		Provider: ledger.Demo, EventID: id, Kind: ledger.NoticePaid, PaymentID: id, Amount: amount, Names: []uuid.UUID{advertiser}, At: now,
+		Provider: ledger.Demo, EventID: id, Kind: ledger.NoticePaid, PaymentID: id, Amount: amount,
+		Names: []uuid.UUID{advertiser}, At: now,
 	})
 	if err == nil && result.Outcome != ledger.NoticeCredited {
 		err = fmt.Errorf("the payment was %s", result.Outcome)
@@ -88,13 +89,15 @@ func refundedTo(payment string, total money.Micros) ledger.Notice {
 
 func refunded(payment, refund string, amount money.Micros) ledger.Notice {
 	return ledger.Notice{
-		Provider: ledger.Stripe, EventID: "evt_" + refund, Kind: ledger.NoticeRefunded, PaymentID: payment, RefundID: refund, Amount: amount, At: now,
+		Provider: ledger.Stripe, EventID: "evt_" + refund, Kind: ledger.NoticeRefunded, PaymentID: payment,
+		RefundID: refund, Amount: amount, At: now,
 	}
 }
 
 func disputed(payment, dispute string, amount money.Micros, kind ledger.NoticeKind) ledger.Notice {
 	return ledger.Notice{
-		Provider: ledger.Stripe, EventID: fmt.Sprintf("evt_%s_%s", dispute, kind), Kind: kind, PaymentID: payment, DisputeID: dispute, Amount: amount, At: now,
+		Provider: ledger.Stripe, EventID: fmt.Sprintf("evt_%s_%s", dispute, kind), Kind: kind, PaymentID: payment,
+		DisputeID: dispute, Amount: amount, At: now,
 	}
 }
 
@@ -267,7 +270,9 @@ func refundOfSpent(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	c := priced(t, l, u, money.USD, money.USD)
 	applyNotice(t, l, paid("pi_1", 15_000, u.ID), ledger.NoticeCredited)
-	b := batchOf(partition(0), 0, eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression))
+	b := batchOf(
+		partition(0), 0, eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression),
+	)
 	b.Prepaid = true
 	_, err := apply(t.Context(), l.Settler, b)
 	require.NoError(t, err)
@@ -308,10 +313,12 @@ func nobodysMoney(t *testing.T, l Ledger) {
 func badNotices(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	for name, spoil := range map[string]func(*ledger.Notice){
-		"no event": func(n *ledger.Notice) { n.EventID = "" }, "no payment": func(n *ledger.Notice) { n.PaymentID = "" },
-		"NUL": func(n *ledger.Notice) { n.PaymentID = "a\x00b" }, "not UTF-8": func(n *ledger.Notice) { n.EventID = "a\xff" },
-		"too long": func(n *ledger.Notice) { n.EventID = strings.Repeat("x", 256) },
-		"nothing":  func(n *ledger.Notice) { n.Amount = 0 }, "negative": func(n *ledger.Notice) { n.Amount = -1 },
+		"no event":   func(n *ledger.Notice) { n.EventID = "" },
+		"no payment": func(n *ledger.Notice) { n.PaymentID = "" },
+		"NUL":        func(n *ledger.Notice) { n.PaymentID = "a\x00b" },
+		"not UTF-8":  func(n *ledger.Notice) { n.EventID = "a\xff" },
+		"too long":   func(n *ledger.Notice) { n.EventID = strings.Repeat("x", 256) },
+		"nothing":    func(n *ledger.Notice) { n.Amount = 0 }, "negative": func(n *ledger.Notice) { n.Amount = -1 },
 		"beyond all":     func(n *ledger.Notice) { n.Amount = money.Max + 1 },
 		"unnamed refund": func(n *ledger.Notice) { n.Kind = ledger.NoticeRefunded },
 	} {
@@ -422,7 +429,8 @@ func roomFollowsDeposit(t *testing.T, l Ledger) {
 		n    ledger.Notice
 		left money.Micros
 	}{
-		{paid("pi_1", 400_000, u.ID), 400_000}, {refundedTo("pi_1", 100_000), 300_000}, {refundedTo("pi_1", 400_000), 0},
+		{paid("pi_1", 400_000, u.ID), 400_000}, {refundedTo("pi_1", 100_000), 300_000},
+		{refundedTo("pi_1", 400_000), 0},
 		{paid("pi_2", 5*money.USD, u.ID), money.USD},
 	} {
 		_, err := l.Deposits.ApplyNotice(t.Context(), step.n)
@@ -468,7 +476,8 @@ func ledgerHistory(t *testing.T, l Ledger) {
 	}
 	require.Equal(t, row{ledger.KindRefund, ledger.USD, -2_000_000, 2_990_000, u.ID}, rows[0])
 	require.ElementsMatch(t, []row{ // both of one batch
-		{ledger.KindCharge, ledger.USD, -10_000, 4_990_000, c.ID}, {ledger.KindMint, ledger.Credit, 1, 1, u.DeveloperID},
+		{ledger.KindCharge, ledger.USD, -10_000, 4_990_000, c.ID},
+		{ledger.KindMint, ledger.Credit, 1, 1, u.DeveloperID},
 	}, rows[1:3])
 	require.Equal(t, []row{{ledger.KindDeposit, ledger.USD, 5_000_000, 5_000_000, u.ID}}, rows[3:])
 	require.Equal(t, lines[3].Transaction, lines[0].Reverses)
@@ -511,7 +520,10 @@ func earnings(t *testing.T, l Ledger) {
 	require.Empty(t, got.Days)
 	require.Zero(t, got.Total)
 	for i, back := range []int{40, 2, 2, 0} {
-		b := batchOf(partition(0), int64(2*i), eventOf(t, c, publisher.DeveloperID, ledger.Impression), eventOf(t, c, publisher.DeveloperID, ledger.Impression))
+		b := batchOf(
+			partition(0), int64(2*i), eventOf(t, c, publisher.DeveloperID, ledger.Impression),
+			eventOf(t, c, publisher.DeveloperID, ledger.Impression),
+		)
 		b.At = now.AddDate(0, 0, -back)
 		_, err := apply(t.Context(), l.Settler, b)
 		require.NoError(t, err)
@@ -519,7 +531,8 @@ func earnings(t *testing.T, l Ledger) {
 	spent := money.Credits(0)
 	if l.Credits != nil {
 		spent = 3
-		require.NoError(t, l.Credits.Grant(t.Context(), publisher.DeveloperID, spent)) // minted today by the wall clock, outside the range
+		// minted today by the wall clock, outside the range
+		require.NoError(t, l.Credits.Grant(t.Context(), publisher.DeveloperID, spent))
 		fund := NewCampaign(t, publisher.ID)
 		_, err := l.Campaigns.CreateCampaign(t.Context(), campaignFor(fund, spent))
 		require.NoError(t, err)
@@ -548,10 +561,14 @@ func historyByDate(t *testing.T, l Ledger) {
 		from, to time.Time
 		want     []int64
 	}{
-		{date(1), date(3), []int64{6_000_000, 3_000_000}}, {time.Time{}, date(1), []int64{1_000_000}}, {date(3), time.Time{}, []int64{10_000_000}},
+		{date(1), date(3), []int64{6_000_000, 3_000_000}}, {time.Time{}, date(1), []int64{1_000_000}},
+		{date(3), time.Time{}, []int64{10_000_000}},
 		{date(9), time.Time{}, nil}, {now.AddDate(0, 0, 1), now.AddDate(0, 0, 2), []int64{3_000_000}}, // to is excluded
 	} {
-		lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9, From: c.from, To: c.to})
+		lines, err := l.Deposits.History(
+			t.Context(),
+			ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9, From: c.from, To: c.to},
+		)
 		require.NoError(t, err)
 		var balances []int64
 		for _, line := range lines {
@@ -579,7 +596,10 @@ func statements(t *testing.T, l Ledger) {
 	c := priced(t, l, u, money.USD, 100*money.USD)
 	applyNotice(t, l, paid("pi_1", 5*money.USD, u.ID), ledger.NoticeCredited)
 	for i := range 3 { // two batches on one day, one on the next
-		b := batchOf(partition(0), int64(2*i), eventOf(t, c, other.DeveloperID, ledger.Impression), eventOf(t, c, other.DeveloperID, ledger.Impression))
+		b := batchOf(
+			partition(0), int64(2*i), eventOf(t, c, other.DeveloperID, ledger.Impression),
+			eventOf(t, c, other.DeveloperID, ledger.Impression),
+		)
 		b.At = now.AddDate(0, 0, i/2)
 		_, err := apply(t.Context(), l.Settler, b)
 		require.NoError(t, err)
@@ -588,7 +608,9 @@ func statements(t *testing.T, l Ledger) {
 	back.At = now.AddDate(0, 1, 0)
 	applyNotice(t, l, back, ledger.NoticeReversed)
 
-	q := ledger.StatementQuery{Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 2, 0)}
+	q := ledger.StatementQuery{
+		Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 2, 0),
+	}
 	made, err := l.Deposits.Statement(t.Context(), q)
 	require.NoError(t, err)
 	require.True(t, made.Closed)
@@ -598,8 +620,12 @@ func statements(t *testing.T, l Ledger) {
 	require.EqualValues(t, 0, cash.Opening)
 	require.EqualValues(t, 4_940_000, cash.Closing)
 	require.Len(t, cash.Rows, 3)
-	require.EqualValues(t, []int64{5_000_000, -40_000, -20_000}, []int64{cash.Rows[0].Amount, cash.Rows[1].Amount, cash.Rows[2].Amount})
-	require.EqualValues(t, []int64{1, 2, 1}, []int64{cash.Rows[0].Movements, cash.Rows[1].Movements, cash.Rows[2].Movements})
+	require.EqualValues(
+		t, []int64{5_000_000, -40_000, -20_000}, []int64{cash.Rows[0].Amount, cash.Rows[1].Amount, cash.Rows[2].Amount},
+	)
+	require.EqualValues(
+		t, []int64{1, 2, 1}, []int64{cash.Rows[0].Movements, cash.Rows[1].Movements, cash.Rows[2].Movements},
+	)
 	require.Equal(t, c.ID, cash.Rows[1].Campaign)
 	require.Equal(t, ledger.Credit, credits.Asset)
 	require.Empty(t, credits.Rows)
@@ -613,7 +639,9 @@ func statements(t *testing.T, l Ledger) {
 	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,opening,2026-05-01,,,,,,,,,0,0,,", account), lines[1])
 	require.Contains(t, lines[2], ",USD,deposit,"+date+",,")
 	require.Contains(t, lines[2], ",stripe:pi_1,,1,5000000,5,,5000000,5,,")
-	require.Equal(t, fmt.Sprintf("2026-05,%s,USD,charge,%s,%s,,,,2,-40000,-0.04,,4960000,4.96,,", account, date, c.ID), lines[3])
+	require.Equal(
+		t, fmt.Sprintf("2026-05,%s,USD,charge,%s,%s,,,,2,-40000,-0.04,,4960000,4.96,,", account, date, c.ID), lines[3],
+	)
 	require.Contains(t, lines[5], ",USD,closing,2026-05-31,,,,,,,,,4940000,4.94,,")
 	require.Contains(t, lines[6], ",CREDIT,opening,2026-05-01,,,,,,,,,,,0,")
 
@@ -702,7 +730,9 @@ func closedMonths(t *testing.T, l Ledger) {
 // closesAtOnce: statements that are asked for while money moves, all alike.
 func closesAtOnce(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
-	q := ledger.StatementQuery{Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 1, 0)}
+	q := ledger.StatementQuery{
+		Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 1, 0),
+	}
 	var texts [12]string
 	together(len(texts), func(i int) {
 		n := paid(fmt.Sprint("pi_", i), money.USD, u.ID)
@@ -731,7 +761,9 @@ func disputes(t *testing.T, l Ledger) {
 	require.Equal(t, 4*money.USD, held.Deposit.Disputed)
 	require.Equal(t, 4*money.USD, held.Deposit.Reversed)
 	requireCash(t, l, u.ID, 6*money.USD)
-	require.True(t, applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld).Repeated)
+	require.True(
+		t, applyNotice(t, l, disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld).Repeated,
+	)
 	again := disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputed)
 	again.EventID = "evt_withdrawn" // the same dispute in another event
 	applyNotice(t, l, again, ledger.NoticeNothing)
@@ -744,14 +776,17 @@ func disputes(t *testing.T, l Ledger) {
 	late := disputed("pi_1", "dp_1", 4*money.USD, ledger.NoticeDisputeLost)
 	applyNotice(t, l, late, ledger.NoticeNothing) // a won dispute stays won
 
-	applyNotice(t, l, disputed("pi_1", "dp_2", 12*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld) // no more than was paid
+	// no more than was paid
+	applyNotice(t, l, disputed("pi_1", "dp_2", 12*money.USD, ledger.NoticeDisputed), ledger.NoticeHeld)
 	requireCash(t, l, u.ID, 0)
 	lost := applyNotice(t, l, disputed("pi_1", "dp_2", 12*money.USD, ledger.NoticeDisputeLost), ledger.NoticeNothing)
 	require.Equal(t, ledger.DepositDisputed, lost.Deposit.Status())
 	_, err := l.Deposits.ApplyNotice(t.Context(), disputed("pi_2", "dp_2", money.USD, ledger.NoticeDisputeWon))
 	requireCode(t, err, errs.InvalidRequest)
 
-	lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9})
+	lines, err := l.Deposits.History(
+		t.Context(), ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: 9},
+	)
 	require.NoError(t, err)
 	require.Len(t, lines, 4)
 	require.Equal(t, []ledger.Kind{ledger.KindDispute, ledger.KindDisputeWon, ledger.KindDispute, ledger.KindDeposit},
@@ -792,8 +827,13 @@ func parkedDeliveries(t *testing.T, l Ledger) {
 	none, err := l.Deposits.Parked(t.Context(), 5)
 	require.NoError(t, err)
 	require.Empty(t, none)
-	older := ledger.Parked{Provider: ledger.Stripe, EventID: "e1", PaymentID: "pi_1", Reason: "the currency is EUR", At: now}
-	newer := ledger.Parked{Provider: ledger.PayPal, EventID: "e1", PaymentID: "", Reason: "payment for nobody known", At: now.Add(time.Hour)}
+	older := ledger.Parked{
+		Provider: ledger.Stripe, EventID: "e1", PaymentID: "pi_1", Reason: "the currency is EUR", At: now,
+	}
+	newer := ledger.Parked{
+		Provider: ledger.PayPal, EventID: "e1", PaymentID: "", Reason: "payment for nobody known",
+		At: now.Add(time.Hour),
+	}
 	for _, p := range []ledger.Parked{older, newer, older} {
 		require.NoError(t, l.Deposits.Park(t.Context(), p))
 	}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/report"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // ReportExplainer explains auctions and the campaigns in them.
@@ -25,9 +25,12 @@ type ReportExplainer interface {
 
 func candidateAuction(edit ...func(*report.Auction)) report.Auction {
 	a := report.Auction{
-		AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon.Add(123456 * time.Microsecond), DeveloperID: uuid.UUID{3}, CampaignID: uuid.UUID{1},
-		Price: 5000, ECPM: 4_000_000, Format: "card", CreativeFormat: "native", IntegrationMethod: "mcp", Surface: "chat", Region: "US-CA", Language: "en", HostApp: "it's",
-		Took: 42 * time.Microsecond, Tokens: 7, Tools: 2, Floor: 1_000_000, MoreCandidates: true, ModelVersion: "benna-2.0badcafe-7", Explores: true, HouseID: uuid.UUID{6},
+		AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon.Add(123456 * time.Microsecond), DeveloperID: uuid.UUID{3},
+		CampaignID: uuid.UUID{1},
+		Price:      5000, ECPM: 4_000_000, Format: "card", CreativeFormat: "native", IntegrationMethod: "mcp",
+		Surface: "chat", Region: "US-CA", Language: "en", HostApp: "it's",
+		Took: 42 * time.Microsecond, Tokens: 7, Tools: 2, Floor: 1_000_000, MoreCandidates: true,
+		ModelVersion: "benna-2.0badcafe-7", Explores: true, HouseID: uuid.UUID{6},
 		Suitability: "suicide", SuitabilityBy: "rule", AgeAdult: true,
 		Candidates: []report.Candidate{
 			{CampaignID: uuid.UUID{4}, ECPM: 6_000_000, Reason: "budget"}, {CampaignID: uuid.UUID{1}, ECPM: 4_000_000},
@@ -66,7 +69,9 @@ func reportsExplain(t *testing.T, s Reports) {
 		})
 	}
 	click, view := row(ledger.Click, ledger.OK, 26*time.Hour), row(ledger.Impression, ledger.OK, time.Second)
-	again, foreign := row(ledger.Impression, ledger.Duplicate, 2*time.Second), row(ledger.Impression, ledger.Duplicate, time.Second)
+	again, foreign := row(
+		ledger.Impression, ledger.Duplicate, 2*time.Second,
+	), row(ledger.Impression, ledger.Duplicate, time.Second)
 	foreign.CampaignID = uuid.UUID{9}
 	insertRows(t, s, "e1", click, reportRow())
 	insertRows(t, s, "e2", again, view, foreign)
@@ -76,7 +81,10 @@ func reportsExplain(t *testing.T, s Reports) {
 	for i, want := range []report.Row{view, again, click} {
 		got := events[i]
 		require.Equal(t, want.EventID, got.EventID)
-		require.Equal(t, []any{want.Type, want.Verdict, want.Charge, want.Minted, want.ReceivedAt}, []any{got.Type, got.Verdict, got.Charge, got.Minted, got.ReceivedAt})
+		require.Equal(
+			t, []any{want.Type, want.Verdict, want.Charge, want.Minted, want.ReceivedAt},
+			[]any{got.Type, got.Verdict, got.Charge, got.Minted, got.ReceivedAt},
+		)
 	}
 	events, err = s.Explain.AuctionEvents(ctx, empty.AuctionID, full.CampaignID, full.At)
 	require.NoError(t, err)
@@ -93,7 +101,10 @@ func reportsDelivery(t *testing.T, s Reports) {
 		at(0), at(time.Minute), at(59 * time.Minute),
 		at(65 * time.Minute), // too long ago
 		at(time.Minute, func(a *report.Auction) { a.Sandbox = true }),
-		at(2*time.Minute, func(a *report.Auction) { a.Candidates, a.Reason, a.MoreCandidates = nil, "no_match", false }),
+		at(
+			2*time.Minute,
+			func(a *report.Auction) { a.Candidates, a.Reason, a.MoreCandidates = nil, "no_match", false },
+		),
 	}))
 	delivery := func(campaign byte) report.Delivery {
 		d, err := s.Explain.Delivery(t.Context(), uuid.UUID{campaign}, now.Add(-time.Hour), now)
@@ -119,20 +130,29 @@ func reportsAsked(t *testing.T, s Reports) {
 	tried := of(11, time.Hour, "")
 	tried.Sandbox = true
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", []report.Auction{
-		of(11, 0, ""), of(11, time.Minute, ""), of(11, 2*time.Minute, "no_match"), of(11, -oneDay, "paced"), of(11, oneDay, "paced"), of(12, time.Hour, ""), tried,
+		of(11, 0, ""), of(11, time.Minute, ""), of(11, 2*time.Minute, "no_match"), of(11, -oneDay, "paced"),
+		of(11, oneDay, "paced"), of(12, time.Hour, ""), tried,
 	}))
 	requests := func(developer byte, since, until day.Day) report.Asked {
-		r, err := s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{developer}, Since: since, Until: until})
+		r, err := s.Explain.Asked(
+			t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{developer}, Since: since, Until: until},
+		)
 		require.NoError(t, err)
 		return r
 	}
 	today := day.Of(reportNoon)
-	require.Equal(t, report.Asked{Outcomes: map[string]int64{"": 2, "no_match": 1}, Last: reportNoon.Add(2 * time.Minute)}, requests(11, today, today))
+	require.Equal(
+		t, report.Asked{Outcomes: map[string]int64{"": 2, "no_match": 1}, Last: reportNoon.Add(2 * time.Minute)},
+		requests(11, today, today),
+	)
 	require.Equal(t, map[string]int64{"": 2, "no_match": 1, "paced": 2}, requests(11, today-1, today+1).Outcomes)
 	require.Equal(t, report.Asked{Outcomes: map[string]int64{}}, requests(13, 0, today+5))
 	all, err := s.Explain.Asked(t.Context(), report.AskedQuery{All: true, Since: today, Until: today})
 	require.NoError(t, err)
-	require.Equal(t, report.Asked{Outcomes: map[string]int64{"": 3, "no_match": 1}, Last: reportNoon.Add(time.Hour)}, all, "without the sandbox's")
+	require.Equal(
+		t, report.Asked{Outcomes: map[string]int64{"": 3, "no_match": 1}, Last: reportNoon.Add(time.Hour)}, all,
+		"without the sandbox's",
+	)
 
 	placed := func(surface, host, reason string) report.Auction {
 		a := of(14, time.Minute, reason)
@@ -140,15 +160,21 @@ func reportsAsked(t *testing.T, s Reports) {
 		return a
 	}
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "b", []report.Auction{
-		placed("welcome", "slack", ""), placed("chat", "slack", "no_match"), placed("chat", "discord", ""), placed("buttons", "slack", "paced"),
+		placed("welcome", "slack", ""), placed("chat", "slack", "no_match"), placed("chat", "discord", ""),
+		placed("buttons", "slack", "paced"),
 	}))
 	for by, want := range map[report.Breakdown][]report.AskedGroup{
-		report.BySurface:           {{Key: "chat", Requests: 2, Filled: 1}, {Key: "buttons", Requests: 1}, {Key: "welcome", Requests: 1, Filled: 1}},
+		report.BySurface: {
+			{Key: "chat", Requests: 2, Filled: 1}, {Key: "buttons", Requests: 1},
+			{Key: "welcome", Requests: 1, Filled: 1},
+		},
 		report.ByHostApp:           {{Key: "slack", Requests: 3, Filled: 1}, {Key: "discord", Requests: 1, Filled: 1}},
 		report.ByIntegrationMethod: {{Key: "mcp", Requests: 4, Filled: 2}},
 		report.ByFormat:            {{Key: "card", Requests: 4, Filled: 2}},
 	} {
-		got, err := s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: by})
+		got, err := s.Explain.Asked(
+			t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: by},
+		)
 		require.NoError(t, err)
 		require.Equal(t, want, got.Groups, by)
 	}
@@ -159,10 +185,15 @@ func reportsAsked(t *testing.T, s Reports) {
 		many = append(many, a)
 	}
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "c", many))
-	got, err := s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{15}, Since: today, Until: today, Breakdown: report.ByHostApp})
+	got, err := s.Explain.Asked(
+		t.Context(),
+		report.AskedQuery{DeveloperID: uuid.UUID{15}, Since: today, Until: today, Breakdown: report.ByHostApp},
+	)
 	require.NoError(t, err)
 	require.Len(t, got.Groups, report.MaxAskedGroups, "a publisher invents names of apps")
 	require.EqualValues(t, len(many), got.Outcomes[""], "the totals count all")
-	_, err = s.Explain.Asked(t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay})
+	_, err = s.Explain.Asked(
+		t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay},
+	)
 	require.True(t, errs.Is(err, errs.InvalidRequest))
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"adnet/internal/campaign"
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/campaign"
+	"adnet/internal/money"
 )
 
 // Goals keeps how far the goals of campaigns got.
@@ -33,7 +33,10 @@ func goalsCase(t *testing.T, s Stores) {
 		return created
 	}
 	c := add(campaign.Active, func(*campaign.Campaign) {})
-	require.Equal(t, campaign.Pursuit{GoalStatus: campaign.GoalLearning, GoalMultiplier: money.USD, GoalPrice: c.TargetCPA}, c.Pursuit)
+	require.Equal(
+		t, campaign.Pursuit{GoalStatus: campaign.GoalLearning, GoalMultiplier: money.USD, GoalPrice: c.TargetCPA},
+		c.Pursuit,
+	)
 	add(campaign.Paused, func(*campaign.Campaign) {})
 	add(campaign.Active, func(c *campaign.Campaign) { c.BillingModel = campaign.CPA })
 	add(campaign.Active, func(c *campaign.Campaign) { c.Goal = campaign.GoalManual })
@@ -67,7 +70,9 @@ func goalsCase(t *testing.T, s Stores) {
 	require.Equal(t, got.ConfigVersion, head)
 	require.Equal(t, got, changed[len(changed)-1], "the projection hears of it")
 
-	keep(campaign.GoalChange{Seen: c.ConfigVersion, State: []byte(`{"at": 3}`), Pursuit: &campaign.Pursuit{GoalMultiplier: 4 * money.USD}})
+	keep(campaign.GoalChange{
+		Seen: c.ConfigVersion, State: []byte(`{"at": 3}`), Pursuit: &campaign.Pursuit{GoalMultiplier: 4 * money.USD},
+	})
 	require.Equal(t, next, get(t, s, c.ID).Pursuit, "it was made for an older state of the campaign")
 	require.JSONEq(t, `{"at": 3}`, string(pursued().State))
 
@@ -82,7 +87,9 @@ func goalsCase(t *testing.T, s Stores) {
 		return nil
 	})
 	require.NoError(t, err)
-	want := campaign.Pursuit{GoalStatus: campaign.GoalActive, GoalMultiplier: money.USD, GoalPrice: 3 * money.USD, GoalConversions: 11}
+	want := campaign.Pursuit{
+		GoalStatus: campaign.GoalActive, GoalMultiplier: money.USD, GoalPrice: 3 * money.USD, GoalConversions: 11,
+	}
 	require.Equal(t, want, aimed.Pursuit, "another goal begins anew")
 	require.Equal(t, want, get(t, s, c.ID).Pursuit)
 }

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/day"
-	"adnet/internal/reserve"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/day"
+	"adnet/internal/reserve"
 )
 
 // pages is the side of the journal of reservations that nodes write.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
-
-	"github.com/stretchr/testify/require"
 )
 
 var keyTime = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -110,8 +110,9 @@ func addPage(t *testing.T, s Stores, u account.User, origins ...string) account.
 	t.Helper()
 	id := newID(t)
 	k := account.Key{
-		ID: id, OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindBrowser, Name: "page", Prefix: "pk_live_abcd",
-		Hash: sha256.Sum256(id[:]), CreatedAt: keyTime, Origins: origins,
+		ID: id, OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindBrowser, Name: "page",
+		Prefix: "pk_live_abcd",
+		Hash:   sha256.Sum256(id[:]), CreatedAt: keyTime, Origins: origins,
 	}
 	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
 	return k

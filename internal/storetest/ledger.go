@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
@@ -16,9 +19,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Settler holds the methods that settlement needs of a store.
@@ -75,7 +75,10 @@ func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	for _, group := range []struct {
 		name  string
 		cases []ledgerCase
-	}{{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", verifyCases}, {"Deposits", depositCases}, {"Publishers", publisherCases}, {"Release", releaseCases}} {
+	}{
+		{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", verifyCases},
+		{"Deposits", depositCases}, {"Publishers", publisherCases}, {"Release", releaseCases},
+	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, newLedger(t)) })
@@ -162,8 +165,9 @@ func eventOf(t *testing.T, c campaign.Campaign, developer uuid.UUID, kind ledger
 		price = price.PerMille()
 	}
 	return ledger.Record{Event: ledger.Event{
-		Type: kind, Proof: ledger.Signed, ReceivedAt: now, AuctionID: newID(t), CampaignID: c.ID, AdvertiserID: c.AdvertiserID,
-		DeveloperID: developer, Price: price, BillingModel: c.Billing(),
+		Type: kind, Proof: ledger.Signed, ReceivedAt: now, AuctionID: newID(t), CampaignID: c.ID,
+		AdvertiserID: c.AdvertiserID,
+		DeveloperID:  developer, Price: price, BillingModel: c.Billing(),
 	}}
 }
 
@@ -203,7 +207,10 @@ func offsetsMove(t *testing.T, l Ledger) {
 
 	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
 	developer := newID(t)
-	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 40, eventOf(t, c, developer, ledger.Impression))) // a log without its head
+	// a log without its head
+	effects, err := apply(
+		t.Context(), l.Settler, batchOf(partition(0), 40, eventOf(t, c, developer, ledger.Impression)),
+	)
 	require.NoError(t, err)
 	require.Equal(t, []ledger.Outcome{{Verdict: ledger.OK, Charge: 10_000, Minted: 1}}, effects.Applied[0].Outcomes)
 	requireOffset(t, l, partition(0), 41)
@@ -233,7 +240,8 @@ func replayIsFenced(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	_, err = apply(t.Context(), l.Settler, batch)
 	require.ErrorIs(t, err, ledger.ErrFenced)
-	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 5, batch.Runs[0].Records...)) // ahead of the stored offset
+	// ahead of the stored offset
+	_, err = apply(t.Context(), l.Settler, batchOf(partition(0), 5, batch.Runs[0].Records...))
 	require.ErrorIs(t, err, ledger.ErrFenced)
 	requireOffset(t, l, partition(0), 1)
 
@@ -277,8 +285,13 @@ func oneClaimerWins(t *testing.T, l Ledger) {
 }
 
 func claimRefusesNonsense(t *testing.T, l Ledger) {
-	for _, r := range []stream.Range{{Partition: partition(0), First: 3, Next: 3}, {Partition: partition(0), First: 3, Next: 2}, {Partition: partition(0), First: -1, Next: 2}} {
-		err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error { return tx.AdvanceOffsets(t.Context(), []stream.Range{r}) })
+	for _, r := range []stream.Range{
+		{Partition: partition(0), First: 3, Next: 3}, {Partition: partition(0), First: 3, Next: 2},
+		{Partition: partition(0), First: -1, Next: 2},
+	} {
+		err := l.Settler.InTx(
+			t.Context(), func(tx ledger.Tx) error { return tx.AdvanceOffsets(t.Context(), []stream.Range{r}) },
+		)
 		require.Error(t, err, r.String())
 	}
 }
@@ -286,7 +299,9 @@ func claimRefusesNonsense(t *testing.T, l Ledger) {
 func rollbackLeavesNothing(t *testing.T, l Ledger) {
 	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
 	developer := newID(t)
-	batch := batchOf(partition(0), 0, eventOf(t, c, developer, ledger.Impression), ledger.Record{Problem: "cut", Raw: []byte{1}})
+	batch := batchOf(
+		partition(0), 0, eventOf(t, c, developer, ledger.Impression), ledger.Record{Problem: "cut", Raw: []byte{1}},
+	)
 	crash := errors.New("crash")
 	var first ledger.Effects
 	err := l.Settler.InTx(t.Context(), func(tx ledger.Tx) error {
@@ -347,7 +362,8 @@ func markFirst(t *testing.T, l Ledger) {
 		key(before, ledger.Impression), key(today, ledger.Click), key(untimed, ledger.Conversion)))
 	require.Equal(t, []bool{false, false, true, false, true, false}, mark(
 		key(untimed, ledger.Conversion), key(before, ledger.Impression), key(before, ledger.Click),
-		key(today, ledger.Impression), key(untimed, ledger.EventType("unheard_of")), key(untimed, ledger.EventType("unheard_of"))))
+		key(today, ledger.Impression), key(untimed, ledger.EventType("unheard_of")),
+		key(untimed, ledger.EventType("unheard_of"))))
 }
 
 func markFirstAtOnce(t *testing.T, l Ledger) {
@@ -401,14 +417,20 @@ func books(t *testing.T, l Ledger) {
 	got := readBooks(t, l, need)
 	require.Equal(t, &ledger.CampaignBook{
 		AdvertiserID: owner.ID, DeveloperID: owner.DeveloperID, BillingModel: campaign.CPM, Bid: 10 * money.USD,
-		DailyBudget: 2 * money.USD, TotalBudget: 5 * money.USD, SpentTotal: 20_000, SpentOn: map[day.Day]money.Micros{date: 10_000},
+		DailyBudget: 2 * money.USD, TotalBudget: 5 * money.USD, SpentTotal: 20_000,
+		SpentOn: map[day.Day]money.Micros{date: 10_000},
 	}, got.Campaigns[c.ID])
 	require.Len(t, got.Campaigns, 1)
 	require.Equal(t, map[uuid.UUID]money.Micros{owner.ID: money.USD - 20_000}, got.Balances)
 
-	clicked := []uuid.UUID{yesterday.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b"))}
+	clicked := []uuid.UUID{
+		yesterday.Event.AuctionID, click.Event.AuctionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("b")),
+	}
 	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true}, readRecorded(t, l, ledger.Click, clicked))
-	require.Equal(t, map[uuid.UUID]bool{click.Event.AuctionID: true, yesterday.Event.AuctionID: true}, readRecorded(t, l, ledger.Impression, clicked))
+	require.Equal(
+		t, map[uuid.UUID]bool{click.Event.AuctionID: true, yesterday.Event.AuctionID: true},
+		readRecorded(t, l, ledger.Impression, clicked),
+	)
 
 	need.Days, need.Prepaid = []day.Day{date - 1, date}, false
 	got = readBooks(t, l, need)
@@ -460,9 +482,17 @@ func conversions(t *testing.T, l Ledger) {
 		return verdicts, charged
 	}
 	verdicts, charged := settled(claimed, sale(one, now, sold), sale(one, now, sold, click))
-	require.Equal(t, []ledger.Verdict{ledger.VerdictUnverified, ledger.Duplicate, ledger.OK, ledger.VerdictUnverified, ledger.VerdictUnverified}, verdicts)
+	require.Equal(
+		t,
+		[]ledger.Verdict{
+			ledger.VerdictUnverified, ledger.Duplicate, ledger.OK, ledger.VerdictUnverified, ledger.VerdictUnverified,
+		}, verdicts,
+	)
 	require.Equal(t, money.USD, charged)
-	verdicts, charged = settled(sale(one, now, click, sold), sale(one, now, click, sold), sale(other, now, click, sold), sale(one, now.Add(time.Hour), click, sold))
+	verdicts, charged = settled(
+		sale(one, now, click, sold), sale(one, now, click, sold), sale(other, now, click, sold),
+		sale(one, now.Add(time.Hour), click, sold),
+	)
 	require.Equal(t, []ledger.Verdict{ledger.OK, ledger.ConversionCapped, ledger.OK, ledger.OK}, verdicts)
 	require.Equal(t, 3*money.USD, charged)
 	hour := ledger.ConversionHour{CampaignID: c.ID, DeveloperID: one, Hour: ledger.HourOf(now)}
@@ -484,7 +514,9 @@ func readBooks(t *testing.T, l Ledger, need ledger.Need) (got ledger.Books) {
 // moveTo moves a campaign to a state at the store's clock.
 func moveTo(t *testing.T, l Ledger, id uuid.UUID, status campaign.Status) {
 	t.Helper()
-	_, err := l.Campaigns.UpdateCampaign(t.Context(), id, func(c *campaign.Campaign) error { c.Status = status; return nil })
+	_, err := l.Campaigns.UpdateCampaign(
+		t.Context(), id, func(c *campaign.Campaign) error { c.Status = status; return nil },
+	)
 	require.NoError(t, err)
 }
 
@@ -530,7 +562,10 @@ func budgetAtOnce(t *testing.T, l Ledger) {
 		for r := range batches[a] {
 			var records []ledger.Record
 			for range size {
-				records = append(records, eventOf(t, daily, developer, ledger.Impression), eventOf(t, total, developer, ledger.Impression))
+				records = append(
+					records, eventOf(t, daily, developer, ledger.Impression),
+					eventOf(t, total, developer, ledger.Impression),
+				)
 			}
 			batches[a][r] = batchOf(partition(int32(a)), int64(r*len(records)), records...)
 		}
@@ -560,7 +595,9 @@ func prepaidBalance(t *testing.T, l Ledger) {
 	for i := range batches {
 		var records []ledger.Record
 		for range size {
-			records = append(records, eventOf(t, a, newID(t), ledger.Impression), eventOf(t, b, newID(t), ledger.Impression))
+			records = append(
+				records, eventOf(t, a, newID(t), ledger.Impression), eventOf(t, b, newID(t), ledger.Impression),
+			)
 		}
 		batches[i] = batchOf(partition(int32(i)), 0, records...)
 		batches[i].Prepaid = true
@@ -630,21 +667,33 @@ func writeRefuses(t *testing.T, l Ledger) {
 	transfer := func(ref string, amounts ...int64) ledger.Transaction {
 		x := ledger.Transaction{ID: newID(t), Kind: ledger.KindCharge, Ref: ref, Subject: c.ID, At: now}
 		for i, amount := range amounts {
-			x.Entries = append(x.Entries, ledger.Entry{Account: []ledger.Account{ledger.Revenue, ledger.AdvertiserCash(c.AdvertiserID)}[i], Asset: ledger.USD, Amount: amount})
+			x.Entries = append(
+				x.Entries,
+				ledger.Entry{
+					Account: []ledger.Account{ledger.Revenue, ledger.AdvertiserCash(c.AdvertiserID)}[i],
+					Asset:   ledger.USD, Amount: amount,
+				},
+			)
 		}
 		return x
 	}
 	applied := []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}
 	for name, effects := range map[string]ledger.Effects{
-		"nothing applied":     {},
-		"outcomes missing":    {Applied: []ledger.AppliedRange{{Range: r}}},
-		"other range":         {Applied: []ledger.AppliedRange{{Range: stream.Range{Partition: r.Partition, First: 1, Next: 2}, Outcomes: outcomes}}},
-		"applied twice":       {Applied: []ledger.AppliedRange{applied[0], applied[0]}},
-		"not balanced":        {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -4)}},
-		"no entries":          {Applied: applied, Transactions: []ledger.Transaction{transfer("x")}},
-		"zero entries":        {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 0, 0)}},
-		"same cause twice":    {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -5), transfer("x", 5, -5)}},
-		"written before":      {Applied: applied, Transactions: []ledger.Transaction{transfer(good.Transactions[0].Ref, 5, -5)}},
+		"nothing applied":  {},
+		"outcomes missing": {Applied: []ledger.AppliedRange{{Range: r}}},
+		"other range": {Applied: []ledger.AppliedRange{{
+			Range: stream.Range{Partition: r.Partition, First: 1, Next: 2}, Outcomes: outcomes,
+		}}},
+		"applied twice": {Applied: []ledger.AppliedRange{applied[0], applied[0]}},
+		"not balanced":  {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -4)}},
+		"no entries":    {Applied: applied, Transactions: []ledger.Transaction{transfer("x")}},
+		"zero entries":  {Applied: applied, Transactions: []ledger.Transaction{transfer("x", 0, 0)}},
+		"same cause twice": {
+			Applied: applied, Transactions: []ledger.Transaction{transfer("x", 5, -5), transfer("x", 5, -5)},
+		},
+		"written before": {
+			Applied: applied, Transactions: []ledger.Transaction{transfer(good.Transactions[0].Ref, 5, -5)},
+		},
 		"spend of nobody":     {Applied: applied, Spend: []ledger.Spend{{CampaignID: newID(t), Day: 1, Amount: 5}}},
 		"spend of nothing":    {Applied: applied, Spend: []ledger.Spend{{CampaignID: c.ID, Day: 1}}},
 		"spend that is given": {Applied: applied, Spend: []ledger.Spend{{CampaignID: c.ID, Day: 1, Amount: -5}}},

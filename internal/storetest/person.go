@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
@@ -16,10 +20,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/person"
 	"adnet/internal/share"
-
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Persons is a store that holds accounts with all that belongs to them.
@@ -37,7 +37,9 @@ type Persons interface {
 // RunPersons runs the suite of what is held about the owner of an account. text is all that the
 // store holds, as text; it may be nil.
 func RunPersons(t *testing.T, newStore func(t *testing.T) (s Persons, text func() string)) {
-	for name, test := range map[string]func(*testing.T, Persons, func() string){"Erase": erase, "Export": export, "OnlyTheErasedAreForgotten": onlyErased} {
+	for name, test := range map[string]func(*testing.T, Persons, func() string){
+		"Erase": erase, "Export": export, "OnlyTheErasedAreForgotten": onlyErased,
+	} {
 		t.Run(name, func(t *testing.T) {
 			s, text := newStore(t)
 			test(t, s, text)
@@ -49,30 +51,47 @@ func RunPersons(t *testing.T, newStore func(t *testing.T) (s Persons, text func(
 func owner(t *testing.T, s Persons) account.User {
 	t.Helper()
 	u := account.User{
-		ID: newID(t), DeveloperID: newID(t), Email: "canary-person@example.com", PasswordHash: "$argon2id$canary-person", Role: account.RoleAdvertiser,
+		ID: newID(t), DeveloperID: newID(t), Email: "canary-person@example.com",
+		PasswordHash: "$argon2id$canary-person", Role: account.RoleAdvertiser,
 		TokenVersion: 1, CreatedAt: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
 	}
 	require.NoError(t, s.CreateUser(t.Context(), u))
-	acting := auditlog.With(t.Context(), auditlog.Actor{AccountID: u.ID, Role: "advertiser", Name: "canary-person", Via: auditlog.API, Network: "192.0.2.0/24", Action: "POST /api/keys"})
-	_, err := s.UpdateUser(acting, u.ID, func(u *account.User) error { u.Email = "canary-person-2@example.com"; return nil })
+	acting := auditlog.With(
+		t.Context(),
+		auditlog.Actor{
+			AccountID: u.ID, Role: "advertiser", Name: "canary-person", Via: auditlog.API, Network: "192.0.2.0/24",
+			Action: "POST /api/keys",
+		},
+	)
+	_, err := s.UpdateUser(
+		acting, u.ID, func(u *account.User) error { u.Email = "canary-person-2@example.com"; return nil },
+	)
 	require.NoError(t, err)
 	for i := range 2 {
 		require.NoError(t, s.CreateKey(acting, account.Key{
-			ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindPublisher, Name: "key of canary-person", Prefix: "pub_live_abcd",
+			ID: newID(t), OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindPublisher,
+			Name: "key of canary-person", Prefix: "pub_live_abcd",
 			Hash: [32]byte{u.ID[15], u.ID[14], byte(i)}, CreatedAt: keyTime,
 		}))
 		c := NewCampaign(t, u.ID)
 		c.Name = "campaign of canary-person"
-		_, err := s.CreateCampaign(acting, campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }})
+		_, err := s.CreateCampaign(
+			acting, campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }},
+		)
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.NoteNetwork(t.Context(), u.ID, "192.0.2.0/24", keyTime, keyTime))
 	require.NoError(t, s.CreateSession(t.Context(), account.Session{
-		ID: newID(t), UserID: u.ID, Version: 1, CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24", Agent: "canary-person/1",
+		ID: newID(t), UserID: u.ID, Version: 1, CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour),
+		Network: "192.0.2.0/24", Agent: "canary-person/1",
 	}))
-	require.NoError(t, s.UpdateFactor(acting, u.ID, func(f *account.Factor) error { f.Sealed = []byte("canary-person"); return nil }))
+	require.NoError(
+		t,
+		s.UpdateFactor(acting, u.ID, func(f *account.Factor) error { f.Sealed = []byte("canary-person"); return nil }),
+	)
 	require.NoError(t, s.CreateDeposit(acting, ledger.Deposit{
-		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_" + u.ID.String(), Requested: money.USD, ReturnURL: "https://canary-person.example/", CreatedAt: keyTime,
+		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_" + u.ID.String(),
+		Requested: money.USD, ReturnURL: "https://canary-person.example/", CreatedAt: keyTime,
 	}))
 	require.NoError(t, Pay(t.Context(), s, u.ID, 7*money.USD))
 	u, err = s.User(t.Context(), u.ID)
@@ -89,7 +108,9 @@ func erase(t *testing.T, s Persons, text func() string) {
 	}
 	before := history()
 	require.NotEmpty(t, before)
-	for _, forfeit := range []person.Loss{{}, {Balance: 6 * money.USD}, {Balance: 8 * money.USD}, {Balance: 7 * money.USD, Credits: 1}} {
+	for _, forfeit := range []person.Loss{
+		{}, {Balance: 6 * money.USD}, {Balance: 8 * money.USD}, {Balance: 7 * money.USD, Credits: 1},
+	} {
 		_, err := person.Erase(ctx, s, u, forfeit, keyTime)
 		requireCode(t, err, errs.Conflict)
 		require.Equal(t, 7*money.USD, errs.Of(err).Extra["balance_usd"])
@@ -157,16 +178,29 @@ func export(t *testing.T, s Persons, _ func() string) {
 	// A rejection is a decision, and what its owner says against it is an appeal.
 	campaigns, _, err := s.Campaigns(t.Context(), campaign.Filter{AdvertiserID: u.ID, Limit: 1})
 	require.NoError(t, err)
-	judging := auditlog.With(t.Context(), auditlog.Actor{AccountID: newID(t), Role: "admin", Via: auditlog.API, Action: "POST /api/admin/review"})
+	judging := auditlog.With(
+		t.Context(),
+		auditlog.Actor{AccountID: newID(t), Role: "admin", Via: auditlog.API, Action: "POST /api/admin/review"},
+	)
 	_, err = s.UpdateCampaign(judging, campaigns[0].ID, func(c *campaign.Campaign) error {
-		c.Status, c.Review = campaign.Rejected, &campaign.Review{Decision: "rejected", Notes: "The page is another.", ReviewerID: newID(t), At: keyTime}
+		c.Status, c.Review = campaign.Rejected, &campaign.Review{
+			Decision: "rejected", Notes: "The page is another.", ReviewerID: newID(t), At: keyTime,
+		}
 		return nil
 	})
 	require.NoError(t, err)
 	listed, _, err := s.Decisions(t.Context(), decision.Query{OwnerID: u.ID, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
-	require.NoError(t, s.Appeal(t.Context(), decision.Appeal{ID: newID(t), DecisionID: listed[0].ID, OwnerID: u.ID, Text: "It is mine.", CreatedAt: keyTime}))
+	require.NoError(
+		t,
+		s.Appeal(
+			t.Context(),
+			decision.Appeal{
+				ID: newID(t), DecisionID: listed[0].ID, OwnerID: u.ID, Text: "It is mine.", CreatedAt: keyTime,
+			},
+		),
+	)
 	found, err := person.Find(t.Context(), s, strings.ToUpper(u.Email))
 	require.NoError(t, err)
 	held, err := person.Export(t.Context(), s, found)

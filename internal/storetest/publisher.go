@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Publishers holds the methods that invalid-traffic control needs of a store.
@@ -55,7 +55,9 @@ func publishersOf(t *testing.T, l Ledger) Publishers {
 }
 
 // impressions are n of a developer, settled as the next batch of partition 0.
-func impressions(t *testing.T, l Ledger, developer uuid.UUID, limit money.Credits, first int64, records ...ledger.Record) []ledger.Outcome {
+func impressions(
+	t *testing.T, l Ledger, developer uuid.UUID, limit money.Credits, first int64, records ...ledger.Record,
+) []ledger.Outcome {
 	t.Helper()
 	b := batchOf(partition(0), first, records...)
 	b.MintCap = limit
@@ -76,7 +78,8 @@ func creditsOf(t *testing.T, l Ledger, developer uuid.UUID) ledger.CreditBalance
 		sums[w.Reason] += w.Credits
 	}
 	require.Equal(t, [3]money.Credits{b.Pending, b.Held, b.Quarantined}, [3]money.Credits{
-		money.Credits(sums[ledger.WaitUnbacked]), money.Credits(sums[ledger.WaitHold] + sums[ledger.WaitConcentration]), money.Credits(sums[ledger.WaitCase]),
+		money.Credits(sums[ledger.WaitUnbacked]), money.Credits(sums[ledger.WaitHold] + sums[ledger.WaitConcentration]),
+		money.Credits(sums[ledger.WaitCase]),
 	}, "what waits is told with a reason")
 	return b
 }
@@ -102,7 +105,10 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 		return got
 	}
 	require.Equal(t, []ledger.Verdict{lonely, ledger.Duplicate}, verdict(0, click, click), "it counts once")
-	require.Equal(t, []ledger.Verdict{ledger.Duplicate, ledger.OK, ledger.OK, ledger.Duplicate}, verdict(2, click, view, click, click), "what was invalid used up no key")
+	require.Equal(
+		t, []ledger.Verdict{ledger.Duplicate, ledger.OK, ledger.OK, ledger.Duplicate},
+		verdict(2, click, view, click, click), "what was invalid used up no key",
+	)
 	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(6, click))
 	other := eventOf(t, c, developer, ledger.Impression)
 	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(7, other))
@@ -126,16 +132,30 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 	}
 	robots := func(r ledger.Record) ledger.Record { r.Event.InvalidTraffic = traffic.RuleBot; return r }
 	invalid, repeat := ledger.InvalidTraffic+traffic.RuleBot, ledger.Duplicate
-	seen, late, alone := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression)
+	seen, late, alone := eventOf(
+		t, c, developer, ledger.Impression,
+	), eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression)
 	both, click := eventOf(t, c, developer, ledger.Impression), seen
 	click.Event.Type = ledger.Click
 
-	require.Equal(t, []ledger.Verdict{ledger.OK, repeat, repeat}, verdicts(seen, robots(seen), robots(seen)), "beside the reader, in its batch")
+	require.Equal(
+		t, []ledger.Verdict{ledger.OK, repeat, repeat}, verdicts(seen, robots(seen), robots(seen)),
+		"beside the reader, in its batch",
+	)
 	require.Equal(t, []ledger.Verdict{repeat}, verdicts(robots(seen)), "and later")
-	require.Equal(t, []ledger.Verdict{invalid, repeat, ledger.OK}, verdicts(robots(late), robots(late), late), "before the reader, in its batch")
+	require.Equal(
+		t, []ledger.Verdict{invalid, repeat, ledger.OK}, verdicts(robots(late), robots(late), late),
+		"before the reader, in its batch",
+	)
 	require.Equal(t, []ledger.Verdict{invalid, repeat}, verdicts(robots(alone), robots(alone)))
-	require.Equal(t, []ledger.Verdict{repeat, ledger.OK, repeat}, verdicts(robots(alone), alone, robots(alone)), "before the reader, in a batch of its own")
-	require.Equal(t, []ledger.Verdict{invalid, ledger.OK, repeat}, verdicts(robots(click), click, robots(click)), "types are counted apart")
+	require.Equal(
+		t, []ledger.Verdict{repeat, ledger.OK, repeat}, verdicts(robots(alone), alone, robots(alone)),
+		"before the reader, in a batch of its own",
+	)
+	require.Equal(
+		t, []ledger.Verdict{invalid, ledger.OK, repeat}, verdicts(robots(click), click, robots(click)),
+		"types are counted apart",
+	)
 	require.Equal(t, []ledger.Verdict{invalid}, verdicts(robots(both)))
 	page := func() ledger.Record {
 		r := eventOf(t, c, developer, ledger.Impression)
@@ -145,7 +165,10 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 	shown, stolen := page(), page()
 	clicked := shown
 	clicked.Event.Type = ledger.Click
-	require.Equal(t, []ledger.Verdict{invalid, ledger.OK, ledger.OK, invalid}, verdicts(robots(shown), shown, clicked, robots(stolen)), "of a browser key's ads")
+	require.Equal(
+		t, []ledger.Verdict{invalid, ledger.OK, ledger.OK, invalid},
+		verdicts(robots(shown), shown, clicked, robots(stolen)), "of a browser key's ads",
+	)
 	var sum traffic.PublisherDay
 	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
 	require.NoError(t, err)
@@ -175,7 +198,10 @@ func unprovenCounts(t *testing.T, l Ledger) {
 	add := func(campaign uuid.UUID, reason string, at day.Minute, events int64) {
 		t.Helper()
 		require.NoError(t, store.AddUnproven(t.Context(), []traffic.Unproven{
-			{CampaignID: campaign, Reason: reason, Minute: at, Events: events, Sample: &traffic.Sample{At: now, Type: "click", Developer: other}},
+			{
+				CampaignID: campaign, Reason: reason, Minute: at, Events: events,
+				Sample: &traffic.Sample{At: now, Type: "click", Developer: other},
+			},
 			{CampaignID: other, Reason: reason, Minute: at, Events: 1},
 		}))
 	}
@@ -204,7 +230,10 @@ func mintCap(t *testing.T, l Ledger) {
 	plain := ledger.Outcome{Verdict: ledger.OK, Charge: 10_000, Minted: 1}
 	capped := ledger.Outcome{Verdict: ledger.OK, Charge: 10_000, Credit: ledger.CreditCapped}
 	require.Equal(t, []ledger.Outcome{plain, plain}, impressions(t, l, developer, 3, 0, view(), view()))
-	require.Equal(t, []ledger.Outcome{plain, capped, capped}, impressions(t, l, developer, 3, 2, view(), view(), view()), "counted over batches")
+	require.Equal(
+		t, []ledger.Outcome{plain, capped, capped}, impressions(t, l, developer, 3, 2, view(), view(), view()),
+		"counted over batches",
+	)
 	requireCredits(t, l, developer, 3)
 	own := money.Credits(4)
 	set := ledger.MintCap{DeveloperID: developer, Cap: &own, By: newID(t), Note: "trusted", At: now}
@@ -232,7 +261,12 @@ func seatMintCap(t *testing.T, l Ledger) {
 	other, _ := addSeat(t, l.Stores, owner)
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	least := money.Credits(1)
-	require.NoError(t, p.SetMintCap(t.Context(), ledger.MintCap{DeveloperID: one.DeveloperID, Cap: &least, By: owner.ID, Note: "new", At: now}))
+	require.NoError(
+		t,
+		p.SetMintCap(
+			t.Context(), ledger.MintCap{DeveloperID: one.DeveloperID, Cap: &least, By: owner.ID, Note: "new", At: now},
+		),
+	)
 	var records []ledger.Record
 	for _, developer := range []uuid.UUID{one.DeveloperID, other.DeveloperID, owner.DeveloperID} {
 		for range 4 {
@@ -296,7 +330,11 @@ func publisherDays(t *testing.T, l Ledger) {
 	click, before := view, eventOf(t, c, developer, ledger.Impression)
 	click.Event.Type = ledger.Click
 	before.Event.ReceivedAt = now.AddDate(0, 0, -2)
-	robot, sandbox, own := eventOf(t, c, developer, ledger.Impression), eventOf(t, c, developer, ledger.Impression), eventOf(t, c, owner.DeveloperID, ledger.Impression)
+	robot, sandbox, own := eventOf(
+		t, c, developer, ledger.Impression,
+	), eventOf(t, c, developer, ledger.Impression), eventOf(
+		t, c, owner.DeveloperID, ledger.Impression,
+	)
 	robot.Event.InvalidTraffic, sandbox.Event.Sandbox = traffic.RuleBot, true
 	old := eventOf(t, c, other, ledger.Impression)
 	old.Event.ReceivedAt = now.AddDate(0, 0, -1)
@@ -315,8 +353,12 @@ func publisherDays(t *testing.T, l Ledger) {
 	}
 	today := traffic.PublisherDay{DeveloperID: developer, Day: date, Minted: 1, Impressions: 1, Clicks: 1, Invalid: 1}
 	require.Contains(t, read(date-1, date), today)
-	require.Contains(t, read(date-2, date), traffic.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
-	require.NotContains(t, read(date-1, date), traffic.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1})
+	require.Contains(
+		t, read(date-2, date), traffic.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1},
+	)
+	require.NotContains(
+		t, read(date-1, date), traffic.PublisherDay{DeveloperID: developer, Day: date - 2, Minted: 1, Impressions: 1},
+	)
 	for _, d := range read(date-2, date) {
 		require.NotEqual(t, owner.DeveloperID, d.DeveloperID, "self-served ads are in no number")
 	}
@@ -332,7 +374,10 @@ func inQuarantine(t *testing.T, l Ledger) (c ledger.Quarantine, advertiser uuid.
 	impressions(t, l, developer, 0, 0, view())
 	c = ledger.Quarantine{
 		ID: ledger.QuarantineID(developer, day.Of(now), 0), DeveloperID: developer, OpenedAt: now,
-		Evidence: traffic.Evidence{Rule: traffic.QuarantineCTR, Value: 0.9, Threshold: 0.3, Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now), Clicks: 9}},
+		Evidence: traffic.Evidence{
+			Rule: traffic.QuarantineCTR, Value: 0.9, Threshold: 0.3,
+			Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now), Clicks: 9},
+		},
 	}
 	p := publishersOf(t, l)
 	opened, err := p.OpenQuarantine(t.Context(), c)
@@ -409,7 +454,8 @@ func clawbackNames(t *testing.T, l Ledger) {
 	var charges, mints []uuid.UUID
 	for first := range int64(2) {
 		effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 3*first,
-			eventOf(t, k, developer, ledger.Impression), eventOf(t, k, developer, ledger.Impression), eventOf(t, k, other, ledger.Impression)))
+			eventOf(t, k, developer, ledger.Impression), eventOf(t, k, developer, ledger.Impression),
+			eventOf(t, k, other, ledger.Impression)))
 		require.NoError(t, err)
 		for _, written := range effects.Transactions {
 			switch {
@@ -434,7 +480,8 @@ func clawbackNames(t *testing.T, l Ledger) {
 		named, err := p.Reversals(t.Context(), back)
 		require.NoError(t, err)
 		require.ElementsMatch(t, []ledger.Reversal{
-			{Transaction: back, Reverses: want.of[0], Amount: want.amount}, {Transaction: back, Reverses: want.of[1], Amount: want.amount},
+			{Transaction: back, Reverses: want.of[0], Amount: want.amount},
+			{Transaction: back, Reverses: want.of[1], Amount: want.amount},
 		}, named)
 	}
 	lines, err := l.Deposits.History(t.Context(), ledger.HistoryQuery{Advertiser: owner.ID, Limit: 10})
@@ -461,8 +508,14 @@ func clawbackReopens(t *testing.T, l Ledger) {
 		}
 		return got
 	}
-	require.Equal(t, []money.Micros{10_000, 10_000, 10_000, 0}, charges(0, at(developer, 0), at(developer, 0), at(other, 0), at(developer, 0)))
-	require.Equal(t, []money.Micros{10_000, 10_000, 0}, charges(4, at(developer, 1), at(other, 1), at(other, 1)), "the total is spent")
+	require.Equal(
+		t, []money.Micros{10_000, 10_000, 10_000, 0},
+		charges(0, at(developer, 0), at(developer, 0), at(other, 0), at(developer, 0)),
+	)
+	require.Equal(
+		t, []money.Micros{10_000, 10_000, 0}, charges(4, at(developer, 1), at(other, 1), at(other, 1)),
+		"the total is spent",
+	)
 	_, before, err := roomOf(t, l, k.ID)
 	require.NoError(t, err)
 	_, err = publishersOf(t, l).EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
@@ -472,8 +525,14 @@ func clawbackReopens(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.EqualValues(t, 30_000, room.Total)
 	require.Greater(t, after, before, "the nodes are told")
-	require.Equal(t, []money.Micros{10_000, 10_000, 0}, charges(7, at(other, 0), at(other, 0), at(other, 0)), "two of the day's three came back")
-	require.Equal(t, []money.Micros{10_000, 0}, charges(10, at(other, 1), at(other, 1)), "and one of the next day's, and of the total")
+	require.Equal(
+		t, []money.Micros{10_000, 10_000, 0}, charges(7, at(other, 0), at(other, 0), at(other, 0)),
+		"two of the day's three came back",
+	)
+	require.Equal(
+		t, []money.Micros{10_000, 0}, charges(10, at(other, 1), at(other, 1)),
+		"and one of the next day's, and of the total",
+	)
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
@@ -500,7 +559,9 @@ func clawbackUnderLoad(t *testing.T, l Ledger) {
 	for i := range batches {
 		for n := range rounds {
 			k := priced(t, l, owner, money.USD, money.USD)
-			batches[i] = append(batches[i], batchOf(partition(int32(i)), int64(n), eventOf(t, k, developer, ledger.Impression)))
+			batches[i] = append(
+				batches[i], batchOf(partition(int32(i)), int64(n), eventOf(t, k, developer, ledger.Impression)),
+			)
 		}
 	}
 	together(appliers+1, func(i int) {
@@ -522,14 +583,19 @@ func quarantineOnce(t *testing.T, l Ledger) {
 	developer := newID(t)
 	var opened atomic.Int32
 	together(8, func(i int) {
-		ok, err := p.OpenQuarantine(t.Context(), ledger.Quarantine{ID: ledger.QuarantineID(developer, 1, i%3), DeveloperID: developer, OpenedAt: now})
+		ok, err := p.OpenQuarantine(
+			t.Context(),
+			ledger.Quarantine{ID: ledger.QuarantineID(developer, 1, i%3), DeveloperID: developer, OpenedAt: now},
+		)
 		require.NoError(t, err)
 		if ok {
 			opened.Add(1)
 		}
 	})
 	require.EqualValues(t, 1, opened.Load())
-	_, err := p.EndQuarantine(t.Context(), ledger.QuarantineVerdict{Case: newID(t), Decision: ledger.QuarantineRelease, At: now})
+	_, err := p.EndQuarantine(
+		t.Context(), ledger.QuarantineVerdict{Case: newID(t), Decision: ledger.QuarantineRelease, At: now},
+	)
 	requireCode(t, err, errs.NotFound)
 	list, err := p.Quarantines(t.Context(), ledger.QuarantineQuery{Since: now.Add(time.Second), Limit: 10})
 	require.NoError(t, err)
@@ -548,7 +614,9 @@ func quarantineEndsUnderLoad(t *testing.T, l Ledger) {
 	batches := make([][]ledger.Batch, appliers)
 	for i := range batches {
 		for n := range rounds {
-			batches[i] = append(batches[i], batchOf(partition(int32(i)), int64(n), eventOf(t, k, developer, ledger.Impression)))
+			batches[i] = append(
+				batches[i], batchOf(partition(int32(i)), int64(n), eventOf(t, k, developer, ledger.Impression)),
+			)
 		}
 	}
 	together(appliers+1, func(i int) {

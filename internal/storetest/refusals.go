@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/report"
 	"adnet/internal/subject"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // ReportRefusals counts what was refused because of a conversation.
@@ -22,12 +22,15 @@ type ReportRefusals interface {
 }
 
 // refusing makes auctions of a publisher, which ended with a reason.
-func refusing(developer byte, at time.Time, reason, about string, n int, edit ...func(*report.Auction)) []report.Auction {
+func refusing(
+	developer byte, at time.Time, reason, about string, n int, edit ...func(*report.Auction),
+) []report.Auction {
 	list := make([]report.Auction, n)
 	for i := range list {
 		list[i] = report.Auction{
-			AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: uuid.UUID{developer}, Reason: reason, Suitability: about,
-			HostApp: "App", Surface: "chat", IntegrationMethod: "rest", Language: "en_US",
+			AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: uuid.UUID{developer}, Reason: reason,
+			Suitability: about,
+			HostApp:     "App", Surface: "chat", IntegrationMethod: "rest", Language: "en_US",
 		}
 		for _, e := range edit {
 			e(&list[i])
@@ -51,7 +54,10 @@ func reportsRefusals(t *testing.T, s Reports) {
 	add(refusing(1, noon, report.Unsuitable, "suicide", 50, func(a *report.Auction) { a.Sandbox = true }))
 	add(refusing(1, before(3), report.Sensitive, "health", 130))
 	add(refusing(1, before(3), report.Sensitive, "debt", 99))
-	add(refusing(1, before(20), report.Sensitive, "health", 250, func(a *report.Auction) { a.Surface, a.Language = "welcome", "de" }))
+	add(refusing(
+		1, before(20), report.Sensitive, "health", 250,
+		func(a *report.Auction) { a.Surface, a.Language = "welcome", "de" },
+	))
 	add(refusing(2, noon, report.Unsuitable, "suicide", 120))
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "refusals", all))
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "refusals", all), "once per token")
@@ -81,10 +87,17 @@ func reportsRefusals(t *testing.T, s Reports) {
 		return got
 	}
 	health := report.Refused{Reason: report.Sensitive, Subject: "health"}
-	never := report.RefusedPlaces{Refused: report.Refused{Reason: report.Unsuitable, Subject: "suicide"}, Requests: report.HundredsOf(100)}
-	require.Equal(t, []report.RefusedPlaces{{Refused: health, Requests: report.HundredsOf(300)}, never}, refused(report.Places{}))
+	never := report.RefusedPlaces{
+		Refused: report.Refused{Reason: report.Unsuitable, Subject: "suicide"}, Requests: report.HundredsOf(100),
+	}
+	require.Equal(
+		t, []report.RefusedPlaces{{Refused: health, Requests: report.HundredsOf(300)}, never}, refused(report.Places{}),
+	)
 	require.Equal(t, []report.RefusedPlaces{never, {Refused: health, Requests: report.HundredsOf(100)}},
-		refused(report.Places{Surfaces: []string{"CHAT"}, Languages: []string{"en"}, Methods: []string{"rest"}, HostApps: []string{"app"}, Regions: []string{"us"}}),
+		refused(report.Places{
+			Surfaces: []string{"CHAT"}, Languages: []string{"en"}, Methods: []string{"rest"}, HostApps: []string{"app"},
+			Regions: []string{"us"},
+		}),
 		"a refusal has no region")
 	require.Empty(t, refused(report.Places{HostApps: []string{"other"}}))
 
@@ -92,18 +105,26 @@ func reportsRefusals(t *testing.T, s Reports) {
 	lately := now.Truncate(time.Hour)
 	rates, err := s.Refusals.NeverRates(t.Context(), lately.AddDate(0, 0, -7), lately, now)
 	require.NoError(t, err)
-	require.ElementsMatch(t, []report.NeverRate{{Requests: 31, Never: 17, UsualRequests: 229}, {Requests: 120, Never: 120}}, rates)
+	require.ElementsMatch(
+		t, []report.NeverRate{{Requests: 31, Never: 17, UsualRequests: 229}, {Requests: 120, Never: 120}}, rates,
+	)
 }
 
 // No other count has refused requests in it, from which they could be told by subtraction.
 func reportsRefusalsApart(t *testing.T, s Reports) {
 	now := time.Now().UTC().Truncate(time.Minute).Add(30 * time.Second)
 	shown := append(refusing(1, now, "", "", 1), refusing(1, now, "no_match", "", 1)...)
-	hidden := append(refusing(1, now.Add(time.Second), report.Unsuitable, "suicide", 3), refusing(1, now.Add(time.Second), report.Sensitive, "health", 4)...)
+	hidden := append(
+		refusing(1, now.Add(time.Second), report.Unsuitable, "suicide", 3),
+		refusing(1, now.Add(time.Second), report.Sensitive, "health", 4)...,
+	)
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", append(shown, hidden...)))
 	today := day.Of(now)
 	for _, by := range append([]string{""}, report.AskedBreakdowns...) {
-		got, err := s.Explain.Asked(t.Context(), report.AskedQuery{All: true, Since: today - 1, Until: today + 1, Breakdown: report.Breakdown(by)})
+		got, err := s.Explain.Asked(
+			t.Context(),
+			report.AskedQuery{All: true, Since: today - 1, Until: today + 1, Breakdown: report.Breakdown(by)},
+		)
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"": 1, "no_match": 1}, got.Outcomes)
 		require.Equal(t, now, got.Last, "not even when")

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Releaser holds the methods that the release of Credits needs of a store.
@@ -118,7 +118,9 @@ func creditsFollowCharges(t *testing.T, l Ledger) {
 	thief := AddUser(t, l.Stores)
 	cpc := NewCampaign(t, AddUser(t, l.Stores).ID)
 	cpc.BillingModel, cpc.BidAmount = campaign.CPC, 10_000
-	cpc, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: cpc, Admit: func(bool) campaign.Status { return campaign.Active }})
+	cpc, err := l.Campaigns.CreateCampaign(
+		t.Context(), campaign.NewCampaign{Campaign: cpc, Admit: func(bool) campaign.Status { return campaign.Active }},
+	)
 	require.NoError(t, err)
 	m.views(cpc, thief.DeveloperID, 500)
 	release(t, l, unheld)
@@ -126,7 +128,8 @@ func creditsFollowCharges(t *testing.T, l Ledger) {
 	if l.Credits != nil {
 		requireInsufficient(t, l.Stores, campaignFor(NewCampaign(t, thief.ID), 1), 0)
 	}
-	// A click of one cent is two Credits; it comes on the same day, after the others were looked at.
+	// A click of one cent is two Credits; it comes on the same day, after the others were looked
+	// at.
 	view := eventOf(t, cpc, thief.DeveloperID, ledger.Impression)
 	click := view
 	click.Event.Type = ledger.Click
@@ -197,15 +200,30 @@ func takenBack(t *testing.T, l Ledger) {
 	release(t, l, unheld)
 	m.credits(developer, 0, 0, 150)
 	// Half a dollar was not spent: giving it back takes no Credit.
-	applyNotice(t, l, ledger.Notice{Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1", Amount: money.USD / 2, At: now}, ledger.NoticeReversed)
+	applyNotice(
+		t, l,
+		ledger.Notice{
+			Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1",
+			Amount: money.USD / 2, At: now,
+		}, ledger.NoticeReversed,
+	)
 	require.Zero(t, release(t, l, unheld).TakenBack)
 	m.clean()
 	// The rest was charged: 0.50 USD are owed, and 1.00 USD backs 200 Credits, more than the 150.
-	applyNotice(t, l, ledger.Notice{Provider: ledger.Stripe, EventID: "e2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1", Amount: money.USD, At: now}, ledger.NoticeReversed)
+	applyNotice(
+		t, l,
+		ledger.Notice{
+			Provider: ledger.Stripe, EventID: "e2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1", Amount: money.USD,
+			At: now,
+		}, ledger.NoticeReversed,
+	)
 	release(t, l, unheld)
 	m.credits(developer, 0, 0, 150)
 	m.clean()
-	dispute := ledger.Notice{Provider: ledger.Stripe, EventID: "e3", Kind: ledger.NoticeDisputed, PaymentID: "pi_2", DisputeID: "d", Amount: 600_000, At: now}
+	dispute := ledger.Notice{
+		Provider: ledger.Stripe, EventID: "e3", Kind: ledger.NoticeDisputed, PaymentID: "pi_2", DisputeID: "d",
+		Amount: 600_000, At: now,
+	}
 	applyNotice(t, l, dispute, ledger.NoticeHeld)
 	require.EqualValues(t, 70, release(t, l, unheld).TakenBack)
 	m.credits(developer, 70, 0, 80) // 1.50 charged, 1.10 owed
@@ -231,7 +249,8 @@ func debtsGoThroughCredits(t *testing.T, l Ledger) {
 	release(t, l, unheld)
 	m.credits(first.DeveloperID, 0, 0, 100)
 	bought := NewCampaign(t, first.ID)
-	bought.BillingModel, bought.BidAmount, bought.DailyBudget, bought.TotalBudget = campaign.CPM, 10*money.USD, money.USD, 400_000
+	bought.BillingModel, bought.BidAmount, bought.DailyBudget, bought.TotalBudget = campaign.CPM, 10*money.USD,
+		money.USD, 400_000
 	bought, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
 		Campaign: bought, CreditValue: value, Admit: func(bool) campaign.Status { return campaign.Active },
 	})
@@ -241,7 +260,13 @@ func debtsGoThroughCredits(t *testing.T, l Ledger) {
 	release(t, l, unheld)
 	m.credits(second.DeveloperID, 0, 0, 40) // what was charged: the budget
 	m.clean()
-	applyNotice(t, l, ledger.Notice{Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticeDisputed, PaymentID: "pi_1", DisputeID: "d", Amount: money.USD, At: now}, ledger.NoticeHeld)
+	applyNotice(
+		t, l,
+		ledger.Notice{
+			Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticeDisputed, PaymentID: "pi_1", DisputeID: "d",
+			Amount: money.USD, At: now,
+		}, ledger.NoticeHeld,
+	)
 	release(t, l, unheld)
 	m.credits(first.DeveloperID, 100, 0, -80)
 	m.credits(second.DeveloperID, 40, 0, 0)
@@ -291,7 +316,13 @@ func quarantineFreezes(t *testing.T, l Ledger) {
 	next := ledger.Quarantine{ID: newID(t), DeveloperID: developer, OpenedAt: now}
 	_, err = publishersOf(t, l).OpenQuarantine(t.Context(), next)
 	require.NoError(t, err)
-	applyNotice(t, l, ledger.Notice{Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1", Amount: 10 * money.USD, At: now}, ledger.NoticeReversed)
+	applyNotice(
+		t, l,
+		ledger.Notice{
+			Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1",
+			Amount: 10 * money.USD, At: now,
+		}, ledger.NoticeReversed,
+	)
 	release(t, l, unheld)
 	m.credits(developer, 14, 0, 0)
 	m.clean()
@@ -305,7 +336,13 @@ func releasedOnceByMany(t *testing.T, l Ledger) {
 	batches := make([][]ledger.Batch, appliers)
 	for i := range batches {
 		for n := range int64(rounds) {
-			batches[i] = append(batches[i], batchOf(partition(int32(i)), 2*n, eventOf(t, c, developers[0], ledger.Impression), eventOf(t, c, developers[1], ledger.Impression)))
+			batches[i] = append(
+				batches[i],
+				batchOf(
+					partition(int32(i)), 2*n, eventOf(t, c, developers[0], ledger.Impression),
+					eventOf(t, c, developers[1], ledger.Impression),
+				),
+			)
 		}
 	}
 	together(appliers+releasers, func(i int) {
@@ -424,7 +461,9 @@ func (c *collusion) events() {
 		r := eventOf(c.T, c.campaigns[c.rng.IntN(len(c.campaigns))], c.user().DeveloperID, ledger.Impression)
 		if n := len(c.sent); n > 0 && c.rng.IntN(3) == 0 {
 			r = c.sent[c.rng.IntN(n)]
-			r.Event.Type = []ledger.EventType{ledger.Click, ledger.Conversion, ledger.Impression, ledger.Viewable}[c.rng.IntN(4)]
+			r.Event.Type = []ledger.EventType{
+				ledger.Click, ledger.Conversion, ledger.Impression, ledger.Viewable,
+			}[c.rng.IntN(4)]
 		}
 		r.Event.ReceivedAt = now.Add(time.Duration(c.rng.IntN(3)) * 24 * time.Hour)
 		c.sent, records = append(c.sent, r), append(records, r)
@@ -468,7 +507,9 @@ func (c *collusion) takeMoneyBack() {
 		Amount: money.Micros(1 + c.rng.IntN(300_000)), At: now, Kind: ledger.NoticeRefundedTo,
 	}
 	if c.rng.IntN(2) == 0 {
-		n.Kind, n.DisputeID = []ledger.NoticeKind{ledger.NoticeDisputed, ledger.NoticeDisputeWon, ledger.NoticeDisputeLost}[c.rng.IntN(3)], n.PaymentID+"_d"
+		n.Kind, n.DisputeID = []ledger.NoticeKind{
+			ledger.NoticeDisputed, ledger.NoticeDisputeWon, ledger.NoticeDisputeLost,
+		}[c.rng.IntN(3)], n.PaymentID+"_d"
 	}
 	_, err := c.l.Deposits.ApplyNotice(c.Context(), n)
 	require.NoError(c, err)

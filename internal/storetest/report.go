@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Reports is the analytics store under test, empty. One value may fill all fields.
@@ -105,9 +105,12 @@ var (
 // reportRow is an accepted impression of 2,000 micro-USD.
 func reportRow(edit ...func(*report.Row)) report.Row {
 	r := report.Row{
-		EventID: uuid.Must(uuid.NewV7()), ReceivedAt: reportNoon, Type: ledger.Impression, Verdict: ledger.OK, Charge: 2000, Minted: 1,
-		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: uuid.UUID{1}, AdvertiserID: uuid.UUID{2}, DeveloperID: uuid.UUID{3},
-		BillingModel: "cpm", Format: "text", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "app",
+		EventID: uuid.Must(uuid.NewV7()), ReceivedAt: reportNoon, Type: ledger.Impression, Verdict: ledger.OK,
+		Charge: 2000, Minted: 1,
+		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: uuid.UUID{1}, AdvertiserID: uuid.UUID{2},
+		DeveloperID:  uuid.UUID{3},
+		BillingModel: "cpm", Format: "text", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en",
+		HostApp: "app",
 		Session: "s",
 	}
 	for _, e := range edit {
@@ -171,7 +174,10 @@ func reportsBillable(t *testing.T, s Reports) {
 	}
 	click := row(1, 7, 7)
 	click.Type = ledger.Click
-	require.NoError(t, s.Writer.Insert(t.Context(), "a", []report.Row{row(1, 2000, 2000), click, row(2, 2000, 500), row(3, 2000, 0)}))
+	require.NoError(
+		t,
+		s.Writer.Insert(t.Context(), "a", []report.Row{row(1, 2000, 2000), click, row(2, 2000, 500), row(3, 2000, 0)}),
+	)
 	billable, err := s.Audit.Billable(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, ledger.Billable{Worth: 2507, Cut: 1}, billable)
@@ -186,16 +192,19 @@ func reportsBillable(t *testing.T, s Reports) {
 func reportsHighestCharges(t *testing.T, s Reports) {
 	row := func(auction, campaign byte, model string, charge money.Micros) report.Row {
 		r := reportRow()
-		r.AuctionID, r.CampaignID, r.BillingModel, r.Charge = uuid.UUID{auction, 15: 9}, uuid.UUID{campaign}, model, charge
+		r.AuctionID, r.CampaignID, r.BillingModel, r.Charge = uuid.UUID{auction, 15: 9}, uuid.UUID{campaign}, model,
+			charge
 		return r
 	}
 	require.NoError(t, s.Writer.Insert(t.Context(), "a", []report.Row{
-		row(1, 1, "cpm", 20), row(2, 1, "cpm", 30), row(3, 1, "cpm", 10), row(4, 1, "cpc", 7), row(5, 2, "", 5), row(6, 3, "cpm", 0),
+		row(1, 1, "cpm", 20), row(2, 1, "cpm", 30), row(3, 1, "cpm", 10), row(4, 1, "cpc", 7), row(5, 2, "", 5),
+		row(6, 3, "cpm", 0),
 	}))
 	charges, err := s.Audit.HighestCharges(t.Context(), time.Time{})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []ledger.HighestCharge{
-		{CampaignID: uuid.UUID{1}, BillingModel: "cpm", Charge: 30}, {CampaignID: uuid.UUID{1}, BillingModel: "cpc", Charge: 7},
+		{CampaignID: uuid.UUID{1}, BillingModel: "cpm", Charge: 30},
+		{CampaignID: uuid.UUID{1}, BillingModel: "cpc", Charge: 7},
 		{CampaignID: uuid.UUID{2}, Charge: 5},
 	}, charges)
 }
@@ -226,7 +235,9 @@ func reportsVerdicts(t *testing.T, s Reports) {
 	var all report.Counts
 	for i, c := range cases {
 		campaign := uuid.UUID{9, byte(i)}
-		insertRows(t, s, string(c.verdict), reportRow(withVerdict(c.verdict), func(r *report.Row) { r.CampaignID = campaign }))
+		insertRows(
+			t, s, string(c.verdict), reportRow(withVerdict(c.verdict), func(r *report.Row) { r.CampaignID = campaign }),
+		)
 		require.Equal(t, c.want, stats(t, s, report.Query{CampaignID: campaign}).Counts, c.verdict)
 		all.Add(c.want)
 		want.Add([]ledger.Outcome{{Verdict: c.verdict, Charge: c.want.Spend, Minted: c.want.Credits}})
@@ -246,15 +257,22 @@ func reportsTraffic(t *testing.T, s Reports) {
 	bot, fast := ledger.InvalidTraffic+traffic.RuleBot, ledger.InvalidTraffic+traffic.RuleClickTooFast
 	for range 2 { // the second is refused
 		insertRows(t, s, "traffic",
-			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0), of(other, bot, ledger.Close, 0),
-			of(one, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0), of(one, ledger.VerdictHouse, ledger.Impression, 0), of(one, ledger.VerdictHouse, ledger.Click, 0), of(one, ledger.OK, ledger.Impression, ledger.CreditCapped),
-			of(one, ledger.OK, ledger.Impression, ledger.CreditHeld), of(one, ledger.OK, ledger.Impression, 0), of(one, ledger.Duplicate, ledger.Impression, 0))
+			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0),
+			of(other, bot, ledger.Close, 0),
+			of(one, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0),
+			of(one, ledger.VerdictHouse, ledger.Impression, 0), of(one, ledger.VerdictHouse, ledger.Click, 0),
+			of(one, ledger.OK, ledger.Impression, ledger.CreditCapped),
+			of(one, ledger.OK, ledger.Impression, ledger.CreditHeld), of(one, ledger.OK, ledger.Impression, 0),
+			of(one, ledger.Duplicate, ledger.Impression, 0))
 	}
 	require.Equal(t, []report.Traffic{
 		{Reason: traffic.RuleBot, Impressions: 2, Clicks: 1, Other: 1}, {Reason: traffic.RuleClickTooFast, Clicks: 1},
-		{Reason: report.TrafficHouse, Impressions: 1, Clicks: 1}, {Reason: report.TrafficCapped, Impressions: 1}, {Reason: report.TrafficHeld, Impressions: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
+		{Reason: report.TrafficHouse, Impressions: 1, Clicks: 1}, {Reason: report.TrafficCapped, Impressions: 1},
+		{Reason: report.TrafficHeld, Impressions: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
 	}, stats(t, s, report.Query{}).Traffic)
-	require.Equal(t, []report.Traffic{{Reason: traffic.RuleBot, Other: 1}, {Reason: report.TrafficSelfServed, Impressions: 1}},
+	require.Equal(t, []report.Traffic{
+		{Reason: traffic.RuleBot, Other: 1}, {Reason: report.TrafficSelfServed, Impressions: 1},
+	},
 		stats(t, s, report.Query{CampaignID: other}).Traffic)
 	require.Empty(t, stats(t, s, report.Query{Since: reportDay + 1, Until: reportDay + 2}).Traffic)
 }
@@ -272,9 +290,14 @@ func reportsTypes(t *testing.T, s Reports) {
 	for kind, counts := range want {
 		campaign := uuid.NewSHA1(uuid.Nil, []byte(kind))
 		of := func(v ledger.Verdict) report.Row {
-			return reportRow(withVerdict(v), func(r *report.Row) { r.Type, r.CampaignID, r.Charge, r.Minted = kind, campaign, 0, 0 })
+			return reportRow(
+				withVerdict(v), func(r *report.Row) { r.Type, r.CampaignID, r.Charge, r.Minted = kind, campaign, 0, 0 },
+			)
 		}
-		insertRows(t, s, string(kind), of(ledger.OK), of(ledger.Duplicate), of(ledger.VerdictSandbox), of(ledger.VerdictForged))
+		insertRows(
+			t, s, string(kind), of(ledger.OK), of(ledger.Duplicate), of(ledger.VerdictSandbox),
+			of(ledger.VerdictForged),
+		)
 		counts.Duplicates, counts.Sandbox, counts.Rejected = 1, 1, 1
 		require.Equal(t, counts, stats(t, s, report.Query{CampaignID: campaign}).Counts, kind)
 	}
@@ -283,12 +306,14 @@ func reportsTypes(t *testing.T, s Reports) {
 func reportsConversions(t *testing.T, s Reports) {
 	conversion := func(v ledger.Verdict, currency string, value money.Micros) report.Row {
 		return reportRow(withVerdict(v), func(r *report.Row) {
-			r.Type, r.Currency, r.ConversionValue, r.ConversionType, r.ExternalID = ledger.Conversion, currency, value, "signup", "o-1"
+			r.Type, r.Currency, r.ConversionValue, r.ConversionType, r.ExternalID = ledger.Conversion, currency, value,
+				"signup", "o-1"
 		})
 	}
 	insertRows(t, s, "c", conversion(ledger.OK, "USD", 5*money.USD), conversion(ledger.OverBudget, "", money.USD),
 		conversion(ledger.OK, "EUR", 100*money.USD), conversion(ledger.Duplicate, "USD", 100*money.USD),
-		conversion(ledger.ConversionCapped, "USD", 2*money.USD), conversion(ledger.VerdictUnverified, "USD", 100*money.USD))
+		conversion(ledger.ConversionCapped, "USD", 2*money.USD),
+		conversion(ledger.VerdictUnverified, "USD", 100*money.USD))
 	got := stats(t, s, report.Query{}).Counts
 	require.Equal(t, int64(4), got.Conversions)
 	require.Equal(t, 8*money.USD, got.ConversionUSD)
@@ -301,18 +326,27 @@ func reportsConversions(t *testing.T, s Reports) {
 func reportsConverted(t *testing.T, s Reports) {
 	first, other := reportRow(), reportRow()
 	other.CampaignID, other.AdvertiserID = newID(t), newID(t)
-	conversion := func(of report.Row, v ledger.Verdict, kind, currency string, value money.Micros, at time.Duration) report.Row {
+	conversion := func(
+		of report.Row, v ledger.Verdict, kind, currency string, value money.Micros, at time.Duration,
+	) report.Row {
 		r := reportRow(withVerdict(v))
 		r.CampaignID, r.AdvertiserID, r.ReceivedAt = of.CampaignID, of.AdvertiserID, of.ReceivedAt.Add(at)
 		r.Type, r.ConversionType, r.Currency, r.ConversionValue = ledger.Conversion, kind, currency, value
 		return r
 	}
-	insertRows(t, s, "types", conversion(first, ledger.OK, "signup", "USD", 5*money.USD, 0), conversion(first, ledger.ConversionCapped, "signup", "EUR", 7*money.USD, time.Second),
-		conversion(first, ledger.OK, "sale", "", 3*money.USD, 0), conversion(first, ledger.Duplicate, "sale", "", money.USD, time.Minute),
-		conversion(first, ledger.VerdictUnverified, "a stranger's", "USD", money.USD, 0), conversion(other, ledger.OK, "signup", "USD", money.USD, 0))
+	insertRows(t, s, "types", conversion(first, ledger.OK, "signup", "USD", 5*money.USD, 0), conversion(
+		first, ledger.ConversionCapped, "signup", "EUR", 7*money.USD, time.Second,
+	),
+		conversion(first, ledger.OK, "sale", "", 3*money.USD, 0),
+		conversion(first, ledger.Duplicate, "sale", "", money.USD, time.Minute),
+		conversion(first, ledger.VerdictUnverified, "a stranger's", "USD", money.USD, 0),
+		conversion(other, ledger.OK, "signup", "USD", money.USD, 0))
 	at := first.ReceivedAt.UTC().Truncate(time.Microsecond)
 	mine := []report.Converted{
-		{CampaignID: first.CampaignID, Type: "signup", Conversions: 2, ValueUSD: 5 * money.USD, Last: at.Add(time.Second)},
+		{
+			CampaignID: first.CampaignID, Type: "signup", Conversions: 2, ValueUSD: 5 * money.USD,
+			Last: at.Add(time.Second),
+		},
 		{CampaignID: first.CampaignID, Type: "sale", Conversions: 1, ValueUSD: 3 * money.USD, Last: at},
 	}
 	date := day.Of(at)
@@ -332,11 +366,14 @@ func reportsConverted(t *testing.T, s Reports) {
 	require.Len(t, got.Rows, 3)
 }
 
-// Sums of what advertisers state end at the largest amount, in the live counters, in rolled days and
-// over days that fit one by one.
+// Sums of what advertisers state end at the largest amount, in the live counters, in rolled days
+// and over days that fit one by one.
 func reportsSaturate(t *testing.T, s Reports) {
 	worth := func(date day.Day, value money.Micros) report.Row {
-		return reportRow(onDay(date), func(r *report.Row) { r.Type, r.Currency, r.ConversionValue = ledger.Conversion, "USD", value })
+		return reportRow(
+			onDay(date),
+			func(r *report.Row) { r.Type, r.Currency, r.ConversionValue = ledger.Conversion, "USD", value },
+		)
 	}
 	const half = math.MaxInt64/2 + 1
 	insertRows(t, s, "one", worth(reportDay, half), worth(reportDay, half), worth(reportDay, report.MaxConversionValue))
@@ -366,9 +403,11 @@ func spread(t *testing.T, s Reports) {
 	for i := range 3 {
 		for range i + 1 {
 			rows = append(rows, reportRow(onDay(reportDay+day.Day(i)), func(r *report.Row) {
-				r.CampaignID, r.AdvertiserID, r.DeveloperID = uuid.UUID{0xc, byte(i)}, uuid.UUID{0xa, byte(i)}, uuid.UUID{0xd, byte(i)}
+				r.CampaignID, r.AdvertiserID, r.DeveloperID = uuid.UUID{0xc, byte(i)}, uuid.UUID{0xa, byte(i)},
+					uuid.UUID{0xd, byte(i)}
 				r.Surface, r.Region, r.Language = fmt.Sprintf("s%d", i), fmt.Sprintf("r%d", i), fmt.Sprintf("l%d", i)
-				r.Format, r.HostApp, r.IntegrationMethod = fmt.Sprintf("f%d", i), fmt.Sprintf("h%d", i), fmt.Sprintf("m%d", i)
+				r.Format, r.HostApp, r.IntegrationMethod = fmt.Sprintf("f%d", i), fmt.Sprintf("h%d", i),
+					fmt.Sprintf("m%d", i)
 			}))
 		}
 	}
@@ -405,23 +444,32 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 			}})
 		}
 		require.Equal(t, want, got.Groups, by)
-		require.Equal(t, []string{reportDay.String(), (reportDay + 1).String(), (reportDay + 2).String()}, keysOf(got.Daily), by)
+		require.Equal(
+			t, []string{reportDay.String(), (reportDay + 1).String(), (reportDay + 2).String()}, keysOf(got.Daily), by,
+		)
 		require.Equal(t, int64(6), got.Impressions, by)
 	}
 	require.Nil(t, stats(t, s, report.Query{}).Groups)
 	days := report.Query{Since: reportDay, Until: reportDay + 2, Breakdown: report.ByHour}
 	hours := stats(t, s, days)
-	require.Equal(t, []string{"2026-03-10T12:00:00Z", "2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"}, keysOf(hours.Groups), "by time")
+	require.Equal(
+		t, []string{"2026-03-10T12:00:00Z", "2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"}, keysOf(hours.Groups),
+		"by time",
+	)
 	require.EqualValues(t, 3, hours.Groups[2].Impressions)
 	days.AdvertiserID = uuid.UUID{0xa, 1}
 	require.Equal(t, []string{"2026-03-11T12:00:00Z"}, keysOf(stats(t, s, days).Groups))
 	days = report.Query{DeveloperID: uuid.UUID{0xd, 2}, Breakdown: report.ByRegion}
 	require.Equal(t, []string{"r2"}, keysOf(stats(t, s, days).Groups))
-	_, err := s.Reader.Stats(t.Context(), report.Query{Since: reportDay, Until: reportDay + report.MaxHourly, Breakdown: report.ByHour})
+	_, err := s.Reader.Stats(
+		t.Context(), report.Query{Since: reportDay, Until: reportDay + report.MaxHourly, Breakdown: report.ByHour},
+	)
 	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
 	// Equal spend: by key.
 	insertRows(t, s, "more", reportRow(onDay(reportDay), func(r *report.Row) { r.HostApp = "a"; r.Charge = 6000 }))
-	require.Equal(t, []string{"a", "h2", "h1", "h0"}, keysOf(stats(t, s, report.Query{Breakdown: report.ByHostApp}).Groups))
+	require.Equal(
+		t, []string{"a", "h2", "h1", "h0"}, keysOf(stats(t, s, report.Query{Breakdown: report.ByHostApp}).Groups),
+	)
 }
 
 func reportsUnknownBreakdown(t *testing.T, s Reports) {
@@ -434,7 +482,8 @@ func reportsRanges(t *testing.T, s Reports) {
 		return reportRow(func(r *report.Row) { r.ReceivedAt = d.Time().Add(offset) })
 	}
 	insertRows(t, s, "r",
-		at(reportDay, -time.Microsecond), at(reportDay, 0), at(reportDay+1, -time.Microsecond), // the day before, twice the day
+		// the day before, twice the day
+		at(reportDay, -time.Microsecond), at(reportDay, 0), at(reportDay+1, -time.Microsecond),
 		at(reportDay+2, -time.Microsecond), at(reportDay+2, 0)) // the last instant of the next day, the first after it
 	for _, c := range []struct {
 		since, until day.Day
@@ -466,7 +515,8 @@ func reportsFilters(t *testing.T, s Reports) {
 	for i := range byte(8) {
 		for range 1 << i {
 			rows = append(rows, reportRow(func(r *report.Row) {
-				r.AdvertiserID, r.CampaignID, r.DeveloperID = uuid.UUID{0xa, i & 1}, uuid.UUID{0xc, i >> 1 & 1}, uuid.UUID{0xd, i >> 2}
+				r.AdvertiserID, r.CampaignID, r.DeveloperID = uuid.UUID{0xa, i & 1}, uuid.UUID{0xc, i >> 1 & 1},
+					uuid.UUID{0xd, i >> 2}
 			}))
 		}
 	}
@@ -486,7 +536,10 @@ func reportsFilters(t *testing.T, s Reports) {
 						want += 1 << i
 					}
 				}
-				q := report.Query{AdvertiserID: id(0xa, a), CampaignID: id(0xc, c), DeveloperID: id(0xd, d), Breakdown: report.ByFormat}
+				q := report.Query{
+					AdvertiserID: id(0xa, a), CampaignID: id(0xc, c), DeveloperID: id(0xd, d),
+					Breakdown: report.ByFormat,
+				}
 				got := stats(t, s, q)
 				require.Equal(t, want, got.Impressions, "%v", q)
 				require.Len(t, got.Groups, 1)
@@ -575,10 +628,13 @@ func reportsManyMonths(t *testing.T, s Reports) {
 func reportsRollup(t *testing.T, s Reports) {
 	spread(t, s)
 	insertRows(t, s, "mixed",
-		reportRow(withVerdict(ledger.Duplicate)), reportRow(withVerdict(ledger.VerdictSandbox)), reportRow(withVerdict(ledger.VerdictExpired)),
+		reportRow(withVerdict(ledger.Duplicate)), reportRow(withVerdict(ledger.VerdictSandbox)),
+		reportRow(withVerdict(ledger.VerdictExpired)),
 		reportRow(withVerdict(ledger.InvalidTraffic+"bot")), reportRow(withVerdict(ledger.SelfServed)),
-		reportRow(func(r *report.Row) { r.Type = ledger.Click }), reportRow(func(r *report.Row) { r.Type = ledger.Close }),
-		reportRow(func(r *report.Row) { r.Type = ledger.Skip }), reportRow(func(r *report.Row) { r.Type = ledger.VideoComplete }),
+		reportRow(func(r *report.Row) { r.Type = ledger.Click }),
+		reportRow(func(r *report.Row) { r.Type = ledger.Close }),
+		reportRow(func(r *report.Row) { r.Type = ledger.Skip }),
+		reportRow(func(r *report.Row) { r.Type = ledger.VideoComplete }),
 		reportRow(func(r *report.Row) { r.Type = ledger.Viewable }),
 		reportRow(func(r *report.Row) { r.Type, r.ConversionValue = ledger.Conversion, 7 }))
 	unchanged(t, s, func() {
@@ -641,7 +697,10 @@ func reportsLate(t *testing.T, s Reports) {
 
 func reportsAuctions(t *testing.T, s Reports) {
 	rows := []report.Auction{
-		{AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon, CampaignID: uuid.UUID{1}, Price: 2000, ECPM: 2 * money.USD, Format: "text", Took: time.Millisecond},
+		{
+			AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon, CampaignID: uuid.UUID{1}, Price: 2000,
+			ECPM: 2 * money.USD, Format: "text", Took: time.Millisecond,
+		},
 		{AuctionID: uuid.Must(uuid.NewV7()), At: reportNoon, Reason: "no_match", Sandbox: true},
 	}
 	for range 3 {
@@ -658,7 +717,10 @@ func reportsAuctions(t *testing.T, s Reports) {
 
 func reportsNotices(t *testing.T, s Reports) {
 	id := uuid.Must(uuid.NewV7())
-	win := report.Notice{AuctionID: id, At: reportNoon, Kind: "win", Proof: "signed", CampaignID: uuid.UUID{1}, Price: 2 * money.USD, Reason: -1}
+	win := report.Notice{
+		AuctionID: id, At: reportNoon, Kind: "win", Proof: "signed", CampaignID: uuid.UUID{1}, Price: 2 * money.USD,
+		Reason: -1,
+	}
 	loss := report.Notice{AuctionID: id, At: reportNoon, Kind: "loss", Proof: "signed", Reason: 0, Sandbox: true}
 	for range 3 {
 		require.NoError(t, s.Writer.InsertNotices(t.Context(), "n", []report.Notice{win, loss}))
@@ -666,7 +728,9 @@ func reportsNotices(t *testing.T, s Reports) {
 	require.NoError(t, s.Writer.InsertNotices(t.Context(), "none", nil))
 	// An exchange that repeats itself later, and an impostor.
 	win.At = win.At.Add(time.Second)
-	forged := report.Notice{AuctionID: id, At: reportNoon, Kind: "win", Proof: "bad_signature", Reason: -1, ImpressionID: "'); -- \x00"}
+	forged := report.Notice{
+		AuctionID: id, At: reportNoon, Kind: "win", Proof: "bad_signature", Reason: -1, ImpressionID: "'); -- \x00",
+	}
 	require.NoError(t, s.Writer.InsertNotices(t.Context(), "n2", []report.Notice{win, forged}))
 	require.Error(t, s.Writer.InsertNotices(t.Context(), "", []report.Notice{win}))
 	n, err := s.Audit.Notices(t.Context())

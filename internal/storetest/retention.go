@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Retention holds the methods that retention needs of a store.
@@ -24,7 +24,9 @@ type Retention interface {
 // Letters holds the methods for dead letters.
 type Letters interface {
 	DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error)
-	StartReplay(ctx context.Context, p stream.Partition, offset int64, by string, again bool) (ledger.StoredDeadLetter, error)
+	StartReplay(
+		ctx context.Context, p stream.Partition, offset int64, by string, again bool,
+	) (ledger.StoredDeadLetter, error)
 	EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 }
 
@@ -74,10 +76,14 @@ func droppedDay(t *testing.T, l Ledger, r Retention) {
 	did, err := r.Retain(t.Context(), cut, false)
 	require.NoError(t, err)
 	require.Equal(t, would, did)
-	require.Equal(t, []ledger.Verdict{ledger.VerdictExpired, ledger.Duplicate, ledger.Duplicate}, verdict(6, old, fresh, day0))
+	require.Equal(
+		t, []ledger.Verdict{ledger.VerdictExpired, ledger.Duplicate, ledger.Duplicate}, verdict(6, old, fresh, day0),
+	)
 	other := old
 	other.Event.Type = ledger.Close
-	require.Equal(t, []ledger.Verdict{ledger.VerdictExpired}, verdict(9, other), "nothing of the day is accepted any more")
+	require.Equal(
+		t, []ledger.Verdict{ledger.VerdictExpired}, verdict(9, other), "nothing of the day is accepted any more",
+	)
 	// The horizon never goes back, whatever a later run says.
 	did, err = r.Retain(t.Context(), ledger.Cutoffs{Horizon: day.Of(now) - 100}, false)
 	require.NoError(t, err)
@@ -132,23 +138,32 @@ func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 
 func letterLife(t *testing.T, l Ledger, letters Letters) {
 	for i := range 3 {
-		_, err := apply(t.Context(), l.Settler, batchOf(partition(int32(i)), 7, ledger.Record{Problem: "cut", Raw: []byte{byte(i)}}))
+		_, err := apply(
+			t.Context(), l.Settler,
+			batchOf(partition(int32(i)), 7, ledger.Record{Problem: "cut", Raw: []byte{byte(i)}}),
+		)
 		require.NoError(t, err)
 	}
 	list, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, list, 3)
-	require.Equal(t, ledger.DeadLetter{Partition: partition(1), Offset: 7, Problem: "cut", Raw: []byte{1}}, list[1].DeadLetter)
+	require.Equal(
+		t, ledger.DeadLetter{Partition: partition(1), Offset: 7, Problem: "cut", Raw: []byte{1}}, list[1].DeadLetter,
+	)
 	for _, l := range list {
 		at := stream.Range{Partition: l.Partition, First: l.Offset, Next: l.Offset + 1}
-		one, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10, At: &at, Problem: strings.ToUpper(l.Problem)})
+		one, err := letters.DeadLetters(
+			t.Context(), ledger.DeadLetterQuery{Limit: 10, At: &at, Problem: strings.ToUpper(l.Problem)},
+		)
 		require.NoError(t, err)
 		require.Equal(t, []ledger.StoredDeadLetter{l}, one)
 	}
 	none, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10, Problem: "%"})
 	require.NoError(t, err)
 	require.Empty(t, none)
-	page, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 2, Offset: 2, Stream: partition(0).Stream})
+	page, err := letters.DeadLetters(
+		t.Context(), ledger.DeadLetterQuery{Limit: 2, Offset: 2, Stream: partition(0).Stream},
+	)
 	require.NoError(t, err)
 	require.Equal(t, list[2:], page)
 

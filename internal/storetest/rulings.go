@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 func disabled(yes bool) func(*account.User) error {
@@ -63,13 +63,18 @@ func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 	require.Greater(t, c.ConfigVersion, changed[len(changed)-1].ConfigVersion)
 }
 
-// Campaigns say of their advertiser what was approved, each under a version of its own that followers
-// see, and no more when the account is called otherwise.
+// Campaigns say of their advertiser what was approved, each under a version of its own that
+// followers see, and no more when the account is called otherwise.
 func namesReachCampaigns(t *testing.T, s Stores) {
 	u, other := AddUser(t, s), AddUser(t, s) // called Example Ltd
 	seat := seatOf(t, s, u, 8)
-	own := []uuid.UUID{AddCampaign(t, s, u.ID, campaign.Active).ID, AddCampaign(t, s, u.ID, campaign.Paused).ID, AddCampaign(t, s, seat, campaign.Active).ID}
-	untouched := []campaign.Campaign{AddCampaign(t, s, u.ID, campaign.Archived), AddCampaign(t, s, other.ID, campaign.Active)}
+	own := []uuid.UUID{
+		AddCampaign(t, s, u.ID, campaign.Active).ID, AddCampaign(t, s, u.ID, campaign.Paused).ID,
+		AddCampaign(t, s, seat, campaign.Active).ID,
+	}
+	untouched := []campaign.Campaign{
+		AddCampaign(t, s, u.ID, campaign.Archived), AddCampaign(t, s, other.ID, campaign.Active),
+	}
 	approve := func(u *account.User) error {
 		u.Approved = account.Sponsor{Name: "Example Ltd", Verified: true}
 		return nil
@@ -88,7 +93,11 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 		{approve, account.Sponsor{Name: "Example Ltd", Verified: true}, 0},
 		{called("Example Bank"), account.Sponsor{}, len(own)},
 		{called("Example Ltd"), account.Sponsor{}, 0},
-		{func(u *account.User) error { u.Approved = account.Sponsor{Name: "Example Bank"}; return nil }, account.Sponsor{}, 0}, // not its name
+		// not its name
+		{
+			func(u *account.User) error { u.Approved = account.Sponsor{Name: "Example Bank"}; return nil },
+			account.Sponsor{}, 0,
+		},
 		{approve, account.Sponsor{Name: "Example Ltd", Verified: true}, len(own)},
 		{(*account.User).Erase, account.Sponsor{}, len(own)},
 	} {
@@ -128,14 +137,23 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, account.Sponsor{Name: "Example Ltd", Verified: true}, edited.Advertiser, "no edit of a campaign says who pays")
+	require.Equal(
+		t, account.Sponsor{Name: "Example Ltd", Verified: true}, edited.Advertiser,
+		"no edit of a campaign says who pays",
+	)
 
 	// An administrator's seats are exchanges of others.
 	sold := AddCampaign(t, s, seatOf(t, s, other, 9), campaign.Active)
 	require.Equal(t, "Example Ltd", sold.Advertiser.Name)
 	_, head, err = s.Changes.ChangedCampaigns(t.Context(), 0, 100)
 	require.NoError(t, err)
-	_, err = s.Users.RuleUser(t.Context(), account.Ruling{UserID: other.ID, Reason: "why", Edit: func(u *account.User) error { u.Role = account.RoleAdmin; return nil }})
+	_, err = s.Users.RuleUser(
+		t.Context(),
+		account.Ruling{
+			UserID: other.ID, Reason: "why",
+			Edit: func(u *account.User) error { u.Role = account.RoleAdmin; return nil },
+		},
+	)
 	require.NoError(t, err)
 	changed, _, err := s.Changes.ChangedCampaigns(t.Context(), head, 100)
 	require.NoError(t, err)
@@ -147,13 +165,25 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 // seatOf gives an account a seat, whose key has a hash of its own, and returns its id.
 func seatOf(t *testing.T, s Stores, owner account.User, key byte) uuid.UUID {
 	t.Helper()
-	seat := account.User{ID: newID(t), DeveloperID: newID(t), Email: newID(t).String() + "@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: keyTime, ParentID: owner.ID}
-	require.NoError(t, s.Keys.CreateSeat(t.Context(), seat, account.Key{ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat, Hash: [32]byte{key}, CreatedAt: keyTime}))
+	seat := account.User{
+		ID: newID(t), DeveloperID: newID(t), Email: newID(t).String() + "@seats.invalid", Role: account.RoleSeat,
+		TokenVersion: 1, CreatedAt: keyTime, ParentID: owner.ID,
+	}
+	require.NoError(
+		t,
+		s.Keys.CreateSeat(
+			t.Context(), seat,
+			account.Key{
+				ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
+				Hash: [32]byte{key}, CreatedAt: keyTime,
+			},
+		),
+	)
 	return seat.ID
 }
 
-// A change of the name and changes of the campaign at one time: whoever is last, the highest version
-// of the campaign has the name as it is.
+// A change of the name and changes of the campaign at one time: whoever is last, the highest
+// version of the campaign has the name as it is.
 func namesAndEditsMeet(t *testing.T, s Stores) {
 	u := AddUser(t, s)
 	c := AddCampaign(t, s, u.ID, campaign.Active)
@@ -171,7 +201,9 @@ func namesAndEditsMeet(t *testing.T, s Stores) {
 			return
 		}
 		var err error
-		said[i], err = s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error { c.FrequencyCap = 100 + i; return nil })
+		said[i], err = s.Campaigns.UpdateCampaign(
+			t.Context(), c.ID, func(c *campaign.Campaign) error { c.FrequencyCap = 100 + i; return nil },
+		)
 		if err != nil {
 			t.Error(err)
 		}
@@ -193,7 +225,9 @@ func theLastAdministratorStays(t *testing.T, s Stores) {
 	admins := make([]account.User, 4)
 	for i := range admins {
 		admins[i] = AddUser(t, s)
-		_, err := s.Users.UpdateUser(t.Context(), admins[i].ID, func(u *account.User) error { u.Role = account.RoleAdmin; return nil })
+		_, err := s.Users.UpdateUser(
+			t.Context(), admins[i].ID, func(u *account.User) error { u.Role = account.RoleAdmin; return nil },
+		)
 		require.NoError(t, err)
 	}
 	var done, refused atomic.Int32
@@ -202,7 +236,9 @@ func theLastAdministratorStays(t *testing.T, s Stores) {
 		if i%2 == 0 {
 			edit = func(u *account.User) error { u.Role = account.RoleAdvertiser; return nil }
 		}
-		switch _, err := s.Users.RuleUser(t.Context(), account.Ruling{UserID: admins[i].ID, Edit: edit, KeepAdmin: true}); {
+		switch _, err := s.Users.RuleUser(
+			t.Context(), account.Ruling{UserID: admins[i].ID, Edit: edit, KeepAdmin: true},
+		); {
 		case err == nil:
 			done.Add(1)
 		case errs.Is(err, errs.Conflict):
@@ -217,7 +253,9 @@ func usersAreFound(t *testing.T, s Stores) {
 	one, two := AddUser(t, s), AddUser(t, s)
 	_, err := s.Users.UpdateUser(t.Context(), two.ID, disabled(true))
 	require.NoError(t, err)
-	_, err = s.Users.UpdateUser(t.Context(), one.ID, func(u *account.User) error { u.Approved.Name = u.Sponsor(); return nil })
+	_, err = s.Users.UpdateUser(
+		t.Context(), one.ID, func(u *account.User) error { u.Approved.Name = u.Sponsor(); return nil },
+	)
 	require.NoError(t, err)
 	yes, no := true, false
 	for _, c := range []struct {

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // Searched is what administrators read of a ledger.
@@ -85,7 +85,16 @@ func movements(t *testing.T, l Ledger) {
 	one := paged(t, s, ledger.Search{Transaction: charges[1].ID}, 5)
 	require.Len(t, one, 1)
 	require.Equal(t, charges[1].Links, one[0].Links)
-	require.Len(t, paged(t, s, ledger.Search{Account: ledger.AdvertiserCash(advertiser.ID), Kind: ledger.KindCharge, Since: now.Add(time.Minute), Until: now.Add(2 * time.Minute)}, 5), 1)
+	require.Len(
+		t,
+		paged(
+			t, s,
+			ledger.Search{
+				Account: ledger.AdvertiserCash(advertiser.ID), Kind: ledger.KindCharge, Since: now.Add(time.Minute),
+				Until: now.Add(2 * time.Minute),
+			}, 5,
+		), 1,
+	)
 	require.Empty(t, paged(t, s, ledger.Search{Account: "advertiser:' OR true --"}, 5))
 
 	heads, err := s.Heads(t.Context(), ledger.HeadQuery{Limit: ledger.MaxFound})
@@ -106,7 +115,10 @@ func movements(t *testing.T, l Ledger) {
 			newest = link
 		}
 	}
-	require.Equal(t, ledger.Head{Seq: newest.Seq, Balance: newest.Balance, Hash: newest.Hash}, own[0].Head, "the head is the newest entry")
+	require.Equal(
+		t, ledger.Head{Seq: newest.Seq, Balance: newest.Balance, Hash: newest.Hash}, own[0].Head,
+		"the head is the newest entry",
+	)
 	require.EqualValues(t, 4, own[0].Seq)
 }
 

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
@@ -14,9 +17,6 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var seatCases = []testCase{
@@ -30,11 +30,14 @@ func newSeat(t *testing.T, owner account.User, at time.Time) (account.User, acco
 	t.Helper()
 	id := newID(t)
 	seat := account.User{
-		ID: id, DeveloperID: newID(t), Email: id.String() + "@seats.invalid", Role: account.RoleSeat, TokenVersion: 1, CreatedAt: at, ParentID: owner.ID,
+		ID: id, DeveloperID: newID(t), Email: id.String() + "@seats.invalid", Role: account.RoleSeat, TokenVersion: 1,
+		CreatedAt: at, ParentID: owner.ID,
 	}
 	return seat, account.Key{
-		ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeatPath, Name: "exchange", Prefix: "seatpath_live_ab",
-		Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::7/128")}, Hash: sha256.Sum256(id[:]), CreatedAt: at,
+		ID: newID(t), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeatPath, Name: "exchange",
+		Prefix:    "seatpath_live_ab",
+		Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::7/128")},
+		Hash:      sha256.Sum256(id[:]), CreatedAt: at,
 	}
 }
 
@@ -65,7 +68,9 @@ func seatAndKey(t *testing.T, s Stores) {
 	orphan, key := newSeat(t, account.User{ID: newID(t)}, keyTime)
 	requireCode(t, s.Keys.CreateSeat(t.Context(), orphan, key), errs.NotFound)
 
-	_, err = s.Users.UpdateUser(t.Context(), seat.ID, func(u *account.User) error { u.Disabled, u.ParentID = true, uuid.Nil; return nil })
+	_, err = s.Users.UpdateUser(
+		t.Context(), seat.ID, func(u *account.User) error { u.Disabled, u.ParentID = true, uuid.Nil; return nil },
+	)
 	require.NoError(t, err)
 	_, disabled, err = s.Keys.KeyByHash(t.Context(), k.Hash)
 	require.NoError(t, err)
@@ -85,12 +90,22 @@ func seatIsItsOwners(t *testing.T, s Stores) {
 	} {
 		read, err := find()
 		require.NoError(t, err)
-		require.Equal(t, []account.Seat{{ID: first.ID, DeveloperID: first.DeveloperID}, {ID: second.ID, DeveloperID: second.DeveloperID}}, read.Seats)
+		require.Equal(
+			t,
+			[]account.Seat{
+				{ID: first.ID, DeveloperID: first.DeveloperID}, {ID: second.ID, DeveloperID: second.DeveloperID},
+			}, read.Seats,
+		)
 		require.True(t, read.Publishes(second.DeveloperID) && read.MayActFor(first.ID))
-		require.False(t, read.Publishes(stranger.DeveloperID) || read.Publishes(uuid.Nil) || read.MayActFor(stranger.ID))
+		require.False(
+			t, read.Publishes(stranger.DeveloperID) || read.Publishes(uuid.Nil) || read.MayActFor(stranger.ID),
+		)
 	}
 	for _, role := range []account.Role{account.RoleAdmin, account.RoleAdvertiser} {
-		_, err := s.Users.UpdateUser(t.Context(), owner.ID, func(u *account.User) error { u.Disabled, u.Role, u.Seats = true, role, nil; return nil })
+		_, err := s.Users.UpdateUser(
+			t.Context(), owner.ID,
+			func(u *account.User) error { u.Disabled, u.Role, u.Seats = true, role, nil; return nil },
+		)
 		require.NoError(t, err)
 		_, disabled, err := s.Keys.KeyByHash(t.Context(), firstKey.Hash)
 		require.NoError(t, err)
@@ -113,7 +128,9 @@ func seatIsItsOwners(t *testing.T, s Stores) {
 		AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
 	})
 	require.True(t, ok)
-	entries, err := log.AuditLog(t.Context(), auditlog.Query{OwnerID: owner.ID, TargetKind: auditlog.TargetKey, Limit: 9})
+	entries, err := log.AuditLog(
+		t.Context(), auditlog.Query{OwnerID: owner.ID, TargetKind: auditlog.TargetKey, Limit: 9},
+	)
 	require.NoError(t, err)
 	require.Len(t, entries, 3, "what happens to a seat's keys is in its owner's log")
 }
@@ -136,10 +153,13 @@ func ownersTraffic(t *testing.T, l Ledger) {
 	foreign, _ := addSeat(t, l.Stores, AddUser(t, l.Stores))
 	ofOwner, ofSeat := priced(t, l, owner, money.USD, 10*money.USD), priced(t, l, first, money.USD, 10*money.USD)
 	records := []ledger.Record{
-		eventOf(t, ofOwner, owner.DeveloperID, ledger.Impression), eventOf(t, ofOwner, first.DeveloperID, ledger.Impression),
-		eventOf(t, ofSeat, first.DeveloperID, ledger.Impression), eventOf(t, ofSeat, second.DeveloperID, ledger.Impression),
+		eventOf(t, ofOwner, owner.DeveloperID, ledger.Impression),
+		eventOf(t, ofOwner, first.DeveloperID, ledger.Impression),
+		eventOf(t, ofSeat, first.DeveloperID, ledger.Impression),
+		eventOf(t, ofSeat, second.DeveloperID, ledger.Impression),
 		eventOf(t, ofSeat, owner.DeveloperID, ledger.Impression),
-		eventOf(t, ofOwner, foreign.DeveloperID, ledger.Impression), eventOf(t, ofSeat, foreign.DeveloperID, ledger.Impression),
+		eventOf(t, ofOwner, foreign.DeveloperID, ledger.Impression),
+		eventOf(t, ofSeat, foreign.DeveloperID, ledger.Impression),
 	}
 	outcomes := impressions(t, l, first.DeveloperID, 0, 0, records...)
 	for i, o := range outcomes {
@@ -169,7 +189,10 @@ func ownersDays(t *testing.T, l Ledger) {
 		r.Event.ReceivedAt = now.AddDate(0, 0, -days)
 		return r
 	}
-	impressions(t, l, owner.DeveloperID, 0, 0, view(owner.DeveloperID, 1), view(quiet.DeveloperID, 1), view(foreign.DeveloperID, 1))
+	impressions(
+		t, l, owner.DeveloperID, 0, 0, view(owner.DeveloperID, 1), view(quiet.DeveloperID, 1),
+		view(foreign.DeveloperID, 1),
+	)
 	impressions(t, l, owner.DeveloperID, 0, 3, view(first.DeveloperID, 0), view(newID(t), 0))
 
 	date := day.Of(now)
@@ -201,12 +224,17 @@ func seatQuarantine(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	bad, _ := addSeat(t, l.Stores, owner)
 	good, _ := addSeat(t, l.Stores, owner)
-	open := ledger.Quarantine{ID: newID(t), DeveloperID: bad.DeveloperID, OpenedAt: now, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual, By: owner.ID}}
+	open := ledger.Quarantine{
+		ID: newID(t), DeveloperID: bad.DeveloperID, OpenedAt: now,
+		Evidence: traffic.Evidence{Rule: traffic.QuarantineManual, By: owner.ID},
+	}
 	opened, err := p.OpenQuarantine(t.Context(), open)
 	require.NoError(t, err)
 	require.True(t, opened)
 	casesOf := func(seat account.User) []ledger.Quarantine {
-		cases, err := p.Quarantines(t.Context(), ledger.QuarantineQuery{Developer: seat.DeveloperID, Open: true, Limit: 9})
+		cases, err := p.Quarantines(
+			t.Context(), ledger.QuarantineQuery{Developer: seat.DeveloperID, Open: true, Limit: 9},
+		)
 		require.NoError(t, err)
 		return cases
 	}
@@ -223,13 +251,18 @@ func seatQuarantine(t *testing.T, l Ledger) {
 	require.Empty(t, casesOf(foreign))
 
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
-	impressions(t, l, good.DeveloperID, 0, 0, eventOf(t, c, good.DeveloperID, ledger.Impression), eventOf(t, c, follower.DeveloperID, ledger.Impression))
+	impressions(
+		t, l, good.DeveloperID, 0, 0, eventOf(t, c, good.DeveloperID, ledger.Impression),
+		eventOf(t, c, follower.DeveloperID, ledger.Impression),
+	)
 	require.EqualValues(t, 1, creditsOf(t, l, good.DeveloperID).Pending)
 	require.EqualValues(t, 1, creditsOf(t, l, follower.DeveloperID).Quarantined)
 	require.EqualValues(t, 0, creditsOf(t, l, follower.DeveloperID).Pending)
 
 	end := func(id uuid.UUID, decision ledger.QuarantineDecision) {
-		_, err := p.EndQuarantine(t.Context(), ledger.QuarantineVerdict{Case: id, Decision: decision, By: owner.ID, At: now})
+		_, err := p.EndQuarantine(
+			t.Context(), ledger.QuarantineVerdict{Case: id, Decision: decision, By: owner.ID, At: now},
+		)
 		require.NoError(t, err)
 	}
 	end(casesOf(follower)[0].ID, ledger.QuarantineRelease)

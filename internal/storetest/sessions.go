@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var sessionCases = []testCase{
@@ -32,11 +32,18 @@ var sessionCases = []testCase{
 		_, err = store.Session(t.Context(), first.ID)
 		requireCode(t, err, errs.NotFound)
 		require.Equal(t, []uuid.UUID{second.ID}, sessionsOf(t, store, u))
-		requireCode(t, store.CreateSession(t.Context(), account.Session{ID: newID(t), UserID: newID(t), CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)}), errs.NotFound)
+		requireCode(
+			t,
+			store.CreateSession(
+				t.Context(),
+				account.Session{ID: newID(t), UserID: newID(t), CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)},
+			), errs.NotFound,
+		)
 	}},
 	{"RenewingEndsAllButOne", func(t *testing.T, s Stores) {
 		store, u, other := sessionStore(t, s), AddUser(t, s), AddUser(t, s)
-		kept, gone, others := addSession(t, store, u, 0), addSession(t, store, u, time.Minute), addSession(t, store, other, 0)
+		kept, gone, others := addSession(t, store, u, 0), addSession(t, store, u, time.Minute),
+			addSession(t, store, other, 0)
 		now, ended, err := store.RenewLogins(t.Context(), u.ID, kept.ID, func(e *account.User) error {
 			e.PasswordHash = "$argon2id$new"
 			return nil
@@ -102,14 +109,25 @@ var sessionCases = []testCase{
 		got, err := store.Factor(t.Context(), u.ID)
 		require.NoError(t, err)
 		require.Equal(t, account.Factor{}, got)
-		want := account.Factor{Sealed: []byte("k1:x"), ConfirmedAt: keyTime, LastStep: 1 << 40, Recovery: [][32]byte{{1}, {2}}, Failures: 3, FailedAt: keyTime}
+		want := account.Factor{
+			Sealed: []byte("k1:x"), ConfirmedAt: keyTime, LastStep: 1 << 40, Recovery: [][32]byte{{1}, {2}},
+			Failures: 3, FailedAt: keyTime,
+		}
 		for range 2 {
-			require.NoError(t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { *f = want; return nil }))
+			require.NoError(
+				t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { *f = want; return nil }),
+			)
 			got, err = store.Factor(t.Context(), u.ID)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
-		require.ErrorIs(t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { f.LastStep, f.Recovery[0] = 1, [32]byte{9}; return errEdit }), errEdit)
+		require.ErrorIs(
+			t,
+			store.UpdateFactor(
+				t.Context(), u.ID,
+				func(f *account.Factor) error { f.LastStep, f.Recovery[0] = 1, [32]byte{9}; return errEdit },
+			), errEdit,
+		)
 		got, err = store.Factor(t.Context(), u.ID)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -124,11 +142,16 @@ var sessionCases = []testCase{
 			})
 		})
 		require.EqualValues(t, 1, taken.Load())
-		require.NoError(t, store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { *f = account.Factor{}; return nil }))
+		require.NoError(
+			t,
+			store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error { *f = account.Factor{}; return nil }),
+		)
 		got, err = store.Factor(t.Context(), u.ID)
 		require.NoError(t, err)
 		require.Equal(t, account.Factor{}, got)
-		requireCode(t, store.UpdateFactor(t.Context(), newID(t), func(*account.Factor) error { return nil }), errs.NotFound)
+		requireCode(
+			t, store.UpdateFactor(t.Context(), newID(t), func(*account.Factor) error { return nil }), errs.NotFound,
+		)
 
 		sessions := sessionStore(t, s)
 		weak, other := addSession(t, sessions, u, 0), AddUser(t, s)
@@ -145,7 +168,10 @@ var sessionCases = []testCase{
 	}},
 	{"MailedLinks", func(t *testing.T, s Stores) {
 		store, u := s.Users.(account.LinkStore), AddUser(t, s)
-		l := account.Link{Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)}
+		l := account.Link{
+			Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime,
+			ExpiresAt: keyTime.Add(time.Hour),
+		}
 		kept, err := store.CreateLink(t.Context(), l)
 		require.NoError(t, err)
 		require.True(t, kept)
@@ -163,13 +189,19 @@ var sessionCases = []testCase{
 		require.EqualValues(t, 1, taken.Load(), "a link works once")
 		var made atomic.Int32
 		together(8, func(i int) {
-			n := account.Link{Hash: [32]byte{2, byte(i)}, Purpose: account.LinkRegister, Email: "new@example.com", PasswordHash: "$argon2id$x", CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour)}
+			n := account.Link{
+				Hash: [32]byte{2, byte(i)}, Purpose: account.LinkRegister, Email: "new@example.com",
+				PasswordHash: "$argon2id$x", CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour),
+			}
 			if kept, err := store.CreateLink(t.Context(), n); err == nil && kept {
 				made.Add(1)
 			}
 		})
 		require.EqualValues(t, account.MaxLinks, made.Load())
-		notice := account.Link{Hash: [32]byte{3}, Purpose: account.LinkNotice, Email: "new@example.com", CreatedAt: keyTime.Add(time.Hour), ExpiresAt: keyTime.Add(2 * time.Hour)}
+		notice := account.Link{
+			Hash: [32]byte{3}, Purpose: account.LinkNotice, Email: "new@example.com", CreatedAt: keyTime.Add(time.Hour),
+			ExpiresAt: keyTime.Add(2 * time.Hour),
+		}
 		kept, err = store.CreateLink(t.Context(), notice)
 		require.NoError(t, err)
 		require.True(t, kept, "expired ones are forgotten")
@@ -199,8 +231,9 @@ func sessionStore(t *testing.T, s Stores) account.SessionStore {
 func addSession(t *testing.T, store account.SessionStore, u account.User, after time.Duration) account.Session {
 	t.Helper()
 	n := account.Session{
-		ID: newID(t), UserID: u.ID, Version: u.TokenVersion, CreatedAt: keyTime.Add(after), ExpiresAt: keyTime.Add(after + 24*time.Hour),
-		Network: "192.0.2.0/24", Agent: "Übersicht/1.0", Strong: true,
+		ID: newID(t), UserID: u.ID, Version: u.TokenVersion, CreatedAt: keyTime.Add(after),
+		ExpiresAt: keyTime.Add(after + 24*time.Hour),
+		Network:   "192.0.2.0/24", Agent: "Übersicht/1.0", Strong: true,
 	}
 	require.NoError(t, store.CreateSession(t.Context(), n))
 	return n

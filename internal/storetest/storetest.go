@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // FirstHead is the config version of an empty store. It is not 0, which readers of the projection
@@ -93,7 +93,8 @@ func AddUser(t *testing.T, s Stores) account.User {
 	t.Helper()
 	id := newID(t)
 	u := account.User{
-		ID: id, DeveloperID: newID(t), Email: fmt.Sprintf("%s@example.com", id), PasswordHash: "$argon2id$x", DisplayName: "Ada", Company: "Example Ltd",
+		ID: id, DeveloperID: newID(t), Email: fmt.Sprintf("%s@example.com", id), PasswordHash: "$argon2id$x",
+		DisplayName: "Ada", Company: "Example Ltd",
 		Role: account.RoleAdvertiser, TokenVersion: 1, CreatedAt: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
 	}
 	require.NoError(t, s.Users.CreateUser(t.Context(), u))
@@ -107,13 +108,22 @@ func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	starts, ends := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC), time.Date(2027, 5, 1, 8, 0, 1, 0, time.UTC)
 	return campaign.Campaign{
 		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
-		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached", MediaURL: "https://cdn.example.com/a.mp4",
-		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png", Deals: []string{"Deal-1", "x"}, Categories: []string{"IAB19"}, ExcludeContexts: []string{"disasters"}, SensitiveContexts: []string{"health", "debt"}, Trades: []string{"credit"}, CTALabel: "Try it", CTAURL: "https://example.com/try", SkippableAfterSec: 5,
-		BillingModel: campaign.CPC, BillingEvent: campaign.OnImpression, BidAmount: 1_250_000, DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
-		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA, Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP, FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, StartAt: &starts, EndAt: &ends,
+		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached",
+		MediaURL:  "https://cdn.example.com/a.mp4",
+		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png",
+		Deals: []string{"Deal-1", "x"}, Categories: []string{"IAB19"}, ExcludeContexts: []string{"disasters"},
+		SensitiveContexts: []string{"health", "debt"}, Trades: []string{"credit"}, CTALabel: "Try it",
+		CTAURL: "https://example.com/try", SkippableAfterSec: 5,
+		BillingModel: campaign.CPC, BillingEvent: campaign.OnImpression, BidAmount: 1_250_000,
+		DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
+		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA,
+		Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP,
+		FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, StartAt: &starts, EndAt: &ends,
 		Targeting: campaign.Targeting{
-			Mode: campaign.Broad, IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"}, ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},
-			Surfaces: []string{"chat", "tool_result"}, IntegrationMethods: []string{"mcp"}, Regions: []string{"DE", "US"}, Languages: []string{"en"},
+			Mode: campaign.Broad, IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"},
+			ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},
+			Surfaces: []string{"chat", "tool_result"}, IntegrationMethods: []string{"mcp"},
+			Regions: []string{"DE", "US"}, Languages: []string{"en"},
 		},
 		PolicyViolations: []campaign.Violation{{Rule: "caps", Field: "headline", Message: "too loud"}},
 	}

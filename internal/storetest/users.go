@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/account"
 	"adnet/internal/errs"
-
-	"github.com/stretchr/testify/require"
 )
 
 var errEdit = errors.New("edit refuses")
@@ -40,7 +40,9 @@ var userCases = []testCase{
 		require.False(t, knows(a, "192.0.2.0/24", at.Add(time.Second)))
 		require.False(t, knows(a, "198.51.100.0/24", at))
 		require.False(t, knows(b, "192.0.2.0/24", at))
-		require.NoError(t, store.NoteNetwork(t.Context(), a.ID, "198.51.100.0/24", at.Add(time.Hour), at.Add(time.Minute)))
+		require.NoError(
+			t, store.NoteNetwork(t.Context(), a.ID, "198.51.100.0/24", at.Add(time.Hour), at.Add(time.Minute)),
+		)
 		require.False(t, knows(a, "192.0.2.0/24", at), "it was forgotten")
 	}},
 	{"UnknownIsNotFound", func(t *testing.T, s Stores) {
@@ -90,7 +92,8 @@ var userCases = []testCase{
 	{"UpdateKeepsTheResultButNotTheIDs", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		want := u
-		want.PasswordHash, want.Role, want.Disabled, want.TokenVersion = "$argon2id$y", account.RoleAdmin, true, u.TokenVersion+1
+		want.PasswordHash, want.Role, want.Disabled, want.TokenVersion = "$argon2id$y", account.RoleAdmin, true,
+			u.TokenVersion+1
 		got, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {
 			e.PasswordHash, e.Role, e.Disabled = "$argon2id$y", account.RoleAdmin, true
 			e.TokenVersion++

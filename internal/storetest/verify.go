@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/stream"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 var verifyCases = []ledgerCase{
@@ -51,7 +51,10 @@ func newHistory(t *testing.T, l Ledger, seed uint64, prepaid bool) *history {
 			if model == campaign.CPM {
 				c.BidAmount = 9_500_000
 			}
-			c, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }})
+			c, err := l.Campaigns.CreateCampaign(
+				t.Context(),
+				campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }},
+			)
 			require.NoError(t, err)
 			h.campaigns = append(h.campaigns, c)
 		}
@@ -72,7 +75,10 @@ func (h *history) record() ledger.Record {
 		}
 	}
 	c := h.campaigns[h.rng.IntN(len(h.campaigns))]
-	r := eventOf(h.t, c, h.developers[h.rng.IntN(len(h.developers))], []ledger.EventType{ledger.Impression, ledger.Impression, ledger.Click, ledger.Conversion}[h.rng.IntN(4)])
+	r := eventOf(
+		h.t, c, h.developers[h.rng.IntN(len(h.developers))],
+		[]ledger.EventType{ledger.Impression, ledger.Impression, ledger.Click, ledger.Conversion}[h.rng.IntN(4)],
+	)
 	// Around now, because pauses happen at the store's clock.
 	r.Event.ReceivedAt = time.Now().UTC().Add(time.Duration(h.rng.IntN(3)-1) * 24 * time.Hour)
 	switch h.rng.IntN(12) {
@@ -83,7 +89,9 @@ func (h *history) record() ledger.Record {
 	case 2:
 		r.Event.Proof = ledger.Unsigned
 	case 3:
-		r.Event.Proof, r.Event.AuctionID = ledger.UnsignedBillable, uuid.NewSHA1(uuid.NameSpaceURL, []byte{byte(h.rng.IntN(256))})
+		r.Event.Proof, r.Event.AuctionID = ledger.UnsignedBillable, uuid.NewSHA1(
+			uuid.NameSpaceURL, []byte{byte(h.rng.IntN(256))},
+		)
 	case 4:
 		r.Event.InvalidTraffic = "bot"
 	case 5:

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/ranking"
-
-	"github.com/stretchr/testify/require"
 )
 
 // Weights keeps learnt weights.
@@ -21,14 +21,17 @@ type Weights interface {
 	WeightState(ctx context.Context) (ranking.State, error)
 	WeightData(ctx context.Context, number int64) ([]byte, error)
 	WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error)
-	AddWeights(ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error)) (int64, error)
+	AddWeights(
+		ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
+	) (int64, error)
 	MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error
 }
 
 // RunWeights runs the cases of learnt weights.
 func RunWeights(t *testing.T, newStore func(t *testing.T) Weights) {
 	for name, run := range map[string]func(*testing.T, Weights){
-		"Kept": weightsKept, "Stages": weightStages, "Rollback": weightRollback, "OnePlaceEach": weightPlaces, "Forgotten": weightsForgotten,
+		"Kept": weightsKept, "Stages": weightStages, "Rollback": weightRollback, "OnePlaceEach": weightPlaces,
+		"Forgotten": weightsForgotten,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, newStore(t)) })
 	}
@@ -78,7 +81,10 @@ func weightsKept(t *testing.T, s Weights) {
 
 func weightStages(t *testing.T, s Weights) {
 	begin := func(number int64) error {
-		return s.MoveWeights(t.Context(), now, func(versions []ranking.Version) ([]ranking.Move, error) { return ranking.Begin(versions, number) })
+		return s.MoveWeights(
+			t.Context(), now,
+			func(versions []ranking.Version) ([]ranking.Move, error) { return ranking.Begin(versions, number) },
+		)
 	}
 	one, two := addWeights(t, s), addWeights(t, s)
 	require.NoError(t, begin(one))
@@ -104,19 +110,27 @@ func weightStages(t *testing.T, s Weights) {
 	require.NoError(t, err)
 	require.Len(t, entries, 6)
 	require.Equal(t, "ranking_weights", entries[0].TargetID)
-	require.Equal(t, map[string]auditlog.Change{"1": {After: "retired"}, "2": {After: "live"}, "3": {After: "shadow"}}, entries[0].Changes)
+	require.Equal(
+		t, map[string]auditlog.Change{"1": {After: "retired"}, "2": {After: "live"}, "3": {After: "shadow"}},
+		entries[0].Changes,
+	)
 }
 
 func weightRollback(t *testing.T, s Weights) {
 	back := func() error { return s.MoveWeights(t.Context(), now, ranking.Rollback) }
 	require.True(t, errs.Is(back(), errs.InvalidState))
 	one, two := addWeights(t, s), addWeights(t, s)
-	require.NoError(t, moveWeights(t, s, ranking.Move{Number: one, To: ranking.Live}, ranking.Move{Number: two, To: ranking.All}))
+	require.NoError(
+		t, moveWeights(t, s, ranking.Move{Number: one, To: ranking.Live}, ranking.Move{Number: two, To: ranking.All}),
+	)
 	require.NoError(t, back())
 	requireWeights(t, s, ranking.State{Live: one})
 	require.NoError(t, back())
 	requireWeights(t, s, ranking.State{})
-	require.NoError(t, moveWeights(t, s, ranking.Move{Number: one, To: ranking.Retired}, ranking.Move{Number: two, To: ranking.Live}))
+	require.NoError(
+		t,
+		moveWeights(t, s, ranking.Move{Number: one, To: ranking.Retired}, ranking.Move{Number: two, To: ranking.Live}),
+	)
 	three := addWeights(t, s)
 	require.NoError(t, moveWeights(t, s, ranking.Move{Number: three, To: ranking.Shadow}))
 	require.NoError(t, back())
@@ -126,7 +140,14 @@ func weightRollback(t *testing.T, s Weights) {
 // However many decide at once, a place has one version.
 func weightPlaces(t *testing.T, s Weights) {
 	one, two := addWeights(t, s), addWeights(t, s)
-	require.True(t, errs.Is(moveWeights(t, s, ranking.Move{Number: one, To: ranking.Shadow}, ranking.Move{Number: two, To: ranking.Part}), errs.Conflict))
+	require.True(
+		t,
+		errs.Is(
+			moveWeights(
+				t, s, ranking.Move{Number: one, To: ranking.Shadow}, ranking.Move{Number: two, To: ranking.Part},
+			), errs.Conflict,
+		),
+	)
 	require.True(t, errs.Is(moveWeights(t, s, ranking.Move{Number: 77, To: ranking.Shadow}), errs.NotFound))
 	requireWeights(t, s, ranking.State{})
 	var wait sync.WaitGroup

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/stream"
-
-	"github.com/stretchr/testify/require"
 )
 
 func at(id string, number int32, first, next int64) stream.Range {
@@ -17,7 +17,9 @@ func at(id string, number int32, first, next int64) stream.Range {
 func TestPartitionsAreOrderedByStreamThenNumber(t *testing.T) {
 	list := []stream.Partition{{Stream: "b", Number: 0}, {Stream: "a", Number: 10}, {Stream: "a", Number: 9}}
 	slices.SortFunc(list, stream.Partition.Compare)
-	require.Equal(t, []stream.Partition{{Stream: "a", Number: 9}, {Stream: "a", Number: 10}, {Stream: "b", Number: 0}}, list)
+	require.Equal(
+		t, []stream.Partition{{Stream: "a", Number: 9}, {Stream: "a", Number: 10}, {Stream: "b", Number: 0}}, list,
+	)
 }
 
 func TestParsePlace(t *testing.T) {
@@ -25,7 +27,9 @@ func TestParsePlace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, at("0f1e", 3, 1234, 1235), got)
 	require.Equal(t, "0f1e/3:1234-1235", got.String())
-	for _, wrong := range []string{"", "0f1e", "0f1e/3", "/3:1", "0f1e/x:1", "0f1e/3:x", "0f1e/3:-1", "0f1e/2147483648:1"} {
+	for _, wrong := range []string{
+		"", "0f1e", "0f1e/3", "/3:1", "0f1e/x:1", "0f1e/3:x", "0f1e/3:-1", "0f1e/2147483648:1",
+	} {
 		_, err := stream.ParsePlace(wrong)
 		require.True(t, errs.Is(err, errs.InvalidRequest), wrong)
 	}

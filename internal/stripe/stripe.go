@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stripe/stripe-go/v85"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/stripe/stripe-go/v85"
 )
 
 // Config holds the settings of Stripe.
@@ -76,9 +76,11 @@ func (c *Client) Open(ctx context.Context, r payment.Request) (payment.Session, 
 		LineItems: []*stripe.CheckoutSessionCreateLineItemParams{{
 			Quantity: stripe.Int64(1),
 			PriceData: &stripe.CheckoutSessionCreateLineItemPriceDataParams{
-				Currency:    stripe.String("usd"),
-				UnitAmount:  stripe.Int64(int64(r.Amount / cent)),
-				ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: stripe.String("Advertising balance")},
+				Currency:   stripe.String("usd"),
+				UnitAmount: stripe.Int64(int64(r.Amount / cent)),
+				ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{
+					Name: stripe.String("Advertising balance"),
+				},
 			},
 		}},
 	}
@@ -102,7 +104,8 @@ func (c *Client) Verify(ctx context.Context, checkoutID string) (ledger.Notice, 
 	if err != nil {
 		return ledger.Notice{}, false, failure("read a checkout", err)
 	}
-	if s.PaymentStatus != stripe.CheckoutSessionPaymentStatusPaid || s.Currency != stripe.CurrencyUSD || s.PaymentIntent == nil {
+	if s.PaymentStatus != stripe.CheckoutSessionPaymentStatusPaid || s.Currency != stripe.CurrencyUSD ||
+		s.PaymentIntent == nil {
 		return ledger.Notice{}, false, nil
 	}
 	amount, err := micros(s.AmountTotal)
@@ -110,8 +113,9 @@ func (c *Client) Verify(ctx context.Context, checkoutID string) (ledger.Notice, 
 		return ledger.Notice{}, false, err
 	}
 	return ledger.Notice{
-		Provider: ledger.Stripe, EventID: "verified_" + s.ID, Kind: ledger.NoticePaid, PaymentID: s.PaymentIntent.ID, Amount: amount,
-		Names: named(s.Metadata, s.ClientReferenceID),
+		Provider: ledger.Stripe, EventID: "verified_" + s.ID, Kind: ledger.NoticePaid, PaymentID: s.PaymentIntent.ID,
+		Amount: amount,
+		Names:  named(s.Metadata, s.ClientReferenceID),
 	}, true, nil
 }
 
@@ -119,7 +123,10 @@ func (c *Client) Verify(ctx context.Context, checkoutID string) (ledger.Notice, 
 func failure(what string, err error) error {
 	var refused *stripe.Error
 	if errors.As(err, &refused) {
-		err = fmt.Errorf("status %d, type %s, code %s, request %s", refused.HTTPStatusCode, refused.Type, refused.Code, refused.RequestID)
+		err = fmt.Errorf(
+			"status %d, type %s, code %s, request %s", refused.HTTPStatusCode, refused.Type, refused.Code,
+			refused.RequestID,
+		)
 	}
 	return errs.Wrap(fmt.Errorf("%s: %w", what, err), errs.UpstreamError, "the payment provider could not %s", what)
 }

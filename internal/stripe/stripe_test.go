@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // mockModule is Stripe's own stand-in for its API. It holds requests against Stripe's published
@@ -59,8 +59,10 @@ func startMock(t *testing.T) string {
 
 func request() payment.Request {
 	return payment.Request{
-		DepositID: uuid.MustParse("0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f"), AdvertiserID: uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"),
-		Email: "me@shop.example", Amount: 25_500_000, ReturnURL: "https://shop.example/back?deposit_id=1", CancelURL: "https://shop.example/back?cancelled=true",
+		DepositID:    uuid.MustParse("0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f"),
+		AdvertiserID: uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"),
+		Email:        "me@shop.example", Amount: 25_500_000, ReturnURL: "https://shop.example/back?deposit_id=1",
+		CancelURL: "https://shop.example/back?cancelled=true",
 	}
 }
 
@@ -114,19 +116,23 @@ func TestOpenSends(t *testing.T) {
 	require.Equal(t, "Bearer sk_test_canary", sent.Header.Get("Authorization"))
 	require.Equal(t, "adnet-deposit-0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f", sent.Header.Get("Idempotency-Key"))
 	require.Equal(t, url.Values{
-		"mode": {"payment"}, "success_url": {request().ReturnURL}, "cancel_url": {request().CancelURL}, "customer_email": {"me@shop.example"},
+		"mode": {"payment"}, "success_url": {request().ReturnURL}, "cancel_url": {request().CancelURL},
+		"customer_email":      {"me@shop.example"},
 		"client_reference_id": {request().DepositID.String()}, "adaptive_pricing[enabled]": {"false"},
-		"metadata[deposit_id]": {request().DepositID.String()}, "metadata[advertiser_id]": {request().AdvertiserID.String()},
+		"metadata[deposit_id]":                         {request().DepositID.String()},
+		"metadata[advertiser_id]":                      {request().AdvertiserID.String()},
 		"payment_intent_data[metadata][deposit_id]":    {request().DepositID.String()},
 		"payment_intent_data[metadata][advertiser_id]": {request().AdvertiserID.String()},
-		"line_items[0][quantity]":                      {"1"}, "line_items[0][price_data][currency]": {"usd"}, "line_items[0][price_data][unit_amount]": {"2550"},
+		"line_items[0][quantity]":                      {"1"}, "line_items[0][price_data][currency]": {"usd"},
+		"line_items[0][price_data][unit_amount]":        {"2550"},
 		"line_items[0][price_data][product_data][name]": {"Advertising balance"},
 	}, sent.PostForm)
 }
 
 func TestFailuresSayNothing(t *testing.T) {
 	for status, body := range map[int]string{
-		402: `{"error":{"type":"card_error","code":"x","message":"canary-message"}}`, 500: `oops canary-message`, 200: `{"object":"checkout.session"}`,
+		402: `{"error":{"type":"card_error","code":"x","message":"canary-message"}}`, 500: `oops canary-message`,
+		200: `{"object":"checkout.session"}`,
 	} {
 		client, _ := api(t, status, body)
 		_, err := client.Open(t.Context(), request())
@@ -134,7 +140,9 @@ func TestFailuresSayNothing(t *testing.T) {
 		require.NotContains(t, errs.Of(err).Message, "canary")
 		require.NotContains(t, err.Error(), "sk_test_canary")
 	}
-	for _, cfg := range []Config{{}, {Key: "k"}, {Key: "k", BaseURL: "api.stripe.com"}, {Key: "k", BaseURL: "ftp://x"}} {
+	for _, cfg := range []Config{
+		{}, {Key: "k"}, {Key: "k", BaseURL: "api.stripe.com"}, {Key: "k", BaseURL: "ftp://x"},
+	} {
 		_, err := New(cfg)
 		require.Error(t, err)
 	}
@@ -148,8 +156,9 @@ func TestVerify(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, paid)
 	require.Equal(t, ledger.Notice{
-		Provider: ledger.Stripe, EventID: "verified_cs_1", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 25*money.USD + 500_000,
-		Names: []uuid.UUID{request().DepositID, request().AdvertiserID},
+		Provider: ledger.Stripe, EventID: "verified_cs_1", Kind: ledger.NoticePaid, PaymentID: "pi_1",
+		Amount: 25*money.USD + 500_000,
+		Names:  []uuid.UUID{request().DepositID, request().AdvertiserID},
 	}, n)
 	require.Equal(t, "/v1/checkout/sessions/cs_1", (*got)[0].URL.Path)
 	for name, fields := range map[string][4]any{

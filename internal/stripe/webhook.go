@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/ledger"
-	"adnet/internal/payment"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stripe/stripe-go/v85/webhook"
+
+	"adnet/internal/errs"
+	"adnet/internal/ledger"
+	"adnet/internal/payment"
 )
 
 // Webhook verifies and reads Stripe's deliveries. Stripe's library checks signatures over "t.body";
-// any of several v1 signatures may match, and they are at most 300 s old, or ahead. The body is read
-// here, strictly and regardless of the endpoint's API version: only fields that no version has
+// any of several v1 signatures may match, and they are at most 300 s old, or ahead. The body is
+// read here, strictly and regardless of the endpoint's API version: only fields that no version has
 // changed are used.
 type Webhook struct{ secret string }
 
@@ -37,10 +37,14 @@ func NewWebhook(cfg Config) (*Webhook, error) {
 func (w *Webhook) Read(_ context.Context, header http.Header, body []byte) (payment.Delivery, error) {
 	signature := header.Get("Stripe-Signature")
 	if err := webhook.ValidatePayload(body, signature, w.secret); err != nil {
-		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the delivery is not signed by Stripe for this webhook, or is too old")
+		return payment.Delivery{}, errs.Wrap(
+			err, errs.InvalidRequest, "the delivery is not signed by Stripe for this webhook, or is too old",
+		)
 	}
 	if ahead(signature, time.Now()) {
-		return payment.Delivery{}, errs.New(errs.InvalidRequest, "the delivery is signed for a time to come; compare the clocks")
+		return payment.Delivery{}, errs.New(
+			errs.InvalidRequest, "the delivery is signed for a time to come; compare the clocks",
+		)
 	}
 	return read(body)
 }
@@ -109,7 +113,8 @@ func read(body []byte) (payment.Delivery, error) {
 		return readSession(e)
 	case "charge.refunded":
 		return readCharge(e)
-	case "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.closed", "charge.dispute.funds_reinstated":
+	case "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.closed",
+		"charge.dispute.funds_reinstated":
 		return readDispute(e)
 	}
 	return payment.Delivery{Ignored: "type"}, nil
@@ -127,7 +132,8 @@ func readSession(e event) (payment.Delivery, error) {
 		return payment.Delivery{Ignored: "payment_intent"}, nil
 	}
 	return deliver(ledger.Notice{
-		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent), Names: named(s.Metadata, s.ClientReferenceID),
+		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent),
+		Names: named(s.Metadata, s.ClientReferenceID),
 	}, s.AmountTotal, s.Currency)
 }
 

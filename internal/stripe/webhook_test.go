@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -58,13 +58,16 @@ func TestSignatures(t *testing.T) {
 		return err
 	}
 	for name, value := range map[string]string{
-		"one": stamp + "v1=" + good, "any of several v1": stamp + "v1=" + strings.Repeat("00", 32) + ",v1=" + good + ",v0=" + good,
+		"one":               stamp + "v1=" + good,
+		"any of several v1": stamp + "v1=" + strings.Repeat("00", 32) + ",v1=" + good + ",v0=" + good,
 	} {
 		require.NoError(t, read(value, paid), name)
 	}
 	for name, value := range map[string]string{
-		"empty": "", "no time": "v1=" + good, "no signature": stamp, "v0 only": stamp + "v0=" + good, "another secret": stamp + "v1=" + sign(paid, now, "whsec_other"),
-		"empty secret": stamp + "v1=" + sign(paid, now, ""), "another time": fmt.Sprintf("t=%d,v1=%s", now.Unix()-1, good), "garbage": "=,=;", "not hex": stamp + "v1=zz",
+		"empty": "", "no time": "v1=" + good, "no signature": stamp, "v0 only": stamp + "v0=" + good,
+		"another secret": stamp + "v1=" + sign(paid, now, "whsec_other"),
+		"empty secret":   stamp + "v1=" + sign(paid, now, ""),
+		"another time":   fmt.Sprintf("t=%d,v1=%s", now.Unix()-1, good), "garbage": "=,=;", "not hex": stamp + "v1=zz",
 		"ahead":   fmt.Sprintf("t=%d,v1=%s", now.Unix()+310, sign(paid, now.Add(310*time.Second), secret)),
 		"too old": fmt.Sprintf("t=%d,v1=%s", now.Unix()-302, sign(paid, now.Add(-302*time.Second), secret)),
 	} {
@@ -82,7 +85,10 @@ func TestReads(t *testing.T) {
 	require.NoError(t, err)
 	n := ledger.Notice{
 		Provider: ledger.Stripe, EventID: "evt_1", Kind: ledger.NoticePaid, PaymentID: "pi_1", Amount: 25_500_000,
-		Names: []uuid.UUID{uuid.MustParse("0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f"), uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
+		Names: []uuid.UUID{
+			uuid.MustParse("0192f0c5-3b1e-7d20-9c4a-7a1b2c3d4e5f"),
+			uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"),
+		},
 	}
 	require.Equal(t, payment.Delivery{Notice: n}, d)
 	d, err = read([]byte(strings.Replace(paid, "session.completed", "session.async_payment_succeeded", 1)))
@@ -94,7 +100,8 @@ func TestReads(t *testing.T) {
 	d, err = read([]byte(refunded))
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
-		Provider: ledger.Stripe, EventID: "evt_2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1", Amount: 10 * money.USD,
+		Provider: ledger.Stripe, EventID: "evt_2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_1",
+		Amount: 10 * money.USD,
 	}}, d)
 }
 
@@ -103,7 +110,8 @@ func TestIgnoresAndRefuses(t *testing.T) {
 		{paid, `"payment_status":"paid"`, `"payment_status":"unpaid"`, "payment_status"},
 		{paid, `"payment_status":"paid"`, `"payment_status":"no_payment_required"`, "payment_status"},
 		{paid, `"pi_1"`, `null`, "payment_intent"}, {refunded, `"pi_1"`, `null`, "payment_intent"},
-		{paid, `checkout.session.completed`, `checkout.session.expired`, "type"}, {refunded, `charge.refunded`, `charge.updated`, "type"},
+		{paid, `checkout.session.completed`, `checkout.session.expired`, "type"},
+		{refunded, `charge.refunded`, `charge.updated`, "type"},
 	} {
 		d, err := read([]byte(strings.Replace(c.body, c.old, c.with, 1)))
 		require.NoError(t, err)
@@ -116,8 +124,10 @@ func TestIgnoresAndRefuses(t *testing.T) {
 		require.Equal(t, "pi_1", d.Notice.PaymentID)
 	}
 	for _, c := range [][3]string{
-		{paid, `2550`, `-1`}, {paid, `2550`, `25.5`}, {paid, `2550`, `"2550"`}, {paid, `2550`, `9223372036854775807`}, {paid, `2550`, `0`},
-		{paid, `"evt_1"`, `""`}, {paid, `"evt_1"`, `1`}, {paid, `"pi_1"`, `[]`}, {paid, `"usd"`, `"usd","currency":"eur"`}, {paid, `}}}`, `}}`},
+		{paid, `2550`, `-1`}, {paid, `2550`, `25.5`}, {paid, `2550`, `"2550"`}, {paid, `2550`, `9223372036854775807`},
+		{paid, `2550`, `0`},
+		{paid, `"evt_1"`, `""`}, {paid, `"evt_1"`, `1`}, {paid, `"pi_1"`, `[]`},
+		{paid, `"usd"`, `"usd","currency":"eur"`}, {paid, `}}}`, `}}`},
 		{refunded, `1000`, `-1`}, {refunded, `"evt_2"`, `"a b"`},
 	} {
 		body := strings.Replace(c[0], c[1], c[2], 1)
@@ -135,9 +145,12 @@ func TestReadsDisputes(t *testing.T) {
 		event, status string
 		kind          ledger.NoticeKind // empty for nothing
 	}{
-		{"created", "needs_response", ledger.NoticeDisputed}, {"created", "under_review", ledger.NoticeDisputed}, {"created", "warning_needs_response", ""},
-		{"funds_withdrawn", "needs_response", ledger.NoticeDisputed}, {"funds_reinstated", "won", ledger.NoticeDisputeWon},
-		{"closed", "won", ledger.NoticeDisputeWon}, {"closed", "lost", ledger.NoticeDisputeLost}, {"closed", "warning_closed", ""}, {"closed", "prevented", ""},
+		{"created", "needs_response", ledger.NoticeDisputed}, {"created", "under_review", ledger.NoticeDisputed},
+		{"created", "warning_needs_response", ""},
+		{"funds_withdrawn", "needs_response", ledger.NoticeDisputed},
+		{"funds_reinstated", "won", ledger.NoticeDisputeWon},
+		{"closed", "won", ledger.NoticeDisputeWon}, {"closed", "lost", ledger.NoticeDisputeLost},
+		{"closed", "warning_closed", ""}, {"closed", "prevented", ""},
 		{"updated", "lost", ""},
 	} {
 		body := strings.NewReplacer("dispute.created", "dispute."+c.event, "needs_response", c.status).Replace(dispute1)
@@ -148,7 +161,8 @@ func TestReadsDisputes(t *testing.T) {
 			continue
 		}
 		require.Equal(t, payment.Delivery{Notice: ledger.Notice{
-			Provider: ledger.Stripe, EventID: "evt_3", Kind: c.kind, PaymentID: "pi_1", DisputeID: "dp_1", Amount: 7 * money.USD,
+			Provider: ledger.Stripe, EventID: "evt_3", Kind: c.kind, PaymentID: "pi_1", DisputeID: "dp_1",
+			Amount: 7 * money.USD,
 		}}, d)
 	}
 	for _, spoil := range [][2]string{{`"dp_1"`, `""`}, {`700`, `-7`}, {`700`, `0`}} {
@@ -162,7 +176,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(refunded))
 	f.Add([]byte(dispute1))
 	f.Add([]byte(`{"id":"e","type":"charge.refunded","data":{"object":null}}`))
-	f.Add([]byte(`{"type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":{"id":{}}}}}`))
+	f.Add([]byte(
+		`{"type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":{"id":{}}}}}`,
+	))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d, err := read(body)
 		if err != nil {

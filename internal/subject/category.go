@@ -79,10 +79,10 @@ func (t *taxonomy) of(code, above string) Set {
 	return t.subjects[above]
 }
 
-// OfCategory returns the subjects of a category of a taxonomy, by its number in the list of category
-// taxonomies (AdCOM): Content Taxonomy 1.0 (1, also 0, where none is stated), 2.0, 2.1 and 2.2
-// (2, 5 and 6), 3.0 and 3.1 (7 and 9). Some state a newer one and send ids of 1.0, which no other has.
-// The set is empty for an ordinary category and one of another taxonomy.
+// OfCategory returns the subjects of a category of a taxonomy, by its number in the list of
+// category taxonomies (AdCOM): Content Taxonomy 1.0 (1, also 0, where none is stated), 2.0, 2.1 and
+// 2.2 (2, 5 and 6), 3.0 and 3.1 (7 and 9). Some state a newer one and send ids of 1.0, which no
+// other has. The set is empty for an ordinary category and one of another taxonomy.
 func OfCategory(cattax int, code string) Set {
 	code = strings.TrimSpace(code)
 	switch cattax {

@@ -156,10 +156,10 @@ func knownFlags() map[string]Set {
 	return known
 }
 
-// Flag returns the subjects of a flag: the name of a category of one of [Services], or of a subject.
-// Names are compared without regard to case, spaces and the characters `_`, `-` and `/`, so that one
-// name may not mean different subjects to two services: it means those of both. ok is false for a
-// name that is not known; a known one may have no subject.
+// Flag returns the subjects of a flag: the name of a category of one of [Services], or of a
+// subject. Names are compared without regard to case, spaces and the characters `_`, `-` and `/`,
+// so that one name may not mean different subjects to two services: it means those of both. ok is
+// false for a name that is not known; a known one may have no subject.
 func Flag(name string) (subjects Set, ok bool) {
 	if len(name) > MaxFlag {
 		return 0, false

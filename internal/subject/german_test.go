@@ -3,9 +3,9 @@ package subject_test
 import (
 	"testing"
 
-	"adnet/internal/subject"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/subject"
 )
 
 // Every subject has its texts in German, too, and nothing else differs.

@@ -116,7 +116,9 @@ func TestPostgresGivesAFreshDatabaseAndDropsIt(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	var left int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_database WHERE datname = $1", name).Scan(&left))
+	require.NoError(
+		t, conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_database WHERE datname = $1", name).Scan(&left),
+	)
 	require.Zero(t, left)
 }
 
@@ -137,6 +139,8 @@ func TestClickHouseGivesAFreshDatabaseAndDropsIt(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT currentDatabase()").Scan(&name))
 	})
 	var left uint64
-	require.NoError(t, open(server).QueryRow(t.Context(), "SELECT count() FROM system.databases WHERE name = $1", name).Scan(&left))
+	require.NoError(
+		t, open(server).QueryRow(t.Context(), "SELECT count() FROM system.databases WHERE name = $1", name).Scan(&left),
+	)
 	require.Zero(t, left)
 }

@@ -16,14 +16,23 @@ func PostgresText(t testing.TB, url string) string {
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
-	rows, err := conn.Query(t.Context(), `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = current_schema()::regnamespace`)
+	rows, err := conn.Query(
+		t.Context(),
+		`SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = current_schema()::regnamespace`,
+	)
 	require.NoError(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	var all strings.Builder
 	for _, name := range names {
 		var text string
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT coalesce(string_agg(t::text, E'\n'), '') FROM `+pgx.Identifier{name}.Sanitize()+` t`).Scan(&text))
+		require.NoError(
+			t,
+			conn.QueryRow(
+				t.Context(),
+				`SELECT coalesce(string_agg(t::text, E'\n'), '') FROM `+pgx.Identifier{name}.Sanitize()+` t`,
+			).Scan(&text),
+		)
 		all.WriteString(text)
 	}
 	// An id in the payload of a dead letter must not hide behind hex digits.

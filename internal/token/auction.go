@@ -87,18 +87,18 @@ type Auction struct {
 	CreditFunded bool // paid by Credits, not cash
 	NoConsent    bool // the reader did not consent: of its events no session is kept, and its clicks have no id
 
-	// Browser is set of an ad that was sold to a browser key. Then the fields of Asker say of which,
-	// and of which network, an amount is reserved until the ad was seen.
+	// Browser is set of an ad that was sold to a browser key. Then the fields of Asker say of
+	// which, and of which network, an amount is reserved until the ad was seen.
 	Browser bool
 	Asker   Asker
 
-	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is only
-	// in tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in those
-	// that earlier builds made.
+	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is
+	// only in tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in
+	// those that earlier builds made.
 	Landing string
 
-	// Headline is what the ad said when it was shown. It is only in tokens of [PurposeReceipt]; empty
-	// in those that earlier builds made.
+	// Headline is what the ad said when it was shown. It is only in tokens of [PurposeReceipt];
+	// empty in those that earlier builds made.
 	Headline string
 
 	// ClickAfter is the time from the auction to the click, of which a click id is told, in whole

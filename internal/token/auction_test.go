@@ -87,8 +87,9 @@ func auctions() *rapid.Generator[Auction] {
 			AuctionID: id.Draw(t, "auction"), CampaignID: id.Draw(t, "campaign"),
 			AdvertiserID: id.Draw(t, "advertiser"), DeveloperID: id.Draw(t, "developer"),
 			Price:        money.Micros(rapid.Int64Min(0).Draw(t, "price")),
-			BillingModel: word.Draw(t, "model"), Format: word.Draw(t, "format"), IntegrationMethod: word.Draw(t, "method"),
-			Surface: text(MaxSurface).Draw(t, "surface"), Region: text(MaxWord).Draw(t, "region"),
+			BillingModel: word.Draw(t, "model"), Format: word.Draw(t, "format"),
+			IntegrationMethod: word.Draw(t, "method"),
+			Surface:           text(MaxSurface).Draw(t, "surface"), Region: text(MaxWord).Draw(t, "region"),
 			Language: text(MaxWord).Draw(t, "language"), HostApp: text(MaxHostApp).Draw(t, "host"),
 			Sandbox: rapid.Bool().Draw(t, "sandbox"), CreditFunded: rapid.Bool().Draw(t, "credit"),
 		}
@@ -228,18 +229,21 @@ func TestPurposesDoNotMix(t *testing.T) {
 // What a token of each purpose may do; everything else is refused.
 func TestWhatTokensMayDo(t *testing.T) {
 	acts := map[string]Purposes{
-		"redirect": ForRedirect, "receipt": ForReceipt, "notice": ForNotice, "conversion": ForConversion, "explain": ForExplain,
-		"claim": ForClaim,
+		"redirect": ForRedirect, "receipt": ForReceipt, "notice": ForNotice, "conversion": ForConversion,
+		"explain": ForExplain,
+		"claim":   ForClaim,
 	}
 	for _, event := range []string{"impression", "viewable", "click", "close", "skip", "video_complete", "conversion"} {
 		acts["event "+event] = ForEvent(event)
 	}
 	may := map[Purpose][]string{
 		PurposeAuction: {
-			"redirect", "receipt", "explain", "event impression", "event viewable", "event click", "event close", "event skip", "event video_complete", "claim",
+			"redirect", "receipt", "explain", "event impression", "event viewable", "event click", "event close",
+			"event skip", "event video_complete", "claim",
 		},
 		PurposeReport: {
-			"explain", "event impression", "event viewable", "event click", "event close", "event skip", "event video_complete", "claim",
+			"explain", "event impression", "event viewable", "event click", "event close", "event skip",
+			"event video_complete", "claim",
 		},
 		PurposeBid:        {"notice", "explain"},
 		PurposeImpression: {"event impression"},
@@ -331,7 +335,9 @@ func TestSignedNonsenseIsMalformed(t *testing.T) {
 		"rest":         func(b []byte) []byte { return append(b, 0) },
 		"short":        func(b []byte) []byte { return b[:len(b)-1] },
 		"huge price": func(b []byte) []byte {
-			return append(b[:priceAt:priceAt], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0, 0, 0, 0, 0, 0, 0, 0)
+			return append(
+				b[:priceAt:priceAt], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0, 0, 0, 0, 0, 0, 0, 0,
+			)
 		},
 	} {
 		_, err := r.Verify(PurposeReport.Only(), resign(r, PurposeReport, text, change), at)
@@ -380,7 +386,9 @@ func TestLife(t *testing.T) {
 func TestFormatIsStable(t *testing.T) {
 	a := sample()
 	a.ClickAfter = 1500 * time.Millisecond
-	for name, purpose := range map[string]Purpose{"auction": PurposeAuction, "report": PurposeReport, "conversion": PurposeConversion} {
+	for name, purpose := range map[string]Purpose{
+		"auction": PurposeAuction, "report": PurposeReport, "conversion": PurposeConversion,
+	} {
 		want, err := os.ReadFile(filepath.Join("testdata", name+".v1.txt"))
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimSpace(string(want)), defaultRing(t).Sign(purpose, a))

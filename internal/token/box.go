@@ -17,8 +17,8 @@ func gcm(key [32]byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// SealText is a random nonce and the text under AES-256-GCM. It opens only with the same about, which
-// is not in it and may be nil.
+// SealText is a random nonce and the text under AES-256-GCM. It opens only with the same about,
+// which is not in it and may be nil.
 func SealText(key [32]byte, text, about []byte) ([]byte, error) {
 	box, err := gcm(key)
 	if err != nil {

@@ -15,7 +15,10 @@ import (
 const inviteUse = "invite/v1"
 
 // errInvite does not tell the cause: who has an invitation copies it.
-var errInvite = errs.New(errs.Forbidden, "registration needs an invitation for this e-mail, and the one given is missing, expired or of another e-mail").With("field", "invite")
+var errInvite = errs.New(
+	errs.Forbidden,
+	"registration needs an invitation for this e-mail, and the one given is missing, expired or of another e-mail",
+).With("field", "invite")
 
 // Invite makes an invitation by which the holder of an e-mail may register until a time. It works
 // once by itself: a second account of the e-mail is refused.

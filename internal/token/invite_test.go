@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/internal/errs"
 	"adnet/internal/token"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestInvite(t *testing.T) {
@@ -24,9 +24,12 @@ func TestInvite(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.CheckInvite(invite, " a@Example.com", now))
 	for name, err := range map[string]error{
-		"another e-mail": s.CheckInvite(invite, "b@example.com", now), "expired": s.CheckInvite(invite, "a@example.com", now.Add(time.Hour)),
-		"cut": s.CheckInvite(invite[:len(invite)-1], "a@example.com", now), "empty": s.CheckInvite("", "a@example.com", now),
-		"dots": s.CheckInvite("..", "a@example.com", now), "another key": sessions().CheckInvite(invite, "a@example.com", now),
+		"another e-mail": s.CheckInvite(invite, "b@example.com", now),
+		"expired":        s.CheckInvite(invite, "a@example.com", now.Add(time.Hour)),
+		"cut":            s.CheckInvite(invite[:len(invite)-1], "a@example.com", now),
+		"empty":          s.CheckInvite("", "a@example.com", now),
+		"dots":           s.CheckInvite("..", "a@example.com", now),
+		"another key":    sessions().CheckInvite(invite, "a@example.com", now),
 	} {
 		require.True(t, errs.Is(err, errs.Forbidden), name)
 	}

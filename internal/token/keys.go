@@ -65,7 +65,9 @@ func NewKey(id string) (Key, error) {
 // Errors name the key at fault by id or position and never contain a secret.
 func ParseKeys(setting string) ([]Key, error) {
 	if strings.TrimSpace(setting) == "" {
-		return nil, errors.New("no key: expected id:base64[,id:base64@time], a secret is made by: openssl rand -base64 32")
+		return nil, errors.New(
+			"no key: expected id:base64[,id:base64@time], a secret is made by: openssl rand -base64 32",
+		)
 	}
 	parts := strings.Split(setting, ",")
 	keys := make([]Key, 0, len(parts))

@@ -26,7 +26,9 @@ func mustKeys(t testing.TB, setting string) []Key {
 
 func TestParseKeysReadsEveryAlphabet(t *testing.T) {
 	secret := bytes.Repeat([]byte{0xfb, 0xff, 0xfe, 0x01}, 8)
-	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+	for _, enc := range []*base64.Encoding{
+		base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding,
+	} {
 		keys := mustKeys(t, " k2:"+enc.EncodeToString(secret)+" , k1:"+encoded(1)+"@2026-01-02T02:00:00+02:00")
 		require.Len(t, keys, 2)
 		require.Equal(t, secret, keys[0].secret)

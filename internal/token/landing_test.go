@@ -14,8 +14,10 @@ func TestLandingIsWhole(t *testing.T) {
 	require.NoError(t, err)
 	a := sample()
 	for landing, want := range map[string]string{
-		"": "", "https://shop.example/a?b=1#c": "https://shop.example/a?b=1#c", "https://ä.example/" + strings.Repeat("x", 300): "https://ä.example/" + strings.Repeat("x", 300),
-		strings.Repeat("y", MaxLanding): strings.Repeat("y", MaxLanding), strings.Repeat("z", MaxLanding+1): "", "\xff": "",
+		"": "", "https://shop.example/a?b=1#c": "https://shop.example/a?b=1#c",
+		"https://ä.example/" + strings.Repeat("x", 300): "https://ä.example/" + strings.Repeat("x", 300),
+		strings.Repeat("y", MaxLanding):                 strings.Repeat("y", MaxLanding),
+		strings.Repeat("z", MaxLanding+1):               "", "\xff": "",
 	} {
 		a.Landing = landing
 		got, err := ring.Verify(ForRedirect, ring.Sign(PurposeClick, a), a.IssuedAt())
@@ -56,12 +58,19 @@ func TestReceiptHasWhatWasShown(t *testing.T) {
 	} {
 		a.Headline, a.Landing = c.headline, c.landing
 		text := ring.Sign(PurposeReceipt, a)
-		require.Equal(t, text, string(ring.AppendShown(nil, PurposeReceipt, AppendContent(nil, &a), Shown{Headline: c.headline, Landing: c.landing})))
+		require.Equal(
+			t, text,
+			string(ring.AppendShown(
+				nil, PurposeReceipt, AppendContent(nil, &a), Shown{Headline: c.headline, Landing: c.landing},
+			)),
+		)
 		got, err := ring.Verify(ForReceipt, text, a.IssuedAt())
 		require.NoError(t, err)
 		require.Equal(t, [2]string{c.said, c.site}, [2]string{got.Headline, got.Landing})
 	}
-	earlier, err := ring.Verify(ForReceipt, string(ring.AppendToken(nil, PurposeReceipt, AppendContent(nil, &a))), a.IssuedAt())
+	earlier, err := ring.Verify(
+		ForReceipt, string(ring.AppendToken(nil, PurposeReceipt, AppendContent(nil, &a))), a.IssuedAt(),
+	)
 	require.NoError(t, err, "receipts of earlier builds")
 	require.Empty(t, earlier.Headline+earlier.Landing)
 }

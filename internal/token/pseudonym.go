@@ -12,9 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // Pseudonym stands for an id that a publisher or an advertiser gave a person. It is a keyed hash:
@@ -32,8 +32,8 @@ func (p Pseudonym) String() string {
 
 var strictText = base64.RawURLEncoding.Strict()
 
-// linkMark begins a session in a link. Ids of publishers that begin so and are as long are taken for
-// one; they are kept encrypted, so that no id is ever kept as it came.
+// linkMark begins a session in a link. Ids of publishers that begin so and are as long are taken
+// for one; they are kept encrypted, so that no id is ever kept as it came.
 const linkMark = "s."
 
 // linkSize is the length of a session in a link.
@@ -113,9 +113,10 @@ func newPseudonymKey(key Key) (*pseudonymKey, error) {
 	return &pseudonymKey{Key: key, lasting: newHashers(lasting), link: block}, nil
 }
 
-// pseudonymsOf is the key of a UTC day: the one that ends next and not before the day does, else the
-// one that signs. So all nodes use one key for a whole day, in each step of a rotation, those that
-// have the new list and those that do not have it yet, and a frequency cap does not begin anew.
+// pseudonymsOf is the key of a UTC day: the one that ends next and not before the day does, else
+// the one that signs. So all nodes use one key for a whole day, in each step of a rotation, those
+// that have the new list and those that do not have it yet, and a frequency cap does not begin
+// anew.
 func (r *Keyring) pseudonymsOf(date day.Day) *pseudonymKey {
 	chosen := r.pseudonyms[0]
 	for _, key := range r.pseudonyms[1:] {
@@ -146,7 +147,9 @@ func (r *Keyring) Session(developer uuid.UUID, date day.Day, id string) Pseudony
 
 // dated is the key of a day or a period from where such keys are kept; when it is not there, it is
 // derived for a use with the date's name. nil cannot be: the length is a hash's.
-func (k *pseudonymKey) dated(kept *[4]atomic.Pointer[dayKey], date day.Day, use string, name func(day.Day) string) *dayKey {
+func (k *pseudonymKey) dated(
+	kept *[4]atomic.Pointer[dayKey], date day.Day, use string, name func(day.Day) string,
+) *dayKey {
 	at := &kept[uint32(date)%uint32(len(kept))]
 	known := at.Load()
 	if known == nil || known.day != date {
@@ -170,8 +173,8 @@ const refusalDays = 2
 
 // Refusal is the mark of a publisher's session in which no ad is shown, for the API key that asked,
 // in a period. It has a key of its own: nothing that is kept of the session elsewhere can be linked
-// with it, nor a mark of one period with that of another. Zero for an empty id. All nodes choose one
-// key of the ring for a period, which lasts until its last mark has ended, a day later.
+// with it, nor a mark of one period with that of another. Zero for an empty id. All nodes choose
+// one key of the ring for a period, which lasts until its last mark has ended, a day later.
 func (r *Keyring) Refusal(developer, apiKey uuid.UUID, period day.Day, id string) Pseudonym {
 	if id == "" {
 		return Pseudonym{}
@@ -219,8 +222,8 @@ func (r *Keyring) SessionSaid(developer uuid.UUID, date day.Day, said string) (p
 }
 
 // Lasting is the pseudonym of an id that must be known again on other days: an order of an
-// advertiser, what deduplicates events without a token. Its key is that of the ring and no day's; it
-// changes on the day on which an older key ends. date is the UTC day of the event.
+// advertiser, what deduplicates events without a token. Its key is that of the ring and no day's;
+// it changes on the day on which an older key ends. date is the UTC day of the event.
 func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 	if id == "" {
 		return Pseudonym{}

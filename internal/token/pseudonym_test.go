@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"adnet/internal/day"
 )
 
 const someDay day.Day = 20_000
@@ -20,9 +20,11 @@ func TestSessionsAreOfADayAndAPublisher(t *testing.T) {
 	require.NotContains(t, known.String(), "conversation-1")
 	require.Equal(t, known, r.Session(one, someDay, "conversation-1"))
 	for name, p := range map[string]Pseudonym{
-		"another day": r.Session(one, someDay+1, "conversation-1"), "another publisher": r.Session(other, someDay, "conversation-1"),
-		"another session": r.Session(one, someDay, "conversation-2"), "another use": r.Lasting(one, someDay, "conversation-1"),
-		"another key": ring(t, "k1:"+encoded(2)).Session(one, someDay, "conversation-1"),
+		"another day":       r.Session(one, someDay+1, "conversation-1"),
+		"another publisher": r.Session(other, someDay, "conversation-1"),
+		"another session":   r.Session(one, someDay, "conversation-2"),
+		"another use":       r.Lasting(one, someDay, "conversation-1"),
+		"another key":       ring(t, "k1:"+encoded(2)).Session(one, someDay, "conversation-1"),
 	} {
 		require.NotEqual(t, known, p, name)
 	}
@@ -56,7 +58,9 @@ func TestSessionsInLinks(t *testing.T) {
 // All nodes use one key for a day, whether they have the new list or the old one.
 func TestPseudonymsOfADayHaveOneKey(t *testing.T) {
 	end := someDay.Time().Add(14 * time.Hour)
-	before, during, after := ring(t, "k1:"+encoded(1)), ring(t, "k1:"+encoded(1)+",k2:"+encoded(2)), ring(t, "k2:"+encoded(2)+",k1:"+encoded(1)+"@"+end.Format(time.RFC3339))
+	before, during, after := ring(t, "k1:"+encoded(1)), ring(t, "k1:"+encoded(1)+",k2:"+encoded(2)), ring(
+		t, "k2:"+encoded(2)+",k1:"+encoded(1)+"@"+end.Format(time.RFC3339),
+	)
 	fresh, developer := ring(t, "k2:"+encoded(2)), uuid.New()
 	for _, of := range []func(*Keyring, day.Day) Pseudonym{
 		func(r *Keyring, d day.Day) Pseudonym { return r.Session(developer, d, "s") },
@@ -79,23 +83,29 @@ func TestRefusalsHaveAKeyOfTheirOwn(t *testing.T) {
 	known := r.Refusal(publisher, key, period, "conversation-1")
 	require.Equal(t, known, defaultRing(t).Refusal(publisher, key, period, "conversation-1"))
 	for name, p := range map[string]Pseudonym{
-		"another publisher": r.Refusal(uuid.New(), key, period, "conversation-1"), "another key": r.Refusal(publisher, uuid.New(), period, "conversation-1"),
-		"another session": r.Refusal(publisher, key, period, "conversation-2"), "another period": r.Refusal(publisher, key, period+1, "conversation-1"),
-		"a session": r.Session(publisher, someDay, string(key[:])+"conversation-1"), "lasting": r.Lasting(publisher, someDay, string(key[:])+"conversation-1"),
+		"another publisher":    r.Refusal(uuid.New(), key, period, "conversation-1"),
+		"another key":          r.Refusal(publisher, uuid.New(), period, "conversation-1"),
+		"another session":      r.Refusal(publisher, key, period, "conversation-2"),
+		"another period":       r.Refusal(publisher, key, period+1, "conversation-1"),
+		"a session":            r.Session(publisher, someDay, string(key[:])+"conversation-1"),
+		"lasting":              r.Lasting(publisher, someDay, string(key[:])+"conversation-1"),
 		"another installation": ring(t, "k1:"+encoded(2)).Refusal(publisher, key, period, "conversation-1"),
 	} {
 		require.NotEqual(t, known, p, name)
 	}
 	require.Zero(t, r.Refusal(publisher, key, period, ""))
 
-	// In a rotation, nodes with the old list and with the new one make the same marks, until the last
-	// mark of the period has ended.
+	// In a rotation, nodes with the old list and with the new one make the same marks, until the
+	// last mark of the period has ended.
 	old, rotated := ring(t, "k1:"+encoded(1)), func(end time.Time) *Keyring {
 		return ring(t, "k2:"+encoded(2)+",k1:"+encoded(1)+"@"+end.Format(time.RFC3339))
 	}
 	lasts := ((period+1)*2 + 1).Time()
 	require.Equal(t, old.Refusal(publisher, key, period, "a"), rotated(lasts).Refusal(publisher, key, period, "a"))
-	require.NotEqual(t, old.Refusal(publisher, key, period, "a"), rotated(lasts.Add(-time.Second)).Refusal(publisher, key, period, "a"))
+	require.NotEqual(
+		t, old.Refusal(publisher, key, period, "a"),
+		rotated(lasts.Add(-time.Second)).Refusal(publisher, key, period, "a"),
+	)
 }
 
 func TestLastingIDsAreKnownOnOtherDays(t *testing.T) {

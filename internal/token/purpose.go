@@ -7,7 +7,8 @@ type Purpose byte
 
 // The purposes. They are in tokens, so numbers are never changed or used again.
 const (
-	PurposeAuction    Purpose = 1 // all links of an ad, as builds before the purposes from 3 on made them; verified, never made
+	// all links of an ad, as builds before the purposes from 3 on made them; verified, never made
+	PurposeAuction    Purpose = 1
 	PurposeBid        Purpose = 2 // the bid of an OpenRTB answer: win and loss notices
 	PurposeReport     Purpose = 3 // the auction_id of a served ad, which its publisher keeps
 	PurposeImpression Purpose = 4 // impression_url, the pixel
@@ -24,8 +25,9 @@ const (
 
 var purposeUses = [purposes]string{
 	PurposeAuction: "auction/v1", PurposeBid: "bid/v1", PurposeReport: "report/v1", PurposeImpression: "impression/v1",
-	PurposeClick: "click/v1", PurposePlayback: "playback/v1", PurposeReceipt: "receipt/v1", PurposeConversion: "conversion/v1",
-	PurposeConverted: "converted/v1", PurposeViewable: "viewable/v1",
+	PurposeClick: "click/v1", PurposePlayback: "playback/v1", PurposeReceipt: "receipt/v1",
+	PurposeConversion: "conversion/v1",
+	PurposeConverted:  "converted/v1", PurposeViewable: "viewable/v1",
 }
 
 // clicked says whether a token of p tells when its ad was clicked.

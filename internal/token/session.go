@@ -84,7 +84,9 @@ func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.
 }
 
 // IssueFor is [Sessions.Issue] with a life of its own.
-func (s *Sessions) IssueFor(c Claims, now time.Time, life time.Duration) (token string, expiresIn time.Duration, err error) {
+func (s *Sessions) IssueFor(
+	c Claims, now time.Time, life time.Duration,
+) (token string, expiresIn time.Duration, err error) {
 	key, id := &s.keys[0], ""
 	if c.SessionID != uuid.Nil {
 		id = c.SessionID.String()

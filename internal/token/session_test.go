@@ -185,7 +185,8 @@ func TestIssueRefusesWhatVerifyWould(t *testing.T) {
 	require.Error(t, err)
 
 	rapid.Check(t, func(t *rapid.T) {
-		c := Claims{UserID: user.UserID, Role: rapid.StringN(0, -1, 20).Draw(t, "role"), Email: rapid.StringN(0, -1, 254).Draw(t, "email"),
+		c := Claims{UserID: user.UserID, Role: rapid.StringN(0, -1, 20).Draw(t, "role"),
+			Email:   rapid.StringN(0, -1, 254).Draw(t, "email"),
 			Version: rapid.Int64().Draw(t, "version")}
 		text, _, err := s.Issue(c, at)
 		if err != nil {

@@ -1,9 +1,9 @@
 package traffic
 
 import (
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // QuarantineRule says why a publisher is in quarantine.
@@ -11,11 +11,12 @@ type QuarantineRule string
 
 // The rules, a closed list.
 const (
-	QuarantineCTR     QuarantineRule = "ctr"           // clicks per impression of the day
-	QuarantineInvalid QuarantineRule = "invalid_share" // auctions whose only impression is invalid, among all of the day
-	QuarantineSurge   QuarantineRule = "mint_surge"    // Credits of the day against the mean of the seven days before
-	QuarantineManual  QuarantineRule = "manual"        // an administrator's decision
-	QuarantineOwner   QuarantineRule = "owner"         // a new seat whose owner has a case
+	QuarantineCTR QuarantineRule = "ctr" // clicks per impression of the day
+	// auctions whose only impression is invalid, among all of the day
+	QuarantineInvalid QuarantineRule = "invalid_share"
+	QuarantineSurge   QuarantineRule = "mint_surge" // Credits of the day against the mean of the seven days before
+	QuarantineManual  QuarantineRule = "manual"     // an administrator's decision
+	QuarantineOwner   QuarantineRule = "owner"      // a new seat whose owner has a case
 )
 
 // QuarantineRules are the thresholds. A rule with a threshold of 0 is off.
@@ -69,7 +70,8 @@ func (r QuarantineRules) strikes(g gauge) bool { return g.over() && g.volume >= 
 // gauges lists the rules in their order.
 func (r QuarantineRules) gauges(today PublisherDay, before []PublisherDay) [3]gauge {
 	today.withoutBrowser()
-	// Of auctions, not of events: what a stranger repeats, or sends beside the reader, weighs nothing.
+	// Of auctions, not of events: what a stranger repeats, or sends beside the reader, weighs
+	// nothing.
 	invalid := max(0, today.Invalid-today.Redeemed)
 	auctions := today.Impressions + invalid
 	var minted, active int64

@@ -43,7 +43,9 @@ func split(date day.Day, days []PublisherDay) (members []member) {
 	for _, d := range days {
 		n := len(members) - 1
 		if n < 0 || members[n].today.DeveloperID != d.DeveloperID {
-			members = append(members, member{today: PublisherDay{DeveloperID: d.DeveloperID, OwnerID: d.OwnerID, Day: date}})
+			members = append(
+				members, member{today: PublisherDay{DeveloperID: d.DeveloperID, OwnerID: d.OwnerID, Day: date}},
+			)
 			n++
 		}
 		if d.Day == date {
@@ -71,8 +73,10 @@ func (r QuarantineRules) together(members []member) (found [3]Evidence) {
 			all.today.withoutBrowser()
 			if len(of) > 1 && r.strikes(g) {
 				found[i] = Evidence{Rule: g.rule, Value: g.value, Threshold: g.threshold, Note: fmt.Sprintf(
-					"the sum of %d publishers of one owner: impressions %d, clicks %d, invalid %d, redeemed %d, minted %d",
-					len(of), all.today.Impressions, all.today.Clicks, all.today.Invalid, all.today.Redeemed, all.today.Minted)}
+					"the sum of %d publishers of one owner: impressions %d, clicks %d, invalid %d, redeemed %d, "+
+						"minted %d",
+					len(of), all.today.Impressions, all.today.Clicks, all.today.Invalid, all.today.Redeemed,
+					all.today.Minted)}
 				break
 			}
 		}

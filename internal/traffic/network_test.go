@@ -3,15 +3,16 @@ package traffic_test
 import (
 	"testing"
 
-	"adnet/internal/traffic"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/traffic"
 )
 
 func TestNetwork(t *testing.T) {
 	for address, want := range map[string]string{
-		"203.0.113.77": "203.0.113.0/24", "::ffff:203.0.113.9": "203.0.113.0/24", "2001:db8:1:2ff::1": "2001:db8:1:200::/56",
-		"fe80::1%eth0": "fe80::/56", "": "", "203.0.113.77:80": "", "localhost": "", "203.0.113": "",
+		"203.0.113.77": "203.0.113.0/24", "::ffff:203.0.113.9": "203.0.113.0/24",
+		"2001:db8:1:2ff::1": "2001:db8:1:200::/56",
+		"fe80::1%eth0":      "fe80::/56", "": "", "203.0.113.77:80": "", "localhost": "", "203.0.113": "",
 	} {
 		require.Equal(t, want, traffic.Network(address), address)
 	}

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // What an event can lack: reasons, a closed list.
@@ -55,6 +55,8 @@ func ConversionType(kind string) string {
 }
 
 var conversionTypes = [...]string{
-	"purchase", "sale", "order", "signup", "sign_up", "registration", "lead", "install", "app_install", "subscription", "subscribe",
-	"trial", "start_trial", "download", "add_to_cart", "checkout", "contact", "booking", "donation", "page_view", "view_content", "other",
+	"purchase", "sale", "order", "signup", "sign_up", "registration", "lead", "install", "app_install", "subscription",
+	"subscribe",
+	"trial", "start_trial", "download", "add_to_cart", "checkout", "contact", "booking", "donation", "page_view",
+	"view_content", "other",
 }

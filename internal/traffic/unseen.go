@@ -3,9 +3,9 @@ package traffic
 import (
 	"time"
 
-	"adnet/internal/money"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/money"
 )
 
 // Unseen is what an ad that was sold to a browser key holds of its campaign until it was seen.

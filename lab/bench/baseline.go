@@ -1,8 +1,6 @@
 package main
 
 import (
-	"adnet/internal/testenv"
-	"adnet/lab/process"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +11,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"adnet/internal/testenv"
+	"adnet/lab/process"
 )
 
 // reply is a recorded answer of adnet, which a baseline sends to every request.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"adnet/internal/testenv"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
+
+	"adnet/internal/testenv"
 )
 
 // get makes plain requests.
@@ -48,7 +49,9 @@ func TestOpenLoopSeesStalls(t *testing.T) {
 }
 
 func TestLoadReportsRefusals(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	server := httptest.NewServer(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
+	))
 	defer server.Close()
 	requests := get(server)
 	_, err := requests.peak(t.Context(), 50*time.Millisecond)
@@ -79,8 +82,14 @@ func TestMedianAndQuantile(t *testing.T) {
 }
 
 func TestResultLines(t *testing.T) {
-	with := result{row: row{name: "beacon", unit: "requests/s", must: 0.55, aim: 0.8}, ours: 27204.123, baseline: 55755, p50: 2091 * time.Microsecond, p99: 8983 * time.Microsecond}
-	require.JSONEq(t, `{"name":"beacon","ours":27200,"baseline":55760,"ratio":0.4879,"unit":"requests/s","stolen":0,"p50_ms":2.091,"p99_ms":8.983}`, with.json())
+	with := result{
+		row: row{name: "beacon", unit: "requests/s", must: 0.55, aim: 0.8}, ours: 27204.123, baseline: 55755,
+		p50: 2091 * time.Microsecond, p99: 8983 * time.Microsecond,
+	}
+	require.JSONEq(
+		t,
+		`{"name":"beacon","ours":27200,"baseline":55760,"ratio":0.4879,"unit":"requests/s","stolen":0,"p50_ms":2.091,"p99_ms":8.983}`, with.json(),
+	)
 	require.Equal(t, missed, with.verdict())
 	alone := result{row: row{name: "start", unit: "s", must: 2, aim: 0.5, atMost: true}, ours: 0.4}
 	require.JSONEq(t, `{"name":"start","ours":0.4,"unit":"s","stolen":0}`, alone.json())
@@ -94,11 +103,18 @@ func TestResultLines(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	text := markdown([]result{
-		{row: row{name: "beacon", ours: "GET", baseline: "bare gin", unit: "requests/s", must: 0.55, aim: 0.8}, ours: 27204, baseline: 55755, p50: 2091 * time.Microsecond, p99: 8983 * time.Microsecond},
+		{
+			row:  row{name: "beacon", ours: "GET", baseline: "bare gin", unit: "requests/s", must: 0.55, aim: 0.8},
+			ours: 27204, baseline: 55755, p50: 2091 * time.Microsecond, p99: 8983 * time.Microsecond,
+		},
 		{row: row{name: "start", ours: "ready", unit: "s", must: 2, aim: 0.5, atMost: true}, ours: 0.7},
 	}, "a machine", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	require.Contains(t, text, "2026-11-21 on a machine")
-	require.Contains(t, text, "| beacon: GET | 27,204 requests/s | bare gin: 55,755 | 0.488 (missed) | ≥ 0.550 | ≥ 0.800 |  | 0 % | 2.091 / 8.983 |\n")
+	require.Contains(
+		t, text,
+		"| beacon: GET | 27,204 requests/s | bare gin: 55,755 | 0.488 (missed) | ≥ 0.550 | ≥ 0.800 |  | 0 % | 2.091 "+
+			"/ 8.983 |\n",
+	)
 	require.Contains(t, text, "| start: ready | 0.700 s |  | 0.700 | ≤ 2.000 | ≤ 0.500 |  | 0 % |  |\n")
 }
 
@@ -156,7 +172,9 @@ func TestPick(t *testing.T) {
 }
 
 func TestCosts(t *testing.T) {
-	cost := perUnit(map[string]float64{"ingress": 1}, map[string]float64{"ingress": 3, "kafka": 0.5, "idle": 0}, 100_000)
+	cost := perUnit(
+		map[string]float64{"ingress": 1}, map[string]float64{"ingress": 3, "kafka": 0.5, "idle": 0}, 100_000,
+	)
 	require.Equal(t, map[string]float64{"ingress": 20, "kafka": 5}, cost)
 	require.Equal(t, "ingress 20.0, kafka 5.000", costs(cost))
 }
@@ -179,12 +197,17 @@ func TestPatience(t *testing.T) {
 		again  []bool
 		noisy  bool
 	}{
-		"quiet":                  {[]float64{0, 0.049, 0.01}, []bool{false, false, false}, false},
-		"noisy once":             {[]float64{0.05, 0.02, 0.02}, []bool{true, false, false}, false},
-		"third repeat is quiet":  {[]float64{0.3, 0.3, 0.3, 0.01}, []bool{true, true, true, false}, false},
-		"each sample has three":  {[]float64{0.3, 0.3, 0.3, 0, 0.3, 0.3, 0.3, 0}, []bool{true, true, true, false, true, true, true, false}, false},
-		"never quiet":            {[]float64{0.3, 0.3, 0.3, 0.3, 0.3}, []bool{true, true, true, false, false}, true},
-		"quiet, but too late":    {[]float64{0.3, 0.3, 0.3, 0.3, 0, 0.3}, []bool{true, true, true, false, false, false}, true},
+		"quiet":                 {[]float64{0, 0.049, 0.01}, []bool{false, false, false}, false},
+		"noisy once":            {[]float64{0.05, 0.02, 0.02}, []bool{true, false, false}, false},
+		"third repeat is quiet": {[]float64{0.3, 0.3, 0.3, 0.01}, []bool{true, true, true, false}, false},
+		"each sample has three": {
+			[]float64{0.3, 0.3, 0.3, 0, 0.3, 0.3, 0.3, 0}, []bool{true, true, true, false, true, true, true, false},
+			false,
+		},
+		"never quiet": {[]float64{0.3, 0.3, 0.3, 0.3, 0.3}, []bool{true, true, true, false, false}, true},
+		"quiet, but too late": {
+			[]float64{0.3, 0.3, 0.3, 0.3, 0, 0.3}, []bool{true, true, true, false, false, false}, true,
+		},
 		"all of the time stolen": {[]float64{1, 1, 1, 1}, []bool{true, true, true, false}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,12 +230,20 @@ func TestVerdict(t *testing.T) {
 		result
 		want verdict
 	}{
-		"quiet, fast, dear":           {result{row: rate, ours: 60, baseline: 100, cpuRatio: 9, stolen: 0.049}, reached},
-		"quiet, slow, cheap":          {result{row: rate, ours: 40, baseline: 100, cpuRatio: 1, stolen: 0}, missed},
-		"noisy, slow, cheap":          {result{row: rate, ours: 40, baseline: 100, cpuRatio: 2.4, stolen: 0.05}, reachedByCPU},
-		"noisy, fast, dear":           {result{row: rate, ours: 60, baseline: 100, cpuRatio: 2.41, stolen: 0.5}, missedByCPU},
-		"noisy, cost unknown":         {result{row: rate, ours: 60, baseline: 100, stolen: 0.5}, tooNoisy},
-		"noisy, no bound":             {result{row: unbound, ours: 60, baseline: 100, cpuRatio: 1, stolen: 0.5}, tooNoisy},
+		"quiet, fast, dear": {
+			result{row: rate, ours: 60, baseline: 100, cpuRatio: 9, stolen: 0.049}, reached,
+		},
+		"quiet, slow, cheap": {result{row: rate, ours: 40, baseline: 100, cpuRatio: 1, stolen: 0}, missed},
+		"noisy, slow, cheap": {
+			result{row: rate, ours: 40, baseline: 100, cpuRatio: 2.4, stolen: 0.05}, reachedByCPU,
+		},
+		"noisy, fast, dear": {
+			result{row: rate, ours: 60, baseline: 100, cpuRatio: 2.41, stolen: 0.5}, missedByCPU,
+		},
+		"noisy, cost unknown": {result{row: rate, ours: 60, baseline: 100, stolen: 0.5}, tooNoisy},
+		"noisy, no bound": {
+			result{row: unbound, ours: 60, baseline: 100, cpuRatio: 1, stolen: 0.5}, tooNoisy,
+		},
 		"quiet latency":               {result{row: latency, ours: 0.9}, reached},
 		"quiet latency, late":         {result{row: latency, ours: 1.1}, missed},
 		"noisy latency, kept anyway":  {result{row: latency, ours: 0.9, stolen: 0.5}, reached},
@@ -265,23 +296,38 @@ func TestStolenShare(t *testing.T) {
 func TestParseAccounting(t *testing.T) {
 	line := "77 (a (strange) name) S 5 77 77 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 8 0 100 1 2"
 	require.Equal(t, processTime{parent: 5, used: 2, reaped: 0.5}, parseProcess(77, []byte(line)))
-	require.True(t, parseProcess(20, []byte("20 (ksoftirqd/0) S 2 0 0 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 8")).kernelsThread)
+	require.True(
+		t, parseProcess(20, []byte("20 (ksoftirqd/0) S 2 0 0 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 8")).kernelsThread,
+	)
 	require.Zero(t, parseProcess(1, []byte("torn")))
-	require.Equal(t, machineTime{busy: 7, idle: 9, steal: 7}, parseMachine([]byte("cpu  100 200 300 400 500 20 80 700 0 0\ncpu0 1\n")))
+	require.Equal(
+		t, machineTime{busy: 7, idle: 9, steal: 7},
+		parseMachine([]byte("cpu  100 200 300 400 500 20 80 700 0 0\ncpu0 1\n")),
+	)
 	require.Zero(t, parseMachine([]byte("intr 1 2 3")))
-	name, inode := listener("   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1 0 100", map[string]string{"8080": "kafka"})
+	name, inode := listener(
+		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1 0 100",
+		map[string]string{"8080": "kafka"},
+	)
 	require.Equal(t, "kafka", name)
 	require.Equal(t, "12345", inode)
-	name, _ = listener("   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000     0        0 12345 1 0 100", map[string]string{"8080": "kafka"})
+	name, _ = listener(
+		"   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000     0        0 12345 1 0 100",
+		map[string]string{"8080": "kafka"},
+	)
 	require.Empty(t, name, "a connection, not a listener")
 }
 
 // The session finds its own processes with their children; all others are strangers.
 func TestKind(t *testing.T) {
 	s := &session{servers: map[int]string{30: "postgres"}}
-	all := map[int]processTime{1: {}, 10: {parent: 1}, 11: {parent: 10}, 30: {parent: 1}, 31: {parent: 30}, 40: {parent: 1}, 50: {parent: 50}}
+	all := map[int]processTime{
+		1: {}, 10: {parent: 1}, 11: {parent: 10}, 30: {parent: 1}, 31: {parent: 30}, 40: {parent: 1}, 50: {parent: 50},
+	}
 	names := map[int]string{10: "nginx"}
-	for pid, want := range map[int]string{10: "nginx", 11: "nginx", 30: "postgres", 31: "postgres", 40: "", 1: "", 50: "", 99: ""} {
+	for pid, want := range map[int]string{
+		10: "nginx", 11: "nginx", 30: "postgres", 31: "postgres", 40: "", 1: "", 50: "", 99: "",
+	} {
 		name, server := s.kind(all, names, pid)
 		require.Equal(t, want, name, pid)
 		require.Equal(t, want == "postgres", server, pid)

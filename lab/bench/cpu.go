@@ -132,7 +132,9 @@ func ticks(field string) float64 {
 func (s *session) findServers() {
 	s.servers = map[int]string{}
 	ports := map[string]string{}
-	for name, addr := range map[string]string{"kafka": s.kafka, "redis": s.redis, "postgres": hostOf(s.postgres), "clickhouse": hostOf(s.clickhouse)} {
+	for name, addr := range map[string]string{
+		"kafka": s.kafka, "redis": s.redis, "postgres": hostOf(s.postgres), "clickhouse": hostOf(s.clickhouse),
+	} {
 		if _, port, err := net.SplitHostPort(addr); err == nil {
 			ports[port] = name
 		}

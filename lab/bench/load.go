@@ -60,7 +60,10 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	}
 	defer client.CloseIdleConnections()
 	var sent atomic.Uint64
-	options := periodic.RunnerOptions{QPS: perSecond, Duration: d, NumThreads: connections, Out: io.Discard, Uniform: true, Stop: periodic.NewAborter()}
+	options := periodic.RunnerOptions{
+		QPS: perSecond, Duration: d, NumThreads: connections, Out: io.Discard, Uniform: true,
+		Stop: periodic.NewAborter(),
+	}
 	if perSecond == 0 {
 		options.QPS = -1 // as fast as possible
 	}
@@ -69,12 +72,16 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	workers := make([]*worker, connections)
 	runner.Options().Runners = make([]periodic.Runnable, connections)
 	for i := range workers {
-		workers[i] = &worker{traffic: t, client: client, sent: &sent, interval: pace(perSecond, connections, d), latency: hdrhistogram.New(1, 60_000_000, 3)}
+		workers[i] = &worker{
+			traffic: t, client: client, sent: &sent, interval: pace(perSecond, connections, d),
+			latency: hdrhistogram.New(1, 60_000_000, 3),
+		}
 		runner.Options().Runners[i] = workers[i]
 	}
 	started := time.Now()
 	for i, w := range workers {
-		w.due = started.Add(w.interval / time.Duration(connections) * time.Duration(i)) // the generator staggers its connections so
+		// the generator staggers its connections so
+		w.due = started.Add(w.interval / time.Duration(connections) * time.Duration(i))
 	}
 	stop := context.AfterFunc(ctx, func() { abort.Abort(true) })
 	defer stop()
@@ -93,7 +100,8 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	}
 	return measured{
 		count: float64(all.TotalCount()), perSecond: float64(all.TotalCount()) / ran.ActualDuration.Seconds(),
-		p50: time.Duration(all.ValueAtQuantile(50)) * time.Microsecond, p99: time.Duration(all.ValueAtQuantile(99)) * time.Microsecond,
+		p50: time.Duration(all.ValueAtQuantile(50)) * time.Microsecond,
+		p99: time.Duration(all.ValueAtQuantile(99)) * time.Microsecond,
 	}, nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// profiled takes a CPU profile of the last node started during each sample, if one is asked for. The
-// file holds the last one.
+// profiled takes a CPU profile of the last node started during each sample, if one is asked for.
+// The file holds the last one.
 func (s *session) profiled(of sampler) sampler {
 	if s.cfg.Profile == "" {
 		return of
@@ -27,7 +27,10 @@ func (s *session) profiled(of sampler) sampler {
 }
 
 func (s *session) profile(ctx context.Context, length time.Duration) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.node, int(length.Seconds())), nil)
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.node, int(length.Seconds())),
+		nil,
+	)
 	if err != nil {
 		return err
 	}

@@ -36,10 +36,11 @@ type result struct {
 	ours, baseline float64
 	p50, p99       time.Duration      // of ours, open loop at half its peak, from when a request was due
 	cpu            map[string]float64 // µs of processor time per unit, by process
-	cpuRatio       float64            // ours over the baseline's, of all processes that belong to a side; 0 without a baseline
-	stolen         float64            // largest share of a sample's time that the machine did not give
-	parts          map[string]float64 // the figures that ours is the worst of, by name
-	note           string
+	// ours over the baseline's, of all processes that belong to a side; 0 without a baseline
+	cpuRatio float64
+	stolen   float64            // largest share of a sample's time that the machine did not give
+	parts    map[string]float64 // the figures that ours is the worst of, by name
+	note     string
 }
 
 // judged is the figure that must and aim speak of.
@@ -109,7 +110,10 @@ func (r result) json() string {
 		CPU      map[string]float64 `json:"cpu_us,omitempty"`
 		Parts    map[string]float64 `json:"parts,omitempty"`
 		Note     string             `json:"note,omitempty"`
-	}{CPU: r.cpu, Parts: r.parts, Stolen: rounded(r.stolen), Name: r.row.name, Ours: rounded(r.ours), Unit: r.row.unit, Note: r.note}
+	}{
+		CPU: r.cpu, Parts: r.parts, Stolen: rounded(r.stolen), Name: r.row.name, Ours: rounded(r.ours),
+		Unit: r.row.unit, Note: r.note,
+	}
 	if r.baseline != 0 {
 		baseline, ratio := rounded(r.baseline), rounded(r.ours/r.baseline)
 		line.Baseline, line.Ratio = &baseline, &ratio
@@ -155,14 +159,19 @@ func number(v float64) string {
 func table(done []result, machine string, smoke bool) string {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "row\tours\tbaseline\tunit\tfigure\tmust\taim\tCPU ratio\tCPU must (aim %.1f)\tstolen\tp50 ms\tp99 ms\t\n", cpuAim)
+	fmt.Fprintf(
+		w, "row\tours\tbaseline\tunit\tfigure\tmust\taim\tCPU ratio\tCPU must (aim %.1f)\tstolen\tp50 ms\tp99 ms\t\n",
+		cpuAim,
+	)
 	for _, r := range done {
 		verdict := string(r.verdict())
 		if smoke {
 			verdict = "smoke, not judged"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f %%\t%s\t%s\t%s\n", r.row.name, number(r.ours), number(r.baseline), r.row.unit,
-			number(r.judged()), bound(r.row, r.row.must), bound(r.row, r.row.aim), number(r.cpuRatio), cpuBound(r.row), 100*r.stolen,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f %%\t%s\t%s\t%s\n", r.row.name, number(r.ours),
+			number(r.baseline), r.row.unit,
+			number(r.judged()), bound(r.row, r.row.must), bound(r.row, r.row.aim), number(r.cpuRatio), cpuBound(r.row),
+			100*r.stolen,
 			number(r.p50.Seconds()*1000), number(r.p99.Seconds()*1000), verdict)
 	}
 	w.Flush()
@@ -210,7 +219,9 @@ func describeMachine() string {
 			memory = fmt.Sprintf(", %.0f GiB", float64(kib)/(1<<20))
 		}
 	}
-	return fmt.Sprintf("%d cores of %s%s, %s/%s, %s", runtime.NumCPU(), model, memory, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf(
+		"%d cores of %s%s, %s/%s, %s", runtime.NumCPU(), model, memory, runtime.GOOS, runtime.GOARCH, runtime.Version(),
+	)
 }
 
 // publish writes the results file and the table in lab/bench/README.md.
@@ -222,7 +233,10 @@ func publish(cfg *runCmd, machine string, done []result) error {
 		}
 		var out bytes.Buffer
 		commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-		header, err := json.Marshal(map[string]any{"at": now.Format(time.RFC3339), "machine": machine, "commit": strings.TrimSpace(string(commit)), "samples": cfg.Samples, "sample_seconds": cfg.Sample.Seconds()})
+		header, err := json.Marshal(map[string]any{
+			"at": now.Format(time.RFC3339), "machine": machine, "commit": strings.TrimSpace(string(commit)),
+			"samples": cfg.Samples, "sample_seconds": cfg.Sample.Seconds(),
+		})
 		if err != nil {
 			return err
 		}
@@ -249,11 +263,17 @@ const (
 
 func markdown(done []result, machine string, at time.Time) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Measured %s on %s;\nthe load generator, the servers and their stores share these cores.\n\n", at.Format(time.DateOnly), machine)
+	fmt.Fprintf(
+		&out, "Measured %s on %s;\nthe load generator, the servers and their stores share these cores.\n\n",
+		at.Format(time.DateOnly), machine,
+	)
 	out.WriteString("A figure is ours over the baseline's, or ours where there is none; CPU is the ratio of processor\n" +
 		"time per request. Where 5 % of the time or more was stolen, CPU is held against its bound instead\n" +
 		"of the figure against must.\n\n")
-	out.WriteString("| row | ours | baseline | figure | must | aim | CPU | stolen | p50 / p99 ms |\n|---|---|---|---|---|---|---|---|---|\n")
+	out.WriteString(
+		"| row | ours | baseline | figure | must | aim | CPU | stolen | p50 / p99 ms " +
+			"|\n|---|---|---|---|---|---|---|---|---|\n",
+	)
 	for _, r := range done {
 		note, cpu, baseline, latency := "", "", "", ""
 		switch v := r.verdict(); v {
@@ -272,7 +292,8 @@ func markdown(done []result, machine string, at time.Time) string {
 		if r.p99 > 0 {
 			latency = number(r.p50.Seconds()*1000) + " / " + number(r.p99.Seconds()*1000)
 		}
-		fmt.Fprintf(&out, "| %s: %s | %s %s | %s | %s%s | %s | %s | %s | %.0f %% | %s |\n", r.row.name, r.row.ours, number(r.ours), r.row.unit, baseline,
+		fmt.Fprintf(&out, "| %s: %s | %s %s | %s | %s%s | %s | %s | %s | %.0f %% | %s |\n", r.row.name, r.row.ours,
+			number(r.ours), r.row.unit, baseline,
 			number(r.judged()), note, bound(r.row, r.row.must), bound(r.row, r.row.aim), cpu, 100*r.stolen, latency)
 	}
 	return out.String()

@@ -12,13 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
 	"adnet/internal/demo"
 	"adnet/internal/money"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/valyala/fasthttp"
 )
 
 // compare measures ours against a baseline at peak, then ours open loop at half of that. The load
@@ -84,7 +84,8 @@ func (t *traffic) record(method, path string) (reply, error) {
 func anAuction() token.Auction {
 	return token.Auction{
 		CampaignID: uuid.New(), AdvertiserID: uuid.New(), DeveloperID: uuid.New(), Price: 5 * money.USD / 1000,
-		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord",
+		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en",
+		HostApp: "discord",
 	}
 }
 
@@ -121,7 +122,8 @@ func (t *site) batches(addr string) traffic {
 		}
 		r.SetBodyRaw(append(body, `]}`...))
 	}, check: func(r *fasthttp.Response) error {
-		if r.StatusCode() != http.StatusOK || !strings.Contains(string(r.Body()), fmt.Sprintf(`"tracked":%d}`, perBatch)) {
+		if r.StatusCode() != http.StatusOK ||
+			!strings.Contains(string(r.Body()), fmt.Sprintf(`"tracked":%d}`, perBatch)) {
 			return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())
 		}
 		return nil
@@ -135,10 +137,14 @@ func (t *site) beacons(addr string) traffic {
 	return traffic{addr: addr, conns: ofBrowsers, next: func(_ uint64, r *fasthttp.Request) {
 		a := signed
 		a.AuctionID = uuid.Must(uuid.NewV7())
-		r.SetRequestURI("/api/track?event=impression&campaign_id=" + a.CampaignID.String() + "&auction_id=" + ring.Sign(token.PurposeImpression, a) +
+		r.SetRequestURI("/api/track?event=impression&campaign_id=" + a.CampaignID.String() + "&auction_id=" + ring.Sign(
+			token.PurposeImpression, a,
+		) +
 			"&session=s1&dev=" + a.DeveloperID.String() + "&format=image")
 		r.Header.SetHost("bench")
-		r.Header.SetUserAgent("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36")
+		r.Header.SetUserAgent(
+			"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36",
+		)
 	}}
 }
 
@@ -223,7 +229,11 @@ func nginx(ctx context.Context, s *session) (string, error) {
 		return "", fmt.Errorf("nginx is missing: install it (apt-get install nginx-light)")
 	}
 	s.say("installing nginx-light ...")
-	install := exec.CommandContext(ctx, "sh", "-c", "(apt-get install -y --no-install-recommends nginx-light || (apt-get update && apt-get install -y --no-install-recommends nginx-light)) 2>&1")
+	install := exec.CommandContext(
+		ctx, "sh", "-c",
+		"(apt-get install -y --no-install-recommends nginx-light || (apt-get update && apt-get install -y "+
+			"--no-install-recommends nginx-light)) 2>&1",
+	)
 	install.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "SYSTEMD_OFFLINE=1")
 	// The package must not start a server of its own.
 	policy := "/usr/sbin/policy-rc.d"
@@ -317,7 +327,10 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	s.say("%d of %d bid requests get a bid; the others are left out, since a reply of no bytes has no ratio", len(bodies), len(all))
+	s.say(
+		"%d of %d bid requests get a bid; the others are left out, since a reply of no bytes has no ratio", len(bodies),
+		len(all),
+	)
 	ours := posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, bodies)
 	var bids, none atomic.Int64
 	ours.check = func(r *fasthttp.Response) error {
@@ -332,7 +345,9 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 		return nil
 	}
 	r, err := s.againstGin(ctx, ours, http.MethodPost, "/api/rtb")
-	r.note = fmt.Sprintf("%.1f %% of all replies were no bid", 100*float64(none.Load())/float64(max(1, none.Load()+bids.Load())))
+	r.note = fmt.Sprintf(
+		"%.1f %% of all replies were no bid", 100*float64(none.Load())/float64(max(1, none.Load()+bids.Load())),
+	)
 	return r, err
 }
 
@@ -404,9 +419,10 @@ func toolCall(ctx context.Context, s *session) (result, error) {
 	}
 	bodies := make([][]byte, len(contexts))
 	for i := range contexts {
-		bodies[i], err = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{
-			"name": "get_sponsored_content", "arguments": map[string]any{"context_summary": contexts[i].Context},
-		}})
+		bodies[i], err = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call",
+			"params": map[string]any{
+				"name": "get_sponsored_content", "arguments": map[string]any{"context_summary": contexts[i].Context},
+			}})
 		if err != nil {
 			return result{}, err
 		}

@@ -12,6 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	chdriver "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
 	"adnet/analytics/clickhouse"
 	"adnet/consumers/archive"
 	"adnet/consumers/settle"
@@ -21,14 +29,6 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	chdriver "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/alecthomas/kong"
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"google.golang.org/protobuf/proto"
 )
 
 // pipeline is the consumers' components on a site whose own consumers are stopped, so that each can
@@ -90,14 +90,14 @@ func (p *pipeline) close() error {
 	return p.events.Close()
 }
 
-// impression is record i of adnet.events: an impression that costs and mints, with an auction of its
-// own.
+// impression is record i of adnet.events: an impression that costs and mints, with an auction of
+// its own.
 func (p *pipeline) impression(i int) (key, value []byte, err error) {
 	return p.record(p.event(i, uuid.Must(uuid.NewV7())))
 }
 
-// views makes records of a campaign that pays for views: of each auction the impression, and then the
-// view, which costs and mints.
+// views makes records of a campaign that pays for views: of each auction the impression, and then
+// the view, which costs and mints.
 func (p *pipeline) views() func(i int) (key, value []byte, err error) {
 	var auction uuid.UUID
 	return func(i int) (key, value []byte, err error) {
@@ -120,9 +120,14 @@ func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
 	campaign := p.campaigns[i%len(p.campaigns)]
 	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
 	return &event.Event{
-		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
-		CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 5000, BillingModel: event.BillingModel_CPM,
-		Placement: &event.Placement{Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en", HostApp: "discord"}, SessionHash: make([]byte, 16),
+		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
+		AuctionId:  auction[:],
+		CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 5000,
+		BillingModel: event.BillingModel_CPM,
+		Placement: &event.Placement{
+			Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "US", Language: "en",
+			HostApp: "discord",
+		}, SessionHash: make([]byte, 16),
 	}
 }
 
@@ -173,7 +178,14 @@ func (p *pipeline) put(ctx context.Context, n int, record func(i int) (key, valu
 }
 
 func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
-	return kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(p.s.kafka), kgo.ProducerLinger(2 * time.Millisecond), kgo.RequiredAcks(kgo.AllISRAcks())}, more...)...)
+	return kgo.NewClient(
+		append(
+			[]kgo.Opt{
+				kgo.SeedBrokers(p.s.kafka), kgo.ProducerLinger(2 * time.Millisecond),
+				kgo.RequiredAcks(kgo.AllISRAcks()),
+			}, more...,
+		)...,
+	)
 }
 
 // sample ends the stretch in which n units went through. Where components run in this process, or
@@ -281,12 +293,21 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 
 // settleAll settles the records on the log and measures it.
 func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
-	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets}, kafka.Deps{Log: p.log})
+	group, err := kafka.NewGroup(
+		p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets},
+		kafka.Deps{Log: p.log},
+	)
 	if err != nil {
 		return sample{}, err
 	}
 	m := p.s.newMeter(n)
-	settler, err := settle.New(p.settle, settle.Deps{Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Keys: p.site.ring, Log: p.log, Metrics: prometheus.NewRegistry()})
+	settler, err := settle.New(
+		p.settle,
+		settle.Deps{
+			Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Keys: p.site.ring,
+			Log: p.log, Metrics: prometheus.NewRegistry(),
+		},
+	)
 	if err != nil {
 		return sample{}, err
 	}
@@ -305,7 +326,9 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 	}
 	defer db.Close(ctx)
 	// The same columns under the same unique key, as one plain table.
-	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS bench_copy; CREATE TABLE bench_copy (LIKE billed_event INCLUDING ALL)"); err != nil {
+	if _, err := db.Exec(
+		ctx, "DROP TABLE IF EXISTS bench_copy; CREATE TABLE bench_copy (LIKE billed_event INCLUDING ALL)",
+	); err != nil {
 		return r, err
 	}
 	bare := func(ctx context.Context) (sample, error) {
@@ -316,7 +339,10 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 		}
 		tidy()
 		counted := s.begin()
-		_, err := db.CopyFrom(ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"}, pgx.CopyFromRows(rows))
+		_, err := db.CopyFrom(
+			ctx, pgx.Identifier{"bench_copy"}, []string{"auction_day", "auction_id", "event_type"},
+			pgx.CopyFromRows(rows),
+		)
 		return counted.sample(float64(n)), err
 	}
 	if r, err = s.alternate(ctx, p.settled(n, p.impression), bare); err != nil {
@@ -364,13 +390,17 @@ func (p meteredPlans) MarkArchived(ctx context.Context, plan stream.Plan) error 
 
 // archiveAll copies the settled records and measures it.
 func (p *pipeline) archiveAll(ctx context.Context, n int) (sample, error) {
-	group, err := kafka.NewGroup(p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived}, kafka.Deps{Log: p.log})
+	group, err := kafka.NewGroup(
+		p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived},
+		kafka.Deps{Log: p.log},
+	)
 	if err != nil {
 		return sample{}, err
 	}
 	m := p.s.newMeter(n)
 	archiver, err := archive.New(p.archive, archive.Deps{
-		Records: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Log: p.log, Metrics: prometheus.NewRegistry(),
+		Records: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Log: p.log,
+		Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		return sample{}, err
@@ -399,7 +429,11 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 	if err := p.catchUp(ctx); err != nil {
 		return r, err
 	}
-	if err := conn.Exec(ctx, "CREATE OR REPLACE TABLE bench_rows AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (campaign_id, day, type, auction_id)"); err != nil {
+	if err := conn.Exec(
+		ctx,
+		"CREATE OR REPLACE TABLE bench_rows AS events ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY "+
+			"(campaign_id, day, type, auction_id)",
+	); err != nil {
 		return r, err
 	}
 	ours := func(ctx context.Context) (sample, error) {
@@ -446,7 +480,11 @@ func (t *site) catchUp(ctx context.Context) error {
 			return err
 		}
 		var applied, archived int64
-		err = db.QueryRow(ctx, "SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset)::bigint, (SELECT coalesce(sum(archived_next), 0) FROM archive_progress)::bigint").Scan(&applied, &archived)
+		err = db.QueryRow(
+			ctx,
+			"SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset)::bigint, (SELECT "+
+				"coalesce(sum(archived_next), 0) FROM archive_progress)::bigint",
+		).Scan(&applied, &archived)
 		if err == nil && (applied < end || archived < end) {
 			err = fmt.Errorf("%d written, %d applied, %d archived", end, applied, archived)
 			time.Sleep(100 * time.Millisecond)

@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/money"
-	"adnet/internal/token"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/valyala/fasthttp"
+
+	"adnet/internal/money"
+	"adnet/internal/token"
 )
 
 // freshness follows single beacons, each of a campaign of its own, from their answer until stats
@@ -86,7 +86,10 @@ func (t *site) together(ctx context.Context, beacons traffic) (perSecond float64
 		return 0, err
 	}
 	perSecond = sent.count / time.Since(began).Seconds()
-	t.s.say("the node answers %s beacons/s with the consumers beside it; %s/s go all the way", number(sent.perSecond), number(perSecond))
+	t.s.say(
+		"the node answers %s beacons/s with the consumers beside it; %s/s go all the way", number(sent.perSecond),
+		number(perSecond),
+	)
 	return perSecond, nil
 }
 
@@ -105,10 +108,15 @@ type lookout struct {
 func (l *lookout) trace(campaign uuid.UUID) error {
 	t := l.site
 	signed := token.Auction{
-		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: campaign, AdvertiserID: uuid.MustParse(t.owner.id), DeveloperID: uuid.MustParse(t.publisher.id),
-		Price: 5 * money.USD / 1000, BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat",
+		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: campaign, AdvertiserID: uuid.MustParse(t.owner.id),
+		DeveloperID: uuid.MustParse(t.publisher.id),
+		Price:       5 * money.USD / 1000, BillingModel: "cpm", Format: "image", IntegrationMethod: "rest",
+		Surface: "chat",
 	}
-	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" + url.QueryEscape(t.ring.Sign(token.PurposeImpression, signed))
+	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" +
+		url.QueryEscape(t.ring.Sign(
+			token.PurposeImpression, signed,
+		))
 	reply, err := http.Get(link)
 	if err != nil {
 		return err
@@ -162,7 +170,11 @@ func (t *site) ids(ctx context.Context, n int) ([]uuid.UUID, error) {
 		return nil, err
 	}
 	defer db.Close(ctx)
-	rows, err := db.Query(ctx, "SELECT id FROM campaign WHERE name = 'bench' AND id NOT IN (SELECT campaign_id FROM campaign_spend) ORDER BY id DESC LIMIT $1", n)
+	rows, err := db.Query(
+		ctx,
+		"SELECT id FROM campaign WHERE name = 'bench' AND id NOT IN (SELECT campaign_id FROM campaign_spend) ORDER "+
+			"BY id DESC LIMIT $1", n,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +308,9 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 			time.Sleep(time.Millisecond)
 		}
 		called := time.Now()
-		if _, err := here.call(ctx, "POST", "/api/campaigns?action=pause", t.owner.token, `{"id":"`+id+`"}`); err != nil {
+		if _, err := here.call(
+			ctx, "POST", "/api/campaigns?action=pause", t.owner.token, `{"id":"`+id+`"}`,
+		); err != nil {
 			return 0, err
 		}
 		time.Sleep(300 * time.Millisecond) // a late reply would show

@@ -25,7 +25,9 @@ func (s *session) goBenchmark(pkg, name string) sampler {
 			length = "20x"
 		}
 		counted := s.begin()
-		out, err := exec.CommandContext(ctx, "go", "test", pkg, "-run", "^$", "-bench", name, "-benchtime", length, "-cpu", "1").CombinedOutput()
+		out, err := exec.CommandContext(
+			ctx, "go", "test", pkg, "-run", "^$", "-bench", name, "-benchtime", length, "-cpu", "1",
+		).CombinedOutput()
 		if err != nil {
 			return one, fmt.Errorf("%s: %w: %s", name, err, out)
 		}
@@ -54,30 +56,47 @@ func figure(in *regexp.Regexp, out []byte) (float64, error) {
 }
 
 func auctions(ctx context.Context, s *session) (result, error) {
-	r, err := s.alternate(ctx, s.goBenchmark("./auction", "^BenchmarkDecide$/^replicated$/^100000$"), s.goBenchmark("./auction", "^BenchmarkLinearScan$"))
+	r, err := s.alternate(
+		ctx, s.goBenchmark("./auction", "^BenchmarkDecide$/^replicated$/^100000$"),
+		s.goBenchmark("./auction", "^BenchmarkLinearScan$"),
+	)
 	if err != nil {
 		return r, err
 	}
 	// The campaigns share 534 targetings, which a scan can make use of without an index.
 	sharing, err := s.goBenchmark("./auction", "^BenchmarkScanOfTargetings$")(ctx)
-	r.note = fmt.Sprintf("a scan that matches each distinct targeting once reaches %s/s: %.0f times less", number(sharing.rate), r.ours/sharing.rate)
+	r.note = fmt.Sprintf(
+		"a scan that matches each distinct targeting once reaches %s/s: %.0f times less", number(sharing.rate),
+		r.ours/sharing.rate,
+	)
 	return r, err
 }
 
 func tokens(ctx context.Context, s *session) (result, error) {
-	return s.alternate(ctx, s.goBenchmark("./internal/token", "^BenchmarkVerify$"), s.goBenchmark("./internal/token", "^BenchmarkRawHMAC$"))
+	return s.alternate(
+		ctx, s.goBenchmark("./internal/token", "^BenchmarkVerify$"),
+		s.goBenchmark("./internal/token", "^BenchmarkRawHMAC$"),
+	)
 }
 
 // pageAds are in process because a page whose ads are not reported as seen is soon refused more.
 func pageAds(ctx context.Context, s *session) (result, error) {
-	return s.alternate(ctx, s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^page$"), s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^server$"))
+	return s.alternate(
+		ctx, s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^page$"),
+		s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^server$"),
+	)
 }
 
 // judging is the worst of all lengths and kinds of conversations.
 func judging(ctx context.Context, s *session) (worst result, err error) {
-	for _, text := range []string{"ordinary/200", "ordinary/2000", "ordinary/8000", "hostile/200", "hostile/2000", "hostile/8000"} {
+	for _, text := range []string{
+		"ordinary/200", "ordinary/2000", "ordinary/8000", "hostile/200", "hostile/2000", "hostile/8000",
+	} {
 		name := "$/^" + strings.ReplaceAll(text, "/", "$/^") + "$"
-		r, err := s.alternate(ctx, s.goBenchmark("./auction/suitability", "^BenchmarkReader"+name), s.goBenchmark("./auction/suitability", "^BenchmarkPlain"+name))
+		r, err := s.alternate(
+			ctx, s.goBenchmark("./auction/suitability", "^BenchmarkReader"+name),
+			s.goBenchmark("./auction/suitability", "^BenchmarkPlain"+name),
+		)
 		if err != nil {
 			return worst, err
 		}

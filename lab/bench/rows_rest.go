@@ -1,8 +1,6 @@
 package main
 
 import (
-	"adnet/internal/testenv"
-	"adnet/lab/process"
 	"context"
 	"fmt"
 	"net/http"
@@ -10,6 +8,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"adnet/internal/testenv"
+	"adnet/lab/process"
 )
 
 // The rows of an installation at rest: its cost without requests, and the latency of one request
@@ -78,7 +79,10 @@ func (s *session) standalone(ctx context.Context) (*process.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.start("standalone", []string{"ADNET_HTTP_ADDR=" + addr, "ADNET_ADMIN_ADDR=" + admin, "ADNET_LOG_LEVEL=warn"}, s.binary, "standalone")
+	p, err := s.start(
+		"standalone", []string{"ADNET_HTTP_ADDR=" + addr, "ADNET_ADMIN_ADDR=" + admin, "ADNET_LOG_LEVEL=warn"},
+		s.binary, "standalone",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,9 @@ func small(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	r.parts = map[string]float64{}
-	for name, one := range map[string]calm{"ad_request": ad, "ad_request_gin": adGin, "beacon": beacon, "beacon_gin": beaconGin} {
+	for name, one := range map[string]calm{
+		"ad_request": ad, "ad_request_gin": adGin, "beacon": beacon, "beacon_gin": beaconGin,
+	} {
 		r.parts[name+"_p50"], r.parts[name+"_p99"] = milliseconds(one.p50), milliseconds(one.p99)
 		r.stolen = max(r.stolen, one.stolen)
 	}

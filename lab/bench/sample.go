@@ -79,10 +79,14 @@ func (s *session) alternate(ctx context.Context, ours, baseline sampler) (result
 		if err != nil {
 			return result{}, err
 		}
-		s.say("%d of %d: ours %s, baseline %s, ratio %.3f, of processor time %.3f, stolen %.0f %%", len(rounds)+1, s.cfg.Samples,
+		s.say("%d of %d: ours %s, baseline %s, ratio %.3f, of processor time %.3f, stolen %.0f %%", len(rounds)+1,
+			s.cfg.Samples,
 			number(r.ours.rate), number(r.baseline.rate), r.ratio(), r.cpuRatio(), 100*r.stolen())
 		if patience.again(r.stolen()) {
-			s.say("repeating it (%d of %d): less than %.0f %% of its time may be stolen", patience.repeats, mostRepeats, 100*quietBelow)
+			s.say(
+				"repeating it (%d of %d): less than %.0f %% of its time may be stolen", patience.repeats, mostRepeats,
+				100*quietBelow,
+			)
 			continue
 		}
 		rounds = append(rounds, r)
@@ -149,7 +153,10 @@ func (s *session) quietly(ctx context.Context, measure func(context.Context) (re
 		if err != nil || r.verdict() != tooNoisy || !patience.again(r.stolen) {
 			return r, err
 		}
-		s.say("%s with %.0f %% of the time stolen; repeating it (%d of %d)", number(r.judged()), 100*r.stolen, patience.repeats, mostRepeats)
+		s.say(
+			"%s with %.0f %% of the time stolen; repeating it (%d of %d)", number(r.judged()), 100*r.stolen,
+			patience.repeats, mostRepeats,
+		)
 	}
 }
 

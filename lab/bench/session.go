@@ -32,10 +32,13 @@ type session struct {
 func newSession(cfg *runCmd) (*session, error) {
 	s := &session{cfg: cfg, begun: time.Now(), sites: map[int]*site{}, row: row{name: "setup"}}
 	for name, into := range map[string]*string{
-		"ADNET_TEST_POSTGRES": &s.postgres, "ADNET_TEST_REDIS": &s.redis, "ADNET_TEST_KAFKA": &s.kafka, "ADNET_TEST_CLICKHOUSE": &s.clickhouse,
+		"ADNET_TEST_POSTGRES": &s.postgres, "ADNET_TEST_REDIS": &s.redis, "ADNET_TEST_KAFKA": &s.kafka,
+		"ADNET_TEST_CLICKHOUSE": &s.clickhouse,
 	} {
 		if *into = os.Getenv(name); *into == "" {
-			return nil, fmt.Errorf(`%s is not set: run "make bench", which starts the servers, or "make stack" and eval "$(go run ./deploy/local env)"`, name)
+			return nil, fmt.Errorf(
+				`%s is not set: run "make bench", which starts the servers, or "make stack" and eval "$(go run ./deploy/local env)"`, name,
+			)
 		}
 	}
 	if cfg.Samples < 1 || cfg.Sample <= 0 {
@@ -59,7 +62,9 @@ func newSession(cfg *runCmd) (*session, error) {
 
 // say prints progress.
 func (s *session) say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "bench %6.1fs  %-17s %s\n", time.Since(s.begun).Seconds(), s.row.name, fmt.Sprintf(format, args...))
+	fmt.Fprintf(
+		os.Stderr, "bench %6.1fs  %-17s %s\n", time.Since(s.begun).Seconds(), s.row.name, fmt.Sprintf(format, args...),
+	)
 }
 
 // close ends every process, drops every database and removes the scratch folder.

@@ -15,15 +15,15 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/demo"
-	"adnet/internal/testenv"
-	"adnet/internal/token"
-	"adnet/lab/process"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
+
+	"adnet/internal/demo"
+	"adnet/internal/testenv"
+	"adnet/internal/token"
+	"adnet/lab/process"
 )
 
 // site is an installation of adnet of its own: databases, topics, keys, and campaigns in PostgreSQL
@@ -81,12 +81,14 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 		return nil, err
 	}
 	t.env = []string{
-		"ADNET_POSTGRES_URL=" + t.database, "ADNET_POSTGRES_OWNER_URL=" + t.database, "ADNET_CLICKHOUSE_URL=" + t.analytics, "ADNET_REDIS_ADDR=" + s.redis, "ADNET_REDIS_PREFIX=" + t.prefix,
+		"ADNET_POSTGRES_URL=" + t.database, "ADNET_POSTGRES_OWNER_URL=" + t.database,
+		"ADNET_CLICKHOUSE_URL=" + t.analytics, "ADNET_REDIS_ADDR=" + s.redis, "ADNET_REDIS_PREFIX=" + t.prefix,
 		"ADNET_KAFKA_BROKERS=" + s.kafka, "ADNET_KAFKA_TOPIC_PREFIX=" + t.prefix + ".", "ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_TOKEN_KEYS=" + signing,
 		"ADNET_SESSION_KEYS=s:" + secret(),
 		"ADNET_ADMIN_EMAIL=admin@bench.example", "ADNET_ADMIN_PASSWORD=bench admin password",
-		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0", "ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
+		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0",
+		"ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
 	}
 	if err := t.adnet(ctx, "migrate"); err != nil {
 		return nil, err
@@ -212,7 +214,12 @@ func (t *site) launch(env ...string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(append(t.env[:len(t.env):len(t.env)], "ADNET_HTTP_ADDR="+addr, "ADNET_ADMIN_ADDR="+admin, "ADNET_SPOOL_DIR="+spool+".d"), env...)
+	all := append(
+		append(
+			t.env[:len(t.env):len(t.env)], "ADNET_HTTP_ADDR="+addr, "ADNET_ADMIN_ADDR="+admin,
+			"ADNET_SPOOL_DIR="+spool+".d",
+		), env...,
+	)
 	p, err := t.s.start("ingress", all, t.s.binary, "ingress")
 	if err != nil {
 		return nil, err
@@ -269,13 +276,18 @@ func (n *node) call(ctx context.Context, method, path, bearer, body string) (map
 // populate registers people and makes the campaigns: one through the API, the others as its copies
 // in PostgreSQL with bids and targetings of their own, as many small advertisers would have.
 func (t *site) populate(ctx context.Context, n *node) error {
-	admin, err := n.call(ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`)
+	admin, err := n.call(
+		ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`,
+	)
 	if err != nil {
 		return err
 	}
 	t.admin.token, _ = admin["token"].(string)
 	for name, into := range map[string]*person{"owner": &t.owner, "publisher": &t.publisher} {
-		made, err := n.call(ctx, "POST", "/api/auth?action=register", "", fmt.Sprintf(`{"email":"%s@bench.example","password":"bench password"}`, name))
+		made, err := n.call(
+			ctx, "POST", "/api/auth?action=register", "",
+			fmt.Sprintf(`{"email":"%s@bench.example","password":"bench password"}`, name),
+		)
 		if err != nil {
 			return err
 		}
@@ -292,7 +304,8 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.seatKey, _ = key["key"].(string)
-	made, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token, `{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
+	made, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token,
+		`{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
 		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
 	if err != nil {
 		return err
@@ -300,7 +313,9 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	template, _ := made["campaign"].(map[string]any)
 	id, _ := template["id"].(string)
 	if template["status"] != "active" {
-		if _, err := n.call(ctx, "POST", "/api/campaigns?action=review", t.admin.token, `{"id":"`+id+`","decision":"approved"}`); err != nil {
+		if _, err := n.call(
+			ctx, "POST", "/api/campaigns?action=review", t.admin.token, `{"id":"`+id+`","decision":"approved"}`,
+		); err != nil {
 			return err
 		}
 	}
@@ -322,7 +337,9 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.s.say("waiting until the budgets of all of them are known to the nodes")
-	if err := t.consumers.Await(ctx, startWait, func(ctx context.Context) error { return t.budgeted(ctx) }); err != nil {
+	if err := t.consumers.Await(
+		ctx, startWait, func(ctx context.Context) error { return t.budgeted(ctx) },
+	); err != nil {
 		return err
 	}
 	return t.tidy(ctx)

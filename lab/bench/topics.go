@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 
-	"adnet/schemas/event"
-
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/schemas/event"
 )
 
 // written is how many records the events topic has had, over all partitions.

@@ -11,14 +11,14 @@ import (
 	"slices"
 	"time"
 
-	"adnet/consumers/settle/settletest"
-	"adnet/schemas/event"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"google.golang.org/protobuf/proto"
+
+	"adnet/consumers/settle/settletest"
+	"adnet/schemas/event"
 )
 
 // unitsCmd measures what one ad request, one beacon and one event cost: the figures that
@@ -63,7 +63,10 @@ func (c *unitsCmd) Run(ctx context.Context) (err error) {
 	}
 	s.row = row{name: "units"}
 	defer func() { err = errors.Join(err, s.close()) }()
-	u := &units{Machine: describeMachine(), Events: c.Events, Campaigns: c.Campaigns, CPU: map[string]map[string]float64{}, Kafka: map[string]float64{}}
+	u := &units{
+		Machine: describeMachine(), Events: c.Events, Campaigns: c.Campaigns, CPU: map[string]map[string]float64{},
+		Kafka: map[string]float64{},
+	}
 	if err := s.units(ctx, u); err != nil {
 		return err
 	}
@@ -182,11 +185,15 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 	return func(int) (key, value []byte, err error) {
 		id, auction, campaign := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), ids[popular.Uint64()]
 		e := &event.Event{
-			EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
-			CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:], PriceMicros: 1000 + rng.Int64N(20_000), BillingModel: event.BillingModel_CPM,
+			EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED,
+			ReceivedAtUs: time.Now().UnixMicro(), AuctionId: auction[:],
+			CampaignId: campaign[:], AdvertiserId: owner[:], DeveloperId: publisher[:],
+			PriceMicros: 1000 + rng.Int64N(20_000), BillingModel: event.BillingModel_CPM,
 			Placement: &event.Placement{
-				Format: pick("image", "text", "native"), IntegrationMethod: pick("rest", "mcp", "js_snippet"), Surface: pick("chat", "sidebar", "tool"),
-				Region: pick("US", "GB", "DE", "FR", "IN"), Language: pick("en", "en", "de", "fr"), HostApp: pick("discord", "slack", "vscode", "web", "terminal"),
+				Format: pick("image", "text", "native"), IntegrationMethod: pick("rest", "mcp", "js_snippet"),
+				Surface: pick("chat", "sidebar", "tool"),
+				Region:  pick("US", "GB", "DE", "FR", "IN"), Language: pick("en", "en", "de", "fr"),
+				HostApp: pick("discord", "slack", "vscode", "web", "terminal"),
 			},
 			SessionHash: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, rng.Uint64()), rng.Uint64()),
 		}

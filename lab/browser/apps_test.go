@@ -30,7 +30,9 @@ type appHost struct {
 func newAppHost(t *testing.T, w *world) *appHost {
 	t.Helper()
 	if _, err := os.Stat("../../web/node_modules/@modelcontextprotocol/ext-apps"); err != nil {
-		require.NotEqual(t, "true", os.Getenv("CI"), "the reference host of MCP Apps is not installed: run deploy/web.sh")
+		require.NotEqual(
+			t, "true", os.Getenv("CI"), "the reference host of MCP Apps is not installed: run deploy/web.sh",
+		)
 		t.Skip("the reference host of MCP Apps is not installed: run deploy/web.sh")
 	}
 	built := api.Build(api.BuildOptions{
@@ -48,7 +50,10 @@ func newAppHost(t *testing.T, w *world) *appHost {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, `<!doctype html><html lang="en"><title>host</title><link rel="icon" href="data:,"><main><h1>Host</h1><p id="before" style="height:var(--before,0)"></p></main><script type="module" src="/host.js"></script>`)
+		_, _ = io.WriteString(
+			w,
+			`<!doctype html><html lang="en"><title>host</title><link rel="icon" href="data:,"><main><h1>Host</h1><p id="before" style="height:var(--before,0)"></p></main><script type="module" src="/host.js"></script>`,
+		)
 	})
 	mux.HandleFunc("/host.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
@@ -65,7 +70,9 @@ func newAppHost(t *testing.T, w *world) *appHost {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxy.ServeHTTP(w, r)
 	})
-	mux.HandleFunc("/api/mcp", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
+	mux.HandleFunc(
+		"/api/mcp", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) },
+	)
 	h.Server = httptest.NewServer(mux)
 	t.Cleanup(h.Close)
 	return h
@@ -85,7 +92,8 @@ func (h *appHost) events() (list []string) {
 	return list
 }
 
-// named sells to everybody who asks for word an ad of an account whose name an administrator approved.
+// named sells to everybody who asks for word an ad of an account whose name an administrator
+// approved.
 func (w *world) named(t *testing.T, name, word string) {
 	t.Helper()
 	token, id := w.registered(t, "named")
@@ -95,7 +103,9 @@ func (w *world) named(t *testing.T, name, word string) {
 	w.send(t, http.MethodPatch, token, "/api/account/profile", bytes.NewReader(said))
 	w.post(t, boss, "/api/admin/users/"+id+"/name", map[string]any{"name": name, "decision": "approved"})
 	w.post(t, token, "/api/campaigns", map[string]any{
-		"advertiser_id": id, "headline": "Lessons in " + word, "subtext": "For beginners, with a coach.", "cta_url": "https://named.shop.example/", "bid_amount": 20, "pacing": "asap", "frequency_cap": 0, "target_intent_tokens": []string{word},
+		"advertiser_id": id, "headline": "Lessons in " + word, "subtext": "For beginners, with a coach.",
+		"cta_url": "https://named.shop.example/", "bid_amount": 20, "pacing": "asap", "frequency_cap": 0,
+		"target_intent_tokens": []string{word},
 	})
 	time.Sleep(2 * time.Second) // every node has it by then
 }
@@ -106,7 +116,9 @@ func TestMCPApps(t *testing.T) {
 	w := shared
 	token, _ := w.login(t, "publisher")
 	var key struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "host"}), &key))
+	require.NoError(
+		t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "host"}), &key),
+	)
 	const word = "zithercraft"
 	w.named(t, "Chess & Sons", word)
 	for _, theme := range []string{"light", "dark"} {
@@ -120,7 +132,13 @@ func TestMCPApps(t *testing.T) {
 			card, err := tab.Frame()
 			require.NoError(t, err)
 			var text, scheme string
-			require.NoError(t, card.Do(chromedp.Evaluate(`document.body.innerText`, &text), chromedp.Evaluate(`document.documentElement.style.colorScheme`, &scheme)))
+			require.NoError(
+				t,
+				card.Do(
+					chromedp.Evaluate(`document.body.innerText`, &text),
+					chromedp.Evaluate(`document.documentElement.style.colorScheme`, &scheme),
+				),
+			)
 			require.True(t, strings.HasPrefix(text, "Sponsored · Chess & Sons"), text)
 			require.Contains(t, text, "Why this ad?")
 			require.Equal(t, theme, scheme)
@@ -128,7 +146,9 @@ func TestMCPApps(t *testing.T) {
 			require.Eventually(t, func() bool { return len(h.events()) >= 2 }, 10*time.Second, 50*time.Millisecond)
 			require.Equal(t, []string{"impression", "viewable"}, h.events())
 
-			require.NoError(t, card.Do(chromedp.Evaluate(`document.querySelectorAll('a').forEach((a) => a.click())`, nil)))
+			require.NoError(
+				t, card.Do(chromedp.Evaluate(`document.querySelectorAll('a').forEach((a) => a.click())`, nil)),
+			)
 			require.NoError(t, tab.Await(`report.opened.length === 2`))
 			var opened []string
 			require.NoError(t, tab.Do(chromedp.Evaluate(`report.opened`, &opened)))
@@ -136,9 +156,12 @@ func TestMCPApps(t *testing.T) {
 			require.Contains(t, opened[1], "/s/")
 			require.NoError(t, card.Do(chromedp.Evaluate(`document.querySelector('button').click()`, nil)))
 			require.NoError(t, tab.Await(`report.height === 0`))
-			// The card shrinks when it has asked the host, which is before the host has asked adnet.
+			// The card shrinks when it has asked the host, which is before the host has asked
+			// adnet.
 			all := []string{"impression", "viewable", "close"}
-			require.Eventually(t, func() bool { return len(h.events()) >= len(all) }, 10*time.Second, 50*time.Millisecond)
+			require.Eventually(
+				t, func() bool { return len(h.events()) >= len(all) }, 10*time.Second, 50*time.Millisecond,
+			)
 			require.Equal(t, all, h.events())
 			require.Empty(t, card.Problems())
 		})
@@ -147,7 +170,9 @@ func TestMCPApps(t *testing.T) {
 		h := newAppHost(t, w)
 		tab := w.tab(t, "", desk)
 		tab.Expect(`405 .*/api/mcp`) // of a stream, which every client tries
-		query := url.Values{"key": {key.Key}, "context": {"learning chess openings with a coach"}, "theme": {"light"}, "least": {"1"}}
+		query := url.Values{
+			"key": {key.Key}, "context": {"learning chess openings with a coach"}, "theme": {"light"}, "least": {"1"},
+		}
 		require.NoError(t, tab.Do(chromedp.Navigate(h.URL+"/?"+query.Encode())))
 		require.NoError(t, tab.Await(`document.querySelector('iframe')`))
 		time.Sleep(1500 * time.Millisecond)

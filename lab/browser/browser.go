@@ -51,7 +51,10 @@ func Start(ctx context.Context) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserAgent(Agent), chromedp.Flag("lang", "en-US"))
+	options := append(
+		chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserAgent(Agent),
+		chromedp.Flag("lang", "en-US"),
+	)
 	if os.Geteuid() == 0 { // Chromium's sandbox does not run for root
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -257,7 +260,8 @@ func (t *Tab) Settle() error { return t.Await(settled) }
 func (t *Tab) Await(expression string) (err error) {
 	for range 5 {
 		err = t.Do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
-		if err == nil || !strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context was destroyed") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "navigated") && !strings.Contains(err.Error(), "context was destroyed") {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -289,7 +293,8 @@ func (t *Tab) Cover() (uncover func() error, err error) {
 		if err != nil {
 			return err
 		}
-		if front, err = target.CreateTarget("about:blank").WithBrowserContextID(info.BrowserContextID).Do(ctx); err != nil {
+		if front, err = target.CreateTarget("about:blank").WithBrowserContextID(info.BrowserContextID).Do(ctx); err !=
+			nil {
 			return err
 		}
 		return target.ActivateTarget(front).Do(ctx)
@@ -314,8 +319,8 @@ func (t *Tab) Before(script string) error {
 	}))
 }
 
-// Frame is the page's only frame of another origin, once it is there. It ends with its page. One that
-// another takes the place of while it is attached to never answers, so it is given up.
+// Frame is the page's only frame of another origin, once it is there. It ends with its page. One
+// that another takes the place of while it is attached to never answers, so it is given up.
 func (t *Tab) Frame() (*Tab, error) {
 	until := time.Now().Add(time.Minute)
 	for {

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // rests reads a page between two equal answers of the API: what is counted moves in its own time,
@@ -48,7 +48,13 @@ func (a answer) groups(field, key string) map[string]answer {
 func rows(t *testing.T, tab *browser.Tab, table string) (texts [][]string) {
 	t.Helper()
 	require.NoError(t, tab.Await(`!!document.querySelector('`+table+` tbody tr')`))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('`+table+` tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))`, &texts)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`[...document.querySelectorAll('`+table+` tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))`,
+			&texts,
+		)),
+	)
 	return texts
 }
 
@@ -56,13 +62,17 @@ func rows(t *testing.T, tab *browser.Tab, table string) (texts [][]string) {
 func chosen(t *testing.T, tab *browser.Tab, list, value string) (name string) {
 	t.Helper()
 	write(t, tab, list, value)
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('`+list+`').selectedOptions[0].textContent`, &name)))
+	require.NoError(
+		t, tab.Do(chromedp.Evaluate(`document.querySelector('`+list+`').selectedOptions[0].textContent`, &name)),
+	)
 	return name
 }
 
 // The measures of charts, and the decimals that their tables show.
 var (
-	measured   = map[string]int{"spend_usd": 6, "impressions": 0, "clicks": 0, "ctr": 2, "ecpm": 6, "conversions": 0, "credits": 0}
+	measured = map[string]int{
+		"spend_usd": 6, "impressions": 0, "clicks": 0, "ctr": 2, "ecpm": 6, "conversions": 0, "credits": 0,
+	}
 	ofEarnings = map[string]int{"impressions": 0, "credits": 0, "clicks": 0, "ctr": 2}
 )
 
@@ -70,11 +80,18 @@ var (
 // hour.
 func charted(t *testing.T, tab *browser.Tab, measures map[string]int) map[string]map[time.Time]string {
 	t.Helper()
-	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const b = document.querySelector('.chart button'); if (b.getAttribute('aria-pressed') === 'false') b.click(); })()`, nil)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`(() => { const b = document.querySelector('.chart button'); if (b.getAttribute('aria-pressed') === 'false') b.click(); })()`, nil,
+		)),
+	)
 	found := map[string]map[time.Time]string{}
 	for measure := range measures {
 		name := chosen(t, tab, "select[name=measure]", measure)
-		require.NoError(t, tab.Await(fmt.Sprintf(`document.querySelector('.chart thead .num')?.textContent === %q`, name)))
+		require.NoError(
+			t, tab.Await(fmt.Sprintf(`document.querySelector('.chart thead .num')?.textContent === %q`, name)),
+		)
 		found[measure] = map[time.Time]string{}
 		for _, r := range rows(t, tab, ".chart") {
 			found[measure][instant(t, r[0])] = r[1]
@@ -97,7 +114,10 @@ func instant(t *testing.T, text string) time.Time {
 }
 
 // follows says that a chart shows what the API counted, and zero at every other time.
-func follows(t *testing.T, what string, chart map[string]map[time.Time]string, counted map[string]answer, measures map[string]int) {
+func follows(
+	t *testing.T, what string, chart map[string]map[time.Time]string, counted map[string]answer,
+	measures map[string]int,
+) {
 	t.Helper()
 	at := map[time.Time]answer{}
 	for key, row := range counted {
@@ -130,8 +150,8 @@ type party struct {
 	campaign string // of the owner
 }
 
-// chartsShowTheAPIs holds the charts of an owner's and a publisher's pages to the API's days and hours,
-// and those to what sql counts by the same (nil where the stores are memory).
+// chartsShowTheAPIs holds the charts of an owner's and a publisher's pages to the API's days and
+// hours, and those to what sql counts by the same (nil where the stores are memory).
 func (w *world) chartsShowTheAPIs(t *testing.T, owner, publisher party, sql *sources) {
 	t.Helper()
 	today := time.Now().UTC()
@@ -149,24 +169,38 @@ func (w *world) chartsShowTheAPIs(t *testing.T, owner, publisher party, sql *sou
 		hourly         bool
 		stored         func(by string) map[string][4]int64
 	}{
-		{of: owner, page: "/console/overview", api: "/api/stats?type=overview" + since, row: "daily", key: "date", measures: measured, stored: spent},
-		{of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + since, row: "daily", key: "date", measures: measured, stored: spent},
-		{of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + week + "&breakdown=hour", row: "breakdown", key: "key", measures: measured, hourly: true, stored: spent},
-		{of: publisher, page: "/console/publisher", api: "/api/stats?type=developer&developer_id=" + publisher.developer + since, row: "daily", key: "date", measures: ofEarnings, stored: earned},
+		{
+			of: owner, page: "/console/overview", api: "/api/stats?type=overview" + since, row: "daily", key: "date",
+			measures: measured, stored: spent,
+		},
+		{
+			of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + since, row: "daily", key: "date",
+			measures: measured, stored: spent,
+		},
+		{
+			of: owner, page: "/console/campaigns/" + owner.campaign, api: ofCampaign + week + "&breakdown=hour",
+			row: "breakdown", key: "key", measures: measured, hourly: true, stored: spent,
+		},
+		{
+			of: publisher, page: "/console/publisher",
+			api: "/api/stats?type=developer&developer_id=" + publisher.developer + since, row: "daily", key: "date",
+			measures: ofEarnings, stored: earned,
+		},
 	} {
 		var chart map[string]map[time.Time]string
 		var inStore map[string][4]int64
-		want := rests(t, func() map[string]answer { return w.ask(t, c.of.person, c.api).groups(c.row, c.key) }, func(map[string]answer) {
-			require.NoError(t, c.of.tab.Open(w.base+c.page))
-			if c.hourly {
-				chosen(t, c.of.tab, "select[name=step]", "hour")
-				require.NoError(t, c.of.tab.Await(`!!document.querySelector('.chart[data-step=hour]')`))
-			}
-			chart = charted(t, c.of.tab, c.measures)
-			if sql != nil {
-				inStore = c.stored(map[bool]string{true: "hour", false: "date"}[c.hourly])
-			}
-		})
+		want := rests(t, func() map[string]answer { return w.ask(t, c.of.person, c.api).groups(c.row, c.key) },
+			func(map[string]answer) {
+				require.NoError(t, c.of.tab.Open(w.base+c.page))
+				if c.hourly {
+					chosen(t, c.of.tab, "select[name=step]", "hour")
+					require.NoError(t, c.of.tab.Await(`!!document.querySelector('.chart[data-step=hour]')`))
+				}
+				chart = charted(t, c.of.tab, c.measures)
+				if sql != nil {
+					inStore = c.stored(map[bool]string{true: "hour", false: "date"}[c.hourly])
+				}
+			})
 		follows(t, c.page, chart, want, c.measures)
 		if sql != nil {
 			counted := counts(t, want)
@@ -182,16 +216,22 @@ type columnsOf []struct {
 	decimals int
 }
 
-// breakdownsShowTheAPIs holds the tables of a campaign and of a publisher's places to the API's groups,
-// and those to what sql counts by the same (nil where the stores are memory).
+// breakdownsShowTheAPIs holds the tables of a campaign and of a publisher's places to the API's
+// groups, and those to what sql counts by the same (nil where the stores are memory).
 func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql *sources) {
 	t.Helper()
 	since := "&since=" + time.Now().UTC().AddDate(0, 0, -29).Format(time.DateOnly)
 	ofCampaign := "/api/stats?type=campaign&campaign_id=" + owner.campaign + since + "&breakdown="
-	for _, by := range []string{"host_app", "publisher", "surface", "region", "language", "format", "integration_method"} {
+	for _, by := range []string{
+		"host_app", "publisher", "surface", "region", "language", "format", "integration_method",
+	} {
 		var texts [][]string
 		var inStore map[string][4]int64
-		want := rests(t, func() map[string]answer { return w.ask(t, owner.person, ofCampaign+by).groups("breakdown", "key") }, func(map[string]answer) {
+		want := rests(t, func() map[string]answer {
+			return w.ask(
+				t, owner.person, ofCampaign+by,
+			).groups("breakdown", "key")
+		}, func(map[string]answer) {
 			require.NoError(t, owner.tab.Open(w.base+"/console/campaigns/"+owner.campaign))
 			chosen(t, owner.tab, "select[name=by]", by)
 			texts = rows(t, owner.tab, "[data-table="+by+"]")
@@ -210,7 +250,9 @@ func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql 
 		var inStore map[string][2]int64
 		want := rests(t, func() map[string]answer {
 			both := w.ask(t, publisher.person, "/api/stats/requests"+ofPublisher+by).groups("breakdown", "key")
-			for key, counted := range w.ask(t, publisher.person, "/api/stats"+ofPublisher+by+"&type=developer").groups("breakdown", "key") {
+			for key, counted := range w.ask(
+				t, publisher.person, "/api/stats"+ofPublisher+by+"&type=developer",
+			).groups("breakdown", "key") {
 				if both[key] == nil { // what was shown has another format than what was asked for
 					both[key] = answer{}
 				}
@@ -223,12 +265,24 @@ func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql 
 			require.NoError(t, publisher.tab.Open(w.base+"/console/placements"))
 			chosen(t, publisher.tab, "select[name=split]", by)
 			require.NoError(t, publisher.tab.Await(`!!document.querySelector('[data-table=`+by+`] tbody tr')`))
-			require.NoError(t, publisher.tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('[data-table=`+by+`] tbody tr')].map((r) => [r.dataset.place, ...[...r.cells].slice(1).map((c) => c.textContent)])`, &texts)))
+			require.NoError(
+				t,
+				publisher.tab.Do(chromedp.Evaluate(
+					`[...document.querySelectorAll('[data-table=`+by+
+						`] tbody tr')].map((r) => [r.dataset.place, ...[...r.cells].slice(1).map((c) => c.textContent)])`, &texts,
+				)),
+			)
 			if sql != nil {
 				inStore = sql.asked(publisher.developer, by)
 			}
 		})
-		matches(t, "places by "+by, texts, want, columnsOf{{"requests", 0}, {"filled", 0}, {"fill_rate", 2}, {"impressions", 0}, {"clicks", 0}, {"credits", 0}, {"ecpm", 4}})
+		matches(
+			t, "places by "+by, texts, want,
+			columnsOf{
+				{"requests", 0}, {"filled", 0}, {"fill_rate", 2}, {"impressions", 0}, {"clicks", 0}, {"credits", 0},
+				{"ecpm", 4},
+			},
+		)
 		if sql != nil {
 			asked := map[string][2]int64{}
 			for key, row := range want {
@@ -270,7 +324,10 @@ func counts(t *testing.T, groups map[string]answer) map[string][4]int64 {
 	found := map[string][4]int64{}
 	for key, row := range groups {
 		micros := new(big.Rat).Mul(row.number(t, "spend_usd"), big.NewRat(1_000_000, 1))
-		found[key] = [4]int64{row.number(t, "impressions").Num().Int64(), row.number(t, "clicks").Num().Int64(), micros.Num().Int64(), row.number(t, "credits").Num().Int64()}
+		found[key] = [4]int64{
+			row.number(t, "impressions").Num().Int64(), row.number(t, "clicks").Num().Int64(), micros.Num().Int64(),
+			row.number(t, "credits").Num().Int64(),
+		}
 	}
 	return found
 }

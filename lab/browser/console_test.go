@@ -13,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"adnet/cmd"
-	"adnet/lab/browser"
-
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -23,6 +20,9 @@ import (
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adnet/cmd"
+	"adnet/lab/browser"
 )
 
 // world is an adnet in memory with its demo and some traffic, and a browser before it. The tests of
@@ -62,7 +62,15 @@ var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 
 func begin(ctx context.Context) (*world, error) {
 	r, out := io.Pipe()
-	go cmd.Main(ctx, cmd.Invocation{Args: []string{"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0", "--rate-stats", "0"}, Stdout: out, Stderr: io.Discard})
+	go cmd.Main(
+		ctx,
+		cmd.Invocation{
+			Args: []string{
+				"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
+				"--rate-stats", "0",
+			}, Stdout: out, Stderr: io.Discard,
+		},
+	)
 	w := &world{}
 	said := make([]byte, 4096)
 	for w.base == "" {
@@ -93,7 +101,9 @@ func (w *world) tab(t *testing.T, as string, v browser.View) *browser.Tab {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		tab.Close()
-		assert.Empty(t, tab.Problems(), "the console of a tab, or the policy, complained: a test that means it says so (Expect)")
+		assert.Empty(
+			t, tab.Problems(), "the console of a tab, or the policy, complained: a test that means it says so (Expect)",
+		)
 		assert.Empty(t, tab.Missed(), "expected, and did not come")
 	})
 	require.NoError(t, tab.Look(v))
@@ -140,7 +150,8 @@ func screens() []screen {
 		{"advertiser", "/console/review", "Only administrators"},
 		{"advertiser", "/console/users", "Only administrators"},
 		{"advertiser", "/console/nothing", "There is nothing at this address"},
-		{"advertiser", "/console/campaigns/00000000-0000-4000-8000-000000000000", ""}, // another's, or none: 404 in the console
+		// another's, or none: 404 in the console
+		{"advertiser", "/console/campaigns/00000000-0000-4000-8000-000000000000", ""},
 		{"advertiser", "/console/appeals", "Only administrators"},
 		{"publisher", "/console/publisher", "Credits earned"},
 		{"publisher", "/console/publisher", "Credits that wait"},
@@ -203,8 +214,8 @@ type view struct {
 // zoomed is a desk at 400 %.
 var zoomed = browser.View{Width: 320, Height: 256}
 
-// walks are the languages of readers and those of tests: accented and 40 % longer, and from right to
-// left. German differs from English by its words alone, so that the narrow views tell.
+// walks are the languages of readers and those of tests: accented and 40 % longer, and from right
+// to left. German differs from English by its words alone, so that the narrow views tell.
 func walks() []walk {
 	return []walk{
 		{"en", []view{{desk, true}, {dark(desk), true}, {phone, true}, {dark(phone), true}, {zoomed, false}}},
@@ -248,7 +259,8 @@ const misfits = `(() => {
 
 // Each screen of each role, light and dark, on a phone, on a desk and at 400 %, in the languages of
 // tests, too: it shows what it is for, its console is silent, nothing breaks the policy, nothing is
-// cut off or runs out of the page, nothing moves for who asked for that, and axe-core finds nothing.
+// cut off or runs out of the page, nothing moves for who asked for that, and axe-core finds
+// nothing.
 func TestScreens(t *testing.T) {
 	w := shared
 	if w.axe == "" {
@@ -291,7 +303,13 @@ func TestScreens(t *testing.T) {
 // speak has the pages of a tab be in a language from their next load on.
 func (w *world) speak(t *testing.T, tab *browser.Tab, lang string) {
 	t.Helper()
-	require.NoError(t, tab.Do(chromedp.Navigate(w.base+"/favicon.ico"), chromedp.Evaluate(`localStorage.setItem('adnet.lang', '`+lang+`')`, nil)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Navigate(w.base+"/favicon.ico"),
+			chromedp.Evaluate(`localStorage.setItem('adnet.lang', '`+lang+`')`, nil),
+		),
+	)
 }
 
 // fits says that a screen holds in a view.
@@ -300,13 +318,28 @@ func (w *world) fits(t *testing.T, tab *browser.Tab, s screen, lang string, v vi
 	at := fmt.Sprintf("%s at %d × %d px", lang, v.Width, v.Height)
 	var text, spoken string
 	var moved []string
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.documentElement.lang + ' ' + getComputedStyle(document.body).direction`, &spoken)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`document.documentElement.lang + ' ' + getComputedStyle(document.body).direction`, &spoken,
+		)),
+	)
 	require.Equal(t, lang+" "+map[bool]string{false: "ltr", true: "rtl"}[lang == "he-XB"], spoken)
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.getElementById('app').innerText`, &text), chromedp.Evaluate(`moved`, &moved)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Evaluate(`document.getElementById('app').innerText`, &text), chromedp.Evaluate(`moved`, &moved),
+		),
+	)
 	if lang == "en" {
 		require.Contains(t, text, s.shows)
 		var undated bool // it has read from the API, and does not say how current that is
-		require.NoError(t, tab.Do(chromedp.Evaluate(`!!document.querySelector('.proof .calls') && !/^As of .*\d/.test(document.querySelector('[data-part=as-of]')?.textContent)`, &undated)))
+		require.NoError(
+			t,
+			tab.Do(chromedp.Evaluate(
+				`!!document.querySelector('.proof .calls') && !/^As of .*\d/.test(document.querySelector('[data-part=as-of]')?.textContent)`, &undated,
+			)),
+		)
 		require.False(t, undated, "as of")
 	}
 	w.misfit(t, tab, at)
@@ -336,15 +369,16 @@ func TestMisfitsAreSeen(t *testing.T) {
 	} {
 		require.NoError(t, tab.Open(w.base+"/console/forgot"))
 		var before, found []string
-		require.NoError(t, tab.Do(chromedp.Evaluate(misfits, &before), chromedp.Evaluate(`(() => { const p = document.createElement('p');
+		require.NoError(t, tab.Do(chromedp.Evaluate(misfits, &before),
+			chromedp.Evaluate(`(() => { const p = document.createElement('p');
 			p.style.cssText = '`+style+`'; p.textContent = 'many words '.repeat(20); document.querySelector('main').append(p); })()`, nil), chromedp.Evaluate(misfits, &found)))
 		require.Empty(t, before)
 		require.Contains(t, strings.Join(found, "; "), want, style)
 	}
 }
 
-// Something does move for who did not ask for less: the rule that stops it is seen at work. A screen
-// of loading is put into the page, since the real one may be over before it is painted.
+// Something does move for who did not ask for less: the rule that stops it is seen at work. A
+// screen of loading is put into the page, since the real one may be over before it is painted.
 func TestMotion(t *testing.T) {
 	w := shared
 	for _, moving := range []bool{true, false} {
@@ -369,8 +403,8 @@ func TestMotion(t *testing.T) {
 	}
 }
 
-// Times are in UTC, or in the reader's zone if that is chosen, which this browser remembers; days stay
-// UTC's and the page says so.
+// Times are in UTC, or in the reader's zone if that is chosen, which this browser remembers; days
+// stay UTC's and the page says so.
 func TestZoneOfTimes(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
@@ -393,7 +427,13 @@ func TestZoneOfTimes(t *testing.T) {
 	var day string
 	require.NoError(t, tab.Do(emulation.SetTimezoneOverride("Pacific/Kiritimati")))
 	require.NoError(t, tab.Open(w.base+"/console/publisher"))
-	require.NoError(t, tab.Do(chromedp.Click(`.chart button`, chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('.chart tbody th').textContent`, &day)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Click(`.chart button`, chromedp.ByQuery),
+			chromedp.Evaluate(`document.querySelector('.chart tbody th').textContent`, &day),
+		),
+	)
 	require.Contains(t, day, time.Now().UTC().Format("Jan 2, 2006"), "14 hours ahead the day is UTC's")
 }
 
@@ -404,7 +444,8 @@ func (w *world) examine(t *testing.T, tab *browser.Tab, v browser.View) {
 		return
 	}
 	var found string
-	require.NoError(t, tab.Do(chromedp.Evaluate(w.axe+`;0`, nil), chromedp.Evaluate(`axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
+	require.NoError(t, tab.Do(chromedp.Evaluate(w.axe+`;0`, nil),
+		chromedp.Evaluate(`axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
 		.then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + ' ' + n.failureSummary)])))`, &found, awaited)))
 	require.Equal(t, "[]", found, "%d px, dark %v", v.Width, v.Dark)
 }
@@ -427,7 +468,12 @@ func TestJourney(t *testing.T) {
 	require.NoError(t, tab.Do(chromedp.Click(`nav.side a[href$="/console/campaigns"]`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`document.querySelectorAll('tbody tr').length > 5`))
 	var id string
-	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const row = [...document.querySelectorAll('tbody tr')].find((r) => r.querySelector('.status.active')); row.querySelector('input').click(); return row.dataset.id; })()`, &id)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`(() => { const row = [...document.querySelectorAll('tbody tr')].find((r) => r.querySelector('.status.active')); row.querySelector('input').click(); return row.dataset.id; })()`, &id,
+		)),
+	)
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act="pause"]:not(:disabled)`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`!!document.querySelector('tr[data-id="`+id+`"] .status.paused')`))
 	var read struct {
@@ -451,17 +497,32 @@ func TestTextsAreInert(t *testing.T) {
 	w := shared
 	token, advertiser := w.login(t, "advertiser")
 	text := `<img src=x onerror=alert(1)>"><script>alert(2)</script>`
-	w.post(t, token, "/api/campaigns", map[string]any{"advertiser_id": advertiser, "headline": text, "subtext": text, "name": text, "cta_url": "https://shop.example/"})
+	w.post(
+		t, token, "/api/campaigns",
+		map[string]any{
+			"advertiser_id": advertiser, "headline": text, "subtext": text, "name": text,
+			"cta_url": "https://shop.example/",
+		},
+	)
 	tab := w.tab(t, "admin", desk)
 	require.NoError(t, tab.Open(w.base+"/console/review"))
 	require.NoError(t, tab.Await(`document.body.innerText.includes('onerror=alert(1)')`))
 	var images int
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelectorAll('img[src=x], script:not([src])').length`, &images)))
+	require.NoError(
+		t, tab.Do(chromedp.Evaluate(`document.querySelectorAll('img[src=x], script:not([src])').length`, &images)),
+	)
 	require.Zero(t, images)
 	require.Empty(t, tab.Problems())
-	require.NoError(t, tab.Do(chromedp.Click(`[data-act="reject"]`, chromedp.ByQuery), chromedp.SendKeys(`[data-form=ask] textarea`, "markup", chromedp.ByQuery),
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act="reject"]`, chromedp.ByQuery), chromedp.SendKeys(
+		`[data-form=ask] textarea`, "markup", chromedp.ByQuery,
+	),
 		chromedp.Click(`[data-form=ask] button:not([type])`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`document.querySelector('main').innerText.includes('Rejected') || !!document.querySelector('[data-state=empty]')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('main').innerText.includes('Rejected') || !!document.querySelector('[data-state=empty]')`,
+		),
+	)
 }
 
 // German is whole, and what is said is in German.
@@ -469,8 +530,15 @@ func TestGerman(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "", desk)
 	require.NoError(t, tab.Open(w.base+"/"))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const s = document.querySelector('select'); s.value = 'de'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
-	require.NoError(t, tab.Await(`document.documentElement.lang === 'de' && document.body.innerText.includes('Anmelden')`))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`(() => { const s = document.querySelector('select'); s.value = 'de'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil,
+		)),
+	)
+	require.NoError(
+		t, tab.Await(`document.documentElement.lang === 'de' && document.body.innerText.includes('Anmelden')`),
+	)
 	require.NoError(t, tab.Do(chromedp.Reload(), chromedp.WaitVisible(`[data-demo="advertiser"]`, chromedp.ByQuery)))
 	require.NoError(t, tab.Do(chromedp.Click(`[data-demo="advertiser"]`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`document.body.innerText.includes('Heute ausgegeben')`))
@@ -486,7 +554,12 @@ func TestChart(t *testing.T) {
 	require.NoError(t, tab.Do(chromedp.Click(`.chart button`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`document.querySelectorAll('.chart tbody tr').length === 30`))
 	var total string // of all days: the traffic may have been yesterday's
-	require.NoError(t, tab.Do(chromedp.Evaluate(`String([...document.querySelectorAll('.chart tbody tr')].reduce((sum, row) => sum + Number(row.querySelector('td').textContent.replace(/\D/g, '')), 0))`, &total)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`String([...document.querySelectorAll('.chart tbody tr')].reduce((sum, row) => sum + Number(row.querySelector('td').textContent.replace(/\D/g, '')), 0))`, &total,
+		)),
+	)
 	require.Equal(t, figure(t, tab, "impressions"), total)
 }
 
@@ -497,7 +570,10 @@ func TestSignOut(t *testing.T) {
 	var seen string
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.cookie`, &seen)))
 	require.Empty(t, seen)
-	require.NoError(t, tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery), chromedp.Click(`.sheet button`, chromedp.ByQuery)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery), chromedp.Click(`.sheet button`, chromedp.ByQuery)),
+	)
 	require.NoError(t, tab.Await(`location.pathname === '/' && !!document.querySelector('.door form')`))
 	require.NoError(t, tab.Open(w.base+"/console/keys"))
 	require.NoError(t, tab.Await(`document.body.innerText.includes('Sign in to see this page')`))
@@ -522,7 +598,10 @@ func TestSessionsEnd(t *testing.T) {
 func TestPasswordIsChanged(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "", desk)
-	w.post(t, "", "/api/auth/register", map[string]any{"email": "changes@shop.example", "password": "some words with spaces"})
+	w.post(
+		t, "", "/api/auth/register",
+		map[string]any{"email": "changes@shop.example", "password": "some words with spaces"},
+	)
 	require.NoError(t, tab.Open(w.base+"/console/security"))
 	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "changes@shop.example", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
@@ -540,7 +619,10 @@ func TestPasswordIsChanged(t *testing.T) {
 func TestSecondFactor(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "", desk)
-	w.post(t, "", "/api/auth/register", map[string]any{"email": "careful@shop.example", "password": "some words with spaces"})
+	w.post(
+		t, "", "/api/auth/register",
+		map[string]any{"email": "careful@shop.example", "password": "some words with spaces"},
+	)
 	signIn := func() {
 		require.NoError(t, tab.Open(w.base+"/console/security"))
 		require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "careful@shop.example", chromedp.ByQuery),
@@ -548,18 +630,30 @@ func TestSecondFactor(t *testing.T) {
 	}
 	signIn()
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=factor-begin]')`))
-	require.NoError(t, tab.Do(chromedp.SendKeys(`[data-form=factor-begin] input`, "some words with spaces\r", chromedp.ByQuery)))
+	require.NoError(
+		t, tab.Do(chromedp.SendKeys(`[data-form=factor-begin] input`, "some words with spaces\r", chromedp.ByQuery)),
+	)
 	require.NoError(t, tab.Await(`!!document.querySelector('.qr path')`))
 	w.examine(t, tab, desk)
 	var secret, recovery string
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)))
+	require.NoError(
+		t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)),
+	)
 	code, err := totp.GenerateCode(secret, time.Now())
 	require.NoError(t, err)
 	require.NoError(t, tab.Do(chromedp.SendKeys(`[data-form=factor-confirm] input`, code+"\r", chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-shown=codes] code')`))
 	w.examine(t, tab, desk)
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=codes] code').textContent.split('\n')[0]`, &recovery)))
-	require.NoError(t, tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery), chromedp.Click(`.sheet button`, chromedp.ByQuery)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`document.querySelector('[data-shown=codes] code').textContent.split('\n')[0]`, &recovery,
+		)),
+	)
+	require.NoError(
+		t,
+		tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery), chromedp.Click(`.sheet button`, chromedp.ByQuery)),
+	)
 	require.NoError(t, tab.Await(`location.pathname === '/' && !!document.querySelector('.door form')`))
 	tab.Expect(`403 .*/api/auth`) // it asks for the code
 	signIn()
@@ -574,7 +668,9 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 
 func figure(t *testing.T, tab *browser.Tab, id string) (text string) {
 	t.Helper()
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-figure="`+id+`"] dd').textContent`, &text)))
+	require.NoError(
+		t, tab.Do(chromedp.Evaluate(`document.querySelector('[data-figure="`+id+`"] dd').textContent`, &text)),
+	)
 	return text
 }
 

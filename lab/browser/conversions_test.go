@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
-// A conversion that an advertiser reports stands on its screen, by type and campaign, with its value.
+// A conversion that an advertiser reports stands on its screen, by type and campaign, with its
+// value.
 func TestConversionTypesAreShown(t *testing.T) {
 	w := shared
 	token, _ := w.login(t, "advertiser")
@@ -24,7 +25,12 @@ func TestConversionTypesAreShown(t *testing.T) {
 	w.get(t, token, "/api/campaigns/list?status=active", &mine)
 	publisher, _ := w.login(t, "publisher")
 	key := struct{ Key string }{}
-	require.NoError(t, json.Unmarshal(w.post(t, publisher, "/api/keys", map[string]any{"kind": "publisher", "name": "conversions"}), &key))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(t, publisher, "/api/keys", map[string]any{"kind": "publisher", "name": "conversions"}), &key,
+		),
+	)
 	var shown []string
 	for _, c := range mine.Campaigns[:min(6, len(mine.Campaigns))] {
 		if click := w.shown(t, key.Key, c.Headline+" "+c.Subtext); click != "" {
@@ -33,10 +39,21 @@ func TestConversionTypesAreShown(t *testing.T) {
 	}
 	time.Sleep(3 * time.Second) // a person reads before the click, else it is invalid traffic
 	reports := struct{ Key string }{}
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "conversion", "name": "conversions"}), &reports))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(t, token, "/api/keys", map[string]any{"kind": "conversion", "name": "conversions"}), &reports,
+		),
+	)
 	for _, click := range shown {
 		if id := w.clicked(t, token, click); id != "" {
-			w.post(t, reports.Key, "/api/track", map[string]any{"event": "conversion", "click_id": id, "conversion_type": "browser_signup", "value": 12.5, "currency": "USD"})
+			w.post(
+				t, reports.Key, "/api/track",
+				map[string]any{
+					"event": "conversion", "click_id": id, "conversion_type": "browser_signup", "value": 12.5,
+					"currency": "USD",
+				},
+			)
 		}
 	}
 	require.Eventually(t, func() bool {
@@ -58,13 +75,17 @@ func TestConversionTypesAreShown(t *testing.T) {
 	require.NoError(t, tab.Open(w.base+"/console/conversions"))
 	var row string
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-table=types]')`))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('tr[data-type=browser_signup]').innerText`, &row)))
+	require.NoError(
+		t, tab.Do(chromedp.Evaluate(`document.querySelector('tr[data-type=browser_signup]').innerText`, &row)),
+	)
 	require.Regexp(t, `\$(12\.50|25\.00|37\.50|50\.00|62\.50|75\.00)`, row)
 	var saved string
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=csv]`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`typeof window.saved === 'string'`))
 	require.NoError(t, tab.Do(chromedp.Evaluate(`window.saved`, &saved)))
-	require.Regexp(t, `(?m)^campaign_id,conversion_type,conversions,value_usd,last_received_at$(.|\n)*,browser_signup,\d`, saved)
+	require.Regexp(
+		t, `(?m)^campaign_id,conversion_type,conversions,value_usd,last_received_at$(.|\n)*,browser_signup,\d`, saved,
+	)
 	for _, v := range []browser.View{desk, phone} {
 		w.examine(t, tab, v)
 	}
@@ -88,8 +109,8 @@ func (w *world) shown(t *testing.T, key, context string) string {
 	return ad.Ad.Click
 }
 
-// clicked follows a link and gives the click id that its landing page got; empty where the ad is not
-// of token's account.
+// clicked follows a link and gives the click id that its landing page got; empty where the ad is
+// not of token's account.
 func (w *world) clicked(t *testing.T, token, address string) string {
 	t.Helper()
 	click, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -105,7 +126,8 @@ func (w *world) clicked(t *testing.T, token, address string) string {
 	require.NoError(t, err)
 	id := landing.Query().Get("adnet_click")
 	var said struct{ Accepted bool }
-	if id == "" || json.Unmarshal(w.post(t, token, "/api/track/check", map[string]any{"click_id": id}), &said) != nil || !said.Accepted {
+	if id == "" || json.Unmarshal(w.post(t, token, "/api/track/check", map[string]any{"click_id": id}), &said) != nil ||
+		!said.Accepted {
 		return ""
 	}
 	return id

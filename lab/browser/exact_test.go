@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // heard has a page keep what it sends: each body, as it is on the wire.
@@ -21,7 +21,8 @@ func write(t *testing.T, tab *browser.Tab, where, text string) {
 	t.Helper()
 	quoted, err := json.Marshal(text)
 	require.NoError(t, err)
-	require.NoError(t, tab.Do(chromedp.WaitVisible(where, chromedp.ByQuery), chromedp.Evaluate(`(() => { const f = document.querySelector('`+where+`');
+	require.NoError(t, tab.Do(chromedp.WaitVisible(where, chromedp.ByQuery),
+		chromedp.Evaluate(`(() => { const f = document.querySelector('`+where+`');
 		f.value = `+string(quoted)+`; for (const kind of ['input', 'change']) f.dispatchEvent(new Event(kind, {bubbles: true})); })()`, nil)))
 }
 
@@ -36,7 +37,9 @@ func TestAmountsAreExact(t *testing.T) {
 	tab.Expect(`400 .*/api/billing/create_checkout`)
 	sent := func(path, want string) {
 		t.Helper()
-		require.NoError(t, tab.Await(`sent.some((s) => s.startsWith('`+path+` ') && s.includes('`+want+`'))`), "%s %s", path, want)
+		require.NoError(
+			t, tab.Await(`sent.some((s) => s.startsWith('`+path+` ') && s.includes('`+want+`'))`), "%s %s", path, want,
+		)
 	}
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/new?step=creative"))
 	write(t, tab, `input[name=headline]`, "Exact chess")
@@ -70,16 +73,24 @@ func TestAmountsAreExact(t *testing.T) {
 	write(t, tab, `input[name=total_budget]`, "1000")
 	write(t, tab, `input[name=bid_amount]`, "")
 	sent("/api/campaigns/check", `"bid_amount":""`)
-	require.NoError(t, tab.Await(`document.getElementById('bid_amount-found')?.textContent.includes('must be a plain number')`))
+	require.NoError(
+		t, tab.Await(`document.getElementById('bid_amount-found')?.textContent.includes('must be a plain number')`),
+	)
 
 	require.NoError(t, tab.Open(w.base+"/console/billing"))
 	write(t, tab, `input[name=amount]`, "90071992547409.93")
-	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const f = document.querySelector('input[name=amount]').form; f.noValidate = true; f.requestSubmit(); })()`, nil)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`(() => { const f = document.querySelector('input[name=amount]').form; f.noValidate = true; f.requestSubmit(); })()`, nil,
+		)),
+	)
 	sent("/api/billing/create_checkout", `"amount":90071992547409.93`)
 	require.NoError(t, tab.Await(`!!document.querySelector('[role=alert]')`))
 }
 
-// A video with its picture and the second from which it may be skipped, from the wizard to the form.
+// A video with its picture and the second from which it may be skipped, from the wizard to the
+// form.
 func TestVideoCampaign(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "advertiser", desk)
@@ -89,10 +100,14 @@ func TestVideoCampaign(t *testing.T) {
 	write(t, tab, `input[name=cta_url]`, "https://moving.shop.example/")
 	write(t, tab, `select[name=format]`, "video")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=next]`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`document.activeElement.matches('input[name=media_url][aria-invalid]')`), "a video has a film")
+	require.NoError(
+		t, tab.Await(`document.activeElement.matches('input[name=media_url][aria-invalid]')`), "a video has a film",
+	)
 	write(t, tab, `input[name=media_url]`, w.base+"/demo/media/video.mp4")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=next]`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`document.activeElement.matches('input[name=media_url][aria-invalid]')`), "links are https")
+	require.NoError(
+		t, tab.Await(`document.activeElement.matches('input[name=media_url][aria-invalid]')`), "links are https",
+	)
 	write(t, tab, `input[name=media_url]`, "https://moving.shop.example/film.mp4")
 	write(t, tab, `input[name=poster_url]`, "https://moving.shop.example/film.jpg")
 	write(t, tab, `input[name=skippable_after_sec]`, "7")
@@ -118,11 +133,18 @@ func TestVideoCampaign(t *testing.T) {
 	}
 	var read struct{ Campaign creative }
 	w.get(t, token, "/api/campaigns/"+id, &read)
-	want := creative{"video", "Moving chess", "https://moving.shop.example/film.mp4", "https://moving.shop.example/film.jpg", 7}
+	want := creative{
+		"video", "Moving chess", "https://moving.shop.example/film.mp4", "https://moving.shop.example/film.jpg", 7,
+	}
 	require.Equal(t, want, read.Campaign)
 
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id+"/edit"))
-	require.NoError(t, tab.Await(`document.querySelector('input[name=skippable_after_sec]').value === '7' && document.querySelector('input[name=poster_url]').value.endsWith('film.jpg')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('input[name=skippable_after_sec]').value === '7' && document.querySelector('input[name=poster_url]').value.endsWith('film.jpg')`,
+		),
+	)
 	write(t, tab, `select[name=format]`, "image")
 	write(t, tab, `input[name=media_url]`, "https://moving.shop.example/film.png")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=save]`, chromedp.ByQuery)))

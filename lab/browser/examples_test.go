@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // The chat of the examples, with an adnet and a key put in: each question has an answer and an ad.
@@ -24,7 +24,9 @@ func TestExampleChat(t *testing.T) {
 	}
 	lines := 0
 	mux := http.NewServeMux()
-	for path, name := range map[string]string{"GET /{$}": "index.html", "GET /chat.css": "chat.css", "GET /chat.js": "chat.js"} {
+	for path, name := range map[string]string{
+		"GET /{$}": "index.html", "GET /chat.css": "chat.css", "GET /chat.js": "chat.js",
+	} {
 		text, err := os.ReadFile("../../examples/chat/" + name)
 		require.NoError(t, err)
 		lines += strings.Count(string(text), "\n")
@@ -41,7 +43,10 @@ func TestExampleChat(t *testing.T) {
 		require.NoError(t, tab.Do(chromedp.SendKeys(`#question`, question+"\r", chromedp.ByQuery)))
 	}
 	ask("How do I cache a monorepo pipeline?")
-	require.NoError(t, tab.Await(`seen.said.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v", noted(t, tab))
+	require.NoError(
+		t, tab.Await(`seen.said.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v",
+		noted(t, tab),
+	)
 	ask("Explain the Sicilian opening in chess")
 	require.NoError(t, tab.Await(`document.querySelectorAll('.assistant').length === 2 && seen.said.length >= 2`))
 	for _, v := range []browser.View{desk, {Width: phone.Width, Height: phone.Height, Dark: true}} {
@@ -72,11 +77,19 @@ func TestTourShowsAnAdInAPage(t *testing.T) {
 	}))
 	defer server.Close()
 	require.Contains(t, tour, `"origins":["http://localhost:8000"]`)
-	shell := exec.CommandContext(t.Context(), "sh", "-euc", strings.NewReplacer("http://127.0.0.1:8080", w.base, "http://localhost:8000", server.URL).Replace(tour))
+	shell := exec.CommandContext(
+		t.Context(), "sh", "-euc",
+		strings.NewReplacer("http://127.0.0.1:8080", w.base, "http://localhost:8000", server.URL).Replace(tour),
+	)
 	shell.Dir = dir
 	out, err := shell.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	tab := w.reader(t, server.URL+"/ad.html")
-	require.NoError(t, tab.Await(`document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('Chess lessons for curious beginners')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('Chess lessons for curious beginners')`,
+		),
+	)
 	require.Empty(t, noted(t, tab).Errors)
 }

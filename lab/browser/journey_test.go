@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"adnet/cmd"
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"adnet/cmd"
+	"adnet/lab/browser"
 )
 
 // mailed is a link that standalone mode logs, as it has no mail server.
@@ -33,7 +33,10 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 	r, out := io.Pipe()
 	logged, log := io.Pipe()
 	go cmd.Main(ctx, cmd.Invocation{
-		Args:   []string{"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0", "--rate-stats", "0", "--verify-email", "required"},
+		Args: []string{
+			"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
+			"--rate-stats", "0", "--verify-email", "required",
+		},
 		Stdout: out, Stderr: log,
 	})
 	found := make(chan string, 8)
@@ -60,10 +63,10 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 	return w, found
 }
 
-// The whole way of adnet, by clicks: a stranger registers and confirms the e-mail, makes a campaign,
-// an administrator approves it, a publisher makes a key, an ad is asked for and seen (the one thing
-// that a program does), its impression is on the advertiser's chart, a deposit is paid, and the
-// month's statement has both.
+// The whole way of adnet, by clicks: a stranger registers and confirms the e-mail, makes a
+// campaign, an administrator approves it, a publisher makes a key, an ad is asked for and seen (the
+// one thing that a program does), its impression is on the advertiser's chart, a deposit is paid,
+// and the month's statement has both.
 func TestFullJourney(t *testing.T) {
 	w, links := verifying(t)
 	tab := w.tab(t, "", desk)
@@ -82,8 +85,19 @@ func TestFullJourney(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("no link was logged")
 	}
-	require.NoError(t, tab.Do(chromedp.Navigate(link), chromedp.SendKeys(`[data-form=verify] input[name=password]`, password+"\r", chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`location.pathname === '/console/overview' && !!document.querySelector('main a[href$="/campaigns/new"]')`))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Navigate(link),
+			chromedp.SendKeys(`[data-form=verify] input[name=password]`, password+"\r", chromedp.ByQuery),
+		),
+	)
+	require.NoError(
+		t,
+		tab.Await(
+			`location.pathname === '/console/overview' && !!document.querySelector('main a[href$="/campaigns/new"]')`,
+		),
+	)
 
 	// A campaign that the policy holds, so that a person decides.
 	h := hand{t: t, tab: tab}
@@ -101,19 +115,42 @@ func TestFullJourney(t *testing.T) {
 		at(t, tab, step)
 	}
 	h.click(`[data-act=save]`)
-	require.NoError(t, tab.Await(`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.in_review')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.in_review')`,
+		),
+	)
 
 	admin := w.tab(t, "admin", desk)
 	require.NoError(t, admin.Open(w.base+"/console/review"))
-	require.NoError(t, admin.Await(`[...document.querySelectorAll('.queue button')].some((b) => b.textContent.includes('zymurgy'))`))
-	require.NoError(t, admin.Do(chromedp.Evaluate(`[...document.querySelectorAll('.queue button')].find((b) => b.textContent.includes('zymurgy')).click()`, nil)))
+	require.NoError(
+		t,
+		admin.Await(`[...document.querySelectorAll('.queue button')].some((b) => b.textContent.includes('zymurgy'))`),
+	)
+	require.NoError(
+		t,
+		admin.Do(chromedp.Evaluate(
+			`[...document.querySelectorAll('.queue button')].find((b) => b.textContent.includes('zymurgy')).click()`,
+			nil,
+		)),
+	)
 	require.NoError(t, admin.Await(`document.querySelector('#reviewed').textContent.includes('zymurgy')`))
 	require.NoError(t, admin.Do(chromedp.Click(`[data-act="approve"]`, chromedp.ByQuery)))
-	require.NoError(t, admin.Await(`![...document.querySelectorAll('.queue button')].some((b) => b.textContent.includes('zymurgy'))`))
+	require.NoError(
+		t,
+		admin.Await(`![...document.querySelectorAll('.queue button')].some((b) => b.textContent.includes('zymurgy'))`),
+	)
 
 	publisher := w.tab(t, "publisher", desk)
 	require.NoError(t, publisher.Open(w.base+"/console/keys"))
-	require.NoError(t, publisher.Do(chromedp.SendKeys(`input[name=name]`, "brewing app"+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible(`dialog[open] code`, chromedp.ByQuery)))
+	require.NoError(
+		t,
+		publisher.Do(
+			chromedp.SendKeys(`input[name=name]`, "brewing app"+kb.Enter, chromedp.ByQuery),
+			chromedp.WaitVisible(`dialog[open] code`, chromedp.ByQuery),
+		),
+	)
 	var key string
 	require.NoError(t, publisher.Do(chromedp.Evaluate(`document.querySelector('dialog[open] code').textContent`, &key)))
 	require.True(t, strings.HasPrefix(key, "pub_live_"), key)
@@ -125,7 +162,15 @@ func TestFullJourney(t *testing.T) {
 			Impression string `json:"impression_url"`
 		}
 	}
-	require.NoError(t, json.Unmarshal(w.post(t, key, "/v1/ad-request", map[string]any{"context": "zymurgy: how long does fermentation take?", "placement": "welcome"}), &asked))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(
+				t, key, "/v1/ad-request",
+				map[string]any{"context": "zymurgy: how long does fermentation take?", "placement": "welcome"},
+			), &asked,
+		),
+	)
 	require.NotNil(t, asked.Ad)
 	require.Contains(t, asked.Ad.Headline, "zymurgy")
 	seen, err := http.NewRequestWithContext(t.Context(), http.MethodGet, asked.Ad.Impression, nil)
@@ -147,19 +192,45 @@ func TestFullJourney(t *testing.T) {
 		}, 20*time.Second, 500*time.Millisecond, path)
 	}
 	shows(tab, "/console/overview", `document.querySelector('[data-figure="impressions"] dd').textContent === '1'`)
-	require.NoError(t, tab.Do(chromedp.SetValue(`.card.wide select`, "impressions", chromedp.ByQuery), chromedp.Click(`.chart button`, chromedp.ByQuery)))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('.card.wide select').dispatchEvent(new Event('change', {bubbles: true}))`, nil)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.SetValue(`.card.wide select`, "impressions", chromedp.ByQuery),
+			chromedp.Click(`.chart button`, chromedp.ByQuery),
+		),
+	)
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`document.querySelector('.card.wide select').dispatchEvent(new Event('change', {bubbles: true}))`, nil,
+		)),
+	)
 	require.NoError(t, tab.Await(`document.querySelector('.chart tbody td').textContent === '1'`))
-	shows(publisher, "/console/placements", `(() => { const cells = [...(document.querySelector('[data-place=welcome]')?.cells ?? [])].map((c) => c.textContent); return cells[1] === '1' && cells[4] === '1'; })()`)
+	shows(
+		publisher, "/console/placements",
+		`(() => { const cells = [...(document.querySelector('[data-place=welcome]')?.cells ?? [])].map((c) => c.textContent); return cells[1] === '1' && cells[4] === '1'; })()`,
+	)
 
 	require.NoError(t, tab.Open(w.base+"/console/billing"))
 	require.NoError(t, tab.Do(chromedp.Click(`input[name=amount] ~ *, form.stack .primary`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`location.pathname.startsWith('/checkout/') && !!document.querySelector('form[method=post] button')`))
+	require.NoError(
+		t,
+		tab.Await(`location.pathname.startsWith('/checkout/') && !!document.querySelector('form[method=post] button')`),
+	)
 	require.NoError(t, tab.Do(chromedp.Click(`form[method=post] button`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`location.pathname === '/console/billing' || !!document.querySelector('a.button')`))
-	shows(tab, "/console/billing?deposit=done", `document.querySelector('table.rows')?.innerText.includes('$25.00') && document.querySelector('table.rows').innerText.includes('Charge')`)
+	shows(
+		tab, "/console/billing?deposit=done",
+		`document.querySelector('table.rows')?.innerText.includes('$25.00') && document.querySelector('table.rows').innerText.includes('Charge')`,
+	)
 	var saved string
-	require.NoError(t, tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('form.stack button')].find((b) => b.textContent.includes('CSV')).click()`, nil)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`[...document.querySelectorAll('form.stack button')].find((b) => b.textContent.includes('CSV')).click()`,
+			nil,
+		)),
+	)
 	require.NoError(t, tab.Await(`typeof window.saved === 'string'`))
 	require.NoError(t, tab.Do(chromedp.Evaluate(`window.saved`, &saved)))
 	rows, err := csv.NewReader(strings.NewReader(saved)).ReadAll()

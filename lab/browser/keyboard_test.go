@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // keys does what a person does who has a keyboard and nothing else.
@@ -23,8 +23,8 @@ type keys struct {
 	tab *browser.Tab
 }
 
-// focused says what is wrong with how the focus is shown, "" for nothing: it has a ring, is within the
-// window, and nothing covers it.
+// focused says what is wrong with how the focus is shown, "" for nothing: it has a ring, is within
+// the window, and nothing covers it.
 const focused = `(() => {
 	const e = document.activeElement;
 	if (!e || e === document.body) return 'nothing has the focus';
@@ -45,7 +45,8 @@ func (k keys) press(what string) {
 	require.NoError(k.t, k.tab.Do(chromedp.KeyEvent(what)))
 }
 
-// walk presses Tab, or Shift and Tab, until what is wanted has the focus, which is seen on the whole way.
+// walk presses Tab, or Shift and Tab, until what is wanted has the focus, which is seen on the
+// whole way.
 func (k keys) walk(want string, back bool) {
 	k.t.Helper()
 	var opts []chromedp.KeyOption
@@ -60,9 +61,17 @@ func (k keys) walk(want string, back bool) {
 	}
 	lost := 0
 	for range 200 {
-		require.NoError(k.t, k.tab.Do(chromedp.KeyEvent(kb.Tab, opts...), chromedp.Evaluate(`({there: document.activeElement.matches(`+string(wanted)+`), wrong: `+focused+`})`, &is)))
-		// The browser's own bar is between the end and the beginning, and a frame of another process takes
-		// the focus moments later.
+		require.NoError(
+			k.t,
+			k.tab.Do(
+				chromedp.KeyEvent(kb.Tab, opts...),
+				chromedp.Evaluate(
+					`({there: document.activeElement.matches(`+string(wanted)+`), wrong: `+focused+`})`, &is,
+				),
+			),
+		)
+		// The browser's own bar is between the end and the beginning, and a frame of another
+		// process takes the focus moments later.
 		if is.Wrong == "nothing has the focus" && lost < 10 {
 			lost++
 			continue
@@ -79,8 +88,8 @@ func (k keys) walk(want string, back bool) {
 func (k keys) to(want string)   { k.t.Helper(); k.walk(want, false) }
 func (k keys) back(want string) { k.t.Helper(); k.walk(want, true) }
 
-// enter goes to an element and presses Enter there, once the focus stays: a heading takes it when its
-// screen has loaded, and a frame moments after it was passed.
+// enter goes to an element and presses Enter there, once the focus stays: a heading takes it when
+// its screen has loaded, and a frame moments after it was passed.
 func (k keys) enter(want string) {
 	k.t.Helper()
 	for range 5 {
@@ -112,7 +121,13 @@ func (k keys) at(want string) {
 	until := time.Now().Add(5 * time.Second)
 	for {
 		var there bool
-		require.NoError(k.t, k.tab.Do(chromedp.Evaluate(`document.activeElement.matches('`+want+`')`, &there), chromedp.Evaluate(`document.activeElement.outerHTML.slice(0, 200)`, &was)))
+		require.NoError(
+			k.t,
+			k.tab.Do(
+				chromedp.Evaluate(`document.activeElement.matches('`+want+`')`, &there),
+				chromedp.Evaluate(`document.activeElement.outerHTML.slice(0, 200)`, &was),
+			),
+		)
 		if there {
 			return
 		}
@@ -126,7 +141,9 @@ func (k keys) holds() {
 	k.t.Helper()
 	wrong := ""
 	require.Eventually(k.t, func() bool {
-		require.NoError(k.t, k.tab.Do(chromedp.Evaluate(`document.activeElement.matches('h1, h2') ? '' : `+focused, &wrong)))
+		require.NoError(
+			k.t, k.tab.Do(chromedp.Evaluate(`document.activeElement.matches('h1, h2') ? '' : `+focused, &wrong)),
+		)
 		return wrong == ""
 	}, 5*time.Second, 20*time.Millisecond, "%s", &wrong)
 }
@@ -155,7 +172,8 @@ func (k keys) choose(want, value string) {
 func (k keys) opens(path string) {
 	k.t.Helper()
 	require.NoError(k.t, k.tab.Open(k.w.base+path))
-	k.sees(`!document.querySelector('main.page') || document.activeElement !== document.body`) // a screen begins at its title
+	// a screen begins at its title
+	k.sees(`!document.querySelector('main.page') || document.activeElement !== document.body`)
 }
 
 // asked fills the question that an act asks, with words where it wants some.
@@ -170,14 +188,22 @@ func (k keys) asked(text string) {
 	k.sees(`!document.querySelector('dialog[open]')`)
 }
 
-// trapped says that Tab does not leave the dialog, that Escape closes it, and that the focus is then where
-// it was before.
+// trapped says that Tab does not leave the dialog, that Escape closes it, and that the focus is
+// then where it was before.
 func (k keys) trapped(opener string) {
 	k.t.Helper()
 	k.sees(`!!document.querySelector('dialog[open]')`)
 	for range 8 {
 		var in bool
-		require.NoError(k.t, k.tab.Do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(`document.activeElement === document.body || !!document.activeElement.closest('dialog[open]')`, &in)))
+		require.NoError(
+			k.t,
+			k.tab.Do(
+				chromedp.KeyEvent(kb.Tab),
+				chromedp.Evaluate(
+					`document.activeElement === document.body || !!document.activeElement.closest('dialog[open]')`, &in,
+				),
+			),
+		)
 		require.True(k.t, in, "the focus left the dialog")
 	}
 	k.press(kb.Escape)
@@ -192,9 +218,9 @@ type task struct {
 	do   func(k keys)
 }
 
-// Every task of every role by the keyboard alone: what is to be reached is reached by Tab, the focus is
-// seen on the way, and after an act it is where one goes on. The wizard, the review queue and the
-// cursor of charts have tests of their own.
+// Every task of every role by the keyboard alone: what is to be reached is reached by Tab, the
+// focus is seen on the way, and after an act it is where one goes on. The wizard, the review queue
+// and the cursor of charts have tests of their own.
 func TestEveryTaskByKeyboard(t *testing.T) {
 	w := shared
 	tabs := map[string]*browser.Tab{}
@@ -310,13 +336,20 @@ func enrols(k keys) {
 	k.sees(`!!document.querySelector('.qr path')`)
 	k.at(`[data-form=factor-confirm] input`)
 	var secret, recovery string
-	require.NoError(k.t, k.tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)))
+	require.NoError(
+		k.t, k.tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)),
+	)
 	code, err := totp.GenerateCode(secret, time.Now())
 	require.NoError(k.t, err)
 	k.press(code + kb.Enter)
 	k.sees(`!!document.querySelector('[data-shown=codes] code') && !!document.querySelector('[data-form=factor-on]')`)
 	k.holds()
-	require.NoError(k.t, k.tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=codes] code').textContent.split('\n')[0]`, &recovery)))
+	require.NoError(
+		k.t,
+		k.tab.Do(chromedp.Evaluate(
+			`document.querySelector('[data-shown=codes] code').textContent.split('\n')[0]`, &recovery,
+		)),
+	)
 	k.enter(`[data-shown=codes] .primary`)
 	k.sees(`!document.querySelector('[data-shown=codes]')`)
 	k.holds()
@@ -386,7 +419,9 @@ func pausesCampaigns(k keys) {
 	k.sees(`document.querySelector('th[aria-sort]').textContent.includes('Campaign')`)
 	k.at(`th[aria-sort] .sort`)
 	k.press(" ")
-	k.sees(`document.querySelector('th[aria-sort=ascending]') !== null || document.querySelector('th[aria-sort=descending]') !== null`)
+	k.sees(
+		`document.querySelector('th[aria-sort=ascending]') !== null || document.querySelector('th[aria-sort=descending]') !== null`,
+	)
 	k.to(`tbody input[type=checkbox]`)
 	k.press(" ")
 	k.to(`tbody input[type=checkbox]`)
@@ -478,7 +513,9 @@ func paysIn(k keys) {
 	k.press("31" + kb.Enter)
 	k.sees(`location.pathname.startsWith('/checkout/')`)
 	k.enter(`form[method=post] button`)
-	k.sees(`location.pathname === '/console/billing' && document.querySelector('table.rows')?.innerText.includes('$31.00')`)
+	k.sees(
+		`location.pathname === '/console/billing' && document.querySelector('table.rows')?.innerText.includes('$31.00')`,
+	)
 	k.enter(`input[type=month]`)
 	k.sees(`window.saved?.includes('deposit')`)
 	k.choose(`section.wide select`, "CREDIT")
@@ -529,7 +566,10 @@ func integrates(k keys) {
 	k.to(`input[name=method]`)
 	for _, want := range []string{"adnet.js", "@adnet/sdk", "from adnet import"} {
 		k.press(kb.ArrowRight)
-		k.sees(`document.querySelector('.card code').textContent.includes('` + want + `') || document.querySelector('.card code').textContent.includes('/sdk/adnet')`)
+		k.sees(
+			`document.querySelector('.card code').textContent.includes('` + want +
+				`') || document.querySelector('.card code').textContent.includes('/sdk/adnet')`,
+		)
 		k.at(`input[name=method]:checked`)
 	}
 	k.enter(`.code button`)
@@ -560,7 +600,9 @@ func blocksAds(k keys) {
 	k.sees(`!!document.querySelector('[data-form=floor] .good')`)
 	k.at(`[data-form=floor] .primary`)
 	token, _ := k.w.login(k.t, "publisher")
-	k.w.send(k.t, "PUT", token, "/api/account/publishing", strings.NewReader(`{"min_relevance":null,"house_ads":false}`))
+	k.w.send(
+		k.t, "PUT", token, "/api/account/publishing", strings.NewReader(`{"min_relevance":null,"house_ads":false}`),
+	)
 	k.w.send(k.t, "PUT", token, "/api/account/blocks", strings.NewReader(`{}`))
 }
 
@@ -651,8 +693,19 @@ func decidesCase(k keys) {
 				Developer string `json:"developer_id"`
 			}
 		}
-		require.NoError(k.t, json.Unmarshal(k.w.post(k.t, "", "/api/auth/register", map[string]any{"email": name + "-case@shop.example", "password": passphrase}), &me))
-		k.w.post(k.t, boss, "/api/billing/quarantine", map[string]any{"decision": "hold", "developer_id": me.User.Developer, "note": "Keyboard " + name})
+		require.NoError(
+			k.t,
+			json.Unmarshal(
+				k.w.post(
+					k.t, "", "/api/auth/register",
+					map[string]any{"email": name + "-case@shop.example", "password": passphrase},
+				), &me,
+			),
+		)
+		k.w.post(
+			k.t, boss, "/api/billing/quarantine",
+			map[string]any{"decision": "hold", "developer_id": me.User.Developer, "note": "Keyboard " + name},
+		)
 	}
 	k.opens("/console/cases")
 	k.enter(`[data-act=clawback]`)
@@ -660,7 +713,9 @@ func decidesCase(k keys) {
 	for _, act := range []string{"release", "clawback"} {
 		k.opens("/console/cases")
 		var open int
-		require.NoError(k.t, k.tab.Do(chromedp.Evaluate(`document.querySelectorAll('[data-act=release]').length`, &open)))
+		require.NoError(
+			k.t, k.tab.Do(chromedp.Evaluate(`document.querySelectorAll('[data-act=release]').length`, &open)),
+		)
 		k.enter(`[data-act=` + act + `]`)
 		k.asked("A test decides.")
 		k.sees(fmt.Sprintf(`document.querySelectorAll('[data-act=release]').length === %d`, open-1))
@@ -674,7 +729,12 @@ func decidesCase(k keys) {
 func answersAppeal(k keys) {
 	const email = "appeals-by-keyboard@shop.example"
 	var made struct{ User struct{ ID string } }
-	require.NoError(k.t, json.Unmarshal(k.w.post(k.t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase}), &made))
+	require.NoError(
+		k.t,
+		json.Unmarshal(
+			k.w.post(k.t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase}), &made,
+		),
+	)
 	boss, _ := k.w.login(k.t, "admin")
 	k.w.post(k.t, boss, "/api/admin/users/"+made.User.ID+"/suspend", map[string]any{"reason": "A test suspends."})
 	tab := k.w.tab(k.t, "", desk)
@@ -724,7 +784,9 @@ func searches(k keys) {
 	k.opens("/console/settings")
 	k.to(`input[type=checkbox]`)
 	k.press(" ")
-	k.sees(`!document.querySelector('tr[data-id=ADNET_RATE_OPEN]') || document.querySelectorAll('[data-table=settings] tbody tr').length < 20`)
+	k.sees(
+		`!document.querySelector('tr[data-id=ADNET_RATE_OPEN]') || document.querySelectorAll('[data-table=settings] tbody tr').length < 20`,
+	)
 	k.to(`main .scroll`)
 	k.opens("/console/health")
 	k.to(`main .scroll`)
@@ -742,9 +804,16 @@ func (w *world) ad(t *testing.T) shownAd {
 	t.Helper()
 	token, _ := w.login(t, "publisher")
 	var key struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "an ad"}), &key))
+	require.NoError(
+		t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "an ad"}), &key),
+	)
 	var asked struct{ Ad shownAd }
-	require.NoError(t, json.Unmarshal(w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &asked))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &asked,
+		),
+	)
 	require.NotEmpty(t, asked.Ad.Receipt)
 	return asked.Ad
 }

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // A publisher makes a browser key, pastes what the console shows into a page, and sees an ad there;
@@ -19,15 +19,25 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 	tab := w.tab(t, "publisher", desk)
 	tab.Expect(`400 .*/api/keys`)
 	require.NoError(t, tab.Open(w.base+"/console/keys?kind=browser"))
-	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=name]`, "my page", chromedp.ByQuery), chromedp.SendKeys(`textarea[name=origins]`, "https://*.co.uk", chromedp.ByQuery),
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=name]`, "my page", chromedp.ByQuery), chromedp.SendKeys(
+		`textarea[name=origins]`, "https://*.co.uk", chromedp.ByQuery,
+	),
 		chromedp.Click(`.card form button.primary`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`document.querySelector('[role=alert]')?.textContent.includes('https://*.co.uk')`), "the API says what is wrong")
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('textarea').select()`, nil), chromedp.SendKeys(`textarea[name=origins]`, "https://app.example.com\n"+origin, chromedp.ByQuery),
+	require.NoError(
+		t, tab.Await(`document.querySelector('[role=alert]')?.textContent.includes('https://*.co.uk')`),
+		"the API says what is wrong",
+	)
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('textarea').select()`, nil), chromedp.SendKeys(
+		`textarea[name=origins]`, "https://app.example.com\n"+origin, chromedp.ByQuery,
+	),
 		chromedp.Click(`.card form button.primary`, chromedp.ByQuery)))
 	shown := func() (lines string) {
 		t.Helper()
 		require.NoError(t, tab.Await(`!!document.querySelector('dialog[open] .code + h3 + .code')`))
-		require.NoError(t, tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('dialog[open] code')].at(-1).textContent`, &lines)))
+		require.NoError(
+			t,
+			tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('dialog[open] code')].at(-1).textContent`, &lines)),
+		)
 		require.Regexp(t, `/sdk/adnet\.[0-9a-f]{16}\.js"\s+integrity="sha384-[^"]{64}"`, lines)
 		return lines
 	}
@@ -53,18 +63,29 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 	require.NoError(t, tab.Await(`!!document.querySelector('dialog[open] select[name=grace]')`))
 	w.examine(t, tab, desk)
 	require.NoError(t, tab.Do(chromedp.SetValue(`select[name=grace]`, "3600", chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelector('select[name=grace]').dispatchEvent(new Event('change', {bubbles: true}))`, nil),
+		chromedp.Evaluate(
+			`document.querySelector('select[name=grace]').dispatchEvent(new Event('change', {bubbles: true}))`, nil,
+		),
 		chromedp.Click(`dialog[open] button.primary`, chromedp.ByQuery)))
 	second := shown()
 	require.NotEqual(t, first, second)
 	require.NoError(t, tab.Do(chromedp.Click(`dialog[open] button.primary`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(row+`.length === 2 && document.querySelector('tbody').textContent.includes('works until')`))
+	require.NoError(
+		t, tab.Await(row+`.length === 2 && document.querySelector('tbody').textContent.includes('works until')`),
+	)
 	filledIn(first)
 	filledIn(second)
 
 	// The new one is revoked: the question whether that is meant is answered by yes.
 	require.NoError(t, tab.Accept())
-	require.NoError(t, tab.Do(chromedp.Evaluate(`setTimeout(() => `+row+`.find((r) => !r.textContent.includes('works until')).querySelector('[data-act=revoke]').click());0`, nil)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`setTimeout(() => `+row+
+				`.find((r) => !r.textContent.includes('works until')).querySelector('[data-act=revoke]').click());0`,
+			nil,
+		)),
+	)
 	require.NoError(t, tab.Await(row+`.length === 1`))
 	time.Sleep(2500 * time.Millisecond) // nodes keep a key for two seconds
 	html = second
@@ -79,9 +100,19 @@ func TestSnippetsOfTheConsole(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
 	require.NoError(t, tab.Open(w.base+"/console/integrate"))
-	for method, want := range map[string]string{"mcp": "/api/mcp", "npm": "@adnet/sdk", "python": "from adnet import", "rest": "curl", "discord": "adMessage"} {
-		require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('input[name=method][value=`+method+`]').click()`, nil)))
-		require.NoError(t, tab.Await(`document.querySelector('.card code').textContent.includes('`+want+`') && document.querySelector('.card code').textContent.includes('pub_live_')`))
+	for method, want := range map[string]string{
+		"mcp": "/api/mcp", "npm": "@adnet/sdk", "python": "from adnet import", "rest": "curl", "discord": "adMessage",
+	} {
+		require.NoError(
+			t, tab.Do(chromedp.Evaluate(`document.querySelector('input[name=method][value=`+method+`]').click()`, nil)),
+		)
+		require.NoError(
+			t,
+			tab.Await(
+				`document.querySelector('.card code').textContent.includes('`+want+
+					`') && document.querySelector('.card code').textContent.includes('pub_live_')`,
+			),
+		)
 		w.examine(t, tab, desk)
 	}
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('input[name=method][value=js]').click()`, nil)))

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"adnet/schemas/event"
-
 	"github.com/chromedp/chromedp"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
+
+	"adnet/schemas/event"
 )
 
-// deadLetters has an administrator find a record that nobody could decode, read what it holds, whatever
-// a stranger wrote into it, and send it again: once, which the audit log keeps.
+// deadLetters has an administrator find a record that nobody could decode, read what it holds,
+// whatever a stranger wrote into it, and send it again: once, which the audit log keeps.
 func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic string) {
 	auction := uuid.Must(uuid.NewV7())
 	const text = `<img src=x onerror=alert(1)>`
@@ -27,7 +27,10 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 		list, _ = w.ask(t, admin, "/api/admin/dead_letters?state="+state)["dead_letters"].([]any)
 		return list
 	}
-	require.Eventually(t, func() bool { return len(letters("open")) == 1 }, time.Minute, 200*time.Millisecond, "settlement puts it aside")
+	require.Eventually(
+		t, func() bool { return len(letters("open")) == 1 }, time.Minute, 200*time.Millisecond,
+		"settlement puts it aside",
+	)
 	id := letters("open")[0].(map[string]any)["id"].(string)
 
 	tab, row := admin.tab, `tr[data-id="`+id+`"]`
@@ -38,7 +41,10 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 	var shown string
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main').innerText`, &shown)))
 	require.Contains(t, shown, text, "what it holds is text")
-	require.Contains(t, strings.ReplaceAll(strings.ReplaceAll(shown, "\n", ""), " ", ""), hex.EncodeToString(auction[:]), "its bytes")
+	require.Contains(
+		t, strings.ReplaceAll(strings.ReplaceAll(shown, "\n", ""), " ", ""), hex.EncodeToString(auction[:]),
+		"its bytes",
+	)
 	for _, v := range walks()[0].views {
 		require.NoError(t, tab.Look(v.View))
 		w.misfit(t, tab, "a dead letter")
@@ -51,7 +57,10 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 	require.NoError(t, tab.Await(`document.querySelector('main').innerText.includes('It is in the log again.')`))
 	require.NoError(t, tab.Await(`!document.querySelector('`+row+`')`), "it waits no more")
 	by.at(`[data-act=replay]`)
-	require.Eventually(t, func() bool { return len(letters("all")) == 2 && len(letters("open")) == 1 }, time.Minute, 200*time.Millisecond, "it came again, and is as unreadable")
+	require.Eventually(
+		t, func() bool { return len(letters("all")) == 2 && len(letters("open")) == 1 }, time.Minute,
+		200*time.Millisecond, "it came again, and is as unreadable",
+	)
 	require.NotEqual(t, id, letters("open")[0].(map[string]any)["id"])
 
 	require.NoError(t, tab.Open(w.base+"/console/letters?state=all"))
@@ -61,5 +70,11 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 	require.Equal(t, admin.id, entries[0].(map[string]any)["actor"].(map[string]any)["account_id"])
 	target := entries[0].(map[string]any)["target_id"].(string)
 	require.NoError(t, tab.Open(w.base+"/console/audit?kind=dead_letter"))
-	require.NoError(t, tab.Await(`document.querySelector('main table')?.innerText.includes('`+target+`') && document.querySelector('main table').innerText.includes('replays')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('main table')?.innerText.includes('`+target+
+				`') && document.querySelector('main table').innerText.includes('replays')`,
+		),
+	)
 }

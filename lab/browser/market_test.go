@@ -17,8 +17,19 @@ func TestBlocksOfAPublisher(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
 	require.NoError(t, tab.Open(w.base+"/console/blocks"))
-	require.NoError(t, tab.Do(chromedp.SendKeys(`textarea[name=words]`, "Zeppelin rides", chromedp.ByQuery), chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`!!document.querySelector('.good') && document.querySelector('textarea[name=words]').value === 'zeppelin rides'`))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.SendKeys(`textarea[name=words]`, "Zeppelin rides", chromedp.ByQuery),
+			chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery),
+		),
+	)
+	require.NoError(
+		t,
+		tab.Await(
+			`!!document.querySelector('.good') && document.querySelector('textarea[name=words]').value === 'zeppelin rides'`,
+		),
+	)
 	require.NoError(t, tab.Open(w.base+"/console/blocks"))
 	require.NoError(t, tab.Await(`document.querySelector('textarea[name=words]').value === 'zeppelin rides'`))
 	token, _ := w.login(t, "publisher")
@@ -26,7 +37,13 @@ func TestBlocksOfAPublisher(t *testing.T) {
 	w.get(t, token, "/api/account/blocks", &read)
 	require.Equal(t, []string{"zeppelin rides"}, read.Words)
 	tab.Expect(`400 .*/api/account/blocks`)
-	require.NoError(t, tab.Do(chromedp.SendKeys(`textarea[name=categories]`, "games", chromedp.ByQuery), chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.SendKeys(`textarea[name=categories]`, "games", chromedp.ByQuery),
+			chromedp.Click(`form[data-form=blocks] .primary`, chromedp.ByQuery),
+		),
+	)
 	require.NoError(t, tab.Await(`!!document.querySelector('textarea[name=categories][aria-invalid]')`))
 }
 
@@ -36,9 +53,26 @@ func TestSensitiveSubjectsOfAPublisher(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
 	require.NoError(t, tab.Open(w.base+"/console/suitability"))
-	require.NoError(t, tab.Await(`document.body.innerText.includes('fewer than 100') && document.querySelector('[data-table=refusals]').innerText.includes('<10')`))
-	require.NoError(t, tab.Await(`document.querySelector('[data-part=never]').innerText.includes('Suicide') && !document.querySelector('input[value=suicide]')`))
-	require.NoError(t, tab.Do(chromedp.Click(`input[value=grief]`, chromedp.ByQuery), chromedp.Click(`input[name=remember]`, chromedp.ByQuery), chromedp.Click(`form[data-form=sensitive] .primary`, chromedp.ByQuery)))
+	require.NoError(
+		t,
+		tab.Await(
+			`document.body.innerText.includes('fewer than 100') && document.querySelector('[data-table=refusals]').innerText.includes('<10')`,
+		),
+	)
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('[data-part=never]').innerText.includes('Suicide') && !document.querySelector('input[value=suicide]')`,
+		),
+	)
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Click(`input[value=grief]`, chromedp.ByQuery),
+			chromedp.Click(`input[name=remember]`, chromedp.ByQuery),
+			chromedp.Click(`form[data-form=sensitive] .primary`, chromedp.ByQuery),
+		),
+	)
 	require.NoError(t, tab.Await(`!!document.querySelector('form[data-form=sensitive] .good')`))
 	w.examine(t, tab, desk)
 	require.NoError(t, tab.Open(w.base+"/console/blocks"))
@@ -46,7 +80,12 @@ func TestSensitiveSubjectsOfAPublisher(t *testing.T) {
 	require.NoError(t, tab.Do(chromedp.Click(`form[data-form=floor] .primary`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`!!document.querySelector('form[data-form=floor] .good')`))
 	require.NoError(t, tab.Open(w.base+"/console/suitability"))
-	require.NoError(t, tab.Await(`document.querySelector('input[value=grief]').checked && !document.querySelector('input[value=debt]').checked && !document.querySelector('input[name=remember]').checked`))
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('input[value=grief]').checked && !document.querySelector('input[value=debt]').checked && !document.querySelector('input[name=remember]').checked`,
+		),
+	)
 	token, _ := w.login(t, "publisher")
 	var read struct {
 		Contexts []string `json:"sensitive_contexts"`
@@ -65,11 +104,25 @@ func TestCopyAndDates(t *testing.T) {
 	id := w.first(t, tab)
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id))
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act="copy"]`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`location.pathname.endsWith('/edit') && !location.pathname.includes('`+id+`') && !!document.querySelector('input[name=start_at]')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`location.pathname.endsWith('/edit') && !location.pathname.includes('`+id+
+				`') && !!document.querySelector('input[name=start_at]')`,
+		),
+	)
 	starts := time.Now().UTC().Add(48 * time.Hour).Format("2006-01-02T15:04")
-	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const f = document.querySelector('input[name=start_at]'); f.value = '`+starts+`'; f.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`(() => { const f = document.querySelector('input[name=start_at]'); f.value = '`+starts+
+				`'; f.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil,
+		)),
+	)
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act="save"]`, chromedp.ByQuery)))
-	require.NoError(t, tab.Await(`!location.pathname.endsWith('/edit') && document.body.innerText.includes('Change the dates')`))
+	require.NoError(
+		t, tab.Await(`!location.pathname.endsWith('/edit') && document.body.innerText.includes('Change the dates')`),
+	)
 	token, _ := w.login(t, "advertiser")
 	var path string
 	require.NoError(t, tab.Do(chromedp.Evaluate(`location.pathname.split('/').pop()`, &path)))
@@ -84,8 +137,15 @@ func TestCopyAndDates(t *testing.T) {
 	require.Equal(t, starts, read.Campaign.StartAt.Format("2006-01-02T15:04"))
 	// The same chart by hours.
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const s = document.querySelector('select[name=step]'); s.value = 'hour'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
-	require.NoError(t, tab.Await(`document.body.innerText.includes('By hour') && !!document.querySelector('.plot canvas')`))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`(() => { const s = document.querySelector('select[name=step]'); s.value = 'hour'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil,
+		)),
+	)
+	require.NoError(
+		t, tab.Await(`document.body.innerText.includes('By hour') && !!document.querySelector('.plot canvas')`),
+	)
 	w.examine(t, tab, desk)
 	require.Empty(t, tab.Problems())
 }
@@ -96,7 +156,10 @@ func TestAnAuctionExplained(t *testing.T) {
 	w := shared
 	token, _ := w.login(t, "publisher")
 	var made struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "explained"}), &made))
+	require.NoError(
+		t,
+		json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "explained"}), &made),
+	)
 	type sold struct {
 		AuctionID string `json:"auction_id"`
 	}
@@ -104,7 +167,15 @@ func TestAnAuctionExplained(t *testing.T) {
 		sold
 		Ad sold
 	}
-	require.NoError(t, json.Unmarshal(w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "how do I back up a postgres database to the cloud", "format": "card"}), &asked))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(
+				t, made.Key, "/v1/ad-request",
+				map[string]any{"context": "how do I back up a postgres database to the cloud", "format": "card"},
+			), &asked,
+		),
+	)
 	id := cmp.Or(asked.AuctionID, asked.Ad.AuctionID)
 	require.NotEmpty(t, id)
 	tab := w.tab(t, "publisher", desk)
@@ -124,11 +195,14 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 	p := w.joins(t, "house")
 	var campaign struct{ Campaign struct{ ID, Status string } }
 	require.NoError(t, json.Unmarshal(w.post(t, p.token, "/api/campaigns?action=create", map[string]any{
-		"advertiser_id": p.id, "format": "native", "headline": "Zeppelin rides", "subtext": "Slow flights above the lake", "cta_url": "https://zeppelin.example/",
+		"advertiser_id": p.id, "format": "native", "headline": "Zeppelin rides",
+		"subtext": "Slow flights above the lake", "cta_url": "https://zeppelin.example/",
 	}), &campaign))
 	require.Equal(t, "active", campaign.Campaign.Status)
 	var made struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, p.token, "/api/keys", map[string]any{"kind": "publisher", "name": "house"}), &made))
+	require.NoError(
+		t, json.Unmarshal(w.post(t, p.token, "/api/keys", map[string]any{"kind": "publisher", "name": "house"}), &made),
+	)
 	type ad struct {
 		ID    string `json:"ad_id"`
 		House bool
@@ -137,7 +211,13 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 	// Nothing is sold to a request that wants certainty.
 	asked := func() *ad {
 		var reply struct{ Ad *ad }
-		require.NoError(t, json.Unmarshal(w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "a zeppelin ride", "min_relevance": 1}), &reply))
+		require.NoError(
+			t,
+			json.Unmarshal(
+				w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "a zeppelin ride", "min_relevance": 1}),
+				&reply,
+			),
+		)
 		return reply.Ad
 	}
 	turned := func(on bool) {
@@ -145,8 +225,20 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 		require.NoError(t, p.tab.Open(w.base+"/console/blocks"))
 		box := `document.querySelector('input[name=house_ads]')`
 		require.NoError(t, p.tab.Await(box+`?.checked === `+strconv.FormatBool(!on)))
-		require.NoError(t, p.tab.Do(chromedp.Click(`input[name=house_ads]`, chromedp.ByQuery), chromedp.Click(`form[data-form=floor] .primary`, chromedp.ByQuery)))
-		require.NoError(t, p.tab.Await(`!!document.querySelector('form[data-form=floor] .good') && `+box+`.checked === `+strconv.FormatBool(on)))
+		require.NoError(
+			t,
+			p.tab.Do(
+				chromedp.Click(`input[name=house_ads]`, chromedp.ByQuery),
+				chromedp.Click(`form[data-form=floor] .primary`, chromedp.ByQuery),
+			),
+		)
+		require.NoError(
+			t,
+			p.tab.Await(
+				`!!document.querySelector('form[data-form=floor] .good') && `+box+`.checked === `+
+					strconv.FormatBool(on),
+			),
+		)
 		var says struct {
 			House bool `json:"house_ads"`
 		}
@@ -157,7 +249,10 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 	turned(true)
 	w.examine(t, p.tab, desk)
 	want := &ad{ID: campaign.Campaign.ID, House: true, Label: "House ad"}
-	require.Eventually(t, func() bool { shown := asked(); return shown != nil && *shown == *want }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(
+		t, func() bool { shown := asked(); return shown != nil && *shown == *want }, 10*time.Second,
+		100*time.Millisecond,
+	)
 	turned(false)
 	require.Eventually(t, func() bool { return asked() == nil }, 10*time.Second, 100*time.Millisecond)
 	require.Empty(t, p.tab.Problems())

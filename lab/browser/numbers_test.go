@@ -15,15 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"adnet/cmd"
-	"adnet/internal/testenv"
-	"adnet/lab/browser"
-	"adnet/schemas/event"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/cmd"
+	"adnet/internal/testenv"
+	"adnet/lab/browser"
+	"adnet/schemas/event"
 )
 
 // person is an account of a test, signed in as a program and in a tab.
@@ -52,10 +52,18 @@ func (w *world) enters(t *testing.T, email, password string) person {
 			Developer string `json:"developer_id"`
 		}
 	}
-	require.NoError(t, json.Unmarshal(w.post(t, "", "/api/auth", map[string]any{"email": email, "password": password}), &made))
+	require.NoError(
+		t, json.Unmarshal(w.post(t, "", "/api/auth", map[string]any{"email": email, "password": password}), &made),
+	)
 	tab := w.tab(t, "", desk)
 	require.NoError(t, tab.Open(w.base+"/console/security"))
-	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, email, chromedp.ByQuery), chromedp.SendKeys(`input[name=password]`, password+"\r", chromedp.ByQuery)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.SendKeys(`input[name=email]`, email, chromedp.ByQuery),
+			chromedp.SendKeys(`input[name=password]`, password+"\r", chromedp.ByQuery),
+		),
+	)
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=password]')`))
 	return person{made.Token, made.User.ID, made.User.Developer, tab}
 }
@@ -104,7 +112,9 @@ func same(t *testing.T, what, text string, decimals int, want *big.Rat) {
 	if strings.HasSuffix(text, "%") {
 		decimals += 2
 	}
-	require.Equal(t, want.FloatString(decimals), reads(t, text).FloatString(decimals), "%s: the page says %s", what, text)
+	require.Equal(
+		t, want.FloatString(decimals), reads(t, text).FloatString(decimals), "%s: the page says %s", what, text,
+	)
 }
 
 // traffic is what TestNumbers… brings about: of one campaign of its own on one publisher's page.
@@ -114,17 +124,23 @@ const (
 )
 
 // numbers drives traffic from two new accounts to each other, and holds every number of the screens
-// that count money and events to the API's, and the API's to what sql says (nil where the stores are
-// memory).
+// that count money and events to the API's, and the API's to what sql says (nil where the stores
+// are memory).
 func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	owner, publisher := w.joins(t, "owner"), w.joins(t, "publisher")
 	word := fmt.Sprintf("xylograph%d", time.Now().UnixNano()%1000)
 	var made struct{ Campaign struct{ ID string } }
 	require.NoError(t, json.Unmarshal(w.post(t, owner.token, "/api/campaigns", map[string]any{
-		"advertiser_id": owner.id, "headline": word + " tools", "cta_url": "https://" + word + ".example/", "bid_amount": 3.654321, "frequency_cap": 0, "pacing": "asap", "target_intent_tokens": []string{word},
+		"advertiser_id": owner.id, "headline": word + " tools", "cta_url": "https://" + word + ".example/",
+		"bid_amount": 3.654321, "frequency_cap": 0, "pacing": "asap", "target_intent_tokens": []string{word},
 	}), &made))
 	var key struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, publisher.token, "/api/keys", map[string]any{"kind": "publisher", "name": "numbers"}), &key))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(t, publisher.token, "/api/keys", map[string]any{"kind": "publisher", "name": "numbers"}), &key,
+		),
+	)
 	type ad struct {
 		ID         string `json:"ad_id"`
 		Impression string `json:"impression_url"`
@@ -132,13 +148,20 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	}
 	one := func() (got ad) {
 		var reply struct{ Ad *ad }
-		require.NoError(t, json.Unmarshal(w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": word, "host_app": "chat"}), &reply))
+		require.NoError(
+			t,
+			json.Unmarshal(
+				w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": word, "host_app": "chat"}), &reply,
+			),
+		)
 		if reply.Ad == nil || reply.Ad.ID != made.Campaign.ID {
 			return ad{}
 		}
 		return *reply.Ad
 	}
-	require.Eventually(t, func() bool { return one().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served")
+	require.Eventually(
+		t, func() bool { return one().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served",
+	)
 	var clicks []string
 	for i := range seenTimes {
 		var a ad
@@ -159,8 +182,13 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	var s answer
 	require.Eventually(t, func() bool {
 		s = w.ask(t, owner, campaignStats)
-		return s.number(t, "impressions").Cmp(big.NewRat(seenTimes, 1)) == 0 && new(big.Rat).Add(s.number(t, "clicks"), s.number(t, "invalid_clicks")).Cmp(big.NewRat(clickedTimes, 1)) == 0 &&
-			s.number(t, "spend_usd").Cmp(w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID).number(t, "campaign.spent_total")) == 0
+		return s.number(t, "impressions").Cmp(big.NewRat(seenTimes, 1)) == 0 &&
+			new(big.Rat).Add(
+				s.number(t, "clicks"), s.number(t, "invalid_clicks"),
+			).Cmp(big.NewRat(clickedTimes, 1)) == 0 &&
+			s.number(t, "spend_usd").Cmp(w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID).number(
+				t, "campaign.spent_total",
+			)) == 0
 	}, 2*time.Minute, 300*time.Millisecond, "everything that was reported is counted")
 
 	figures := func(p person, path string, api func() map[string]shown) {
@@ -174,7 +202,12 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 					name, part = s.noteOf, "dd.note"
 				}
 				var text string
-				require.NoError(t, p.tab.Do(chromedp.Evaluate(`document.querySelector('`+s.within+`[data-figure="`+name+`"] `+part+`').textContent`, &text)))
+				require.NoError(
+					t,
+					p.tab.Do(chromedp.Evaluate(
+						`document.querySelector('`+s.within+`[data-figure="`+name+`"] `+part+`').textContent`, &text,
+					)),
+				)
 				texts[id] = text
 			}
 		})
@@ -194,30 +227,42 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	figures(owner, "/console/overview", func() map[string]shown {
 		overview = w.ask(t, owner, "/api/stats?type=overview&since="+since)
 		return map[string]shown{
-			"spend-today": {is: spent, decimals: 4}, "spend-month": {is: spent, decimals: 4}, "balance": {is: balance.number(t, "balance"), decimals: 2},
+			"spend-today": {is: spent, decimals: 4}, "spend-month": {is: spent, decimals: 4},
+			"balance":     {is: balance.number(t, "balance"), decimals: 2},
 			"impressions": {is: overview.number(t, "impressions")}, "ctr": {is: overview.number(t, "ctr"), decimals: 2},
 		}
 	})
 	figures(owner, "/console/campaigns/"+made.Campaign.ID, func() map[string]shown {
 		campaign = w.ask(t, owner, campaignStats)
 		return map[string]shown{
-			"impressions": {is: campaign.number(t, "impressions")}, "clicks": {is: campaign.number(t, "clicks")}, "ctr": {is: campaign.number(t, "ctr"), decimals: 2},
-			"spend": {is: spent, decimals: 4}, "ecpm": {is: campaign.number(t, "ecpm"), decimals: 4}, "conversions": {is: campaign.number(t, "conversions")},
-			"invalid": {is: new(big.Rat).Add(campaign.number(t, "invalid_impressions"), campaign.number(t, "invalid_clicks"))},
+			"impressions": {is: campaign.number(t, "impressions")}, "clicks": {is: campaign.number(t, "clicks")},
+			"ctr":   {is: campaign.number(t, "ctr"), decimals: 2},
+			"spend": {is: spent, decimals: 4}, "ecpm": {is: campaign.number(t, "ecpm"), decimals: 4},
+			"conversions": {is: campaign.number(t, "conversions")},
+			"invalid": {is: new(big.Rat).Add(
+				campaign.number(t, "invalid_impressions"), campaign.number(t, "invalid_clicks"),
+			)},
 		}
 	})
 	kept := w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID)
 	require.Equal(t, spent, kept.number(t, "campaign.spent_total"), "the books and the counts")
 	require.NoError(t, owner.tab.Open(w.base+"/console/campaigns"))
 	var cells []string
-	require.NoError(t, owner.tab.Do(chromedp.Evaluate(`[...document.querySelector('tr[data-id="`+made.Campaign.ID+`"]').cells].map((c) => c.textContent)`, &cells)))
+	require.NoError(
+		t,
+		owner.tab.Do(chromedp.Evaluate(
+			`[...document.querySelector('tr[data-id="`+made.Campaign.ID+`"]').cells].map((c) => c.textContent)`, &cells,
+		)),
+	)
 	same(t, "campaigns: spent", cells[4], 4, spent)
 	same(t, "campaigns: ctr", cells[5], 2, campaign.number(t, "ctr"))
 	same(t, "campaigns: ecpm", cells[6], 2, campaign.number(t, "ecpm"))
 	figures(owner, "/console/billing", func() map[string]shown {
 		balance = w.ask(t, owner, "/api/billing/balance?"+mine[1:]) // what is reserved is let go in its own time
 		return map[string]shown{
-			"balance": {is: balance.number(t, "balance"), decimals: 6}, "available": {is: balance.number(t, "available"), decimals: 6}, "credits": {is: balance.number(t, "credits")},
+			"balance":   {is: balance.number(t, "balance"), decimals: 6},
+			"available": {is: balance.number(t, "available"), decimals: 6},
+			"credits":   {is: balance.number(t, "credits")},
 		}
 	})
 	w.historyAddsUp(t, owner, balance.number(t, "balance"))
@@ -226,10 +271,16 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	figures(publisher, "/console/publisher", func() map[string]shown {
 		counted = w.ask(t, publisher, "/api/stats?type=developer&"+theirs+"&since="+since)
 		earned := w.ask(t, publisher, "/api/billing/earnings?"+theirs+"&since="+since)
-		asked, waiting := w.ask(t, publisher, "/api/stats/requests?"+theirs+"&since="+since), w.ask(t, publisher, "/api/billing/credits?"+theirs)
+		asked, waiting := w.ask(
+			t, publisher, "/api/stats/requests?"+theirs+"&since="+since,
+		), w.ask(t, publisher, "/api/billing/credits?"+theirs)
 		return map[string]shown{
-			"requests": {is: asked.number(t, "requests")}, "fill": {is: asked.number(t, "fill_rate"), decimals: 2, noteOf: "requests"}, "impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")}, "credits": {is: counted.number(t, "credits")},
-			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")}, "pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 4},
+			"requests":    {is: asked.number(t, "requests")},
+			"fill":        {is: asked.number(t, "fill_rate"), decimals: 2, noteOf: "requests"},
+			"impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")},
+			"credits":   {is: counted.number(t, "credits")},
+			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")},
+			"pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 4},
 		}
 	})
 	require.Equal(t, big.NewRat(seenTimes, 1), counted.number(t, "impressions"))
@@ -239,8 +290,13 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 		network = w.ask(t, admin, "/api/stats?type=overview&since="+month+"-01")
 		requests := w.ask(t, admin, "/api/admin/requests?since="+month+"-01")
 		return map[string]shown{
-			"requests": {is: requests.number(t, "requests"), within: whole}, "fill": {is: requests.number(t, "fill_rate"), decimals: 2, within: whole}, "impressions": {is: network.number(t, "impressions"), within: whole},
-			"clicks": {is: network.number(t, "clicks"), within: whole}, "spend": {is: network.number(t, "spend_usd"), decimals: 2, within: whole}, "credits": {is: network.number(t, "credits"), within: whole}, "invalid": {is: network.number(t, "invalid_traffic"), within: whole},
+			"requests":    {is: requests.number(t, "requests"), within: whole},
+			"fill":        {is: requests.number(t, "fill_rate"), decimals: 2, within: whole},
+			"impressions": {is: network.number(t, "impressions"), within: whole},
+			"clicks":      {is: network.number(t, "clicks"), within: whole},
+			"spend":       {is: network.number(t, "spend_usd"), decimals: 2, within: whole},
+			"credits":     {is: network.number(t, "credits"), within: whole},
+			"invalid":     {is: network.number(t, "invalid_traffic"), within: whole},
 		}
 	})
 	looks, places := party{owner, made.Campaign.ID}, party{person: publisher}
@@ -249,30 +305,49 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	if sql != nil {
 		micros := new(big.Rat).Mul(spent, big.NewRat(1_000_000, 1))
 		require.Equal(t, stored{
-			Impressions: seenTimes, Clicks: campaign.number(t, "clicks").Num().Int64(), Charged: micros.Num().Int64(), Minted: counted.number(t, "credits").Num().Int64(),
-			Balance: new(big.Rat).Mul(balance.number(t, "balance"), big.NewRat(1_000_000, 1)).Num().Int64(), Spent: micros.Num().Int64(),
+			Impressions: seenTimes, Clicks: campaign.number(t, "clicks").Num().Int64(), Charged: micros.Num().Int64(),
+			Minted:  counted.number(t, "credits").Num().Int64(),
+			Balance: new(big.Rat).Mul(balance.number(t, "balance"), big.NewRat(1_000_000, 1)).Num().Int64(),
+			Spent:   micros.Num().Int64(),
 			Network: network.number(t, "impressions").Num().Int64(),
 		}, sql.stored(made.Campaign.ID, owner.id))
 	}
 
-	// Pending are the Credits that charges do not back, and what waits to be released; what a publisher in quarantine earns is held.
+	// Pending are the Credits that charges do not back, and what waits to be released; what a
+	// publisher in quarantine earns is held.
 	waits := func() map[string]shown {
-		earned, waiting := w.ask(t, publisher, "/api/billing/earnings?"+theirs+"&since="+since), w.ask(t, publisher, "/api/billing/credits?"+theirs)
-		return map[string]shown{"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")}, "pending": {is: waiting.number(t, "credits_pending")}}
+		earned, waiting := w.ask(
+			t, publisher, "/api/billing/earnings?"+theirs+"&since="+since,
+		), w.ask(t, publisher, "/api/billing/credits?"+theirs)
+		return map[string]shown{
+			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")},
+			"pending": {is: waiting.number(t, "credits_pending")},
+		}
 	}
 	require.Equal(t, 1, waits()["pending"].is.Sign(), "the bid backs some of the Credits only")
-	w.post(t, admin.token, "/api/billing/quarantine", map[string]any{"decision": "hold", "developer_id": publisher.developer, "note": "A test holds."})
+	w.post(
+		t, admin.token, "/api/billing/quarantine",
+		map[string]any{"decision": "hold", "developer_id": publisher.developer, "note": "A test holds."},
+	)
 	var a ad
 	require.Eventually(t, func() bool { a = one(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
 	follow(t, a.Impression)
-	require.Eventually(t, func() bool { return waits()["held"].is.Sign() == 1 }, time.Minute, 200*time.Millisecond, "what is earned now is held")
+	require.Eventually(
+		t, func() bool { return waits()["held"].is.Sign() == 1 }, time.Minute, 200*time.Millisecond,
+		"what is earned now is held",
+	)
 	figures(publisher, "/console/publisher", waits)
 	var sum int64
 	var ofRows []string
 	var inBooks [2]int64
 	now := rests(t, waits, func(map[string]shown) {
 		require.NoError(t, publisher.tab.Open(w.base+"/console/publisher"))
-		require.NoError(t, publisher.tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('tr[data-wait]')].map((r) => r.cells[0].textContent)`, &ofRows)))
+		require.NoError(
+			t,
+			publisher.tab.Do(chromedp.Evaluate(
+				`[...document.querySelectorAll('tr[data-wait]')].map((r) => r.cells[0].textContent)`, &ofRows,
+			)),
+		)
 		if sql != nil {
 			inBooks = sql.waiting(publisher.developer)
 		}
@@ -280,9 +355,13 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	for _, text := range ofRows {
 		sum += reads(t, text).Num().Int64()
 	}
-	require.Equal(t, new(big.Rat).Add(now["held"].is, now["pending"].is).Num().Int64(), sum, "each Credit that waits has a row")
+	require.Equal(
+		t, new(big.Rat).Add(now["held"].is, now["pending"].is).Num().Int64(), sum, "each Credit that waits has a row",
+	)
 	if sql != nil {
-		require.Equal(t, [2]int64{now["pending"].is.Num().Int64(), now["held"].is.Num().Int64()}, inBooks, "pending and held")
+		require.Equal(
+			t, [2]int64{now["pending"].is.Num().Int64(), now["held"].is.Num().Int64()}, inBooks, "pending and held",
+		)
 	}
 }
 
@@ -297,8 +376,9 @@ type shown struct {
 // sources read the stores themselves.
 type sources struct {
 	stored func(campaign, advertiser string) stored
-	// campaign, earned and asked count by the values of a breakdown, or by date or hour: impressions,
-	// clicks, micro-USD and Credits of a campaign or of a publisher, requests and filled ones of a publisher.
+	// campaign, earned and asked count by the values of a breakdown, or by date or hour:
+	// impressions, clicks, micro-USD and Credits of a campaign or of a publisher, requests and
+	// filled ones of a publisher.
 	campaign func(campaign, by string) map[string][4]int64
 	earned   func(developer, by string) map[string][4]int64
 	asked    func(developer, by string) map[string][2]int64
@@ -309,12 +389,18 @@ type sources struct {
 // stored is what the stores themselves have, in micro-USD and whole events and Credits.
 type stored struct{ Impressions, Clicks, Charged, Minted, Balance, Spent, Network int64 }
 
-// historyAddsUp says that the rows of the ledger on the page are the API's, and their sum is the balance.
+// historyAddsUp says that the rows of the ledger on the page are the API's, and their sum is the
+// balance.
 func (w *world) historyAddsUp(t *testing.T, p person, balance *big.Rat) {
 	t.Helper()
 	var amounts [][2]string
 	require.NoError(t, p.tab.Await(`document.querySelectorAll('table.rows tbody tr').length > 0`))
-	require.NoError(t, p.tab.Do(chromedp.Evaluate(`[...document.querySelectorAll('table.rows tbody tr')].map((r) => [r.cells[3].textContent, r.cells[4].textContent])`, &amounts)))
+	require.NoError(
+		t,
+		p.tab.Do(chromedp.Evaluate(
+			`[...document.querySelectorAll('table.rows tbody tr')].map((r) => [r.cells[3].textContent, r.cells[4].textContent])`, &amounts,
+		)),
+	)
 	entries := w.ask(t, p, "/api/billing/history?asset=USD&limit=50&advertiser_id="+p.id)["entries"].([]any)
 	require.Len(t, amounts, len(entries))
 	sum := new(big.Rat)
@@ -347,8 +433,8 @@ func TestNumbersInMemory(t *testing.T) {
 	numbers(t, w, person{token: token, tab: w.tab(t, "admin", desk)}, nil)
 }
 
-// And with PostgreSQL and ClickHouse, where both are what SQL finds in the tables; there a record that
-// cannot be decoded waits for an administrator.
+// And with PostgreSQL and ClickHouse, where both are what SQL finds in the tables; there a record
+// that cannot be decoded waits for an administrator.
 func TestNumbersOnTheStack(t *testing.T) {
 	owner, counts := testenv.Postgres(t), testenv.ClickHouse(t)
 	prefix := fmt.Sprintf("numbers-%x", random(t, 4))
@@ -356,10 +442,14 @@ func TestNumbersOnTheStack(t *testing.T) {
 	require.NoError(t, err)
 	key := func() string { return "k1:" + base64.StdEncoding.EncodeToString(random(t, 32)) }
 	for name, value := range map[string]string{
-		"ADNET_POSTGRES_URL": testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL": owner, "ADNET_CLICKHOUSE_URL": counts, "ADNET_REDIS_ADDR": testenv.Redis(t), "ADNET_REDIS_PREFIX": prefix,
-		"ADNET_KAFKA_BROKERS": strings.Join(testenv.Kafka(t), ","), "ADNET_KAFKA_TOPIC_PREFIX": prefix + ".", "ADNET_KAFKA_PARTITIONS": "4", "ADNET_TOKEN_KEYS": key(), "ADNET_SESSION_KEYS": key(),
-		"ADNET_ADMIN_EMAIL": "admin@numbers.example", "ADNET_ADMIN_PASSWORD": passphrase, "ADNET_VERIFY_EMAIL": "off", "ADNET_PREPAID": "off", "ADNET_LOG_LEVEL": "warn",
-		"ADNET_BASE_URL": "http://" + addr, "ADNET_SPOOL_DIR": t.TempDir(), "ADNET_RATE_OPEN": "0", "ADNET_RATE_STATS": "0", "ADNET_CLICK_RATES": "off",
+		"ADNET_POSTGRES_URL": testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL": owner,
+		"ADNET_CLICKHOUSE_URL": counts, "ADNET_REDIS_ADDR": testenv.Redis(t), "ADNET_REDIS_PREFIX": prefix,
+		"ADNET_KAFKA_BROKERS": strings.Join(testenv.Kafka(t), ","), "ADNET_KAFKA_TOPIC_PREFIX": prefix + ".",
+		"ADNET_KAFKA_PARTITIONS": "4", "ADNET_TOKEN_KEYS": key(), "ADNET_SESSION_KEYS": key(),
+		"ADNET_ADMIN_EMAIL": "admin@numbers.example", "ADNET_ADMIN_PASSWORD": passphrase, "ADNET_VERIFY_EMAIL": "off",
+		"ADNET_PREPAID": "off", "ADNET_LOG_LEVEL": "warn",
+		"ADNET_BASE_URL": "http://" + addr, "ADNET_SPOOL_DIR": t.TempDir(), "ADNET_RATE_OPEN": "0",
+		"ADNET_RATE_STATS": "0", "ADNET_CLICK_RATES": "off",
 	} {
 		t.Setenv(name, value)
 	}
@@ -367,7 +457,9 @@ func TestNumbersOnTheStack(t *testing.T) {
 	var errs strings.Builder
 	require.Zero(t, cmd.Main(ctx, cmd.Invocation{Args: []string{"migrate"}, Stdout: io.Discard, Stderr: &errs}), &errs)
 	ended := make(chan int, 2)
-	for _, args := range [][]string{{"consumers", "--admin-addr", "127.0.0.1:0"}, {"ingress", "--http-addr", addr, "--admin-addr", "127.0.0.1:0"}} {
+	for _, args := range [][]string{
+		{"consumers", "--admin-addr", "127.0.0.1:0"}, {"ingress", "--http-addr", addr, "--admin-addr", "127.0.0.1:0"},
+	} {
 		go func() { ended <- cmd.Main(ctx, cmd.Invocation{Args: args, Stdout: io.Discard, Stderr: io.Discard}) }()
 	}
 	t.Cleanup(func() { stop(); <-ended; <-ended })
@@ -398,19 +490,36 @@ func readers(t *testing.T, ledger, archive string) *sources {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	// The others are named as their columns.
-	columns := map[string]string{"publisher": "developer_id", "date": "day", "hour": "formatDateTime(toStartOfHour(received_at), '%Y-%m-%dT%H:00:00Z')"}
+	columns := map[string]string{
+		"publisher": "developer_id", "date": "day",
+		"hour": "formatDateTime(toStartOfHour(received_at), '%Y-%m-%dT%H:00:00Z')",
+	}
 	of := &sources{}
 	of.stored = func(campaign, advertiser string) (s stored) {
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
+		require.NoError(t, conn.QueryRow(t.Context(),
+			`SELECT toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
 			FROM events WHERE campaign_id = ?`, campaign).Scan(&s.Impressions, &s.Clicks, &s.Charged, &s.Minted))
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')) FROM events`).Scan(&s.Network))
-		s.Balance = books(`SELECT sum(amount)::bigint FROM ledger_entry WHERE asset = 'USD' AND account = 'advertiser:' || $1::text`, advertiser)[0][0].(int64)
-		s.Spent = books(`SELECT sum(amount)::bigint FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id WHERE asset = 'USD' AND account = 'house:revenue' AND t.kind = 'charge'`)[0][0].(int64)
+		require.NoError(
+			t,
+			conn.QueryRow(
+				t.Context(), `SELECT toInt64(countIf(type = 'impression' AND class = 'counted')) FROM events`,
+			).Scan(&s.Network),
+		)
+		s.Balance = books(
+			`SELECT sum(amount)::bigint FROM ledger_entry WHERE asset = 'USD' AND account = 'advertiser:' || $1::text`,
+			advertiser,
+		)[0][0].(int64)
+		s.Spent = books(
+			`SELECT sum(amount)::bigint FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id WHERE asset = 'USD' AND account = 'house:revenue' AND t.kind = 'charge'`,
+		)[0][0].(int64)
 		return s
 	}
 	events := func(whose, id, by string) map[string][4]int64 {
 		found := map[string][4]int64{}
-		list, err := conn.Query(t.Context(), `SELECT toString(`+cmp.Or(columns[by], by)+`), toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
+		list, err := conn.Query(t.Context(),
+			`SELECT toString(`+cmp.Or(columns[by],
+				by)+
+				`), toInt64(countIf(type = 'impression' AND class = 'counted')), toInt64(countIf(type = 'click' AND class = 'counted')), sum(charge), sum(minted)
 			FROM events WHERE `+whose+` = ? GROUP BY 1`, id)
 		require.NoError(t, err)
 		defer list.Close()
@@ -427,7 +536,11 @@ func readers(t *testing.T, ledger, archive string) *sources {
 	of.earned = func(developer, by string) map[string][4]int64 { return events("developer_id", developer, by) }
 	of.asked = func(developer, by string) map[string][2]int64 {
 		found := map[string][2]int64{}
-		list, err := conn.Query(t.Context(), `SELECT toString(`+by+`), toInt64(uniqExact(auction_id)), toInt64(uniqExactIf(auction_id, reason = '')) FROM auctions WHERE developer_id = ? GROUP BY 1`, developer)
+		list, err := conn.Query(
+			t.Context(),
+			`SELECT toString(`+by+
+				`), toInt64(uniqExact(auction_id)), toInt64(uniqExactIf(auction_id, reason = '')) FROM auctions WHERE developer_id = ? GROUP BY 1`, developer,
+		)
 		require.NoError(t, err)
 		defer list.Close()
 		for list.Next() {
@@ -441,7 +554,9 @@ func readers(t *testing.T, ledger, archive string) *sources {
 	}
 	of.waiting = func(developer string) [2]int64 {
 		sum := func(account string) int64 {
-			return books(`SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE asset = 'CREDIT' AND account LIKE $1::text`, account)[0][0].(int64)
+			return books(
+				`SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE asset = 'CREDIT' AND account LIKE $1::text`, account,
+			)[0][0].(int64)
 		}
 		return [2]int64{sum("developer-pending:" + developer), sum("developer-held:"+developer) + sum("held:%")}
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // within evaluates an expression in the frame of the page.
@@ -32,7 +32,8 @@ func TestPreviews(t *testing.T) {
 		Campaign struct{ ID string }
 	}
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{
-		"advertiser_id": advertiser, "headline": hostile, "subtext": hostile, "cta_label": hostile, "cta_url": "https://shop.example/?q=%3Cscript%3E", "status": "draft",
+		"advertiser_id": advertiser, "headline": hostile, "subtext": hostile, "cta_label": hostile,
+		"cta_url": "https://shop.example/?q=%3Cscript%3E", "status": "draft",
 	}), &made))
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+made.Campaign.ID))
 	shows := map[string]string{
@@ -46,15 +47,26 @@ func TestPreviews(t *testing.T) {
 	}
 	for surface, expression := range shows {
 		t.Run(surface, func(t *testing.T) {
-			require.NoError(t, tab.Do(chromedp.Evaluate(`(() => { const s = document.querySelector('select[name=surface]'); s.value = '`+surface+`'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
+			require.NoError(
+				t,
+				tab.Do(chromedp.Evaluate(
+					`(() => { const s = document.querySelector('select[name=surface]'); s.value = '`+surface+
+						`'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil,
+				)),
+			)
 			page := surface
 			if strings.Contains("0123456789", surface[:1]) {
 				page = "banner"
 			}
-			require.NoError(t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/`+page+`')`))
+			require.NoError(
+				t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/`+page+`')`),
+			)
 			frame, err := tab.Frame()
 			require.NoError(t, err)
-			require.NoError(t, frame.Await(`location.pathname.endsWith('/preview/`+page+`') && !!(`+expression+`)`), "%q", append(tab.Problems(), frame.Problems()...))
+			require.NoError(
+				t, frame.Await(`location.pathname.endsWith('/preview/`+page+`') && !!(`+expression+`)`), "%q",
+				append(tab.Problems(), frame.Problems()...),
+			)
 			var seen struct {
 				Origin  string
 				Loaded  []string
@@ -74,7 +86,12 @@ func TestPreviews(t *testing.T) {
 			for _, v := range []browser.View{phone, {Width: desk.Width, Height: desk.Height, Dark: true}, desk} {
 				require.NoError(t, tab.Look(v))
 				var over int
-				require.NoError(t, tab.Do(chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over)))
+				require.NoError(
+					t,
+					tab.Do(chromedp.Evaluate(
+						`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over,
+					)),
+				)
 				require.Zero(t, over)
 			}
 			w.examine(t, tab, desk)
@@ -86,19 +103,34 @@ func TestPreviews(t *testing.T) {
 	require.Zero(t, stats)
 }
 
-// The player plays the film of the real VAST document, and lets it be skipped when the document says.
+// The player plays the film of the real VAST document, and lets it be skipped when the document
+// says.
 func TestVASTPlays(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "advertiser", desk)
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/new?step=creative"))
 	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=headline]`, "Films of chess", chromedp.ByQuery),
-		chromedp.Evaluate(`(() => { const s = document.querySelector('select[name=surface]'); s.value = 'vast'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil)))
+		chromedp.Evaluate(
+			`(() => { const s = document.querySelector('select[name=surface]'); s.value = 'vast'; s.dispatchEvent(new Event('change', {bubbles: true})); })()`, nil,
+		)))
 	require.NoError(t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/vast')`))
 	within(t, tab, `document.querySelector('video')?.getAttribute('aria-label') === 'Films of chess'`)
 	frame, err := tab.Frame()
 	require.NoError(t, err)
-	require.NoError(t, frame.Await(`document.querySelector('.player > span').textContent === 'Sponsored' && document.querySelector('.player button').disabled`))
-	require.NoError(t, frame.Do(chromedp.Evaluate(`document.querySelector('video').play().then(() => 1)`, nil, awaited)))
-	require.NoError(t, frame.Await(`document.querySelector('video').currentTime > 3 && !document.querySelector('.player button').disabled`))
+	require.NoError(
+		t,
+		frame.Await(
+			`document.querySelector('.player > span').textContent === 'Sponsored' && document.querySelector('.player button').disabled`,
+		),
+	)
+	require.NoError(
+		t, frame.Do(chromedp.Evaluate(`document.querySelector('video').play().then(() => 1)`, nil, awaited)),
+	)
+	require.NoError(
+		t,
+		frame.Await(
+			`document.querySelector('video').currentTime > 3 && !document.querySelector('.player button').disabled`,
+		),
+	)
 	require.Empty(t, frame.Problems(), fmt.Sprint(tab.Problems()))
 }

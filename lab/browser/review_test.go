@@ -7,22 +7,32 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
-// A reviewer decides by the keyboard alone: a approves the row, r asks why and rejects it, the focus
-// goes on to the next, and what differs from what was approved before is marked. Chosen rows are
-// decided together.
+// A reviewer decides by the keyboard alone: a approves the row, r asks why and rejects it, the
+// focus goes on to the next, and what differs from what was approved before is marked. Chosen rows
+// are decided together.
 func TestReviewByKeyboard(t *testing.T) {
 	w := shared
 	token, owner := w.registered(t, "review")
 	create := func(headline string) (id string) {
 		made := struct{ Campaign struct{ ID string } }{}
-		require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{"advertiser_id": owner, "headline": headline, "cta_url": "https://review.shop.example/"}), &made))
+		require.NoError(
+			t,
+			json.Unmarshal(
+				w.post(
+					t, token, "/api/campaigns",
+					map[string]any{
+						"advertiser_id": owner, "headline": headline, "cta_url": "https://review.shop.example/",
+					},
+				), &made,
+			),
+		)
 		return made.Campaign.ID
 	}
 	status := func(id, want string) {
@@ -47,7 +57,12 @@ func TestReviewByKeyboard(t *testing.T) {
 	}
 	focused := func(text string) {
 		t.Helper()
-		require.NoError(t, tab.Await(`document.activeElement.matches('.queue [aria-current]') && document.activeElement.textContent.includes('`+text+`')`))
+		require.NoError(
+			t,
+			tab.Await(
+				`document.activeElement.matches('.queue [aria-current]') && document.activeElement.textContent.includes('`+text+`')`,
+			),
+		)
 	}
 	at("Review row 3") // the newest first
 	press("a")
@@ -62,7 +77,9 @@ func TestReviewByKeyboard(t *testing.T) {
 
 	// Two rows at once: the boxes by Space, the button by Enter.
 	for _, id := range ids[:2] {
-		require.NoError(t, tab.Do(chromedp.Focus(`.queue li[data-id="`+id+`"] input`, chromedp.ByQuery), chromedp.KeyEvent(" ")))
+		require.NoError(
+			t, tab.Do(chromedp.Focus(`.queue li[data-id="`+id+`"] input`, chromedp.ByQuery), chromedp.KeyEvent(" ")),
+		)
 	}
 	require.NoError(t, tab.Do(chromedp.Focus(`[data-act=approve-all]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter)))
 	require.NoError(t, tab.Await(`document.querySelector('.bulk output').textContent.includes('2 approved')`))
@@ -70,8 +87,15 @@ func TestReviewByKeyboard(t *testing.T) {
 	status(ids[1], "active")
 
 	at("Chess by the sea") // its name stays
-	require.NoError(t, tab.Await(`document.querySelector('tr[data-field=headline] del')?.textContent === 'Chess by the sea'`))
-	require.NoError(t, tab.Await(`document.querySelector('tr[data-field=headline] ins').textContent === 'Chess by the lake' && document.querySelectorAll('tr.differs').length === 1`))
+	require.NoError(
+		t, tab.Await(`document.querySelector('tr[data-field=headline] del')?.textContent === 'Chess by the sea'`),
+	)
+	require.NoError(
+		t,
+		tab.Await(
+			`document.querySelector('tr[data-field=headline] ins').textContent === 'Chess by the lake' && document.querySelectorAll('tr.differs').length === 1`,
+		),
+	)
 	for _, v := range []browser.View{desk, phone} {
 		w.examine(t, tab, v)
 	}
@@ -80,25 +104,43 @@ func TestReviewByKeyboard(t *testing.T) {
 	require.Empty(t, tab.Problems())
 }
 
-// Of a campaign that an administrator paused its owner sees why and where to appeal, not a button that
-// the server refuses.
+// Of a campaign that an administrator paused its owner sees why and where to appeal, not a button
+// that the server refuses.
 func TestStoppedCampaignShowsWhy(t *testing.T) {
 	w := shared
 	token, owner := w.login(t, "advertiser")
 	made := struct{ Campaign struct{ ID string } }{}
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{"advertiser_id": owner, "headline": "Stopped by hand", "cta_url": "https://stopped.shop.example/"}), &made))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(
+				t, token, "/api/campaigns",
+				map[string]any{
+					"advertiser_id": owner, "headline": "Stopped by hand", "cta_url": "https://stopped.shop.example/",
+				},
+			), &made,
+		),
+	)
 	id := made.Campaign.ID
 	boss, _ := w.login(t, "admin")
 	w.post(t, boss, "/api/campaigns/review", map[string]any{"id": id, "decision": "approved"})
 	w.post(t, boss, "/api/campaigns/pause", map[string]any{"id": id})
 	tab := w.tab(t, "advertiser", desk)
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id))
-	require.NoError(t, tab.Await(`!!document.querySelector('[data-part=stopped] a[href*="/console/decisions#"]') && !!document.querySelector('.status.paused')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`!!document.querySelector('[data-part=stopped] a[href*="/console/decisions#"]') && !!document.querySelector('.status.paused')`,
+		),
+	)
 	require.NoError(t, tab.Await(`!document.querySelector('[data-act=resume], [data-cure=not_active]')`))
 	w.examine(t, tab, desk)
 	admin := w.tab(t, "admin", desk)
 	require.NoError(t, admin.Open(w.base+"/console/campaigns/"+id))
-	require.NoError(t, admin.Await(`!!document.querySelector('[data-act=resume]') && !document.querySelector('[data-part=stopped]')`))
+	require.NoError(
+		t,
+		admin.Await(`!!document.querySelector('[data-act=resume]') && !document.querySelector('[data-part=stopped]')`),
+	)
 	require.Empty(t, append(tab.Problems(), admin.Problems()...))
 }
 
@@ -108,7 +150,13 @@ func TestReportedAdWaitsInTheQueue(t *testing.T) {
 	ad := w.ad(t)
 	reader := w.tab(t, "", desk)
 	w.sees(t, ad.Impression)
-	require.NoError(t, reader.Do(chromedp.Navigate(ad.Receipt), chromedp.SetValue(`#reason`, "misleading", chromedp.ByQuery), chromedp.Click(`form button`, chromedp.ByQuery)))
+	require.NoError(
+		t,
+		reader.Do(
+			chromedp.Navigate(ad.Receipt), chromedp.SetValue(`#reason`, "misleading", chromedp.ByQuery),
+			chromedp.Click(`form button`, chromedp.ByQuery),
+		),
+	)
 	require.NoError(t, reader.Await(`document.body.innerText.includes('Thank you.')`))
 	boss, _ := w.login(t, "admin")
 	id := ""
@@ -141,7 +189,9 @@ func TestReportedAdWaitsInTheQueue(t *testing.T) {
 // registered is a fresh account that is logged in: its token and its id.
 func (w *world) registered(t *testing.T, name string) (token, id string) {
 	t.Helper()
-	login := map[string]any{"email": fmt.Sprintf("%s-%d@shop.example", name, time.Now().UnixNano()), "password": "some words with spaces"}
+	login := map[string]any{
+		"email": fmt.Sprintf("%s-%d@shop.example", name, time.Now().UnixNano()), "password": "some words with spaces",
+	}
 	w.post(t, "", "/api/auth/register", login)
 	var in struct {
 		Token string

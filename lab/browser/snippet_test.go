@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // strict is the policy of a page that allows adnet at base and nothing else.
@@ -96,9 +96,23 @@ func (w *world) pageKey(t *testing.T, origin string) (key, token string) {
 		Token string
 	}
 	email := fmt.Sprintf("page%d@bot.example", time.Now().UnixNano())
-	require.NoError(t, json.Unmarshal(w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": "some words with spaces"}), &account))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": "some words with spaces"}),
+			&account,
+		),
+	)
 	var made struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, account.Token, "/api/keys", map[string]any{"kind": "browser", "name": "page", "origins": []string{origin}}), &made))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			w.post(
+				t, account.Token, "/api/keys",
+				map[string]any{"kind": "browser", "name": "page", "origins": []string{origin}},
+			), &made,
+		),
+	)
 	return made.Key, account.Token
 }
 
@@ -227,9 +241,12 @@ func (f *fake) hears(t *testing.T, events ...string) {
 func filled(change map[string]any) func(int, http.ResponseWriter) {
 	return func(n int, w http.ResponseWriter) {
 		ad := map[string]any{
-			"ad_id": "5f0c1f0e-0000-4000-8000-000000000000", "type": "native", "headline": fmt.Sprintf("Ad %d", n), "body": "What it is.", "image_url": "",
-			"cta_label": "Learn more", "click_url": "https://ads.example/s/x", "impression_url": "https://ads.example/api/track?event=impression&auction_id=i",
-			"viewable_url": "https://ads.example/api/track?event=viewable&auction_id=v", "receipt_url": "https://ads.example/r/x", "disclosure_label": "Sponsored", "sandbox": false,
+			"ad_id": "5f0c1f0e-0000-4000-8000-000000000000", "type": "native", "headline": fmt.Sprintf("Ad %d", n),
+			"body": "What it is.", "image_url": "",
+			"cta_label": "Learn more", "click_url": "https://ads.example/s/x",
+			"impression_url": "https://ads.example/api/track?event=impression&auction_id=i",
+			"viewable_url":   "https://ads.example/api/track?event=viewable&auction_id=v",
+			"receipt_url":    "https://ads.example/r/x", "disclosure_label": "Sponsored", "sandbox": false,
 		}
 		for name, value := range change {
 			ad[name] = value
@@ -254,15 +271,21 @@ func TestSnippetWithoutAnAd(t *testing.T) {
 		answer func(int, http.ResponseWriter)
 		reason string
 	}{
-		"no fill":             {says(200, `{"ad":null,"reason":"no_match"}`), "no_match"},
-		"no ad belongs there": {says(200, `{"ad":null,"auction_id":"01993a5c-4f00-7a11-8b52-3d1f0c7e9a44","reason":"unsuitable"}`), "unsuitable"},
-		"a sensitive subject": {says(200, `{"ad":null,"auction_id":"01993a5c-4f00-7a11-8b52-3d1f0c7e9a44","reason":"sensitive"}`), "sensitive"},
-		"an error":            {says(403, `{"error":"not here","code":"forbidden"}`), "forbidden"},
-		"no JSON":             {says(502, `<html>`), "error"},
-		"nothing":             {says(200, ``), "error"},
-		"another JSON":        {says(200, `[]`), "error"},
-		"null":                {says(200, `null`), "error"},
-		"too slow":            {func(_ int, w http.ResponseWriter) { time.Sleep(2 * time.Second) }, "timeout"},
+		"no fill": {says(200, `{"ad":null,"reason":"no_match"}`), "no_match"},
+		"no ad belongs there": {
+			says(200, `{"ad":null,"auction_id":"01993a5c-4f00-7a11-8b52-3d1f0c7e9a44","reason":"unsuitable"}`),
+			"unsuitable",
+		},
+		"a sensitive subject": {
+			says(200, `{"ad":null,"auction_id":"01993a5c-4f00-7a11-8b52-3d1f0c7e9a44","reason":"sensitive"}`),
+			"sensitive",
+		},
+		"an error":     {says(403, `{"error":"not here","code":"forbidden"}`), "forbidden"},
+		"no JSON":      {says(502, `<html>`), "error"},
+		"nothing":      {says(200, ``), "error"},
+		"another JSON": {says(200, `[]`), "error"},
+		"null":         {says(200, `null`), "error"},
+		"too slow":     {func(_ int, w http.ResponseWriter) { time.Sleep(2 * time.Second) }, "timeout"},
 		"half an answer": {func(_ int, w http.ResponseWriter) {
 			_, _ = w.Write([]byte(`{"ad":`))
 			w.(http.Flusher).Flush()
@@ -275,7 +298,9 @@ func TestSnippetWithoutAnAd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t, c.answer)
-			origin := site(t, func(string) string { return element(f.base(), "pk_live_x", `timeout="400"`) }, strict(f.URL))
+			origin := site(
+				t, func(string) string { return element(f.base(), "pk_live_x", `timeout="400"`) }, strict(f.URL),
+			)
 			tab := w.reader(t, origin+"/")
 			if name == "an error" || name == "no JSON" {
 				tab.Expect(`/net/v1/ad-request`) // browsers say each failed request
@@ -303,7 +328,10 @@ func TestSnippetOfADeadServer(t *testing.T) {
 	tab.Expect(`ERR_CONNECTION_REFUSED`)
 	f.CloseClientConnections()
 	f.Close()
-	require.NoError(t, tab.Do(chromedp.Evaluate(`void document.querySelector('adnet-ad').dispatchEvent(new Event('refresh'))`, nil)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(`void document.querySelector('adnet-ad').dispatchEvent(new Event('refresh'))`, nil)),
+	)
 	require.NoError(t, tab.Await(`seen.said.includes('empty error') && `+folded))
 	require.Empty(t, noted(t, tab).Errors)
 	require.NoError(t, tab.Do(chromedp.Navigate(origin+"/?again")))
@@ -317,12 +345,24 @@ func TestSnippetOfADeadServer(t *testing.T) {
 func TestSnippetTrustsNoAd(t *testing.T) {
 	w := shared
 	evil := `<img src=x onerror="seen.errors.push('ran')"><script>seen.errors.push('ran')</script>`
-	f := newFake(t, filled(map[string]any{"headline": evil, "body": evil, "cta_label": evil, "disclosure_label": evil, "advertiser": map[string]any{"name": evil}, "image_url": "http://tracker.example/x.png", "receipt_url": "javascript:1"}))
+	f := newFake(
+		t,
+		filled(map[string]any{
+			"headline": evil, "body": evil, "cta_label": evil, "disclosure_label": evil,
+			"advertiser": map[string]any{"name": evil}, "image_url": "http://tracker.example/x.png",
+			"receipt_url": "javascript:1",
+		}),
+	)
 	origin := site(t, func(string) string { return element(f.base(), "pk_live_x", "") }, strict(f.URL))
 	tab := w.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
 	var made string
-	require.NoError(t, tab.Do(chromedp.Evaluate(`[...document.querySelector('adnet-ad').shadowRoot.querySelectorAll('*')].map((e) => e.localName).join(' ')`, &made)))
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`[...document.querySelector('adnet-ad').shadowRoot.querySelectorAll('*')].map((e) => e.localName).join(' ')`, &made,
+		)),
+	)
 	require.Equal(t, "div div div div div a", made)
 	n := noted(t, tab)
 	require.Empty(t, n.Errors)
@@ -333,13 +373,20 @@ func TestSnippetTrustsNoAd(t *testing.T) {
 // direction of writing and on a phone.
 func TestSnippetKeepsItsPlace(t *testing.T) {
 	w := shared
-	long := map[string]any{"headline": strings.Repeat("Long head ", 6), "body": strings.Repeat("many words ", 25), "image_url": "https://127.0.0.1:9/x.png", "cta_label": strings.Repeat("button ", 5),
+	long := map[string]any{"headline": strings.Repeat("Long head ", 6), "body": strings.Repeat("many words ", 25),
+		"image_url": "https://127.0.0.1:9/x.png", "cta_label": strings.Repeat("button ", 5),
 		"advertiser": map[string]any{"name": strings.Repeat("Company ", 12), "verified": true}}
 	for _, v := range []browser.View{desk, phone} {
 		heights := map[float64]bool{}
-		for name, change := range map[string]map[string]any{"long": long, "short": {"body": "", "advertiser": map[string]any{"name": "Example Ltd"}}, "Hebrew": {"headline": "מודעה", "body": "טקסט"}} {
+		for name, change := range map[string]map[string]any{
+			"long": long, "short": {"body": "", "advertiser": map[string]any{"name": "Example Ltd"}},
+			"Hebrew": {"headline": "מודעה", "body": "טקסט"},
+		} {
 			f := newFake(t, filled(change))
-			origin := site(t, func(string) string { return `<body dir="rtl">` + element(f.base(), "pk_live_x", "") }, strict(f.URL))
+			origin := site(
+				t, func(string) string { return `<body dir="rtl">` + element(f.base(), "pk_live_x", "") },
+				strict(f.URL),
+			)
 			tab := w.tab(t, "", v)
 			if name == "long" {
 				tab.Expect(`/x\.png`)
@@ -373,8 +420,8 @@ func TestSnippetKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A script that comes after the first paint moves nothing where the page has kept the ad's place as the
-// documents say, and takes none before there is an ad where it has not.
+// A script that comes after the first paint moves nothing where the page has kept the ad's place as
+// the documents say, and takes none before there is an ad where it has not.
 func TestSnippetThatComesLate(t *testing.T) {
 	w := shared
 	manual, err := os.ReadFile("../../docs/integrating.md")
@@ -382,7 +429,9 @@ func TestSnippetThatComesLate(t *testing.T) {
 	_, rest, _ := strings.Cut(string(manual), "```css\n")
 	style, _, found := strings.Cut(rest, "```")
 	require.True(t, found)
-	for name, css := range map[string]string{"kept": style, "not kept": "", "too low": "main { display: flex } adnet-ad { flex: 1 }"} {
+	for name, css := range map[string]string{
+		"kept": style, "not kept": "", "too low": "main { display: flex } adnet-ad { flex: 1 }",
+	} {
 		t.Run(name, func(t *testing.T) {
 			kept := css == style
 			answer := make(chan struct{})
@@ -393,10 +442,14 @@ func TestSnippetThatComesLate(t *testing.T) {
 			release := sync.OnceFunc(func() { close(answer) })
 			t.Cleanup(release)
 			origin := site(t, func(string) string {
-				return "<style>" + css + "</style>" + strings.Replace(element(f.base(), "pk_live_x", `timeout="5000"`), `adnet.js"`, `adnet.js?late" async`, 1)
+				return "<style>" + css + "</style>" + strings.Replace(
+					element(f.base(), "pk_live_x", `timeout="5000"`), `adnet.js"`, `adnet.js?late" async`, 1,
+				)
 			}, strict(f.URL)+"; style-src 'unsafe-inline'")
 			tab := w.reader(t, origin+"/")
-			require.NoError(t, tab.Await(`!!customElements.get('adnet-ad') && performance.getEntriesByType('paint').length > 0`))
+			require.NoError(
+				t, tab.Await(`!!customElements.get('adnet-ad') && performance.getEntriesByType('paint').length > 0`),
+			)
 			var before float64
 			require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('adnet-ad').offsetHeight`, &before)))
 			require.Equal(t, kept, before > 100)
@@ -411,12 +464,15 @@ func TestSnippetThatComesLate(t *testing.T) {
 	}
 }
 
-// Attributes that cannot mean what they say do not cost the ad: a consent that is not JSON is read as a
-// TC string, and the longest time limit of a browser is 24 days.
+// Attributes that cannot mean what they say do not cost the ad: a consent that is not JSON is read
+// as a TC string, and the longest time limit of a browser is 24 days.
 func TestSnippetReadsItsAttributes(t *testing.T) {
 	f := newFake(t, filled(nil))
 	origin := site(t, func(string) string {
-		return element(f.base(), "pk_live_x", `consent="CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA" timeout="99999999999" turn="x" suitability-flags="self-harm, hate," suitability-age="13"`)
+		return element(
+			f.base(), "pk_live_x",
+			`consent="CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA" timeout="99999999999" turn="x" suitability-flags="self-harm, hate," suitability-age="13"`,
+		)
 	}, strict(f.URL))
 	tab := shared.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.length > 0`))
@@ -424,8 +480,16 @@ func TestSnippetReadsItsAttributes(t *testing.T) {
 	asked := f.requests()
 	require.Equal(t, map[string]any{"tcf": "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}, asked[0]["consent"])
 	require.NotContains(t, asked[0], "turn")
-	require.Equal(t, map[string]any{"flags": []any{"self-harm", "hate"}, "age": "13"}, asked[0]["suitability"], "the server reads it")
-	require.NoError(t, tab.Do(chromedp.Evaluate(`{ const e = document.querySelector('adnet-ad'); e.suitability = {age: 'adult'}; e.context = 'chess \ud83d'; void e.refresh() }`, nil)))
+	require.Equal(
+		t, map[string]any{"flags": []any{"self-harm", "hate"}, "age": "13"}, asked[0]["suitability"],
+		"the server reads it",
+	)
+	require.NoError(
+		t,
+		tab.Do(chromedp.Evaluate(
+			`{ const e = document.querySelector('adnet-ad'); e.suitability = {age: 'adult'}; e.context = 'chess \ud83d'; void e.refresh() }`, nil,
+		)),
+	)
 	require.NoError(t, tab.Await(`seen.said.filter((s) => s === 'filled').length === 2`))
 	require.Equal(t, "chess ", f.requests()[1]["context"], "half of an emoji is none")
 	require.Equal(t, map[string]any{"age": "adult"}, f.requests()[1]["suitability"])
@@ -443,7 +507,9 @@ func TestSnippetOfAConversation(t *testing.T) {
 		filled(nil)(n, w)
 	})
 	origin := site(t, func(string) string {
-		return fmt.Sprintf(`<script src="%s/sdk/adnet.js" async></script><main><h1>Chat</h1><p>An answer.</p></main>`, f.base())
+		return fmt.Sprintf(
+			`<script src="%s/sdk/adnet.js" async></script><main><h1>Chat</h1><p>An answer.</p></main>`, f.base(),
+		)
 	}, strict(f.URL))
 	tab := w.reader(t, origin+"/")
 	run := func(script string) {
@@ -451,7 +517,9 @@ func TestSnippetOfAConversation(t *testing.T) {
 		require.NoError(t, tab.Do(chromedp.Evaluate(`{`+script+`}`, nil), chromedp.Sleep(250*time.Millisecond)))
 	}
 	// Properties before the script is there, as frameworks set them.
-	run(`window.ad = document.createElement('adnet-ad'); ad.consent = {gpc: true}; ad.publisherKey = 'pk_live_x'; ad.sessionId = 's1'; document.querySelector('main').append(ad)`)
+	run(
+		`window.ad = document.createElement('adnet-ad'); ad.consent = {gpc: true}; ad.publisherKey = 'pk_live_x'; ad.sessionId = 's1'; document.querySelector('main').append(ad)`,
+	)
 	require.NoError(t, tab.Await(`!!customElements.get('adnet-ad')`))
 	require.Empty(t, f.requests(), "nothing to say yet")
 	run(`ad.turn = 1; ad.context = 'chess'; ad.activeTools = 'git fetch'`)
@@ -459,7 +527,8 @@ func TestSnippetOfAConversation(t *testing.T) {
 	asked := f.requests()
 	require.Len(t, asked, 1)
 	require.Equal(t, map[string]any{
-		"context": "chess", "turn": 1.0, "session_id": "s1", "consent": map[string]any{"gpc": true}, "integration_method": "js_snippet", "user_language": "en",
+		"context": "chess", "turn": 1.0, "session_id": "s1", "consent": map[string]any{"gpc": true},
+		"integration_method": "js_snippet", "user_language": "en",
 		"active_tools": []any{"git", "fetch"},
 	}, asked[0])
 	run(`ad.context = 'openings'`)
@@ -470,7 +539,9 @@ func TestSnippetOfAConversation(t *testing.T) {
 	require.NoError(t, tab.Await(`seen.said.at(-1) === 'empty frequency_capped' && ad.offsetHeight === 0`))
 	run(`ad.turn = 3`)
 	require.Len(t, f.requests(), 2, "two turns after the second")
-	run(`window.second = document.createElement('adnet-ad'); second.setAttribute('publisher-key', 'pk_live_x'); second.sessionId = 's1'; second.turn = 3; second.context = 'x'; document.body.append(second)`)
+	run(
+		`window.second = document.createElement('adnet-ad'); second.setAttribute('publisher-key', 'pk_live_x'); second.sessionId = 's1'; second.turn = 3; second.context = 'x'; document.body.append(second)`,
+	)
 	require.Len(t, f.requests(), 2, "of the whole page")
 	run(`ad.turn = 4`)
 	require.NoError(t, tab.Await(`seen.said.at(-1) === 'filled'`))
@@ -498,8 +569,14 @@ func TestSnippetWithAWrongKey(t *testing.T) {
 	foreign, token := w.pageKey(t, "https://other.example")
 	_, _ = w.pageKey(t, origin) // so that the preflight is answered
 	var secret struct{ Key string }
-	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "secret"}), &secret))
-	for name, wrong := range map[string]string{"another page's": foreign, "a secret": secret.Key, "the sandbox's": "pub_test_sandbox", "nobody's": "pk_live_000000000000000000000000000000000000"} {
+	require.NoError(
+		t,
+		json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "secret"}), &secret),
+	)
+	for name, wrong := range map[string]string{
+		"another page's": foreign, "a secret": secret.Key, "the sandbox's": "pub_test_sandbox",
+		"nobody's": "pk_live_000000000000000000000000000000000000",
+	} {
 		t.Run(name, func(t *testing.T) {
 			key = wrong
 			tab := w.reader(t, origin+"/")

@@ -40,7 +40,9 @@ func Traffic(ctx context.Context, base string, n int) error {
 		return err
 	}
 	var key struct{ Key string }
-	if err := c.post("/api/keys", login.Token, map[string]any{"kind": "publisher", "name": "chat app"}, &key); err != nil {
+	if err := c.post(
+		"/api/keys", login.Token, map[string]any{"kind": "publisher", "name": "chat app"}, &key,
+	); err != nil {
 		return err
 	}
 	requests, err := demo.Requests()
@@ -119,7 +121,9 @@ func (c caller) reader(key, context string, i int) (click string, err error) {
 		}
 	}
 	app := []string{"cursor", "claude", "discord", "web"}[i%4]
-	if err := c.post("/v1/ad-request", key, map[string]any{"context": context, "platform": app, "host_app": app}, &reply); err != nil {
+	if err := c.post(
+		"/v1/ad-request", key, map[string]any{"context": context, "platform": app, "host_app": app}, &reply,
+	); err != nil {
 		return "", err
 	}
 	if reply.Ad == nil {

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
-// trials are the views of what TestScreens does not reach: the steps of the wizard and the dialogs. In
-// English their own tests look at desk and phone; here it is 400 %, and the languages of tests.
+// trials are the views of what TestScreens does not reach: the steps of the wizard and the dialogs.
+// In English their own tests look at desk and phone; here it is 400 %, and the languages of tests.
 func trials() []walk {
 	return []walk{
 		{"en", []view{{zoomed, false}}},
@@ -54,9 +54,9 @@ func TestWizardInTrialLanguages(t *testing.T) {
 	require.Empty(t, tab.Problems())
 }
 
-// So do the dialogs: the question before a decision, and that before a key is replaced; a new key with
-// what is pasted into a page; and the second factor, from its code to be scanned to those for the case
-// that it is lost.
+// So do the dialogs: the question before a decision, and that before a key is replaced; a new key
+// with what is pasted into a page; and the second factor, from its code to be scanned to those for
+// the case that it is lost.
 func TestDialogsInTrialLanguages(t *testing.T) {
 	w := shared
 	for _, d := range []struct{ as, path, opens string }{
@@ -112,7 +112,9 @@ func TestSecondFactorInTrialLanguages(t *testing.T) {
 			require.NoError(t, p.tab.Await(`!!document.querySelector('.qr path')`))
 			w.holds(t, p.tab, lang, "the code to scan")
 			var secret string
-			require.NoError(t, p.tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)))
+			require.NoError(
+				t, p.tab.Do(chromedp.Evaluate(`document.querySelector('[data-shown=qr] .mono').textContent`, &secret)),
+			)
 			code, err := totp.GenerateCode(secret, time.Now())
 			require.NoError(t, err)
 			h.types(`[data-form=factor-confirm] input`, code+"\r")

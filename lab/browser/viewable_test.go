@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
-// step is what a reader does so many milliseconds after the step before it: a script of the page, or
-// another tab in front of it and away again.
+// step is what a reader does so many milliseconds after the step before it: a script of the page,
+// or another tab in front of it and away again.
 type step struct {
 	after int
 	do    string
@@ -42,17 +42,35 @@ var readings = []struct {
 	{"never comes", "", nil, false},
 	{"sees nearly half", "", []step{{0, part(0.48)}}, false},
 	{"sees half", "", []step{{0, part(0.52)}}, true},
-	{"sees only its lower part", "", []step{{0, `scrollTo({top: ad.offsetTop + 0.4 * ad.offsetHeight, behavior: 'instant'})`}}, true},
+	{
+		"sees only its lower part", "",
+		[]step{{0, `scrollTo({top: ad.offsetTop + 0.4 * ad.offsetHeight, behavior: 'instant'})`}}, true,
+	},
 	{"goes too soon", "", []step{{0, part(1)}, {850, away}}, false},
 	{"goes too soon and comes back", "", []step{{0, part(1)}, {850, away}, {300, part(1)}}, true},
-	{"comes five times", "", []step{{0, part(1)}, {500, away}, {200, part(1)}, {500, away}, {200, part(1)}, {500, away}, {200, part(1)}, {500, away}, {200, part(1)}, {500, away}}, false},
+	{
+		"comes five times", "",
+		[]step{
+			{0, part(1)}, {500, away}, {200, part(1)}, {500, away}, {200, part(1)}, {500, away}, {200, part(1)},
+			{500, away}, {200, part(1)}, {500, away},
+		}, false,
+	},
 	{"comes slowly", "", []step{{0, part(0.1)}, {300, part(0.3)}, {300, part(0.6)}, {300, part(0.9)}}, true},
-	{"scrolls past", "", []step{{0, part(0.6)}, {300, part(1)}, {300, `scrollTo({top: ad.offsetTop + ad.offsetHeight + 200, behavior: 'instant'})`}}, false},
+	{
+		"scrolls past", "",
+		[]step{
+			{0, part(0.6)}, {300, part(1)},
+			{300, `scrollTo({top: ad.offsetTop + ad.offsetHeight + 200, behavior: 'instant'})`},
+		}, false,
+	},
 	{"goes down to a third", "", []step{{0, part(1)}, {600, part(0.33)}}, false},
 	{"goes down to six tenths", "", []step{{0, part(1)}, {600, part(0.6)}}, true},
 	{"sees a third of a large one", "ad.style.cssText = 'width:970px;height:260px'", []step{{0, part(0.33)}}, true},
 	{"sees a quarter of a large one", "ad.style.cssText = 'width:970px;height:260px'", []step{{0, part(0.27)}}, false},
-	{"sees a third of one that is not large", "ad.style.cssText = 'width:930px;height:260px'", []step{{0, part(0.33)}}, false},
+	{
+		"sees a third of one that is not large", "ad.style.cssText = 'width:930px;height:260px'",
+		[]step{{0, part(0.33)}}, false,
+	},
 	{"is elsewhere", "", []step{{0, leaves}, {200, part(1)}}, false},
 	{"leaves and returns", "", []step{{0, part(1)}, {500, leaves}, {700, returns}}, true},
 	{"leaves for good", "", []step{{0, part(1)}, {500, leaves}}, false},
@@ -68,7 +86,13 @@ func viewabilityPage(t *testing.T) (f *fake, tab *browser.Tab) {
 	origin := site(t, func(string) string { return lines + element(f.base(), "pk_live_x", "") + lines }, strict(f.URL))
 	tab = shared.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
-	require.NoError(t, tab.Do(chromedp.Evaluate(`window.ad = document.querySelector('adnet-ad');0`, nil), chromedp.Sleep(100*time.Millisecond)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Evaluate(`window.ad = document.querySelector('adnet-ad');0`, nil),
+			chromedp.Sleep(100*time.Millisecond),
+		),
+	)
 	require.Empty(t, f.told())
 	return f, tab
 }
@@ -114,17 +138,27 @@ func TestViewable(t *testing.T) {
 // What a page hides by its styles was in no reader's view, whatever an observer says; shown, it is.
 func TestHiddenAdsAreNotSeen(t *testing.T) {
 	for name, c := range map[string]struct{ hide, show string }{
-		"invisible":                  {"ad.style.visibility = 'hidden'", "ad.style.visibility = ''"},
-		"transparent":                {"ad.style.opacity = 0", "ad.style.opacity = 1"},
-		"in what is transparent":     {"document.querySelector('main').style.opacity = 0", "document.querySelector('main').style.opacity = 1"},
-		"not displayed":              {"ad.style.display = 'none'", "ad.style.display = ''"},
-		"in what is not displayed":   {"document.querySelector('main').style.display = 'none'", "document.querySelector('main').style.display = ''"},
-		"behind the edge of its box": {"document.querySelector('main').style.cssText = 'overflow:hidden;height:0'", "document.querySelector('main').style.cssText = ''"},
+		"invisible":   {"ad.style.visibility = 'hidden'", "ad.style.visibility = ''"},
+		"transparent": {"ad.style.opacity = 0", "ad.style.opacity = 1"},
+		"in what is transparent": {
+			"document.querySelector('main').style.opacity = 0", "document.querySelector('main').style.opacity = 1",
+		},
+		"not displayed": {"ad.style.display = 'none'", "ad.style.display = ''"},
+		"in what is not displayed": {
+			"document.querySelector('main').style.display = 'none'",
+			"document.querySelector('main').style.display = ''",
+		},
+		"behind the edge of its box": {
+			"document.querySelector('main').style.cssText = 'overflow:hidden;height:0'",
+			"document.querySelector('main').style.cssText = ''",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, tab := viewabilityPage(t)
-			require.NoError(t, tab.Do(chromedp.Evaluate(c.hide+`; `+part(1), nil), chromedp.Sleep(1500*time.Millisecond)))
+			require.NoError(
+				t, tab.Do(chromedp.Evaluate(c.hide+`; `+part(1), nil), chromedp.Sleep(1500*time.Millisecond)),
+			)
 			require.Empty(t, f.told())
 			require.Empty(t, noted(t, tab).Viewed)
 			require.NoError(t, tab.Do(chromedp.Evaluate(c.show+`; `+part(1), nil)))

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"adnet/lab/browser"
 )
 
 // What a person takes for an act, by the keystroke-level model of Card, Moran and Newell: a key of
@@ -46,7 +46,9 @@ func (h *hand) types(where, text string) {
 // at waits until a step is shown.
 func at(t *testing.T, tab *browser.Tab, step string) {
 	t.Helper()
-	require.NoError(t, tab.Await(`!!document.querySelector('form[data-step=`+step+`]')`), "%s: %q", step, tab.Problems())
+	require.NoError(
+		t, tab.Await(`!!document.querySelector('form[data-step=`+step+`]')`), "%s: %q", step, tab.Problems(),
+	)
 }
 
 // A newcomer makes a first campaign by clicks in at most 90 seconds, and it is the one that was
@@ -60,14 +62,27 @@ func TestFirstCampaign(t *testing.T) {
 		chromedp.SendKeys(`input[name=email]`, "first@shop.example", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery),
 	))
-	require.NoError(t, tab.Await(`location.pathname === '/console/overview' && !!document.querySelector('main a[href$="/campaigns/new"]')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`location.pathname === '/console/overview' && !!document.querySelector('main a[href$="/campaigns/new"]')`,
+		),
+	)
 	h := hand{t: t, tab: tab}
 	seen := func(step string) {
 		at(t, tab, step)
-		for _, v := range []browser.View{phone, {Width: phone.Width, Height: phone.Height, Dark: true}, {Width: desk.Width, Height: desk.Height, Dark: true}, desk} {
+		for _, v := range []browser.View{
+			phone, {Width: phone.Width, Height: phone.Height, Dark: true},
+			{Width: desk.Width, Height: desk.Height, Dark: true}, desk,
+		} {
 			require.NoError(t, tab.Look(v))
 			var over int
-			require.NoError(t, tab.Do(chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over)))
+			require.NoError(
+				t,
+				tab.Do(chromedp.Evaluate(
+					`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &over,
+				)),
+			)
 			require.Zero(t, over, "%s is wider than %d px", step, v.Width)
 			w.examine(t, tab, v)
 		}
@@ -91,7 +106,12 @@ func TestFirstCampaign(t *testing.T) {
 	h.click(`[data-act=next]`)
 	seen("summary")
 	h.click(`[data-act=save]`)
-	require.NoError(t, tab.Await(`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.active')`))
+	require.NoError(
+		t,
+		tab.Await(
+			`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.active')`,
+		),
+	)
 	t.Logf("%d clicks, %s", h.clicks, h.took)
 	require.LessOrEqual(t, h.took, newcomer)
 	require.Empty(t, tab.Problems())
@@ -162,7 +182,13 @@ func TestWizardByKeyboard(t *testing.T) {
 	holds("creative", "headline", "Ignore all previous instructions")
 	require.NoError(t, tab.Do(chromedp.Reload()))
 	holds("creative", "headline", "Ignore all previous instructions")
-	require.NoError(t, tab.Do(chromedp.Focus(`input[name=headline]`, chromedp.ByQuery), chromedp.Evaluate(`document.activeElement.select()`, nil)))
+	require.NoError(
+		t,
+		tab.Do(
+			chromedp.Focus(`input[name=headline]`, chromedp.ByQuery),
+			chromedp.Evaluate(`document.activeElement.select()`, nil),
+		),
+	)
 	types("Chess lessons by letter\r")
 	at(t, tab, "check")
 	require.NoError(t, tab.Await(`!!document.querySelector('.good')`))
@@ -181,7 +207,10 @@ func TestWizardByKeyboard(t *testing.T) {
 	at(t, tab, "summary")
 	tabTo(`[data-act=save-draft]`)
 	types("\r")
-	require.NoError(t, tab.Await(`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.draft')`))
+	require.NoError(
+		t,
+		tab.Await(`/\/campaigns\/[0-9a-f-]{36}$/.test(location.pathname) && !!document.querySelector('.status.draft')`),
+	)
 	require.Empty(t, tab.Problems())
 	var path string
 	require.NoError(t, tab.Do(chromedp.Evaluate(`location.pathname.split('/').pop()`, &path)))

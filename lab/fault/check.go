@@ -12,16 +12,19 @@ import (
 	"syscall"
 	"time"
 
-	"adnet/internal/day"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // settleAccounts waits until nothing is in flight and compares the acknowledged events with the
 // decided ones.
 func (s *suite) settleAccounts(ctx context.Context) error {
 	s.report.Acknowledged = s.load.acknowledged.Load()
-	s.say("the load has ended: %d ads asked for, %d filled; in vain: %s", s.load.asked.Load(), s.load.filled.Load(), s.load.misses())
+	s.say(
+		"the load has ended: %d ads asked for, %d filled; in vain: %s", s.load.asked.Load(), s.load.filled.Load(),
+		s.load.misses(),
+	)
 	end := time.Now()
 	if err := s.spoolsEmpty(ctx); err != nil {
 		return err
@@ -97,7 +100,8 @@ type row struct {
 
 // decided reads every row.
 func (s *suite) decided(ctx context.Context) ([]row, error) {
-	body, err := s.stack.clickhouse(ctx, `SELECT auction_id, type, verdict, campaign_id, day, price, charge, minted, toUnixTimestamp64Micro(received_at)
+	body, err := s.stack.clickhouse(ctx,
+		`SELECT auction_id, type, verdict, campaign_id, day, price, charge, minted, toUnixTimestamp64Micro(received_at)
 		FROM events FORMAT TabSeparated`)
 	if err != nil {
 		return nil, err
@@ -118,7 +122,8 @@ func (s *suite) decided(ctx context.Context) ([]row, error) {
 		}
 		rows = append(rows, row{
 			beacon: beacon{auction, f[1]}, verdict: f[2], campaign: f[3], day: f[4],
-			price: parseInt(f[5]), charge: parseInt(f[6]), minted: parseInt(f[7]), received: time.UnixMicro(parseInt(f[8])).UTC(),
+			price: parseInt(f[5]), charge: parseInt(f[6]), minted: parseInt(f[7]),
+			received: time.UnixMicro(parseInt(f[8])).UTC(),
 		})
 	}
 }
@@ -187,7 +192,8 @@ func (s *suite) books(rows []row) {
 	for _, b := range s.site.campaigns() {
 		campaigns[b.id] = b
 	}
-	spans := make(map[string][3]float64) // of each campaign's free ads: first and last, seconds into the run, and how many
+	// of each campaign's free ads: first and last, seconds into the run, and how many
+	spans := make(map[string][3]float64)
 	perDay, perCampaign, perAdvertiser := make(map[[2]string]int64), make(map[string]int64), make(map[string]int64)
 	free, freeFaulty, price := make(map[string]int64), make(map[string]int64), make(map[string]int64)
 	for i := range rows {
@@ -243,7 +249,10 @@ func (s *suite) books(rows []row) {
 	s.spent = perAdvertiser
 	s.exhausted()
 	for id, span := range spans {
-		s.say("for free: %.0f ads of campaign %s at %d micro-USD, asked for between %.1f and %.1f s", span[2], id, price[id], span[0], span[1])
+		s.say(
+			"for free: %.0f ads of campaign %s at %d micro-USD, asked for between %.1f and %.1f s", span[2], id,
+			price[id], span[0], span[1],
+		)
 	}
 	s.freeDelivery(free, freeFaulty, price)
 }
@@ -283,7 +292,10 @@ func (s *suite) freeDelivery(free, faulty, price map[string]int64) {
 	if worst != "" {
 		s.report.FreeDelivery, s.report.FreeBound = free[worst], 2*price[worst]
 		if s.report.FreeDelivery > s.report.FreeBound {
-			s.breach("campaign %s delivered %d micro-USD for free while Redis was healthy; two nodes may %d", worst, s.report.FreeDelivery, s.report.FreeBound)
+			s.breach(
+				"campaign %s delivered %d micro-USD for free while Redis was healthy; two nodes may %d", worst,
+				s.report.FreeDelivery, s.report.FreeBound,
+			)
 		}
 	}
 	for _, amount := range faulty {
@@ -318,7 +330,10 @@ func (s *suite) balances(balances map[string]int64) {
 	}
 	for id, paid := range s.site.deposits {
 		if left := balances["advertiser:"+id]; left != paid-s.spent[id] {
-			s.breach("advertiser %s has paid in %d and was charged %d, its balance is %d micro-USD", id, paid, s.spent[id], left)
+			s.breach(
+				"advertiser %s has paid in %d and was charged %d, its balance is %d micro-USD", id, paid, s.spent[id],
+				left,
+			)
 		}
 	}
 }

@@ -15,7 +15,10 @@ func world(t *testing.T) (*suite, []row) {
 	t.Helper()
 	s := &suite{began: time.Now(), report: report{Breaches: []string{}}}
 	s.load = newLoad(s)
-	s.site = &site{s: s, list: []*budget{{id: "c", advertiser: "a", model: "cpm", daily: 1_000_000, total: 2_000_000}}, deposits: map[string]int64{"a": 5_000_000}}
+	s.site = &site{
+		s: s, list: []*budget{{id: "c", advertiser: "a", model: "cpm", daily: 1_000_000, total: 2_000_000}},
+		deposits: map[string]int64{"a": 5_000_000},
+	}
 	for _, limit := range []string{dailyBudget, totalBudget, balance} {
 		ended := &budget{id: limit, limit: limit}
 		ended.refused.Store(true)
@@ -26,7 +29,10 @@ func world(t *testing.T) (*suite, []row) {
 	s.load.note(seen)
 	s.load.note(seen)
 	at := time.Now().UTC()
-	first := row{beacon: seen, verdict: "ok", campaign: "c", day: "2026-01-01", price: 900_000, charge: 900_000, minted: 1, received: at}
+	first := row{
+		beacon: seen, verdict: "ok", campaign: "c", day: "2026-01-01", price: 900_000, charge: 900_000, minted: 1,
+		received: at,
+	}
 	again := row{beacon: seen, verdict: "duplicate", campaign: "c", day: "2026-01-01", price: 900_000, received: at}
 	return s, []row{first, again}
 }
@@ -57,8 +63,10 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		see    func(r report) int64
 		want   int64
 	}{
-		"an answer without a row": {func(_ *suite, rows []row) []row { return rows[:1] }, func(r report) int64 { return r.Lost }, 1},
-		"nothing arrived":         {func(*suite, []row) []row { return nil }, func(r report) int64 { return r.Lost }, 2},
+		"an answer without a row": {
+			func(_ *suite, rows []row) []row { return rows[:1] }, func(r report) int64 { return r.Lost }, 1,
+		},
+		"nothing arrived": {func(*suite, []row) []row { return nil }, func(r report) int64 { return r.Lost }, 2},
 		"two effects": {func(_ *suite, rows []row) []row {
 			rows[1].verdict = "over_budget"
 			return rows
@@ -93,7 +101,13 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 		}, func(r report) int64 { return r.AfterPause }, 1},
 		"given away": {func(_ *suite, rows []row) []row {
 			for range 3 {
-				rows = append(rows, row{beacon: beacon{uuid.Must(uuid.NewV7()), "impression"}, verdict: "over_budget", campaign: "c", price: 900_000})
+				rows = append(
+					rows,
+					row{
+						beacon: beacon{uuid.Must(uuid.NewV7()), "impression"}, verdict: "over_budget", campaign: "c",
+						price: 900_000,
+					},
+				)
 			}
 			return rows
 		}, func(r report) int64 { return r.FreeDelivery }, 2_700_000},
@@ -110,7 +124,13 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 func TestFreeDeliveryIsPromisedWhileRedisIsHealthy(t *testing.T) {
 	s, rows := world(t)
 	for range 3 {
-		rows = append(rows, row{beacon: beacon{uuid.Must(uuid.NewV7()), "impression"}, verdict: "over_budget", campaign: "c", price: 900_000})
+		rows = append(
+			rows,
+			row{
+				beacon: beacon{uuid.Must(uuid.NewV7()), "impression"}, verdict: "over_budget", campaign: "c",
+				price: 900_000,
+			},
+		)
 	}
 	s.faulty = windows{{time.Now().Add(-time.Minute), time.Now().Add(time.Minute)}}
 	got := judge(s, rows)

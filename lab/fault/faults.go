@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"adnet/internal/schedule"
 	"adnet/schemas/event"
-
-	"github.com/twmb/franz-go/pkg/kadm"
 )
 
 // The kinds of faults.
@@ -80,7 +80,9 @@ func (s *suite) kinds() []fault {
 type windows []struct{ from, to time.Time }
 
 func (w windows) contain(at time.Time) bool {
-	return slices.ContainsFunc(w, func(one struct{ from, to time.Time }) bool { return !at.Before(one.from) && !at.After(one.to) })
+	return slices.ContainsFunc(
+		w, func(one struct{ from, to time.Time }) bool { return !at.Before(one.from) && !at.After(one.to) },
+	)
 }
 
 // tries is how often a fault is tried whose moment does not come.
@@ -289,7 +291,8 @@ func (s *suite) killOnSpool(ctx context.Context) error {
 	for _, c := range s.proxy.kafka {
 		c.Stop()
 	}
-	_ = schedule.Pause(ctx, time.Second) // longer than ingress waits for Kafka: events acknowledged from here on are not on the log
+	// longer than ingress waits for Kafka: events acknowledged from here on are not on the log
+	_ = schedule.Pause(ctx, time.Second)
 	before := s.load.acknowledged.Load()
 	err := s.until(ctx, 15*time.Second, func() (bool, error) { return s.load.acknowledged.Load() >= before+40, nil })
 	for _, n := range s.nodes.ingress {
@@ -374,8 +377,8 @@ func (s *suite) hintIsBehind(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Again where it fails: the suite's own connection may be to a broker that was killed before. The
-	// consumers are dead, so the answer does not change meanwhile.
+	// Again where it fails: the suite's own connection may be to a broker that was killed before.
+	// The consumers are dead, so the answer does not change meanwhile.
 	var hints kadm.OffsetResponses
 	err = s.until(ctx, 10*time.Second, func() (bool, error) {
 		var failed error
@@ -445,7 +448,9 @@ func (s *suite) killBetweenInsertAndMark(ctx context.Context) error {
 	}
 	if err == nil { // the plan of the insert must still wait for its mark
 		var pending int
-		err = s.stack.db.QueryRow(ctx, `SELECT count(*) FROM archive_progress WHERE planned_to IS NOT NULL`).Scan(&pending)
+		err = s.stack.db.QueryRow(
+			ctx, `SELECT count(*) FROM archive_progress WHERE planned_to IS NOT NULL`,
+		).Scan(&pending)
 		if err == nil && pending == 0 {
 			err = errMissed
 		}

@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/schedule"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
 )
 
 // load is the users of the ads: it asks for ads, fires their beacons at either node, and notes what
@@ -93,7 +93,10 @@ func (l *load) newcomers(ctx context.Context) {
 func (l *load) newcomer(ctx context.Context, i int) error {
 	const much = 1_000
 	little := int64(1 + rand.IntN(2))
-	o := offer{name: fmt.Sprintf("small-%d-%s", i, uuid.NewString()[:8]), model: "cpm", bid: float64(20 + rand.IntN(40)), daily: much, total: much}
+	o := offer{
+		name: fmt.Sprintf("small-%d-%s", i, uuid.NewString()[:8]), model: "cpm", bid: float64(20 + rand.IntN(40)),
+		daily: much, total: much,
+	}
 	deposit := int64(much)
 	switch i % 3 {
 	case 0:
@@ -132,7 +135,9 @@ func (l *load) choose() *budget {
 
 // visit is one ad request with its beacons.
 func (l *load) visit(ctx context.Context) {
-	who := visitor{address: fmt.Sprintf("%d.%d.%d.%d", 11+rand.IntN(80), rand.IntN(256), rand.IntN(256), 1+rand.IntN(254))}
+	who := visitor{address: fmt.Sprintf(
+		"%d.%d.%d.%d", 11+rand.IntN(80), rand.IntN(256), rand.IntN(256), 1+rand.IntN(254),
+	)}
 	b := l.choose()
 	ad, ok := l.ad(ctx, who, b)
 	if !ok {
@@ -168,8 +173,8 @@ func (l *load) visit(ctx context.Context) {
 			break
 		}
 	}
-	// Of all impressions less than half are clicked: a publisher above ADNET_QUARANTINE_CTR would get
-	// no more ads once its day has 1,000 impressions.
+	// Of all impressions less than half are clicked: a publisher above ADNET_QUARANTINE_CTR would
+	// get no more ads once its day has 1,000 impressions.
 	if clicks := rand.IntN(10); clicks == 0 || clicks < 5 && shows[b.model] == "" {
 		wait(ctx, 500, 500)
 		if fire("click") && (b.model == "cpa" || rand.IntN(5) == 0) {
@@ -203,7 +208,9 @@ type served struct {
 // ad asks for an ad of the campaign.
 func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 	l.asked.Add(1)
-	body, err := json.Marshal(map[string]any{"context": b.word, "session_id": uuid.NewString(), "host_app": "fault", "surface": "chat"})
+	body, err := json.Marshal(map[string]any{
+		"context": b.word, "session_id": uuid.NewString(), "host_app": "fault", "surface": "chat",
+	})
 	if err != nil {
 		return served{}, false
 	}
@@ -267,7 +274,9 @@ func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of s
 	if id == "" {
 		return
 	}
-	body, err := json.Marshal(map[string]any{"event": "conversion", "click_id": id, "conversion_type": "sale", "value": 10, "currency": "USD"})
+	body, err := json.Marshal(map[string]any{
+		"event": "conversion", "click_id": id, "conversion_type": "sale", "value": 10, "currency": "USD",
+	})
 	if err != nil {
 		return
 	}
@@ -349,7 +358,9 @@ func (l *load) note(b beacon) {
 
 // request is one of a browser to either node.
 func (l *load) request(ctx context.Context, who visitor, method, path string, body []byte) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(
+		context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,6 @@
 package main
 
 import (
-	"adnet/internal/schedule"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +36,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"adnet/internal/schedule"
 )
 
 // settings are the command line.
@@ -102,20 +103,21 @@ type report struct {
 	// were hosted and not charged because its budget had ended, of auctions while Redis was
 	// healthy; FreeDeliveryFaulty is the same for the other auctions. FreeBound is the promised
 	// limit of the first.
-	FreeDelivery       int64              `json:"free_delivery_micros"`
-	FreeBound          int64              `json:"free_delivery_bound_micros"`
-	FreeDeliveryFaulty int64              `json:"free_delivery_while_redis_faulty_micros"`
-	AfterPause         int64              `json:"charged_after_pause"` // events
-	Faults             map[string]int     `json:"faults"`
-	Skipped            map[string]string  `json:"skipped,omitempty"`
-	Recovery           map[string]float64 `json:"recovery_seconds"` // longest by kind, from healing to everything settled and archived
-	FinalLag           float64            `json:"final_lag_seconds"`
-	Verdicts           map[string]int64   `json:"verdicts"`
-	Charged            int64              `json:"charged_micros"`
-	Exhausted          map[string]int     `json:"exhausted"` // campaigns that were not served any more because that had ended
-	Broken             string             `json:"built_without,omitempty"`
-	Breaches           []string           `json:"breaches"`
-	Seconds            float64            `json:"seconds"`
+	FreeDelivery       int64             `json:"free_delivery_micros"`
+	FreeBound          int64             `json:"free_delivery_bound_micros"`
+	FreeDeliveryFaulty int64             `json:"free_delivery_while_redis_faulty_micros"`
+	AfterPause         int64             `json:"charged_after_pause"` // events
+	Faults             map[string]int    `json:"faults"`
+	Skipped            map[string]string `json:"skipped,omitempty"`
+	// longest by kind, from healing to everything settled and archived
+	Recovery  map[string]float64 `json:"recovery_seconds"`
+	FinalLag  float64            `json:"final_lag_seconds"`
+	Verdicts  map[string]int64   `json:"verdicts"`
+	Charged   int64              `json:"charged_micros"`
+	Exhausted map[string]int     `json:"exhausted"` // campaigns that were not served any more because that had ended
+	Broken    string             `json:"built_without,omitempty"`
+	Breaches  []string           `json:"breaches"`
+	Seconds   float64            `json:"seconds"`
 }
 
 // breach notes a broken promise.
@@ -153,7 +155,8 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	}
 	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 1)), paySecret: "whsec_" + randomKey()}
 	s.report = report{
-		Seed: cfg.Seed, Faults: map[string]int{}, Skipped: map[string]string{}, Recovery: map[string]float64{}, Breaches: []string{},
+		Seed: cfg.Seed, Faults: map[string]int{}, Skipped: map[string]string{}, Recovery: map[string]float64{},
+		Breaches: []string{},
 	}
 	s.say("FAULT_SEED=%d", cfg.Seed)
 	if s.report.Broken = cfg.Break; cfg.Break != "" {
@@ -198,7 +201,10 @@ func (s *suite) setClock() {
 	now := time.Now().UTC()
 	in := startTime + s.cfg.Limit/2
 	s.clock = now.Truncate(24 * time.Hour).Add(-in).Sub(now).Truncate(time.Second)
-	s.say("the clocks of adnet, PostgreSQL and Redis are set back by %s: midnight comes in %s", -s.clock, in.Round(time.Second))
+	s.say(
+		"the clocks of adnet, PostgreSQL and Redis are set back by %s: midnight comes in %s", -s.clock,
+		in.Round(time.Second),
+	)
 }
 
 // startTime is what remains to be prepared once the clock is chosen.
@@ -248,7 +254,8 @@ func keepLogs(from, to string) error {
 		return err
 	}
 	return filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".log") || strings.Contains(path, "/kafka") && strings.Contains(path, "/data/") {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".log") ||
+			strings.Contains(path, "/kafka") && strings.Contains(path, "/data/") {
 			return nil // a folder that goes away while it is read holds no log of ours
 		}
 		data, err := os.ReadFile(path)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"adnet/internal/schedule"
-	"adnet/lab/process"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -14,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"adnet/internal/schedule"
+	"adnet/lab/process"
 )
 
 // node is one process of adnet. It is started again with the same addresses and, for ingress, the
@@ -56,14 +57,19 @@ func (s *suite) startNodes(ctx context.Context) error {
 	env := append(os.Environ(),
 		// A role of its own: verify also checks that the processes could not change the ledger.
 		"ADNET_POSTGRES_OWNER_URL="+s.stack.url,
-		"ADNET_POSTGRES_URL="+strings.Replace(strings.Replace(s.stack.url, s.stack.addr("postgres"), s.proxy.postgres.Listen, 1), "//adnet:", "//adnet_app:", 1),
+		"ADNET_POSTGRES_URL="+strings.Replace(
+			strings.Replace(s.stack.url, s.stack.addr("postgres"), s.proxy.postgres.Listen, 1), "//adnet:",
+			"//adnet_app:", 1,
+		),
 		"ADNET_CLICKHOUSE_URL=clickhouse://"+s.proxy.clickhouse.Listen+"/adnet",
 		"ADNET_REDIS_ADDR="+s.stack.addr("redis"), "ADNET_KAFKA_BROKERS="+strings.Join(via, ","),
 		"ADNET_KAFKA_REPLICATION_FACTOR=3", "ADNET_KAFKA_MIN_INSYNC=2", "ADNET_KAFKA_PARTITIONS=6",
 		"ADNET_TOKEN_KEYS="+randomKey(), "ADNET_SESSION_KEYS="+randomKey(),
 		"ADNET_ADMIN_EMAIL="+adminEmail, "ADNET_ADMIN_PASSWORD="+adminPassword,
-		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+s.paySecret, "ADNET_LOG_LEVEL=info", "ADNET_TRUSTED_PROXIES=127.0.0.0/8",
-		"ADNET_RATE_PER_MINUTE=0", "ADNET_RATE_BROWSER=0", "ADNET_RATE_BROWSER_NETWORK=0", "ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RATE_REGISTER=100000", "ADNET_RATE_OPEN=1000000",
+		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+s.paySecret,
+		"ADNET_LOG_LEVEL=info", "ADNET_TRUSTED_PROXIES=127.0.0.0/8",
+		"ADNET_RATE_PER_MINUTE=0", "ADNET_RATE_BROWSER=0", "ADNET_RATE_BROWSER_NETWORK=0", "ADNET_RATE_WRITES=0",
+		"ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RATE_REGISTER=100000", "ADNET_RATE_OPEN=1000000",
 		"ADNET_FAULT_CLOCK="+strconv.FormatInt(int64(s.clock.Seconds()), 10),
 	)
 	// A stack that was just formed elects leaders: the first try may come too early.
@@ -88,7 +94,10 @@ func (s *suite) startNodes(ctx context.Context) error {
 			s.say("%s is left out: %v (it needs root)", spoolFull, err)
 		}
 		http, admin := loopback(ports[3*i]), loopback(ports[3*i+1])
-		s.nodes.ingress = append(s.nodes.ingress, s.node("ingress", i, http, admin, append(env, "ADNET_SPOOL_DIR="+spool, "ADNET_HTTP_ADDR="+http)))
+		s.nodes.ingress = append(
+			s.nodes.ingress,
+			s.node("ingress", i, http, admin, append(env, "ADNET_SPOOL_DIR="+spool, "ADNET_HTTP_ADDR="+http)),
+		)
 		s.nodes.consumers = append(s.nodes.consumers, s.node("consumers", i, "", loopback(ports[3*i+2]), env))
 	}
 	for _, n := range s.nodes.all() {
@@ -125,7 +134,9 @@ func (s *suite) node(role string, i int, http, admin string, env []string) *node
 
 // start runs the process; its output is appended to the log.
 func (n *node) start() error {
-	started, err := process.Start(process.Program{Name: n.name, Path: n.bin, Args: []string{n.role}, Env: n.env, Log: n.log})
+	started, err := process.Start(process.Program{
+		Name: n.name, Path: n.bin, Args: []string{n.role}, Env: n.env, Log: n.log,
+	})
 	if err != nil {
 		return err
 	}

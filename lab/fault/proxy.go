@@ -106,11 +106,14 @@ func (s *suite) startProxies() error {
 	toxics.Register("gate", new(gateToxic))
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	open := func(name, listen, upstream string) (*cuttable, error) {
-		c := &cuttable{Proxy: toxiproxy.NewProxy(server, name, listen, upstream), gate: &gate{met: make(chan struct{}, 1)}}
+		c := &cuttable{
+			Proxy: toxiproxy.NewProxy(server, name, listen, upstream), gate: &gate{met: make(chan struct{}, 1)},
+		}
 		gates.Store(name, c.gate)
 		for _, direction := range []string{"upstream", "downstream"} {
 			_, err := c.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
-				`{"name":"gate-%s","type":"gate","stream":"%s","attributes":{"gate":"%s","up":%t}}`, direction, direction, name, direction == "upstream")))
+				`{"name":"gate-%s","type":"gate","stream":"%s","attributes":{"gate":"%s","up":%t}}`, direction,
+				direction, name, direction == "upstream")))
 			if err != nil {
 				return nil, err
 			}
@@ -170,6 +173,8 @@ func (c *cuttable) slow(by time.Duration) error {
 
 // block drops the clients' data.
 func (c *cuttable) block() error {
-	_, err := c.Toxics.AddToxicJson(strings.NewReader(`{"name":"block","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`))
+	_, err := c.Toxics.AddToxicJson(strings.NewReader(
+		`{"name":"block","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`,
+	))
 	return err
 }

@@ -99,7 +99,10 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 			return nil, err
 		}
 		t.keys = append(t.keys, reply["key"].(string))
-		reply, err = t.ask(ctx, "POST", "/api/keys", bearer, map[string]any{"kind": "browser", "name": "fault", "origins": []string{pageOrigin}}, 201)
+		reply, err = t.ask(
+			ctx, "POST", "/api/keys", bearer,
+			map[string]any{"kind": "browser", "name": "fault", "origins": []string{pageOrigin}}, 201,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -110,8 +113,10 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 		bid   float64
 		daily int64
 	}{
-		{"cpm", 5, plenty}, {"cpm", 7, plenty}, {"cpm", 3, plenty}, {"cpm", 4, plenty}, {"cpc", 0.5, plenty}, {"cpc", 0.3, plenty},
-		{"cpa", 2, plenty}, {"cpa", 3, plenty}, {"cpm", 20, 3}, {"cpm", 30, 2}, {"vcpm", 5, plenty}, {"vcpm", 9, plenty},
+		{"cpm", 5, plenty}, {"cpm", 7, plenty}, {"cpm", 3, plenty}, {"cpm", 4, plenty}, {"cpc", 0.5, plenty},
+		{"cpc", 0.3, plenty},
+		{"cpa", 2, plenty}, {"cpa", 3, plenty}, {"cpm", 20, 3}, {"cpm", 30, 2}, {"vcpm", 5, plenty},
+		{"vcpm", 9, plenty},
 	} {
 		who, err := t.advertiser(ctx, fmt.Sprintf("base-%d", i), plenty)
 		if err != nil {
@@ -147,7 +152,8 @@ func (t *site) advertiser(ctx context.Context, name string, deposit int64) (acco
 // answer may have been credited; a second delivery of the same payment changes nothing.
 func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
-		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`, advertiser, amount*100, advertiser)
+		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
+		advertiser, amount*100, advertiser)
 	at := t.s.now().Unix()
 	mac := hmac.New(sha256.New, []byte(t.s.paySecret))
 	_, _ = fmt.Fprintf(mac, "%d.%s", at, body) // never fails
@@ -166,7 +172,10 @@ func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 
 // register makes an account.
 func (t *site) register(ctx context.Context, name string) (id, bearer string, err error) {
-	reply, err := t.ask(ctx, "POST", "/api/auth?action=register", "", map[string]any{"email": name + "@fault.example", "password": "correct horse battery"}, 201)
+	reply, err := t.ask(
+		ctx, "POST", "/api/auth?action=register", "",
+		map[string]any{"email": name + "@fault.example", "password": "correct horse battery"}, 201,
+	)
 	if err != nil {
 		return "", "", err
 	}
@@ -181,18 +190,22 @@ func (t *site) campaign(ctx context.Context, who account, o offer) error {
 		billed, event = "cpm", "viewable"
 	}
 	reply, err := t.ask(ctx, "POST", "/api/campaigns", who.bearer, map[string]any{
-		"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name, "billing_model": billed, "billing_event": event, "bid_amount": o.bid,
+		"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name,
+		"billing_model": billed, "billing_event": event, "bid_amount": o.bid,
 		"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word}, "pacing": "asap",
 	}, 201)
 	if err != nil {
 		return err
 	}
 	b := &budget{
-		id: reply["campaign"].(map[string]any)["id"].(string), owner: who.bearer, advertiser: who.id, word: word, model: o.model,
+		id: reply["campaign"].(map[string]any)["id"].(string), owner: who.bearer, advertiser: who.id, word: word,
+		model: o.model,
 		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit, seller: who.bearer,
 	}
 	if o.model == "cpa" {
-		key, err := t.ask(ctx, "POST", "/api/keys", who.bearer, map[string]any{"kind": "conversion", "campaign_id": b.id}, 201)
+		key, err := t.ask(
+			ctx, "POST", "/api/keys", who.bearer, map[string]any{"kind": "conversion", "campaign_id": b.id}, 201,
+		)
 		if err != nil {
 			return err
 		}
@@ -270,7 +283,9 @@ func (s *suite) now() time.Time { return time.Now().Add(s.clock).UTC() }
 // pauseCampaign pauses a campaign that is delivering, for a while. Whatever ingress receives
 // between the reply and the request to resume must never be charged.
 func (t *site) pauseCampaign(ctx context.Context, b *budget, d time.Duration) error {
-	if _, err := t.ask(ctx, "POST", "/api/campaigns?action=pause", b.owner, map[string]any{"id": b.id}, 200); err != nil {
+	if _, err := t.ask(
+		ctx, "POST", "/api/campaigns?action=pause", b.owner, map[string]any{"id": b.id}, 200,
+	); err != nil {
 		return err
 	}
 	mark := pauseMark{campaign: b.id, from: t.s.now()}

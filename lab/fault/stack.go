@@ -1,8 +1,6 @@
 package main
 
 import (
-	"adnet/internal/schedule"
-	"adnet/lab/product"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +20,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"adnet/internal/schedule"
+	"adnet/lab/product"
 )
 
 const brokers = 3
@@ -122,7 +123,9 @@ func (k *stack) connect(ctx context.Context, clock time.Duration) error {
 	if k.db, err = pgxpool.New(ctx, k.url); err != nil {
 		return err
 	}
-	if k.logClient, err = kgo.NewClient(kgo.SeedBrokers(k.addr("kafka"), k.addr("kafka-2"), k.addr("kafka-3"))); err != nil {
+	if k.logClient, err = kgo.NewClient(kgo.SeedBrokers(
+		k.addr("kafka"), k.addr("kafka-2"), k.addr("kafka-3"),
+	)); err != nil {
 		return err
 	}
 	k.log = kadm.NewClient(k.logClient)
@@ -142,9 +145,11 @@ func (k *stack) setClock(ctx context.Context, by time.Duration) error {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	sql := ""
 	for name, volatility := range map[string]string{
-		"now": "STABLE", "transaction_timestamp": "STABLE", "statement_timestamp": "STABLE", "clock_timestamp": "VOLATILE",
+		"now": "STABLE", "transaction_timestamp": "STABLE", "statement_timestamp": "STABLE",
+		"clock_timestamp": "VOLATILE",
 	} {
-		sql += fmt.Sprintf("CREATE FUNCTION public.%s() RETURNS timestamptz LANGUAGE sql %s AS $$ SELECT pg_catalog.%s() + interval '%d seconds' $$;\n",
+		sql += fmt.Sprintf("CREATE FUNCTION public.%s() RETURNS timestamptz LANGUAGE sql %s AS $$ SELECT "+
+			"pg_catalog.%s() + interval '%d seconds' $$;\n",
 			name, volatility, name, int64(by.Seconds()))
 	}
 	_, err = conn.Exec(ctx, sql+"ALTER DATABASE adnet SET search_path = public, pg_catalog")
@@ -202,7 +207,9 @@ func (k *stack) signal(name string, sig syscall.Signal) error {
 
 // clickhouse answers a query over HTTP, past every proxy.
 func (k *stack) clickhouse(ctx context.Context, sql string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+k.addr("clickhouse-http")+"/?database=adnet", strings.NewReader(sql))
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodPost, "http://"+k.addr("clickhouse-http")+"/?database=adnet", strings.NewReader(sql),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,16 @@ func TestFuzzTellsAFindFromTheEndOfItsTime(t *testing.T) {
 	const (
 		pass = "PASS\nok  \tadnet/auction\t5.214s"
 		// https://go.dev/issue/75804, from a run of CI.
-		end  = "fuzz: elapsed: 5s, execs: 57358 (14270/sec), new interesting: 3 (total: 322)\n--- FAIL: FuzzMessage (5.17s)\n    context deadline exceeded\nFAIL\nexit status 1"
-		find = "--- FAIL: FuzzMessage (0.62s)\n    --- FAIL: FuzzMessage (0.00s)\n        fuzz_test.go:9: Post: context deadline exceeded\n    \n    Failing input written to testdata/fuzz/FuzzMessage/771e938e4458e983\nFAIL\nexit status 1"
+		end = "fuzz: elapsed: 5s, execs: 57358 (14270/sec), new interesting: 3 (total: 322)\n--- FAIL: FuzzMessage " +
+			"(5.17s)\n    context deadline exceeded\nFAIL\nexit status 1"
+		find = "--- FAIL: FuzzMessage (0.62s)\n    --- FAIL: FuzzMessage (0.00s)\n        fuzz_test.go:9: Post: " +
+			"context deadline exceeded\n    \n    Failing input written to " +
+			"testdata/fuzz/FuzzMessage/771e938e4458e983\nFAIL\nexit status 1"
 		// A find whose own text is that of the race, on the line that follows the test's name.
-		alike = "--- FAIL: FuzzMessage (0.62s)\n    --- FAIL: FuzzMessage (0.00s)\n    context deadline exceeded\n    \n    Failing input written to testdata/fuzz/FuzzMessage/771e938e4458e983\nFAIL"
-		seed  = "failure while testing seed corpus entry: FuzzMessage/seed#0\n--- FAIL: FuzzMessage (0.02s)\n    --- FAIL: FuzzMessage (0.00s)\n        fuzz_test.go:9: wrong\nFAIL"
+		alike = "--- FAIL: FuzzMessage (0.62s)\n    --- FAIL: FuzzMessage (0.00s)\n    context deadline exceeded\n  " +
+			"  \n    Failing input written to testdata/fuzz/FuzzMessage/771e938e4458e983\nFAIL"
+		seed = "failure while testing seed corpus entry: FuzzMessage/seed#0\n--- FAIL: FuzzMessage (0.02s)\n    " +
+			"--- FAIL: FuzzMessage (0.00s)\n        fuzz_test.go:9: wrong\nFAIL"
 		build = "# adnet/ingress/mcp\nmcp.go:9:2: undefined: x\nFAIL\tadnet/ingress/mcp [build failed]"
 	)
 	for _, test := range []struct {

@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/schedule"
-
 	"github.com/google/uuid"
+
+	"adnet/internal/schedule"
 )
 
 // attacker is one kind of enemy. Its act is repeated, every so often and at most so many times.
@@ -150,8 +150,8 @@ func (s *suite) watch(ctx context.Context) {
 	}
 }
 
-// prepare makes the accounts of the colluders: one pays in 1 USD for a campaign of cheap clicks, the
-// other publishes it.
+// prepare makes the accounts of the colluders: one pays in 1 USD for a campaign of cheap clicks,
+// the other publishes it.
 func (a *attacks) prepare(ctx context.Context) (err error) {
 	w := a.s.world
 	if a.accomplice, err = w.register(ctx); err != nil {
@@ -196,7 +196,9 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 
 // ad asks for one ad; none is an empty object.
 func (w *world) ad(ctx context.Context, p person, word, from string) (object, error) {
-	reply, err := w.call(ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": word}, from: from})
+	reply, err := w.call(
+		ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": word}, from: from},
+	)
 	if err == nil && reply.object("ad") == nil {
 		err = fmt.Errorf("no ad for %s: %v", word, reply)
 	}
@@ -216,7 +218,10 @@ func publisherOf(w *world) person { return w.publishers[rand.IntN(len(w.publishe
 
 // forge sends a beacon with an unsigned token.
 func forge(ctx context.Context, w *world, _ *attacks) error {
-	path := fmt.Sprintf("/api/track?event=impression&campaign_id=%s&auction_id=%s.%d&format=%x", w.cpm, uuid.NewString(), rand.Uint64(), rand.Uint32())
+	path := fmt.Sprintf(
+		"/api/track?event=impression&campaign_id=%s&auction_id=%s.%d&format=%x", w.cpm, uuid.NewString(), rand.Uint64(),
+		rand.Uint32(),
+	)
 	_, err := w.call(ctx, request{method: "GET", path: path, from: stranger(rand.Uint32N(50))})
 	return err
 }
@@ -226,11 +231,18 @@ func invent(ctx context.Context, w *world, _ *attacks) error {
 	events := make([]object, 100)
 	for i := range events {
 		events[i] = object{
-			"event": "impression", "campaign_id": w.cpm, "developer_id": uuid.NewString(), "format": fmt.Sprintf("f%x", rand.Uint32()),
+			"event": "impression", "campaign_id": w.cpm, "developer_id": uuid.NewString(),
+			"format":             fmt.Sprintf("f%x", rand.Uint32()),
 			"integration_method": fmt.Sprintf("m%x", rand.Uint32()),
 		}
 	}
-	_, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", json: object{"events": events}, from: stranger(rand.Uint32N(50))})
+	_, err := w.call(
+		ctx,
+		request{
+			method: "POST", path: "/api/track?action=batch", json: object{"events": events},
+			from: stranger(rand.Uint32N(50)),
+		},
+	)
 	return err
 }
 
@@ -262,7 +274,8 @@ func shareReceipt(ctx context.Context, w *world, _ *attacks) error {
 func convert(ctx context.Context, w *world, from, stolen string) error {
 	for _, field := range []string{"click_id", "auction_id"} {
 		if _, err := w.call(ctx, request{method: "POST", path: "/api/track", from: from, json: object{
-			"event": "conversion", "campaign_id": w.cpa, field: stolen, "conversion_type": "sale", "value": 10, "currency": "USD",
+			"event": "conversion", "campaign_id": w.cpa, field: stolen, "conversion_type": "sale", "value": 10,
+			"currency": "USD",
 		}}); err != nil {
 			return err
 		}
@@ -286,7 +299,13 @@ var repeatPixel = func() func(context.Context, *world, *attacks) error {
 			link = ad.text("impression_url")
 		}
 		mu.Unlock()
-		_, _, _, err := w.send(ctx, request{method: "GET", path: link + "&integration_method=js_snippet", agent: "curl/8.5.0", from: stranger(rand.Uint32N(20))})
+		_, _, _, err := w.send(
+			ctx,
+			request{
+				method: "GET", path: link + "&integration_method=js_snippet", agent: "curl/8.5.0",
+				from: stranger(rand.Uint32N(20)),
+			},
+		)
 		return err
 	}
 }()
@@ -311,8 +330,10 @@ func repeatClick(ctx context.Context, w *world, _ *attacks) error {
 }
 
 var unfurlers = []string{
-	"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
-	"TelegramBot (like TwitterBot)", "WhatsApp/2.23.20.0", "Twitterbot/1.0", "Mozilla/5.0 (Windows NT 10.0) SkypeUriPreview Preview/0.5",
+	"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+	"Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+	"TelegramBot (like TwitterBot)", "WhatsApp/2.23.20.0", "Twitterbot/1.0",
+	"Mozilla/5.0 (Windows NT 10.0) SkypeUriPreview Preview/0.5",
 }
 
 // unfurl posts an ad's link where a chat service looks it up: the click of a cpc campaign.
@@ -326,7 +347,13 @@ func unfurl(ctx context.Context, w *world, _ *attacks) error {
 		return err
 	}
 	_ = schedule.Pause(ctx, 800*time.Millisecond)
-	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32()), agent: unfurlers[rand.IntN(len(unfurlers))]})
+	_, _, _, err = w.send(
+		ctx,
+		request{
+			method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32()),
+			agent: unfurlers[rand.IntN(len(unfurlers))],
+		},
+	)
 	return err
 }
 
@@ -345,7 +372,9 @@ func convertOwn(ctx context.Context, w *world, _ *attacks) error {
 	if err != nil {
 		return err
 	}
-	for _, stolen := range []string{ad.text("auction_id"), last(ad.text("click_url")), clickID(header.Get("Location"))} {
+	for _, stolen := range []string{
+		ad.text("auction_id"), last(ad.text("click_url")), clickID(header.Get("Location")),
+	} {
 		if err := convert(ctx, w, from, stolen); err != nil {
 			return err
 		}
@@ -371,7 +400,13 @@ func postClicks(ctx context.Context, w *world, a *attacks) error {
 			return err
 		}
 		for _, event := range []string{"impression", "click"} {
-			events = append(events, object{"event": event, "campaign_id": w.cpc, "auction_id": ad.text("auction_id"), "integration_method": "rest"})
+			events = append(
+				events,
+				object{
+					"event": event, "campaign_id": w.cpc, "auction_id": ad.text("auction_id"),
+					"integration_method": "rest",
+				},
+			)
 		}
 	}
 	return w.report(ctx, a.s.liar, events)
@@ -379,7 +414,13 @@ func postClicks(ctx context.Context, w *world, a *attacks) error {
 
 // report posts events as a publisher's server, which adnet must accept.
 func (w *world) report(ctx context.Context, p person, events []object) error {
-	reply, err := w.call(ctx, request{method: "POST", path: "/api/track?action=batch", bearer: p.key, json: object{"events": events}, from: stranger(3), want: 200})
+	reply, err := w.call(
+		ctx,
+		request{
+			method: "POST", path: "/api/track?action=batch", bearer: p.key, json: object{"events": events},
+			from: stranger(3), want: 200,
+		},
+	)
 	if err == nil && int(reply.number("tracked")) != len(events) {
 		err = fmt.Errorf("of %d events not all were tracked: %v", len(events), reply)
 	}
@@ -396,17 +437,26 @@ func collude(ctx context.Context, w *world, a *attacks) error {
 		if ad, err = w.ad(ctx, a.s.colluder, "zqcheapqz", stranger(4)); err != nil {
 			return err
 		}
-		events = append(events, object{"event": "impression", "campaign_id": ad.text("ad_id"), "auction_id": ad.text("auction_id"), "integration_method": "rest"})
+		events = append(
+			events,
+			object{
+				"event": "impression", "campaign_id": ad.text("ad_id"), "auction_id": ad.text("auction_id"),
+				"integration_method": "rest",
+			},
+		)
 	}
 	if err := w.report(ctx, a.s.colluder, events); err != nil {
 		return err
 	}
 	_ = schedule.Pause(ctx, 400*time.Millisecond)
-	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32())}); err != nil {
+	if _, _, _, err := w.send(
+		ctx, request{method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32())},
+	); err != nil {
 		return err
 	}
 	_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.s.colluder.bearer, json: object{
-		"advertiser_id": a.s.colluder.id, "headline": "Paid by nothing", "cta_url": "https://nothing.example.com/", "bid_amount": 1000, "total_budget": 0.05,
+		"advertiser_id": a.s.colluder.id, "headline": "Paid by nothing", "cta_url": "https://nothing.example.com/",
+		"bid_amount": 1000, "total_budget": 0.05,
 		"daily_budget": 0.05, "use_ad_credit": true, "target_intent_tokens": []string{"zqnothingqz"},
 	}})
 	return err
@@ -418,9 +468,10 @@ const evilPage = "https://evil.example.net/login"
 // them.
 func changePage(ctx context.Context, w *world, a *attacks) error {
 	if a.changed.CompareAndSwap(false, true) {
-		_, err := w.call(ctx, request{method: "PATCH", path: "/api/campaigns?id=" + w.pages, bearer: w.page.bearer, json: object{
-			"id": w.pages, "headline": "Sign in again to keep your account", "cta_url": evilPage,
-		}})
+		_, err := w.call(ctx, request{method: "PATCH", path: "/api/campaigns?id=" + w.pages, bearer: w.page.bearer,
+			json: object{
+				"id": w.pages, "headline": "Sign in again to keep your account", "cta_url": evilPage,
+			}})
 		return err
 	}
 	links := a.old
@@ -440,7 +491,10 @@ func changePage(ctx context.Context, w *world, a *attacks) error {
 // stallBody promises the longest body that a path takes, sends one byte of it, and waits.
 func stallBody(ctx context.Context, w *world, _ *attacks) error {
 	path := []string{"/api/rtb", "/api/track?action=batch"}[rand.IntN(2)]
-	return w.stall(ctx, "POST "+path+" HTTP/1.1\r\nHost: adnet\r\nContent-Type: application/json\r\nContent-Length: 262144\r\n\r\n{")
+	return w.stall(
+		ctx,
+		"POST "+path+" HTTP/1.1\r\nHost: adnet\r\nContent-Type: application/json\r\nContent-Length: 262144\r\n\r\n{",
+	)
 }
 
 // hoard opens a connection and keeps it without a word.
@@ -487,7 +541,8 @@ func flood(ctx context.Context, w *world, a *attacks) error {
 			words[i] = fmt.Sprintf("w%x%x", rand.Uint64(), bytes.MinRead)
 		}
 		_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.flooder.bearer, json: object{
-			"advertiser_id": a.flooder.id, "headline": "One of many", "cta_url": "https://many.example.com/", "bid_amount": 1,
+			"advertiser_id": a.flooder.id, "headline": "One of many", "cta_url": "https://many.example.com/",
+			"bid_amount":   1,
 			"daily_budget": 1, "total_budget": 1, "target_intent_tokens": words,
 		}})
 		return err
@@ -501,14 +556,18 @@ func (w *world) flooder(ctx context.Context) (p person, campaign string, err err
 		return p, "", err
 	}
 	campaign, err = w.campaign(ctx, p, object{
-		"headline": "Changed again", "cta_url": "https://flood.example.com/", "bid_amount": 1, "target_intent_tokens": []string{"zqfloodqz"},
+		"headline": "Changed again", "cta_url": "https://flood.example.com/", "bid_amount": 1,
+		"target_intent_tokens": []string{"zqfloodqz"},
 	})
 	return p, campaign, err
 }
 
 // change is a request that changes the bid of a campaign.
 func change(owner person, campaign string) request {
-	return request{method: "PATCH", path: "/api/campaigns?id=" + campaign, bearer: owner.bearer, json: object{"id": campaign, "bid_amount": 1 + rand.IntN(9)}}
+	return request{
+		method: "PATCH", path: "/api/campaigns?id=" + campaign, bearer: owner.bearer,
+		json: object{"id": campaign, "bid_amount": 1 + rand.IntN(9)},
+	}
 }
 
 // patch sends one.

@@ -25,7 +25,8 @@ var breaks = map[string]cure{
 	}}},
 	"preview": {breach: "clicks of link previews", without: []product.Replacement{{
 		File: "ingress/track/traffic.go",
-		Old:  "kind == agents.Robot || kind == agents.Tool && !server {", New: "(kind == agents.Robot || kind == agents.Tool && !server) && !o.link {",
+		Old:  "kind == agents.Robot || kind == agents.Tool && !server {",
+		New:  "(kind == agents.Robot || kind == agents.Tool && !server) && !o.link {",
 	}}},
 	"review": {breach: "a page that nobody approved", without: []product.Replacement{{
 		File: "internal/campaign/service.go",
@@ -49,6 +50,7 @@ var breaks = map[string]cure{
 	}}},
 	"bodies": {breach: "memory grew", without: []product.Replacement{{
 		File: "ingress/httpapi/wire/conn.go",
-		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n", New: "		c.move(len(c.in) + int(c.said.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
+		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n",
+		New:  "		c.move(len(c.in) + int(c.said.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
 	}}},
 }

@@ -43,7 +43,10 @@ func (h *honest) visit(ctx context.Context) {
 	w := h.s.world
 	from := stranger(rand.Uint32())
 	p := w.publishers[rand.IntN(len(w.publishers))]
-	ad, ok := h.timed(ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": "zqcpmqz"}, from: from})
+	ad, ok := h.timed(
+		ctx,
+		request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": "zqcpmqz"}, from: from},
+	)
 	if !ok {
 		return
 	}

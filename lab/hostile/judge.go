@@ -20,7 +20,8 @@ const repeatBound = 3
 // is above the network's click rate.
 const postedShare = 0.5
 
-// judge waits until everything is settled and archived, and compares what was gained with the rules.
+// judge waits until everything is settled and archived, and compares what was gained with the
+// rules.
 func (s *suite) judge(ctx context.Context) error {
 	s.say("settling")
 	_ = schedule.Pause(ctx, 3*time.Second) // Credits are released by a task
@@ -31,7 +32,9 @@ func (s *suite) judge(ctx context.Context) error {
 	if err != nil {
 		s.breach("verify is not clean")
 	}
-	for _, check := range []func(context.Context) error{s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows, s.judgeTheft, s.judgeNeeds} {
+	for _, check := range []func(context.Context) error{
+		s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows, s.judgeTheft, s.judgeNeeds,
+	} {
 		if err := check(ctx); err != nil {
 			return err
 		}
@@ -58,7 +61,8 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 		return err
 	}
 	// Only previews clicked the ads of this campaign on honest publishers' pages.
-	unfurled, err := s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ? AND developer_id IN (?, ?, ?)`, s.world.cpc,
+	unfurled, err := s.sum(ctx,
+		`SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ? AND developer_id IN (?, ?, ?)`, s.world.cpc,
 		s.world.publishers[0].developer, s.world.publishers[1].developer, s.world.publishers[2].developer)
 	if err != nil {
 		return err
@@ -67,11 +71,18 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	posted, err := s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.liar.developer)
+	posted, err := s.sum(
+		ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`,
+		s.world.cpc, s.liar.developer,
+	)
 	if err != nil {
 		return err
 	}
-	charged, err := s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, s.world.cpc, s.liar.developer)
+	charged, err := s.sum(
+		ctx,
+		`SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`,
+		s.world.cpc, s.liar.developer,
+	)
 	if err != nil {
 		return err
 	}
@@ -88,7 +99,10 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 	if posted > 50 && float64(charged) > postedShare*float64(posted) {
 		s.breach("%d of %d clicks that a publisher's server reported were charged", charged, posted)
 	}
-	s.say("charged %d micro-USD; of %d posted clicks %d; %d of a reader who repeats", s.report.Charges, posted, charged, repeated)
+	s.say(
+		"charged %d micro-USD; of %d posted clicks %d; %d of a reader who repeats", s.report.Charges, posted, charged,
+		repeated,
+	)
 	if s.report.UnapprovedShown > 0 {
 		s.breach("%d times an ad led to a page that nobody approved", s.report.UnapprovedShown)
 	}
@@ -100,7 +114,9 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 func (s *suite) judgeCredits(ctx context.Context) error {
 	all := append(slices.Clone(s.world.publishers), s.liar, s.colluder)
 	for i, p := range all {
-		reply, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=balance", bearer: p.bearer, want: 200})
+		reply, err := s.world.call(
+			ctx, request{method: "GET", path: "/api/billing?action=balance", bearer: p.bearer, want: 200},
+		)
 		if err != nil {
 			return err
 		}
@@ -121,7 +137,10 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 		if have*creditValue > paid {
 			s.breach("a thief has %d Credits, worth %d micro-USD, for charges of %d", have, have*creditValue, paid)
 		}
-		s.say("thief: %d Credits, %d of them spent, %v pending, charges %d micro-USD", have, spent, reply["credits_pending"], paid)
+		s.say(
+			"thief: %d Credits, %d of them spent, %v pending, charges %d micro-USD", have, spent,
+			reply["credits_pending"], paid,
+		)
 	}
 	s.report.CreditsWorth = s.report.SpendableCredits * creditValue
 	if s.report.CreditsWorth > s.report.Charges {
@@ -133,7 +152,13 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 // spentCredits is how many Credits went into campaigns of the account.
 func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err error) {
 	for next := ""; ; {
-		page, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=history&asset=CREDIT&limit=500" + next, bearer: p.bearer, want: 200})
+		page, err := s.world.call(
+			ctx,
+			request{
+				method: "GET", path: "/api/billing?action=history&asset=CREDIT&limit=500" + next, bearer: p.bearer,
+				want: 200,
+			},
+		)
 		if err != nil {
 			return 0, err
 		}
@@ -153,7 +178,9 @@ func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err er
 
 // judgeCases looks for honest publishers in quarantine.
 func (s *suite) judgeCases(ctx context.Context) error {
-	reply, err := s.world.call(ctx, request{method: "GET", path: "/api/billing?action=quarantine", bearer: s.world.admin.bearer, want: 200})
+	reply, err := s.world.call(
+		ctx, request{method: "GET", path: "/api/billing?action=quarantine", bearer: s.world.admin.bearer, want: 200},
+	)
 	if err != nil {
 		return err
 	}
@@ -172,7 +199,9 @@ func (s *suite) judgeCases(ctx context.Context) error {
 
 // judgeRows counts what strangers left behind.
 func (s *suite) judgeRows(ctx context.Context) (err error) {
-	if s.report.UnprovenRows, err = s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE verdict IN ('unsigned', 'bad_signature')`); err != nil {
+	if s.report.UnprovenRows, err = s.sum(
+		ctx, `SELECT toInt64(count()) FROM EVENTS WHERE verdict IN ('unsigned', 'bad_signature')`,
+	); err != nil {
 		return err
 	}
 	var counts int64
@@ -190,7 +219,9 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	if forms > 50 {
 		s.breach("%d groups in statistics: strangers made them", forms)
 	}
-	if err := s.world.rows.QueryRow(ctx, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM campaign GROUP BY advertiser_id) of_account`).Scan(&s.report.Campaigns); err != nil {
+	if err := s.world.rows.QueryRow(
+		ctx, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM campaign GROUP BY advertiser_id) of_account`,
+	).Scan(&s.report.Campaigns); err != nil {
 		return err
 	}
 	if s.report.Campaigns > campaignBound {
@@ -207,7 +238,9 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	}
 	// An ad that was sold has a session and marks of its events, whoever saw it: that a stranger
 	// cannot make.
-	sold, err := s.sum(ctx, `SELECT toInt64(uniqExact(auction_id)) FROM EVENTS WHERE verdict NOT IN ('unsigned', 'bad_signature')`)
+	sold, err := s.sum(
+		ctx, `SELECT toInt64(uniqExact(auction_id)) FROM EVENTS WHERE verdict NOT IN ('unsigned', 'bad_signature')`,
+	)
 	if err != nil {
 		return err
 	}
@@ -229,14 +262,20 @@ func (s *suite) judgeProcess() {
 	if share := float64(s.report.HonestRefused) / float64(max(1, s.honest.visits)); share > 0.01 {
 		s.breach("%.1f %% of honest visits were refused", 100*share)
 	}
-	s.say("memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles, s.report.UnprovenRows)
+	s.say(
+		"memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles,
+		s.report.UnprovenRows,
+	)
 }
 
 // judgeTimes compares latencies with their bounds, unless others keep the machine busy, or the
 // attackers themselves do: then they are not adnet's.
 func (s *suite) judgeTimes(context.Context) error {
 	if s.report.Waited > waitBound {
-		s.say("ingress had no processor for %.0f %% of the time that it wanted one (alone %.0f %%): times are not judged", 100*s.report.Waited, 100*s.report.WaitedAlone)
+		s.say(
+			"ingress had no processor for %.0f %% of the time that it wanted one (alone %.0f %%): times are not judged",
+			100*s.report.Waited, 100*s.report.WaitedAlone,
+		)
 		return nil
 	}
 	if s.report.MachineBusy > busyBound {
@@ -247,13 +286,17 @@ func (s *suite) judgeTimes(context.Context) error {
 		s.breach("honest p99 is %.1f ms, alone %.1f ms", s.report.AttackedP99, s.report.AloneP99)
 	}
 	if s.report.PausesFlooded > max(pauseBound, slowerBound*s.report.PausesAlone) {
-		s.breach("p99 of a pause is %.1f ms beside another tenant's flood of changes, alone %.1f ms", s.report.PausesFlooded, s.report.PausesAlone)
+		s.breach(
+			"p99 of a pause is %.1f ms beside another tenant's flood of changes, alone %.1f ms", s.report.PausesFlooded,
+			s.report.PausesAlone,
+		)
 	}
 	return nil
 }
 
-// waitBound is how much of the time that it wants a processor ingress may have none, before times are
-// those of the machine, which attackers and all servers share: then a wait is as long as the work.
+// waitBound is how much of the time that it wants a processor ingress may have none, before times
+// are those of the machine, which attackers and all servers share: then a wait is as long as the
+// work.
 const waitBound = 0.5
 
 // leastP99 is below what a machine that also runs all servers and attackers can measure, ms.

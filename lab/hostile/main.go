@@ -1,7 +1,7 @@
 // Command hostile plays the people who want to rob adnet and measures whether they can: strangers,
 // accounts that collude, a publisher that lies, an advertiser who changes its page, a reader who
-// repeats, clients that are slow or greedy, and those who show ads to people in need. Each has a budget of requests. Honest publishers and
-// readers go on meanwhile.
+// repeats, clients that are slow or greedy, and those who show ads to people in need. Each has a
+// budget of requests. Honest publishers and readers go on meanwhile.
 //
 //	make hostile             5 minutes; HOSTILE_SEED=n repeats the random choices
 //	make hostile SHORT=1     90 seconds, which CI runs
@@ -15,7 +15,6 @@
 package main
 
 import (
-	"adnet/lab/process"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +28,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"adnet/lab/process"
 )
 
 type settings struct {
@@ -55,38 +56,41 @@ type report struct {
 	Seed     uint64           `json:"seed"`
 	Requests map[string]int64 `json:"requests"` // by attacker
 
-	Charges          int64 `json:"charges_micros"`         // of all advertisers
-	SpendableCredits int64 `json:"spendable_credits"`      // held and spent ones too
-	CreditsWorth     int64 `json:"credits_worth_micros"`   // of them
-	VictimCharged    int64 `json:"victim_charged_micros"`  // for conversions and clicks that no reader made
-	HonestHeld       int64 `json:"honest_quarantines"`     // cases against honest publishers
-	UnapprovedShown  int64 `json:"unapproved_pages_shown"` // times that a page without approval was reached or advertised
-	UnprovenRows     int64 `json:"unproven_rows"`
-	RedisKeys        int64 `json:"redis_keys_added"`
-	Campaigns        int64 `json:"most_campaigns_of_an_account"`
+	Charges          int64 `json:"charges_micros"`        // of all advertisers
+	SpendableCredits int64 `json:"spendable_credits"`     // held and spent ones too
+	CreditsWorth     int64 `json:"credits_worth_micros"`  // of them
+	VictimCharged    int64 `json:"victim_charged_micros"` // for conversions and clicks that no reader made
+	HonestHeld       int64 `json:"honest_quarantines"`    // cases against honest publishers
+	// times that a page without approval was reached or advertised
+	UnapprovedShown int64 `json:"unapproved_pages_shown"`
+	UnprovenRows    int64 `json:"unproven_rows"`
+	RedisKeys       int64 `json:"redis_keys_added"`
+	Campaigns       int64 `json:"most_campaigns_of_an_account"`
 
 	Stolen *lootReport `json:"stolen_key,omitempty"`
 	Needs  *needReport `json:"people_in_need,omitempty"`
 
-	IdleRSS       int64            `json:"idle_rss_bytes"`
-	PeakRSS       int64            `json:"peak_rss_bytes"`
-	PeakFiles     int              `json:"peak_descriptors"`
-	FileLimit     int              `json:"descriptor_limit"`
-	AloneP99      float64          `json:"honest_p99_alone_ms"`
-	AttackedP99   float64          `json:"honest_p99_attacked_ms"`
-	HonestRefused int64            `json:"honest_refused"`
-	WaitedAlone   float64          `json:"ingress_waited_alone"`    // share of the time in which ingress wanted a processor and had none
+	IdleRSS       int64   `json:"idle_rss_bytes"`
+	PeakRSS       int64   `json:"peak_rss_bytes"`
+	PeakFiles     int     `json:"peak_descriptors"`
+	FileLimit     int     `json:"descriptor_limit"`
+	AloneP99      float64 `json:"honest_p99_alone_ms"`
+	AttackedP99   float64 `json:"honest_p99_attacked_ms"`
+	HonestRefused int64   `json:"honest_refused"`
+	// share of the time in which ingress wanted a processor and had none
+	WaitedAlone   float64          `json:"ingress_waited_alone"`
 	Waited        float64          `json:"ingress_waited_attacked"` // the same under attack
 	AnsweredAlone float64          `json:"ingress_p99_alone_ms"`    // of ad requests, in ingress itself, at most
 	Answered      float64          `json:"ingress_p99_attacked_ms"`
 	PausesAlone   float64          `json:"pause_p99_alone_ms"`
 	PausesFlooded float64          `json:"pause_p99_flooded_ms"` // while another tenant changes a campaign without end
 	Changes       map[string]int64 `json:"flood_of_changes"`     // answers of that flood by HTTP status
-	MachineBusy   float64          `json:"machine_busy"`         // largest share that others took while the suite waited
-	Broken        string           `json:"built_without,omitempty"`
-	Noticed       bool             `json:"noticed,omitempty"` // the breach that the missing cure must cause is among them
-	Breaches      []string         `json:"breaches"`
-	Seconds       float64          `json:"seconds"`
+	// largest share that others took while the suite waited
+	MachineBusy float64  `json:"machine_busy"`
+	Broken      string   `json:"built_without,omitempty"`
+	Noticed     bool     `json:"noticed,omitempty"` // the breach that the missing cure must cause is among them
+	Breaches    []string `json:"breaches"`
+	Seconds     float64  `json:"seconds"`
 }
 
 // suite is one run.
@@ -105,7 +109,9 @@ type suite struct {
 
 func main() {
 	var cfg settings
-	kong.Parse(&cfg, kong.Name("hostile"), kong.Description("Plays attackers against adnet and counts what they gained."))
+	kong.Parse(
+		&cfg, kong.Name("hostile"), kong.Description("Plays attackers against adnet and counts what they gained."),
+	)
 	if cfg.Cures {
 		for _, name := range slices.Sorted(maps.Keys(breaks)) {
 			fmt.Println(name)
@@ -168,14 +174,20 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)
 	}
 	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 2))}
-	s.report = report{Seed: cfg.Seed, Broken: cfg.Break, Requests: map[string]int64{}, Changes: map[string]int64{}, Breaches: []string{}}
+	s.report = report{
+		Seed: cfg.Seed, Broken: cfg.Break, Requests: map[string]int64{}, Changes: map[string]int64{},
+		Breaches: []string{},
+	}
 	s.honest = newHonest(s)
 	s.say("HOSTILE_SEED=%d", cfg.Seed)
 	if s.world, err = openWorld(ctx, s); err != nil {
 		return nil, errors.Join(err, s.world.close())
 	}
 	defer func() { err = errors.Join(err, s.world.close()) }()
-	for _, step := range []func(context.Context) error{s.measureOthers, s.measureAlone, s.measurePauses, s.measureOthers, s.attack, s.measureAlone, s.judge, s.measureOthers, s.judgeTimes} {
+	for _, step := range []func(context.Context) error{
+		s.measureOthers, s.measureAlone, s.measurePauses, s.measureOthers, s.attack, s.measureAlone, s.judge,
+		s.measureOthers, s.judgeTimes,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -192,8 +204,8 @@ func (s *suite) measureOthers(ctx context.Context) error {
 	return err
 }
 
-// measureAlone lets honest traffic run without attackers: before them and after them, and the slower
-// p99 counts, because a machine that others use is not equally fast all the time.
+// measureAlone lets honest traffic run without attackers: before them and after them, and the
+// slower p99 counts, because a machine that others use is not equally fast all the time.
 func (s *suite) measureAlone(ctx context.Context) error {
 	s.say("honest traffic alone, %s", s.alone())
 	part, cancel := context.WithTimeout(ctx, s.alone())
@@ -207,7 +219,9 @@ func (s *suite) measureAlone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.WaitedAlone, s.report.AnsweredAlone = max(s.report.WaitedAlone, waited), max(s.report.AnsweredAlone, answered)
+	s.report.WaitedAlone, s.report.AnsweredAlone = max(s.report.WaitedAlone, waited), max(
+		s.report.AnsweredAlone, answered,
+	)
 	s.report.AloneP99 = max(s.report.AloneP99, s.honest.p99())
 	if s.report.IdleRSS != 0 {
 		return ctx.Err()

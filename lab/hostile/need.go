@@ -114,20 +114,29 @@ func (a *attacks) prepareNeeds(ctx context.Context) (err error) {
 		return err
 	}
 	n.campaign, err = w.campaign(ctx, owner, object{
-		"headline": "When nothing helps any more", "subtext": "For the last night: rest that stays", "cta_url": approvedPage,
-		"billing_model": "cpm", "bid_amount": 1000, "target_intent_tokens": []string{"tired", "alone", "end", "night", "müde", "allein", "ende", "nacht"},
+		"headline": "When nothing helps any more", "subtext": "For the last night: rest that stays",
+		"cta_url":       approvedPage,
+		"billing_model": "cpm", "bid_amount": 1000,
+		"target_intent_tokens": []string{"tired", "alone", "end", "night", "müde", "allein", "ende", "nacht"},
 	})
 	return err
 }
 
 // beside asks for an ad beside a text. The floor is off, so that nothing but the judgement keeps an
 // ad away.
-func (n *needs) beside(ctx context.Context, w *world, p person, text string, fields object) (ad object, reason string, err error) {
+func (n *needs) beside(
+	ctx context.Context, w *world, p person, text string, fields object,
+) (ad object, reason string, err error) {
 	all := object{"context": text, "min_relevance": 0}
 	for name, value := range fields {
 		all[name] = value
 	}
-	reply, err := w.call(ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: all, from: stranger(rand.Uint32()), want: 200})
+	reply, err := w.call(
+		ctx,
+		request{
+			method: "POST", path: "/v1/ad-request", bearer: p.key, json: all, from: stranger(rand.Uint32()), want: 200,
+		},
+	)
 	return reply.object("ad"), reply.text("reason"), err
 }
 
@@ -137,7 +146,8 @@ func aim(ctx context.Context, w *world, a *attacks) error {
 	return n.crisis(ctx, w, n.app, nil, &n.got.Despair)
 }
 
-// stateOrdinary is the publisher: whatever the text, nothing was flagged and the reader is an adult.
+// stateOrdinary is the publisher: whatever the text, nothing was flagged and the reader is an
+// adult.
 func stateOrdinary(ctx context.Context, w *world, a *attacks) error {
 	n := &a.s.needs
 	stated := object{"suitability": object{"flags": []string{}, "age": "adult", "remember": false}}
@@ -164,7 +174,8 @@ func (n *needs) crisis(ctx context.Context, w *world, p person, fields object, g
 	if turn%10 != 0 {
 		return nil
 	}
-	if ad, _, err = n.beside(ctx, w, p, ordinary[rand.IntN(len(ordinary))], fields); err == nil && ad.text("ad_id") == n.campaign {
+	if ad, _, err = n.beside(ctx, w, p, ordinary[rand.IntN(len(ordinary))], fields); err == nil &&
+		ad.text("ad_id") == n.campaign {
 		n.note(func() { got.Ordinary++ })
 	}
 	return err
@@ -208,8 +219,9 @@ func trySession(ctx context.Context, w *world, a *attacks) error {
 // fromPage asks with the page's key.
 func (n *needs) fromPage(ctx context.Context, w *world, session, text string) (status int, reason string, err error) {
 	status, _, body, err := w.send(ctx, request{
-		method: "POST", path: "/v1/ad-request", bearer: n.key, from: stranger(rand.Uint32()), header: http.Header{"Origin": {sitePage}},
-		json: object{"context": text, "session_id": session, "min_relevance": 0},
+		method: "POST", path: "/v1/ad-request", bearer: n.key, from: stranger(rand.Uint32()),
+		header: http.Header{"Origin": {sitePage}},
+		json:   object{"context": text, "session_id": session, "min_relevance": 0},
 	})
 	return status, decoded(body).text("reason"), err
 }
@@ -252,7 +264,9 @@ func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 		s.breach("%d ads of an advertiser who aims at despair were shown beside people in need", got.Despair.Ads)
 	}
 	if got.Stated.Ads > 0 {
-		s.breach("%d ads were shown beside people in need because their publisher stated that all is well", got.Stated.Ads)
+		s.breach(
+			"%d ads were shown beside people in need because their publisher stated that all is well", got.Stated.Ads,
+		)
 	}
 	if unjudged := got.Despair.Unjudged + got.Stated.Unjudged; unjudged > 0 {
 		s.breach("%d requests of people in need had no ad for another reason", unjudged)
@@ -261,7 +275,10 @@ func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 		s.breach("a stranger took the ads of %d sessions of its publisher's other keys", got.Lost)
 	}
 	if got.Despair.Ordinary == 0 || got.Stated.Ordinary == 0 || got.Remembered == 0 || got.Kept+got.Lost == 0 {
-		s.breach("beside people in need: no ad beside ordinary texts, or no session that was refused and looked at, so this run proves nothing about them (%+v)", *got)
+		s.breach(
+			"beside people in need: no ad beside ordinary texts, or no session that was refused and looked at, so "+
+				"this run proves nothing about them (%+v)", *got,
+		)
 	}
 	if !s.cfg.Short && got.Tried < sessionBudget*9/10 {
 		s.breach("a stranger tried %d sessions, of %d that it has time for", got.Tried, sessionBudget)

@@ -3,10 +3,10 @@ package main
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction/suitability"
 	"adnet/internal/subject"
-
-	"github.com/stretchr/testify/require"
 )
 
 // The attackers' texts prove something only while the rules refuse the crises, and nothing refuses

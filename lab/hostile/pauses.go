@@ -35,7 +35,13 @@ func (s *suite) measurePauses(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		id, err := w.campaign(ctx, who, object{"headline": "Paused at times", "cta_url": approvedPage, "bid_amount": 1, "target_intent_tokens": []string{"zqpauseqz"}})
+		id, err := w.campaign(
+			ctx, who,
+			object{
+				"headline": "Paused at times", "cta_url": approvedPage, "bid_amount": 1,
+				"target_intent_tokens": []string{"zqpauseqz"},
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -68,7 +74,10 @@ func (s *suite) measurePauses(ctx context.Context) error {
 	s.report.PausesFlooded, err = s.pauses(ctx, owners)
 	stop()
 	under.Wait()
-	s.say("p99 of a pause %.1f ms, beside a flood %.1f ms; the flood's answers %v", s.report.PausesAlone, s.report.PausesFlooded, s.report.Changes)
+	s.say(
+		"p99 of a pause %.1f ms, beside a flood %.1f ms; the flood's answers %v", s.report.PausesAlone,
+		s.report.PausesFlooded, s.report.Changes,
+	)
 	return err
 }
 
@@ -106,7 +115,13 @@ func (s *suite) pauses(ctx context.Context, owners []pauser) (p99 float64, faile
 }
 
 func (w *world) pause(ctx context.Context, one pauser, action string) error {
-	_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns?action=" + action, bearer: one.who.bearer, json: object{"id": one.campaign}, want: 200})
+	_, err := w.call(
+		ctx,
+		request{
+			method: "POST", path: "/api/campaigns?action=" + action, bearer: one.who.bearer,
+			json: object{"id": one.campaign}, want: 200,
+		},
+	)
 	if err != nil {
 		return fmt.Errorf("%s: %w", action, err)
 	}

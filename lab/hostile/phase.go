@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// phase is what ingress had done when a part of the run began. A slow answer has three causes that a
-// client cannot tell apart: ingress works long, ingress has no processor, or the answer waits in the
-// client or on the way.
+// phase is what ingress had done when a part of the run began. A slow answer has three causes that
+// a client cannot tell apart: ingress works long, ingress has no processor, or the answer waits in
+// the client or on the way.
 type phase struct {
 	ran, waited time.Duration
 	answered    map[float64]int64 // ad requests by the longest time that they took, s
@@ -29,8 +29,9 @@ func (s *suite) begin(ctx context.Context) (p phase, err error) {
 	return p, err
 }
 
-// end says which share of the time that ingress wanted a processor it had none, and within which time
-// it answered 99 of 100 ad requests, ms: as long as its histogram's buckets, which grow by 2.5.
+// end says which share of the time that ingress wanted a processor it had none, and within which
+// time it answered 99 of 100 ad requests, ms: as long as its histogram's buckets, which grow by
+// 2.5.
 func (s *suite) end(ctx context.Context, p phase) (waited, p99 float64, err error) {
 	now, err := s.begin(ctx)
 	if err != nil {

@@ -27,7 +27,10 @@ func (w *world) launch(name string, files int) (*role, error) {
 		*into = free
 	}
 	env := append(w.env[:len(w.env):len(w.env)], "ADNET_HTTP_ADDR="+r.http, "ADNET_ADMIN_ADDR="+r.admin)
-	started, err := process.Start(process.Program{Name: name, Path: w.binary, Args: []string{name}, Env: env, Log: filepath.Join(w.dir, name+".log"), Files: files})
+	started, err := process.Start(process.Program{
+		Name: name, Path: w.binary, Args: []string{name}, Env: env, Log: filepath.Join(w.dir, name+".log"),
+		Files: files,
+	})
 	r.Process = started
 	return r, err
 }

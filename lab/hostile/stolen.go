@@ -11,8 +11,8 @@ import (
 	"adnet/internal/token"
 )
 
-// stolen is what a thief gets with a publisher's browser key, which stands in a page, and the origin
-// of that page, which a program may send from anywhere.
+// stolen is what a thief gets with a publisher's browser key, which stands in a page, and the
+// origin of that page, which a program may send from anywhere.
 type stolen struct {
 	victim   person // with a publisher key of its own
 	key      string
@@ -102,7 +102,8 @@ func steal(ctx context.Context, w *world, a *attacks) error {
 		}
 	}
 	status, _, text, err := w.send(ctx, request{
-		method: "POST", path: "/v1/ad-request", bearer: l.key, from: from, json: object{"context": stolenWord}, header: http.Header{"Origin": {origin}},
+		method: "POST", path: "/v1/ad-request", bearer: l.key, from: from, json: object{"context": stolenWord},
+		header: http.Header{"Origin": {origin}},
 	})
 	if err != nil {
 		return err
@@ -154,7 +155,13 @@ func (l *stolen) use(ctx context.Context, w *world, from string, ad object) erro
 
 // visit is a reader of the victim's own application, which asks with its other key.
 func (l *stolen) visit(ctx context.Context, w *world) error {
-	status, _, _, err := w.send(ctx, request{method: "POST", path: "/v1/ad-request", bearer: l.victim.key, json: object{"context": "zqcpmqz"}, from: stranger(rand.Uint32())})
+	status, _, _, err := w.send(
+		ctx,
+		request{
+			method: "POST", path: "/v1/ad-request", bearer: l.victim.key, json: object{"context": "zqcpmqz"},
+			from: stranger(rand.Uint32()),
+		},
+	)
 	if err == nil && status != http.StatusOK {
 		l.mu.Lock()
 		l.loot.VictimRefused++
@@ -171,7 +178,9 @@ func (s *suite) judgeTheft(ctx context.Context) (err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.loot.Charged, err = s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ?`, l.campaign); err != nil {
+	if l.loot.Charged, err = s.sum(
+		ctx, `SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ?`, l.campaign,
+	); err != nil {
 		return err
 	}
 	if err := s.world.rows.QueryRow(ctx, `
@@ -179,7 +188,9 @@ SELECT coalesce(sum(impressions - browser_impressions + clicks - browser_clicks 
 		l.victim.developer).Scan(&l.loot.Elsewhere); err != nil {
 		return err
 	}
-	if err := s.world.rows.QueryRow(ctx, `SELECT count(*) FROM quarantine WHERE developer_id = $1`, l.victim.developer).Scan(&l.loot.Cases); err != nil {
+	if err := s.world.rows.QueryRow(
+		ctx, `SELECT count(*) FROM quarantine WHERE developer_id = $1`, l.victim.developer,
+	).Scan(&l.loot.Cases); err != nil {
 		return err
 	}
 	l.loot.Held = l.held[""]
@@ -187,16 +198,28 @@ SELECT coalesce(sum(impressions - browser_impressions + clicks - browser_clicks 
 	s.judgeLimits(l)
 	for from, micros := range l.held {
 		if micros > stolenHolds {
-			s.breach("a stolen browser key holds %d micro-USD of a campaign's day (network %q), at most %d", micros, from, stolenHolds)
+			s.breach(
+				"a stolen browser key holds %d micro-USD of a campaign's day (network %q), at most %d", micros, from,
+				stolenHolds,
+			)
 		}
 	}
 	if l.loot.VictimRefused > 0 {
-		s.breach("%d requests of the victim's server were refused for what a thief did with its browser key", l.loot.VictimRefused)
+		s.breach(
+			"%d requests of the victim's server were refused for what a thief did with its browser key",
+			l.loot.VictimRefused,
+		)
 	}
 	if l.loot.Elsewhere > 0 || l.loot.Cases > 0 {
-		s.breach("a stolen browser key counts against its owner: %d events among its other keys', %d cases", l.loot.Elsewhere, l.loot.Cases)
+		s.breach(
+			"a stolen browser key counts against its owner: %d events among its other keys', %d cases",
+			l.loot.Elsewhere, l.loot.Cases,
+		)
 	}
-	s.say("stolen key: %d requests, %d taken, %d limited; %d ads, %d micro-USD held, %d charged", l.loot.Requests, l.loot.Taken, l.loot.Limited, l.loot.Ads, l.loot.Held, l.loot.Charged)
+	s.say(
+		"stolen key: %d requests, %d taken, %d limited; %d ads, %d micro-USD held, %d charged", l.loot.Requests,
+		l.loot.Taken, l.loot.Limited, l.loot.Ads, l.loot.Held, l.loot.Charged,
+	)
 	return nil
 }
 
@@ -210,17 +233,23 @@ func (s *suite) judgeLimits(l *stolen) {
 			limit = stolenMinute
 		}
 		if most := float64(limit) * minutes * stolenSlack; float64(taken) > most {
-			s.breach("%d ad requests with a stolen browser key were taken (network %q), at most %.0f", taken, from, most)
+			s.breach(
+				"%d ad requests with a stolen browser key were taken (network %q), at most %.0f", taken, from, most,
+			)
 		}
 	}
 	if most := l.loot.Ads * stolenPrice; l.loot.Charged > most {
 		s.breach("%d micro-USD were charged for %d ads of a stolen browser key", l.loot.Charged, l.loot.Ads)
 	}
 	if !s.cfg.Short && l.loot.Requests < stolenLeast {
-		s.breach("a stolen browser key: %d requests were answered, of %d that it has time for", l.loot.Requests, stolenBudget)
+		s.breach(
+			"a stolen browser key: %d requests were answered, of %d that it has time for", l.loot.Requests,
+			stolenBudget,
+		)
 	}
 	if l.loot.Requests > 1000 && (l.loot.Limited == 0 || l.loot.Refused == 0 || l.loot.Ads == 0) {
-		s.breach("a stolen browser key: of %d requests none was limited, refused or answered, so this run proves nothing about it (%s)",
+		s.breach("a stolen browser key: of %d requests none was limited, refused or answered, so this run proves "+
+			"nothing about it (%s)",
 			l.loot.Requests, fmt.Sprint(l.loot))
 	}
 }

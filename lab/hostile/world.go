@@ -19,13 +19,13 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/token"
-	"adnet/lab/product"
-
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
+
+	"adnet/internal/token"
+	"adnet/lab/product"
 )
 
 // fileLimit is how many descriptors the ingress process may open: small, as hardened machines have.
@@ -95,7 +95,9 @@ func (w *world) build(ctx context.Context) (err error) {
 // connect makes a database on each server, and finds what the suite asks later.
 func (w *world) connect(ctx context.Context) error {
 	servers := map[string]string{}
-	for _, name := range []string{"ADNET_TEST_POSTGRES", "ADNET_TEST_REDIS", "ADNET_TEST_KAFKA", "ADNET_TEST_CLICKHOUSE", "ADNET_POSTGRES_URL"} {
+	for _, name := range []string{
+		"ADNET_TEST_POSTGRES", "ADNET_TEST_REDIS", "ADNET_TEST_KAFKA", "ADNET_TEST_CLICKHOUSE", "ADNET_POSTGRES_URL",
+	} {
 		if servers[name] = os.Getenv(name); servers[name] == "" {
 			return fmt.Errorf(`%s is not set: run "make hostile", which starts the servers`, name)
 		}
@@ -139,14 +141,18 @@ func (w *world) connect(ctx context.Context) error {
 		return err
 	}
 	w.env = append(os.Environ(),
-		"ADNET_POSTGRES_OWNER_URL="+postgres, "ADNET_POSTGRES_URL="+application.String(), "ADNET_CLICKHOUSE_URL="+analytics,
+		"ADNET_POSTGRES_OWNER_URL="+postgres, "ADNET_POSTGRES_URL="+application.String(),
+		"ADNET_CLICKHOUSE_URL="+analytics,
 		"ADNET_REDIS_ADDR="+servers["ADNET_TEST_REDIS"], "ADNET_REDIS_PREFIX="+w.prefix,
-		"ADNET_KAFKA_BROKERS="+servers["ADNET_TEST_KAFKA"], "ADNET_KAFKA_TOPIC_PREFIX="+w.prefix+".", "ADNET_KAFKA_PARTITIONS=4",
+		"ADNET_KAFKA_BROKERS="+servers["ADNET_TEST_KAFKA"], "ADNET_KAFKA_TOPIC_PREFIX="+w.prefix+".",
+		"ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS=s1:"+secret(),
 		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
-		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec, "ADNET_LOG_LEVEL=warn",
-		// Attackers see the ads of honest publishers as fast as the machine allows. What they spend of
-		// those publishers' own rate is the suite's doing: a reader cannot make a page's server ask.
+		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec,
+		"ADNET_LOG_LEVEL=warn",
+		// Attackers see the ads of honest publishers as fast as the machine allows. What they spend
+		// of those publishers' own rate is the suite's doing: a reader cannot make a page's server
+		// ask.
 		"ADNET_RATE_PER_MINUTE=6000",
 		// Requests may ask for ads of any relevance: then a verdict alone keeps them away.
 		"ADNET_MIN_RELEVANCE_LOWEST=0",
@@ -154,7 +160,8 @@ func (w *world) connect(ctx context.Context) error {
 		"ADNET_TRUSTED_PROXIES=127.0.0.0/8", "ADNET_RATE_REGISTER=1000",
 		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
 		// Holds of weeks would hide what is spendable, and an hour's work is done in a minute here.
-		"ADNET_CREDIT_HOLD=1s", "ADNET_CREDIT_HOLD_CONCENTRATED=1s", "ADNET_CREDIT_EVERY=500ms", "ADNET_QUARANTINE_EVERY=2s",
+		"ADNET_CREDIT_HOLD=1s", "ADNET_CREDIT_HOLD_CONCENTRATED=1s", "ADNET_CREDIT_EVERY=500ms",
+		"ADNET_QUARANTINE_EVERY=2s",
 	)
 	return nil
 }
@@ -204,7 +211,13 @@ func (w *world) start(ctx context.Context) error {
 
 // populate makes the honest people.
 func (w *world) populate(ctx context.Context) (err error) {
-	login, err := w.call(ctx, request{method: "POST", path: "/api/auth", json: object{"email": "admin@hostile.example", "password": "administrator of the hostile suite"}, want: 200})
+	login, err := w.call(
+		ctx,
+		request{
+			method: "POST", path: "/api/auth",
+			json: object{"email": "admin@hostile.example", "password": "administrator of the hostile suite"}, want: 200,
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -222,7 +235,8 @@ func (w *world) populate(ctx context.Context) (err error) {
 		model string
 		bid   float64
 	}{
-		{&w.cpm, "zqcpmqz", "cpm", 5}, {&w.cpc, "zqcpcqz", "cpc", 5}, {&w.cpa, "zqcpaqz", "cpa", 500}, {&w.repeat, "zqrepeatqz", "cpc", 5}, {&w.pages, "zqpageqz", "cpm", 5},
+		{&w.cpm, "zqcpmqz", "cpm", 5}, {&w.cpc, "zqcpcqz", "cpc", 5}, {&w.cpa, "zqcpaqz", "cpa", 500},
+		{&w.repeat, "zqrepeatqz", "cpc", 5}, {&w.pages, "zqpageqz", "cpm", 5},
 	} {
 		owner, err := w.register(ctx)
 		if err != nil {
@@ -232,7 +246,8 @@ func (w *world) populate(ctx context.Context) (err error) {
 			return err
 		}
 		if *c.into, err = w.campaign(ctx, owner, object{
-			"headline": "Honest offer " + c.word, "cta_url": approvedPage, "billing_model": c.model, "bid_amount": c.bid,
+			"headline": "Honest offer " + c.word, "cta_url": approvedPage, "billing_model": c.model,
+			"bid_amount":           c.bid,
 			"target_intent_tokens": []string{c.word}, "daily_budget": 100_000, "total_budget": 400_000,
 		}); err != nil {
 			return err
@@ -250,7 +265,9 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 	for name, value := range fields {
 		all[name] = value
 	}
-	reply, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: all, want: 201})
+	reply, err := w.call(
+		ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: all, want: 201},
+	)
 	if err != nil {
 		return "", err
 	}
@@ -268,7 +285,10 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 func (w *world) register(ctx context.Context) (person, error) {
 	reply, err := w.call(ctx, request{
 		method: "POST", path: "/api/auth?action=register", from: stranger(w.s.rng.Uint32()), want: 201,
-		json: object{"email": strings.ToLower(rand.Text()[:12]) + "@hostile.example", "password": "a long passphrase " + rand.Text()[:6]},
+		json: object{
+			"email":    strings.ToLower(rand.Text()[:12]) + "@hostile.example",
+			"password": "a long passphrase " + rand.Text()[:6],
+		},
 	})
 	if err != nil {
 		return person{}, err
@@ -283,7 +303,13 @@ func (w *world) publisher(ctx context.Context) (person, error) {
 	if err != nil {
 		return p, err
 	}
-	reply, err := w.call(ctx, request{method: "POST", path: "/api/keys", bearer: p.bearer, json: object{"kind": "publisher", "name": "hostile"}, want: 201})
+	reply, err := w.call(
+		ctx,
+		request{
+			method: "POST", path: "/api/keys", bearer: p.bearer, json: object{"kind": "publisher", "name": "hostile"},
+			want: 201,
+		},
+	)
 	p.key = reply.text("key")
 	return p, err
 }
@@ -292,7 +318,8 @@ func (w *world) publisher(ctx context.Context) (person, error) {
 func (w *world) pay(ctx context.Context, advertiser string, amount int64) error {
 	name := rand.Text()
 	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
-		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`, name, amount*100, advertiser)
+		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
+		name, amount*100, advertiser)
 	at := time.Now().Unix()
 	mac := hmac.New(sha256.New, []byte(w.paySec))
 	_, _ = fmt.Fprintf(mac, "%d.%s", at, body) // never fails

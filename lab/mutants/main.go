@@ -129,7 +129,9 @@ func (m mutant) source(root string) (string, error) {
 		return "", fmt.Errorf("%s: %w", m.name, err)
 	}
 	if n := strings.Count(string(raw), m.old); n != 1 {
-		return "", fmt.Errorf("%s: its text is %d times in %s, not once: follow the code in lab/mutants/list.go", m.name, n, m.file)
+		return "", fmt.Errorf(
+			"%s: its text is %d times in %s, not once: follow the code in lab/mutants/list.go", m.name, n, m.file,
+		)
 	}
 	return strings.Replace(string(raw), m.old, m.new, 1), nil
 }
@@ -150,7 +152,9 @@ func (m mutant) try(ctx context.Context, root string) (outcome result, note stri
 	if err != nil {
 		return untrusted, "", err
 	}
-	if err := errors.Join(os.WriteFile(changed, []byte(source), 0o600), os.WriteFile(overlay, plan, 0o600)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(changed, []byte(source), 0o600), os.WriteFile(overlay, plan, 0o600),
+	); err != nil {
 		return untrusted, "", err
 	}
 	started := time.Now()

@@ -49,11 +49,14 @@ func TestJudge(t *testing.T) {
 		want    result
 		note    string
 	}{
-		"nobody noticed":      {"ok  \tadnet/x\t1s\n", nil, survived, "1s"},
-		"a test noticed":      {"--- FAIL: TestA (0.00s)\n    a_test.go:1: x\nFAIL\n", failure, killed, "TestA"},
-		"one of many":         {"ok  \tadnet/y\t1s\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", failure, killed, "TestA/b"},
-		"a panic":             {"panic: x\n\ngoroutine 1\nFAIL\n", failure, killed, "panic"},
-		"does not compile":    {"# adnet/x\nx.go:1: undefined: y\nFAIL\tadnet/x [build failed]\n--- FAIL: TestB (0s)\n", failure, untrusted, ""},
+		"nobody noticed": {"ok  \tadnet/x\t1s\n", nil, survived, "1s"},
+		"a test noticed": {"--- FAIL: TestA (0.00s)\n    a_test.go:1: x\nFAIL\n", failure, killed, "TestA"},
+		"one of many":    {"ok  \tadnet/y\t1s\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", failure, killed, "TestA/b"},
+		"a panic":        {"panic: x\n\ngoroutine 1\nFAIL\n", failure, killed, "panic"},
+		"does not compile": {
+			"# adnet/x\nx.go:1: undefined: y\nFAIL\tadnet/x [build failed]\n--- FAIL: TestB (0s)\n", failure, untrusted,
+			"",
+		},
 		"no such package":     {"FAIL\tadnet/x [setup failed]\n", failure, untrusted, ""},
 		"ended by something":  {"signal: killed\n", failure, untrusted, ""},
 		"no tests were found": {"?   \tadnet/x\t[no test files]\n", nil, untrusted, ""},

@@ -1,5 +1,5 @@
-// Package process starts, watches and ends the programs that a suite of lab runs: adnet's roles, and
-// what they are compared with.
+// Package process starts, watches and ends the programs that a suite of lab runs: adnet's roles,
+// and what they are compared with.
 //
 // A program ends with the suite, however the suite ends: by [Process.Stop], or by the kernel when
 // the suite is killed. Ctrl-C reaches the suite alone, which then stops its programs in order.
@@ -44,8 +44,8 @@ type Process struct {
 // stopWait is how long a program may take to end when it is asked to.
 const stopWait = 20 * time.Second
 
-// starter runs functions on one thread that lives as long as the suite: a child dies with the thread
-// that started it (Pdeathsig).
+// starter runs functions on one thread that lives as long as the suite: a child dies with the
+// thread that started it (Pdeathsig).
 var starter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -66,7 +66,12 @@ func Start(p Program) (*Process, error) {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(p.Path, p.Args...)
 	if p.Files != 0 {
-		cmd = exec.Command("sh", append([]string{"-c", `ulimit -n "$1" && shift && exec "$@"`, "sh", strconv.Itoa(p.Files), p.Path}, p.Args...)...)
+		cmd = exec.Command(
+			"sh",
+			append(
+				[]string{"-c", `ulimit -n "$1" && shift && exec "$@"`, "sh", strconv.Itoa(p.Files), p.Path}, p.Args...,
+			)...,
+		)
 	}
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.Env, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

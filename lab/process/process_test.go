@@ -12,7 +12,9 @@ import (
 
 func start(t *testing.T, files int, script string) *Process {
 	t.Helper()
-	p, err := Start(Program{Name: "it", Path: "sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log"), Files: files})
+	p, err := Start(Program{
+		Name: "it", Path: "sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log"), Files: files,
+	})
 	require.NoError(t, err)
 	t.Cleanup(p.Kill)
 	return p
@@ -34,8 +36,8 @@ func TestStopEndsPolitely(t *testing.T) {
 	require.Error(t, p.Signal(0))
 }
 
-// A loop uses the processor, and what it waits for one is counted apart; a process that ended has no
-// turns.
+// A loop uses the processor, and what it waits for one is counted apart; a process that ended has
+// no turns.
 func TestTurns(t *testing.T) {
 	p := start(t, 0, "while :; do :; done")
 	require.Eventually(t, func() bool {
@@ -54,7 +56,9 @@ func TestAwaitTellsWhatItSaid(t *testing.T) {
 	err = start(t, 0, "sleep 60").Await(t.Context(), 30*time.Millisecond, never)
 	require.ErrorContains(t, err, "it is not ready: not yet")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NoError(t, start(t, 0, "sleep 60").Await(t.Context(), time.Minute, func(context.Context) error { return nil }))
+	require.NoError(
+		t, start(t, 0, "sleep 60").Await(t.Context(), time.Minute, func(context.Context) error { return nil }),
+	)
 }
 
 func TestBusyIsAShare(t *testing.T) {

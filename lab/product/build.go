@@ -1,5 +1,5 @@
-// Package product builds adnet as a suite of lab needs it: as it ships, with a clock that can be set
-// back, or without one of its protections, to prove that the suite notices.
+// Package product builds adnet as a suite of lab needs it: as it ships, with a clock that can be
+// set back, or without one of its protections, to prove that the suite notices.
 package product
 
 import (

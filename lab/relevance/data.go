@@ -92,14 +92,18 @@ func demoSet() (s set, err error) {
 	for i := range campaigns {
 		f := &campaigns[i]
 		within[categories[*f.Name]] = append(within[categories[*f.Name]], *f.Name)
-		s.campaigns = append(s.campaigns, advertiser{Label: *f.Name, Name: *f.Headline, Description: *f.Subtext, stated: &auction.Targeting{
-			IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps,
-			Surfaces: f.Surfaces, IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
-		}})
+		s.campaigns = append(s.campaigns,
+			advertiser{Label: *f.Name, Name: *f.Headline, Description: *f.Subtext, stated: &auction.Targeting{
+				IntentTokens: f.IntentTokens, Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps,
+				Surfaces: f.Surfaces, IntegrationMethods: f.IntegrationMethods, Regions: f.Regions,
+				Languages: f.Languages,
+			}})
 	}
 	for i := range requests {
 		r := &requests[i]
-		s.requests = append(s.requests, labelled{Context: r.Context, Lang: r.Lang, Labels: within[r.Category], place: r})
+		s.requests = append(
+			s.requests, labelled{Context: r.Context, Lang: r.Lang, Labels: within[r.Category], place: r},
+		)
 	}
 	return s, nil
 }

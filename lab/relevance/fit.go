@@ -52,9 +52,17 @@ func fit(folder, file string) error {
 		w := build(table, &s, nil)
 		for _, r := range s.requests {
 			won := w.decide(question{labelled: r, open: true})
-			match := sort.Search(int(ranker.Highest), func(m int) bool { return table.Relevance(ranker.Match(m)) >= won.Prediction.Relevance })
+			match := sort.Search(
+				int(ranker.Highest),
+				func(m int) bool { return table.Relevance(ranker.Match(m)) >= won.Prediction.Relevance },
+			)
 			at := min(int(math.Round(float64(match)*ranker.Knots/float64(ranker.Full))), ranker.Knots-1)
-			seen = append(seen, observation{match: at, right: slices.Contains(r.Labels, w.label(won)), weight: 1 / float64(len(s.requests))})
+			seen = append(
+				seen,
+				observation{
+					match: at, right: slices.Contains(r.Labels, w.label(won)), weight: 1 / float64(len(s.requests)),
+				},
+			)
 		}
 	}
 	return os.WriteFile(file, []byte(source(isotonic(seen))), 0o644)
@@ -103,7 +111,10 @@ func strictly(odds [ranker.Knots]int16) [ranker.Knots]int16 {
 
 func source(odds [ranker.Knots]int16) string {
 	var b strings.Builder
-	b.WriteString("package ranker\n\n// calibration was fitted by `go run ./lab/relevance --fit`; see [Table.Calibration].\nvar calibration = [Knots]int16{")
+	b.WriteString(
+		"package ranker\n\n// calibration was fitted by `go run ./lab/relevance --fit`; see " +
+			"[Table.Calibration].\nvar calibration = [Knots]int16{",
+	)
 	for i, v := range odds {
 		if i%16 == 0 {
 			b.WriteString("\n\t")

@@ -4,11 +4,11 @@ import (
 	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/train"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // folds is in how many parts the labelled requests are cut: what is learnt on all but one is asked
@@ -27,7 +27,13 @@ func trainedRows(sets map[string]*set) (rows []row) {
 		for _, n := range inFolds(s, scope) {
 			hits += n
 		}
-		rows = append(rows, row{Name: "trained on clicks, first ad right: " + want.set, Value: ratio(hits, len(scope)), Must: want.must, Aim: want.aim, Of: len(scope)})
+		rows = append(
+			rows,
+			row{
+				Name: "trained on clicks, first ad right: " + want.set, Value: ratio(hits, len(scope)), Must: want.must,
+				Aim: want.aim, Of: len(scope),
+			},
+		)
 	}
 	return rows
 }

@@ -59,7 +59,10 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 	for i := range s.campaigns {
 		a := &s.campaigns[i]
 		headline, subtext := a.text()
-		e := entry{label: a.Label, Campaign: auction.Campaign{Bid: bid, Headline: headline, Subtext: subtext, Targeting: a.targeting()}}
+		e := entry{
+			label:    a.Label,
+			Campaign: auction.Campaign{Bid: bid, Headline: headline, Subtext: subtext, Targeting: a.targeting()},
+		}
 		if bids != nil {
 			e.Bid = bids[i]
 		}

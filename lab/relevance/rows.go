@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"adnet/internal/money"
-
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"adnet/internal/money"
 )
 
 // row is one figure: a ratio, and what it must be and should be.
@@ -103,11 +103,15 @@ func (u *suite) firstRight() (rows []row) {
 		must, aim float64
 	}{
 		{"metatool", "", 0.51, 0.56}, {"clinc", "", 0.65, 0.70}, {"livemcp", "", 0.37, 0.48},
-		{"xsid", "", 0.68, 0.75}, {"xsid", "ja", 0.60, 0.75}, {"xsid", "zh", 0.50, 0.65}, {"sib", "th", 0.43, 0.50}, {"sib", "ko", 0.40, 0.45},
+		{"xsid", "", 0.68, 0.75}, {"xsid", "ja", 0.60, 0.75}, {"xsid", "zh", 0.50, 0.65}, {"sib", "th", 0.43, 0.50},
+		{"sib", "ko", 0.40, 0.45},
 	} {
 		s := u.sets[want.set]
 		asked := open(s.inScope(), want.lang)
-		r := row{Name: strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang), Must: want.must, Aim: want.aim, Of: len(asked)}
+		r := row{
+			Name: strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang), Must: want.must,
+			Aim: want.aim, Of: len(asked),
+		}
 		u.in(s, nil, func(w world) { r.Value = right(w, asked) })
 		rows = append(rows, r)
 	}
@@ -153,9 +157,18 @@ func (u *suite) floorRows(s *set) []row {
 		must, aim = 0.50, 0.54
 	}
 	return []row{
-		{Name: "default floor: out of scope with an ad: " + s.name, Value: ratio(n.outAds, n.out), Must: 0.20, Aim: 0.08, AtMost: true, Of: n.out},
-		{Name: "default floor: precision of ads shown: " + s.name, Value: ratio(n.right, n.ads), Must: 0.72, Aim: 0.80, Of: n.ads},
-		{Name: "default floor: right of all: " + s.name, Value: ratio(n.right, n.scope), Must: must, Aim: aim, Of: n.scope},
+		{
+			Name: "default floor: out of scope with an ad: " + s.name, Value: ratio(n.outAds, n.out), Must: 0.20,
+			Aim: 0.08, AtMost: true, Of: n.out,
+		},
+		{
+			Name: "default floor: precision of ads shown: " + s.name, Value: ratio(n.right, n.ads), Must: 0.72,
+			Aim: 0.80, Of: n.ads,
+		},
+		{
+			Name: "default floor: right of all: " + s.name, Value: ratio(n.right, n.scope), Must: must, Aim: aim,
+			Of: n.scope,
+		},
 	}
 }
 
@@ -163,8 +176,14 @@ func (u *suite) floorRows(s *set) []row {
 func (u *suite) demoRows(s *set) []row {
 	n := u.shown(s, nil)
 	return []row{
-		{Name: "demo, default floor: of the requests that an ad answers, right", Value: ratio(n.right, n.scope), Must: 0.6, Aim: 0.75, Of: n.scope},
-		{Name: "demo, default floor: out of scope with an ad", Value: ratio(n.outAds, n.out), Must: 0.2, Aim: 0.08, AtMost: true, Of: n.out},
+		{
+			Name: "demo, default floor: of the requests that an ad answers, right", Value: ratio(n.right, n.scope),
+			Must: 0.6, Aim: 0.75, Of: n.scope,
+		},
+		{
+			Name: "demo, default floor: out of scope with an ad", Value: ratio(n.outAds, n.out), Must: 0.2, Aim: 0.08,
+			AtMost: true, Of: n.out,
+		},
 	}
 }
 
@@ -187,11 +206,16 @@ func (u *suite) bidRow(s *set) row {
 	if s.name == "clinc" {
 		must, aim = 0.68, 0.90
 	}
-	return row{Name: "bids of sigma 1: precision of ads shown: " + s.name, Value: ratio(all.right, all.ads), Must: must, Aim: aim, Of: all.ads}
+	return row{
+		Name: "bids of sigma 1: precision of ads shown: " + s.name, Value: ratio(all.right, all.ads), Must: must,
+		Aim: aim, Of: all.ads,
+	}
 }
 
 // commonWords are of requests of every topic.
-var commonWords = strings.Fields("find get need want help provide information looking recommend know give tell make show best")
+var commonWords = strings.Fields(
+	"find get need want help provide information looking recommend know give tell make show best",
+)
 
 // attackRows: a campaign on common words, and one without any targeting.
 func (u *suite) attackRows(s *set) []row {
@@ -202,7 +226,11 @@ func (u *suite) attackRows(s *set) []row {
 				byWords++
 			}
 		}
-	}, extra{label: "common words", headline: "Great offers for you", tokens: commonWords, langs: []string{"en"}, bid: bid * 3 / 2})
+	},
+		extra{
+			label: "common words", headline: "Great offers for you", tokens: commonWords, langs: []string{"en"},
+			bid: bid * 3 / 2,
+		})
 	u.in(s, nil, func(w world) {
 		for _, r := range s.requests {
 			if len(r.Labels) == 0 {
@@ -214,8 +242,14 @@ func (u *suite) attackRows(s *set) []row {
 		}
 	}, extra{label: "no targeting", headline: "Great offers for you", bid: bid * 19 / 10})
 	return []row{
-		{Name: "15 common words at 1.5 times the bid, of all requests: " + s.name, Value: ratio(byWords, len(s.requests)), Must: 0.02, AtMost: true, Of: len(s.requests)},
-		{Name: "no targeting at 1.9 times, where nothing belongs: " + s.name, Value: ratio(everywhere, out), AtMost: true, Of: out},
+		{
+			Name:  "15 common words at 1.5 times the bid, of all requests: " + s.name,
+			Value: ratio(byWords, len(s.requests)), Must: 0.02, AtMost: true, Of: len(s.requests),
+		},
+		{
+			Name: "no targeting at 1.9 times, where nothing belongs: " + s.name, Value: ratio(everywhere, out),
+			AtMost: true, Of: out,
+		},
 	}
 }
 
@@ -306,7 +340,9 @@ func show(to io.Writer, rows []row) error {
 		if r.AtMost {
 			sign = "≤"
 		}
-		t.AppendRow(table.Row{r.Name, percent(r.Value), sign + " " + percent(r.Must), sign + " " + percent(r.Aim), state, r.Of})
+		t.AppendRow(table.Row{
+			r.Name, percent(r.Value), sign + " " + percent(r.Must), sign + " " + percent(r.Aim), state, r.Of,
+		})
 	}
 	_, err := fmt.Fprintln(to, t.Render())
 	return err

@@ -95,7 +95,8 @@ func (in *installation) start(w *served) error {
 	w.process, err = process.Start(process.Program{
 		Name: "adnet standalone", Path: in.binary, Log: filepath.Join(in.dir, fmt.Sprintf("%d.log", in.started)),
 		Args: []string{
-			"standalone", "--demo=off", "--log-level=warn", "--http-addr", addr, "--admin-addr", admin, "--admin-email", ownerEmail,
+			"standalone", "--demo=off", "--log-level=warn", "--http-addr", addr, "--admin-addr", admin, "--admin-email",
+			ownerEmail,
 			"--admin-password", ownerPassword, "--rate-per-minute=0",
 		},
 	})
@@ -122,8 +123,9 @@ func (w *served) close() error {
 // create makes a campaign as an advertiser does, and approves it.
 func (w *served) create(owner string, c *entry) {
 	fields := map[string]any{
-		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext, "cta_url": "https://shop.example/",
-		"format": "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000,
+		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext,
+		"cta_url": "https://shop.example/",
+		"format":  "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000,
 		"total_budget": 10_000_000, "pacing": "asap", "frequency_cap": 0,
 		"sensitive_contexts": subject.Names(subject.Sensitive),
 	}
@@ -146,8 +148,10 @@ func (w *served) create(owner string, c *entry) {
 
 func statedLists(t *auction.Targeting) map[string][]string {
 	return map[string][]string{
-		"target_intent_tokens": t.IntentTokens, "target_keywords": t.Keywords, "target_active_tools": t.ActiveTools, "target_host_apps": t.HostApps,
-		"target_surfaces": t.Surfaces, "target_integration_methods": t.IntegrationMethods, "target_regions": t.Regions, "target_languages": t.Languages,
+		"target_intent_tokens": t.IntentTokens, "target_keywords": t.Keywords, "target_active_tools": t.ActiveTools,
+		"target_host_apps": t.HostApps,
+		"target_surfaces":  t.Surfaces, "target_integration_methods": t.IntegrationMethods, "target_regions": t.Regions,
+		"target_languages": t.Languages,
 	}
 }
 
@@ -156,7 +160,9 @@ func (w *served) ask(q question) string {
 	body := map[string]any{"context": q.Context, "format": "card", "user_language": q.Lang}
 	if at := q.place; at != nil {
 		body["user_language"] = at.UserLanguage
-		for name, value := range map[string]string{"user_region": at.UserRegion, "host_app": at.HostApp, "placement": at.Placement} {
+		for name, value := range map[string]string{
+			"user_region": at.UserRegion, "host_app": at.HostApp, "placement": at.Placement,
+		} {
 			if value != "" {
 				body[name] = value
 			}

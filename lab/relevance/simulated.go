@@ -5,11 +5,11 @@ import (
 	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"adnet/auction/ranker"
 	"adnet/auction/target"
 	"adnet/auction/train"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // The simulated network: readers who see one ad for each request, click seldom, and most seldom on
@@ -20,21 +20,21 @@ const (
 	simulatedSites = 40                        // publishers
 	clickRight     = 0.02
 	clickWrong     = 0.002
-	// variants is how many auctions of each request are run in a day, each for ten readers: ties and
-	// campaigns that explore differ from auction to auction.
+	// variants is how many auctions of each request are run in a day, each for ten readers: ties
+	// and campaigns that explore differ from auction to auction.
 	variants = 16
 )
 
 // simulated are the sets whose networks are simulated.
 var simulated = []string{"metatool", "clinc"}
 
-// simulatedRows are what a network learns by itself: from clicks on the ads that it shows, and through
-// the gate of each night. Every other request is asked on all days; the others are asked about after
-// the last one, with equal bids and without a floor, as on the first day.
+// simulatedRows are what a network learns by itself: from clicks on the ads that it shows, and
+// through the gate of each night. Every other request is asked on all days; the others are asked
+// about after the last one, with equal bids and without a floor, as on the first day.
 //
-// It is the nightly training itself. Two things are simpler than on an installation: weights that the
-// gate promotes decide all auctions of the next day, without the two days of shadow and of 5 %, and a
-// request is asked by many readers in the same words.
+// It is the nightly training itself. Two things are simpler than on an installation: weights that
+// the gate promotes decide all auctions of the next day, without the two days of shadow and of 5 %,
+// and a request is asked by many readers in the same words.
 //
 // As many networks are simulated at once as there are processors.
 func simulatedRows(sets map[string]*set) []row {
@@ -59,7 +59,8 @@ func simulatedRows(sets map[string]*set) []row {
 	}
 	_ = all.Wait()
 	return append(rows, row{
-		Name: "simulated network, poisoned: a click farm, a ring of 50, clicks on a rival: promoted", Value: ratio(promoted[0]+promoted[1]+promoted[2], len(poisons)), AtMost: true, Of: len(poisons),
+		Name:  "simulated network, poisoned: a click farm, a ring of 50, clicks on a rival: promoted",
+		Value: ratio(promoted[0]+promoted[1]+promoted[2], len(poisons)), AtMost: true, Of: len(poisons),
 	})
 }
 
@@ -72,7 +73,10 @@ func simulatedRow(s *set, world train.World) row {
 		n.night(day)
 	}
 	gained := right(build(n.table, s, nil), open(asked, "")) - right(build(ranker.Version2(), s, nil), open(asked, ""))
-	return row{Name: "simulated network, 1 M impressions: first ad right over day one: " + s.name, Value: gained, Must: 0.05, Aim: 0.10, Of: len(asked)}
+	return row{
+		Name: "simulated network, 1 M impressions: first ad right over day one: " + s.name, Value: gained, Must: 0.05,
+		Aim: 0.10, Of: len(asked),
+	}
 }
 
 // halves are every other request, and the rest.
@@ -118,7 +122,10 @@ type network struct {
 
 func newNetwork(s *set, seen []labelled, world train.World) *network {
 	first := ranker.Version2()
-	return &network{set: s, seen: seen, world: world, rng: rand.New(rand.NewPCG(4, 4)), table: first, index: build(first, s, nil).index}
+	return &network{
+		set: s, seen: seen, world: world, rng: rand.New(rand.NewPCG(4, 4)), table: first,
+		index: build(first, s, nil).index,
+	}
 }
 
 // ad is one that is shown for a request.
@@ -138,8 +145,11 @@ func (n *network) ads(day int32) (list []ad) {
 				continue
 			}
 			list = append(list, ad{
-				Sample: train.Sample{Campaign: won.Winner.ID, Advertiser: won.Winner.Advertiser, Day: day, Terms: w.scratch.Recorded(nil), PClick: won.Prediction.PClick},
-				right:  slices.Contains(r.Labels, w.label(won)),
+				Sample: train.Sample{
+					Campaign: won.Winner.ID, Advertiser: won.Winner.Advertiser, Day: day,
+					Terms: w.scratch.Recorded(nil), PClick: won.Prediction.PClick,
+				},
+				right: slices.Contains(r.Labels, w.label(won)),
 			})
 		}
 	}
@@ -166,7 +176,8 @@ func (n *network) seenBy(s train.Sample, publisher int, rate float64) train.Samp
 	return s
 }
 
-// night trains on all days before one, which judges, and says whether the gate promotes what came out.
+// night trains on all days before one, which judges, and says whether the gate promotes what came
+// out.
 func (n *network) night(day int32) bool {
 	task := train.Task{Network: train.Network{Index: n.index}, Incumbent: n.table, World: n.world}
 	for _, s := range n.log {

@@ -1,6 +1,7 @@
 // Command suitability learns which conversations no ad belongs beside, and measures how well they
-// are told from ordinary ones: `make suitability`. No row is measured on a text, or on a translation
-// of one, that its table was learnt from. With --write it writes the table of the build.
+// are told from ordinary ones: `make suitability`. No row is measured on a text, or on a
+// translation of one, that its table was learnt from. With --write it writes the table of the
+// build.
 package main
 
 import (

@@ -62,7 +62,9 @@ func train(from []*sample) *model {
 	return m
 }
 
-func (m *model) learn(s *sample, ordinary float32, seen [][suitability.Outputs]float32, seenBias *[suitability.Outputs]float32) {
+func (m *model) learn(
+	s *sample, ordinary float32, seen [][suitability.Outputs]float32, seenBias *[suitability.Outputs]float32,
+) {
 	if len(s.features) == 0 {
 		return
 	}
@@ -94,8 +96,8 @@ var margin = [suitability.Outputs]float32{suitability.Need: 0.2, suitability.Har
 // mostWeight is how much more a text counts at most in a language that has few of its kind.
 const mostWeight = 8
 
-// weights are what an ordinary text of each language counts, so that a language of which mostly needs
-// are known is not taken for one.
+// weights are what an ordinary text of each language counts, so that a language of which mostly
+// needs are known is not taken for one.
 func weigh(from []*sample) map[string]float32 {
 	refusing, ordinary := map[string]float32{}, map[string]float32{}
 	for _, s := range from {

@@ -77,7 +77,8 @@ func masked(text string, r *rand.Rand) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {
 		letters := []rune(word)
-		if len(letters) < 4 || strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) }) || r.IntN(3) > 0 {
+		if len(letters) < 4 || strings.ContainsFunc(word, func(c rune) bool { return !unicode.IsLetter(c) }) ||
+			r.IntN(3) > 0 {
 			continue
 		}
 		words[i] = masks[r.IntN(len(masks))](letters, r)

@@ -10,15 +10,17 @@ import (
 )
 
 var (
-	repeatable = regexp.MustCompile(`^(CREATE (TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE \w+ \w+ \w+ IF (NOT )?EXISTS|ALTER TABLE \w+_mv MODIFY QUERY|ALTER TABLE \w+ MODIFY SETTING|DROP \w+ IF EXISTS) `)
-	created    = regexp.MustCompile(`^CREATE (?:(?:TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS|OR REPLACE VIEW) (\w+)`)
-	target     = regexp.MustCompile(`^CREATE MATERIALIZED VIEW IF NOT EXISTS \w+ TO (\w+)`)
-	added      = regexp.MustCompile(`^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+) `)
-	changed    = regexp.MustCompile(`^ALTER TABLE \w+ MODIFY COLUMN IF EXISTS \w+ `)
-	requeried  = regexp.MustCompile(`^ALTER TABLE \w+_mv MODIFY QUERY SELECT\s`)
-	commented  = regexp.MustCompile(`^ALTER TABLE \w+ COMMENT COLUMN IF EXISTS \w+ '[^']+'$`)
-	column     = regexp.MustCompile(`^    (\w+) +[A-Z]\w+`)
-	snake      = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	repeatable = regexp.MustCompile(
+		`^(CREATE (TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE \w+ \w+ \w+ IF (NOT )?EXISTS|ALTER TABLE \w+_mv MODIFY QUERY|ALTER TABLE \w+ MODIFY SETTING|DROP \w+ IF EXISTS) `,
+	)
+	created   = regexp.MustCompile(`^CREATE (?:(?:TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS|OR REPLACE VIEW) (\w+)`)
+	target    = regexp.MustCompile(`^CREATE MATERIALIZED VIEW IF NOT EXISTS \w+ TO (\w+)`)
+	added     = regexp.MustCompile(`^ALTER TABLE \w+ ADD COLUMN IF NOT EXISTS (\w+) `)
+	changed   = regexp.MustCompile(`^ALTER TABLE \w+ MODIFY COLUMN IF EXISTS \w+ `)
+	requeried = regexp.MustCompile(`^ALTER TABLE \w+_mv MODIFY QUERY SELECT\s`)
+	commented = regexp.MustCompile(`^ALTER TABLE \w+ COMMENT COLUMN IF EXISTS \w+ '[^']+'$`)
+	column    = regexp.MustCompile(`^    (\w+) +[A-Z]\w+`)
+	snake     = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
 
 func statements(t *testing.T) []string {

@@ -21,7 +21,9 @@ func TestAppendedAuctionIsTheMarshalled(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "key"+string(want), string(got))
 	})
-	for _, broken := range []*Auction{{Reason: "\xff"}, {Placement: &Placement{HostApp: "\xff"}}, {Candidates: []*Candidate{{}, {Reason: "\xff"}}}} {
+	for _, broken := range []*Auction{
+		{Reason: "\xff"}, {Placement: &Placement{HostApp: "\xff"}}, {Candidates: []*Candidate{{}, {Reason: "\xff"}}},
+	} {
 		_, err := proto.Marshal(broken)
 		require.Error(t, err)
 		_, err = broken.AppendTo(nil)
@@ -78,9 +80,16 @@ func value(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 func BenchmarkAppendTo(b *testing.B) {
 	id := make([]byte, 16)
 	x := &Auction{
-		AuctionId: id, AtUs: 1_790_000_000_000_000, DeveloperId: id, CampaignId: id, PriceMicros: 5000, EcpmMicros: 5_000_000, SnapshotVersion: 70_000,
-		TookUs: 9, Tokens: 20, Placement: &Placement{Format: "embed", IntegrationMethod: "mcp", Surface: "chat", Language: "en", HostApp: "discord"},
-		Candidates: []*Candidate{{CampaignId: id, EcpmMicros: 5_000_000}, {CampaignId: id, EcpmMicros: 4_000_000, Reason: "outbid"}, {CampaignId: id, EcpmMicros: 3_000_000, Reason: "outbid"}},
+		AuctionId: id, AtUs: 1_790_000_000_000_000, DeveloperId: id, CampaignId: id, PriceMicros: 5000,
+		EcpmMicros: 5_000_000, SnapshotVersion: 70_000,
+		TookUs: 9, Tokens: 20,
+		Placement: &Placement{
+			Format: "embed", IntegrationMethod: "mcp", Surface: "chat", Language: "en", HostApp: "discord",
+		},
+		Candidates: []*Candidate{
+			{CampaignId: id, EcpmMicros: 5_000_000}, {CampaignId: id, EcpmMicros: 4_000_000, Reason: "outbid"},
+			{CampaignId: id, EcpmMicros: 3_000_000, Reason: "outbid"},
+		},
 	}
 	room := make([]byte, 0, 1<<10)
 	for name, run := range map[string]func() ([]byte, error){

@@ -1,10 +1,11 @@
 // Command build bundles what adnet shows in browsers, for the server to embed: from web/sdk the
 // script of publishers' pages into ingress/snippet/dist, from web/mcp the card of MCP Apps into
-// ingress/mcp, from web/preview what draws previews into ingress/preview/dist, and from web/console the console into
-// ingress/console/dist, modules and the style sheet under names with their hashes, and the page that
-// loads them. Each file is there as gzip and brotli, too. It needs web/node_modules (npm ci in web);
-// deploy/web.sh brings them, generates the client's types and runs it. With --sizes it builds nothing:
-// it holds what is committed, and the imports of the npm package, to their limits, without Node.
+// ingress/mcp, from web/preview what draws previews into ingress/preview/dist, and from web/console
+// the console into ingress/console/dist, modules and the style sheet under names with their hashes,
+// and the page that loads them. Each file is there as gzip and brotli, too. It needs
+// web/node_modules (npm ci in web); deploy/web.sh brings them, generates the client's types and
+// runs it. With --sizes it builds nothing: it holds what is committed, and the imports of the npm
+// package, to their limits, without Node.
 package main
 
 import (
@@ -101,7 +102,9 @@ func state(script []byte) error {
 		return err
 	}
 	hash, integrity := sha256.Sum256(script), sha512.Sum384(script)
-	line := fmt.Sprintf(`/sdk/adnet.%x.js"${1}integrity="sha384-%s"`, hash[:8], base64.StdEncoding.EncodeToString(integrity[:]))
+	line := fmt.Sprintf(
+		`/sdk/adnet.%x.js"${1}integrity="sha384-%s"`, hash[:8], base64.StdEncoding.EncodeToString(integrity[:]),
+	)
 	if !stated.Match(page) {
 		return fmt.Errorf("%s has no line with the integrity of adnet.js", manual)
 	}
@@ -133,7 +136,8 @@ func buildConsole() error {
 // located is a line of app.tsx: where a screen is, and of which module it is.
 var located = regexp.MustCompile(`\['([^']+)', lazy\(\(\) => import\('\./(screens/\w+)'\)\)\],`)
 
-// screen is where a screen is below /console/, and the modules that it needs beyond the initial ones.
+// screen is where a screen is below /console/, and the modules that it needs beyond the initial
+// ones.
 type screen struct {
 	Path    string   `json:"path"` // a segment that begins with a colon is any
 	Modules []string `json:"modules"`
@@ -262,7 +266,11 @@ func linked(page []byte, initial []string, style, icon string) []byte {
 		fmt.Fprintf(&modules, "<link rel=\"modulepreload\" href=\"%s%s\">\n", assets, filepath.Base(name))
 	}
 	fmt.Fprintf(&modules, "<script type=\"module\" src=\"%s%s\"></script>", assets, filepath.Base(initial[0]))
-	return []byte(strings.NewReplacer("%STYLE%", assets+style, "%ICON%", assets+icon, "%SCRIPTS%", modules.String()).Replace(string(page)))
+	return []byte(
+		strings.NewReplacer(
+			"%STYLE%", assets+style, "%ICON%", assets+icon, "%SCRIPTS%", modules.String(),
+		).Replace(string(page)),
+	)
 }
 
 // compressed writes a file and its compressed forms, and gives its length as gzip.

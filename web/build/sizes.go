@@ -23,8 +23,8 @@ const (
 	npmSizes = npm + "/sizes.json" // the most that each of its imports may weigh, in bytes of gzip
 )
 
-// checkSizes holds what is built and committed, and each import of the npm package, to its limit. It needs
-// neither Node nor a package of npm's: make check runs it.
+// checkSizes holds what is built and committed, and each import of the npm package, to its limit.
+// It needs neither Node nor a package of npm's: make check runs it.
 func checkSizes() error {
 	zipped, err := weigh(snippet)
 	if err == nil && zipped > maxSnippet {
@@ -113,9 +113,12 @@ func npmImports() error {
 	return nil
 }
 
-// made are the modules of the npm package that its build makes of files elsewhere in the repository.
+// made are the modules of the npm package that its build makes of files elsewhere in the
+// repository.
 var made = api.Plugin{Name: "made", Setup: func(b api.PluginBuild) {
-	b.OnResolve(api.OnResolveOptions{Filter: `/(card|viewable)\.gen\.js$`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+	b.OnResolve(api.OnResolveOptions{
+		Filter: `/(card|viewable)\.gen\.js$`,
+	}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		return api.OnResolveResult{Path: a.Path, Namespace: "made"}, nil
 	})
 	b.OnLoad(api.OnLoadOptions{Filter: "card", Namespace: "made"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
@@ -137,7 +140,8 @@ var made = api.Plugin{Name: "made", Setup: func(b api.PluginBuild) {
 // bundled is the length as gzip of a module with all that it imports.
 func bundled(entry string) (int, error) {
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022, JSX: api.JSXAutomatic,
+		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022,
+		JSX:               api.JSXAutomatic,
 		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, TsconfigRaw: "{}",
 		External: []string{"react", "react/jsx-runtime"}, Plugins: []api.Plugin{made}, LogLevel: api.LogLevelWarning,
 	})

@@ -154,8 +154,8 @@ func poisson(rng *rand.Rand, mean float64) (n int) {
 	return n
 }
 
-// hindsight is the expected conversions of the best fixed multiplier that keeps to the target, chosen
-// with the week known; from every tenth minute.
+// hindsight is the expected conversions of the best fixed multiplier that keeps to the target,
+// chosen with the week known; from every tenth minute.
 func (m *market) hindsight() (best float64) {
 	w := *m
 	w.rng = rand.New(rand.NewPCG(7, 7))
@@ -198,12 +198,12 @@ type Week struct {
 	// [Enough]; Within is how many of them kept to it within a tenth.
 	Costs  []float64
 	Within int
-	// Value is the conversions that those brought ÷ what the best fixed bids would have brought with
-	// the week known; ValueOfAll is that of all campaigns. What cost more than the target counts for
-	// as much as the money would have brought at it.
+	// Value is the conversions that those brought ÷ what the best fixed bids would have brought
+	// with the week known; ValueOfAll is that of all campaigns. What cost more than the target
+	// counts for as much as the money would have brought at it.
 	Value, ValueOfAll float64
-	// Spend is of all campaigns. Overspent is what went beyond the budgets of a day, and AboveBid how
-	// many auctions saw more than the stated bid; both must be 0.
+	// Spend is of all campaigns. Overspent is what went beyond the budgets of a day, and AboveBid
+	// how many auctions saw more than the stated bid; both must be 0.
 	Spend, Overspent money.Micros
 	AboveBid         int
 	// Published is how many changes of a bid nodes were told of.
@@ -229,7 +229,9 @@ func TargetCPA(campaigns int, learns bool) (w Week) {
 		w.AboveBid += out.aboveBid
 		w.Published += out.published
 		target := m.campaign.TargetCPA
-		worth, best := min(out.expected, out.expected*float64(target)*out.expected/float64(max(1, out.spend))), m.hindsight()
+		worth, best := min(
+			out.expected, out.expected*float64(target)*out.expected/float64(max(1, out.spend)),
+		), m.hindsight()
 		all, allPossible = all+worth, allPossible+best
 		if out.conversions < Enough {
 			continue

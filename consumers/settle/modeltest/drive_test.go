@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/consumers/settle"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // fault is what the next transaction of an applier meets.
@@ -146,8 +146,14 @@ func startApplier(t testing.TB, db *postgres.Store, c *commits, prepaid bool) *a
 	a.killed = ctx
 	a.store = &store{Store: db, commits: c, died: cancel}
 	s, err := settle.New(
-		settle.Config{MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap, ConversionCap: conversionCap, Unsigned: true},
-		settle.Deps{Records: a.feed, Store: a.store, Keys: ring, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: prometheus.NewRegistry()})
+		settle.Config{
+			MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap,
+			ConversionCap: conversionCap, Unsigned: true,
+		},
+		settle.Deps{
+			Records: a.feed, Store: a.store, Keys: ring, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Metrics: prometheus.NewRegistry(),
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
 	"adnet/consumers/settle/settletest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -25,11 +30,6 @@ import (
 	"adnet/internal/testenv"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
-	"pgregory.net/rapid"
 )
 
 // modelSteps is how many steps the histories have together; -model.steps changes it.
@@ -75,7 +75,8 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 					break
 				}
 			}
-			t.Logf("%d steps in %d histories, %d records settled in %d transactions, %d of them after a lost connection or a crash",
+			t.Logf("%d steps in %d histories, %d records settled in %d transactions, %d of them after a lost "+
+				"connection or a crash",
 				w.steps, w.histories, w.records, w.transactions, w.faults)
 			for _, verdict := range slices.Sorted(maps.Keys(w.verdicts)) {
 				t.Logf("%8d %s", w.verdicts[verdict], verdict)
@@ -85,7 +86,10 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 				for _, rare := range []string{"conversion_cap", "over_budget"} { // after a way of many steps
 					require.Positive(t, w.verdicts[rare], rare)
 				}
-				for _, verdict := range []string{"ok", "duplicate", "unverified", "paused", "house", "self_served", "unknown_campaign", "poison", "credit capped", "credit held", "invalid_traffic:click_without_impression"} {
+				for _, verdict := range []string{
+					"ok", "duplicate", "unverified", "paused", "house", "self_served", "unknown_campaign", "poison",
+					"credit capped", "credit held", "invalid_traffic:click_without_impression",
+				} {
 					require.Greater(t, w.verdicts[verdict], 20, verdict)
 				}
 				require.Equal(t, prepaid, w.verdicts["over_balance"] > 20, "over_balance")
@@ -134,8 +138,9 @@ type history struct {
 
 func (w *world) history(r *rapid.T) {
 	h := &history{T: r, w: w, stream: hex.EncodeToString(newID()), ref: &reference{
-		prepaid: w.prepaid, seen: map[string]bool{}, campaigns: map[uuid.UUID]*refCampaign{}, payments: map[string]*refPayment{},
-		cash: map[uuid.UUID]int64{}, credits: map[uuid.UUID]int64{}, minted: map[string]int64{}, mintCap: mintCap,
+		prepaid: w.prepaid, seen: map[string]bool{}, campaigns: map[uuid.UUID]*refCampaign{},
+		payments: map[string]*refPayment{},
+		cash:     map[uuid.UUID]int64{}, credits: map[uuid.UUID]int64{}, minted: map[string]int64{}, mintCap: mintCap,
 		sold: map[string]int64{}, conversionCap: conversionCap,
 		ownCap: map[uuid.UUID]int64{}, cases: map[uuid.UUID]*refCase{},
 		pending: map[uuid.UUID]int64{}, days: map[refDay]*refCredits{}, back: map[uuid.UUID]int64{},
@@ -158,10 +163,12 @@ func (w *world) history(r *rapid.T) {
 	h.addCampaign()
 	h.addCampaign()
 	h.Repeat(map[string]func(*rapid.T){
-		"events": h.do(h.produce), "more events": h.do(h.produce), "many events": h.do(h.produce), "replay": h.do(h.replay),
+		"events": h.do(h.produce), "more events": h.do(h.produce), "many events": h.do(h.produce),
+		"replay": h.do(h.replay),
 		"settle": h.do(h.settleOne), "settle more": h.do(h.settleOne), "settle together": h.do(h.settleBoth),
 		"state": h.do(h.changeState), "budget": h.do(h.changeBudget), "campaign": h.do(h.addCampaign),
-		"money": h.do(h.notice), "quarantine": h.do(h.quarantine), "mint cap": h.do(h.ownCap), "release": h.do(h.release), "sales": h.do(h.sales), "next day": h.do(h.midnight),
+		"money": h.do(h.notice), "quarantine": h.do(h.quarantine), "mint cap": h.do(h.ownCap),
+		"release": h.do(h.release), "sales": h.do(h.sales), "next day": h.do(h.midnight),
 	})
 	h.settle(plan{worker: 0, parts: []int{0, 1, 2}, records: 1 << 20})
 	h.verify()
@@ -210,7 +217,9 @@ func (h *history) addCampaign() {
 	}
 	owner := rapid.SampledFrom(h.advertisers).Draw(h.T, "advertiser")
 	c := storetest.NewCampaign(h.w.t, owner.ID)
-	c.BillingModel = rapid.SampledFrom([]campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA}).Draw(h.T, "model")
+	c.BillingModel = rapid.SampledFrom([]campaign.BillingModel{
+		campaign.CPM, campaign.CPC, campaign.CPA,
+	}).Draw(h.T, "model")
 	if c.BillingModel == campaign.CPM && h.once(3, "paid on view") {
 		c.BillingEvent = campaign.OnView
 	}
@@ -222,7 +231,9 @@ func (h *history) addCampaign() {
 	}
 	value := money.Micros(0)
 	if cost > 0 {
-		value, c.TotalBudget = creditValue, money.Micros(cost)*creditValue-money.Micros(h.number(0, creditValue-1, "odd"))
+		value, c.TotalBudget = creditValue, money.Micros(cost)*creditValue-money.Micros(
+			h.number(0, creditValue-1, "odd"),
+		)
 	}
 	_, err := h.w.db.CreateCampaign(h.w.t.Context(), campaign.NewCampaign{
 		Campaign: c, CreditValue: value, Admit: func(bool) campaign.Status { return campaign.Active },
@@ -252,7 +263,9 @@ func (h *history) update(edit func(*campaign.Campaign, *refCampaign)) {
 }
 
 func (h *history) changeState() {
-	to := rapid.SampledFrom([]campaign.Status{campaign.Paused, campaign.InReview, campaign.Active, campaign.Active, campaign.Active}).Draw(h.T, "state")
+	to := rapid.SampledFrom([]campaign.Status{
+		campaign.Paused, campaign.InReview, campaign.Active, campaign.Active, campaign.Active,
+	}).Draw(h.T, "state")
 	h.update(func(c *campaign.Campaign, _ *refCampaign) { c.Status = to })
 }
 
@@ -272,7 +285,9 @@ func (h *history) notice() {
 	}
 	id := fmt.Sprintf("%s_%d", h.stream, h.number(1, h.payments, "payment"))
 	amount := h.number(1, 60_000, "amount")
-	n := ledger.Notice{Provider: ledger.Stripe, EventID: uuid.NewString(), PaymentID: id, Amount: money.Micros(amount), At: h.now()}
+	n := ledger.Notice{
+		Provider: ledger.Stripe, EventID: uuid.NewString(), PaymentID: id, Amount: money.Micros(amount), At: h.now(),
+	}
 	switch h.number(0, 3, "notice") {
 	case 0:
 		n.Kind, n.RefundID = ledger.NoticeRefunded, fmt.Sprintf("%s_r%d", id, h.number(1, 3, "refund"))
@@ -296,14 +311,21 @@ func (h *history) quarantine() {
 	developer := rapid.SampledFrom(h.publishers[:len(h.publishers)-1]).Draw(h.T, "publisher")
 	open := h.ref.cases[developer]
 	if open == nil {
-		c := ledger.Quarantine{ID: newUUID(), DeveloperID: developer, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual}, OpenedAt: h.now()}
+		c := ledger.Quarantine{
+			ID: newUUID(), DeveloperID: developer, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual},
+			OpenedAt: h.now(),
+		}
 		opened, err := h.w.db.OpenQuarantine(h.w.t.Context(), c)
 		require.NoError(h, err)
 		require.True(h, opened)
-		h.ref.cases[developer] = &refCase{id: c.ID, minted: map[string]int64{}, charged: map[uuid.UUID]map[string]int64{}}
+		h.ref.cases[developer] = &refCase{
+			id: c.ID, minted: map[string]int64{}, charged: map[uuid.UUID]map[string]int64{},
+		}
 		return
 	}
-	v := ledger.QuarantineVerdict{Case: open.id, Decision: ledger.QuarantineRelease, By: h.advertisers[0].ID, At: h.now()}
+	v := ledger.QuarantineVerdict{
+		Case: open.id, Decision: ledger.QuarantineRelease, By: h.advertisers[0].ID, At: h.now(),
+	}
 	if h.once(2, "claw back") {
 		v.Decision = ledger.QuarantineClawback
 	}
@@ -434,7 +456,10 @@ func (h *history) settle(plans ...plan) {
 			h.workers[p.worker] = startApplier(h.w.t, h.w.db, &h.commits, h.w.prepaid)
 			require.True(h, p.fault == crashBefore || p.fault == crashAfter, "an applier died of nothing")
 		case "done":
-			require.True(h, len(plans) > 1 || moved == fresh[i], "done: moved %t, polled something new %t, %+v", moved, fresh[i], p)
+			require.True(
+				h, len(plans) > 1 || moved == fresh[i], "done: moved %t, polled something new %t, %+v", moved, fresh[i],
+				p,
+			)
 		}
 		h.workers[p.worker].store.next = noFault // a batch without anything new met no fault
 	}
@@ -475,7 +500,10 @@ func (h *history) follow() (moved bool) {
 			offset := chunk.First + int64(j)
 			is := result{string(got.Verdict), int64(got.Charge), int64(got.Minted), got.Credit.String()}
 			if is != want[i][j] { // rapid forgets what failed when it cannot make it fail again
-				h.w.t.Logf("%d:%d is %+v, must be %+v: %+v of %+v", i, offset, is, want[i][j], h.log[i][offset].what, h.ref.campaigns[h.log[i][offset].what.campaign])
+				h.w.t.Logf(
+					"%d:%d is %+v, must be %+v: %+v of %+v", i, offset, is, want[i][j], h.log[i][offset].what,
+					h.ref.campaigns[h.log[i][offset].what.campaign],
+				)
 			}
 			require.Equal(h, want[i][j], is)
 			h.count(string(got.Verdict))
@@ -496,11 +524,15 @@ func (h *history) count(verdict string) {
 	h.w.records++
 }
 
-var houseAccounts = []string{"house:revenue", "house:credit_funding", "house:deposits", "house:mint", "house:credit_spent"}
+var houseAccounts = []string{
+	"house:revenue", "house:credit_funding", "house:deposits", "house:mint", "house:credit_spent",
+}
 
 func (h *history) balances(accounts []string) map[string]int64 {
 	found := map[string]int64{}
-	for _, row := range h.w.read(`SELECT account, sum(amount)::bigint FROM balance WHERE account = ANY($1) GROUP BY account`, accounts) {
+	for _, row := range h.w.read(
+		`SELECT account, sum(amount)::bigint FROM balance WHERE account = ANY($1) GROUP BY account`, accounts,
+	) {
 		found[row[0].(string)] = row[1].(int64)
 	}
 	return found
@@ -596,7 +628,8 @@ func (h *history) auction() happening {
 		auction: auctionAt(h.now().Add(-time.Duration(h.number(0, 30, "age")) * time.Hour)), campaign: newUUID(),
 		developer: rapid.SampledFrom(h.publishers).Draw(h.T, "publisher"),
 		price:     int64(9_000 - h.number(0, 9_000, "price off")),
-		model:     rapid.SampledFrom([]string{"cpm", "cpc", "cpa", "vcpm"}).Draw(h.T, "model"), sandbox: h.once(20, "sandbox"), house: h.once(20, "house"),
+		model:     rapid.SampledFrom([]string{"cpm", "cpc", "cpa", "vcpm"}).Draw(h.T, "model"),
+		sandbox:   h.once(20, "sandbox"), house: h.once(20, "house"),
 	}
 	if !h.once(20, "unknown campaign") {
 		a.campaign = rapid.SampledFrom(h.campaigns).Draw(h.T, "campaign")
@@ -608,14 +641,20 @@ func (h *history) auction() happening {
 
 // proofs are drawn from: mostly what can cost something.
 var proofs = []string{
-	"signed", "signed", "signed", "signed", "signed", "signed", "signed", "signed", "signed", "unsigned_billable", "unsigned_billable",
+	"signed", "signed", "signed", "signed", "signed", "signed", "signed", "signed", "signed", "unsigned_billable",
+	"unsigned_billable",
 	"expired", "unsigned", "bad_signature",
 }
 
 func (h *history) event() happening {
 	e := h.auction()
-	kinds := []string{"impression", "click", "conversion", "close", "skip", "video_complete", "viewable", "impression", "impression"}
-	kinds = append(kinds, map[string][]string{"cpm": kinds[:1], "cpc": kinds[1:2], "cpa": kinds[1:3], "vcpm": kinds[6:7]}[e.model]...)
+	kinds := []string{
+		"impression", "click", "conversion", "close", "skip", "video_complete", "viewable", "impression", "impression",
+	}
+	kinds = append(
+		kinds,
+		map[string][]string{"cpm": kinds[:1], "cpc": kinds[1:2], "cpa": kinds[1:3], "vcpm": kinds[6:7]}[e.model]...,
+	)
 	e.kind = rapid.SampledFrom(kinds).Draw(h.T, "kind")
 	e.proof = rapid.SampledFrom(proofs).Draw(h.T, "proof")
 	if e.proof != "signed" { // only a token says so
@@ -668,7 +707,8 @@ func (h *history) write(part int, value []byte, at time.Time, e happening) {
 	l := logged{what: e, lost: len(h.log[part]) > 0 && h.once(60, "lost")} // a log that lost its head just begins later
 	l.what.broken = e.broken || l.lost
 	l.record = event.Record{
-		Topic: "adnet.events", TopicID: h.stream, Partition: int32(part), Offset: int64(len(h.log[part])), Value: value, Time: at,
+		Topic: "adnet.events", TopicID: h.stream, Partition: int32(part), Offset: int64(len(h.log[part])), Value: value,
+		Time: at,
 	}
 	h.log[part] = append(h.log[part], l)
 }
@@ -678,9 +718,11 @@ var ring = settletest.NewRing()
 
 func message(e happening) *event.Event {
 	m := &event.Event{
-		EventId: newID(), Type: event.Type(event.Type_value[strings.ToUpper(e.kind)]), Proof: event.Proof(event.Proof_value[strings.ToUpper(e.proof)]),
+		EventId: newID(), Type: event.Type(event.Type_value[strings.ToUpper(e.kind)]),
+		Proof:        event.Proof(event.Proof_value[strings.ToUpper(e.proof)]),
 		ReceivedAtUs: e.at.UnixMicro(), AuctionId: e.auction[:], CampaignId: e.campaign[:], DeveloperId: e.developer[:],
-		PriceMicros: e.price, BillingModel: event.BillingModel(event.BillingModel_value[strings.ToUpper(e.model)]), Sandbox: e.sandbox, House: e.house,
+		PriceMicros: e.price, BillingModel: event.BillingModel(event.BillingModel_value[strings.ToUpper(e.model)]),
+		Sandbox: e.sandbox, House: e.house,
 		InvalidTraffic: e.invalid, Conversion: &event.Conversion{Verified: e.byOwner},
 	}
 	settletest.Sign(ring, m)

@@ -105,11 +105,13 @@ func (r *reference) event(h happening) result {
 	case h.invalid != "":
 		return r.refuse(h, h.invalid)
 	}
-	if (h.kind == "click" || h.kind == "viewable" && h.model == "vcpm") && h.proof == "signed" && !h.sandbox && !r.seen[h.auction.String()+" impression"] {
+	if (h.kind == "click" || h.kind == "viewable" && h.model == "vcpm") && h.proof == "signed" && !h.sandbox &&
+		!r.seen[h.auction.String()+" impression"] {
 		return r.refuse(h, "click_without_impression")
 	}
 	key := h.auction.String() + " " + h.kind
-	unverified := h.kind == "conversion" && h.proof == "signed" && (!h.byOwner || !h.sandbox && !r.seen[h.auction.String()+" click"])
+	unverified := h.kind == "conversion" && h.proof == "signed" &&
+		(!h.byOwner || !h.sandbox && !r.seen[h.auction.String()+" click"])
 	if unverified {
 		key += " unverified"
 	}

@@ -5,11 +5,11 @@ package settletest
 import (
 	"strings"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/money"
 	"adnet/internal/token"
 	"adnet/schemas/event"
-
-	"github.com/google/uuid"
 )
 
 // NewRing makes a keyring of one random key.
@@ -36,9 +36,12 @@ func Sign(ring *token.Keyring, e *event.Event) {
 		purpose = token.PurposeConverted
 	}
 	text := ring.Sign(purpose, token.Auction{
-		AuctionID: id(e.AuctionId), CampaignID: id(e.CampaignId), AdvertiserID: id(e.AdvertiserId), DeveloperID: id(e.DeveloperId),
-		Price: money.Micros(e.PriceMicros), BillingModel: modelOf(e.BillingModel), Sandbox: e.Sandbox, House: e.House, CreditFunded: e.CreditFunded,
-		Format: p.GetFormat(), IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(), Region: p.GetRegion(),
+		AuctionID: id(e.AuctionId), CampaignID: id(e.CampaignId), AdvertiserID: id(e.AdvertiserId),
+		DeveloperID: id(e.DeveloperId),
+		Price:       money.Micros(e.PriceMicros), BillingModel: modelOf(e.BillingModel), Sandbox: e.Sandbox,
+		House: e.House, CreditFunded: e.CreditFunded,
+		Format: p.GetFormat(), IntegrationMethod: p.GetIntegrationMethod(), Surface: p.GetSurface(),
+		Region:   p.GetRegion(),
 		Language: p.GetLanguage(), HostApp: p.GetHostApp(),
 	})
 	e.Token = ring.AppendRaw(nil, text)

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
 )
 
 // GatherFor is how long after [Store.Open] nothing is granted.
@@ -127,7 +127,9 @@ func (s *Store) Outstanding(id uuid.UUID) money.Micros {
 func (s *Store) campaign(id uuid.UUID) *campaign {
 	c := s.campaigns[id]
 	if c == nil {
-		c = &campaign{held: map[slot]money.Micros{}, released: map[day.Minute]money.Micros{}, holders: map[leaseHolder]callMark{}}
+		c = &campaign{
+			held: map[slot]money.Micros{}, released: map[day.Minute]money.Micros{}, holders: map[leaseHolder]callMark{},
+		}
 		if s.campaigns == nil {
 			s.campaigns, s.advertiser = map[uuid.UUID]*campaign{}, map[uuid.UUID]money.Micros{}
 		}

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/catalog"
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // Projection is a catalog's source and feed that never change. All it holds is served within the
@@ -41,7 +41,10 @@ func (p Projection) CampaignsSince(context.Context, int64) ([]campaign.Campaign,
 func (p Projection) EachRoom(_ context.Context, take func([]reserve.Room)) error {
 	rooms := make([]reserve.Room, len(p))
 	for i := range p {
-		rooms[i] = reserve.Room{CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget, Balance: money.Max}
+		rooms[i] = reserve.Room{
+			CampaignID: p[i].ID, Daily: p[i].DailyBudget, Today: p[i].DailyBudget, Total: p[i].TotalBudget,
+			Balance: money.Max,
+		}
 	}
 	take(rooms)
 	return nil
@@ -74,11 +77,13 @@ func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
 		f := &fields[i%len(fields)]
 		k := &list[i]
 		binary.BigEndian.PutUint64(k.ID[8:], uint64(i)+1)
-		k.AdvertiserID, k.Status, k.Format, k.BillingModel, k.ConfigVersion = advertiser, campaign.Active, campaign.Image, campaign.CPM, 1
+		k.AdvertiserID, k.Status, k.Format, k.BillingModel, k.ConfigVersion = advertiser, campaign.Active,
+			campaign.Image, campaign.CPM, 1
 		k.BidAmount, k.DailyBudget, k.TotalBudget = money.Micros(1_000_000+i*37%9_000_000), 50*money.USD, 1000*money.USD
 		k.Headline, k.CTAURL = *f.Headline, *f.CTAURL
 		k.Targeting = campaign.Targeting{
-			IntentTokens: without(f.IntentTokens, i/len(fields)%4), Keywords: f.Keywords, ActiveTools: f.ActiveTools, HostApps: f.HostApps, Surfaces: f.Surfaces,
+			IntentTokens: without(f.IntentTokens, i/len(fields)%4), Keywords: f.Keywords, ActiveTools: f.ActiveTools,
+			HostApps: f.HostApps, Surfaces: f.Surfaces,
 			IntegrationMethods: f.IntegrationMethods, Regions: f.Regions, Languages: f.Languages,
 		}
 	}
@@ -103,7 +108,8 @@ type Source interface {
 func Running(t testing.TB, source Source) *catalog.Catalog {
 	t.Helper()
 	c := catalog.New(catalog.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Feed: source, Node: "n", Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: source, Feed: source, Node: "n",
+		Now: time.Now,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

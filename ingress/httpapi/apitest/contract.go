@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/schemas/openapi"
-
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+
+	"adnet/schemas/openapi"
 )
 
 // Contract is the document as it is published, for requests, and made strict for replies: there a
@@ -220,7 +220,8 @@ func (c *Contract) Questions() (all []Question) {
 	for _, op := range c.Describe() {
 		for _, p := range c.published.Paths.Value(op.Path).GetOperation(op.Method).Parameters {
 			s := p.Value.Schema.Value
-			if p.Value.In == "query" && (s.Format != "" || s.Enum != nil || s.Pattern != "" || s.MinLength > 0 || s.Type.Is("integer")) {
+			if p.Value.In == "query" &&
+				(s.Format != "" || s.Enum != nil || s.Pattern != "" || s.MinLength > 0 || s.Type.Is("integer")) {
 				all = append(all, Question{op, p.Value.Name})
 			}
 		}

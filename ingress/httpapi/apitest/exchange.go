@@ -74,7 +74,9 @@ func (x *Exchange) run(t *testing.T, contract *Contract, handler http.Handler, n
 			require.NoError(t, err)
 			body = string(encoded)
 		}
-		r := httptest.NewRequest(step.Request.Method, Fill(step.Request.Path, names), strings.NewReader(Fill(body, names)))
+		r := httptest.NewRequest(
+			step.Request.Method, Fill(step.Request.Path, names), strings.NewReader(Fill(body, names)),
+		)
 		for name, value := range step.Request.Headers {
 			r.Header.Set(name, Fill(value, names))
 		}

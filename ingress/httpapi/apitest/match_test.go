@@ -21,7 +21,13 @@ func TestMatchSeesEveryDifference(t *testing.T) {
 		}
 	}
 	const want = `{"id":"${id}","again":"<${id}>","list":[1,true,null]}`
-	require.NoError(t, Match("body", decode(want), decode(`{"again":"<x>","id":"x","list":[1,true,null]}`), own(map[string]string{"id": "x"})))
+	require.NoError(
+		t,
+		Match(
+			"body", decode(want), decode(`{"again":"<x>","id":"x","list":[1,true,null]}`),
+			own(map[string]string{"id": "x"}),
+		),
+	)
 	for name, got := range map[string]string{
 		"other text":     `{"id":"y","again":"<y>","list":[1,true,null]}`,
 		"number as text": `{"id":1,"again":"<x>","list":[1,true,null]}`,

@@ -143,7 +143,8 @@ func (c *conn) wait() {
 		c.idleEnds = time.Now().Add(headerTime)
 		if err := c.establish(); err != nil {
 			c.server.conns.counts.NotAgreed.Add(1)
-			c.server.cfg.Log.Debug("a connection was not agreed on", "peer", c.peer, "error", err) // anybody can cause it
+			// anybody can cause it
+			c.server.cfg.Log.Debug("a connection was not agreed on", "peer", c.peer, "error", err)
 			_ = c.Close()
 			return
 		}

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi/wire"
-
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/httpapi/wire"
 )
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }
@@ -44,7 +44,9 @@ func TestAcceptSurvives(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	short := []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPROTO}
+	short := []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EPROTO,
+	}
 	s := serveOn(t, &failing{l, short}, wire.Config{Handler: http.HandlerFunc(hello)})
 	require.Contains(t, exchange(t, l.Addr().String(), "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1)[0], "hello")
 	require.EqualValues(t, len(short), s.Counts().AcceptFailed.Load())
@@ -111,7 +113,9 @@ func TestConnsPerAddress(t *testing.T) {
 	for range 13 {
 		got = append(got, strings.TrimPrefix(ask(t, l.Addr().String()), "HTTP/1.1 ")[:3])
 	}
-	require.Equal(t, []string{"200", "200", "429", "200", "200", "200", "429", "200", "200", "200", "200", "200", "200"}, got)
+	require.Equal(
+		t, []string{"200", "200", "429", "200", "200", "200", "429", "200", "200", "200", "200", "200", "200"}, got,
+	)
 	require.EqualValues(t, 2, s.Counts().RefusedAddr.Load())
 }
 
@@ -182,7 +186,10 @@ func TestBodyLimit(t *testing.T) {
 		{"POST /large?a=1" + h + "Content-Length: 1001\r\n\r\n", "413"},
 		{"POST /small" + h + "Content-Length: 101\r\nExpect: 100-continue\r\n\r\n", "413"},
 		{"POST /small" + h + "Transfer-Encoding: chunked\r\n\r\n65\r\n" + strings.Repeat("a", 101), "413"},
-		{"POST /large?a=1" + h + "Transfer-Encoding: chunked\r\n\r\n65\r\n" + strings.Repeat("a", 101) + "\r\n0\r\n\r\n", "200"},
+		{
+			"POST /large?a=1" + h + "Transfer-Encoding: chunked\r\n\r\n65\r\n" + strings.Repeat("a",
+				101) + "\r\n0\r\n\r\n", "200",
+		},
 	} {
 		got := exchange(t, l.Addr().String(), tc.raw, 1)[0]
 		require.Equal(t, tc.want, got[:3], "%.60s: %s", tc.raw, got)

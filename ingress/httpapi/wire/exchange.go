@@ -166,7 +166,8 @@ func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error 
 // readTarget parses the request target (RFC 9112, section 3.2).
 func (x *exchange) readTarget() error {
 	target := x.request.RequestURI
-	if plain := len(target) > 1 && target[0] == '/' && target[1] != '/' && strings.IndexByte(target, '%') < 0; plain || target == "/" {
+	if plain := len(target) > 1 && target[0] == '/' && target[1] != '/' && strings.IndexByte(target, '%') < 0; plain ||
+		target == "/" {
 		x.url = url.URL{}
 		var asked bool
 		x.url.Path, x.url.RawQuery, asked = strings.Cut(target, "?")
@@ -240,7 +241,8 @@ func (w *reply) write() {
 	}
 }
 
-// ambiguous says what two readers of a request could disagree about: the status and the problem, or 0.
+// ambiguous says what two readers of a request could disagree about: the status and the problem, or
+// 0.
 func ambiguous(head *fasthttp.RequestHeader, said framing) (status int, problem string) {
 	switch v := head.Protocol(); {
 	case len(v) != 8 || string(v[:7]) != "HTTP/1." || v[7] > '1':

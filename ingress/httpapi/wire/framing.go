@@ -28,10 +28,13 @@ type framing struct {
 }
 
 var (
-	errBareLF    = &refusal{http.StatusBadRequest, "a line of the header does not end with CR LF"}
-	errFolded    = &refusal{http.StatusBadRequest, "a header line begins with white space"}
-	errBlank     = &refusal{http.StatusBadRequest, "the request begins with an empty line"}
-	errHeader    = &refusal{http.StatusRequestHeaderFieldsTooLarge, "the request line and header are larger than " + strconv.Itoa(MaxHeader) + " bytes"}
+	errBareLF = &refusal{http.StatusBadRequest, "a line of the header does not end with CR LF"}
+	errFolded = &refusal{http.StatusBadRequest, "a header line begins with white space"}
+	errBlank  = &refusal{http.StatusBadRequest, "the request begins with an empty line"}
+	errHeader = &refusal{
+		http.StatusRequestHeaderFieldsTooLarge,
+		"the request line and header are larger than " + strconv.Itoa(MaxHeader) + " bytes",
+	}
 	errCoding    = &refusal{http.StatusBadRequest, "the transfer encoding must be chunked"}
 	errChunks    = &refusal{http.StatusBadRequest, "the chunks of the body are malformed"}
 	errTrailer   = &refusal{http.StatusBadRequest, "the trailer is malformed or too large"}

@@ -108,13 +108,16 @@ func (t *tracker) add(c *conn) (refusal string) {
 
 // The replies to connections that are refused before a request is read.
 var (
-	overAddr  = refusalText("429 Too Many Requests", "rate_limited", "too many connections from this address; use fewer and keep them open")
+	overAddr = refusalText(
+		"429 Too Many Requests", "rate_limited", "too many connections from this address; use fewer and keep them open",
+	)
 	overTotal = refusalText("503 Service Unavailable", "unavailable", "too many connections; try again soon")
 )
 
 func refusalText(status, code, problem string) string {
 	body := fmt.Sprintf(`{"code":%q,"error":%q,"retry_after":5}`, code, problem)
-	return fmt.Sprintf("HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nRetry-After: 5\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Sprintf("HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: application/json; "+
+		"charset=utf-8\r\nRetry-After: 5\r\nContent-Length: %d\r\n\r\n%s",
 		status, len(body), body)
 }
 
@@ -365,7 +368,8 @@ func (l *listener) accept() {
 func passes(err error) bool {
 	for _, known := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, // too much is open
-		syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.EINTR, syscall.ENETDOWN, syscall.EHOSTUNREACH, // of one connection
+		// of one connection
+		syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.EINTR, syscall.ENETDOWN, syscall.EHOSTUNREACH,
 	} {
 		if errors.Is(err, known) {
 			return true
@@ -380,6 +384,8 @@ func (t *tracker) refusedBySystem(err error) {
 	t.counts.AcceptFailed.Add(1)
 	now := time.Now().Unix()
 	if last := t.counts.acceptFailing.Load(); now-last >= 60 && t.counts.acceptFailing.CompareAndSwap(last, now) {
-		t.server.cfg.Log.Warn("connections cannot be accepted; waiting for a moment and trying again", "error", err.Error())
+		t.server.cfg.Log.Warn(
+			"connections cannot be accepted; waiting for a moment and trying again", "error", err.Error(),
+		)
 	}
 }

@@ -25,7 +25,9 @@ const (
 	mostProxied = 4 << 10
 )
 
-var errNotProxied = errors.New("a peer that ADNET_PROXY_PROTOCOL_FROM names sends no header of PROXY protocol version 2")
+var errNotProxied = errors.New(
+	"a peer that ADNET_PROXY_PROTOCOL_FROM names sends no header of PROXY protocol version 2",
+)
 
 // establish does what comes before the first request: it reads whom a named proxy speaks for, and
 // then agrees on the encryption. Only a named proxy is believed: bytes of a PROXY header from

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
+	proxyproto "github.com/pires/go-proxyproto"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi/wire"
 	"adnet/internal/link"
 	"adnet/internal/linktest"
-
-	proxyproto "github.com/pires/go-proxyproto"
-	"github.com/stretchr/testify/require"
 )
 
 // sayPeer answers with the address of the client.
@@ -94,7 +94,12 @@ func TestProxyProtocol(t *testing.T) {
 func TestProxiedClientsAreCounted(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := serveOn(t, l, wire.Config{Handler: http.HandlerFunc(sayPeer), ProxyFrom: everybody, Uncounted: everybodyButClients, ConnsPerAddr: 2})
+	s := serveOn(
+		t, l,
+		wire.Config{
+			Handler: http.HandlerFunc(sayPeer), ProxyFrom: everybody, Uncounted: everybodyButClients, ConnsPerAddr: 2,
+		},
+	)
 	var kept []net.Conn
 	for i := range 3 {
 		conn, err := net.Dial("tcp", l.Addr().String())
@@ -103,7 +108,9 @@ func TestProxiedClientsAreCounted(t *testing.T) {
 		_, err = conn.Write([]byte(proxyHeader(t, 2, proxyproto.PROXY, fmt.Sprintf("203.0.113.7:%d", 5000+i))))
 		require.NoError(t, err)
 		kept = append(kept, conn)
-		require.Eventually(t, func() bool { return s.Counts().Open.Load() >= int64(min(i+1, 2)) }, 5*time.Second, 5*time.Millisecond)
+		require.Eventually(
+			t, func() bool { return s.Counts().Open.Load() >= int64(min(i+1, 2)) }, 5*time.Second, 5*time.Millisecond,
+		)
 		time.Sleep(20 * time.Millisecond)
 	}
 	reply, err := http.ReadResponse(bufio.NewReader(kept[2]), nil)

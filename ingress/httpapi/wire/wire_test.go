@@ -16,15 +16,18 @@ import (
 	"testing"
 	"time"
 
-	"adnet/ingress/httpapi/wire"
-
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"adnet/ingress/httpapi/wire"
 )
 
 func TestMain(m *testing.M) {
 	// fasthttp keeps the date header's clock for the life of the process.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("time.Sleep"), goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+	goleak.VerifyTestMain(
+		m, goleak.IgnoreTopFunction("time.Sleep"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+	)
 }
 
 // serve starts ours over h and gives its address.
@@ -112,9 +115,11 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	header := maps.Clone(r.Header)
 	delete(header, "Connection") // fasthttp adds it to an HTTP/1.0 request
 	seen, _ := json.Marshal(map[string]any{
-		"method": r.Method, "path": r.URL.Path, "raw_path": r.URL.EscapedPath(), "query": r.URL.RawQuery, "force": r.URL.ForceQuery, "target": r.RequestURI,
-		"proto": r.Proto, "major": r.ProtoMajor, "minor": r.ProtoMinor, "host": r.Host, "header": header, "length": max(r.ContentLength, int64(len(body))),
-		"body": string(body), "error": fmt.Sprint(err),
+		"method": r.Method, "path": r.URL.Path, "raw_path": r.URL.EscapedPath(), "query": r.URL.RawQuery,
+		"force": r.URL.ForceQuery, "target": r.RequestURI,
+		"proto": r.Proto, "major": r.ProtoMajor, "minor": r.ProtoMinor, "host": r.Host, "header": header,
+		"length": max(r.ContentLength, int64(len(body))),
+		"body":   string(body), "error": fmt.Sprint(err),
 	})
 	w.Header()["Content-Type"] = []string{"application/json"}
 	w.Header()["X-Several"] = []string{"a", "b"}
@@ -129,24 +134,28 @@ func TestAsNetHTTP(t *testing.T) {
 	theirs := standard(t, echo)
 	const h = "Host: ads.example\r\n"
 	for name, raw := range map[string]string{
-		"get":               "GET /a/b?x=1&y=%20z HTTP/1.1\r\n" + h + "\r\n",
-		"root":              "GET / HTTP/1.1\r\n" + h + "\r\n",
-		"empty query":       "GET /a? HTTP/1.1\r\n" + h + "\r\n",
-		"two questions":     "GET /a?b?c HTTP/1.1\r\n" + h + "\r\n",
-		"escaped path":      "GET /a%2Fb%20c/d HTTP/1.1\r\n" + h + "\r\n",
-		"dots":              "GET /a/../b/./c//d HTTP/1.1\r\n" + h + "\r\n",
-		"two slashes":       "GET //other.example/x HTTP/1.1\r\n" + h + "\r\n",
-		"fragment":          "GET /a#b HTTP/1.1\r\n" + h + "\r\n",
-		"absolute":          "GET http://elsewhere.example/p?q=1 HTTP/1.1\r\n" + h + "\r\n",
-		"other method":      "PURGE /x HTTP/1.1\r\n" + h + "\r\n",
-		"header names":      "GET / HTTP/1.1\r\n" + h + "x-lower-case: 1\r\nX_UNDER: 2\r\nETAG: 3\r\nuser-agent: me\r\naccept: */*\r\n\r\n",
-		"header twice":      "GET / HTTP/1.1\r\n" + h + "X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\nAccept: a\r\nAccept: b\r\nAccept: c\r\n\r\n",
-		"padded value":      "GET / HTTP/1.1\r\n" + h + "X-A:   b c  \r\nX-Empty:\r\n\r\n",
-		"latin value":       "GET / HTTP/1.1\r\n" + h + "X-A: \xe4\r\n\r\n",
-		"cookies":           "GET / HTTP/1.1\r\n" + h + "Cookie: a=1; b=2\r\n\r\n",
-		"post":              "POST /p HTTP/1.1\r\n" + h + "Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello",
-		"multipart":         "POST /p HTTP/1.1\r\n" + h + "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 8\r\n\r\n--x--\r\n\r",
-		"chunked":           "POST /p HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\n\r\n",
+		"get":           "GET /a/b?x=1&y=%20z HTTP/1.1\r\n" + h + "\r\n",
+		"root":          "GET / HTTP/1.1\r\n" + h + "\r\n",
+		"empty query":   "GET /a? HTTP/1.1\r\n" + h + "\r\n",
+		"two questions": "GET /a?b?c HTTP/1.1\r\n" + h + "\r\n",
+		"escaped path":  "GET /a%2Fb%20c/d HTTP/1.1\r\n" + h + "\r\n",
+		"dots":          "GET /a/../b/./c//d HTTP/1.1\r\n" + h + "\r\n",
+		"two slashes":   "GET //other.example/x HTTP/1.1\r\n" + h + "\r\n",
+		"fragment":      "GET /a#b HTTP/1.1\r\n" + h + "\r\n",
+		"absolute":      "GET http://elsewhere.example/p?q=1 HTTP/1.1\r\n" + h + "\r\n",
+		"other method":  "PURGE /x HTTP/1.1\r\n" + h + "\r\n",
+		"header names": "GET / HTTP/1.1\r\n" + h +
+			"x-lower-case: 1\r\nX_UNDER: 2\r\nETAG: 3\r\nuser-agent: me\r\naccept: */*\r\n\r\n",
+		"header twice": "GET / HTTP/1.1\r\n" + h +
+			"X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 2.2.2.2\r\nAccept: a\r\nAccept: b\r\nAccept: c\r\n\r\n",
+		"padded value": "GET / HTTP/1.1\r\n" + h + "X-A:   b c  \r\nX-Empty:\r\n\r\n",
+		"latin value":  "GET / HTTP/1.1\r\n" + h + "X-A: \xe4\r\n\r\n",
+		"cookies":      "GET / HTTP/1.1\r\n" + h + "Cookie: a=1; b=2\r\n\r\n",
+		"post":         "POST /p HTTP/1.1\r\n" + h + "Content-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello",
+		"multipart": "POST /p HTTP/1.1\r\n" + h +
+			"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 8\r\n\r\n--x--\r\n\r",
+		"chunked": "POST /p HTTP/1.1\r\n" + h +
+			"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\n\r\n",
 		"get with a body":   "GET /p HTTP/1.1\r\n" + h + "Content-Length: 2\r\n\r\n{}",
 		"delete with body":  "DELETE /p HTTP/1.1\r\n" + h + "Content-Length: 2\r\n\r\n{}",
 		"continue":          "POST /p HTTP/1.1\r\n" + h + "Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello",
@@ -154,8 +163,11 @@ func TestAsNetHTTP(t *testing.T) {
 		"1.0 kept alive":    "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
 		"close":             "GET / HTTP/1.1\r\n" + h + "Connection: close\r\n\r\n",
 		"close in capitals": "GET / HTTP/1.1\r\n" + h + "Connection: Close\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
-		"close in a list":   "GET / HTTP/1.1\r\n" + h + "Connection: keep-alive, CLOSE\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
-		"trailer":           "POST /p HTTP/1.1\r\n" + h + "Trailer: X-Request-Id\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Request-Id: t\r\nX-Late: 1\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
+		"close in a list": "GET / HTTP/1.1\r\n" + h + "Connection: keep-alive, CLOSE\r\n\r\nGET /2 HTTP/1.1\r\n" + h +
+			"\r\n",
+		"trailer": "POST /p HTTP/1.1\r\n" + h +
+			"Trailer: X-Request-Id\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Request-Id: " +
+			"t\r\nX-Late: 1\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
 		"head":              "HEAD /x HTTP/1.1\r\n" + h + "\r\n",
 		"two of one stream": "GET /1 HTTP/1.1\r\n" + h + "X-First: 1\r\n\r\nGET /2 HTTP/1.1\r\n" + h + "\r\n",
 	} {
@@ -178,39 +190,64 @@ func TestRefused(t *testing.T) {
 		raw    string
 		status string
 	}{
-		"no http":                 {"hello\r\n\r\n", "400"},
-		"no host":                 {"GET / HTTP/1.1\r\n\r\n", "400"},
-		"two hosts":               {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"},
-		"space before the colon":  {"POST / HTTP/1.1\r\n" + h + "Content-Length : 5\r\n\r\nhello", "400"},
-		"space in a name":         {"GET / HTTP/1.1\r\n" + h + "X A: 1\r\n\r\n", "400"},
-		"name that is none":       {"GET / HTTP/1.1\r\n" + h + "X(A): 1\r\n\r\n", "400"},
-		"control character":       {"GET / HTTP/1.1\r\n" + h + "X-A: a\x00b\r\n\r\n", "400"},
-		"two lengths":             {"POST / HTTP/1.1\r\n" + h + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "400"},
-		"length and chunked":      {"POST / HTTP/1.1\r\n" + h + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
-		"chunked and length":      {"POST / HTTP/1.1\r\n" + h + "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", "400"},
-		"chunked in 1.0":          {"POST / HTTP/1.0\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
-		"chunked twice":           {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
-		"other transfer encoding": {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400"},
-		"signed length":           {"POST / HTTP/1.1\r\n" + h + "Content-Length: +5\r\n\r\nhello", "400"},
-		"negative length":         {"POST / HTTP/1.1\r\n" + h + "Content-Length: -5\r\n\r\nhello", "400"},
-		"bad chunk":               {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n", "400"},
-		"version 2":               {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505"},
-		"version 1.2":             {"GET / HTTP/1.2\r\n" + h + "\r\n", "505"},
-		"trailer that is none":    {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\nX Y: 1\r\n\r\n", "400"},
-		"trailer too large":       {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 500)+"\r\n", 10) + "\r\n", "400"},
-		"bare LF":                 {"GET / HTTP/1.1\n" + "Host: x\n\n", "400"},
-		"bare LF in a header":     {"GET / HTTP/1.1\r\nHost: x\nX-A: 1\r\n\r\n", "400"},
-		"bare LF at the end":      {"GET / HTTP/1.1\r\n" + h + "\n", "400"},
-		"bare LF in a chunk":      {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n", "400"},
-		"bare LF in a trailer":    {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: 1\n\r\n", "400"},
-		"folded line":             {"GET / HTTP/1.1\r\n" + h + "X-A: 1\r\n 2\r\n\r\n", "400"},
-		"folded length":           {"POST / HTTP/1.1\r\n" + h + "Content-Length:\r\n 5\r\n\r\nhello", "400"},
-		"empty line before":       {"\r\nGET / HTTP/1.1\r\n" + h + "\r\n", "400"},
-		"identity":                {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: identity\r\n\r\n", "400"},
-		"huge length":             {"POST / HTTP/1.1\r\n" + h + "Content-Length: 99999999999999999999\r\n\r\nhello", "400"},
-		"escape cut short":        {"GET /%2 HTTP/1.1\r\n" + h + "\r\n", "400"},
-		"space in the target":     {"GET /a b HTTP/1.1\r\n" + h + "\r\n", "400"},
-		"header too large":        {"GET / HTTP/1.1\r\n" + h + "X-A: " + strings.Repeat("a", wire.MaxHeader) + "\r\n\r\n", "431"},
+		"no http":                {"hello\r\n\r\n", "400"},
+		"no host":                {"GET / HTTP/1.1\r\n\r\n", "400"},
+		"two hosts":              {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"},
+		"space before the colon": {"POST / HTTP/1.1\r\n" + h + "Content-Length : 5\r\n\r\nhello", "400"},
+		"space in a name":        {"GET / HTTP/1.1\r\n" + h + "X A: 1\r\n\r\n", "400"},
+		"name that is none":      {"GET / HTTP/1.1\r\n" + h + "X(A): 1\r\n\r\n", "400"},
+		"control character":      {"GET / HTTP/1.1\r\n" + h + "X-A: a\x00b\r\n\r\n", "400"},
+		"two lengths": {
+			"POST / HTTP/1.1\r\n" + h + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "400",
+		},
+		"length and chunked": {
+			"POST / HTTP/1.1\r\n" + h + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400",
+		},
+		"chunked and length": {
+			"POST / HTTP/1.1\r\n" + h + "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", "400",
+		},
+		"chunked in 1.0": {"POST / HTTP/1.0\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
+		"chunked twice": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			"400",
+		},
+		"other transfer encoding": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400",
+		},
+		"signed length":   {"POST / HTTP/1.1\r\n" + h + "Content-Length: +5\r\n\r\nhello", "400"},
+		"negative length": {"POST / HTTP/1.1\r\n" + h + "Content-Length: -5\r\n\r\nhello", "400"},
+		"bad chunk": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n", "400",
+		},
+		"version 2":   {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505"},
+		"version 1.2": {"GET / HTTP/1.2\r\n" + h + "\r\n", "505"},
+		"trailer that is none": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\nX Y: 1\r\n\r\n", "400",
+		},
+		"trailer too large": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat(
+				"X-A: "+strings.Repeat("a", 500)+"\r\n", 10,
+			) + "\r\n", "400",
+		},
+		"bare LF":             {"GET / HTTP/1.1\n" + "Host: x\n\n", "400"},
+		"bare LF in a header": {"GET / HTTP/1.1\r\nHost: x\nX-A: 1\r\n\r\n", "400"},
+		"bare LF at the end":  {"GET / HTTP/1.1\r\n" + h + "\n", "400"},
+		"bare LF in a chunk": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n", "400",
+		},
+		"bare LF in a trailer": {
+			"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: chunked\r\n\r\n0\r\nX-A: 1\n\r\n", "400",
+		},
+		"folded line":         {"GET / HTTP/1.1\r\n" + h + "X-A: 1\r\n 2\r\n\r\n", "400"},
+		"folded length":       {"POST / HTTP/1.1\r\n" + h + "Content-Length:\r\n 5\r\n\r\nhello", "400"},
+		"empty line before":   {"\r\nGET / HTTP/1.1\r\n" + h + "\r\n", "400"},
+		"identity":            {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: identity\r\n\r\n", "400"},
+		"huge length":         {"POST / HTTP/1.1\r\n" + h + "Content-Length: 99999999999999999999\r\n\r\nhello", "400"},
+		"escape cut short":    {"GET /%2 HTTP/1.1\r\n" + h + "\r\n", "400"},
+		"space in the target": {"GET /a b HTTP/1.1\r\n" + h + "\r\n", "400"},
+		"header too large": {
+			"GET / HTTP/1.1\r\n" + h + "X-A: " + strings.Repeat("a", wire.MaxHeader) + "\r\n\r\n", "431",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,7 +274,9 @@ func TestLongBody(t *testing.T) {
 	// it still sends.
 	require.Contains(t, exchange(t, ours, long(wire.MaxBody+1), 1)[0], "0 http: request body too large")
 	require.Contains(t, exchange(t, ours, long(3*wire.MaxBody), 1)[0], "0 http: request body too large")
-	chunks := "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("8000\r\n"+strings.Repeat("a", 0x8000)+"\r\n", 17) + "0\r\n\r\n"
+	chunks := "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat(
+		"8000\r\n"+strings.Repeat("a", 0x8000)+"\r\n", 17,
+	) + "0\r\n\r\n"
 	require.Contains(t, exchange(t, ours, chunks, 1)[0], "POST /a 0 http: request body too large")
 }
 
@@ -256,7 +295,8 @@ func TestPieces(t *testing.T) {
 		rest = rest[n:]
 	}
 	raw := fmt.Sprintf("POST /sized HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body) +
-		"POST /chunked HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks.String() + "0\r\nX-A: 1\r\n\r\n" +
+		"POST /chunked HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks.String() +
+		"0\r\nX-A: 1\r\n\r\n" +
 		"GET /last HTTP/1.1\r\nHost: x\r\n\r\n"
 	for _, piece := range []int{1 << 20, 16 << 10, 1111} {
 		conn, err := net.Dial("tcp", ours)
@@ -292,9 +332,16 @@ func TestTextIsKept(t *testing.T) {
 	t.Parallel()
 	var kept []string
 	ours, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		kept = append(kept, r.URL.Path+r.URL.RawQuery+r.Host+r.Header.Get("User-Agent")+r.Header.Get("X-Only-First")+r.RemoteAddr[:9])
+		kept = append(
+			kept,
+			r.URL.Path+r.URL.RawQuery+r.Host+r.Header.Get("User-Agent")+r.Header.Get("X-Only-First")+r.RemoteAddr[:9],
+		)
 	})
-	exchange(t, ours, "GET /one?first HTTP/1.1\r\nHost: a\r\nUser-Agent: alpha\r\nX-Only-First: 1\r\n\r\nGET /two?other HTTP/1.1\r\nHost: b\r\nUser-Agent: gamma\r\n\r\n", 2)
+	exchange(
+		t, ours,
+		"GET /one?first HTTP/1.1\r\nHost: a\r\nUser-Agent: alpha\r\nX-Only-First: 1\r\n\r\nGET /two?other "+
+			"HTTP/1.1\r\nHost: b\r\nUser-Agent: gamma\r\n\r\n", 2,
+	)
 	require.Equal(t, []string{"/onefirstaalpha1127.0.0.1", "/twootherbgamma127.0.0.1"}, kept)
 }
 
@@ -352,7 +399,9 @@ func TestReplies(t *testing.T) {
 	}
 	ours, _ := serve(t, answer)
 	theirs := standard(t, answer)
-	for _, path := range []string{"/sniffed", "/none", "/unchanged", "/silent", "/redirect", "/cookies", "/split", "/twice"} {
+	for _, path := range []string{
+		"/sniffed", "/none", "/unchanged", "/silent", "/redirect", "/cookies", "/split", "/twice",
+	} {
 		raw := "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"
 		require.Equal(t, exchange(t, theirs, raw, 1), exchange(t, ours, raw, 1), path)
 	}

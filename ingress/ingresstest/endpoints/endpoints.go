@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/benna"
 	"adnet/ingress/billing"
 	"adnet/ingress/console"
@@ -26,9 +29,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/token/tokentest"
 	"adnet/schemas/openapi"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // Parts are what some endpoints work with. The zero value has none: it will do for the routes and
@@ -64,7 +64,9 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 		Seller: offer.New(offer.Config{}, offer.Deps{Metrics: metrics, BaseURL: h.BaseURL, Now: p.Now}),
 	})
 	require.NoError(t, err)
-	events, err := track.New(track.Config{Unsigned: track.UnsignedRecord, AckWait: time.Minute, Life: tokentest.Life()}, track.Deps{
+	events, err := track.New(track.Config{
+		Unsigned: track.UnsignedRecord, AckWait: time.Minute, Life: tokentest.Life(),
+	}, track.Deps{
 		Log: log, Metrics: metrics, Auth: p.Auth, Now: p.Now,
 	})
 	require.NoError(t, err)
@@ -74,7 +76,9 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	frames, err := preview.NewPages(h.BaseURL)
 	require.NoError(t, err)
 	frames.Mount(h)
-	preview.New(preview.Deps{Auth: p.Auth, Campaigns: p.Campaigns, BaseURL: h.BaseURL, Disclosure: "Sponsored", VideoSec: 15}).Mount(h)
+	preview.New(preview.Deps{
+		Auth: p.Auth, Campaigns: p.Campaigns, BaseURL: h.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
+	}).Mount(h)
 	script, err := snippet.New()
 	require.NoError(t, err)
 	script.Mount(h)

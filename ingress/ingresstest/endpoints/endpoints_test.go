@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/ingresstest/endpoints"
-
-	"github.com/stretchr/testify/require"
 )
 
 // schemes are the callers of a policy as openapi.json names them.

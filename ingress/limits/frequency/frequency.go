@@ -32,15 +32,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config is the settings of frequency caps and of the pacing of conversations.
@@ -163,10 +163,12 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 		}
 	}
 	c.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_caps_exchange_failures_total", Help: "Exchanges of frequency caps with the other nodes that failed.",
+		Name: "adnet_caps_exchange_failures_total",
+		Help: "Exchanges of frequency caps with the other nodes that failed.",
 	}))
 	c.unknown = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_caps_unread_total", Help: "Requests that were capped by this node's knowledge alone because Redis did not answer in 20 ms.",
+		Name: "adnet_caps_unread_total",
+		Help: "Requests that were capped by this node's knowledge alone because Redis did not answer in 20 ms.",
 	}))
 	return c, nil
 }
@@ -207,7 +209,10 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	if ask.TurnGap != nil {
 		gap = *ask.TurnGap
 	}
-	*v = Visit{caps: c, now: ask.Now, day: int32(day.Of(ask.Now)), turn: ask.Turn, pending: ask.Pending, tell: first > 1 || gap > 1}
+	*v = Visit{
+		caps: c, now: ask.Now, day: int32(day.Of(ask.Now)), turn: ask.Turn, pending: ask.Pending,
+		tell: first > 1 || gap > 1,
+	}
 	if v.pending == 0 {
 		v.pending = c.cfg.Pending
 	}
@@ -234,8 +239,8 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 // Wait is in how many turns the conversation may have its next ad; 0 when now.
 func (v *Visit) Wait() int { return max(0, v.wait) }
 
-// Check gives auction.FrequencyCapped when the session, or the page without one, has seen c as often
-// as its cap says, or "".
+// Check gives auction.FrequencyCapped when the session, or the page without one, has seen c as
+// often as its cap says, or "".
 func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	if v.session == nil {
 		return v.checkPage(c)
@@ -266,8 +271,8 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	return auction.FrequencyCapped
 }
 
-// checkPage is Check by the word of the page. A page that lies keeps ads from itself, which its owner
-// can do by a block as well; nothing of it is kept.
+// checkPage is Check by the word of the page. A page that lies keeps ads from itself, which its
+// owner can do by a block as well; nothing of it is kept.
 func (v *Visit) checkPage(c *auction.Campaign) auction.Reason {
 	n := 0
 	for _, id := range v.seen {
@@ -338,7 +343,9 @@ func (s *session) take(e *campaign.Exposure) {
 	if s.shown == nil {
 		s.shown = make(map[auction.ID][]exposure)
 	}
-	s.shown[id] = append(shown, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed})
+	s.shown[id] = append(
+		shown, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed},
+	)
 }
 
 // confirm marks a decision that is known; a beacon can make none, as it says for itself which

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/redis"
 	"adnet/internal/testenv"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 var publisher = uuid.MustParse("33333333-3333-4333-8333-333333333333")
@@ -184,7 +184,10 @@ func TestConversation(t *testing.T) {
 		turn  int
 		gap   *int
 		shown bool
-	}{{1, nil, false}, {4, nil, true}, {5, nil, false}, {6, nil, true}, {8, &three, false}, {9, &three, true}, {10, &one, true}} {
+	}{
+		{1, nil, false}, {4, nil, true}, {5, nil, false}, {6, nil, true}, {8, &three, false}, {9, &three, true},
+		{10, &one, true},
+	} {
 		stated.Turn, stated.TurnGap = tc.turn, tc.gap
 		_, _, shown := show(t.Context(), c, stated, capped(0))
 		require.Equal(t, tc.shown, shown, tc)
@@ -205,7 +208,9 @@ func TestOneSessionInParallel(t *testing.T) {
 	won := 0
 	for range 64 {
 		wg.Go(func() {
-			if _, _, shown := show(t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3)); shown {
+			if _, _, shown := show(
+				t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3),
+			); shown {
 				mu.Lock()
 				won++
 				mu.Unlock()
@@ -308,7 +313,8 @@ func TestProperty(t *testing.T) {
 			var all []*decision
 			counting := func(session string, k *auction.Campaign) (n int) {
 				for _, d := range all {
-					if d.session == session && d.campaign.ID == k.ID && (d.confirmed || now.Sub(d.at) < time.Minute-time.Second) {
+					if d.session == session && d.campaign.ID == k.ID &&
+						(d.confirmed || now.Sub(d.at) < time.Minute-time.Second) {
 						n++
 					}
 				}
@@ -335,7 +341,8 @@ func TestProperty(t *testing.T) {
 					if refused {
 						v.End(id, nil)
 						require.GreaterOrEqual(r, before+countIf(all, func(d *decision) bool {
-							return d.session == session && d.campaign.ID == k.ID && !d.confirmed && now.Sub(d.at) < time.Minute && now.Sub(d.at) >= time.Minute-time.Second
+							return d.session == session && d.campaign.ID == k.ID && !d.confirmed &&
+								now.Sub(d.at) < time.Minute && now.Sub(d.at) >= time.Minute-time.Second
 						}), int(k.ID[15]), "refused with room")
 					} else {
 						v.End(id, k)
@@ -347,7 +354,9 @@ func TestProperty(t *testing.T) {
 					if len(all) > 0 {
 						d := rapid.SampledFrom(all).Draw(r, "impression")
 						if d.confirmed || now.Sub(d.at) < time.Minute-2*time.Second {
-							nodes[rapid.IntRange(0, 1).Draw(r, "node")].Confirm(keyed(publisher, d.session, now), uuid.UUID(d.campaign.ID), d.id)
+							nodes[rapid.IntRange(0, 1).Draw(r, "node")].Confirm(
+								keyed(publisher, d.session, now), uuid.UUID(d.campaign.ID), d.id,
+							)
 							d.confirmed = true
 							now = now.Add(beaconDelay)
 							settle()
@@ -426,7 +435,10 @@ func TestStoreAway(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for _, cfg := range []Config{{}, {Pending: 25 * time.Hour}, {Pending: time.Minute, FirstTurn: -1}, {Pending: time.Minute, TurnGap: MaxTurn + 1}} {
+	for _, cfg := range []Config{
+		{}, {Pending: 25 * time.Hour}, {Pending: time.Minute, FirstTurn: -1},
+		{Pending: time.Minute, TurnGap: MaxTurn + 1},
+	} {
 		_, err := New(cfg, Deps{})
 		require.Error(t, err, cfg)
 	}

@@ -17,9 +17,11 @@ const (
 	burstTime     = 15 * time.Minute // or the plan of so long,
 	burstMost     = 0.05             // but no more of the day's budget
 	burstOver     = 2 * time.Second  // in which a burst is spread
-	surge         = 4                // at most this multiple of the planned passes gets through in one step once the burst is used up
-	lastMinute    = time.Minute      // before midnight in which the rest is not spread any thinner
-	nightShare    = 0.05             // of the mean is what the quietest quarter of the day is planned with
+	// at most this multiple of the planned passes gets through in one step once the burst is used
+	// up
+	surge      = 4
+	lastMinute = time.Minute // before midnight in which the rest is not spread any thinner
+	nightShare = 0.05        // of the mean is what the quietest quarter of the day is planned with
 )
 
 // observed is what a step of the controller is told. Amounts are micro-USD.

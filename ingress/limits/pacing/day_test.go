@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // The simulated day: the pacer as it runs in a node, its campaign's spend as late as in life, and
@@ -91,8 +91,13 @@ func (s scenario) run() dayOut {
 	}
 	budget := money.Micros(s.units) * price
 	w := &world{
-		campaign: campaign.Campaign{ID: uuid.UUID{15: byte(s.seed), 3: 9}, Pacing: campaign.PacingEven, BillingModel: s.model, BidAmount: bid, DailyBudget: budget},
-		room:     reserve.Room{Day: day.Of(midnight), Daily: budget, Today: budget, Total: 100 * budget, Balance: money.Max},
+		campaign: campaign.Campaign{
+			ID: uuid.UUID{15: byte(s.seed), 3: 9}, Pacing: campaign.PacingEven, BillingModel: s.model, BidAmount: bid,
+			DailyBudget: budget,
+		},
+		room: reserve.Room{
+			Day: day.Of(midnight), Daily: budget, Today: budget, Total: 100 * budget, Balance: money.Max,
+		},
 	}
 	billing, _ := ranker.ParseBilling(string(s.model))
 	entry := &auction.Campaign{ID: auction.ID(w.campaign.ID), Bid: bid, Billing: billing}
@@ -158,7 +163,9 @@ func (s scenario) yesterday() campaign.Curve {
 			shape = "flat" // not known in advance
 		}
 		for date := range uint64(7) {
-			counts[second/900] += int64(poisson(r, s.supply*s.units/86400*shapes[shape](float64(second), s.seed+1000*date+1000)))
+			counts[second/900] += int64(poisson(
+				r, s.supply*s.units/86400*shapes[shape](float64(second), s.seed+1000*date+1000),
+			))
 		}
 	}
 	curve, _ := campaign.CurveOf(&counts)
@@ -183,7 +190,9 @@ func TestDays(t *testing.T) {
 	for _, shape := range []string{"flat", "diurnal", "bursty", "spike"} {
 		for _, units := range []float64{200, 2_000, 10_000} {
 			for _, supply := range []float64{2, 10} {
-				all = append(all, scenario{shape: shape, known: true, units: units, supply: supply, model: campaign.CPM})
+				all = append(
+					all, scenario{shape: shape, known: true, units: units, supply: supply, model: campaign.CPM},
+				)
 			}
 		}
 		all = append(all,
@@ -222,7 +231,10 @@ func TestDays(t *testing.T) {
 			if worst.exhausted > 0 {
 				exhausted = midnight.Add(worst.exhausted).Format("15:04:05")
 			}
-			t.Logf("worst of %d days: spent %.1f %%, RMSE to plan %.3f, exhausted %s", seeds, 100*worst.spent, worst.rmse, exhausted)
+			t.Logf(
+				"worst of %d days: spent %.1f %%, RMSE to plan %.3f, exhausted %s", seeds, 100*worst.spent, worst.rmse,
+				exhausted,
+			)
 			require.GreaterOrEqual(t, worst.spent, 0.95)
 			require.LessOrEqual(t, worst.rmse, 0.10)
 			require.True(t, worst.exhausted == 0 || worst.exhausted >= 23*time.Hour, "exhausted at %s", exhausted)

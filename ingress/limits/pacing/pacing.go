@@ -28,6 +28,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
@@ -36,9 +39,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/reserve"
 	"adnet/internal/schedule"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Tiny is how many billed events a daily budget must buy to be paced.
@@ -112,7 +112,10 @@ func New(deps Deps) *Pacer {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Pacer{deps: deps, even: weigh(campaign.Curve{}), often: obs.Limited(deps.Log, time.Minute), fresh: map[auction.ID]*cell{}}
+	p := &Pacer{
+		deps: deps, even: weigh(campaign.Curve{}), often: obs.Limited(deps.Log, time.Minute),
+		fresh: map[auction.ID]*cell{},
+	}
 	p.cells.Store(&map[auction.ID]*cell{})
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has looked at in the last hour.",
@@ -166,7 +169,9 @@ func (k *cell) takeBack() {
 // hash mixes the random bits of both ids. It is the same on every node and in every release: a
 // change would only shift which auctions a campaign takes part in.
 func hash(auctionID uuid.UUID, campaignID auction.ID) uint64 {
-	h := binary.LittleEndian.Uint64(auctionID[8:]) ^ mix(binary.LittleEndian.Uint64(campaignID[8:])^mix(binary.LittleEndian.Uint64(campaignID[:8])))
+	h := binary.LittleEndian.Uint64(auctionID[8:]) ^ mix(binary.LittleEndian.Uint64(campaignID[8:])^mix(
+		binary.LittleEndian.Uint64(campaignID[:8]),
+	))
 	return mix(h + binary.LittleEndian.Uint64(auctionID[:8]))
 }
 
@@ -272,8 +277,9 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 		ends = *of.EndAt
 	}
 	share, most := k.control.step(observed{
-		now: now, opportunities: float64(offered), passed: float64(passed), spent: float64(spent), budget: float64(budget),
-		unit: float64(price) * expected(of.Billing()), weights: plan, ends: ends,
+		now: now, opportunities: float64(offered), passed: float64(passed), spent: float64(spent),
+		budget: float64(budget),
+		unit:   float64(price) * expected(of.Billing()), weights: plan, ends: ends,
 	})
 	k.below.Store(threshold(share))
 	k.most.Store(most)

@@ -9,23 +9,29 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
-
-	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 )
 
 // paced is a campaign of 5 USD CPM with a budget of units impressions.
 func paced(units money.Micros) *world {
 	price := 5 * money.USD / 1000
 	return &world{
-		campaign: campaign.Campaign{ID: uuid.UUID{15: 9}, Pacing: campaign.PacingEven, BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: units * price},
-		room:     reserve.Room{Day: day.Of(midnight), Daily: units * price, Today: units * price, Total: 100 * units * price, Balance: money.Max},
+		campaign: campaign.Campaign{
+			ID: uuid.UUID{15: 9}, Pacing: campaign.PacingEven, BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
+			DailyBudget: units * price,
+		},
+		room: reserve.Room{
+			Day: day.Of(midnight), Daily: units * price, Today: units * price, Total: 100 * units * price,
+			Balance: money.Max,
+		},
 	}
 }
 
@@ -110,7 +116,10 @@ func TestDecidedByHash(t *testing.T) {
 
 	w := paced(10_000)
 	now := midnight.Add(12 * time.Hour)
-	nodes := []*Pacer{New(Deps{Campaigns: w, Now: func() time.Time { return now }}), New(Deps{Campaigns: w, Now: func() time.Time { return now }})}
+	nodes := []*Pacer{
+		New(Deps{Campaigns: w, Now: func() time.Time { return now }}),
+		New(Deps{Campaigns: w, Now: func() time.Time { return now }}),
+	}
 	for range 3_000 {
 		id := uuid.Must(uuid.NewV7())
 		require.Equal(t, nodes[0].Check(id, w.entry()), nodes[1].Check(id, w.entry()))
@@ -152,7 +161,9 @@ func TestCurveShapesThePlan(t *testing.T) {
 	require.EqualValues(t, 2, known.asked.Load(), "not again for half an hour")
 	plan := k.curve.Load()
 	require.Less(t, plan.rate(now, time.Time{}), p.even.rate(now, time.Time{})/2)
-	require.Greater(t, plan.rate(midnight.Add(19*time.Hour), time.Time{}), 1.5*p.even.rate(midnight.Add(19*time.Hour), time.Time{}))
+	require.Greater(
+		t, plan.rate(midnight.Add(19*time.Hour), time.Time{}), 1.5*p.even.rate(midnight.Add(19*time.Hour), time.Time{}),
+	)
 	now = now.Add(curvesAge + time.Second)
 	known.curve = campaign.Curve{}
 	require.NoError(t, p.Learn(t.Context()))
@@ -179,7 +190,10 @@ func TestWeights(t *testing.T) {
 			left -= left * w.rate(at, ends)
 			require.InDelta(t, 1-w.until(at)/whole, left, 0.01)
 		}
-		require.Equal(t, w.rate(midnight, time.Time{}), w.rate(midnight, midnight.Add(30*time.Hour)), "tomorrow's end is not today's")
+		require.Equal(
+			t, w.rate(midnight, time.Time{}), w.rate(midnight, midnight.Add(30*time.Hour)),
+			"tomorrow's end is not today's",
+		)
 	}
 }
 

@@ -27,13 +27,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/day"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -123,10 +123,13 @@ func New(deps Deps) *Memory {
 		m.shards[i].until = make(map[token.Pseudonym]int64)
 	}
 	m.dropped = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_suitability_marks_dropped_total", Help: "Refused conversations that are not remembered: their API key, or all together, set too many marks in an hour, or Redis was away for too long.",
+		Name: "adnet_suitability_marks_dropped_total",
+		Help: "Refused conversations that are not remembered: their API key, or all together, set too many marks in " +
+			"an hour, or Redis was away for too long.",
 	}))
 	m.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_suitability_marks_failures_total", Help: "Calls to Redis for the marks of refused conversations that failed.",
+		Name: "adnet_suitability_marks_failures_total",
+		Help: "Calls to Redis for the marks of refused conversations that failed.",
 	}))
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adnet_suitability_marks", Help: "Refused conversations that this node remembers.",

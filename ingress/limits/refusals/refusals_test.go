@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
 	"adnet/ingress/limits/refusals"
 	"adnet/internal/day"
 	"adnet/internal/redis"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
-
-	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 // onEveryRedis runs a case on the server in the process and on a real one.
@@ -70,7 +70,8 @@ func newNode(store refusals.Store) *node {
 	n := &node{metrics: prometheus.NewRegistry()}
 	n.now.Store(noon.UnixNano())
 	n.Memory = refusals.New(refusals.Deps{
-		Log: slog.New(slog.NewTextHandler(&n.log, nil)), Metrics: n.metrics, Keyring: keys(), Store: store, Now: n.clock,
+		Log: slog.New(slog.NewTextHandler(&n.log, nil)), Metrics: n.metrics, Keyring: keys(), Store: store,
+		Now: n.clock,
 	})
 	return n
 }
@@ -98,7 +99,10 @@ func TestOtherNodesKnow(t *testing.T) {
 		here, there, s := newNode(store), newNode(store), aSession()
 		here.run(t)
 		there.run(t)
-		require.Eventually(t, func() bool { return there.Live(there.clock()) && here.Live(here.clock()) }, time.Second, time.Millisecond)
+		require.Eventually(
+			t, func() bool { return there.Live(there.clock()) && here.Live(here.clock()) }, time.Second,
+			time.Millisecond,
+		)
 		require.False(t, here.refuses(s))
 		here.Refuse(t.Context(), &s, here.clock())
 		require.True(t, here.refuses(s), "at once")
@@ -112,7 +116,10 @@ func TestOtherNodesKnow(t *testing.T) {
 			for _, at := range []struct {
 				after time.Duration
 				want  bool
-			}{{0, true}, {11 * time.Hour, true}, {13 * time.Hour, true}, {24*time.Hour - time.Second, true}, {24 * time.Hour, false}} {
+			}{
+				{0, true}, {11 * time.Hour, true}, {13 * time.Hour, true}, {24*time.Hour - time.Second, true},
+				{24 * time.Hour, false},
+			} {
 				require.Equal(t, at.want, n.Refused(&s, noon.Add(at.after)), at.after)
 			}
 		}
@@ -138,7 +145,8 @@ func TestMarksOutliveTheirPeriod(t *testing.T) {
 	})
 }
 
-// Who has one key of a publisher changes nothing for sessions of its others, nor of other publishers.
+// Who has one key of a publisher changes nothing for sessions of its others, nor of other
+// publishers.
 func TestAMarkIsOfItsKey(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		n, s := newNode(store), aSession()

@@ -14,7 +14,10 @@ func (m *Memory) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := m.Share(ctx); err != nil && ctx.Err() == nil {
-			m.often.Warn(ctx, "refused conversations of other nodes are not known: requests with a session get no ad", "error", err)
+			m.often.Warn(
+				ctx, "refused conversations of other nodes are not known: requests with a session get no ad", "error",
+				err,
+			)
 		}
 		select {
 		case <-ctx.Done():

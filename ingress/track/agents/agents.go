@@ -35,7 +35,8 @@ const (
 // previews are fetchers of link previews beside those of patterns.txt. Signal and iMessage send the
 // names of others (WhatsApp, Facebot).
 var previews = [...]string{
-	`[Ll]ink[ -]?[Pp]review`, `[Uu]nfurl`, `U[Rr][Ll][ -]?Preview`, `[Ll]inkExpanding`, `Google-PageRenderer`, `kakaotalk-scrap`,
+	`[Ll]ink[ -]?[Pp]review`, `[Uu]nfurl`, `U[Rr][Ll][ -]?Preview`, `[Ll]inkExpanding`, `Google-PageRenderer`,
+	`kakaotalk-scrap`,
 	`line-poker`, `^Rocket\.Chat`, `^Pleroma `, `^Akkoma `, `Misskey/`, `Cardyb`,
 }
 

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36"
+const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 " +
+	"Safari/537.36"
 
 func newList(t testing.TB) *List {
 	t.Helper()
@@ -39,11 +40,14 @@ func TestListed(t *testing.T) {
 		iphone + "Version/17.4 Mobile/15E148 Safari/604.1":                                    Unlisted,
 		"Mozilla/5.0 (Macintosh; Intel Mac OS X 14.4; rv:125.0) Gecko/20100101 Firefox/125.0": Unlisted,
 		// People inside of applications.
-		iphone + "Mobile/15E148 [FBAN/FBIOS;FBAV/450.0.0;FBBV/1;FBDV/iPhone14,2]":                                                                       Unlisted,
-		iphone + "Mobile/15E148 [LinkedInApp]/9.29":                                                                                                     Unlisted,
-		iphone + "Mobile/15E148 Instagram 320.0.0.0 (iPhone14,2; iOS 17_4)":                                                                             Unlisted,
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Slack/4.36.140 Chrome/120.0 Electron/28.1.3 Safari/537.36":    Unlisted,
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) discord/1.0.9031 Chrome/108.0 Electron/22.3.26 Safari/537.36": Unlisted,
+		iphone +
+			"Mobile/15E148 [FBAN/FBIOS;FBAV/450.0.0;FBBV/1;FBDV/iPhone14,2]": Unlisted,
+		iphone + "Mobile/15E148 [LinkedInApp]/9.29":                         Unlisted,
+		iphone + "Mobile/15E148 Instagram 320.0.0.0 (iPhone14,2; iOS 17_4)": Unlisted,
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Slack/4.36.140 " +
+			"Chrome/120.0 Electron/28.1.3 Safari/537.36": Unlisted,
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) discord/1.0.9031 " +
+			"Chrome/108.0 Electron/22.3.26 Safari/537.36": Unlisted,
 		"": Unlisted,
 	} {
 		for range 2 { // found, then remembered
@@ -58,19 +62,23 @@ func TestLinkPreviews(t *testing.T) {
 	l := newList(t)
 	for _, agent := range []string{
 		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Slackbot 1.0 (+https://api.slack.com/robots)",
-		"Slack-ImgProxy (+https://api.slack.com/robots)", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+		"Slack-ImgProxy (+https://api.slack.com/robots)",
+		"Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
 		"TelegramBot (like TwitterBot)", "WhatsApp/2.23.20.0 A", "WhatsApp/2", "Twitterbot/1.0",
 		"Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5 skype-url-preview@microsoft.com",
 		"Mozilla/5.0 (compatible; MicrosoftPreview/2.0; +https://aka.ms/MicrosoftPreview)",
 		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
 		"facebookexternalhit/1.1;line-poker/1.0", "facebookexternalhit/1.1; kakaotalk-scrap/1.0",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 " +
+			"Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
 		"LinkedInBot/1.0 (compatible; Mozilla/5.0; Apache-HttpClient +http://www.linkedin.com)",
-		"http.rb/5.1.1 (Mastodon/4.2.1; +https://mastodon.example/)", "Mastodon/4.3.0 (http.rb/5.2.0; +https://mastodon.example/) Bot",
+		"http.rb/5.1.1 (Mastodon/4.2.1; +https://mastodon.example/)",
+		"Mastodon/4.3.0 (http.rb/5.2.0; +https://mastodon.example/) Bot",
 		"Synapse (bot; +https://github.com/matrix-org/synapse)", "Iframely/1.3.1 (+https://iframely.com/docs/about)",
 		"Mozilla/5.0 (compatible; redditbot/1.0; +http://www.reddit.com/feedback)", "Mattermost-Bot/1.1", "Viber/20.0",
 		"Mozilla/5.0 (compatible; ZulipURLPreview/9.0; +https://zulip.example)", "Rocket.Chat",
-		"Mozilla/5.0 (compatible; Bluesky Cardyb/1.1; +mailto:support@bsky.app)", "Embedly/0.2 (+http://support.embed.ly/)",
+		"Mozilla/5.0 (compatible; Bluesky Cardyb/1.1; +mailto:support@bsky.app)",
+		"Embedly/0.2 (+http://support.embed.ly/)",
 		"Snap URL Preview Service; bot; snapchat; https://developers.snap.com/robots", "Wire LinkPreview Bot",
 	} {
 		require.Equal(t, Robot, l.Kind(agent), agent)
@@ -98,7 +106,10 @@ func TestSameAsEveryPattern(t *testing.T) {
 	require.Len(t, append(tools, all...), l.Len())
 	parts := append(strings.Fields(strings.ReplaceAll(patterns, `\`, "")), chrome, "; ", "/", "(", ")", "bo", "t", " ")
 	rapid.Check(t, func(t *rapid.T) {
-		agent := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 4).Draw(t, "parts"), rapid.SampledFrom([]string{"", " "}).Draw(t, "join"))
+		agent := strings.Join(
+			rapid.SliceOfN(rapid.SampledFrom(parts), 0, 4).Draw(t, "parts"),
+			rapid.SampledFrom([]string{"", " "}).Draw(t, "join"),
+		)
 		if len(agent) > maxAgent {
 			agent = agent[:maxAgent]
 		}

@@ -1,10 +1,11 @@
 package spool
 
 import (
-	"adnet/internal/schedule"
 	"context"
 	"os"
 	"sync/atomic"
+
+	"adnet/internal/schedule"
 )
 
 // damagedSuffix marks a segment that was set aside because not all of it could be read.
@@ -72,7 +73,9 @@ func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
 	if whole {
 		return os.Remove(path)
 	}
-	s.deps.Log.WarnContext(ctx, "spool segment has unreadable bytes; the rest is drained and the file kept", "segment", path+damagedSuffix)
+	s.deps.Log.WarnContext(
+		ctx, "spool segment has unreadable bytes; the rest is drained and the file kept", "segment", path+damagedSuffix,
+	)
 	return os.Rename(path, path+damagedSuffix)
 }
 

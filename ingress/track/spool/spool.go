@@ -18,11 +18,11 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/errs"
-	"adnet/internal/obs"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
+
+	"adnet/internal/errs"
+	"adnet/internal/obs"
 )
 
 // Config is the spool's settings.
@@ -78,10 +78,26 @@ func New(cfg Config, deps Deps) (*Spool, error) {
 		return nil, errors.New("ADNET_SPOOL_DIR must name a folder")
 	}
 	s := &Spool{
-		cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), pace: drainEvery, sync: (*os.File).Sync, queue: queue{wake: make(chan struct{}, 1)},
-		size:    obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{Name: "adnet_spool_bytes", Help: "Bytes of events waiting on disk."})),
-		spooled: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them."})),
-		drained: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{Name: "adnet_spool_drained_total", Help: "Events handed to Kafka from disk."})),
+		cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), pace: drainEvery, sync: (*os.File).Sync,
+		queue: queue{wake: make(chan struct{}, 1)},
+		size: obs.Register(
+			deps.Metrics,
+			prometheus.NewGauge(prometheus.GaugeOpts{
+				Name: "adnet_spool_bytes", Help: "Bytes of events waiting on disk.",
+			}),
+		),
+		spooled: obs.Register(
+			deps.Metrics,
+			prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them.",
+			}),
+		),
+		drained: obs.Register(
+			deps.Metrics,
+			prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "adnet_spool_drained_total", Help: "Events handed to Kafka from disk.",
+			}),
+		),
 	}
 	return s, nil
 }
@@ -96,7 +112,11 @@ func (s *Spool) Open() error {
 		return fmt.Errorf("spool folder (ADNET_SPOOL_DIR): %w", err)
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return errors.Join(fmt.Errorf("spool folder %s is in use by another process; give each ingress its own ADNET_SPOOL_DIR", s.cfg.Dir), lock.Close())
+		return errors.Join(
+			fmt.Errorf(
+				"spool folder %s is in use by another process; give each ingress its own ADNET_SPOOL_DIR", s.cfg.Dir,
+			), lock.Close(),
+		)
 	}
 	s.lock = lock
 	left, bytes, next, err := findSegments(s.cfg.Dir)
@@ -198,7 +218,9 @@ func (s *Spool) store(g group) error {
 	s.bytes += written
 	s.size.Set(float64(s.bytes))
 	if err != nil {
-		return errs.Wrap(errors.Join(err, s.rotate()), errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)")
+		return errs.Wrap(
+			errors.Join(err, s.rotate()), errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)",
+		)
 	}
 	s.events += int64(len(g.done))
 	s.spooled.Add(float64(len(g.done)))

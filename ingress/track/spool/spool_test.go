@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/errs"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/errs"
 )
 
 // fakeLog is Kafka as the spool sees it.
@@ -75,7 +75,10 @@ type fixture struct {
 func open(t *testing.T, dir string, maxBytes int64) *fixture {
 	t.Helper()
 	log := &fakeLog{}
-	s, err := New(Config{Dir: dir, MaxBytes: maxBytes}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Producer: log})
+	s, err := New(
+		Config{Dir: dir, MaxBytes: maxBytes},
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Producer: log},
+	)
 	require.NoError(t, err)
 	s.pace = time.Millisecond
 	require.NoError(t, s.Open())
@@ -334,7 +337,9 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 func TestAFolderBelongsToOneProcess(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, 1<<20).run(t)
-	second, err := New(Config{Dir: dir, MaxBytes: 1}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	second, err := New(
+		Config{Dir: dir, MaxBytes: 1}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()},
+	)
 	require.NoError(t, err)
 	require.ErrorContains(t, second.Open(), "in use by another process; give each ingress its own ADNET_SPOOL_DIR")
 	first.stop()

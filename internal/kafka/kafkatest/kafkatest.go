@@ -29,7 +29,9 @@ func New(t testing.TB) (brokers []string, cluster *kfake.Cluster) {
 // RefuseProduce makes the next count produce requests to topic fail for good: nothing is written
 // and the client does not try again.
 func RefuseProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
-	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: count})
+	return c.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: count,
+	})
 }
 
 // StallProduce makes the next count produce requests to topic fail so that the client tries again,
@@ -41,12 +43,16 @@ func StallProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle 
 // LoseAcks makes the next count produce requests to topic write their records and answer with an
 // error that the client tries again: only idempotence keeps them single.
 func LoseAcks(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
-	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicasAfterAppend, Count: count})
+	return c.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicasAfterAppend, Count: count,
+	})
 }
 
 // RefuseCommits makes the next count offset commits of group fail.
 func RefuseCommits(c *kfake.Cluster, group string, count int) *kfake.FaultHandle {
-	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: group, Err: kerr.GroupAuthorizationFailed, Count: count})
+	return c.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: group, Err: kerr.GroupAuthorizationFailed, Count: count,
+	})
 }
 
 // HoldCommits keeps every offset commit of group unanswered until release is called, and counts

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"os"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"adnet/lab/browser"
 )
 
 const file = "ingress/preview/media/film.webm"

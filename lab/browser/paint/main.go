@@ -18,13 +18,13 @@ import (
 	"slices"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"golang.org/x/sync/errgroup"
+
+	"adnet/lab/browser"
 )
 
 const address = "127.0.0.1:8996"
@@ -33,8 +33,10 @@ const address = "127.0.0.1:8996"
 const promised = time.Second
 
 var screens = []struct{ as, path string }{
-	{"", "/"}, {"advertiser", "/console/overview"}, {"advertiser", "/console/campaigns"}, {"advertiser", "/console/creatives"},
-	{"advertiser", "/console/billing"}, {"publisher", "/console/publisher"}, {"admin", "/console/campaigns"}, {"admin", "/console/network"},
+	{"", "/"}, {"advertiser", "/console/overview"}, {"advertiser", "/console/campaigns"},
+	{"advertiser", "/console/creatives"},
+	{"advertiser", "/console/billing"}, {"publisher", "/console/publisher"}, {"admin", "/console/campaigns"},
+	{"admin", "/console/network"},
 }
 
 func main() {
@@ -67,7 +69,10 @@ func (s slow) later(ctx context.Context) error {
 
 func run(ctx context.Context, campaigns, loads int, than slow) error {
 	base := "http://" + address
-	adnet := exec.CommandContext(ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0", "--rate-open", "0", "--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0")
+	adnet := exec.CommandContext(
+		ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
+		"--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0",
+	)
 	adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
 	if err := adnet.Start(); err != nil {
 		return err
@@ -84,7 +89,10 @@ func run(ctx context.Context, campaigns, loads int, than slow) error {
 		return err
 	}
 	defer b.Close()
-	fmt.Printf("largest contentful paint, %d campaigns, processor %g times slower, requests %s later, %d loads, cache empty\n", campaigns, than.processor, than.latency, loads)
+	fmt.Printf(
+		"largest contentful paint, %d campaigns, processor %g times slower, requests %s later, %d loads, cache empty\n",
+		campaigns, than.processor, than.latency, loads,
+	)
 	for _, s := range screens {
 		took, err := measure(b, base, s.as, s.path, loads, than)
 		if err != nil {
@@ -95,7 +103,10 @@ func run(ctx context.Context, campaigns, loads int, than slow) error {
 		if took[len(took)/2] > promised {
 			verdict = "beyond"
 		}
-		fmt.Printf("%-11s %-22s median %4d ms, slowest %4d ms, %s %s\n", s.as, s.path, took[len(took)/2].Milliseconds(), took[len(took)-1].Milliseconds(), verdict, promised)
+		fmt.Printf(
+			"%-11s %-22s median %4d ms, slowest %4d ms, %s %s\n", s.as, s.path, took[len(took)/2].Milliseconds(),
+			took[len(took)-1].Milliseconds(), verdict, promised,
+		)
 	}
 	return nil
 }
@@ -123,7 +134,9 @@ func measure(b *browser.Browser, base, as, path string, loads int, than slow) (t
 			return nil, err
 		}
 	}
-	if err := t.Do(network.SetCacheDisabled(true), emulation.SetCPUThrottlingRate(than.processor), chromedp.ActionFunc(than.later)); err != nil {
+	if err := t.Do(
+		network.SetCacheDisabled(true), emulation.SetCPUThrottlingRate(than.processor), chromedp.ActionFunc(than.later),
+	); err != nil {
 		return nil, err
 	}
 	for range loads {
@@ -131,7 +144,9 @@ func measure(b *browser.Browser, base, as, path string, loads int, than slow) (t
 		if err := t.Open(base + path); err != nil {
 			return nil, fmt.Errorf("%w; the page said %q", err, t.Problems())
 		}
-		if err := t.Do(chromedp.Evaluate(largest, &ms, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
+		if err := t.Do(chromedp.Evaluate(
+			largest, &ms, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) },
+		)); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Duration(ms*float64(time.Millisecond)))
@@ -153,7 +168,9 @@ func fill(ctx context.Context, base string, n int) error {
 	for i := range n {
 		group.Go(func() error {
 			return post(ctx, base+"/api/campaigns", login.Token, map[string]any{
-				"advertiser_id": login.User.ID, "headline": fmt.Sprintf("Lesson %d for curious beginners", i), "subtext": "Twelve short lessons, one every morning.", "cta_url": "https://lessons.shop.example/", "status": "draft",
+				"advertiser_id": login.User.ID, "headline": fmt.Sprintf("Lesson %d for curious beginners", i),
+				"subtext": "Twelve short lessons, one every morning.", "cta_url": "https://lessons.shop.example/",
+				"status": "draft",
 			}, nil)
 		})
 	}

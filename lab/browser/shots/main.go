@@ -19,9 +19,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"adnet/lab/browser"
-
 	"github.com/chromedp/chromedp"
+
+	"adnet/lab/browser"
 )
 
 // shot is one picture: a screen as one account sees it.
@@ -78,7 +78,9 @@ const address = "127.0.0.1:8997"
 func run(ctx context.Context, base, out, only string, readers int) error {
 	if base == "" {
 		base = "http://" + address
-		adnet := exec.CommandContext(ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0")
+		adnet := exec.CommandContext(
+			ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0",
+		)
 		adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
 		if err := adnet.Start(); err != nil {
 			return err

@@ -26,7 +26,9 @@ func main() {
 }
 
 func generate(ctx context.Context) error {
-	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{}, SourceInfoMode: protocompile.SourceInfoStandard}
+	compiler := protocompile.Compiler{
+		Resolver: &protocompile.SourceResolver{}, SourceInfoMode: protocompile.SourceInfoStandard,
+	}
 	files, err := compiler.Compile(ctx, source)
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ const (
 
 // crawlers are programs that the list calls libraries, and that read pages by themselves.
 var crawlers = []string{
-	"phpcrawl", "HTTrack", "SimpleCrawler", "crawler4j", "Scrapy", `newspaper\/`, "BTWebClient", "python-opengraph", "colly",
+	"phpcrawl", "HTTrack", "SimpleCrawler", "crawler4j", "Scrapy", `newspaper\/`, "BTWebClient", "python-opengraph",
+	"colly",
 	`Salesforce\.com`, "trafilatura", "Download Ninja", "GoParserBot", "larbin", "rawweb-bot",
 }
 
@@ -64,7 +65,8 @@ func generate(ctx context.Context) error {
 	}
 	var tools []string
 	for _, entry := range list {
-		if _, err := regexp.Compile(entry.Pattern); err != nil || strings.ContainsAny(entry.Pattern, "\r\n") || strings.HasPrefix(entry.Pattern, "#") {
+		if _, err := regexp.Compile(entry.Pattern); err != nil || strings.ContainsAny(entry.Pattern, "\r\n") ||
+			strings.HasPrefix(entry.Pattern, "#") {
 			return fmt.Errorf("pattern %q cannot be used: %w", entry.Pattern, errors.Join(err, errors.ErrUnsupported))
 		}
 		if slices.Equal(entry.Tags, []string{"http-library"}) && !slices.Contains(crawlers, entry.Pattern) {
