@@ -22,6 +22,10 @@ step staticcheck
 go run "$staticcheck" ./...
 ok
 
+step lint
+deploy/lint/go.sh
+ok
+
 step "arrows, docs"
 # -count=1: a cached pass would hide a new bad import, or a document that names what is gone.
 go test -count=1 . >/dev/null || { go test -count=1 .; exit 1; }
@@ -47,6 +51,15 @@ go run ./web/build --sizes
 step console
 deploy/web.sh --check
 
+step "web style"
+if [ -x web/node_modules/.bin/biome ]; then
+  web/node_modules/.bin/biome ci --reporter=summary . >/dev/null 2>&1 || { web/node_modules/.bin/biome ci .; exit 1; }
+  ok
+else
+  echo "not checked: node and npm are missing"
+  [ "${CI:-}" != true ]
+fi
+
 step "clean tree"
 if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
   git status --short
@@ -54,14 +67,9 @@ if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
 fi
 ok
 
+step workflows
+go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.8
+ok
+
 step openapi
 deploy/openapi/lint.sh
-
-step compose
-if docker compose version >/dev/null 2>&1; then
-  env ADNET_POSTGRES_PASSWORD=x ADNET_POSTGRES_APP_PASSWORD=x ADNET_CLICKHOUSE_PASSWORD=x ADNET_CLICKHOUSE_ANALYST_PASSWORD=x ADNET_TOKEN_KEYS=x ADNET_SESSION_KEYS=x \
-    docker compose config -q
-  ok
-else
-  echo "not checked: there is no docker compose here"
-fi

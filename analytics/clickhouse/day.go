@@ -369,7 +369,7 @@ func (r *Rebuild) Add(ctx context.Context, rows []report.Row) error {
 	r.n++
 	statement := strings.Replace(insertEvents, "INTO events", "INTO "+r.table, 1)
 	return send(
-		r.month.store, ctx, insertion{statement, fmt.Sprintf("%s-%d", r.table, r.n), "rebuild events"}, rows,
+		ctx, r.month.store, insertion{statement, fmt.Sprintf("%s-%d", r.table, r.n), "rebuild events"}, rows,
 		fillEvents,
 	)
 }

@@ -30,12 +30,12 @@ var ErrNoToken = errors.New("insert without a deduplication token")
 // [ErrNoToken]; errs.Unavailable when the outcome is unknown or the server is overloaded, then the
 // same call may be repeated.
 func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) error {
-	return send(s, ctx, insertion{insertEvents, token, "insert events"}, rows, fillEvents)
+	return send(ctx, s, insertion{insertEvents, token, "insert events"}, rows, fillEvents)
 }
 
 // InsertAuctions writes outcomes of auctions, with the same rules as [Store.Insert].
 func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.Auction) error {
-	if err := send(s, ctx, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions); err != nil {
+	if err := send(ctx, s, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions); err != nil {
 		return err
 	}
 	return s.insertLearning(ctx, token, rows)
@@ -43,7 +43,7 @@ func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.
 
 // InsertNotices writes what exchanges said about bids, with the same rules as [Store.Insert].
 func (s *Store) InsertNotices(ctx context.Context, token string, rows []report.Notice) error {
-	return send(s, ctx, insertion{insertNotices, token, "insert notices"}, rows, fillNotices)
+	return send(ctx, s, insertion{insertNotices, token, "insert notices"}, rows, fillNotices)
 }
 
 type insertion struct{ statement, token, what string }
@@ -68,7 +68,7 @@ func insertSettings(token string) clickhouse.Settings {
 	}
 }
 
-func send[T any](s *Store, ctx context.Context, in insertion, rows []T, fill func(*block, []T)) (err error) {
+func send[T any](ctx context.Context, s *Store, in insertion, rows []T, fill func(*block, []T)) (err error) {
 	if len(rows) == 0 {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (s *Store) insertLearning(ctx context.Context, token string, rows []report.
 		}
 		outcomes = append(outcomes, rows[i])
 	}
-	if err := send(s, ctx, insertion{insertMarks, token, "count terms"}, marked, fillMarks); err != nil {
+	if err := send(ctx, s, insertion{insertMarks, token, "count terms"}, marked, fillMarks); err != nil {
 		return err
 	}
 	for i := range outcomes {
@@ -64,7 +64,7 @@ func (s *Store) insertLearning(ctx context.Context, token string, rows []report.
 			return !enough
 		})
 	}
-	return send(s, ctx, insertion{insertOutcomes, token, "insert outcomes"}, outcomes, fillOutcomes)
+	return send(ctx, s, insertion{insertOutcomes, token, "insert outcomes"}, outcomes, fillOutcomes)
 }
 
 // KnownTerms are the terms that at least 50 sessions of at least 3 publishers had in the month of a

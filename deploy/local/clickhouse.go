@@ -201,11 +201,15 @@ func (c clickhouseHostCmd) runChild(ctx context.Context, self string, ports [2]i
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var failure error
+	ended := make(chan struct{})
+	go func() {
+		failure = cmd.Wait()
+		close(ended)
+	}()
 	select {
-	case err := <-ended:
-		return err
+	case <-ended:
+		return failure
 	case <-ctx.Done():
 	}
 	endListening(ctx, loopback(ports[1]))

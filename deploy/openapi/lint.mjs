@@ -14,8 +14,10 @@ if (!file) {
   console.error('usage: node lint.mjs openapi.json');
   process.exit(2);
 }
-// A linter that finds nothing in a document that is wrong proves nothing: both must refuse this one.
-const broken = '{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/x":{"get":{"responses":{"200":{}}}}}}';
+// A linter that finds nothing in a document that is wrong proves nothing: both must refuse this
+// one.
+const broken =
+  '{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/x":{"get":{"responses":{"200":{}}}}}}';
 
 async function byRedocly(text, name) {
   const config = await redocly.createConfig({ extends: ['recommended'] });
@@ -36,9 +38,11 @@ async function bySpectral(text, name) {
 // What is right here although a rule dislikes it, by what the document says of the operation.
 const exceptions = {
   // A redirect answers 3xx.
-  'operation-2xx-response': (operation) => Object.keys(operation.responses).some((status) => status.startsWith('3')),
+  'operation-2xx-response': (operation) =>
+    Object.keys(operation.responses).some((status) => status.startsWith('3')),
   // What takes no input and is never limited cannot be asked wrongly.
-  'operation-4xx-response': (operation) => !operation.parameters && !operation.requestBody && operation.security?.length === 0,
+  'operation-4xx-response': (operation) =>
+    !operation.parameters && !operation.requestBody && operation.security?.length === 0,
 };
 
 function excused(problem, doc) {
@@ -50,12 +54,17 @@ function excused(problem, doc) {
 
 const text = await readFile(file, 'utf8');
 let failed = 0;
-for (const [name, lint] of [['redocly recommended', byRedocly], ['spectral oas', bySpectral]]) {
+for (const [name, lint] of [
+  ['redocly recommended', byRedocly],
+  ['spectral oas', bySpectral],
+]) {
   if ((await lint(broken, 'broken.json')).length === 0) {
     console.error(`${name}: finds nothing in a broken document`);
     process.exit(2);
   }
-  const problems = (await lint(text, file)).filter((problem) => !excused(problem, JSON.parse(text)));
+  const problems = (await lint(text, file)).filter(
+    (problem) => !excused(problem, JSON.parse(text)),
+  );
   console.log(`${name}: ${problems.length} problems in ${relative(process.cwd(), file) || file}`);
   for (const problem of problems) console.log(`  ${problem}`);
   failed += problems.length;

@@ -52,16 +52,16 @@ func newWaiter() any {
 	return w
 }
 
-// wait is false when no answer came within d. The answer may come later, so w must then not be used
+// wait reports whether an answer came within d, and returns its error. The answer may come later, so w must then not be used
 // again.
-func (w *waiter) wait(d time.Duration) (err error, in bool) {
+func (w *waiter) wait(d time.Duration) (in bool, err error) {
 	w.limit.Reset(d)
 	defer w.limit.Stop()
 	select {
 	case err = <-w.answer:
-		return err, true
+		return true, err
 	case <-w.limit.C:
-		return nil, false
+		return false, nil
 	}
 }
 
@@ -96,7 +96,7 @@ func (r *recorder) record(e *event.Event) error {
 	}
 	w := r.waiters.Get().(*waiter)
 	r.producer.Produce(event.TopicEvents, e.AuctionId, value, w.done)
-	err, answered := w.wait(r.wait)
+	answered, err := w.wait(r.wait)
 	if answered {
 		r.waiters.Put(w)
 	}

@@ -6,6 +6,7 @@
 // any byte says yes, and which is the lowest, is exact.
 package eight
 
+// The patterns.
 const (
 	Ones = 0x0101010101010101 // one in each byte
 	Tops = 0x80 * Ones        // the top bit of each byte

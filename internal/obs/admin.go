@@ -136,7 +136,9 @@ func (a *Admin) Run(ctx context.Context) error {
 	if server.Shutdown(grace) != nil {
 		server.Close() // cuts off clients that still read a profile; the stop succeeds all the same
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("admin listener: %w", err)
+	}
 	return nil
 }
 
@@ -189,7 +191,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 		status, text = http.StatusInternalServerError, []byte(`{"error":"internal"}`)
 	}
 	w.WriteHeader(status)
-	w.Write(append(text, '\n')) //nolint:errcheck // the reader left
+	_, _ = w.Write(append(text, '\n')) // fails only when the reader left
 }
 
 // NewRegistry makes a Prometheus registry with the metrics of the Go runtime and the process.

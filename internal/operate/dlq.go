@@ -150,7 +150,12 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- producer.Run(running) }()
-	defer func() { stop(); <-ended }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			p.Log.Error("the producer did not stop cleanly", "error", err)
+		}
+	}()
 	sent, failed := 0, 0
 	for _, at := range targets {
 		err := deadletter.Replay(ctx, store, producer, deadletter.Sending{At: at, By: cli.Operator(), Again: c.Again})

@@ -78,7 +78,7 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 		ledger.CheckRecords: sql(
 			"applied_batch", `UPDATE applied_batch SET outcomes = substr(outcomes, 1, 3) WHERE first_offset = 0`,
 		),
-		ledger.CheckChargeVerdicts: s.reencode(func(o *ledger.Outcome) { o.Charge += 1 }),
+		ledger.CheckChargeVerdicts: s.reencode(func(o *ledger.Outcome) { o.Charge++ }),
 		ledger.CheckChargeDays:     sql("campaign_spend", `UPDATE campaign_spend SET amount = amount + 1`),
 		ledger.CheckChargeTotals:   sql("campaign_total", `UPDATE campaign_total SET spent = spent + 1`),
 		ledger.CheckCampaigns: sql("campaign_total", `UPDATE campaign_total SET spent = spent + CASE

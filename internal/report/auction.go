@@ -130,8 +130,9 @@ type Delivery struct {
 	Outcomes  map[string]int64 // of the campaign, by reason; "" is won
 }
 
-// The outcomes that [Delivery] is counted from, besides the reasons of candidates.
-const MoreCandidates = "more_candidates" // of all auctions: some candidates are not recorded
+// MoreCandidates counts auctions with candidates that are not recorded, beside the reasons of those
+// that are, for [Delivery].
+const MoreCandidates = "more_candidates"
 
 // Notice is an exchange's message about one bid, as the analytics store keeps it: of several of one
 // kind about one bid any one may stay. Notices are best effort, and no money depends on them. At is

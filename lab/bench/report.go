@@ -174,7 +174,7 @@ func table(done []result, machine string, smoke bool) string {
 			100*r.stolen,
 			number(r.p50.Seconds()*1000), number(r.p99.Seconds()*1000), verdict)
 	}
-	w.Flush()
+	_ = w.Flush() // into memory
 	for _, r := range done {
 		if len(r.parts) > 0 {
 			fmt.Fprintf(&out, "%s: %s\n", r.row.name, costs(r.parts))

@@ -283,7 +283,7 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 	one, err := m.wait(ctx, running)
 	cancel()
 	if err == nil {
-		<-running
+		err = <-running
 	}
 	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()

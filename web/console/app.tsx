@@ -51,17 +51,28 @@ const ofLinks = [
 const own = new RegExp(`^${base.replace(/[^\w/-]/g, '\\$&')}/(console(/.*)?)?(\\?.*)?$`);
 
 export function App() {
-  return <LocationProvider scope={own}><ErrorBoundary onError={(e) => console.error(e)}><Routes /></ErrorBoundary></LocationProvider>;
+  return (
+    <LocationProvider scope={own}>
+      <ErrorBoundary onError={(e) => console.error(e)}>
+        <Routes />
+      </ErrorBoundary>
+    </LocationProvider>
+  );
 }
 
 function Routes() {
   const { path, route } = useLocation();
   const at = path.slice(base.length) || '/';
-  useEffect(() => { window.scrollTo(0, 0); }, [path]);
+  useEffect(() => {
+    window.scrollTo(0, 0);
+  }, [path]);
   if (infoFailed.value) return <Unreachable />;
   if (at === '/') return <Landing />;
   const link = ofLinks.find(([name]) => at === `/console/${name}`);
-  if (link) { const [what, Links] = link; return <Links what={what} />; }
+  if (link) {
+    const [what, Links] = link;
+    return <Links what={what} />;
+  }
   if (!user.value) return <Landing next={path + location.search} />;
   if (at === '/console' || at === '/console/') {
     queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));
@@ -78,9 +89,17 @@ function Routes() {
   const p = (rest: string) => `${base}/console/${rest}`;
   return (
     <Shell at={at}>
-      <Router onRouteChange={() => { calls.value = []; }}>
-        {screens.map(([at, Screen]) => <Route path={p(at)} component={Screen} />)}
-        {ofAdministrators.map(([at, Screen]) => <Route path={p(at)} component={isAdmin.value ? Screen : Forbidden} />)}
+      <Router
+        onRouteChange={() => {
+          calls.value = [];
+        }}
+      >
+        {screens.map(([at, Screen]) => (
+          <Route path={p(at)} component={Screen} />
+        ))}
+        {ofAdministrators.map(([at, Screen]) => (
+          <Route path={p(at)} component={isAdmin.value ? Screen : Forbidden} />
+        ))}
         <Route default component={NotFound} />
       </Router>
     </Shell>
@@ -88,15 +107,41 @@ function Routes() {
 }
 
 function Unreachable() {
-  return <main id="main" class="page"><div class="state" role="alert" data-state="error"><h1>{t().errorTitle}</h1><p>{t().errorUnreachable}</p>
-    <button type="button" onClick={loadInfo}>{t().tryAgain}</button></div></main>;
+  return (
+    <main id="main" class="page">
+      <div class="state" role="alert" data-state="error">
+        <h1>{t().errorTitle}</h1>
+        <p>{t().errorUnreachable}</p>
+        <button type="button" onClick={loadInfo}>
+          {t().tryAgain}
+        </button>
+      </div>
+    </main>
+  );
 }
 
 function NotFound() {
-  return <Page title={t().notFoundTitle}><div class="state" data-state="empty"><p>{t().notFound}</p><p><a class="button" href={`${base}/console`}>{t().toConsole}</a></p></div></Page>;
+  return (
+    <Page title={t().notFoundTitle}>
+      <div class="state" data-state="empty">
+        <p>{t().notFound}</p>
+        <p>
+          <a class="button" href={`${base}/console`}>
+            {t().toConsole}
+          </a>
+        </p>
+      </div>
+    </Page>
+  );
 }
 
 function Forbidden() {
-  return <Page title={t().forbiddenTitle}><div class="state" role="alert" data-state="forbidden"><p>{t().adminOnly}</p>
-    <p>{info.value?.user?.email}</p></div></Page>;
+  return (
+    <Page title={t().forbiddenTitle}>
+      <div class="state" role="alert" data-state="forbidden">
+        <p>{t().adminOnly}</p>
+        <p>{info.value?.user?.email}</p>
+      </div>
+    </Page>
+  );
 }

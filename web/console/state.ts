@@ -1,5 +1,14 @@
 import { computed, effect, signal } from '@preact/signals';
-import { api, base, need, onAnswered, onCall, onSignedOut, type Call, type Schemas } from '../shared/api';
+import {
+  api,
+  base,
+  need,
+  onAnswered,
+  onCall,
+  onSignedOut,
+  type Call,
+  type Schemas,
+} from '../shared/api';
 import { formatUSD, type Amount } from '../shared/money';
 import { en, type Messages } from './i18n/en';
 import type { translate, Trial } from './i18n/trial';
@@ -23,7 +32,9 @@ export async function loadInfo() {
   }
 }
 
-onSignedOut(() => { if (info.value?.user) info.value = { ...info.value, user: null }; });
+onSignedOut(() => {
+  if (info.value?.user) info.value = { ...info.value, user: null };
+});
 
 /** The calls that the page on show has made to read its data. */
 export const calls = signal<Call[]>([]);
@@ -34,14 +45,24 @@ onCall((call) => {
 
 /** When the page on show was answered last: how old what it shows may be. */
 export const answeredAt = signal('');
-onAnswered((at) => { answeredAt.value = at; });
+onAnswered((at) => {
+  answeredAt.value = at;
+});
 
 // What a reader chose stays in this browser, if it lets us.
 function stored(name: string): string | null {
-  try { return localStorage.getItem('adnet.' + name); } catch { return null; }
+  try {
+    return localStorage.getItem('adnet.' + name);
+  } catch {
+    return null;
+  }
 }
 function store(name: string, value: string) {
-  try { localStorage.setItem('adnet.' + name, value); } catch { /* private mode: it holds for this page */ }
+  try {
+    localStorage.setItem('adnet.' + name, value);
+  } catch {
+    /* private mode: it holds for this page */
+  }
 }
 
 export type Lang = 'en' | 'de' | Trial;
@@ -55,7 +76,8 @@ export const zone = signal<Zone>(stored('zone') === 'local' ? 'local' : 'utc');
 export const theme = signal<Theme>((stored('theme') as Theme) ?? 'system');
 
 export const t = () => messages.value;
-export const locale = () => ({ en: 'en-US', de: 'de-DE', 'en-XA': 'en-US', 'he-XB': 'he' })[lang.value];
+export const locale = () =>
+  ({ en: 'en-US', de: 'de-DE', 'en-XA': 'en-US', 'he-XB': 'he' })[lang.value];
 
 /** Makes a language of tests; loaded only for them. */
 let trial: typeof translate | undefined;
@@ -82,24 +104,37 @@ effect(() => {
   document.documentElement.lang = lang.value;
   document.documentElement.dir = lang.value === 'he-XB' ? 'rtl' : 'ltr';
 });
-effect(() => { store('zone', zone.value); });
+effect(() => {
+  store('zone', zone.value);
+});
 effect(() => {
   if (theme.value === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme.value;
   store('theme', theme.value);
 });
 
-export const usd = (amount: Amount | bigint | null | undefined, most = 2) => formatUSD(amount, locale(), most);
-export const count = (n: Amount | null | undefined) => new Intl.NumberFormat(locale()).format((n ?? 0) as number);
+export const usd = (amount: Amount | bigint | null | undefined, most = 2) =>
+  formatUSD(amount, locale(), most);
+export const count = (n: Amount | null | undefined) =>
+  new Intl.NumberFormat(locale()).format((n ?? 0) as number);
 export const percent = (n: number | null | undefined, most = 2) =>
   new Intl.NumberFormat(locale(), { style: 'percent', maximumFractionDigits: most }).format(n ?? 0);
 export const time = (at: string | undefined) => {
   if (at === undefined) return '';
-  const shown = new Date(at), timeZone = zone.value === 'utc' ? 'UTC' : undefined;
-  const name = timeZone ?? new Intl.DateTimeFormat(locale(), { timeZoneName: 'short' }).formatToParts(shown).find((part) => part.type === 'timeZoneName')?.value;
-  return `${new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(shown)} ${name}`;
+  const shown = new Date(at),
+    timeZone = zone.value === 'utc' ? 'UTC' : undefined;
+  const name =
+    timeZone ??
+    new Intl.DateTimeFormat(locale(), { timeZoneName: 'short' })
+      .formatToParts(shown)
+      .find((part) => part.type === 'timeZoneName')?.value;
+  return (
+    `${new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short', timeZone }).format(shown)} ` +
+    `${name}`
+  );
 };
-export const date = (at: string) => new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at));
+export const date = (at: string) =>
+  new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at));
 
 /** The UTC day so many days ago, as the API writes it. */
 export const day = (ago = 0) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);

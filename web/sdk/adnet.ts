@@ -3,42 +3,65 @@
 // The page never waits for it, and nothing is thrown into it: what goes wrong ends as no ad. It
 // keeps nothing in the browser, and the server is the one that the script came from.
 
-import { permitted } from '../shared/link'
-import { Watch } from '../shared/viewable'
+import { permitted } from '../shared/link';
+import { Watch } from '../shared/viewable';
 
 interface Ad {
-  ad_id: string
-  type: string
-  headline: string
-  body: string
-  image_url: string
-  cta_label: string
-  click_url: string
-  impression_url: string
-  viewable_url: string
-  receipt_url?: string
-  disclosure_label: string
-  advertiser?: { name: string } // who paid, where the network lets it be said
+  ad_id: string;
+  type: string;
+  headline: string;
+  body: string;
+  image_url: string;
+  cta_label: string;
+  click_url: string;
+  impression_url: string;
+  viewable_url: string;
+  receipt_url?: string;
+  disclosure_label: string;
+  advertiser?: { name: string }; // who paid, where the network lets it be said
 }
 
 interface Reply {
-  ad?: Ad | null
-  reason?: string
-  retry_after_turns?: number
-  code?: string // of an error
-  retry_after?: number // seconds
+  ad?: Ad | null;
+  reason?: string;
+  retry_after_turns?: number;
+  code?: string; // of an error
+  retry_after?: number; // seconds
 }
 
 // A module has no current script, and a server that renders a page has no document.
-const page = globalThis.document
-const script = (page?.currentScript ?? page?.querySelector('script[src*="/sdk/adnet"]')) as Partial<HTMLScriptElement> | null | undefined
-const home = /^(.*)\/sdk\/adnet[^/]*\.js/.exec(script?.src ?? '')?.[1]
+const page = globalThis.document;
+const script = (page?.currentScript ?? page?.querySelector('script[src*="/sdk/adnet"]')) as
+  | Partial<HTMLScriptElement>
+  | null
+  | undefined;
+const home = /^(.*)\/sdk\/adnet[^/]*\.js/.exec(script?.src ?? '')?.[1];
 
 // Fields of a request that are texts, numbers and lists, by the names of their attributes.
-const texts = ['context', 'format', 'placement', 'platform', 'host-app', 'user-region', 'user-language', 'session-id']
-const numbers = ['turn', 'first-ad-turn', 'turns-between-ads', 'min-relevance']
-const fields = [...texts, ...numbers, 'publisher-key', 'timeout', 'active-tools', 'server', 'why', 'suitability-flags', 'suitability-age', 'suitability-remember']
-const property = (field: string) => field.replace(/-./g, (s) => s[1]!.toUpperCase())
+const texts = [
+  'context',
+  'format',
+  'placement',
+  'platform',
+  'host-app',
+  'user-region',
+  'user-language',
+  'session-id',
+];
+const numbers = ['turn', 'first-ad-turn', 'turns-between-ads', 'min-relevance'];
+const fields = [
+  ...texts,
+  ...numbers,
+  'publisher-key',
+  'timeout',
+  'active-tools',
+  'server',
+  'why',
+  'suitability-flags',
+  'suitability-age',
+  'suitability-remember',
+];
+const property = (field: string) => field.replace(/-./g, (s) => s[1]!.toUpperCase());
 
 // The most that each part takes is said here, so that the place of an ad is as high as any ad.
 // Colours and type are the page's: the ad is as readable as the page, dark or light.
@@ -56,282 +79,337 @@ const look = `:host{display:grid;font:inherit;color:inherit;line-height:1.4;min-
 a{color:inherit;text-decoration:underline}
 a:focus-visible{outline:2px solid;outline-offset:2px}
 .cta{overflow:hidden;text-overflow:ellipsis}
-.why{font-size:.8em}`
+.why{font-size:.8em}`;
 
 const sheetOf = (css: string) => {
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(css)
-  return sheet
-}
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  return sheet;
+};
 
 const make = (tag: string, name: string, text: string, set: Record<string, string> = {}) => {
-  const e = document.createElement(tag)
-  e.className = name
-  e.part.add(name)
-  e.textContent = text
-  for (const key in set) e.setAttribute(key, set[key]!)
-  return e
-}
+  const e = document.createElement(tag);
+  e.className = name;
+  e.part.add(name);
+  e.textContent = text;
+  for (const key in set) e.setAttribute(key, set[key]!);
+  return e;
+};
 
 // Pace is what the server said of a conversation: no ad before a turn, no question before a time.
 interface Pace {
-  turn: number
-  next: number
-  until: number
+  turn: number;
+  next: number;
+  until: number;
 }
-const paces: Record<string, Pace> = {}
+const paces: Record<string, Pace> = {};
 
 // The ads that this page has shown, the last ones: where the reader has no session, campaigns are
 // capped by them. They are gone with the page.
-const seen: string[] = []
+const seen: string[] = [];
 
 const define = () => {
-  const sheet = sheetOf(look)
-  const gone = sheetOf(':host{display:none!important}')
+  const sheet = sheetOf(look);
+  const gone = sheetOf(':host{display:none!important}');
 
   class AdnetAd extends HTMLElement {
-    static observedAttributes = ['publisher-key', 'context', 'turn']
-    #consent?: object
-    #suitability?: object
-    #root = this.attachShadow({ mode: 'open' })
-    #watch?: Watch
-    #control?: AbortController // of the question that waits for its answer
-    #asked = false
-    #turn?: number // of the last question
-    #planned = false
+    static observedAttributes = ['publisher-key', 'context', 'turn'];
+    #consent?: object;
+    #suitability?: object;
+    #root = this.attachShadow({ mode: 'open' });
+    #watch?: Watch;
+    #control?: AbortController; // of the question that waits for its answer
+    #asked = false;
+    #turn?: number; // of the last question
+    #planned = false;
 
     constructor() {
-      super()
+      super();
       // Readers have seen the page without this element: a place that is kept now moves the rest,
       // unless the page has kept one that is as high.
-      const late = this.isConnected && performance.getEntriesByType('paint').length > 0
-      const kept = late && this.offsetHeight
-      this.#fold(false)
-      this.#fold(late && this.offsetHeight > +kept)
-      this.addEventListener('refresh', () => void this.refresh())
+      const late = this.isConnected && performance.getEntriesByType('paint').length > 0;
+      const kept = late && this.offsetHeight;
+      this.#fold(false);
+      this.#fold(late && this.offsetHeight > +kept);
+      this.addEventListener('refresh', () => void this.refresh());
     }
 
-    /** What the reader agreed to, as POST /v1/ad-request takes it; also as JSON in the attribute. */
+    /**
+     * What the reader agreed to, as POST /v1/ad-request takes it; also as JSON in the attribute.
+     */
     get consent() {
-      if (this.#consent) return this.#consent
-      const said = this.getAttribute('consent')
+      if (this.#consent) return this.#consent;
+      const said = this.getAttribute('consent');
       try {
-        return JSON.parse(said || 'null') ?? undefined
+        return JSON.parse(said || 'null') ?? undefined;
       } catch {
-        return { tcf: said! } // one that cannot be read counts as a refusal
+        return { tcf: said! }; // one that cannot be read counts as a refusal
       }
     }
     set consent(to: object | undefined) {
-      this.#consent = to
+      this.#consent = to;
     }
 
-    /** What the page knows of the conversation, as POST /v1/ad-request takes it; also by attributes. */
+    /**
+     * What the page knows of the conversation, as POST /v1/ad-request takes it; also by attributes.
+     */
     get suitability() {
-      if (this.#suitability) return this.#suitability
-      const flags = this.getAttribute('suitability-flags')?.split(',').map((flag) => flag.trim()).filter(Boolean)
-      const age = this.getAttribute('suitability-age') || undefined
-      const remember = this.getAttribute('suitability-remember') == 'false' ? false : undefined
-      return flags?.[0] || age || remember == false ? { flags, age, remember } : undefined
+      if (this.#suitability) return this.#suitability;
+      const flags = this.getAttribute('suitability-flags')
+        ?.split(',')
+        .map((flag) => flag.trim())
+        .filter(Boolean);
+      const age = this.getAttribute('suitability-age') || undefined;
+      const remember = this.getAttribute('suitability-remember') == 'false' ? false : undefined;
+      return flags?.[0] || age || remember == false ? { flags, age, remember } : undefined;
     }
     set suitability(to: object | undefined) {
-      this.#suitability = to
+      this.#suitability = to;
     }
 
     connectedCallback() {
-      this.#plan()
+      this.#plan();
     }
 
     disconnectedCallback() {
-      this.#plan()
+      this.#plan();
     }
 
     attributeChangedCallback() {
-      this.#plan()
+      this.#plan();
     }
 
     // plan waits for what else the page changes at once: frameworks set attributes one by one, and
     // move elements by taking them out first.
     #plan() {
-      if (this.#planned) return
-      this.#planned = true
+      if (this.#planned) return;
+      this.#planned = true;
       queueMicrotask(() => {
-        this.#planned = false
+        this.#planned = false;
         try {
-          this.#consider()
+          this.#consider();
         } catch {}
-      })
+      });
     }
 
     #consider() {
       if (!this.isConnected) {
-        this.#watch?.stop()
-        if (this.#control) this.#asked = false
-        this.#control?.abort()
-        this.#control = undefined
-        return
+        this.#watch?.stop();
+        if (this.#control) this.#asked = false;
+        this.#control?.abort();
+        this.#control = undefined;
+        return;
       }
       // A page that a browser loads ahead may never be read.
-      if ((document as { prerendering?: boolean }).prerendering) return document.addEventListener('prerenderingchange', () => this.#plan(), { once: true })
-      this.#upgrade()
-      this.#fold(this.#folded)
-      this.#watch?.begin()
-      const turn = this.#number('turn') || undefined
-      const ready = this.getAttribute('publisher-key') && this.getAttribute('context')
+      if ((document as { prerendering?: boolean }).prerendering)
+        return document.addEventListener('prerenderingchange', () => this.#plan(), { once: true });
+      this.#upgrade();
+      this.#fold(this.#folded);
+      this.#watch?.begin();
+      const turn = this.#number('turn') || undefined;
+      const ready = this.getAttribute('publisher-key') && this.getAttribute('context');
       if (this.#asked ? turn == this.#turn : !ready) {
-        if (!this.#asked) this.#fold(true)
-        return
+        if (!this.#asked) this.#fold(true);
+        return;
       }
-      const pace = this.#pace()
-      if (turn && turn < pace.turn) pace.next = 0 // another conversation
+      const pace = this.#pace();
+      if (turn && turn < pace.turn) pace.next = 0; // another conversation
       if ((turn && turn < pace.next) || Date.now() < pace.until) {
-        if (this.#asked) return
-        this.#fold(true)
-        return this.#tell('empty', { reason: 'frequency_capped' })
+        if (this.#asked) return;
+        this.#fold(true);
+        return this.#tell('empty', { reason: 'frequency_capped' });
       }
-      void this.refresh()
+      void this.refresh();
     }
 
     // upgrade takes the properties that were set before the script was there.
     #upgrade() {
       for (const name of ['consent', 'suitability', ...fields.map(property)] as 'consent'[]) {
-        if (!Object.hasOwn(this, name)) continue
-        const value = this[name]
-        delete (this as { consent?: object })[name]
-        this[name] = value
+        if (!Object.hasOwn(this, name)) continue;
+        const value = this[name];
+        delete (this as { consent?: object })[name];
+        this[name] = value;
       }
     }
 
     #number(name: string) {
-      const n = Number(this.getAttribute(name) || NaN)
-      return n === n ? n : undefined
+      const n = Number(this.getAttribute(name) || NaN);
+      return n === n ? n : undefined;
     }
 
     #pace() {
-      return (paces[this.getAttribute('publisher-key') + ' ' + this.getAttribute('session-id')] ??= { turn: 0, next: 0, until: 0 })
+      return (paces[this.getAttribute('publisher-key') + ' ' + this.getAttribute('session-id')] ??=
+        { turn: 0, next: 0, until: 0 });
     }
 
     #body() {
-      const body: Record<string, unknown> = { integration_method: 'js_snippet' }
-      const put = (name: string, value: unknown) => (body[name.replace(/-/g, '_')] = value)
+      const body: Record<string, unknown> = { integration_method: 'js_snippet' };
+      const put = (name: string, value: unknown) => (body[name.replace(/-/g, '_')] = value);
       // The language of the page, unless it is none.
-      const language = this.closest<HTMLElement>('[lang]')?.lang || navigator.language
-      if (/^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(language)) put('user_language', language)
-      for (const name of texts) if (this.getAttribute(name)) put(name, this.getAttribute(name))
+      const language = this.closest<HTMLElement>('[lang]')?.lang || navigator.language;
+      if (/^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(language)) put('user_language', language);
+      for (const name of texts) if (this.getAttribute(name)) put(name, this.getAttribute(name));
       // Half of a pair, as of an emoji that was cut, is no text to a server.
-      put('context', [...String(body.context ?? '').replace(/[\0\p{Cs}]/gu, '')].slice(-2000).join(''))
-      for (const name of numbers) put(name, this.#number(name))
-      put('active_tools', this.getAttribute('active-tools')?.match(/[^\s,]+/g) ?? undefined)
-      put('turn', body.turn || undefined)
-      put('seen', seen[0] && seen)
-      put('consent', this.consent)
-      put('suitability', this.suitability)
-      return JSON.stringify(body)
+      put(
+        'context',
+        [...String(body.context ?? '').replace(/[\0\p{Cs}]/gu, '')].slice(-2000).join(''),
+      );
+      for (const name of numbers) put(name, this.#number(name));
+      put('active_tools', this.getAttribute('active-tools')?.match(/[^\s,]+/g) ?? undefined);
+      put('turn', body.turn || undefined);
+      put('seen', seen[0] && seen);
+      put('consent', this.consent);
+      put('suitability', this.suitability);
+      return JSON.stringify(body);
     }
 
     /** Asks for an ad, in the place of the one that is shown. */
     async refresh(): Promise<void> {
-      const control = new AbortController()
-      this.#control?.abort()
-      this.#control = control
-      this.#asked = true
-      const timer = setTimeout(() => control.abort(), Math.min(this.#number('timeout') || 1500, 2 ** 31 - 1))
-      let reason = 'error'
-      let ad: Ad | null | undefined
+      const control = new AbortController();
+      this.#control?.abort();
+      this.#control = control;
+      this.#asked = true;
+      const timer = setTimeout(
+        () => control.abort(),
+        Math.min(this.#number('timeout') || 1500, 2 ** 31 - 1),
+      );
+      let reason = 'error';
+      let ad: Ad | null | undefined;
       try {
-        const turn = (this.#turn = this.#number('turn') || undefined)
-        const pace = this.#pace()
-        const server = (this.getAttribute('server') ?? home)?.replace(/\/$/, '')
-        if (!server) throw home
+        const turn = (this.#turn = this.#number('turn') || undefined);
+        const pace = this.#pace();
+        const server = (this.getAttribute('server') ?? home)?.replace(/\/$/, '');
+        if (!server) throw home;
         const answer = await fetch(server + '/v1/ad-request', {
           method: 'POST',
           credentials: 'omit',
           signal: control.signal,
-          headers: { Authorization: 'Bearer ' + this.getAttribute('publisher-key'), 'Content-Type': 'application/json' },
+          headers: {
+            Authorization: 'Bearer ' + this.getAttribute('publisher-key'),
+            'Content-Type': 'application/json',
+          },
           body: this.#body(),
-        })
-        const reply: Reply = await answer.json()
-        reason = reply.reason ?? reply.code ?? reason
-        if (this.#control != control) return
-        ad = answer.ok ? reply.ad : null
-        const wait = reply.retry_after_turns ?? (ad && (this.#number('turns-between-ads') ?? 0))
+        });
+        const reply: Reply = await answer.json();
+        reason = reply.reason ?? reply.code ?? reason;
+        if (this.#control != control) return;
+        ad = answer.ok ? reply.ad : null;
+        const wait = reply.retry_after_turns ?? (ad && (this.#number('turns-between-ads') ?? 0));
         if (turn) {
-          pace.turn = turn
-          if (wait) pace.next = turn + wait
+          pace.turn = turn;
+          if (wait) pace.next = turn + wait;
         }
-        if (!answer.ok && reply.retry_after) pace.until = Date.now() + reply.retry_after * 1000
-        if (ad) this.#show(ad, server)
+        if (!answer.ok && reply.retry_after) pace.until = Date.now() + reply.retry_after * 1000;
+        if (ad) this.#show(ad, server);
       } catch {
-        ad = null
-        if (control.signal.aborted) reason = 'timeout'
+        ad = null;
+        if (control.signal.aborted) reason = 'timeout';
       } finally {
-        clearTimeout(timer)
+        clearTimeout(timer);
       }
-      if (this.#control != control) return
-      this.#control = undefined
+      if (this.#control != control) return;
+      this.#control = undefined;
       try {
-        if (!ad) this.#clear()
-        this.#tell(ad ? 'filled' : 'empty', ad ? { ad } : { reason })
+        if (!ad) this.#clear();
+        this.#tell(ad ? 'filled' : 'empty', ad ? { ad } : { reason });
       } catch {}
     }
 
     #clear() {
-      this.#watch?.stop()
-      this.#watch = undefined
-      this.#root.replaceChildren()
-      this.#fold(true)
+      this.#watch?.stop();
+      this.#watch = undefined;
+      this.#root.replaceChildren();
+      this.#fold(true);
     }
 
-    #folded = false
+    #folded = false;
     #fold(folded: boolean) {
-      this.#folded = folded
-      this.#root.adoptedStyleSheets = folded ? [sheet, gone] : [sheet]
+      this.#folded = folded;
+      this.#root.adoptedStyleSheets = folded ? [sheet, gone] : [sheet];
     }
 
     #tell(name: string, detail?: object) {
-      this.dispatchEvent(new CustomEvent(name, { detail }))
+      this.dispatchEvent(new CustomEvent(name, { detail }));
     }
 
     #show(ad: Ad, server: string) {
-      const click = permitted(ad.click_url)
-      const text = this.getAttribute('format') == 'text'
-      const box = make('div', 'ad', '')
-      box.classList.toggle('text', text)
+      const click = permitted(ad.click_url);
+      const text = this.getAttribute('format') == 'text';
+      const box = make('div', 'ad', '');
+      box.classList.toggle('text', text);
       // Outside of every landmark it is one itself, so that no reader misses it.
-      box.setAttribute('role', this.closest('main,aside,nav,header,footer,section,form,[role]') ? 'group' : 'region')
-      box.setAttribute('aria-label', ad.disclosure_label + ': ' + ad.headline)
-      box.append(make('div', 'label', [ad.disclosure_label || 'Ad', ad.advertiser?.name].filter(Boolean).join(' · ')), make('div', 'headline', ad.headline))
-      if (ad.body) box.append(make('div', 'body', ad.body))
-      const foot = make('div', 'foot', '')
-      foot.append(make('a', 'cta', ad.cta_label || ad.headline, { href: click, target: '_blank', rel: 'sponsored noopener' }))
-      box.append(foot)
+      box.setAttribute(
+        'role',
+        this.closest('main,aside,nav,header,footer,section,form,[role]') ? 'group' : 'region',
+      );
+      box.setAttribute('aria-label', ad.disclosure_label + ': ' + ad.headline);
+      box.append(
+        make(
+          'div',
+          'label',
+          [ad.disclosure_label || 'Ad', ad.advertiser?.name].filter(Boolean).join(' · '),
+        ),
+        make('div', 'headline', ad.headline),
+      );
+      if (ad.body) box.append(make('div', 'body', ad.body));
+      const foot = make('div', 'foot', '');
+      foot.append(
+        make('a', 'cta', ad.cta_label || ad.headline, {
+          href: click,
+          target: '_blank',
+          rel: 'sponsored noopener',
+        }),
+      );
+      box.append(foot);
       try {
-        foot.append(make('a', 'why', this.getAttribute('why') || 'Why this ad?', { href: permitted(ad.receipt_url), target: '_blank', rel: 'noopener' }))
+        foot.append(
+          make('a', 'why', this.getAttribute('why') || 'Why this ad?', {
+            href: permitted(ad.receipt_url),
+            target: '_blank',
+            rel: 'noopener',
+          }),
+        );
       } catch {}
       try {
         if (ad.image_url && ad.type != 'video' && !text) {
-          const image = make('img', 'image', '', { src: permitted(ad.image_url), alt: '', referrerpolicy: 'no-referrer' })
-          image.onerror = () => (image.style.visibility = 'hidden') // its place stays: nothing moves
-          box.append(image)
-          box.classList.add('img')
+          const image = make('img', 'image', '', {
+            src: permitted(ad.image_url),
+            alt: '',
+            referrerpolicy: 'no-referrer',
+          });
+          // its place stays: nothing moves
+          image.onerror = () => (image.style.visibility = 'hidden');
+          box.append(image);
+          box.classList.add('img');
         }
       } catch {}
       // An event goes where the ad came from, as a form: that needs no preflight, and it outlives
       // the page.
       const send = (link: string) => {
         try {
-          const body = new URLSearchParams(new URL(link).search)
-          fetch(server + '/api/track', { method: 'POST', body, mode: 'no-cors', credentials: 'omit', keepalive: true }).catch(() => {})
+          const body = new URLSearchParams(new URL(link).search);
+          fetch(server + '/api/track', {
+            method: 'POST',
+            body,
+            mode: 'no-cors',
+            credentials: 'omit',
+            keepalive: true,
+          }).catch(() => {});
         } catch {}
-      }
-      this.#watch?.stop()
-      this.#watch = new Watch(box, () => send(ad.impression_url), () => {
-        send(ad.viewable_url)
-        this.#tell('viewable', { ad })
-      })
-      if (ad.ad_id && seen.push(ad.ad_id) > 64) seen.shift()
-      this.#root.replaceChildren(box)
-      this.#fold(false)
-      this.#watch.begin()
+      };
+      this.#watch?.stop();
+      this.#watch = new Watch(
+        box,
+        () => send(ad.impression_url),
+        () => {
+          send(ad.viewable_url);
+          this.#tell('viewable', { ad });
+        },
+      );
+      if (ad.ad_id && seen.push(ad.ad_id) > 64) seen.shift();
+      this.#root.replaceChildren(box);
+      this.#fold(false);
+      this.#watch.begin();
     }
   }
 
@@ -339,17 +417,17 @@ const define = () => {
     Object.defineProperty(AdnetAd.prototype, property(name), {
       configurable: true,
       get(this: AdnetAd) {
-        return this.getAttribute(name)
+        return this.getAttribute(name);
       },
       set(this: AdnetAd, value: unknown) {
-        if (value == null) this.removeAttribute(name)
-        else this.setAttribute(name, String(value))
+        if (value == null) this.removeAttribute(name);
+        else this.setAttribute(name, String(value));
       },
-    })
+    });
   }
-  customElements.define('adnet-ad', AdnetAd)
-}
+  customElements.define('adnet-ad', AdnetAd);
+};
 
 try {
-  if (!customElements.get('adnet-ad')) define()
+  if (!customElements.get('adnet-ad')) define();
 } catch {}

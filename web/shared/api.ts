@@ -9,48 +9,75 @@ export const base = document.querySelector<HTMLMetaElement>('meta[name=adnet-bas
 
 /** What the API refused, in its own words. */
 export class ApiError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string, readonly field?: string, readonly retryAfter?: number) {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly field?: string,
+    readonly retryAfter?: number,
+  ) {
     super(message);
   }
 }
 
 /** A call that a page made, to be shown as curl. */
-export interface Call { method: string; path: string }
+export interface Call {
+  method: string;
+  path: string;
+}
 
 type Listener = (call: Call) => void;
 const listeners: Listener[] = [];
 /** Hears of every call that reads. */
-export function onCall(listener: Listener) { listeners.push(listener); }
+export function onCall(listener: Listener) {
+  listeners.push(listener);
+}
 
 let answered: (at: string) => void = () => {};
 /** Is told when the server answered a call that reads, by its clock. */
-export function onAnswered(f: (at: string) => void) { answered = f; }
+export function onAnswered(f: (at: string) => void) {
+  answered = f;
+}
 
 let signedOut: () => void = () => {};
 /** Is told when the session has ended. */
-export function onSignedOut(f: () => void) { signedOut = f; }
+export function onSignedOut(f: () => void) {
+  signedOut = f;
+}
 
 async function exact(request: Request): Promise<Response> {
   const url = new URL(request.url);
-  if (request.method === 'GET') for (const hear of listeners) hear({ method: 'GET', path: url.pathname + url.search });
+  if (request.method === 'GET')
+    for (const hear of listeners) hear({ method: 'GET', path: url.pathname + url.search });
   const response = await fetch(request);
   const at = Date.parse(response.headers.get('Date') ?? '');
   if (request.method === 'GET' && response.ok && at) answered(new Date(at).toISOString());
   if (!response.headers.get('Content-Type')?.includes('json')) return response;
   const value = parseExact(await response.text());
-  return { ok: response.ok, status: response.status, headers: response.headers, json: async () => value, text: async () => JSON.stringify(value) } as unknown as Response;
+  return {
+    ok: response.ok,
+    status: response.status,
+    headers: response.headers,
+    json: async () => value,
+    text: async () => JSON.stringify(value),
+  } as unknown as Response;
 }
 
 export const api = createClient<paths>({ baseUrl: base, fetch: exact, bodySerializer: writeExact });
 api.use({
   onRequest({ request }) {
     request.headers.set('X-Adnet-Console', '1');
-    if (request.method !== 'GET' && !request.headers.has('Idempotency-Key')) request.headers.set('Idempotency-Key', crypto.randomUUID());
+    if (request.method !== 'GET' && !request.headers.has('Idempotency-Key'))
+      request.headers.set('Idempotency-Key', crypto.randomUUID());
     return request;
   },
 });
 
-interface Answer<T> { data?: T; error?: unknown; response: { status: number; headers: Headers } }
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: { status: number; headers: Headers };
+}
 
 /** The answer of a call, or an ApiError. */
 export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, string>> {
@@ -60,10 +87,22 @@ export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, stri
   } catch {
     throw new ApiError(0, 'unreachable', '');
   }
-  if (answer.error === undefined && answer.data !== undefined) return answer.data as Exclude<T, string>; // CSV is downloaded
-  const said = (answer.error ?? {}) as { error?: string; code?: string; field?: string; retry_after?: number };
+  if (answer.error === undefined && answer.data !== undefined)
+    return answer.data as Exclude<T, string>; // CSV is downloaded
+  const said = (answer.error ?? {}) as {
+    error?: string;
+    code?: string;
+    field?: string;
+    retry_after?: number;
+  };
   if (answer.response.status === 401 && said.code !== 'invalid_credentials') signedOut();
-  throw new ApiError(answer.response.status, said.code ?? 'internal', said.error ?? '', said.field, said.retry_after);
+  throw new ApiError(
+    answer.response.status,
+    said.code ?? 'internal',
+    said.error ?? '',
+    said.field,
+    said.retry_after,
+  );
 }
 
 /** A text that the API answers, for a download. */

@@ -1,7 +1,11 @@
 // permitted is an address that an ad may lead to or load: encrypted, or on this machine. It throws
 // what is another.
 export const permitted = (address: unknown) => {
-  const u = new URL(String(address))
-  if (u.protocol == 'https:' || (u.protocol == 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(u.hostname))) return u.href
-  throw u
-}
+  const u = new URL(String(address));
+  if (
+    u.protocol == 'https:' ||
+    (u.protocol == 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(u.hostname))
+  )
+    return u.href;
+  throw u;
+};

@@ -24,16 +24,22 @@ export function decimal(value: bigint): string {
 /** A JSON number that is written digit by digit as it was typed, whatever its length. */
 export class Exact {
   constructor(readonly text: string) {}
-  toJSON() { return this.text; }
+  toJSON() {
+    return this.text;
+  }
 }
 
 /**
- * What was typed as a number, for the body of a call: its digits, never a number of JavaScript. What
+ * What was typed as a number, for the body of a call: its digits, never a number of JavaScript.
+ * What
  * is no number goes as the text that it is, so that the API says what it takes.
  */
 export function typedNumber(typed: string): number {
   const m = /^\+?(-?)0*(\d*)(\.\d*)?([eE][-+]?\d+)?$/.exec(typed.trim());
-  const exact = m && /\d/.test(m[0]) ? m[1]! + (m[2] || '0') + (m[3] && m[3].length > 1 ? m[3] : '') + (m[4] ?? '') : null;
+  const exact =
+    m && /\d/.test(m[0])
+      ? m[1]! + (m[2] || '0') + (m[3] && m[3].length > 1 ? m[3] : '') + (m[4] ?? '')
+      : null;
   // openapi.json says "number" of it, and on the wire it is one.
   return (exact === null ? typed.trim() : new Exact(exact)) as unknown as number;
 }
@@ -42,7 +48,11 @@ export function typedNumber(typed: string): number {
 export function writeExact(value: unknown): string {
   if (value instanceof Exact) return value.text;
   if (Array.isArray(value)) return `[${value.map((v) => writeExact(v ?? null)).join()}]`;
-  if (typeof value === 'object' && value !== null) return `{${Object.entries(value).filter(([, v]) => v !== undefined).map(([k, v]) => `${JSON.stringify(k)}:${writeExact(v)}`).join()}}`;
+  if (typeof value === 'object' && value !== null)
+    return `{${Object.entries(value)
+      .filter(([, v]) => v !== undefined)
+      .map(([k, v]) => `${JSON.stringify(k)}:${writeExact(v)}`)
+      .join()}}`;
   return JSON.stringify(value);
 }
 
@@ -54,17 +64,30 @@ function plain(amount: Amount | null | undefined): string {
 }
 
 /** An amount in the reader's language, with as many digits as it needs, at least two. */
-export function formatUSD(amount: Amount | bigint | null | undefined, locale: string, most = 2): string {
+export function formatUSD(
+  amount: Amount | bigint | null | undefined,
+  locale: string,
+  most = 2,
+): string {
   const text = decimal(typeof amount === 'bigint' ? amount : micros(amount));
-  const format = new Intl.NumberFormat(locale, { style: 'currency', currency: 'USD', minimumFractionDigits: 2, maximumFractionDigits: most });
+  const format = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: 'USD',
+    minimumFractionDigits: 2,
+    maximumFractionDigits: most,
+  });
   // The text goes in as it is: engines since 2023 format it without a detour over a number.
   return format.format(text as unknown as number);
 }
 
 /** JSON whose long numbers come out as texts. */
 export function parseExact(text: string): unknown {
-  if (!/(?:\d\.?){16}/.test(text)) return JSON.parse(text); // no number is long: most replies, and it is several times faster
+  // no number is long: most replies, and it is several times faster
+  if (!/(?:\d\.?){16}/.test(text)) return JSON.parse(text);
   const exact = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.]*(?:[eE][+-]?\d+)?/g, (part) =>
-    part[0] !== '"' && !/[eE]/.test(part) && part.replace(/[-.]/g, '').length > 15 ? `"${part}"` : part);
+    part[0] !== '"' && !/[eE]/.test(part) && part.replace(/[-.]/g, '').length > 15
+      ? `"${part}"`
+      : part,
+  );
   return JSON.parse(exact);
 }

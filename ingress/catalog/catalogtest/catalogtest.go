@@ -114,7 +114,12 @@ func Running(t testing.TB, source Source) *catalog.Catalog {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-ended })
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 	<-c.Ready()
 	for !c.Fresh(time.Now()) {
 		time.Sleep(time.Millisecond)

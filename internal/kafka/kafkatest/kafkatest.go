@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Always, as a count of failures, means until the handle's Remove.
+// Always as a count of failures means until the handle's Remove.
 const Always = -1
 
 // New starts an in-memory broker for the length of the test. Pass brokers to Config.Brokers.

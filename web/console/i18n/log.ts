@@ -2,15 +2,66 @@ import { texts } from '../state';
 
 /** The texts of the audit log, which come with its screen only. */
 const en = {
-  title: 'Audit log', leadOwn: 'What happened to your account, by whom. Entries cannot be changed or removed.', leadAll: 'What was changed in this network, by whom. Entries cannot be changed or removed.',
-  when: 'When', who: 'By', what: 'Of', fields: 'Changes', none: 'No entries', kind: 'Kind', all: 'All', older: 'Older', newest: 'Newest', system: 'This server', mine: 'My account only', actor: 'Account that acted (id)',
-  kinds: { campaign: 'Campaign', user: 'Account', key: 'Key', deposit: 'Deposit', dead_letter: 'Dead letter', store: 'Store', quarantine: 'Quarantine case', publisher: 'Publisher', appeal: 'Appeal', ad_report: 'Reported ad' } as Record<string, string>,
+  title: 'Audit log',
+  leadOwn: 'What happened to your account, by whom. Entries cannot be changed or removed.',
+  leadAll: 'What was changed in this network, by whom. Entries cannot be changed or removed.',
+  when: 'When',
+  who: 'By',
+  what: 'Of',
+  fields: 'Changes',
+  none: 'No entries',
+  kind: 'Kind',
+  all: 'All',
+  older: 'Older',
+  newest: 'Newest',
+  system: 'This server',
+  mine: 'My account only',
+  actor: 'Account that acted (id)',
+  kinds: {
+    campaign: 'Campaign',
+    user: 'Account',
+    key: 'Key',
+    deposit: 'Deposit',
+    dead_letter: 'Dead letter',
+    store: 'Store',
+    quarantine: 'Quarantine case',
+    publisher: 'Publisher',
+    appeal: 'Appeal',
+    ad_report: 'Reported ad',
+  } as Record<string, string>,
 };
 
 const de: typeof en = {
-  title: 'Änderungslog', leadOwn: 'Was mit Ihrem Konto geschah, und durch wen. Einträge lassen sich weder ändern noch entfernen.', leadAll: 'Was in diesem Netz geändert wurde, und durch wen. Einträge lassen sich weder ändern noch entfernen.',
-  when: 'Wann', who: 'Durch', what: 'Von', fields: 'Änderungen', none: 'Keine Einträge', kind: 'Art', all: 'Alle', older: 'Ältere', newest: 'Neueste', system: 'Dieser Server', mine: 'Nur mein Konto', actor: 'Handelndes Konto (Kennung)',
-  kinds: { campaign: 'Kampagne', user: 'Konto', key: 'Schlüssel', deposit: 'Einzahlung', dead_letter: 'Unlesbarer Eintrag', store: 'Speicher', quarantine: 'Quarantäne-Fall', publisher: 'Publisher', appeal: 'Beschwerde', ad_report: 'Gemeldete Anzeige' },
+  title: 'Änderungslog',
+  leadOwn:
+    'Was mit Ihrem Konto geschah, und durch wen. Einträge lassen sich weder ändern noch entfernen.',
+  leadAll:
+    'Was in diesem Netz geändert wurde, und durch wen. Einträge lassen sich weder ändern ' +
+    'noch entfernen.',
+  when: 'Wann',
+  who: 'Durch',
+  what: 'Von',
+  fields: 'Änderungen',
+  none: 'Keine Einträge',
+  kind: 'Art',
+  all: 'Alle',
+  older: 'Ältere',
+  newest: 'Neueste',
+  system: 'Dieser Server',
+  mine: 'Nur mein Konto',
+  actor: 'Handelndes Konto (Kennung)',
+  kinds: {
+    campaign: 'Kampagne',
+    user: 'Konto',
+    key: 'Schlüssel',
+    deposit: 'Einzahlung',
+    dead_letter: 'Unlesbarer Eintrag',
+    store: 'Speicher',
+    quarantine: 'Quarantäne-Fall',
+    publisher: 'Publisher',
+    appeal: 'Beschwerde',
+    ad_report: 'Gemeldete Anzeige',
+  },
 };
 
 export const l = () => texts(en, de);

@@ -6,14 +6,18 @@
 export const trials = { 'en-XA': long, 'he-XB': mirrored };
 export type Trial = keyof typeof trials;
 
-const accents = 'áƀçðéƒĝĥíĵķļɱñóþǫŕšţúṽŵẋýžÁƁÇÐÉƑĜĤÍĴĶĻṀÑÓÞǪŔŠŢÛṼŴẊÝŽ', hebrew = 'אבגדהוזחטיכלמנסעפצקרשתאבגד';
+const accents = 'áƀçðéƒĝĥíĵķļɱñóþǫŕšţúṽŵẋýžÁƁÇÐÉƑĜĤÍĴĶĻṀÑÓÞǪŔŠŢÛṼŴẊÝŽ',
+  hebrew = 'אבגדהוזחטיכלמנסעפצקרשתאבגד';
 const plain = /[A-Za-z]/g;
 const place = (c: string) => (c < 'a' ? c.charCodeAt(0) - 65 : c.charCodeAt(0) - 97);
 
 /** Every letter accented, and 40 % longer. */
 function long(text: string): string {
   const more = Math.ceil(text.length * 0.4);
-  return text.replace(plain, (c) => accents[place(c) + (c < 'a' ? 26 : 0)]!) + (more ? ' ' + 'ẋẋẋẋẋẋẋ '.repeat(more).slice(0, more).trim() : '');
+  return (
+    text.replace(plain, (c) => accents[place(c) + (c < 'a' ? 26 : 0)]!) +
+    (more ? ' ' + 'ẋẋẋẋẋẋẋ '.repeat(more).slice(0, more).trim() : '')
+  );
 }
 
 function mirrored(text: string): string {
@@ -29,7 +33,9 @@ export function translate<T extends object>(texts: T, by: Trial): T {
   const each = (value: unknown): unknown => {
     if (typeof value === 'string') return trials[by](value);
     if (typeof value === 'function') return (...args: unknown[]) => each(value(...args));
-    return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k, each(v)])) : value;
+    return value && typeof value === 'object'
+      ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k, each(v)]))
+      : value;
   };
   const done = each(texts) as T;
   made.set(texts, { by, texts: done });

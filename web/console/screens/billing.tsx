@@ -12,21 +12,47 @@ type Entry = Schemas['HistoryEntry'];
 export default function Billing() {
   const { query } = useLocation();
   const me = { advertiser_id: user.value!.id };
-  const balance = useLoad(() => need(api.GET('/api/billing/balance', { params: { query: me } })), [user.value?.id]);
+  const balance = useLoad(
+    () => need(api.GET('/api/billing/balance', { params: { query: me } })),
+    [user.value?.id],
+  );
   return (
     <Page title={t().billing} lead={t().billingLead}>
-      {query.deposit && <p class="notice" role="status">{t().depositReturned}</p>}
-      <Loaded of={balance}>{(b) => (
-        <>
-          <dl class="figures">
-            <Figure id="balance" name={t().balance} value={b.balance === undefined ? '–' : usd(b.balance, 6)} note={b.funding === 'postpaid' ? t().postpaid : t().prepaid} />
-            <Figure id="available" name={t().available} value={b.available === undefined ? '–' : usd(b.available, 6)} />
-            {micros(b.owed) > 0n && <Figure id="owed" name={t().owed} value={usd(b.owed, 6)} />}
-            <Figure id="credits" name={t().credits} value={count(b.credits as unknown as number)} note={t().creditsHelp} />
-          </dl>
-          <div class="columns"><Deposit /><Statement /></div>
-        </>
-      )}</Loaded>
+      {query.deposit && (
+        <p class="notice" role="status">
+          {t().depositReturned}
+        </p>
+      )}
+      <Loaded of={balance}>
+        {(b) => (
+          <>
+            <dl class="figures">
+              <Figure
+                id="balance"
+                name={t().balance}
+                value={b.balance === undefined ? '–' : usd(b.balance, 6)}
+                note={b.funding === 'postpaid' ? t().postpaid : t().prepaid}
+              />
+              <Figure
+                id="available"
+                name={t().available}
+                value={b.available === undefined ? '–' : usd(b.available, 6)}
+              />
+              {micros(b.owed) > 0n && <Figure id="owed" name={t().owed} value={usd(b.owed, 6)} />}
+              <Figure
+                id="credits"
+                name={t().credits}
+                value={count(b.credits as unknown as number)}
+                note={t().creditsHelp}
+              />
+            </dl>
+            <div class="columns">
+              <Deposit />
+              <Statement />
+            </div>
+          </>
+        )}
+      </Loaded>
       <History />
     </Page>
   );
@@ -42,10 +68,16 @@ function Deposit() {
     setBusy(true);
     setProblem('');
     try {
-      const made = await need(api.POST('/api/billing/create_checkout', {
-        params: { header: { 'Idempotency-Key': `${key}-${amount}` } },
-        body: { amount: typedNumber(amount), advertiser_id: user.value!.id, return_url: `${info.value?.base_url ?? location.origin + base}/console/billing?deposit=done` },
-      }));
+      const made = await need(
+        api.POST('/api/billing/create_checkout', {
+          params: { header: { 'Idempotency-Key': `${key}-${amount}` } },
+          body: {
+            amount: typedNumber(amount),
+            advertiser_id: user.value!.id,
+            return_url: `${info.value?.base_url ?? location.origin + base}/console/billing?deposit=done`,
+          },
+        }),
+      );
       location.assign(made.checkout_url);
     } catch (e) {
       setProblem(words(e));
@@ -55,9 +87,28 @@ function Deposit() {
   return (
     <Card title={t().payIn}>
       <form onSubmit={pay} class="stack">
-        <label>{t().amountUSD}<input name="amount" type="number" inputMode="decimal" min="1" max="100000" step="0.01" required value={amount} onInput={(e) => setAmount(e.currentTarget.value)} /></label>
-        {problem && <p class="problem" role="alert">{problem}</p>}
-        <button class="primary" disabled={busy}>{t().toCheckout}</button>
+        <label>
+          {t().amountUSD}
+          <input
+            name="amount"
+            type="number"
+            inputMode="decimal"
+            min="1"
+            max="100000"
+            step="0.01"
+            required
+            value={amount}
+            onInput={(e) => setAmount(e.currentTarget.value)}
+          />
+        </label>
+        {problem && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <button class="primary" disabled={busy}>
+          {t().toCheckout}
+        </button>
         <p class="note">{t().checkoutHelp}</p>
       </form>
     </Card>
@@ -66,26 +117,45 @@ function Deposit() {
 
 function Statement() {
   const now = new Date();
-  const last = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString().slice(0, 7);
+  const last = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
+    .toISOString()
+    .slice(0, 7);
   const [month, setMonth] = useState(last);
   const [problem, setProblem] = useState('');
   const save = async (e: Event) => {
     e.preventDefault();
     setProblem('');
     try {
-      const blob = await download(`/api/billing/statement?month=${encodeURIComponent(month)}&format=csv&advertiser_id=${user.value!.id}`);
+      const blob = await download(
+        `/api/billing/statement?month=${encodeURIComponent(month)}&format=csv&advertiser_id=${user.value!.id}`,
+      );
       const link = document.createElement('a');
       link.href = URL.createObjectURL(blob);
       link.download = `adnet-${month}.csv`;
       link.click();
       URL.revokeObjectURL(link.href);
-    } catch (e) { setProblem(words(e)); }
+    } catch (e) {
+      setProblem(words(e));
+    }
   };
   return (
     <Card title={t().statement}>
       <form onSubmit={save} class="stack">
-        <label>{t().month}<input type="month" required max={last} value={month} onInput={(e) => setMonth(e.currentTarget.value)} /></label>
-        {problem && <p class="problem" role="alert">{problem}</p>}
+        <label>
+          {t().month}
+          <input
+            type="month"
+            required
+            max={last}
+            value={month}
+            onInput={(e) => setMonth(e.currentTarget.value)}
+          />
+        </label>
+        {problem && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
         <button>{t().downloadCSV}</button>
         <p class="note">{t().statementHelp}</p>
       </form>
@@ -95,37 +165,99 @@ function Statement() {
 
 function History() {
   const [asset, setAsset] = useState<'USD' | 'CREDIT'>('USD');
-  const [older, setOlder] = useState<{ of: string; entries: Entry[]; next: string | null } | null>(null);
+  const [older, setOlder] = useState<{ of: string; entries: Entry[]; next: string | null } | null>(
+    null,
+  );
   const [busy, setBusy] = useState(false);
-  const fetchPage = (before?: string) => need(api.GET('/api/billing/history', { params: { query: { advertiser_id: user.value!.id, asset, limit: 50, ...(before ? { before } : {}) } } }));
+  const fetchPage = (before?: string) =>
+    need(
+      api.GET('/api/billing/history', {
+        params: {
+          query: { advertiser_id: user.value!.id, asset, limit: 50, ...(before ? { before } : {}) },
+        },
+      }),
+    );
   const of = useLoad(() => fetchPage(), [asset]);
   const first = of.is === 'loaded' ? of.data : undefined;
   const more = older?.of === asset ? older : null;
-  const next = more ? more.next : first?.next ?? null;
+  const next = more ? more.next : (first?.next ?? null);
   const load = async () => {
     setBusy(true);
     try {
       const page = await fetchPage(next!);
-      setOlder({ of: asset, entries: [...(more?.entries ?? []), ...page.entries], next: page.next });
-    } finally { setBusy(false); }
+      setOlder({
+        of: asset,
+        entries: [...(more?.entries ?? []), ...page.entries],
+        next: page.next,
+      });
+    } finally {
+      setBusy(false);
+    }
   };
   const amount = (e: Entry, v: number) => (e.asset === 'USD' ? usd(v, 6) : count(v));
   return (
     <Card wide>
-      <div class="row spread"><h2>{t().history}</h2>
-        <label class="pick"><span>{t().asset}</span><select value={asset} onChange={(e) => setAsset(e.currentTarget.value as 'USD')}><option value="USD">USD</option><option value="CREDIT">Credits</option></select></label></div>
-      <Loaded of={of}>{(page) => {
-        const entries = [...page.entries, ...(more?.entries ?? [])];
-        if (entries.length === 0) return <Empty title={t().noHistory} />;
-        return (
-          <>
-            <div class="scroll" tabIndex={0} role="region" aria-label={t().history}>
-              <table class="rows"><thead><tr><th scope="col">{t().when}</th><th scope="col">{t().kind}</th><th scope="col">{t().campaign}</th><th scope="col" class="num">{t().amount}</th><th scope="col" class="num">{t().balanceAfter}</th></tr></thead>
-                <tbody>{entries.map((e) => <tr key={e.id + e.amount}><td>{time(e.at)}</td><th scope="row">{t().kinds[e.kind]}</th><td>{e.campaign_id ? <a href={`${base}/console/campaigns/${e.campaign_id}`} class="mono">{e.campaign_id.slice(0, 8)}</a> : '–'}</td><td class="num">{amount(e, e.amount)}</td><td class="num">{amount(e, e.balance)}</td></tr>)}</tbody></table>
-            </div>
-            {next && <button type="button" disabled={busy} onClick={() => void load()}>{t().older}</button>}
-          </>);
-      }}</Loaded>
+      <div class="row spread">
+        <h2>{t().history}</h2>
+        <label class="pick">
+          <span>{t().asset}</span>
+          <select value={asset} onChange={(e) => setAsset(e.currentTarget.value as 'USD')}>
+            <option value="USD">USD</option>
+            <option value="CREDIT">Credits</option>
+          </select>
+        </label>
+      </div>
+      <Loaded of={of}>
+        {(page) => {
+          const entries = [...page.entries, ...(more?.entries ?? [])];
+          if (entries.length === 0) return <Empty title={t().noHistory} />;
+          return (
+            <>
+              <div class="scroll" tabIndex={0} role="region" aria-label={t().history}>
+                <table class="rows">
+                  <thead>
+                    <tr>
+                      <th scope="col">{t().when}</th>
+                      <th scope="col">{t().kind}</th>
+                      <th scope="col">{t().campaign}</th>
+                      <th scope="col" class="num">
+                        {t().amount}
+                      </th>
+                      <th scope="col" class="num">
+                        {t().balanceAfter}
+                      </th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {entries.map((e) => (
+                      <tr key={e.id + e.amount}>
+                        <td>{time(e.at)}</td>
+                        <th scope="row">{t().kinds[e.kind]}</th>
+                        <td>
+                          {e.campaign_id ? (
+                            <a href={`${base}/console/campaigns/${e.campaign_id}`} class="mono">
+                              {e.campaign_id.slice(0, 8)}
+                            </a>
+                          ) : (
+                            '–'
+                          )}
+                        </td>
+                        <td class="num">{amount(e, e.amount)}</td>
+                        <td class="num">{amount(e, e.balance)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+              {next && (
+                <button type="button" disabled={busy} onClick={() => void load()}>
+                  {t().older}
+                </button>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
     </Card>
   );
 }

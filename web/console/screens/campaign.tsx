@@ -15,8 +15,22 @@ import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
 type Act = 'pause' | 'resume' | 'submit' | 'archive';
-const acts: Record<string, Act[]> = { active: ['pause', 'archive'], paused: ['resume', 'archive'], draft: ['submit', 'archive'], rejected: ['submit', 'archive'], in_review: ['archive'] };
-const breakdowns = ['host_app', 'publisher', 'surface', 'region', 'language', 'format', 'integration_method'] as const;
+const acts: Record<string, Act[]> = {
+  active: ['pause', 'archive'],
+  paused: ['resume', 'archive'],
+  draft: ['submit', 'archive'],
+  rejected: ['submit', 'archive'],
+  in_review: ['archive'],
+};
+const breakdowns = [
+  'host_app',
+  'publisher',
+  'surface',
+  'region',
+  'language',
+  'format',
+  'integration_method',
+] as const;
 
 /** One campaign: its state, its numbers, why it does not deliver, and what changed it. */
 export default function CampaignScreen() {
@@ -24,40 +38,118 @@ export default function CampaignScreen() {
   const id = params.id!;
   const [days, setDays] = useState(30);
   const [by, setBy] = useState<(typeof breakdowns)[number]>('host_app');
-  const since = day(days - 1), until = day();
-  const campaign = useLoad(() => need(api.GET('/api/campaigns/{id}', { params: { path: { id } } })), [id]);
+  const since = day(days - 1),
+    until = day();
+  const campaign = useLoad(
+    () => need(api.GET('/api/campaigns/{id}', { params: { path: { id } } })),
+    [id],
+  );
   const stats = useLoad(async () => {
     const of = { type: 'campaign' as const, campaign_id: id };
     const [now, before] = await Promise.all([
       need(api.GET('/api/stats', { params: { query: { ...of, since, until, breakdown: by } } })),
-      need(api.GET('/api/stats', { params: { query: { ...of, since: day(2 * days - 1), until: day(days) } } })),
+      need(
+        api.GET('/api/stats', {
+          params: { query: { ...of, since: day(2 * days - 1), until: day(days) } },
+        }),
+      ),
     ]);
     return { ...now, before };
   }, [id, days, by]);
-  const name = campaign.is === 'loaded' ? campaign.data.campaign.name || campaign.data.campaign.headline : t().campaign;
+  const name =
+    campaign.is === 'loaded'
+      ? campaign.data.campaign.name || campaign.data.campaign.headline
+      : t().campaign;
   return (
-    <Page title={name} asOf={stats.is === 'loaded' ? stats.data.as_of : undefined}
-      lead={campaign.is === 'loaded' ? <><Status status={campaign.data.campaign.status} /> <span class="note mono">{id}</span></> : undefined}
-      actions={campaign.is === 'loaded' ? <Acts of={campaign.data.campaign} reload={campaign.reload} /> : undefined}>
-      <p><a href={`${base}/console/campaigns`}>← {t().campaigns}</a></p>
-      <Loaded of={campaign}>{({ campaign: c }) => (
-        <>
-          {barred(c) && <Stopped of={c} />}
-          <Violations of={c} />
-          <Loaded of={stats}>{(s) => <Numbers s={s} since={since} until={until} days={days} setDays={setDays} by={by} setBy={setBy} />}</Loaded>
-          <div class="columns">
-            <Card title={t().budgets}>
-              <p>{t().today}</p><Gauge label={t().spentToday} used={micros(c.spent_today)} of={micros(c.daily_budget)} text={t().ofBudget(usd(c.spent_today), usd(c.daily_budget))} />
-              <p>{t().total}</p><Gauge label={t().spentTotal} used={micros(c.spent_total)} of={micros(c.total_budget)} text={micros(c.total_budget) > 0n ? t().ofBudget(usd(c.spent_total), usd(c.total_budget)) : `${usd(c.spent_total)} · ${t().noTotal}`} />
-              <dl class="facts"><dt>{t().bid}</dt><dd>{usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}</dd><dt>{t().pacing}</dt><dd>{t().pacings[c.pacing]}</dd><dt>{t().starts}</dt><dd>{c.start_at ? time(c.start_at) : t().atOnce}</dd><dt>{t().ends}</dt><dd>{c.end_at ? time(c.end_at) : t().never}</dd><dt>{t().words}</dt><dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd>
-                <dt>{suits().restricted}</dt><dd data-part="trades">{titles(c.trades, suits().trades)}</dd><dt>{suits().sensitive}</dt><dd>{titles(c.sensitive_contexts, suits().subjects)}</dd></dl>
-            </Card>
-            <Diagnose id={id} version={c.config_version} status={c.status} held={barred(c)} reload={campaign.reload} />
-          </div>
-          <Preview ad={c} />
-          <Changes id={id} version={c.config_version} />
-        </>
-      )}</Loaded>
+    <Page
+      title={name}
+      asOf={stats.is === 'loaded' ? stats.data.as_of : undefined}
+      lead={
+        campaign.is === 'loaded' ? (
+          <>
+            <Status status={campaign.data.campaign.status} /> <span class="note mono">{id}</span>
+          </>
+        ) : undefined
+      }
+      actions={
+        campaign.is === 'loaded' ? (
+          <Acts of={campaign.data.campaign} reload={campaign.reload} />
+        ) : undefined
+      }
+    >
+      <p>
+        <a href={`${base}/console/campaigns`}>← {t().campaigns}</a>
+      </p>
+      <Loaded of={campaign}>
+        {({ campaign: c }) => (
+          <>
+            {barred(c) && <Stopped of={c} />}
+            <Violations of={c} />
+            <Loaded of={stats}>
+              {(s) => (
+                <Numbers
+                  s={s}
+                  since={since}
+                  until={until}
+                  days={days}
+                  setDays={setDays}
+                  by={by}
+                  setBy={setBy}
+                />
+              )}
+            </Loaded>
+            <div class="columns">
+              <Card title={t().budgets}>
+                <p>{t().today}</p>
+                <Gauge
+                  label={t().spentToday}
+                  used={micros(c.spent_today)}
+                  of={micros(c.daily_budget)}
+                  text={t().ofBudget(usd(c.spent_today), usd(c.daily_budget))}
+                />
+                <p>{t().total}</p>
+                <Gauge
+                  label={t().spentTotal}
+                  used={micros(c.spent_total)}
+                  of={micros(c.total_budget)}
+                  text={
+                    micros(c.total_budget) > 0n
+                      ? t().ofBudget(usd(c.spent_total), usd(c.total_budget))
+                      : `${usd(c.spent_total)} · ${t().noTotal}`
+                  }
+                />
+                <dl class="facts">
+                  <dt>{t().bid}</dt>
+                  <dd>
+                    {usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}
+                  </dd>
+                  <dt>{t().pacing}</dt>
+                  <dd>{t().pacings[c.pacing]}</dd>
+                  <dt>{t().starts}</dt>
+                  <dd>{c.start_at ? time(c.start_at) : t().atOnce}</dd>
+                  <dt>{t().ends}</dt>
+                  <dd>{c.end_at ? time(c.end_at) : t().never}</dd>
+                  <dt>{t().words}</dt>
+                  <dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd>
+                  <dt>{suits().restricted}</dt>
+                  <dd data-part="trades">{titles(c.trades, suits().trades)}</dd>
+                  <dt>{suits().sensitive}</dt>
+                  <dd>{titles(c.sensitive_contexts, suits().subjects)}</dd>
+                </dl>
+              </Card>
+              <Diagnose
+                id={id}
+                version={c.config_version}
+                status={c.status}
+                held={barred(c)}
+                reload={campaign.reload}
+              />
+            </div>
+            <Preview ad={c} />
+            <Changes id={id} version={c.config_version} />
+          </>
+        )}
+      </Loaded>
     </Page>
   );
 }
@@ -68,8 +160,17 @@ function Violations({ of: c }: { of: Campaign }) {
     <div class="notice" role="note">
       <h2>{c.status === 'rejected' ? t().rejectedTitle : t().violationsTitle}</h2>
       {c.review?.notes && <p>{c.review.notes}</p>}
-      <ul>{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}{v.message}</li>)}</ul>
-      <p><a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a></p>
+      <ul>
+        {c.policy_violations.map((v) => (
+          <li key={v.rule + v.field}>
+            <b>{v.field}</b>: {suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}
+            {v.message}
+          </li>
+        ))}
+      </ul>
+      <p>
+        <a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a>
+      </p>
     </div>
   );
 }
@@ -77,14 +178,22 @@ function Violations({ of: c }: { of: Campaign }) {
 function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
-  const names: Record<Act, string> = { pause: t().pause, resume: t().resume, submit: t().submit, archive: t().archive };
+  const names: Record<Act, string> = {
+    pause: t().pause,
+    resume: t().resume,
+    submit: t().submit,
+    archive: t().archive,
+  };
   const { route } = useLocation();
   const copy = async () => {
     setBusy(true);
     try {
       const made = await need(api.POST('/api/campaigns/copy', { body: { id: c.id } }));
       route(`${base}/console/campaigns/${made.campaign.id}/edit`);
-    } catch (e) { setProblem(words(e)); setBusy(false); }
+    } catch (e) {
+      setProblem(words(e));
+      setBusy(false);
+    }
   };
   const act = async (a: Act) => {
     if (a === 'archive' && !confirm(t().archiveSure)) return;
@@ -92,102 +201,403 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
     setProblem('');
     const body = { id: c.id };
     try {
-      await need(a === 'pause' ? api.POST('/api/campaigns/pause', { body }) : a === 'resume' ? api.POST('/api/campaigns/resume', { body })
-        : a === 'submit' ? api.POST('/api/campaigns/submit', { body }) : api.POST('/api/campaigns/archive', { body }));
+      await need(
+        a === 'pause'
+          ? api.POST('/api/campaigns/pause', { body })
+          : a === 'resume'
+            ? api.POST('/api/campaigns/resume', { body })
+            : a === 'submit'
+              ? api.POST('/api/campaigns/submit', { body })
+              : api.POST('/api/campaigns/archive', { body }),
+      );
       reload();
-    } catch (e) { setProblem(words(e)); }
+    } catch (e) {
+      setProblem(words(e));
+    }
     setBusy(false);
   };
   return (
     <>
-      {(acts[c.status] ?? []).filter((a) => a !== 'resume' || !barred(c)).map((a) => <button key={a} type="button" data-act={a} disabled={busy} onClick={() => void act(a)}>{names[a]}</button>)}
-      <button type="button" data-act="copy" disabled={busy} onClick={() => void copy()}>{t().copyCampaign}</button>
-      {c.status !== 'archived' && <a class="button primary" href={`${base}/console/campaigns/${c.id}/edit`}>{t().edit}</a>}
-      {problem && <p class="problem" role="alert">{problem}</p>}
+      {(acts[c.status] ?? [])
+        .filter((a) => a !== 'resume' || !barred(c))
+        .map((a) => (
+          <button key={a} type="button" data-act={a} disabled={busy} onClick={() => void act(a)}>
+            {names[a]}
+          </button>
+        ))}
+      <button type="button" data-act="copy" disabled={busy} onClick={() => void copy()}>
+        {t().copyCampaign}
+      </button>
+      {c.status !== 'archived' && (
+        <a class="button primary" href={`${base}/console/campaigns/${c.id}/edit`}>
+          {t().edit}
+        </a>
+      )}
+      {problem && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
     </>
   );
 }
 
-interface NumbersProps { s: Schemas['Stats'] & { before: Schemas['Stats'] }; since: string; until: string; days: number; setDays: (n: number) => void; by: string; setBy: (b: (typeof breakdowns)[number]) => void }
+interface NumbersProps {
+  s: Schemas['Stats'] & { before: Schemas['Stats'] };
+  since: string;
+  until: string;
+  days: number;
+  setDays: (n: number) => void;
+  by: string;
+  setBy: (b: (typeof breakdowns)[number]) => void;
+}
 
 function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
   const [measure, setMeasure] = useState<Measure>('impressions');
   const [hourly, setHourly] = useState(false);
   const id = useRoute().params.id!;
-  const hours = useLoad(async () => (hourly ? need(api.GET('/api/stats', { params: { query: { type: 'campaign', campaign_id: id, since: day(6), until: day(), breakdown: 'hour' } } })) : null), [hourly, id]);
+  const hours = useLoad(
+    async () =>
+      hourly
+        ? need(
+            api.GET('/api/stats', {
+              params: {
+                query: {
+                  type: 'campaign',
+                  campaign_id: id,
+                  since: day(6),
+                  until: day(),
+                  breakdown: 'hour',
+                },
+              },
+            }),
+          )
+        : null,
+    [hourly, id],
+  );
   const shown = measures()[measure];
   const b = s.before;
   return (
     <>
       <dl class="figures">
-        <Figure id="impressions" name={t().impressions} value={count(s.impressions)} note={t().before(count(b.impressions))} />
-        <Figure id="clicks" name={t().clicks} value={count(s.clicks)} note={t().before(count(b.clicks))} />
+        <Figure
+          id="impressions"
+          name={t().impressions}
+          value={count(s.impressions)}
+          note={t().before(count(b.impressions))}
+        />
+        <Figure
+          id="clicks"
+          name={t().clicks}
+          value={count(s.clicks)}
+          note={t().before(count(b.clicks))}
+        />
         <Figure id="ctr" name={t().ctr} value={percent(s.ctr)} note={t().before(percent(b.ctr))} />
-        <Figure id="spend" name={t().spend} value={usd(s.spend_usd, 4)} note={t().before(usd(b.spend_usd, 4))} />
-        <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} note={t().before(usd(b.ecpm, 4))} />
-        <Figure id="conversions" name={t().conversions} value={count(s.conversions)} note={t().before(count(b.conversions))} />
-        <Figure id="invalid" name={t().invalid} value={count(s.invalid_impressions + s.invalid_clicks)} note={t().invalidHelp} />
+        <Figure
+          id="spend"
+          name={t().spend}
+          value={usd(s.spend_usd, 4)}
+          note={t().before(usd(b.spend_usd, 4))}
+        />
+        <Figure
+          id="ecpm"
+          name={t().ecpm}
+          value={usd(s.ecpm, 4)}
+          note={t().before(usd(b.ecpm, 4))}
+        />
+        <Figure
+          id="conversions"
+          name={t().conversions}
+          value={count(s.conversions)}
+          note={t().before(count(b.conversions))}
+        />
+        <Figure
+          id="invalid"
+          name={t().invalid}
+          value={count(s.invalid_impressions + s.invalid_clicks)}
+          note={t().invalidHelp}
+        />
       </dl>
       <Card wide>
-        <div class="row spread"><h2>{hourly ? t().byHour : t().byDay}</h2><div class="row">
-          <label class="pick"><span>{t().step}</span><select name="step" value={hourly ? 'hour' : 'day'} onChange={(e) => setHourly(e.currentTarget.value === 'hour')}><option value="day">{t().steps.day}</option><option value="hour">{t().steps.hour}</option></select></label>
-          <label class="pick"><span>{t().period}</span><select value={days} onChange={(e) => setDays(Number(e.currentTarget.value))}>{[7, 30, 90].map((n) => <option key={n} value={n}>{t().daysN(n)}</option>)}</select></label>
-          <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{Object.entries(measures()).map(([k, m]) => <option key={k} value={k}>{m.name}</option>)}</select></label></div></div>
-        {hourly ? <Loaded of={hours}>{(h) => h && <Chart key={lang.value + 'h'} hourly title={shown.name} since={day(6)} until={day()} write={shown.write} points={(h.breakdown ?? []).map((g) => ({ date: g.key, value: Number(g[measure]), shown: shown.show(g[measure]) }))} />}</Loaded>
-          : <Chart key={lang.value} title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />}
+        <div class="row spread">
+          <h2>{hourly ? t().byHour : t().byDay}</h2>
+          <div class="row">
+            <label class="pick">
+              <span>{t().step}</span>
+              <select
+                name="step"
+                value={hourly ? 'hour' : 'day'}
+                onChange={(e) => setHourly(e.currentTarget.value === 'hour')}
+              >
+                <option value="day">{t().steps.day}</option>
+                <option value="hour">{t().steps.hour}</option>
+              </select>
+            </label>
+            <label class="pick">
+              <span>{t().period}</span>
+              <select value={days} onChange={(e) => setDays(Number(e.currentTarget.value))}>
+                {[7, 30, 90].map((n) => (
+                  <option key={n} value={n}>
+                    {t().daysN(n)}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label class="pick">
+              <span>{t().measure}</span>
+              <select
+                name="measure"
+                value={measure}
+                onChange={(e) => setMeasure(e.currentTarget.value as Measure)}
+              >
+                {Object.entries(measures()).map(([k, m]) => (
+                  <option key={k} value={k}>
+                    {m.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+        </div>
+        {hourly ? (
+          <Loaded of={hours}>
+            {(h) =>
+              h && (
+                <Chart
+                  key={lang.value + 'h'}
+                  hourly
+                  title={shown.name}
+                  since={day(6)}
+                  until={day()}
+                  write={shown.write}
+                  points={(h.breakdown ?? []).map((g) => ({
+                    date: g.key,
+                    value: Number(g[measure]),
+                    shown: shown.show(g[measure]),
+                  }))}
+                />
+              )
+            }
+          </Loaded>
+        ) : (
+          <Chart
+            key={lang.value}
+            title={shown.name}
+            since={since}
+            until={until}
+            write={shown.write}
+            points={s.daily.map((d) => ({
+              date: d.date,
+              value: Number(d[measure]),
+              shown: shown.show(d[measure]),
+            }))}
+          />
+        )}
       </Card>
       <Card wide>
-        <div class="row spread"><h2>{t().breakdown}</h2><div class="row"><CSV of={`/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}`} /><label class="pick"><span>{t().by}</span><select name="by" value={by} onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}>{breakdowns.map((b) => <option key={b} value={b}>{t().breakdownsMore[b]}</option>)}</select></label></div></div>
-        {(s.breakdown ?? []).length === 0 ? <p class="note">{t().noEvents}</p> : (
-          <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}><table class="rows" data-table={s.breakdown_by}><thead><tr><th scope="col">{t().breakdownsMore[(s.breakdown_by ?? by) as 'format']}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().ctr}</th><th scope="col" class="num">{t().spend}</th></tr></thead>
-            <tbody>{s.breakdown!.map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.clicks)}</td><td class="num">{percent(g.ctr)}</td><td class="num">{usd(g.spend_usd, 4)}</td></tr>)}</tbody></table></div>)}
+        <div class="row spread">
+          <h2>{t().breakdown}</h2>
+          <div class="row">
+            <CSV
+              of={`/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}`}
+            />
+            <label class="pick">
+              <span>{t().by}</span>
+              <select
+                name="by"
+                value={by}
+                onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}
+              >
+                {breakdowns.map((b) => (
+                  <option key={b} value={b}>
+                    {t().breakdownsMore[b]}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+        </div>
+        {(s.breakdown ?? []).length === 0 ? (
+          <p class="note">{t().noEvents}</p>
+        ) : (
+          <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}>
+            <table class="rows" data-table={s.breakdown_by}>
+              <thead>
+                <tr>
+                  <th scope="col">{t().breakdownsMore[(s.breakdown_by ?? by) as 'format']}</th>
+                  <th scope="col" class="num">
+                    {t().impressions}
+                  </th>
+                  <th scope="col" class="num">
+                    {t().clicks}
+                  </th>
+                  <th scope="col" class="num">
+                    {t().ctr}
+                  </th>
+                  <th scope="col" class="num">
+                    {t().spend}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {s.breakdown!.map((g) => (
+                  <tr key={g.key}>
+                    <th scope="row">{g.key || t().unknown}</th>
+                    <td class="num">{count(g.impressions)}</td>
+                    <td class="num">{count(g.clicks)}</td>
+                    <td class="num">{percent(g.ctr)}</td>
+                    <td class="num">{usd(g.spend_usd, 4)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
       </Card>
     </>
   );
 }
 
 /** Which act cures a cause, where one does. */
-function Cure({ id, cause, status, held, reload }: { id: string; cause: string; status: string; held: boolean; reload: () => void }) {
-  const edit = (name: string) => <a class="button small" href={`${base}/console/campaigns/${id}/edit`}>{name}</a>;
-  const act = (name: string, does: () => Promise<unknown>) => <button type="button" class="small" data-cure={cause} onClick={() => void does().then(reload, reload)}>{name}</button>;
+function Cure({
+  id,
+  cause,
+  status,
+  held,
+  reload,
+}: {
+  id: string;
+  cause: string;
+  status: string;
+  held: boolean;
+  reload: () => void;
+}) {
+  const edit = (name: string) => (
+    <a class="button small" href={`${base}/console/campaigns/${id}/edit`}>
+      {name}
+    </a>
+  );
+  const act = (name: string, does: () => Promise<unknown>) => (
+    <button
+      type="button"
+      class="small"
+      data-cure={cause}
+      onClick={() => void does().then(reload, reload)}
+    >
+      {name}
+    </button>
+  );
   switch (cause) {
-    case 'unfunded': return <a class="button small" href={`${base}/console/billing`}>{t().payIn}</a>;
-    case 'not_started': case 'ended': return edit(t().changeDates);
-    case 'policy_violations': case 'daily_budget_spent': case 'total_budget_spent': return edit(t().editIt);
-    case 'outbid': case 'below_floor': return edit(t().raiseBid);
-    case 'no_matching_requests': case 'irrelevant': return edit(t().widen);
+    case 'unfunded':
+      return (
+        <a class="button small" href={`${base}/console/billing`}>
+          {t().payIn}
+        </a>
+      );
+    case 'not_started':
+    case 'ended':
+      return edit(t().changeDates);
+    case 'policy_violations':
+    case 'daily_budget_spent':
+    case 'total_budget_spent':
+      return edit(t().editIt);
+    case 'outbid':
+    case 'below_floor':
+      return edit(t().raiseBid);
+    case 'no_matching_requests':
+    case 'irrelevant':
+      return edit(t().widen);
     case 'not_active':
-      if (held) return <a class="button small" href={`${base}/console/decisions`}>{t().stoppedAppeal}</a>;
-      if (status === 'paused') return act(t().resumeIt, () => need(api.POST('/api/campaigns/resume', { body: { id } })));
-      if (status === 'draft' || status === 'rejected') return act(t().submitIt, () => need(api.POST('/api/campaigns/submit', { body: { id } })));
+      if (held)
+        return (
+          <a class="button small" href={`${base}/console/decisions`}>
+            {t().stoppedAppeal}
+          </a>
+        );
+      if (status === 'paused')
+        return act(t().resumeIt, () => need(api.POST('/api/campaigns/resume', { body: { id } })));
+      if (status === 'draft' || status === 'rejected')
+        return act(t().submitIt, () => need(api.POST('/api/campaigns/submit', { body: { id } })));
   }
   return null;
 }
 
-function Diagnose({ id, version, status, held, reload }: { id: string; version: number; status: string; held: boolean; reload: () => void }) {
-  const of = useLoad(() => need(api.GET('/api/campaigns/{id}/diagnose', { params: { path: { id } } })), [id, version]);
+function Diagnose({
+  id,
+  version,
+  status,
+  held,
+  reload,
+}: {
+  id: string;
+  version: number;
+  status: string;
+  held: boolean;
+  reload: () => void;
+}) {
+  const of = useLoad(
+    () => need(api.GET('/api/campaigns/{id}/diagnose', { params: { path: { id } } })),
+    [id, version],
+  );
   return (
     <Card title={t().diagnose}>
-      <Loaded of={of}>{(d) => (
-        <>
-          <p><b>{d.delivers ? t().delivers : t().deliversNot}</b></p>
-          <ul class="causes">{d.causes.map((c) => <li key={c.cause}><span>{t().causes[c.cause] ?? c.message}</span><span class="row">{c.count != null && <b>{count(c.count)}</b>}<Cure id={id} cause={c.cause} status={status} held={held} reload={reload} /></span></li>)}</ul>
-          <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
-          <Took of={d.refused.subjects} since={d.refused.since} until={d.refused.until} />
-          {d.state.conversion_rate !== null && <p class="note" data-part="conversion-rate">{t().convertsAt(percent(d.state.conversion_rate))}</p>}
-        </>)}</Loaded>
+      <Loaded of={of}>
+        {(d) => (
+          <>
+            <p>
+              <b>{d.delivers ? t().delivers : t().deliversNot}</b>
+            </p>
+            <ul class="causes">
+              {d.causes.map((c) => (
+                <li key={c.cause}>
+                  <span>{t().causes[c.cause] ?? c.message}</span>
+                  <span class="row">
+                    {c.count != null && <b>{count(c.count)}</b>}
+                    <Cure id={id} cause={c.cause} status={status} held={held} reload={reload} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+            <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
+            <Took of={d.refused.subjects} since={d.refused.since} until={d.refused.until} />
+            {d.state.conversion_rate !== null && (
+              <p class="note" data-part="conversion-rate">
+                {t().convertsAt(percent(d.state.conversion_rate))}
+              </p>
+            )}
+          </>
+        )}
+      </Loaded>
     </Card>
   );
 }
 
 function Changes({ id, version }: { id: string; version: number }) {
-  const of = useLoad(() => need(api.GET('/api/audit', { params: { query: { target_id: id, limit: 20 } } })), [id, version]);
+  const of = useLoad(
+    () => need(api.GET('/api/audit', { params: { query: { target_id: id, limit: 20 } } })),
+    [id, version],
+  );
   return (
     <Card title={t().changes} wide>
-      <Loaded of={of}>{(log) => log.entries.length === 0 ? <p class="note">{t().noChanges}</p> : (
-        <ol class="changes">{log.entries.map((e) => (
-          <li key={e.seq}><time dateTime={e.at}>{time(e.at)}</time> <span>{e.actor.role || e.actor.via} · <span class="mono">{e.actor.action}</span></span>
-            <span class="note">{Object.keys(e.changes).join(', ')}</span></li>))}</ol>)}</Loaded>
+      <Loaded of={of}>
+        {(log) =>
+          log.entries.length === 0 ? (
+            <p class="note">{t().noChanges}</p>
+          ) : (
+            <ol class="changes">
+              {log.entries.map((e) => (
+                <li key={e.seq}>
+                  <time dateTime={e.at}>{time(e.at)}</time>{' '}
+                  <span>
+                    {e.actor.role || e.actor.via} · <span class="mono">{e.actor.action}</span>
+                  </span>
+                  <span class="note">{Object.keys(e.changes).join(', ')}</span>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Loaded>
     </Card>
   );
 }

@@ -9,39 +9,157 @@ import { Card, Page } from '../ui/page';
 
 type Case = Schemas['QuarantineCase'];
 
-/** Publishers whose Credits are held, with what speaks against them, and payments that a person must look at. */
+/**
+ * Publishers whose Credits are held, with what speaks against them, and payments that a person must
+ * look at.
+ */
 export default function Cases() {
   const { query, path, route } = useLocation();
   const state = query.state === 'all' ? 'all' : 'open';
-  const of = useLoad(() => need(api.GET('/api/billing/quarantine', { params: { query: { state } } })), [state]);
-  const parked = useLoad(() => need(api.GET('/api/billing/parked', { params: { query: { limit: 50 } } })), []);
+  const of = useLoad(
+    () => need(api.GET('/api/billing/quarantine', { params: { query: { state } } })),
+    [state],
+  );
+  const parked = useLoad(
+    () => need(api.GET('/api/billing/parked', { params: { query: { limit: 50 } } })),
+    [],
+  );
   const [asked, ask] = useState<Asked | null>(null);
   const [said, setSaid] = useState('');
-  const decide = (c: Case, decision: 'release' | 'clawback') => ask({
-    title: decision === 'release' ? a().releaseSure : a().clawbackSure, help: decision === 'clawback' ? a().clawbackHelp : undefined, label: a().reason, most: 500,
-    act: decision === 'release' ? a().release : a().clawback, danger: decision === 'clawback',
-    does: async (note) => {
-      await need(api.POST('/api/billing/quarantine', { body: { id: c.id, decision, note } }));
-      setSaid(a().caseDecided);
-    },
-  });
+  const decide = (c: Case, decision: 'release' | 'clawback') =>
+    ask({
+      title: decision === 'release' ? a().releaseSure : a().clawbackSure,
+      help: decision === 'clawback' ? a().clawbackHelp : undefined,
+      label: a().reason,
+      most: 500,
+      act: decision === 'release' ? a().release : a().clawback,
+      danger: decision === 'clawback',
+      does: async (note) => {
+        await need(api.POST('/api/billing/quarantine', { body: { id: c.id, decision, note } }));
+        setSaid(a().caseDecided);
+      },
+    });
   return (
     <Page title={t().cases} lead={a().casesLead}>
-      {asked && <Ask of={asked} onClose={(done) => { ask(null); if (done) of.reload(); }} />}
-      <form class="filters" onSubmit={(e) => e.preventDefault()}><label>{a().state}<select value={state} onChange={(e) => route(path + (e.currentTarget.value === 'all' ? '?state=all' : ''), true)}><option value="open">{a().open}</option><option value="all">{a().all}</option></select></label></form>
-      <output aria-live="polite" class="good">{said}</output>
-      <Loaded of={of}>{({ cases }) => cases.length === 0 ? <Empty title={a().noCases} /> : <>{cases.map((c) => (
-        <section class="card" key={c.id} aria-labelledby={c.id}>
-          <h2 id={c.id}>{a().rules[c.rule] ?? c.rule} <span class={`status ${c.state === 'open' ? 'in_review' : ''}`}>{a().caseStates[c.state]}</span></h2>
-          <dl class="facts"><dt>{a().publisher}</dt><dd><a class="mono" href={`${base}/console/users?q=${c.developer_id}`}>{c.developer_id}</a></dd><dt>{t().since}</dt><dd>{time(c.opened_at)}</dd>
-            <dt>{a().evidence}</dt><dd>{percentOr(c)} · {c.evidence.date}: {count(c.evidence.impressions)} {a().impressions}, {count(c.evidence.clicks)} {a().clicks}, {count(c.evidence.invalid_traffic)} {a().invalid}, {count(c.evidence.credits_minted)} Credits{c.evidence.note && <><br />{c.evidence.note}</>}</dd>
-            <dt>{t().creditsHeld}</dt><dd>{count(c.credits_held)}</dd><dt>{a().charged}</dt><dd>{usd(c.charged_usd)}</dd>{c.note && <><dt>{a().why}</dt><dd>{c.note}</dd></>}</dl>
-          {c.state === 'open' && <div class="row"><button type="button" data-act="release" onClick={() => decide(c, 'release')}>{a().release}</button><button type="button" class="danger" data-act="clawback" onClick={() => decide(c, 'clawback')}>{a().clawback}</button></div>}
-        </section>))}</>}</Loaded>
-      <Card title={a().parked} wide><p class="note">{a().parkedHelp}</p>
-        <Loaded of={parked}>{(p) => p.parked.length === 0 ? <p>{a().noParked}</p> : <ul class="changes">{p.parked.map((x, i) => <li key={i}>{Object.entries(x).map(([name, value]) => <span key={name}><b>{name}</b> {String(value)}</span>)}</li>)}</ul>}</Loaded></Card>
+      {asked && (
+        <Ask
+          of={asked}
+          onClose={(done) => {
+            ask(null);
+            if (done) of.reload();
+          }}
+        />
+      )}
+      <form class="filters" onSubmit={(e) => e.preventDefault()}>
+        <label>
+          {a().state}
+          <select
+            value={state}
+            onChange={(e) =>
+              route(path + (e.currentTarget.value === 'all' ? '?state=all' : ''), true)
+            }
+          >
+            <option value="open">{a().open}</option>
+            <option value="all">{a().all}</option>
+          </select>
+        </label>
+      </form>
+      <output aria-live="polite" class="good">
+        {said}
+      </output>
+      <Loaded of={of}>
+        {({ cases }) =>
+          cases.length === 0 ? (
+            <Empty title={a().noCases} />
+          ) : (
+            cases.map((c) => (
+              <section class="card" key={c.id} aria-labelledby={c.id}>
+                <h2 id={c.id}>
+                  {a().rules[c.rule] ?? c.rule}{' '}
+                  <span class={`status ${c.state === 'open' ? 'in_review' : ''}`}>
+                    {a().caseStates[c.state]}
+                  </span>
+                </h2>
+                <dl class="facts">
+                  <dt>{a().publisher}</dt>
+                  <dd>
+                    <a class="mono" href={`${base}/console/users?q=${c.developer_id}`}>
+                      {c.developer_id}
+                    </a>
+                  </dd>
+                  <dt>{t().since}</dt>
+                  <dd>{time(c.opened_at)}</dd>
+                  <dt>{a().evidence}</dt>
+                  <dd>
+                    {percentOr(c)} · {c.evidence.date}: {count(c.evidence.impressions)}{' '}
+                    {a().impressions}, {count(c.evidence.clicks)} {a().clicks},{' '}
+                    {count(c.evidence.invalid_traffic)} {a().invalid},{' '}
+                    {count(c.evidence.credits_minted)} Credits
+                    {c.evidence.note && (
+                      <>
+                        <br />
+                        {c.evidence.note}
+                      </>
+                    )}
+                  </dd>
+                  <dt>{t().creditsHeld}</dt>
+                  <dd>{count(c.credits_held)}</dd>
+                  <dt>{a().charged}</dt>
+                  <dd>{usd(c.charged_usd)}</dd>
+                  {c.note && (
+                    <>
+                      <dt>{a().why}</dt>
+                      <dd>{c.note}</dd>
+                    </>
+                  )}
+                </dl>
+                {c.state === 'open' && (
+                  <div class="row">
+                    <button type="button" data-act="release" onClick={() => decide(c, 'release')}>
+                      {a().release}
+                    </button>
+                    <button
+                      type="button"
+                      class="danger"
+                      data-act="clawback"
+                      onClick={() => decide(c, 'clawback')}
+                    >
+                      {a().clawback}
+                    </button>
+                  </div>
+                )}
+              </section>
+            ))
+          )
+        }
+      </Loaded>
+      <Card title={a().parked} wide>
+        <p class="note">{a().parkedHelp}</p>
+        <Loaded of={parked}>
+          {(p) =>
+            p.parked.length === 0 ? (
+              <p>{a().noParked}</p>
+            ) : (
+              <ul class="changes">
+                {p.parked.map((x, i) => (
+                  <li key={i}>
+                    {Object.entries(x).map(([name, value]) => (
+                      <span key={name}>
+                        <b>{name}</b> {String(value)}
+                      </span>
+                    ))}
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Card>
     </Page>
   );
 }
 
-const percentOr = (c: Case) => c.rule === 'mint_surge' ? `${Number(c.evidence.value).toFixed(1)} × (${Number(c.evidence.threshold).toFixed(1)} ×)` : `${percent(Number(c.evidence.value))} (${percent(Number(c.evidence.threshold))})`;
+const percentOr = (c: Case) =>
+  c.rule === 'mint_surge'
+    ? `${Number(c.evidence.value).toFixed(1)} × (${Number(c.evidence.threshold).toFixed(1)} ×)`
+    : `${percent(Number(c.evidence.value))} (${percent(Number(c.evidence.threshold))})`;

@@ -6,15 +6,52 @@ import { Page, Status } from '../ui/page';
 
 /** What the campaigns of an account say; pictures are on the page of each, as sixty are many. */
 export default function Creatives() {
-  const of = useLoad(() => need(api.GET('/api/campaigns/list', { params: { query: { limit: 60, advertiser_id: user.value!.id } } })), [user.value?.id]);
+  const of = useLoad(
+    () =>
+      need(
+        api.GET('/api/campaigns/list', {
+          params: { query: { limit: 60, advertiser_id: user.value!.id } },
+        }),
+      ),
+    [user.value?.id],
+  );
   return (
     <Page title={t().creatives} lead={t().creativesLead}>
-      <Loaded of={of}>{({ campaigns }) => campaigns.length === 0
-        ? <Empty title={t().noCreatives}><a class="button primary" href={`${base}/console/campaigns/new`}>{t().newCampaign}</a></Empty>
-        : <ul class="columns">{campaigns.map((c) => (
-          <li key={c.id} class="card"><p><Status status={c.status} /></p>
-            <AdCard ad={{ ...c, media_url: undefined, poster_url: undefined, logo_url: undefined }} surface="card" label={t().sponsored} names={{ headline: t().yourHeadline, cta: t().learnMore }} />
-            <p><a href={`${base}/console/campaigns/${c.id}`} aria-label={`${t().openCampaign}: ${c.name || c.headline}`}>{c.name || c.headline}</a></p></li>))}</ul>}</Loaded>
+      <Loaded of={of}>
+        {({ campaigns }) =>
+          campaigns.length === 0 ? (
+            <Empty title={t().noCreatives}>
+              <a class="button primary" href={`${base}/console/campaigns/new`}>
+                {t().newCampaign}
+              </a>
+            </Empty>
+          ) : (
+            <ul class="columns">
+              {campaigns.map((c) => (
+                <li key={c.id} class="card">
+                  <p>
+                    <Status status={c.status} />
+                  </p>
+                  <AdCard
+                    ad={{ ...c, media_url: undefined, poster_url: undefined, logo_url: undefined }}
+                    surface="card"
+                    label={t().sponsored}
+                    names={{ headline: t().yourHeadline, cta: t().learnMore }}
+                  />
+                  <p>
+                    <a
+                      href={`${base}/console/campaigns/${c.id}`}
+                      aria-label={`${t().openCampaign}: ${c.name || c.headline}`}
+                    >
+                      {c.name || c.headline}
+                    </a>
+                  </p>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
     </Page>
   );
 }

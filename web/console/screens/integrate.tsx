@@ -12,44 +12,98 @@ export default function Integrate() {
   return (
     <Page title={t().integrate} lead={t().integrateLead}>
       <Light />
-      <Loaded of={keys}>{({ keys }) => {
-        const page = method === 'js';
-        const key = keys.find((k) => k.kind === (page ? 'browser' : 'publisher') && !k.ends_at);
-        return (
-          <>
-            {key ? <p class="note">{t().snippetKey(key.name || key.prefix, key.prefix)}</p>
-              : <p class="notice">{page ? t().needBrowserKey : t().needKey} <a href={`${base}/console/keys?kind=${page ? 'browser' : 'publisher'}`}>{t().makeKey}</a></p>}
-            <Card wide>
-              <fieldset class="tabs"><legend class="hidden">{t().method}</legend>{methods.map((m) => (
-                <label key={m}><input type="radio" name="method" value={m} checked={m === method} onChange={() => setMethod(m)} /><span>{t().methods[m]}</span></label>))}</fieldset>
-              <p>{t().methodHelp[method]}</p>
-              <Code text={snippet(method, key ? `${key.prefix}…` : 'YOUR_KEY')} label={t().methods[method]} />
-            </Card>
-            {page ? <p class="note">{t().snippetDoes}</p> : <Card title={t().afterwards} wide><ol class="steps"><li>{t().stepImpression}</li><li>{t().stepClick}</li><li>{t().stepLabel}</li></ol></Card>}
-          </>);
-      }}</Loaded>
+      <Loaded of={keys}>
+        {({ keys }) => {
+          const page = method === 'js';
+          const key = keys.find((k) => k.kind === (page ? 'browser' : 'publisher') && !k.ends_at);
+          return (
+            <>
+              {key ? (
+                <p class="note">{t().snippetKey(key.name || key.prefix, key.prefix)}</p>
+              ) : (
+                <p class="notice">
+                  {page ? t().needBrowserKey : t().needKey}{' '}
+                  <a href={`${base}/console/keys?kind=${page ? 'browser' : 'publisher'}`}>
+                    {t().makeKey}
+                  </a>
+                </p>
+              )}
+              <Card wide>
+                <fieldset class="tabs">
+                  <legend class="hidden">{t().method}</legend>
+                  {methods.map((m) => (
+                    <label key={m}>
+                      <input
+                        type="radio"
+                        name="method"
+                        value={m}
+                        checked={m === method}
+                        onChange={() => setMethod(m)}
+                      />
+                      <span>{t().methods[m]}</span>
+                    </label>
+                  ))}
+                </fieldset>
+                <p>{t().methodHelp[method]}</p>
+                <Code
+                  text={snippet(method, key ? `${key.prefix}…` : 'YOUR_KEY')}
+                  label={t().methods[method]}
+                />
+              </Card>
+              {page ? (
+                <p class="note">{t().snippetDoes}</p>
+              ) : (
+                <Card title={t().afterwards} wide>
+                  <ol class="steps">
+                    <li>{t().stepImpression}</li>
+                    <li>{t().stepClick}</li>
+                    <li>{t().stepLabel}</li>
+                  </ol>
+                </Card>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
     </Page>
   );
 }
 
-/** Asks every five seconds, for ten minutes at most, whether a request has come. Those of sandbox keys show by their events. */
+/**
+ * Asks every five seconds, for ten minutes at most, whether a request has come. Those of sandbox
+ * keys show by their events.
+ */
 function Light() {
   const [state, set] = useState<'waiting' | 'seen' | 'unknown'>('waiting');
   useEffect(() => {
-    let tries = 0, timer = 0, gone = false;
+    let tries = 0,
+      timer = 0,
+      gone = false;
     const look = async () => {
       try {
         const query = { developer_id: user.value!.developer_id, since: day(29), until: day() };
         const [asked, s] = await Promise.all([
-          need(api.GET('/api/stats/requests', { params: { query } })), need(api.GET('/api/stats', { params: { query: { type: 'developer', ...query } } })),
+          need(api.GET('/api/stats/requests', { params: { query } })),
+          need(api.GET('/api/stats', { params: { query: { type: 'developer', ...query } } })),
         ]);
         if (gone) return;
-        if (asked.requests + s.impressions + s.sandbox + s.invalid_impressions > 0) return set('seen');
+        if (asked.requests + s.impressions + s.sandbox + s.invalid_impressions > 0)
+          return set('seen');
         if (++tries < 120) timer = window.setTimeout(() => void look(), 5000);
-      } catch { if (!gone) set('unknown'); }
+      } catch {
+        if (!gone) set('unknown');
+      }
     };
     void look();
-    return () => { gone = true; clearTimeout(timer); };
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
   }, []);
-  return <p class={`light ${state}`} role="status"><span class="dot" aria-hidden="true" />{state === 'seen' ? t().lightSeen : state === 'waiting' ? t().lightWaiting : t().errorUnknown}</p>;
+  return (
+    <p class={`light ${state}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      {state === 'seen' ? t().lightSeen : state === 'waiting' ? t().lightWaiting : t().errorUnknown}
+    </p>
+  );
 }

@@ -7,12 +7,18 @@ import { words } from '../ui/load';
 import { Preferences } from '../shell';
 
 type Demo = 'advertiser' | 'publisher' | 'admin';
-const firstOf: Record<Demo, string> = { advertiser: 'overview', publisher: 'publisher', admin: 'review' };
+const firstOf: Record<Demo, string> = {
+  advertiser: 'overview',
+  publisher: 'publisher',
+  admin: 'review',
+};
 
 /** The front page, and the door of every screen: next is where its visitor wanted to go. */
 export function Landing({ next }: { next?: string }) {
   const { route } = useLocation();
-  useEffect(() => { document.title = t().landingTitle; });
+  useEffect(() => {
+    document.title = t().landingTitle;
+  });
   const demo = (info.value?.demo ?? []) as Demo[];
   const enter = async (to: string) => {
     await loadInfo();
@@ -21,24 +27,52 @@ export function Landing({ next }: { next?: string }) {
   return (
     <div class="landing">
       <header class="top">
-        <span class="brand"><Logo /><b>adnet</b></span>
-        <div class="picks"><Preferences /></div>
+        <span class="brand">
+          <Logo />
+          <b>adnet</b>
+        </span>
+        <div class="picks">
+          <Preferences />
+        </div>
       </header>
       <main id="main">
         <section class="hero">
           <div>
             <h1>{t().landingHead}</h1>
             <p class="lead">{t().landingLead}</p>
-            {demo.length > 0 && <DemoDoors demo={demo} enter={(as) => enter(`${base}/console/${firstOf[as]}`)} />}
+            {demo.length > 0 && (
+              <DemoDoors demo={demo} enter={(as) => enter(`${base}/console/${firstOf[as]}`)} />
+            )}
             <ul class="points">
-              {([['megaphone', t().landingAdvertiser], ['code', t().landingPublisher], ['shield', t().landingMoney]] as [IconName, string][]).map(([icon, text]) =>
-                <li key={icon}><Icon name={icon} /><span>{text}</span></li>)}
+              {(
+                [
+                  ['megaphone', t().landingAdvertiser],
+                  ['code', t().landingPublisher],
+                  ['shield', t().landingMoney],
+                ] as [IconName, string][]
+              ).map(([icon, text]) => (
+                <li key={icon}>
+                  <Icon name={icon} />
+                  <span>{text}</span>
+                </li>
+              ))}
             </ul>
-            <p class="docs-links"><a href={`${base}/docs`}>{t().apiDocs}</a> · <a href={`${base}/openapi.json`}>openapi.json</a></p>
+            <p class="docs-links">
+              <a href={`${base}/docs`}>{t().apiDocs}</a> ·{' '}
+              <a href={`${base}/openapi.json`}>openapi.json</a>
+            </p>
           </div>
-          {user.value && !next
-            ? <div class="card door"><h2>{t().signedInAs}</h2><p class="email">{user.value.email}</p><a class="button primary" href={`${base}/console`}>{t().toConsole}</a></div>
-            : <Door asked={next !== undefined} enter={() => enter(next ?? `${base}/console`)} />}
+          {user.value && !next ? (
+            <div class="card door">
+              <h2>{t().signedInAs}</h2>
+              <p class="email">{user.value.email}</p>
+              <a class="button primary" href={`${base}/console`}>
+                {t().toConsole}
+              </a>
+            </div>
+          ) : (
+            <Door asked={next !== undefined} enter={() => enter(next ?? `${base}/console`)} />
+          )}
         </section>
       </main>
     </div>
@@ -58,13 +92,34 @@ function DemoDoors({ demo, enter }: { demo: Demo[]; enter: (as: Demo) => Promise
       setBusy(false);
     }
   };
-  const names: Record<Demo, string> = { advertiser: t().demoAdvertiser, publisher: t().demoPublisher, admin: t().demoAdmin };
+  const names: Record<Demo, string> = {
+    advertiser: t().demoAdvertiser,
+    publisher: t().demoPublisher,
+    admin: t().demoAdmin,
+  };
   return (
     <section class="demo" aria-label={t().demoTitle}>
       <h2>{t().demoTitle}</h2>
       <p class="note">{t().demoHelp}</p>
-      <div class="row">{demo.map((as) => <button key={as} type="button" class="primary" data-demo={as} disabled={busy} onClick={() => void open(as)}>{names[as]}</button>)}</div>
-      {error && <p class="problem" role="alert">{error}</p>}
+      <div class="row">
+        {demo.map((as) => (
+          <button
+            key={as}
+            type="button"
+            class="primary"
+            data-demo={as}
+            disabled={busy}
+            onClick={() => void open(as)}
+          >
+            {names[as]}
+          </button>
+        ))}
+      </div>
+      {error && (
+        <p class="problem" role="alert">
+          {error}
+        </p>
+      )}
     </section>
   );
 }
@@ -77,22 +132,36 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
   const [asksCode, setAsksCode] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const signup = info.value?.signup ?? 'open';
-  useLayoutEffect(() => { if (asksCode) (form.current?.elements.namedItem('code') as HTMLElement | null)?.focus(); }, [asksCode]);
+  useLayoutEffect(() => {
+    if (asksCode) (form.current?.elements.namedItem('code') as HTMLElement | null)?.focus();
+  }, [asksCode]);
   const submit = async (e: Event) => {
     e.preventDefault();
-    const field = (name: string) => (form.current!.elements.namedItem(name) as HTMLInputElement | null)?.value ?? '';
+    const field = (name: string) =>
+      (form.current!.elements.namedItem(name) as HTMLInputElement | null)?.value ?? '';
     setBusy(true);
     setError('');
-    const body = { email: field('email'), password: field('password'), cookie: true, ...(field('invite') ? { invite: field('invite') } : {}), ...(field('code') ? { code: field('code') } : {}) };
+    const body = {
+      email: field('email'),
+      password: field('password'),
+      cookie: true,
+      ...(field('invite') ? { invite: field('invite') } : {}),
+      ...(field('code') ? { code: field('code') } : {}),
+    };
     try {
-      const answer = await need<object>(register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }));
+      const answer = await need<object>(
+        register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }),
+      );
       if ('verification' in answer) {
-        setSent((answer as Schemas['Registering']).delivery === 'log' ? t().linkLogged : t().registerSent);
+        setSent(
+          (answer as Schemas['Registering']).delivery === 'log' ? t().linkLogged : t().registerSent,
+        );
         return;
       }
       await enter();
     } catch (e) {
-      if (e instanceof ApiError && e.code === 'second_factor_required' && !asksCode) setAsksCode(true);
+      if (e instanceof ApiError && e.code === 'second_factor_required' && !asksCode)
+        setAsksCode(true);
       else setError(words(e));
       setBusy(false);
     }
@@ -101,22 +170,93 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
     <section class="card door" aria-labelledby="door">
       <h2 id="door">{register ? t().register : t().signIn}</h2>
       {asked && <p class="note">{t().signInFirst}</p>}
-      {info.value && !info.value.console_address && <p class="problem" role="alert">{t().wrongAddress} <a href={info.value.base_url}>{info.value.base_url}</a></p>}
-      {sent && <p class="good" role="status">{sent}</p>}
-      {!sent && <form ref={form} onSubmit={submit}>
-        <label>{t().email}<input name="email" type="email" required autocomplete="username" maxLength={254} /></label>
-        <label>{t().password}<input name="password" type="password" required minLength={register ? 12 : undefined} maxLength={256} autocomplete={register ? 'new-password' : 'current-password'} aria-describedby={register ? 'password-help' : undefined} /></label>
-        {register && <p class="note" id="password-help">{t().passwordHelp}</p>}
-        {register && signup === 'invite' && <label>{t().invite}<input name="invite" required autocomplete="off" /></label>}
-        {asksCode && !register && <label>{t().factorCode}<input name="code" required maxLength={64} autocomplete="one-time-code" aria-describedby="code-help" /></label>}
-        {asksCode && !register && <p class="note" id="code-help" role="status">{t().factorAsked}</p>}
-        {error && <p class="problem" role="alert">{error}</p>}
-        <button class="primary" disabled={busy}>{register ? t().register : t().signIn}</button>
-        {!register && <p><a href={`${base}/console/forgot`}>{t().forgot}</a></p>}
-      </form>}
-      {signup !== 'closed' || register
-        ? <p><button type="button" class="link" onClick={() => { setRegister(!register); setError(''); }}>{register ? t().haveAccount : t().noAccount}</button></p>
-        : <p class="note">{t().signupClosed}</p>}
+      {info.value && !info.value.console_address && (
+        <p class="problem" role="alert">
+          {t().wrongAddress} <a href={info.value.base_url}>{info.value.base_url}</a>
+        </p>
+      )}
+      {sent && (
+        <p class="good" role="status">
+          {sent}
+        </p>
+      )}
+      {!sent && (
+        <form ref={form} onSubmit={submit}>
+          <label>
+            {t().email}
+            <input name="email" type="email" required autocomplete="username" maxLength={254} />
+          </label>
+          <label>
+            {t().password}
+            <input
+              name="password"
+              type="password"
+              required
+              minLength={register ? 12 : undefined}
+              maxLength={256}
+              autocomplete={register ? 'new-password' : 'current-password'}
+              aria-describedby={register ? 'password-help' : undefined}
+            />
+          </label>
+          {register && (
+            <p class="note" id="password-help">
+              {t().passwordHelp}
+            </p>
+          )}
+          {register && signup === 'invite' && (
+            <label>
+              {t().invite}
+              <input name="invite" required autocomplete="off" />
+            </label>
+          )}
+          {asksCode && !register && (
+            <label>
+              {t().factorCode}
+              <input
+                name="code"
+                required
+                maxLength={64}
+                autocomplete="one-time-code"
+                aria-describedby="code-help"
+              />
+            </label>
+          )}
+          {asksCode && !register && (
+            <p class="note" id="code-help" role="status">
+              {t().factorAsked}
+            </p>
+          )}
+          {error && (
+            <p class="problem" role="alert">
+              {error}
+            </p>
+          )}
+          <button class="primary" disabled={busy}>
+            {register ? t().register : t().signIn}
+          </button>
+          {!register && (
+            <p>
+              <a href={`${base}/console/forgot`}>{t().forgot}</a>
+            </p>
+          )}
+        </form>
+      )}
+      {signup !== 'closed' || register ? (
+        <p>
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              setRegister(!register);
+              setError('');
+            }}
+          >
+            {register ? t().haveAccount : t().noAccount}
+          </button>
+        </p>
+      ) : (
+        <p class="note">{t().signupClosed}</p>
+      )}
     </section>
   );
 }

@@ -19,48 +19,115 @@ export default function Links({ what }: { what: What }) {
   const title = { forgot: t().forgotTitle, reset: t().resetTitle, verify: t().verifyTitle }[what];
   useEffect(() => {
     document.title = `${title} · adnet`;
-    if (location.hash) history.replaceState(history.state, '', location.pathname); // the token does not stay in the history
+    // the token does not stay in the history
+    if (location.hash) history.replaceState(history.state, '', location.pathname);
   }, [title]);
-  const field = (name: string) => (form.current!.elements.namedItem(name) as HTMLInputElement).value;
+  const field = (name: string) =>
+    (form.current!.elements.namedItem(name) as HTMLInputElement).value;
   const acts: Record<What, () => Promise<void>> = {
     forgot: async () => {
       const sent = await need(api.POST('/api/auth/forgot', { body: { email: field('email') } }));
       setSaid(sent.delivery === 'log' ? t().linkLogged : t().forgotSent);
     },
     reset: async () => {
-      await need(api.POST('/api/auth/reset', { body: { token, password: field('password'), revoke_keys: (form.current!.elements.namedItem('revoke') as HTMLInputElement).checked } }));
+      await need(
+        api.POST('/api/auth/reset', {
+          body: {
+            token,
+            password: field('password'),
+            revoke_keys: (form.current!.elements.namedItem('revoke') as HTMLInputElement).checked,
+          },
+        }),
+      );
       setSaid(t().resetDone);
     },
     verify: async () => {
-      await need(api.POST('/api/auth/verify', { body: { token, password: field('password'), cookie: true } }));
+      await need(
+        api.POST('/api/auth/verify', {
+          body: { token, password: field('password'), cookie: true },
+        }),
+      );
       await loadInfo();
       route(`${base}/console`);
     },
   };
   const submit = async (e: Event) => {
     e.preventDefault();
-    setBusy(true); setProblem('');
-    try { await acts[what](); } catch (e) { setProblem(words(e)); }
+    setBusy(true);
+    setProblem('');
+    try {
+      await acts[what]();
+    } catch (e) {
+      setProblem(words(e));
+    }
     setBusy(false);
   };
   return (
     <div class="landing">
-      <header class="top"><a class="brand" href={`${base}/`}><Logo /><b>adnet</b></a><div class="picks"><Preferences /></div></header>
+      <header class="top">
+        <a class="brand" href={`${base}/`}>
+          <Logo />
+          <b>adnet</b>
+        </a>
+        <div class="picks">
+          <Preferences />
+        </div>
+      </header>
       <main id="main">
         <section class="card door" aria-labelledby="door">
           <h1 id="door">{title}</h1>
-          {said ? <p class="good" role="status">{said}</p> : (
+          {said ? (
+            <p class="good" role="status">
+              {said}
+            </p>
+          ) : (
             <form ref={form} onSubmit={submit} data-form={what}>
-              <p class="note" id="link-help">{{ forgot: t().forgotHelp, reset: t().passwordHelp, verify: t().verifyHelp }[what]}</p>
-              {what === 'forgot'
-                ? <label>{t().email}<input name="email" type="email" required maxLength={254} autocomplete="username" /></label>
-                : <label>{what === 'reset' ? t().passwordNew : t().password}<input name="password" type="password" required minLength={what === 'reset' ? 12 : undefined} maxLength={256} autocomplete={what === 'reset' ? 'new-password' : 'current-password'} aria-describedby="link-help" /></label>}
-              {what === 'reset' && <label class="pick"><input type="checkbox" name="revoke" /> <span>{t().passwordRevoke}</span></label>}
-              {problem && <p class="problem" role="alert">{problem}</p>}
-              <button class="primary" disabled={busy}>{title}</button>
+              <p class="note" id="link-help">
+                {{ forgot: t().forgotHelp, reset: t().passwordHelp, verify: t().verifyHelp }[what]}
+              </p>
+              {what === 'forgot' ? (
+                <label>
+                  {t().email}
+                  <input
+                    name="email"
+                    type="email"
+                    required
+                    maxLength={254}
+                    autocomplete="username"
+                  />
+                </label>
+              ) : (
+                <label>
+                  {what === 'reset' ? t().passwordNew : t().password}
+                  <input
+                    name="password"
+                    type="password"
+                    required
+                    minLength={what === 'reset' ? 12 : undefined}
+                    maxLength={256}
+                    autocomplete={what === 'reset' ? 'new-password' : 'current-password'}
+                    aria-describedby="link-help"
+                  />
+                </label>
+              )}
+              {what === 'reset' && (
+                <label class="pick">
+                  <input type="checkbox" name="revoke" /> <span>{t().passwordRevoke}</span>
+                </label>
+              )}
+              {problem && (
+                <p class="problem" role="alert">
+                  {problem}
+                </p>
+              )}
+              <button class="primary" disabled={busy}>
+                {title}
+              </button>
             </form>
           )}
-          <p><a href={`${base}/`}>{t().signIn}</a></p>
+          <p>
+            <a href={`${base}/`}>{t().signIn}</a>
+          </p>
         </section>
       </main>
     </div>

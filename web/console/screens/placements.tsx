@@ -12,7 +12,8 @@ type Split = (typeof splits)[number];
 /** What each place of a publisher asked for, showed and earned. */
 export default function Placements() {
   const [by, setBy] = useState<Split>('surface');
-  const since = day(29), until = day();
+  const since = day(29),
+    until = day();
   const of = useLoad(async () => {
     const query = { developer_id: user.value!.developer_id, since, until, breakdown: by };
     const [stats, asked] = await Promise.all([
@@ -22,27 +23,105 @@ export default function Placements() {
     return { stats, asked };
   }, [user.value?.id, by]);
   return (
-    <Page title={p().placements} lead={p().lead} asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
-      actions={<label class="pick"><span>{p().by}</span><select name="split" value={by} onChange={(e) => setBy(e.currentTarget.value as Split)}>{splits.map((s) => <option key={s} value={s}>{p().splits[s]}</option>)}</select></label>}>
-      <Loaded of={of}>{({ stats, asked }) => {
-        const events = new Map((stats.breakdown ?? []).map((g) => [g.key, g]));
-        const places = new Map((asked.breakdown ?? []).map((g) => [g.key, g]));
-        const keys = [...places.keys(), ...[...events.keys()].filter((k) => !places.has(k))];
-        if (keys.length === 0) return <Empty title={p().none}><p>{p().noneHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
-        return (
-          <Card wide>
-            <div class="row spread"><h2>{p().requests}</h2><CSV of={`/api/stats/requests?developer_id=${user.value!.developer_id}&since=${since}&until=${until}&breakdown=${by}`} /></div>
-            <div class="scroll" tabIndex={0} role="region" aria-label={p().placements}><table class="rows" data-table={asked.breakdown_by}>
-              <thead><tr><th scope="col">{p().splits[asked.breakdown_by ?? by]}</th><th scope="col" class="num">{p().requests}</th><th scope="col" class="num">{p().filled}</th><th scope="col" class="num">{p().fill}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().clicks}</th><th scope="col" class="num">{t().credits}</th><th scope="col" class="num">{t().ecpm}</th></tr></thead>
-              <tbody>{keys.map((key) => {
-                const e = events.get(key), a = places.get(key);
-                return <tr key={key} data-place={key}><th scope="row">{(by === 'surface' && p().surfaces[key]) || key || t().unknown}</th>
-                  <td class="num">{a ? count(a.requests) : <abbr title={p().notAsked}>–</abbr>}</td><td class="num">{a ? count(a.filled) : '–'}</td><td class="num">{a ? percent(a.fill_rate) : '–'}</td>
-                  <td class="num">{count(e?.impressions)}</td><td class="num">{count(e?.clicks)}</td><td class="num">{count(e?.credits)}</td><td class="num">{usd(e?.ecpm ?? 0, 4)}</td></tr>;
-              })}</tbody></table></div>
-            <p class="note">{p().asked}{places.size >= 200 && <> {p().top}</>}</p>
-          </Card>);
-      }}</Loaded>
+    <Page
+      title={p().placements}
+      lead={p().lead}
+      asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
+      actions={
+        <label class="pick">
+          <span>{p().by}</span>
+          <select name="split" value={by} onChange={(e) => setBy(e.currentTarget.value as Split)}>
+            {splits.map((s) => (
+              <option key={s} value={s}>
+                {p().splits[s]}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+    >
+      <Loaded of={of}>
+        {({ stats, asked }) => {
+          const events = new Map((stats.breakdown ?? []).map((g) => [g.key, g]));
+          const places = new Map((asked.breakdown ?? []).map((g) => [g.key, g]));
+          const keys = [...places.keys(), ...[...events.keys()].filter((k) => !places.has(k))];
+          if (keys.length === 0)
+            return (
+              <Empty title={p().none}>
+                <p>{p().noneHelp}</p>
+                <a class="button primary" href={`${base}/console/integrate`}>
+                  {t().integrate}
+                </a>
+              </Empty>
+            );
+          return (
+            <Card wide>
+              <div class="row spread">
+                <h2>{p().requests}</h2>
+                <CSV
+                  of={`/api/stats/requests?developer_id=${user.value!.developer_id}&since=${since}&until=${until}&breakdown=${by}`}
+                />
+              </div>
+              <div class="scroll" tabIndex={0} role="region" aria-label={p().placements}>
+                <table class="rows" data-table={asked.breakdown_by}>
+                  <thead>
+                    <tr>
+                      <th scope="col">{p().splits[asked.breakdown_by ?? by]}</th>
+                      <th scope="col" class="num">
+                        {p().requests}
+                      </th>
+                      <th scope="col" class="num">
+                        {p().filled}
+                      </th>
+                      <th scope="col" class="num">
+                        {p().fill}
+                      </th>
+                      <th scope="col" class="num">
+                        {t().impressions}
+                      </th>
+                      <th scope="col" class="num">
+                        {t().clicks}
+                      </th>
+                      <th scope="col" class="num">
+                        {t().credits}
+                      </th>
+                      <th scope="col" class="num">
+                        {t().ecpm}
+                      </th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {keys.map((key) => {
+                      const e = events.get(key),
+                        a = places.get(key);
+                      return (
+                        <tr key={key} data-place={key}>
+                          <th scope="row">
+                            {(by === 'surface' && p().surfaces[key]) || key || t().unknown}
+                          </th>
+                          <td class="num">
+                            {a ? count(a.requests) : <abbr title={p().notAsked}>–</abbr>}
+                          </td>
+                          <td class="num">{a ? count(a.filled) : '–'}</td>
+                          <td class="num">{a ? percent(a.fill_rate) : '–'}</td>
+                          <td class="num">{count(e?.impressions)}</td>
+                          <td class="num">{count(e?.clicks)}</td>
+                          <td class="num">{count(e?.credits)}</td>
+                          <td class="num">{usd(e?.ecpm ?? 0, 4)}</td>
+                        </tr>
+                      );
+                    })}
+                  </tbody>
+                </table>
+              </div>
+              <p class="note">
+                {p().asked}
+                {places.size >= 200 && <> {p().top}</>}
+              </p>
+            </Card>
+          );
+        }}
+      </Loaded>
     </Page>
   );
 }

@@ -14,11 +14,16 @@ const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
 /** What a publisher's ads did and earned. */
 export default function Publisher() {
   const [measure, setMeasure] = useState<Measure>('impressions');
-  const since = day(29), until = day();
+  const since = day(29),
+    until = day();
   const of = useLoad(async () => {
     const who = { developer_id: user.value!.developer_id };
     const [stats, earned, asked, waiting] = await Promise.all([
-      need(api.GET('/api/stats', { params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } } })),
+      need(
+        api.GET('/api/stats', {
+          params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } },
+        }),
+      ),
       need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
       need(api.GET('/api/stats/requests', { params: { query: { ...who, since, until } } })),
       need(api.GET('/api/billing/credits', { params: { query: who } })),
@@ -26,50 +31,177 @@ export default function Publisher() {
     return { stats, earned, asked, waiting };
   }, [user.value?.id]);
   return (
-    <Page title={t().publisherOverview} lead={t().publisherLead} asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
-      actions={<a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a>}>
-      <Loaded of={of}>{({ stats: s, earned, asked, waiting }) => {
-        if (waiting.waits.length + asked.requests + s.impressions + s.invalid_impressions + s.sandbox === 0) return <Empty title={t().noTraffic}><p>{t().noTrafficHelp}</p><a class="button primary" href={`${base}/console/integrate`}>{t().integrate}</a></Empty>;
-        const shown = measures()[measure];
-        return (
-          <>
-            <dl class="figures">
-              <Figure id="requests" name={t().requests} value={count(asked.requests)} note={t().fillRate(percent(asked.fill_rate))} />
-              <Figure id="impressions" name={t().impressions30} value={count(s.impressions)} />
-              <Figure id="clicks" name={t().clicks} value={count(s.clicks)} note={percent(s.ctr)} />
-              <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
-              <Figure id="available" name={t().creditsAvailable} value={count(earned.available)} />
-              <Figure id="pending" name={p().pending} value={count(waiting.credits_pending)} note={p().pendingHelp} />
-              <Figure id="held" name={t().creditsHeld} value={count(earned.held)} note={t().creditsHeldHelp} />
-              <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
-            </dl>
-            <Card wide>
-              <div class="row spread"><h2>{t().last30}</h2><div class="row"><CSV of={`/api/stats?type=developer&developer_id=${user.value!.developer_id}&since=${since}&until=${until}`} />
-                <label class="pick"><span>{t().measure}</span><select name="measure" value={measure} onChange={(e) => setMeasure(e.currentTarget.value as Measure)}>{shownHere.map((m) => <option key={m} value={m}>{measures()[m].name}</option>)}</select></label></div></div>
-              <Chart title={shown.name} since={since} until={until} write={shown.write} points={s.daily.map((d) => ({ date: d.date, value: Number(d[measure]), shown: shown.show(d[measure]) }))} />
-            </Card>
-            <Waits of={waiting} />
-            <div class="columns">
-              <Card title={t().breakdowns.host_app}>
-                <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdowns.host_app}><table class="rows" data-table="host_app"><thead><tr><th scope="col">{t().breakdowns.host_app}</th><th scope="col" class="num">{t().impressions}</th><th scope="col" class="num">{t().credits}</th></tr></thead>
-                  <tbody>{(s.breakdown ?? []).map((g) => <tr key={g.key}><th scope="row">{g.key || t().unknown}</th><td class="num">{count(g.impressions)}</td><td class="num">{count(g.credits)}</td></tr>)}</tbody></table></div>
+    <Page
+      title={t().publisherOverview}
+      lead={t().publisherLead}
+      asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
+      actions={
+        <a class="button primary" href={`${base}/console/integrate`}>
+          {t().integrate}
+        </a>
+      }
+    >
+      <Loaded of={of}>
+        {({ stats: s, earned, asked, waiting }) => {
+          if (
+            waiting.waits.length +
+              asked.requests +
+              s.impressions +
+              s.invalid_impressions +
+              s.sandbox ===
+            0
+          )
+            return (
+              <Empty title={t().noTraffic}>
+                <p>{t().noTrafficHelp}</p>
+                <a class="button primary" href={`${base}/console/integrate`}>
+                  {t().integrate}
+                </a>
+              </Empty>
+            );
+          const shown = measures()[measure];
+          return (
+            <>
+              <dl class="figures">
+                <Figure
+                  id="requests"
+                  name={t().requests}
+                  value={count(asked.requests)}
+                  note={t().fillRate(percent(asked.fill_rate))}
+                />
+                <Figure id="impressions" name={t().impressions30} value={count(s.impressions)} />
+                <Figure
+                  id="clicks"
+                  name={t().clicks}
+                  value={count(s.clicks)}
+                  note={percent(s.ctr)}
+                />
+                <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
+                <Figure
+                  id="available"
+                  name={t().creditsAvailable}
+                  value={count(earned.available)}
+                />
+                <Figure
+                  id="pending"
+                  name={p().pending}
+                  value={count(waiting.credits_pending)}
+                  note={p().pendingHelp}
+                />
+                <Figure
+                  id="held"
+                  name={t().creditsHeld}
+                  value={count(earned.held)}
+                  note={t().creditsHeldHelp}
+                />
+                <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
+              </dl>
+              <Card wide>
+                <div class="row spread">
+                  <h2>{t().last30}</h2>
+                  <div class="row">
+                    <CSV
+                      of={`/api/stats?type=developer&developer_id=${user.value!.developer_id}&since=${since}&until=${until}`}
+                    />
+                    <label class="pick">
+                      <span>{t().measure}</span>
+                      <select
+                        name="measure"
+                        value={measure}
+                        onChange={(e) => setMeasure(e.currentTarget.value as Measure)}
+                      >
+                        {shownHere.map((m) => (
+                          <option key={m} value={m}>
+                            {measures()[m].name}
+                          </option>
+                        ))}
+                      </select>
+                    </label>
+                  </div>
+                </div>
+                <Chart
+                  title={shown.name}
+                  since={since}
+                  until={until}
+                  write={shown.write}
+                  points={s.daily.map((d) => ({
+                    date: d.date,
+                    value: Number(d[measure]),
+                    shown: shown.show(d[measure]),
+                  }))}
+                />
               </Card>
-              <Card title={t().noFill}>
-                {asked.no_fill.length === 0 ? <p>{t().alwaysFilled}</p> : <dl class="facts">{asked.no_fill.map((r) => <><dt>{t().noFillReasons[r.reason] ?? r.reason}</dt><dd>{count(r.requests)}</dd></>)}</dl>}
-              </Card>
-              <Card title={t().notPaid}>
-                <dl class="facts">
-                  <dt>{t().houseShown}</dt><dd>{count(s.house.impressions)}</dd>
-                  <dt>{t().selfServed}</dt><dd>{count(s.self_served.impressions)}</dd>
-                  <dt>{t().mintCapped}</dt><dd>{count(s.mint_capped)}</dd>
-                  <dt>{t().mintHeld}</dt><dd>{count(s.mint_held)}</dd>
-                  {s.invalid_by_reason.map((r) => <><dt class="mono">{r.reason}</dt><dd>{count(r.impressions + r.clicks + r.other)}</dd></>)}
-                </dl>
-                <p class="note">{t().notPaidHelp}</p>
-              </Card>
-            </div>
-          </>);
-      }}</Loaded>
+              <Waits of={waiting} />
+              <div class="columns">
+                <Card title={t().breakdowns.host_app}>
+                  <div
+                    class="scroll"
+                    tabIndex={0}
+                    role="region"
+                    aria-label={t().breakdowns.host_app}
+                  >
+                    <table class="rows" data-table="host_app">
+                      <thead>
+                        <tr>
+                          <th scope="col">{t().breakdowns.host_app}</th>
+                          <th scope="col" class="num">
+                            {t().impressions}
+                          </th>
+                          <th scope="col" class="num">
+                            {t().credits}
+                          </th>
+                        </tr>
+                      </thead>
+                      <tbody>
+                        {(s.breakdown ?? []).map((g) => (
+                          <tr key={g.key}>
+                            <th scope="row">{g.key || t().unknown}</th>
+                            <td class="num">{count(g.impressions)}</td>
+                            <td class="num">{count(g.credits)}</td>
+                          </tr>
+                        ))}
+                      </tbody>
+                    </table>
+                  </div>
+                </Card>
+                <Card title={t().noFill}>
+                  {asked.no_fill.length === 0 ? (
+                    <p>{t().alwaysFilled}</p>
+                  ) : (
+                    <dl class="facts">
+                      {asked.no_fill.map((r) => (
+                        <>
+                          <dt>{t().noFillReasons[r.reason] ?? r.reason}</dt>
+                          <dd>{count(r.requests)}</dd>
+                        </>
+                      ))}
+                    </dl>
+                  )}
+                </Card>
+                <Card title={t().notPaid}>
+                  <dl class="facts">
+                    <dt>{t().houseShown}</dt>
+                    <dd>{count(s.house.impressions)}</dd>
+                    <dt>{t().selfServed}</dt>
+                    <dd>{count(s.self_served.impressions)}</dd>
+                    <dt>{t().mintCapped}</dt>
+                    <dd>{count(s.mint_capped)}</dd>
+                    <dt>{t().mintHeld}</dt>
+                    <dd>{count(s.mint_held)}</dd>
+                    {s.invalid_by_reason.map((r) => (
+                      <>
+                        <dt class="mono">{r.reason}</dt>
+                        <dd>{count(r.impressions + r.clicks + r.other)}</dd>
+                      </>
+                    ))}
+                  </dl>
+                  <p class="note">{t().notPaidHelp}</p>
+                </Card>
+              </div>
+            </>
+          );
+        }}
+      </Loaded>
     </Page>
   );
 }

@@ -13,20 +13,43 @@ type Campaign = Schemas['Campaign'];
 type Reported = Schemas['Reported'];
 type Decision = 'approved' | 'rejected';
 
-/** What waits for a reviewer: each beside what was approved before, what the policy found and what readers say. */
+/**
+ * What waits for a reviewer: each beside what was approved before, what the policy found and what
+ * readers say.
+ */
 export default function Review() {
   // Together: a notice that came later would move what is about to be clicked.
-  const of = useLoad(() => Promise.all([
-    need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })),
-    need(api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } })),
-  ]), []);
+  const of = useLoad(
+    () =>
+      Promise.all([
+        need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })),
+        need(
+          api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } }),
+        ),
+      ]),
+    [],
+  );
   return (
     <Page title={t().reviewQueue} lead={t().reviewLead}>
-      <Loaded of={of}>{([{ campaigns, reported, total }, names]) => <>
-        <Names waiting={Number(names.total)} />
-        {campaigns.length === 0
-          ? <Empty title={t().nothingWaits}><p>{t().nothingWaitsHelp}</p></Empty>
-          : <Queue campaigns={campaigns} reported={new Map(reported.map((r) => [r.campaign_id, r]))} total={total} reload={of.reload} />}</>}</Loaded>
+      <Loaded of={of}>
+        {([{ campaigns, reported, total }, names]) => (
+          <>
+            <Names waiting={Number(names.total)} />
+            {campaigns.length === 0 ? (
+              <Empty title={t().nothingWaits}>
+                <p>{t().nothingWaitsHelp}</p>
+              </Empty>
+            ) : (
+              <Queue
+                campaigns={campaigns}
+                reported={new Map(reported.map((r) => [r.campaign_id, r]))}
+                total={total}
+                reload={of.reload}
+              />
+            )}
+          </>
+        )}
+      </Loaded>
     </Page>
   );
 }
@@ -34,25 +57,51 @@ export default function Review() {
 /** Names of accounts wait, too: ads say none that nobody has looked at. */
 function Names({ waiting }: { waiting: number }) {
   if (waiting === 0) return null;
-  return <p class="notice" data-part="names"><a href={`${base}/console/users?state=name_waiting`}>{a().namesWait(waiting)}</a></p>;
+  return (
+    <p class="notice" data-part="names">
+      <a href={`${base}/console/users?state=name_waiting`}>{a().namesWait(waiting)}</a>
+    </p>
+  );
 }
 
 const decide = (c: Campaign, decision: Decision, notes: string) =>
-  need(api.POST('/api/campaigns/review', { body: { id: c.id, decision, notes, config_version: c.config_version } }));
+  need(
+    api.POST('/api/campaigns/review', {
+      body: { id: c.id, decision, notes, config_version: c.config_version },
+    }),
+  );
 const title = (c: Campaign) => c.name || c.headline;
 
-function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; reported: Map<string, Reported>; total: number; reload: () => void }) {
+function Queue({
+  campaigns,
+  reported,
+  total,
+  reload,
+}: {
+  campaigns: Campaign[];
+  reported: Map<string, Reported>;
+  total: number;
+  reload: () => void;
+}) {
   const [at, setAt] = useState(campaigns[0]!.id);
   const [asked, ask] = useState<Asked | null>(null);
   const [said, setSaid] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   const chosen = useChosen(campaigns);
-  const list = useRef<HTMLUListElement>(null), moved = useRef(false);
-  const i = Math.max(0, campaigns.findIndex((c) => c.id === at));
+  const list = useRef<HTMLUListElement>(null),
+    moved = useRef(false);
+  const i = Math.max(
+    0,
+    campaigns.findIndex((c) => c.id === at),
+  );
   const c = campaigns[i]!;
-  const go = (to: number) => { moved.current = true; setAt(campaigns[Math.max(0, Math.min(campaigns.length - 1, to))]!.id); };
-  // The focus follows the row, also when the one that had it has left. It does so with the row, before
+  const go = (to: number) => {
+    moved.current = true;
+    setAt(campaigns[Math.max(0, Math.min(campaigns.length - 1, to))]!.id);
+  };
+  // The focus follows the row, also when the one that had it has left. It does so with the row,
+  // before
   // the paint: later keepFocus would have put it on what is nearest.
   useLayoutEffect(() => {
     if (asked) return;
@@ -73,65 +122,193 @@ function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; 
     try {
       await decide(c, 'approved', '');
       next('approved');
-    } catch (e) { setProblem(words(e)); }
+    } catch (e) {
+      setProblem(words(e));
+    }
     setBusy(false);
   };
-  const reject = () => ask({
-    title: a().rejectSure(title(c)), label: a().reason, act: t().reject, danger: true,
-    does: async (why) => { await decide(c, 'rejected', why); next('rejected'); },
-  });
+  const reject = () =>
+    ask({
+      title: a().rejectSure(title(c)),
+      label: a().reason,
+      act: t().reject,
+      danger: true,
+      does: async (why) => {
+        await decide(c, 'rejected', why);
+        next('rejected');
+      },
+    });
   const all = async (decision: Decision, why: string) => {
     setBusy(true);
     const { done, problem } = await each(chosen.marked, (r) => decide(r, decision, why));
-    setSaid((decision === 'approved' ? a().approvedN(done) : a().rejectedN(done)) + (problem && ` ${problem}`));
+    setSaid(
+      (decision === 'approved' ? a().approvedN(done) : a().rejectedN(done)) +
+        (problem && ` ${problem}`),
+    );
     chosen.clear();
     setBusy(false);
     moved.current = true;
     reload();
   };
-  const rejectAll = () => ask({ title: a().rejectSureN(chosen.marked.length), label: a().reason, act: t().reject, danger: true, does: (why) => all('rejected', why) });
+  const rejectAll = () =>
+    ask({
+      title: a().rejectSureN(chosen.marked.length),
+      label: a().reason,
+      act: t().reject,
+      danger: true,
+      does: (why) => all('rejected', why),
+    });
   useLayoutEffect(() => {
     const key = (e: KeyboardEvent) => {
       const on = e.target instanceof HTMLElement ? e.target : document.body;
       const elsewhere = on !== document.body && !on.closest('main');
-      if (elsewhere || asked || /^(TEXTAREA|SELECT)$/.test(on.tagName) || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (
+        elsewhere ||
+        asked ||
+        /^(TEXTAREA|SELECT)$/.test(on.tagName) ||
+        e.ctrlKey ||
+        e.metaKey ||
+        e.altKey
+      )
+        return;
       const act = { a: approve, r: reject, j: () => go(i + 1), k: () => go(i - 1) }[e.key];
-      if (act) { e.preventDefault(); void act(); }
+      if (act) {
+        e.preventDefault();
+        void act();
+      }
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });
   return (
     <>
-      {asked && <Ask of={asked} onClose={() => { moved.current = true; ask(null); }} />}
+      {asked && (
+        <Ask
+          of={asked}
+          onClose={() => {
+            moved.current = true;
+            ask(null);
+          }}
+        />
+      )}
       <Bulk n={chosen.marked.length} said={said}>
-        <button type="button" disabled={busy || !chosen.marked.length} data-act="approve-all" onClick={() => void all('approved', '')}>{t().approve}</button>
-        <button type="button" class="danger" disabled={busy || !chosen.marked.length} data-act="reject-all" onClick={rejectAll}>{t().reject}</button>
+        <button
+          type="button"
+          disabled={busy || !chosen.marked.length}
+          data-act="approve-all"
+          onClick={() => void all('approved', '')}
+        >
+          {t().approve}
+        </button>
+        <button
+          type="button"
+          class="danger"
+          disabled={busy || !chosen.marked.length}
+          data-act="reject-all"
+          onClick={rejectAll}
+        >
+          {t().reject}
+        </button>
       </Bulk>
       <div class="review">
         <nav class="card queue" aria-label={t().reviewQueue}>
-          <p class="note"><label><input type="checkbox" checked={chosen.all} onChange={chosen.toggleAll} aria-label={t().chooseAll} /> {t().waiting(total)}</label></p>
-          <ul ref={list}>{campaigns.map((w) => <li key={w.id} data-id={w.id}>
-            <input type="checkbox" aria-label={t().choose(title(w))} checked={chosen.has(w.id)} onChange={() => chosen.toggle(w.id)} />
-            <button type="button" class="link" aria-current={w.id === c.id ? 'true' : undefined} onClick={() => setAt(w.id)}>{title(w)}{reported.has(w.id) && <span class="note"> · {a().reportsN(reported.get(w.id)!.counted)}</span>}</button></li>)}</ul>
+          <p class="note">
+            <label>
+              <input
+                type="checkbox"
+                checked={chosen.all}
+                onChange={chosen.toggleAll}
+                aria-label={t().chooseAll}
+              />{' '}
+              {t().waiting(total)}
+            </label>
+          </p>
+          <ul ref={list}>
+            {campaigns.map((w) => (
+              <li key={w.id} data-id={w.id}>
+                <input
+                  type="checkbox"
+                  aria-label={t().choose(title(w))}
+                  checked={chosen.has(w.id)}
+                  onChange={() => chosen.toggle(w.id)}
+                />
+                <button
+                  type="button"
+                  class="link"
+                  aria-current={w.id === c.id ? 'true' : undefined}
+                  onClick={() => setAt(w.id)}
+                >
+                  {title(w)}
+                  {reported.has(w.id) && (
+                    <span class="note"> · {a().reportsN(reported.get(w.id)!.counted)}</span>
+                  )}
+                </button>
+              </li>
+            ))}
+          </ul>
         </nav>
         <div class="stack">
           <section class="card" aria-labelledby="reviewed">
-            <h2 id="reviewed"><a href={`${base}/console/campaigns/${c.id}`}>{title(c)}</a></h2>
-            <p class="note">{time(c.updated_at)} · {c.advertiser && <bdi>{c.advertiser.name} </bdi>}<span class="mono">{c.advertiser_id}</span></p>
-            {c.policy_violations.length > 0
-              ? <ul class="violations">{c.policy_violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b> <span class="mono">{v.rule}</span><p>{suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}{v.message}</p></li>)}</ul>
-              : <p>{t().noViolations}</p>}
-            <dl class="facts"><dt>{suits().restricted}</dt><dd data-part="trades">{titles(c.trades, suits().trades)}</dd></dl>
+            <h2 id="reviewed">
+              <a href={`${base}/console/campaigns/${c.id}`}>{title(c)}</a>
+            </h2>
+            <p class="note">
+              {time(c.updated_at)} · {c.advertiser && <bdi>{c.advertiser.name} </bdi>}
+              <span class="mono">{c.advertiser_id}</span>
+            </p>
+            {c.policy_violations.length > 0 ? (
+              <ul class="violations">
+                {c.policy_violations.map((v) => (
+                  <li key={v.rule + v.field}>
+                    <b>{v.field}</b> <span class="mono">{v.rule}</span>
+                    <p>
+                      {suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}
+                      {v.message}
+                    </p>
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <p>{t().noViolations}</p>
+            )}
+            <dl class="facts">
+              <dt>{suits().restricted}</dt>
+              <dd data-part="trades">{titles(c.trades, suits().trades)}</dd>
+            </dl>
             <Said of={reported.get(c.id)} />
-            {problem && <p class="problem" role="alert">{problem}</p>}
+            {problem && (
+              <p class="problem" role="alert">
+                {problem}
+              </p>
+            )}
             <div class="row">
-              <button type="button" class="primary" disabled={busy} data-act="approve" aria-keyshortcuts="a" onClick={() => void approve()}>{t().approve} <kbd>a</kbd></button>
-              <button type="button" class="danger" disabled={busy} data-act="reject" aria-keyshortcuts="r" onClick={reject}>{t().reject} <kbd>r</kbd></button>
+              <button
+                type="button"
+                class="primary"
+                disabled={busy}
+                data-act="approve"
+                aria-keyshortcuts="a"
+                onClick={() => void approve()}
+              >
+                {t().approve} <kbd>a</kbd>
+              </button>
+              <button
+                type="button"
+                class="danger"
+                disabled={busy}
+                data-act="reject"
+                aria-keyshortcuts="r"
+                onClick={reject}
+              >
+                {t().reject} <kbd>r</kbd>
+              </button>
               <span class="note">{t().reviewKeys}</span>
             </div>
           </section>
-          <div class="columns"><Compare key={c.id} of={c} /><Preview ad={c} /></div>
+          <div class="columns">
+            <Compare key={c.id} of={c} />
+            <Preview ad={c} />
+          </div>
         </div>
       </div>
     </>
@@ -142,32 +319,118 @@ function Queue({ campaigns, reported, total, reload }: { campaigns: Campaign[]; 
 function Said({ of: r }: { of?: Reported }) {
   if (!r) return null;
   return (
-    <dl class="facts" data-part="reports"><dt>{t().reports}</dt><dd><a href={`${base}/console/reports`}>{count(r.counted)} / {count(r.reports)}</a></dd><dt>{a().networks}</dt><dd>{count(r.networks)}</dd><dt>{a().publishers}</dt><dd>{count(r.publishers)}</dd>
-      <dt>{a().reasons}</dt><dd>{Object.entries(r.reasons).map(([name, n]) => `${a().reasonNames[name] ?? name}: ${count(n)}`).join(', ')}</dd></dl>
+    <dl class="facts" data-part="reports">
+      <dt>{t().reports}</dt>
+      <dd>
+        <a href={`${base}/console/reports`}>
+          {count(r.counted)} / {count(r.reports)}
+        </a>
+      </dd>
+      <dt>{a().networks}</dt>
+      <dd>{count(r.networks)}</dd>
+      <dt>{a().publishers}</dt>
+      <dd>{count(r.publishers)}</dd>
+      <dt>{a().reasons}</dt>
+      <dd>
+        {Object.entries(r.reasons)
+          .map(([name, n]) => `${a().reasonNames[name] ?? name}: ${count(n)}`)
+          .join(', ')}
+      </dd>
+    </dl>
   );
 }
 
 // What is always compared; other fields stand there where they differ.
-const always = ['headline', 'subtext', 'cta_label', 'cta_url', 'media_url', 'logo_url', 'target_intent_tokens', 'target_keywords', 'trades', 'bid_amount'];
+const always = [
+  'headline',
+  'subtext',
+  'cta_label',
+  'cta_url',
+  'media_url',
+  'logo_url',
+  'target_intent_tokens',
+  'target_keywords',
+  'trades',
+  'bid_amount',
+];
 
 /** What was approved before, beside what waits now. */
 function Compare({ of: c }: { of: Campaign }) {
-  const of = useLoad(() => need(api.GET('/api/admin/campaigns/{id}/approved', { params: { path: { id: c.id } } })), [c.id, c.config_version]);
-  const names: Record<string, string> = { headline: t().headline, subtext: t().subtext, cta_url: t().landingPage, target_intent_tokens: t().words, bid_amount: t().bid };
-  const value = (name: string, v: unknown) => name === 'bid_amount' ? usd(v as number, 6) : Array.isArray(v) ? v.join(', ') || '–' : typeof v === 'object' && v ? JSON.stringify(v) : String(v ?? '') || '–';
+  const of = useLoad(
+    () => need(api.GET('/api/admin/campaigns/{id}/approved', { params: { path: { id: c.id } } })),
+    [c.id, c.config_version],
+  );
+  const names: Record<string, string> = {
+    headline: t().headline,
+    subtext: t().subtext,
+    cta_url: t().landingPage,
+    target_intent_tokens: t().words,
+    bid_amount: t().bid,
+  };
+  const value = (name: string, v: unknown) =>
+    name === 'bid_amount'
+      ? usd(v as number, 6)
+      : Array.isArray(v)
+        ? v.join(', ') || '–'
+        : typeof v === 'object' && v
+          ? JSON.stringify(v)
+          : String(v ?? '') || '–';
   return (
-    <section class="card" aria-labelledby="compared"><h2 id="compared">{a().compared}</h2>
-      <Loaded of={of}>{({ approved, differs, whole }) => (
-        <>
-          <p class="note">{approved ? a().approvedAt(time(approved.at), approved.by === 'reviewer') : whole ? a().noneApproved : a().tooMany}</p>
-          <div class="scroll" tabIndex={0} role="region" aria-label={`${a().before} · ${a().now}`}><table class="rows" data-table="compare"><thead><tr><th scope="col">{a().field}</th>{approved && <th scope="col">{a().before}</th>}<th scope="col">{a().now}</th></tr></thead>
-            <tbody>{[...always, ...differs.filter((d) => !always.includes(d))].map((name) => {
-              const differing = differs.includes(name), now = value(name, c[name as keyof Campaign]);
-              return (
-                <tr key={name} data-field={name} class={differing ? 'differs' : undefined}><th scope="row">{names[name] ?? <span class="mono">{name}</span>}{differing && <b class="note"> {a().differs}</b>}</th>
-                  {approved && <td class="break">{differing ? <del>{value(name, approved.fields[name])}</del> : value(name, approved.fields[name])}</td>}<td class="break">{differing ? <ins>{now}</ins> : now}</td></tr>
-              );
-            })}</tbody></table></div>
-        </>)}</Loaded></section>
+    <section class="card" aria-labelledby="compared">
+      <h2 id="compared">{a().compared}</h2>
+      <Loaded of={of}>
+        {({ approved, differs, whole }) => (
+          <>
+            <p class="note">
+              {approved
+                ? a().approvedAt(time(approved.at), approved.by === 'reviewer')
+                : whole
+                  ? a().noneApproved
+                  : a().tooMany}
+            </p>
+            <div
+              class="scroll"
+              tabIndex={0}
+              role="region"
+              aria-label={`${a().before} · ${a().now}`}
+            >
+              <table class="rows" data-table="compare">
+                <thead>
+                  <tr>
+                    <th scope="col">{a().field}</th>
+                    {approved && <th scope="col">{a().before}</th>}
+                    <th scope="col">{a().now}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {[...always, ...differs.filter((d) => !always.includes(d))].map((name) => {
+                    const differing = differs.includes(name),
+                      now = value(name, c[name as keyof Campaign]);
+                    return (
+                      <tr key={name} data-field={name} class={differing ? 'differs' : undefined}>
+                        <th scope="row">
+                          {names[name] ?? <span class="mono">{name}</span>}
+                          {differing && <b class="note"> {a().differs}</b>}
+                        </th>
+                        {approved && (
+                          <td class="break">
+                            {differing ? (
+                              <del>{value(name, approved.fields[name])}</del>
+                            ) : (
+                              value(name, approved.fields[name])
+                            )}
+                          </td>
+                        )}
+                        <td class="break">{differing ? <ins>{now}</ins> : now}</td>
+                      </tr>
+                    );
+                  })}
+                </tbody>
+              </table>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </section>
   );
 }

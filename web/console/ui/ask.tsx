@@ -2,9 +2,22 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../state';
 import { words } from './load';
 
-export interface Asked { title: string; help?: string; label?: string; act: string; check?: string; danger?: boolean; most?: number; optional?: boolean; does: (text: string, checked: boolean) => Promise<unknown> }
+export interface Asked {
+  title: string;
+  help?: string;
+  label?: string;
+  act: string;
+  check?: string;
+  danger?: boolean;
+  most?: number;
+  optional?: boolean;
+  does: (text: string, checked: boolean) => Promise<unknown>;
+}
 
-/** Asks before an act, for words where it has a label: they are kept, and the person whom it concerns reads them. */
+/**
+ * Asks before an act, for words where it has a label: they are kept, and the person whom it
+ * concerns reads them.
+ */
 export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const left = useRef(false);
@@ -12,8 +25,11 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
   const [checked, setChecked] = useState(false);
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
-  useLayoutEffect(() => { dialog.current?.showModal(); }, []);
-  // Once, and at once: the event of a dialog's end comes late, when the next question may be asked already.
+  useLayoutEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  // Once, and at once: the event of a dialog's end comes late, when the next question may be asked
+  // already.
   const leave = (done: boolean) => {
     if (left.current) return;
     left.current = true;
@@ -32,15 +48,57 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
     }
   };
   return (
-    <dialog ref={dialog} aria-labelledby="asked" onCancel={(e) => { e.preventDefault(); leave(false); }} onClose={() => leave(false)}>
+    <dialog
+      ref={dialog}
+      aria-labelledby="asked"
+      onCancel={(e) => {
+        e.preventDefault();
+        leave(false);
+      }}
+      onClose={() => leave(false)}
+    >
       <h2 id="asked">{of.title}</h2>
       {of.help && <p>{of.help}</p>}
       <form class="stack" onSubmit={act} data-form="ask">
-        {of.label && <label>{of.label}<textarea name="words" rows={3} required={!of.optional} maxLength={of.most ?? 1000} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
-        {of.check && <label class="check"><span><input type="checkbox" name="checked" checked={checked} onInput={(e) => setChecked(e.currentTarget.checked)} /> {of.check}</span></label>}
-        {problem && <p class="problem" role="alert">{problem}</p>}
-        <div class="row"><button class={of.danger ? 'danger' : 'primary'} disabled={busy}>{of.act}</button>
-          <button type="button" onClick={() => leave(false)}>{t().cancel}</button></div>
+        {of.label && (
+          <label>
+            {of.label}
+            <textarea
+              name="words"
+              rows={3}
+              required={!of.optional}
+              maxLength={of.most ?? 1000}
+              value={text}
+              onInput={(e) => setText(e.currentTarget.value)}
+            />
+          </label>
+        )}
+        {of.check && (
+          <label class="check">
+            <span>
+              <input
+                type="checkbox"
+                name="checked"
+                checked={checked}
+                onInput={(e) => setChecked(e.currentTarget.checked)}
+              />{' '}
+              {of.check}
+            </span>
+          </label>
+        )}
+        {problem && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <div class="row">
+          <button class={of.danger ? 'danger' : 'primary'} disabled={busy}>
+            {of.act}
+          </button>
+          <button type="button" onClick={() => leave(false)}>
+            {t().cancel}
+          </button>
+        </div>
       </form>
     </dialog>
   );

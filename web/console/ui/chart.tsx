@@ -1,7 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { lang, t, theme, date, time } from '../state';
 
-export interface Point { date: string; value: number; shown: string }
+export interface Point {
+  date: string;
+  value: number;
+  shown: string;
+}
 
 interface ChartProps {
   title: string;
@@ -15,12 +19,23 @@ interface ChartProps {
 }
 
 /** Days without events are zero, and are drawn so. */
-export function filled(points: Point[], since: string, until: string, zero: string, hourly = false): Point[] {
+export function filled(
+  points: Point[],
+  since: string,
+  until: string,
+  zero: string,
+  hourly = false,
+): Point[] {
   const known = new Map(points.map((p) => [p.date, p]));
   const all: Point[] = [];
   const end = hourly ? Math.min(Date.parse(until) + 86_399_999, Date.now()) : Date.parse(until);
-  for (let at = Date.parse(since); at <= end && all.length < 1200; at += hourly ? 3_600_000 : 86_400_000) {
-    const iso = new Date(at).toISOString(), key = hourly ? iso.slice(0, 19) + 'Z' : iso.slice(0, 10);
+  for (
+    let at = Date.parse(since);
+    at <= end && all.length < 1200;
+    at += hourly ? 3_600_000 : 86_400_000
+  ) {
+    const iso = new Date(at).toISOString(),
+      key = hourly ? iso.slice(0, 19) + 'Z' : iso.slice(0, 10);
     all.push(known.get(key) ?? { date: key, value: 0, shown: zero });
   }
   return all;
@@ -42,10 +57,19 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
       if (dropped) return;
       plot.current = draw(target, all, write, setAt);
     });
-    return () => { dropped = true; plot.current?.destroy(); plot.current = null; };
+    return () => {
+      dropped = true;
+      plot.current?.destroy();
+      plot.current = null;
+    };
   }, [asTable, JSON.stringify(all), theme.value, lang.value]);
   const key = (e: KeyboardEvent) => {
-    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, Home: -all.length, End: all.length };
+    const steps: Record<string, number> = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      Home: -all.length,
+      End: all.length,
+    };
     const step = steps[e.key];
     if (step === undefined) return;
     e.preventDefault();
@@ -59,15 +83,45 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
       <figcaption>
         <span>{title}</span>
         <output aria-live="polite">{point ? `${name(point.date)}: ${point.shown}` : ''}</output>
-        <button type="button" class="small" aria-pressed={asTable} onClick={() => setTable(!asTable)}>{t().showTable}</button>
+        <button
+          type="button"
+          class="small"
+          aria-pressed={asTable}
+          onClick={() => setTable(!asTable)}
+        >
+          {t().showTable}
+        </button>
       </figcaption>
       {asTable ? (
         <div class="scroll" tabIndex={0} role="region" aria-label={title}>
-          <table><thead><tr><th scope="col">{hourly ? t().hour : t().day}</th><th scope="col" class="num">{title}</th></tr></thead>
-            <tbody>{[...all].reverse().map((p) => <tr key={p.date}><th scope="row">{name(p.date)}</th><td class="num">{p.shown}</td></tr>)}</tbody></table>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{hourly ? t().hour : t().day}</th>
+                <th scope="col" class="num">
+                  {title}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...all].reverse().map((p) => (
+                <tr key={p.date}>
+                  <th scope="row">{name(p.date)}</th>
+                  <td class="num">{p.shown}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </div>
       ) : (
-        <div class="plot" ref={box} tabIndex={0} role="application" aria-label={hourly ? t().chartHours(title) : t().chartHelp(title)} onKeyDown={key} />
+        <div
+          class="plot"
+          ref={box}
+          tabIndex={0}
+          role="application"
+          aria-label={hourly ? t().chartHours(title) : t().chartHelp(title)}
+          onKeyDown={key}
+        />
       )}
     </figure>
   );

@@ -17,7 +17,20 @@ export function CSV({ of }: { of: string }) {
       link.download = 'adnet.csv';
       link.click();
       URL.revokeObjectURL(url);
-    } catch (e) { setProblem(words(e)); }
+    } catch (e) {
+      setProblem(words(e));
+    }
   };
-  return <>{problem && <span class="problem" role="alert">{problem}</span>}<a class="button small" href={base + path} data-act="csv" onClick={save}>{t().asCSV}</a></>;
+  return (
+    <>
+      {problem && (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
+      <a class="button small" href={base + path} data-act="csv" onClick={save}>
+        {t().asCSV}
+      </a>
+    </>
+  );
 }

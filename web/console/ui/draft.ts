@@ -7,22 +7,85 @@ type Aim = Schemas['Campaign']['optimization_goal'];
 
 /** What a form of a campaign holds: texts, as they are typed. */
 export interface Draft {
-  name: string; headline: string; subtext: string; cta_label: string; cta_url: string; media_url: string; logo_url: string;
-  format: '' | Schemas['Format']; poster_url: string; skippable_after_sec: string;
-  billing_model: 'cpm' | 'cpc' | 'cpa'; billing_event: 'impression' | 'viewable'; bid_amount: string; daily_budget: string; total_budget: string; pacing: 'even' | 'asap'; frequency_cap: string;
-  tokens: string; tools: string; hosts: string; regions: string; languages: string; surfaces: string;
-  start_at: string; end_at: string; aim: Aim; target_cpa: string; categories: string; exclude_contexts: string; sensitive_contexts: string; trades: string; paid_by: 'balance' | 'credits';
+  name: string;
+  headline: string;
+  subtext: string;
+  cta_label: string;
+  cta_url: string;
+  media_url: string;
+  logo_url: string;
+  format: '' | Schemas['Format'];
+  poster_url: string;
+  skippable_after_sec: string;
+  billing_model: 'cpm' | 'cpc' | 'cpa';
+  billing_event: 'impression' | 'viewable';
+  bid_amount: string;
+  daily_budget: string;
+  total_budget: string;
+  pacing: 'even' | 'asap';
+  frequency_cap: string;
+  tokens: string;
+  tools: string;
+  hosts: string;
+  regions: string;
+  languages: string;
+  surfaces: string;
+  start_at: string;
+  end_at: string;
+  aim: Aim;
+  target_cpa: string;
+  categories: string;
+  exclude_contexts: string;
+  sensitive_contexts: string;
+  trades: string;
+  paid_by: 'balance' | 'credits';
 }
 
 export const blank: Draft = {
-  name: '', headline: '', subtext: '', cta_label: '', cta_url: '', media_url: '', logo_url: '', format: '', poster_url: '', skippable_after_sec: '3', billing_model: 'cpm', billing_event: 'impression', bid_amount: '5', daily_budget: '50',
-  total_budget: '1000', pacing: 'even', frequency_cap: '3', tokens: '', tools: '', hosts: '', regions: '', languages: '', surfaces: '',
-  start_at: '', end_at: '', aim: 'manual', target_cpa: '', categories: '', exclude_contexts: '', sensitive_contexts: '', trades: '', paid_by: 'balance',
+  name: '',
+  headline: '',
+  subtext: '',
+  cta_label: '',
+  cta_url: '',
+  media_url: '',
+  logo_url: '',
+  format: '',
+  poster_url: '',
+  skippable_after_sec: '3',
+  billing_model: 'cpm',
+  billing_event: 'impression',
+  bid_amount: '5',
+  daily_budget: '50',
+  total_budget: '1000',
+  pacing: 'even',
+  frequency_cap: '3',
+  tokens: '',
+  tools: '',
+  hosts: '',
+  regions: '',
+  languages: '',
+  surfaces: '',
+  start_at: '',
+  end_at: '',
+  aim: 'manual',
+  target_cpa: '',
+  categories: '',
+  exclude_contexts: '',
+  sensitive_contexts: '',
+  trades: '',
+  paid_by: 'balance',
 };
 
 /** Fields that the API knows by another name. */
 const sentAs: Partial<Record<keyof Draft, string>> = {
-  tokens: 'target_intent_tokens', tools: 'target_active_tools', hosts: 'target_host_apps', regions: 'target_regions', languages: 'target_languages', surfaces: 'target_surfaces', aim: 'optimization_goal', paid_by: 'use_ad_credit',
+  tokens: 'target_intent_tokens',
+  tools: 'target_active_tools',
+  hosts: 'target_host_apps',
+  regions: 'target_regions',
+  languages: 'target_languages',
+  surfaces: 'target_surfaces',
+  aim: 'optimization_goal',
+  paid_by: 'use_ad_credit',
 };
 /** The field of a draft that an answer of the API names, if the form has it. */
 export function fieldOf(name: string | undefined): keyof Draft | undefined {
@@ -31,49 +94,145 @@ export function fieldOf(name: string | undefined): keyof Draft | undefined {
 
 /** A time as a field of that type holds it, in UTC, and back. */
 const typedTime = (at: string | null) => at?.slice(0, 16) ?? '';
-const sentTime = (typed: string, was: string | null) => (typed === typedTime(was) ? was : typed ? `${typed}:00Z` : null);
+const sentTime = (typed: string, was: string | null) =>
+  typed === typedTime(was) ? was : typed ? `${typed}:00Z` : null;
 /** Dates as they are kept: seconds that the form does not show stay. */
 export type Dates = Pick<Schemas['Campaign'], 'start_at' | 'end_at'>;
-export const list = (text: string) => text.split(/[,\n]/).map((w) => w.trim()).filter(Boolean);
+export const list = (text: string) =>
+  text
+    .split(/[,\n]/)
+    .map((w) => w.trim())
+    .filter(Boolean);
 const amount = (n: number) => decimal(micros(n)).replace(/\.?0+$/, '');
 
 /** A draft as the API takes it. */
 export function fields(d: Draft, was?: Dates): Fields {
   const given = (text: string) => (text.trim() ? text.trim() : '');
   return {
-    ...(d.name.trim() ? { name: d.name.trim() } : {}), headline: d.headline, subtext: d.subtext, ...(d.cta_label.trim() ? { cta_label: d.cta_label } : {}), cta_url: given(d.cta_url), media_url: given(d.media_url), logo_url: given(d.logo_url),
-    ...(d.format ? { format: d.format } : {}), ...(d.format === 'video' ? { poster_url: given(d.poster_url), skippable_after_sec: typedNumber(d.skippable_after_sec) } : {}),
-    billing_model: d.billing_model, billing_event: d.billing_model === 'cpm' && d.aim === 'manual' ? d.billing_event : 'impression', bid_amount: typedNumber(d.bid_amount), daily_budget: typedNumber(d.daily_budget), total_budget: typedNumber(d.total_budget),
-    pacing: d.pacing, frequency_cap: typedNumber(d.frequency_cap), target_intent_tokens: list(d.tokens), target_active_tools: list(d.tools),
-    target_host_apps: list(d.hosts), target_regions: list(d.regions), target_languages: list(d.languages), target_surfaces: list(d.surfaces),
-    start_at: sentTime(d.start_at, was?.start_at ?? null), end_at: sentTime(d.end_at, was?.end_at ?? null), categories: list(d.categories),
-    exclude_contexts: list(d.exclude_contexts) as Fields['exclude_contexts'], sensitive_contexts: list(d.sensitive_contexts) as Fields['sensitive_contexts'], trades: list(d.trades) as Fields['trades'],
-    optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual', ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
+    ...(d.name.trim() ? { name: d.name.trim() } : {}),
+    headline: d.headline,
+    subtext: d.subtext,
+    ...(d.cta_label.trim() ? { cta_label: d.cta_label } : {}),
+    cta_url: given(d.cta_url),
+    media_url: given(d.media_url),
+    logo_url: given(d.logo_url),
+    ...(d.format ? { format: d.format } : {}),
+    ...(d.format === 'video'
+      ? { poster_url: given(d.poster_url), skippable_after_sec: typedNumber(d.skippable_after_sec) }
+      : {}),
+    billing_model: d.billing_model,
+    billing_event: d.billing_model === 'cpm' && d.aim === 'manual' ? d.billing_event : 'impression',
+    bid_amount: typedNumber(d.bid_amount),
+    daily_budget: typedNumber(d.daily_budget),
+    total_budget: typedNumber(d.total_budget),
+    pacing: d.pacing,
+    frequency_cap: typedNumber(d.frequency_cap),
+    target_intent_tokens: list(d.tokens),
+    target_active_tools: list(d.tools),
+    target_host_apps: list(d.hosts),
+    target_regions: list(d.regions),
+    target_languages: list(d.languages),
+    target_surfaces: list(d.surfaces),
+    start_at: sentTime(d.start_at, was?.start_at ?? null),
+    end_at: sentTime(d.end_at, was?.end_at ?? null),
+    categories: list(d.categories),
+    exclude_contexts: list(d.exclude_contexts) as Fields['exclude_contexts'],
+    sensitive_contexts: list(d.sensitive_contexts) as Fields['sensitive_contexts'],
+    trades: list(d.trades) as Fields['trades'],
+    optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual',
+    ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
   };
 }
 
 export function draftOf(c: Schemas['Campaign']): Draft {
   return {
-    name: c.name, headline: c.headline, subtext: c.subtext, cta_label: c.cta_label, cta_url: c.cta_url, media_url: c.media_url, logo_url: c.logo_url,
-    format: c.format, poster_url: c.poster_url, skippable_after_sec: String(c.skippable_after_sec),
-    billing_model: c.billing_model, billing_event: c.billing_event, bid_amount: amount(c.bid_amount), daily_budget: amount(c.daily_budget), total_budget: amount(c.total_budget),
-    pacing: c.pacing, frequency_cap: String(c.frequency_cap), tokens: c.target_intent_tokens.join(', '), tools: c.target_active_tools.join(', '),
-    hosts: c.target_host_apps.join(', '), regions: c.target_regions.join(', '), languages: c.target_languages.join(', '), surfaces: c.target_surfaces.join(', '),
-    start_at: typedTime(c.start_at), end_at: typedTime(c.end_at), aim: c.optimization_goal, target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '', categories: c.categories.join(', '),
-    exclude_contexts: c.exclude_contexts.join(', '), sensitive_contexts: c.sensitive_contexts.join(', '), trades: c.trades.join(', '), paid_by: c.credit_funded ? 'credits' : 'balance',
+    name: c.name,
+    headline: c.headline,
+    subtext: c.subtext,
+    cta_label: c.cta_label,
+    cta_url: c.cta_url,
+    media_url: c.media_url,
+    logo_url: c.logo_url,
+    format: c.format,
+    poster_url: c.poster_url,
+    skippable_after_sec: String(c.skippable_after_sec),
+    billing_model: c.billing_model,
+    billing_event: c.billing_event,
+    bid_amount: amount(c.bid_amount),
+    daily_budget: amount(c.daily_budget),
+    total_budget: amount(c.total_budget),
+    pacing: c.pacing,
+    frequency_cap: String(c.frequency_cap),
+    tokens: c.target_intent_tokens.join(', '),
+    tools: c.target_active_tools.join(', '),
+    hosts: c.target_host_apps.join(', '),
+    regions: c.target_regions.join(', '),
+    languages: c.target_languages.join(', '),
+    surfaces: c.target_surfaces.join(', '),
+    start_at: typedTime(c.start_at),
+    end_at: typedTime(c.end_at),
+    aim: c.optimization_goal,
+    target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '',
+    categories: c.categories.join(', '),
+    exclude_contexts: c.exclude_contexts.join(', '),
+    sensitive_contexts: c.sensitive_contexts.join(', '),
+    trades: c.trades.join(', '),
+    paid_by: c.credit_funded ? 'credits' : 'balance',
   };
 }
 
 /** The steps of a new campaign, in their order. */
-export const steps = ['goal', 'audience', 'creative', 'check', 'budget', 'forecast', 'summary'] as const;
+export const steps = [
+  'goal',
+  'audience',
+  'creative',
+  'check',
+  'budget',
+  'forecast',
+  'summary',
+] as const;
 export type Step = (typeof steps)[number];
 
 /** Which fields a step asks for. */
 export const asks: Record<Step, (keyof Draft)[]> = {
   goal: ['billing_model', 'aim', 'billing_event', 'target_cpa'],
-  audience: ['tokens', 'tools', 'hosts', 'surfaces', 'regions', 'languages', 'sensitive_contexts', 'exclude_contexts'],
-  creative: ['headline', 'subtext', 'cta_url', 'cta_label', 'format', 'media_url', 'poster_url', 'skippable_after_sec', 'logo_url', 'categories', 'trades', 'name'],
-  check: [], budget: ['bid_amount', 'daily_budget', 'total_budget', 'pacing', 'start_at', 'end_at', 'frequency_cap', 'paid_by'], forecast: [], summary: [],
+  audience: [
+    'tokens',
+    'tools',
+    'hosts',
+    'surfaces',
+    'regions',
+    'languages',
+    'sensitive_contexts',
+    'exclude_contexts',
+  ],
+  creative: [
+    'headline',
+    'subtext',
+    'cta_url',
+    'cta_label',
+    'format',
+    'media_url',
+    'poster_url',
+    'skippable_after_sec',
+    'logo_url',
+    'categories',
+    'trades',
+    'name',
+  ],
+  check: [],
+  budget: [
+    'bid_amount',
+    'daily_budget',
+    'total_budget',
+    'pacing',
+    'start_at',
+    'end_at',
+    'frequency_cap',
+    'paid_by',
+  ],
+  forecast: [],
+  summary: [],
 };
 
 export type Problems = Partial<Record<keyof Draft, string>>;
@@ -82,18 +241,22 @@ export type Problems = Partial<Record<keyof Draft, string>>;
 export function problemsOf(step: Step, d: Draft): Problems {
   const found: Problems = {};
   const within = (name: keyof Draft, low: number, high: number) => {
-    const typed = d[name].trim(), n = micros(typed);
-    if (!typed || n < micros(low) || n > micros(high)) found[name] = t().mendAmount(usd(low), usd(high));
+    const typed = d[name].trim(),
+      n = micros(typed);
+    if (!typed || n < micros(low) || n > micros(high))
+      found[name] = t().mendAmount(usd(low), usd(high));
   };
   const whole = (name: keyof Draft, most: number, mend: string) => {
     if (!/^\d{1,4}$/.test(d[name].trim()) || Number(d[name]) > most) found[name] = mend;
   };
   const link = (name: keyof Draft) => {
-    if (d[name].trim() && !/^https:\/\/[^\s/]+\.[^\s/]/.test(d[name].trim())) found[name] = t().mendLink;
+    if (d[name].trim() && !/^https:\/\/[^\s/]+\.[^\s/]/.test(d[name].trim()))
+      found[name] = t().mendLink;
   };
   switch (step) {
     case 'goal':
-      if (d.billing_model === 'cpm' && d.aim === 'target_cpa') within('target_cpa', 0.01, 10_000_000);
+      if (d.billing_model === 'cpm' && d.aim === 'target_cpa')
+        within('target_cpa', 0.01, 10_000_000);
       break;
     case 'creative':
       if (!d.headline.trim()) found.headline = t().mendHeadline;
@@ -111,7 +274,8 @@ export function problemsOf(step: Step, d: Draft): Problems {
       within('total_budget', 1, 10_000_000);
       whole('frequency_cap', 1000, t().mendCap);
       if (d.start_at && d.end_at && d.end_at <= d.start_at) found.end_at = t().mendEnd;
-      else if (d.end_at && d.end_at <= new Date().toISOString().slice(0, 16)) found.end_at = t().mendPast;
+      else if (d.end_at && d.end_at <= new Date().toISOString().slice(0, 16))
+        found.end_at = t().mendPast;
   }
   return found;
 }

@@ -6,32 +6,112 @@ import { fields, fieldOf, list, type Dates, type Draft, type Problems } from './
 import { words } from './load';
 
 /** A draft that is typed into, and what is wrong with it. */
-export interface Editor { d: Draft; set: (name: keyof Draft, to: string) => void; problems: Problems }
-
-function Text({ of: { d, set, problems }, name, label, ...more }: { of: Editor; name: keyof Draft; label: string } & Record<string, unknown>) {
-  const problem = problems[name];
-  return (
-    <label>{label}
-      <input name={name} value={d[name]} aria-invalid={problem ? true : undefined} aria-describedby={problem ? `${name}-found` : undefined}
-        onInput={(e) => set(name, e.currentTarget.value)} {...more} />
-      {problem && <span class="problem" id={`${name}-found`}>{problem}</span>}
-    </label>);
+export interface Editor {
+  d: Draft;
+  set: (name: keyof Draft, to: string) => void;
+  problems: Problems;
 }
 
-function Choice({ of: { d, set }, name, label, options }: { of: Editor; name: keyof Draft; label: string; options: Record<string, string> }) {
-  return <label>{label}<select name={name} value={d[name]} onChange={(e) => set(name, e.currentTarget.value)}>{Object.entries(options).map(([v, n]) => <option key={v} value={v}>{n}</option>)}</select></label>;
+function Text({
+  of: { d, set, problems },
+  name,
+  label,
+  ...more
+}: { of: Editor; name: keyof Draft; label: string } & Record<string, unknown>) {
+  const problem = problems[name];
+  return (
+    <label>
+      {label}
+      <input
+        name={name}
+        value={d[name]}
+        aria-invalid={problem ? true : undefined}
+        aria-describedby={problem ? `${name}-found` : undefined}
+        onInput={(e) => set(name, e.currentTarget.value)}
+        {...more}
+      />
+      {problem && (
+        <span class="problem" id={`${name}-found`}>
+          {problem}
+        </span>
+      )}
+    </label>
+  );
+}
+
+function Choice({
+  of: { d, set },
+  name,
+  label,
+  options,
+}: {
+  of: Editor;
+  name: keyof Draft;
+  label: string;
+  options: Record<string, string>;
+}) {
+  return (
+    <label>
+      {label}
+      <select name={name} value={d[name]} onChange={(e) => set(name, e.currentTarget.value)}>
+        {Object.entries(options).map(([v, n]) => (
+          <option key={v} value={v}>
+            {n}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }
 
 /** Some of a list, each with its title; ids that have none stay as they are. */
-function Some({ of: { d, set, problems }, name, label, options, help }: { of: Editor; name: 'trades' | 'sensitive_contexts' | 'exclude_contexts'; label: string; options: Record<string, string>; help?: string }) {
-  const chosen = list(d[name]), problem = problems[name];
-  const toggle = (id: string) => set(name, (chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]).join(', '));
+function Some({
+  of: { d, set, problems },
+  name,
+  label,
+  options,
+  help,
+}: {
+  of: Editor;
+  name: 'trades' | 'sensitive_contexts' | 'exclude_contexts';
+  label: string;
+  options: Record<string, string>;
+  help?: string;
+}) {
+  const chosen = list(d[name]),
+    problem = problems[name];
+  const toggle = (id: string) =>
+    set(
+      name,
+      (chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]).join(', '),
+    );
   return (
-    <fieldset class="some" aria-invalid={problem ? true : undefined} aria-describedby={problem ? `${name}-found` : undefined}><legend>{label}</legend>
-      {Object.entries(options).map(([id, title]) => <label key={id}><input type="checkbox" name={name} value={id} checked={chosen.includes(id)} onChange={() => toggle(id)} /> {title}</label>)}
+    <fieldset
+      class="some"
+      aria-invalid={problem ? true : undefined}
+      aria-describedby={problem ? `${name}-found` : undefined}
+    >
+      <legend>{label}</legend>
+      {Object.entries(options).map(([id, title]) => (
+        <label key={id}>
+          <input
+            type="checkbox"
+            name={name}
+            value={id}
+            checked={chosen.includes(id)}
+            onChange={() => toggle(id)}
+          />{' '}
+          {title}
+        </label>
+      ))}
       {help && <p class="note">{help}</p>}
-      {problem && <span class="problem" id={`${name}-found`}>{problem}</span>}
-    </fieldset>);
+      {problem && (
+        <span class="problem" id={`${name}-found`}>
+          {problem}
+        </span>
+      )}
+    </fieldset>
+  );
 }
 
 export function GoalFields({ of }: { of: Editor }) {
@@ -40,12 +120,30 @@ export function GoalFields({ of }: { of: Editor }) {
     <>
       <div class="fields">
         <Choice of={of} name="billing_model" label={t().goal} options={t().goals} />
-        {d.billing_model === 'cpm' && d.aim !== 'target_roas' && <Choice of={of} name="aim" label={t().aim} options={t().aims} />}
-        {d.billing_model === 'cpm' && d.aim === 'manual' && <Choice of={of} name="billing_event" label={t().paidEvent} options={t().paidEvents} />}
-        {d.billing_model === 'cpm' && d.aim === 'target_cpa' && <Text of={of} name="target_cpa" label={t().targetCPA} type="number" min={0.01} max={10000000} step="any" required inputMode="decimal" />}
+        {d.billing_model === 'cpm' && d.aim !== 'target_roas' && (
+          <Choice of={of} name="aim" label={t().aim} options={t().aims} />
+        )}
+        {d.billing_model === 'cpm' && d.aim === 'manual' && (
+          <Choice of={of} name="billing_event" label={t().paidEvent} options={t().paidEvents} />
+        )}
+        {d.billing_model === 'cpm' && d.aim === 'target_cpa' && (
+          <Text
+            of={of}
+            name="target_cpa"
+            label={t().targetCPA}
+            type="number"
+            min={0.01}
+            max={10000000}
+            step="any"
+            required
+            inputMode="decimal"
+          />
+        )}
       </div>
       {d.billing_model === 'cpm' && d.aim !== 'manual' && <p class="note">{t().aimHelp}</p>}
-      {d.billing_model === 'cpm' && d.aim === 'manual' && d.billing_event === 'viewable' && <p class="note">{t().paidEventHelp}</p>}
+      {d.billing_model === 'cpm' && d.aim === 'manual' && d.billing_event === 'viewable' && (
+        <p class="note">{t().paidEventHelp}</p>
+      )}
     </>
   );
 }
@@ -62,7 +160,13 @@ export function AudienceFields({ of }: { of: Editor }) {
         <Text of={of} name="regions" label={t().regions} placeholder="us, de" />
         <Text of={of} name="languages" label={t().languages} placeholder="en, de" />
       </div>
-      <Some of={of} name="sensitive_contexts" label={suits().sensitive} options={suits().subjects} help={suits().sensitiveHelp} />
+      <Some
+        of={of}
+        name="sensitive_contexts"
+        label={suits().sensitive}
+        options={suits().subjects}
+        help={suits().sensitiveHelp}
+      />
       <Some of={of} name="exclude_contexts" label={suits().excluded} options={suits().subjects} />
     </>
   );
@@ -72,20 +176,64 @@ export function CreativeFields({ of }: { of: Editor }) {
   const video = of.d.format === 'video';
   return (
     <>
-    <div class="fields">
-      <Text of={of} name="headline" label={t().headline} required maxLength={60} />
-      <Text of={of} name="subtext" label={t().subtext} maxLength={280} />
-      <Text of={of} name="cta_url" label={t().landingPage} required type="url" placeholder="https://" />
-      <Text of={of} name="cta_label" label={t().button} maxLength={40} placeholder={t().learnMore} />
-      <Choice of={of} name="format" label={t().format} options={of.d.format === '' ? { '': t().formatOpen, ...t().formats } : t().formats} />
-      <Text of={of} name="media_url" label={video ? t().film : t().picture} type="url" placeholder="https://" required={video} />
-      {video && <Text of={of} name="poster_url" label={t().poster} type="url" placeholder="https://" />}
-      {video && <Text of={of} name="skippable_after_sec" label={t().skippable} type="number" min={0} max={3600} step={1} required />}
-      <Text of={of} name="logo_url" label={t().logo} type="url" placeholder="https://" />
-      <Text of={of} name="categories" label={t().categories} />
-      <Text of={of} name="name" label={t().ownName} maxLength={200} />
-    </div>
-    <Some of={of} name="trades" label={suits().restricted} options={suits().trades} help={suits().restrictedHelp} />
+      <div class="fields">
+        <Text of={of} name="headline" label={t().headline} required maxLength={60} />
+        <Text of={of} name="subtext" label={t().subtext} maxLength={280} />
+        <Text
+          of={of}
+          name="cta_url"
+          label={t().landingPage}
+          required
+          type="url"
+          placeholder="https://"
+        />
+        <Text
+          of={of}
+          name="cta_label"
+          label={t().button}
+          maxLength={40}
+          placeholder={t().learnMore}
+        />
+        <Choice
+          of={of}
+          name="format"
+          label={t().format}
+          options={of.d.format === '' ? { '': t().formatOpen, ...t().formats } : t().formats}
+        />
+        <Text
+          of={of}
+          name="media_url"
+          label={video ? t().film : t().picture}
+          type="url"
+          placeholder="https://"
+          required={video}
+        />
+        {video && (
+          <Text of={of} name="poster_url" label={t().poster} type="url" placeholder="https://" />
+        )}
+        {video && (
+          <Text
+            of={of}
+            name="skippable_after_sec"
+            label={t().skippable}
+            type="number"
+            min={0}
+            max={3600}
+            step={1}
+            required
+          />
+        )}
+        <Text of={of} name="logo_url" label={t().logo} type="url" placeholder="https://" />
+        <Text of={of} name="categories" label={t().categories} />
+        <Text of={of} name="name" label={t().ownName} maxLength={200} />
+      </div>
+      <Some
+        of={of}
+        name="trades"
+        label={suits().restricted}
+        options={suits().trades}
+        help={suits().restrictedHelp}
+      />
     </>
   );
 }
@@ -96,14 +244,51 @@ export function BudgetFields({ of, credits = 0 }: { of: Editor; credits?: number
   return (
     <>
       <div class="fields">
-        <Text of={of} name="bid_amount" label={t().bids[of.d.billing_model]} min={0.01} max={1000} {...money} />
-        <Text of={of} name="daily_budget" label={t().dailyBudget} min={1} max={1000000} {...money} />
-        <Text of={of} name="total_budget" label={t().totalBudget} min={1} max={10000000} {...money} />
+        <Text
+          of={of}
+          name="bid_amount"
+          label={t().bids[of.d.billing_model]}
+          min={0.01}
+          max={1000}
+          {...money}
+        />
+        <Text
+          of={of}
+          name="daily_budget"
+          label={t().dailyBudget}
+          min={1}
+          max={1000000}
+          {...money}
+        />
+        <Text
+          of={of}
+          name="total_budget"
+          label={t().totalBudget}
+          min={1}
+          max={10000000}
+          {...money}
+        />
         <Choice of={of} name="pacing" label={t().pacing} options={t().pacings} />
         <Text of={of} name="start_at" label={t().starts} type="datetime-local" />
         <Text of={of} name="end_at" label={t().ends} type="datetime-local" />
-        <Text of={of} name="frequency_cap" label={t().frequencyCap} type="number" min={0} max={1000} step={1} required />
-        {credits > 0 && <Choice of={of} name="paid_by" label={t().paidBy} options={{ balance: t().balance, credits: t().paidCredits(count(credits)) }} />}
+        <Text
+          of={of}
+          name="frequency_cap"
+          label={t().frequencyCap}
+          type="number"
+          min={0}
+          max={1000}
+          step={1}
+          required
+        />
+        {credits > 0 && (
+          <Choice
+            of={of}
+            name="paid_by"
+            label={t().paidBy}
+            options={{ balance: t().balance, credits: t().paidCredits(count(credits)) }}
+          />
+        )}
       </div>
       {credits > 0 && of.d.paid_by === 'credits' && <p class="note">{t().paidCreditsHelp}</p>}
       <p class="note">{t().datesHelp}</p>
@@ -111,7 +296,11 @@ export function BudgetFields({ of, credits = 0 }: { of: Editor; credits?: number
   );
 }
 
-export interface Finding { violations: Schemas['Violation'][]; problem: string; field?: keyof Draft }
+export interface Finding {
+  violations: Schemas['Violation'][];
+  problem: string;
+  field?: keyof Draft;
+}
 export const nothing: Finding = { violations: [], problem: '' };
 
 /** What the API would say of a draft if it were saved. */
@@ -126,7 +315,9 @@ export async function check(d: Draft, was?: Dates): Promise<Finding> {
 
 /** An error of the API as a finding. */
 export function refused(e: unknown): Finding {
-  return e instanceof ApiError ? { violations: [], problem: words(e), field: fieldOf(e.field) } : { violations: [], problem: String(e) };
+  return e instanceof ApiError
+    ? { violations: [], problem: words(e), field: fieldOf(e.field) }
+    : { violations: [], problem: String(e) };
 }
 
 /** What the policy and the limits say of a draft, a moment after the last key. */
@@ -136,8 +327,17 @@ export function useCheck(d: Draft, was?: Dates): Finding {
   useEffect(() => {
     if (!d.headline.trim() || !d.cta_url.trim()) return set(nothing);
     let current = true;
-    const timer = setTimeout(() => void check(d, was).then((found) => { if (current) set(found); }), 400);
-    return () => { current = false; clearTimeout(timer); };
+    const timer = setTimeout(
+      () =>
+        void check(d, was).then((found) => {
+          if (current) set(found);
+        }),
+      400,
+    );
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
   }, [text]);
   return finding;
 }
@@ -157,9 +357,28 @@ export function atFields(finding: Finding): Problems {
 export function Policy({ finding, ready }: { finding: Finding; ready: boolean }) {
   return (
     <>
-      {finding.problem && <p class="problem" role="status">{finding.problem}</p>}
-      {finding.violations.length > 0 && <div class="notice" role="status"><p>{t().willWait}</p><ul>{finding.violations.map((v) => <li key={v.rule + v.field}><b>{v.field}</b>: {v.message}</li>)}</ul></div>}
-      {ready && !finding.problem && finding.violations.length === 0 && <p class="good" role="status">{t().policyClean}</p>}
+      {finding.problem && (
+        <p class="problem" role="status">
+          {finding.problem}
+        </p>
+      )}
+      {finding.violations.length > 0 && (
+        <div class="notice" role="status">
+          <p>{t().willWait}</p>
+          <ul>
+            {finding.violations.map((v) => (
+              <li key={v.rule + v.field}>
+                <b>{v.field}</b>: {v.message}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {ready && !finding.problem && finding.violations.length === 0 && (
+        <p class="good" role="status">
+          {t().policyClean}
+        </p>
+      )}
     </>
   );
 }

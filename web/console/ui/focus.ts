@@ -1,11 +1,17 @@
 /** What can have the focus now, or be given it. */
-const able = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), summary, [tabindex]';
+const able =
+  'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), ' +
+  'textarea:not(:disabled), summary, [tabindex]';
 
-/** Where the focus is: its element and those around it, innermost first, each with its neighbours. */
+/**
+ * Where the focus is: its element and those around it, innermost first, each with its neighbours.
+ */
 type Place = { at: Element; after: Element | null; before: Element | null }[];
 
-let page: Place = [], dialog: Place = [];
-let timer = 0, tries = 0;
+let page: Place = [],
+  dialog: Place = [];
+let timer = 0,
+  tries = 0;
 
 function placeOf(of: Element): Place {
   const place: Place = [];
@@ -18,14 +24,20 @@ function placeOf(of: Element): Place {
 
 /** The first within an element that can take the focus, itself before others. */
 const first = (of: Element | null) =>
-  of?.isConnected ? [of, ...of.querySelectorAll(able)].find((e): e is HTMLElement => e.matches(able) && e.getClientRects().length > 0) : undefined;
+  of?.isConnected
+    ? [of, ...of.querySelectorAll(able)].find(
+        (e): e is HTMLElement => e.matches(able) && e.getClientRects().length > 0,
+      )
+    : undefined;
 
 function mend() {
   timer = 0;
   const place = document.querySelector('dialog[open]') ? dialog : page;
-  if (place.length === 0 || (document.activeElement && document.activeElement !== document.body)) return;
+  if (place.length === 0 || (document.activeElement && document.activeElement !== document.body))
+    return;
   // A button is disabled while its act runs. It gets the focus back, unless it stays so.
-  if (place[0]!.at.isConnected && place[0]!.at.matches(':disabled') && tries++ < 10) return look(100);
+  if (place[0]!.at.isConnected && place[0]!.at.matches(':disabled') && tries++ < 10)
+    return look(100);
   for (const { at, after, before } of place) {
     const to = first(at) ?? first(after) ?? first(before);
     if (to) return to.focus();
@@ -46,6 +58,16 @@ export function keepFocus() {
     if (target.closest('dialog')) dialog = placeOf(target);
     else page = placeOf(target);
   });
-  addEventListener('pointerdown', () => { page = dialog = []; }, true);
-  new MutationObserver(() => look(50)).observe(document.body, { subtree: true, childList: true, attributeFilter: ['disabled', 'open'] });
+  addEventListener(
+    'pointerdown',
+    () => {
+      page = dialog = [];
+    },
+    true,
+  );
+  new MutationObserver(() => look(50)).observe(document.body, {
+    subtree: true,
+    childList: true,
+    attributeFilter: ['disabled', 'open'],
+  });
 }

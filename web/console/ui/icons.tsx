@@ -1,13 +1,19 @@
 const paths = {
   home: 'M3 10.5 12 3l9 7.5V20a1 1 0 0 1-1 1h-5v-6H9v6H4a1 1 0 0 1-1-1z',
   megaphone: 'M4 10v4h3l8 5V5L7 10zM18 9a4 4 0 0 1 0 6',
-  wallet: 'M3 7a2 2 0 0 1 2-2h13v4M3 7v11a2 2 0 0 0 2 2h15a1 1 0 0 0 1-1V10a1 1 0 0 0-1-1H5a2 2 0 0 1-2-2m14 7h.01',
+  wallet:
+    'M3 7a2 2 0 0 1 2-2h13v4M3 7v11a2 2 0 0 0 2 2h15a1 1 0 0 0 1-1V10a1 1 0 0 0-1-1H5a2 ' +
+    '2 0 0 1-2-2m14 7h.01',
   chart: 'M4 4v16h16M8 15l3-4 3 2 5-7',
   key: 'M14.5 9.5a4.5 4.5 0 1 1-2.2-3.9M12 12l8 8m-3-3 2-2',
   code: 'm8 7-5 5 5 5m8-10 5 5-5 5M14 4l-4 16',
   shield: 'M12 3 4 6v6c0 5 3.5 8 8 9 4.500-1 8-4 8-9V6zm-3.500 9 2.500 2.500 4.500-5',
-  users: 'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8m-7 10a7 7 0 0 1 14 0m0-18a4 4 0 0 1 0 8m6 10a7 7 0 0 0-5-6.700',
-  lock: 'M6 11h12a1 1 0 0 1 1 1v8a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1v-8a1 1 0 0 1 1-1m2 0V8a4 4 0 0 1 8 0v3',
+  users:
+    'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8m-7 10a7 7 0 0 1 14 0m0-18a4 4 0 0 1 0 8m6 10a7 7 ' +
+    '0 0 0-5-6.700',
+  lock:
+    'M6 11h12a1 1 0 0 1 1 1v8a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1v-8a1 1 0 0 1 1-1m2 0V8a4 4 0 0 ' +
+    '1 8 0v3',
   book: 'M4 5a2 2 0 0 1 2-2h13v18H6a2 2 0 0 1-2-2zm0 14a2 2 0 0 1 2-2h13',
   plus: 'M12 5v14M5 12h14',
   alert: 'M12 8v5m0 3.500h.01M12 3 2 20h20z',
@@ -20,7 +26,19 @@ export type IconName = keyof typeof paths;
 /** An icon beside words; it says nothing by itself. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg class="icon" viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">
+    <svg
+      class="icon"
+      viewBox="0 0 24 24"
+      width="18"
+      height="18"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.8"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
       <path d={paths[name]} />
     </svg>
   );
@@ -29,7 +47,16 @@ export function Icon({ name }: { name: IconName }) {
 export function Logo() {
   return (
     <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">
-      <rect width="32" height="32" rx="8" class="logo-back" /><path d="M8 23 16 8l8 15" fill="none" stroke="#fff" stroke-width="3.200" stroke-linecap="round" stroke-linejoin="round" /><circle cx="16" cy="19.500" r="2.600" class="logo-dot" />
+      <rect width="32" height="32" rx="8" class="logo-back" />
+      <path
+        d="M8 23 16 8l8 15"
+        fill="none"
+        stroke="#fff"
+        stroke-width="3.200"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+      <circle cx="16" cy="19.500" r="2.600" class="logo-dot" />
     </svg>
   );
 }

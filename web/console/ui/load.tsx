@@ -10,22 +10,37 @@ export type State<T> =
 
 export type Loading<T> = State<T> & { reload: () => void };
 
-/** Loads what a screen shows, again when one of keys changes. An answer that was overtaken is dropped. */
+/**
+ * Loads what a screen shows, again when one of keys changes. An answer that was overtaken is
+ * dropped.
+ */
 export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): Loading<T> {
   const [state, set] = useState<State<T>>({ is: 'loading' });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     let current = true;
     load().then(
-      (data) => { if (current) set({ is: 'loaded', data, at: new Date() }); },
-      (error) => { if (current) set({ is: 'failed', error: error instanceof ApiError ? error : new ApiError(0, 'internal', String(error)) }); },
+      (data) => {
+        if (current) set({ is: 'loaded', data, at: new Date() });
+      },
+      (error) => {
+        if (current)
+          set({
+            is: 'failed',
+            error: error instanceof ApiError ? error : new ApiError(0, 'internal', String(error)),
+          });
+      },
     );
-    return () => { current = false; };
+    return () => {
+      current = false;
+    };
   }, [...keys, turn]);
   return { ...state, reload: () => setTurn((n) => n + 1) };
 }
 
-/** The words for what was thrown: the API's, which say what to do, or ours where nothing answered. */
+/**
+ * The words for what was thrown: the API's, which say what to do, or ours where nothing answered.
+ */
 export function words(error: unknown): string {
   if (!(error instanceof ApiError)) return String(error);
   if (error.code === 'unreachable') return t().errorUnreachable;
@@ -35,15 +50,33 @@ export function words(error: unknown): string {
 }
 
 /** Shows what a screen loads in each of its states. */
-export function Loaded<T>({ of, children }: { of: Loading<T>; children: (data: T) => ComponentChildren }) {
-  if (of.is === 'loading') return <div class="skeleton" role="status"><span class="hidden">{t().loading}</span><i /><i /><i /></div>;
+export function Loaded<T>({
+  of,
+  children,
+}: {
+  of: Loading<T>;
+  children: (data: T) => ComponentChildren;
+}) {
+  if (of.is === 'loading')
+    return (
+      <div class="skeleton" role="status">
+        <span class="hidden">{t().loading}</span>
+        <i />
+        <i />
+        <i />
+      </div>
+    );
   if (of.is === 'failed') {
     const forbidden = of.error.status === 403 || of.error.status === 404;
     return (
       <div class="state" role="alert" data-state={forbidden ? 'forbidden' : 'error'}>
         <h2>{forbidden ? t().forbiddenTitle : t().errorTitle}</h2>
         <p>{words(of.error)}</p>
-        {!forbidden && <button type="button" onClick={of.reload}>{t().tryAgain}</button>}
+        {!forbidden && (
+          <button type="button" onClick={of.reload}>
+            {t().tryAgain}
+          </button>
+        )}
       </div>
     );
   }
@@ -52,5 +85,10 @@ export function Loaded<T>({ of, children }: { of: Loading<T>; children: (data: T
 
 /** What stands where there is nothing yet, and how to begin. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
-  return <div class="state" data-state="empty"><h2>{title}</h2>{children}</div>;
+  return (
+    <div class="state" data-state="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
 }

@@ -13,18 +13,29 @@ interface PageProps {
 /** A screen: its title, its acts, its content, and how current and provable its numbers are. */
 export function Page({ title, lead, actions, asOf, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => { document.title = `${title} · adnet`; }, [title]);
+  useEffect(() => {
+    document.title = `${title} · adnet`;
+  }, [title]);
   // Before the paint: later it would take the focus from who has begun to type.
-  useLayoutEffect(() => { heading.current?.focus({ preventScroll: true }); }, []);
+  useLayoutEffect(() => {
+    heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <main id="main" class="page">
       <header class="page-head">
-        <div><h1 ref={heading} tabIndex={-1}>{title}</h1>{lead && <p class="lead">{lead}</p>}</div>
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {lead && <p class="lead">{lead}</p>}
+        </div>
         {actions && <div class="actions">{actions}</div>}
       </header>
       {children}
       <footer class="proof">
-        <p><AsOf at={asOf} /> {t().utcDays} <a href={`${base}/docs`}>{t().howCounted}</a></p>
+        <p>
+          <AsOf at={asOf} /> {t().utcDays} <a href={`${base}/docs`}>{t().howCounted}</a>
+        </p>
         <ApiCalls />
       </footer>
     </main>
@@ -41,7 +52,11 @@ function AsOf({ at }: { at?: string }) {
 function ApiCalls() {
   if (calls.value.length === 0) return null;
   const origin = info.value?.base_url ?? location.origin + base;
-  const text = calls.value.map((c) => `curl -sS '${origin}${c.path.slice(base.length)}' -H "Authorization: Bearer $TOKEN"`).join('\n');
+  const text = calls.value
+    .map(
+      (c) => `curl -sS '${origin}${c.path.slice(base.length)}' -H "Authorization: Bearer $TOKEN"`,
+    )
+    .join('\n');
   return (
     <details class="calls">
       <summary>{t().apiCall}</summary>
@@ -61,27 +76,79 @@ export function Code({ text, label }: { text: string; label: string }) {
   };
   return (
     <div class="code">
-      <pre tabIndex={0} role="region" aria-label={label}><code>{text}</code></pre>
-      <button type="button" class="small" onClick={copy}>{copied ? t().copied : t().copy}</button>
+      <pre tabIndex={0} role="region" aria-label={label}>
+        <code>{text}</code>
+      </pre>
+      <button type="button" class="small" onClick={copy}>
+        {copied ? t().copied : t().copy}
+      </button>
     </div>
   );
 }
 
-export function Card({ title, children, wide }: { title?: string; children: ComponentChildren; wide?: boolean }) {
-  return <section class={wide ? 'card wide' : 'card'}>{title && <h2>{title}</h2>}{children}</section>;
+export function Card({
+  title,
+  children,
+  wide,
+}: {
+  title?: string;
+  children: ComponentChildren;
+  wide?: boolean;
+}) {
+  return (
+    <section class={wide ? 'card wide' : 'card'}>
+      {title && <h2>{title}</h2>}
+      {children}
+    </section>
+  );
 }
 
 /** One number with its name. */
-export function Figure({ name, value, note, id }: { name: string; value: ComponentChildren; note?: ComponentChildren; id?: string }) {
-  return <div class="figure" data-figure={id}><dt>{name}</dt><dd>{value}</dd>{note && <dd class="note">{note}</dd>}</div>;
+export function Figure({
+  name,
+  value,
+  note,
+  id,
+}: {
+  name: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+  id?: string;
+}) {
+  return (
+    <div class="figure" data-figure={id}>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+      {note && <dd class="note">{note}</dd>}
+    </div>
+  );
 }
 
 /** How much of an amount is used. */
-export function Gauge({ label, used, of, text }: { label: string; used: bigint; of: bigint; text: string }) {
+export function Gauge({
+  label,
+  used,
+  of,
+  text,
+}: {
+  label: string;
+  used: bigint;
+  of: bigint;
+  text: string;
+}) {
   const share = of > 0n ? Math.min(100, Number((used * 100n) / of)) : 0;
-  return <span class="gauge"><progress max={100} value={share} aria-label={label} /><span class="gauge-text">{text}</span></span>;
+  return (
+    <span class="gauge">
+      <progress max={100} value={share} aria-label={label} />
+      <span class="gauge-text">{text}</span>
+    </span>
+  );
 }
 
 export function Status({ status }: { status: string }) {
-  return <span class={`status ${status}`}>{t().statuses[status as keyof ReturnType<typeof t>['statuses']] ?? status}</span>;
+  return (
+    <span class={`status ${status}`}>
+      {t().statuses[status as keyof ReturnType<typeof t>['statuses']] ?? status}
+    </span>
+  );
 }

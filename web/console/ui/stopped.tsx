@@ -7,18 +7,37 @@ const stops = ['paused_by_administrator', 'held_by_administrator'];
 
 /** Whether an administrator paused it, and who looks at it may not resume it. */
 export const barred = (c: Campaign) =>
-  c.policy_violations.some((v) => stops.includes(v.rule)) && (!isAdmin.value || c.advertiser_id === user.value?.id);
+  c.policy_violations.some((v) => stops.includes(v.rule)) &&
+  (!isAdmin.value || c.advertiser_id === user.value?.id);
 
 /** Why an administrator paused a campaign, and where its owner appeals. */
 export function Stopped({ of: c }: { of: Campaign }) {
-  const of = useLoad(() => need(api.GET('/api/decisions', { params: { query: { kind: 'pause', limit: 100 } } })), [c.id, c.config_version]);
+  const of = useLoad(
+    () => need(api.GET('/api/decisions', { params: { query: { kind: 'pause', limit: 100 } } })),
+    [c.id, c.config_version],
+  );
   return (
     <div class="notice" role="note" data-part="stopped">
       <h2>{t().stoppedTitle}</h2>
-      <Loaded of={of}>{({ decisions }) => {
-        const why = decisions.find((d) => d.target_id === c.id);
-        return <>{why && <p><time>{time(why.at)}</time>: {why.reason}</p>}<p><a href={`${base}/console/decisions${why ? '#' + why.id : ''}`}>{t().stoppedAppeal}</a></p></>;
-      }}</Loaded>
+      <Loaded of={of}>
+        {({ decisions }) => {
+          const why = decisions.find((d) => d.target_id === c.id);
+          return (
+            <>
+              {why && (
+                <p>
+                  <time>{time(why.at)}</time>: {why.reason}
+                </p>
+              )}
+              <p>
+                <a href={`${base}/console/decisions${why ? '#' + why.id : ''}`}>
+                  {t().stoppedAppeal}
+                </a>
+              </p>
+            </>
+          );
+        }}
+      </Loaded>
     </div>
   );
 }

@@ -2,12 +2,12 @@
  * Ads beside the answers of AI SDK backends: a data part of the message stream, which pages render
  * and models never read.
  */
-import type { Adnet, CallOptions } from "./client.js";
-import { AdnetError } from "./errors.js";
-import { publicAd, type Ad, type AdRequest, type AdResult, type PublicAd } from "./types.js";
+import type { Adnet, CallOptions } from './client.js';
+import { AdnetError } from './errors.js';
+import { publicAd, type Ad, type AdRequest, type AdResult, type PublicAd } from './types.js';
 
 /** The type of the data part: `data-ad` in messages. */
-export const adPartType = "data-ad";
+export const adPartType = 'data-ad';
 
 /** The data part of an ad. */
 export interface AdPart {
@@ -36,36 +36,54 @@ export function adPart(ad: Ad | PublicAd): AdPart {
 }
 
 /**
- * Asks for an ad and writes it into the stream. Call it without await before the answer is streamed:
+ * Asks for an ad and writes it into the stream. Call it without await before the answer is
+ * streamed:
  * then the ad costs the answer no time. Never rejects.
  */
-export async function writeAd(writer: StreamWriter, adnet: Adnet, request: AdRequest, options?: CallOptions): Promise<AdResult> {
+export async function writeAd(
+  writer: StreamWriter,
+  adnet: Adnet,
+  request: AdRequest,
+  options?: CallOptions,
+): Promise<AdResult> {
   const result = await adnet.ad(request, options);
-  if (result.kind !== "filled") return result;
+  if (result.kind !== 'filled') return result;
   try {
     writer.write(adPart(result.ad));
   } catch (cause) {
-    return { kind: "error", error: new AdnetError("the stream takes no ad: it has ended", { code: "aborted", cause }) };
+    return {
+      kind: 'error',
+      error: new AdnetError('the stream takes no ad: it has ended', { code: 'aborted', cause }),
+    };
   }
   return result;
 }
 
-const roles = ["user", "assistant", "tool", "system"] as const;
+const roles = ['user', 'assistant', 'tool', 'system'] as const;
 
 /** The most that the API takes: turns, and characters in all. */
 const most = { turns: 32, characters: 8000 } as const;
 
-/** The last turns of a conversation for `messages` of an ad request: texts only, no ads, no files. */
-export function adMessages(messages: readonly Message[]): { role: (typeof roles)[number]; content: string }[] {
+/**
+ * The last turns of a conversation for `messages` of an ad request: texts only, no ads, no files.
+ */
+export function adMessages(
+  messages: readonly Message[],
+): { role: (typeof roles)[number]; content: string }[] {
   const turns: { role: (typeof roles)[number]; content: string }[] = [];
   let left: number = most.characters;
   for (const message of messages.slice(-most.turns).reverse()) {
     const role = roles.find((one) => one === message.role);
-    const text = message.parts.filter((part) => part.type === "text").map((part) => part.text ?? "").join("\n").trim();
-    if (role === undefined || role === "system" || text === "") continue;
+    const text = message.parts
+      .filter((part) => part.type === 'text')
+      .map((part) => part.text ?? '')
+      .join('\n')
+      .trim();
+    if (role === undefined || role === 'system' || text === '') continue;
     if (left <= 0) break;
-    const characters = Array.from(text); // the API counts characters; of a long text the end counts most
-    const content = characters.slice(-left).join("");
+    // the API counts characters; of a long text the end counts most
+    const characters = Array.from(text);
+    const content = characters.slice(-left).join('');
     left -= Math.min(left, characters.length);
     turns.unshift({ role, content });
   }
@@ -74,5 +92,8 @@ export function adMessages(messages: readonly Message[]): { role: (typeof roles)
 
 /** messages without ads: what a prompt is made of, and what is stored. */
 export function withoutAds<M extends { parts: { type: string }[] }>(messages: readonly M[]): M[] {
-  return messages.map((message) => ({ ...message, parts: message.parts.filter((part) => part.type !== adPartType) }));
+  return messages.map((message) => ({
+    ...message,
+    parts: message.parts.filter((part) => part.type !== adPartType),
+  }));
 }

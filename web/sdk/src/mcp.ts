@@ -1,18 +1,19 @@
 /**
  * Ads in the results of an MCP server's tools: a text block for the person, the ad as structured
- * content, and a labelled card in hosts that have MCP Apps. The tool's own answer stays as it is, and
+ * content, and a labelled card in hosts that have MCP Apps. The tool's own answer stays as it is,
+ * and
  * without an ad nothing is added.
  */
-import { card } from "./card.gen.js";
-import type { Adnet } from "./client.js";
-import { inert, label, link } from "./text.js";
-import { publicAd, type Ad, type AdRequest, type PublicAd } from "./types.js";
+import { card } from './card.gen.js';
+import type { Adnet } from './client.js';
+import { inert, label, link } from './text.js';
+import { publicAd, type Ad, type AdRequest, type PublicAd } from './types.js';
 
 /** The resource that shows an ad. */
-export const cardUri = "ui://adnet/ad";
+export const cardUri = 'ui://adnet/ad';
 
 /** The MIME type of MCP Apps. */
-export const cardMimeType = "text/html;profile=mcp-app";
+export const cardMimeType = 'text/html;profile=mcp-app';
 
 /** `_meta` for the definition of a tool that may answer with an ad: hosts load the card by it. */
 export const adToolMeta: { ui: { resourceUri: string } } = { ui: { resourceUri: cardUri } };
@@ -28,14 +29,14 @@ export interface ToolResult {
 
 /** What {@link withAd} adds to a result with an ad. */
 export interface TextBlock {
-  type: "text";
+  type: 'text';
   text: string;
-  annotations: { audience: "user"[]; priority: number };
+  annotations: { audience: 'user'[]; priority: number };
   [field: string]: unknown;
 }
 
 /** What a result has after {@link withAd}. */
-export type WithAd<R extends ToolResult> = Omit<R, "content" | "structuredContent" | "_meta"> & {
+export type WithAd<R extends ToolResult> = Omit<R, 'content' | 'structuredContent' | '_meta'> & {
   content: (R extends { content: readonly (infer Block)[] } ? Block | TextBlock : TextBlock)[];
   structuredContent?: Record<string, unknown>;
   _meta?: Record<string, unknown>;
@@ -43,19 +44,28 @@ export type WithAd<R extends ToolResult> = Omit<R, "content" | "structuredConten
 
 /** How {@link withAd} goes about. */
 export interface AdOptions {
-  /** Report the impression as soon as the result is made: for hosts that show text and load nothing. */
+  /**
+   * Report the impression as soon as the result is made: for hosts that show text and load nothing.
+   */
   reportImpression?: boolean;
 }
 
 /**
- * The result of a tool, with an ad if there is one. The ad is asked for while the tool works, so pass
+ * The result of a tool, with an ad if there is one. The ad is asked for while the tool works, so
+ * pass
  * the promise of its result. A failed tool gets none. Rejects only if result does. Tools with an
  * output schema must allow the object `sponsored` there.
  */
-export async function withAd<const R extends ToolResult>(adnet: Adnet, request: AdRequest, result: R | Promise<R>, options: AdOptions = {}): Promise<WithAd<R>> {
+export async function withAd<const R extends ToolResult>(
+  adnet: Adnet,
+  request: AdRequest,
+  result: R | Promise<R>,
+  options: AdOptions = {},
+): Promise<WithAd<R>> {
   const [answer, made] = await Promise.all([adnet.ad(request), result]);
-  if (answer.kind !== "filled" || made.isError === true) return { ...made, content: made.content ?? [] } as unknown as WithAd<R>;
-  if (options.reportImpression) void adnet.report(answer.ad, "impression");
+  if (answer.kind !== 'filled' || made.isError === true)
+    return { ...made, content: made.content ?? [] } as unknown as WithAd<R>;
+  if (options.reportImpression) void adnet.report(answer.ad, 'impression');
   return addAd(made, answer.ad);
 }
 
@@ -65,7 +75,10 @@ export function addAd<const R extends ToolResult>(result: R, ad: Ad | PublicAd):
     ...result,
     content: [...(result.content ?? []), adBlock(ad)],
     structuredContent: { ...result.structuredContent, sponsored: publicAd(ad) },
-    _meta: { ...result._meta, ui: { ...(result._meta?.["ui"] as object | undefined), resourceUri: cardUri } },
+    _meta: {
+      ...result._meta,
+      ui: { ...(result._meta?.['ui'] as object | undefined), resourceUri: cardUri },
+    },
   } as unknown as WithAd<R>;
 }
 
@@ -73,25 +86,46 @@ export function addAd<const R extends ToolResult>(result: R, ad: Ad | PublicAd):
 export function adBlock(ad: Ad | PublicAd): TextBlock {
   const lines = [`**${inert(label(ad))}:** ${inert(ad.headline)}`];
   if (ad.body) lines.push(inert(ad.body));
-  const why = ad.receipt_url ? ` · [Why this ad?](${link(ad.receipt_url)})` : "";
+  const why = ad.receipt_url ? ` · [Why this ad?](${link(ad.receipt_url)})` : '';
   lines.push(`[${inert(ad.cta_label || ad.headline)}](${link(ad.click_url)})${why}`);
-  return { type: "text", text: lines.join("\n\n"), annotations: { audience: ["user"], priority: 0.1 } };
+  return {
+    type: 'text',
+    text: lines.join('\n\n'),
+    annotations: { audience: ['user'], priority: 0.1 },
+  };
 }
 
 /** The card as the contents of `resources/read`. It may talk to the installation alone. */
-export function cardContents(adnet: Adnet): { uri: string; mimeType: string; text: string; _meta: { ui: { csp: { connectDomains: string[]; resourceDomains: string[] } } } } {
-  return { uri: cardUri, mimeType: cardMimeType, text: card, _meta: { ui: { csp: { connectDomains: [new URL(adnet.url).origin], resourceDomains: [] } } } };
+export function cardContents(adnet: Adnet): {
+  uri: string;
+  mimeType: string;
+  text: string;
+  _meta: { ui: { csp: { connectDomains: string[]; resourceDomains: string[] } } };
+} {
+  return {
+    uri: cardUri,
+    mimeType: cardMimeType,
+    text: card,
+    _meta: { ui: { csp: { connectDomains: [new URL(adnet.url).origin], resourceDomains: [] } } },
+  };
 }
 
 /** What {@link registerCard} needs of an `McpServer`. */
 export interface ResourceServer {
   registerResource(
-    name: string, uri: string, config: { title: string; mimeType: string },
+    name: string,
+    uri: string,
+    config: { title: string; mimeType: string },
     read: () => { contents: ReturnType<typeof cardContents>[] },
   ): unknown;
 }
 
 /** Makes an `McpServer` of the official SDK serve the card. */
 export function registerCard(server: ResourceServer, adnet: Adnet): void {
-  server.registerResource("adnet-ad", cardUri, { title: "Advertisement", mimeType: cardMimeType }, () => ({ contents: [cardContents(adnet)] }));
+  server.registerResource(
+    'adnet-ad',
+    cardUri,
+    { title: 'Advertisement', mimeType: cardMimeType },
+    () => ({ contents: [cardContents(adnet)] }),
+  );
 }

@@ -1,41 +1,44 @@
-import type { components } from "./api.gen.js";
-import type { AdnetError } from "./errors.js";
+import type { components } from './api.gen.js';
+import type { AdnetError } from './errors.js';
 
-type Schemas = components["schemas"];
+type Schemas = components['schemas'];
 
 /** What an ad is asked for with: `context`, `messages` or both, and what makes the match better. */
-export type AdRequest = Schemas["AdRequestFields"] & ({ context: string } | { messages: Schemas["Message"][] });
+export type AdRequest = Schemas['AdRequestFields'] &
+  ({ context: string } | { messages: Schemas['Message'][] });
 
 /** An ad as the API answers it. `auction_id` proves its events: keep it on your server. */
-export type Ad = Schemas["Ad"];
+export type Ad = Schemas['Ad'];
 
 /** What of an ad may go into pages, messages and tool results: everything but `auction_id`. */
-export type PublicAd = Omit<Ad, "auction_id">;
+export type PublicAd = Omit<Ad, 'auction_id'>;
 
 /** What a reader agreed to. */
-export type Consent = Schemas["Consent"];
+export type Consent = Schemas['Consent'];
 
 /** What you know of the conversation beside its texts: it adds refusals and clears none. */
-export type Suitability = Schemas["Suitability"];
+export type Suitability = Schemas['Suitability'];
 
 /** One event for `POST /api/track`. */
-export type TrackEvent = Schemas["TrackEvent"];
+export type TrackEvent = Schemas['TrackEvent'];
 
 /** Names of events. */
-export type EventType = Schemas["EventType"];
+export type EventType = Schemas['EventType'];
 
 /** A conversion as an advertiser reports it: with the click id of the landing page. */
-export type Conversion = Omit<TrackEvent, "event" | "event_type" | "click_id"> & { click_id: string };
+export type Conversion = Omit<TrackEvent, 'event' | 'event_type' | 'click_id'> & {
+  click_id: string;
+};
 
 /** There is an ad: show it with its `disclosure_label`. */
 export interface Filled {
-  kind: "filled";
+  kind: 'filled';
   ad: Ad;
 }
 
 /** There is no ad, which is normal: show nothing. */
 export interface NoFill {
-  kind: "no_fill";
+  kind: 'no_fill';
   /** Why, as `no_match`; later servers may know reasons that this list does not have. */
   reason: string;
   /** What `GET /api/auctions/{auction_id}/explain` takes. */
@@ -48,7 +51,7 @@ export interface NoFill {
 
 /** The call failed: show nothing. */
 export interface Failed {
-  kind: "error";
+  kind: 'error';
   error: AdnetError;
 }
 
@@ -57,7 +60,7 @@ export type AdResult = Filled | NoFill | Failed;
 
 /** An event is durable. */
 export interface Tracked {
-  kind: "tracked";
+  kind: 'tracked';
   event: EventType;
   /** The same event was sent before; nothing is counted twice. */
   deduped: boolean;
@@ -75,7 +78,7 @@ export interface Rejected {
 
 /** The events of a batch are durable, but for the rejected. */
 export interface BatchTracked {
-  kind: "tracked";
+  kind: 'tracked';
   tracked: number;
   deduped: boolean;
   rejected: Rejected[];
