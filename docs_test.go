@@ -150,6 +150,26 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	}
 }
 
+// TestDocumentsNameTestsThatExist looks up every test in backquotes.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	known := make(map[string]bool)
+	for _, text := range texts(t, ".go") {
+		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
+			known[match[1]] = true
+		}
+	}
+	for name, text := range documents(t) {
+		if slices.Contains(history, name) {
+			continue
+		}
+		for _, match := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(text, -1) {
+			if !known[match[1]] {
+				t.Errorf("%s names the test %s, there is none", name, match[1])
+			}
+		}
+	}
+}
+
 // TestDocumentsNameSettingsThatExist looks every variable up in the sources, and every one of the
 // program in settings.md.
 func TestDocumentsNameSettingsThatExist(t *testing.T) {
