@@ -73,17 +73,6 @@ func TestDocumentsAreWrapped(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort keeps the README what a newcomer reads.
-func TestReadmeIsShort(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), "\n"); n > 120 {
-		t.Errorf("README.md has %d lines, at most 120 are for newcomers: the rest belongs into docs/", n)
-	}
-}
-
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	quoted  = regexp.MustCompile("`([^`\n]+)`")
