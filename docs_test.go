@@ -287,7 +287,7 @@ var personal = regexp.MustCompile(`mail|phone|address|company|birth|(^|_)(first|
 // TestPersonalDataIsListed walks the columns of PostgreSQL and ClickHouse: one whose name says that
 // it may hold something of a person must be in the table of data.md, which names none that is gone.
 func TestPersonalDataIsListed(t *testing.T) {
-	_, section, _ := strings.Cut(documents(t)["docs/data.md"], "\n## What is stored of people\n")
+	_, section, _ := strings.Cut(documents(t)["docs/data.md"], "\n## Personal data\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	notOfPeople := map[string]bool{"pruned_total.name": true}
 	table := regexp.MustCompile(`^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
