@@ -77,17 +77,6 @@ func TestDocumentsAreWrapped(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort keeps the README what a newcomer reads.
-func TestReadmeIsShort(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(text), "\n"); n > 120 {
-		t.Errorf("README.md has %d lines, at most 120 are for newcomers: the rest belongs into docs/", n)
-	}
-}
-
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	quoted  = regexp.MustCompile("`([^`\n]+)`")
@@ -153,6 +142,26 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDocumentsNameTestsThatExist looks up every test in backquotes.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	known := make(map[string]bool)
+	for _, text := range texts(t, ".go") {
+		for _, match := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
+			known[match[1]] = true
+		}
+	}
+	for name, text := range documents(t) {
+		if slices.Contains(history, name) {
+			continue
+		}
+		for _, match := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(text, -1) {
+			if !known[match[1]] {
+				t.Errorf("%s names the test %s, there is none", name, match[1])
+			}
+		}
 	}
 }
 
@@ -235,10 +244,9 @@ func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingKnowsEveryVerifyLine wants a row for each line that adnet verify and adnet reconcile
-// print.
+// TestOperatingKnowsEveryVerifyLine wants an item for each line of adnet verify and adnet reconcile.
 func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
-	manual := documents(t)["docs/operating.md"]
+	manual := documents(t)["docs/operate/verify.md"]
 	named := regexp.MustCompile(`\b(?:Check[A-Z]\w+|line[A-Z]\w+) += "([^"]+)"|Name: "((?:analytics|charges) [^"]+)"`)
 	lines := 0
 	for name, text := range texts(t, ".go") {
@@ -248,8 +256,8 @@ func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 		}
 		for _, match := range named.FindAllStringSubmatch(text, -1) {
 			lines++
-			if line := match[1] + match[2]; !strings.Contains(manual, "| "+line+" |") {
-				t.Errorf("docs/operating.md does not say what to do about %q", line)
+			if line := match[1] + match[2]; !strings.Contains(manual, "- `"+line+"`: ") {
+				t.Errorf("docs/operate/verify.md has no item for %q", line)
 			}
 		}
 	}
@@ -290,7 +298,7 @@ var personal = regexp.MustCompile(
 // TestPersonalDataIsListed walks the columns of PostgreSQL and ClickHouse: one whose name says that
 // it may hold something of a person must be in the table of data.md, which names none that is gone.
 func TestPersonalDataIsListed(t *testing.T) {
-	_, section, _ := strings.Cut(documents(t)["docs/data.md"], "\n## What is stored of people\n")
+	_, section, _ := strings.Cut(documents(t)["docs/data.md"], "\n## Personal data\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	notOfPeople := map[string]bool{"pruned_total.name": true}
 	table := regexp.MustCompile(`^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
@@ -332,15 +340,14 @@ func TestPersonalDataIsListed(t *testing.T) {
 		t.Errorf("found %d columns of people: is the test reading the schemas right?", found)
 	}
 	for _, m := range regexp.MustCompile("`(\\w+\\.\\w+)`").FindAllStringSubmatch(section, -1) {
-		if !all[m[1]] && m[1] != "operating.md" {
+		if !all[m[1]] {
 			t.Errorf("docs/data.md lists %s, which no schema has", m[1])
 		}
 	}
 }
 
-// glossary is the words of ARCHITECTURE.md's table, each once.
-func glossary(t *testing.T) map[string]bool {
-	t.Helper()
+// TestGlossaryHasEachWordOnce wants one meaning for each word of ARCHITECTURE.md's glossary.
+func TestGlossaryHasEachWordOnce(t *testing.T) {
 	_, section, found := strings.Cut(documents(t)["ARCHITECTURE.md"], "\n## Glossary\n")
 	if !found {
 		t.Fatal("ARCHITECTURE.md has no glossary")
@@ -355,10 +362,9 @@ func glossary(t *testing.T) map[string]bool {
 			words[word] = true
 		}
 	}
-	if len(words) < 30 {
-		t.Fatalf("the glossary has %d words: is it read right?", len(words))
+	if len(words) == 0 {
+		t.Error("the glossary has no words: is it read right?")
 	}
-	return words
 }
 
 // rows are the cells of the tables of a text, head rows aside.
@@ -379,35 +385,4 @@ func rows(text string) (list [][]string) {
 		}
 	}
 	return list
-}
-
-// TestStrangersQuestionsAreAnswered holds the stranger's test of docs/development.md: its words are
-// in the glossary, its files are there, and a function that it names is in them.
-func TestStrangersQuestionsAreAnswered(t *testing.T) {
-	words := glossary(t)
-	_, section, _ := strings.Cut(documents(t)["docs/development.md"], "\n## A stranger's test\n")
-	questions := rows(section)
-	if len(questions) != 5 {
-		t.Fatalf("there are %d questions, not five", len(questions))
-	}
-	for _, row := range questions {
-		for word := range strings.SplitSeq(row[1], ", ") {
-			if !words[word] {
-				t.Errorf("%q is not in the glossary: %s", word, row[0])
-			}
-		}
-		text := ""
-		for _, match := range quoted.FindAllStringSubmatch(row[2], -1) {
-			switch {
-			case place.MatchString(match[1]):
-				read, err := os.ReadFile(match[1])
-				if err != nil {
-					t.Error(err)
-				}
-				text = string(read)
-			case !strings.Contains(text, "\nfunc "+match[1]+"("):
-				t.Errorf("%s is not in the file: %s", match[1], row[2])
-			}
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,10 +99,12 @@ func documented(t *testing.T, named *regexp.Regexp) (all []advice) {
 	require.NoError(t, err)
 	more, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
+	deeper, err := filepath.Glob("../docs/*/*.md")
+	require.NoError(t, err)
 	words := regexp.MustCompile(`"[^"\n]*"`)
 	continued := regexp.MustCompile(`\\\n\s*`)
 	code := regexp.MustCompile("`[^`\n]+`|(?m)^    .*$")
-	for _, file := range append(files, more...) {
+	for _, file := range slices.Concat(files, more, deeper) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, part := range code.FindAllString(continued.ReplaceAllString(string(text), " "), -1) {

@@ -77,7 +77,7 @@ The settings of **all** commands are ` + "`ADNET_LOG_FORMAT`, `ADNET_LOG_LEVEL` 
 Durations are written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separated by commas. **Secret**
 marks what is masked when it is printed, and what can come from a file: ` + "`ADNET_SESSION_KEYS_FILE`" + `
 names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. How to run the processes is in
-[operating.md](operating.md).
+[operate](operate/README.md).
 
 One setting is Go's own: ` + "`GOGC`" + `, the growth of the heap between two collections in percent.
 Without it ingress chooses 25 to 100 by the size of the catalog; set it to trade memory for CPU.

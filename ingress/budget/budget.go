@@ -32,7 +32,9 @@
 // # Not obvious
 //
 // For cpc and cpa, free delivery is therefore bounded in expectation only, and by the clamp of
-// settlement.
+// settlement. For cpm it is 0 while the store works; at most one price for each node is promised.
+// Settlement that lags longer than a reservation lasts is an exception. A view is another: it is
+// reserved for five minutes and counts for an hour.
 //
 // A lease is for one minute, and its amounts are absolute. An answer that was lost is found by
 // the next call; a call that is overtaken changes nothing.

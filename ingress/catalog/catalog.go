@@ -6,6 +6,10 @@
 // When the node cannot prove for a second that it knows the newest version, it stops filling: a
 // paused campaign must not be served by a node that did not hear of it.
 //
+// Guarantee: after a reply to a pause with "propagated": true, no live node fills with the
+// campaign. The reply waits, at most a second, until each live node has confirmed
+// ([campaign.Announcer]).
+//
 // # Not obvious
 //
 // A node keeps a campaign packed: one string for each, budgets beside it, targeting only in the

@@ -4,6 +4,7 @@
 //
 // Contract: stores write the entry of a change in the transaction of the change, so there never is
 // a change without its entry and no entry without its change. Entries hold no secret.
+// PostgreSQL rejects every change or removal of an entry.
 package auditlog
 
 import (

@@ -26,7 +26,7 @@ import (
 // bytes.
 const clockTopic = "adnet.doctor"
 
-const aclHelp = "give the user of ADNET_KAFKA_USERNAME its rights: docs/operating.md, Encrypted links"
+const aclHelp = "give the user of ADNET_KAFKA_USERNAME its rights: docs/operate/links.md"
 
 // Examine looks at the log as adnet uses it: its brokers, how far away, by what link, whether the
 // topics are there, and whether the user may write and read them. Besides a record in a topic of

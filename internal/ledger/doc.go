@@ -17,9 +17,10 @@
 //
 // Held Credits have an account for each quarantine case (held:<case>). A claw-back takes back many
 // rows: Reverses in its row is the first, and ledger_reversal has each with its amount; verify adds
-// them up. An amount refunded by a claw-back counts as not spent (refunded beside spent, which
-// still holds the charges, as in the verdicts and ClickHouse), so the total budget and the budget
-// of the charged day can be spent again. Credits that funded a campaign are not given back: the
-// house's funding account is. A claw-back locks in the order of settlement, totals before the case,
-// and begins again if a further campaign was charged meanwhile.
+// them up. A claw-back names every row that it takes back, none of them twice. An amount refunded
+// by a claw-back counts as not spent (refunded beside spent, which still holds the charges, as in
+// the verdicts and ClickHouse), so the total budget and the budget of the charged day can be spent
+// again. Credits that funded a campaign are not given back: the house's funding account is. A
+// claw-back locks in the order of settlement, totals before the case, and begins again if a further
+// campaign was charged meanwhile.
 package ledger

@@ -38,7 +38,7 @@ func redisDo(t *testing.T, s *linktest.Servers, words ...string) {
 
 func TestRedis(t *testing.T) {
 	s := real(t)
-	// The rights of docs/operating.md.
+	// The rights of docs/operate/links.md.
 	redisDo(
 		t, s, "ACL", "SETUSER", "adnet", "on", ">stack secret", "~adnet:*", "&adnet:*", "+@all", "-@admin",
 		"-@dangerous", "+info",

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// examined is the form of `adnet doctor --json` that docs/operating.md promises.
+// examined is the form of `adnet doctor --json` that docs/operate/outages.md promises.
 type examined struct {
 	OK      bool `json:"ok"`
 	Servers []struct {

@@ -74,7 +74,7 @@ func line(info, name string) string {
 func (c *Client) tryRights(ctx context.Context, report *link.Report) {
 	key := c.keys.prefix + ":{catalog}:doctor"
 	script := goredis.NewScript(`return redis.call('SET', KEYS[1], ARGV[1], 'PX', 1000)`)
-	const do = "give the user of ADNET_REDIS_USERNAME its rights: docs/operating.md, Encrypted links"
+	const do = "give the user of ADNET_REDIS_USERNAME its rights: docs/operate/links.md"
 	report.Right("run scripts on its keys", script.Run(ctx, c.rdb, []string{key}, "1").Err() == nil, do)
 	report.Right("write keys", c.rdb.Set(ctx, key, 1, time.Second).Err() == nil, do)
 	report.Right("publish changes", c.rdb.Publish(ctx, c.keys.prefix+":{catalog}:doctor", "").Err() == nil, do)

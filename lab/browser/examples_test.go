@@ -58,14 +58,17 @@ func TestExampleChat(t *testing.T) {
 	require.Empty(t, n.Errors)
 }
 
-// The tour of the README ends with a file that shows the ad in a page.
+// docs/tour.md ends with a file that shows the ad in a page.
 func TestTourShowsAnAdInAPage(t *testing.T) {
 	w := shared
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/tour.md")
 	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(text), "```sh\n")
-	tour, _, found := strings.Cut(rest, "```")
-	require.True(t, found)
+	tour := ""
+	for i, block := range strings.Split(string(text), "```") {
+		if commands, shell := strings.CutPrefix(block, "sh\n"); shell && i%2 == 1 {
+			tour += commands
+		}
+	}
 	dir := t.TempDir()
 	files := http.FileServer(http.Dir(dir))
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

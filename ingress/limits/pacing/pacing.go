@@ -9,6 +9,10 @@
 // Not paced are campaigns with `pacing: asap`, and those whose daily budget buys fewer than 100
 // billed events: for them the pieces would be larger than the plan.
 //
+// Guarantee, where traffic suffices: at least 95 % of the budget is spent at midnight, the budget
+// is never exhausted before 23:00, and spend stays within a root mean square of 0.10 of the budget
+// from the plan. TestDays simulates days with the production controller.
+//
 // # Not obvious
 // Pacing keeps no state of the day: a node that restarts, a campaign that joins at noon and
 // a wrong forecast correct themselves. Curves come hourly from ClickHouse through Redis
