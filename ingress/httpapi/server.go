@@ -77,6 +77,7 @@ type Server struct {
 	deps    Deps
 	engine  *gin.Engine
 	sites   map[string]*site // by path as it is mounted
+	trees   []tree
 	long    []longBody
 	proxies networks
 	speaks  networks // the PROXY protocol
@@ -154,7 +155,7 @@ func (s *Server) newEngine() (*gin.Engine, error) {
 		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
 	}
 	engine.Use(s.around)
-	engine.NoRoute(s.nowhere)
+	engine.NoRoute(s.unmatched)
 	return engine, nil
 }
 

@@ -37,9 +37,11 @@ func (s *Server) at(path string) (at *site, err error) {
 	}()
 	made := new(site)
 	enter := func(c *gin.Context) { s.enter(c, made) }
-	s.engine.Match(ginMethods, path, enter)
-	if above, _, tree := strings.Cut(path, "/*"); tree {
-		s.engine.Match(ginMethods, above, enter)
+	if above, param, is := strings.Cut(path, "/*"); is {
+		// gin's own parameter for all that follows allows no other path below.
+		s.trees = append(s.trees, tree{above: above, param: param, enter: enter})
+	} else {
+		s.engine.Match(ginMethods, path, enter)
 	}
 	s.sites[path] = made
 	return made, nil
@@ -143,8 +145,23 @@ func (s *Server) enter(c *gin.Context, at *site) {
 	s.serve(c, r)
 }
 
-// nowhere answers a request of a path that is not mounted.
-func (s *Server) nowhere(c *gin.Context) {
+// tree is a path that answers for itself and for all below it that is not mounted.
+type tree struct {
+	above, param string
+	enter        gin.HandlerFunc
+}
+
+// unmatched answers a request of a path that gin does not find: by a tree, or with 404.
+func (s *Server) unmatched(c *gin.Context) {
+	for _, t := range s.trees {
+		rest, below := strings.CutPrefix(c.Request.URL.Path, t.above)
+		if below && (rest == "" || rest[0] == '/') {
+			c.AddParam(t.param, rest)
+			c.Status(http.StatusOK) // gin has set 404
+			t.enter(c)
+			return
+		}
+	}
 	r := of(c)
 	r.at = &s.none
 	s.serve(c, r)

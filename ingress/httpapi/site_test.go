@@ -29,6 +29,7 @@ func TestPathsAndTheirParameters(t *testing.T) {
 		s.Handle(route[0], route[1], tell, p)
 	}
 	s.HandleTree("/tree/*path", tell, p)
+	s.Handle("GET", "/tree/fixed/:leaf", tell, p)
 	require.Empty(t, s.faults)
 	s.Handle("POST", "/api/keys", tell, p)
 	require.Len(t, s.faults, 1)
@@ -69,7 +70,9 @@ func TestPathsAndTheirParameters(t *testing.T) {
 		"/a/1/b/":                       {},
 		"/API/keys":                     {},
 		"/api/campaigns/x/diagnose?a=b": {},
-		"/tree":                         {"", "/tree/*path", nil},
+		"/tree":                         {"", "/tree/*path", []string{""}},
+		"/tree/fixed/x":                 {"", "/tree/fixed/:leaf", []string{"x"}},
+		"/tree/fixed":                   {"", "/tree/*path", []string{"/fixed"}},
 		"/tree/":                        {"", "/tree/*path", []string{"/"}},
 		"/tree/a/b/":                    {"", "/tree/*path", []string{"/a/b/"}},
 		"/trees":                        {},
