@@ -139,13 +139,6 @@ func (r *consumersRole) settling() error {
 	}
 	cfg := r.cfg.Settle
 	cfg.Prepaid, cfg.Unsigned = r.funds.Required(), r.cfg.Unsigned
-	if cfg.TokenlessUntil == "" {
-		until, err := r.Books.TokenlessUntil(r.Ctx)
-		if err != nil {
-			return err
-		}
-		cfg.TokenlessUntil = until.Format(time.RFC3339)
-	}
 	settler, err := settle.New(
 		cfg, settle.Deps{Records: events, Store: r.Books, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics},
 	)

@@ -286,7 +286,6 @@ func (r *ingressRole) addStages() {
 	}
 	r.group.Add(
 		lifecycle.Named("tracking", r.tracker), lifecycle.Named("roster", r.clerk),
-		lifecycle.Named("earlier campaigns", earlier{r}),
 	)
 	r.group.Add(lifecycle.Named("http", r.http))
 }

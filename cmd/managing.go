@@ -96,28 +96,6 @@ func (r *ingressRole) managing() error {
 	return nil
 }
 
-// earlier goes through the campaigns of earlier builds, beside everything else.
-type earlier struct{ *ingressRole }
-
-// Run implements lifecycle.Component.
-func (e earlier) Run(ctx context.Context) error {
-	const retryAfter = 10 * time.Second
-	as := auditlog.With(ctx, auditlog.Actor{Via: auditlog.System, Action: "rules about restricted trades"})
-	for {
-		err := e.campaigns.HoldEarlier(as, e.Books)
-		if err == nil || ctx.Err() != nil {
-			break
-		}
-		e.Log.WarnContext(ctx, "campaigns of earlier builds could not be judged; trying again", "error", err)
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-		}
-	}
-	<-ctx.Done()
-	return nil
-}
-
 // mailing makes the sender of mails; in in-memory mode without a mail server it is the log. nil
 // without either.
 func (r *ingressRole) mailing() (manage.Mailer, error) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"text/tabwriter"
@@ -16,10 +17,16 @@ import (
 	"adnet/internal/postgres"
 )
 
-// secret names the flags whose values are never shown. Those of files only say where a key lies.
+// secret matches the flags whose values are never shown, unless they are numbers or paths.
 var secret = regexp.MustCompile(`password|^key$|-keys?$|secret|-token$`)
 
-func isSecret(flag *kong.Flag) bool { return secret.MatchString(flag.Name) && !isFile(flag) }
+func isSecret(flag *kong.Flag) bool {
+	switch flag.Target.Kind() {
+	case reflect.String, reflect.Slice:
+		return secret.MatchString(flag.Name) && !isFile(flag)
+	}
+	return false
+}
 
 func isFile(flag *kong.Flag) bool { return flag.Tag.Type == "path" }
 

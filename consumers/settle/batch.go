@@ -21,7 +21,6 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 	if err != nil {
 		return b, false, err
 	}
-	s.decoder.tokenless = s.now().Before(s.tokenless)
 	for i := range records {
 		r := &records[i]
 		run := runs[partitionOf(r)]

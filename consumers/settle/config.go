@@ -2,7 +2,6 @@ package settle
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -22,8 +21,6 @@ type Config struct {
 	MintCap   int64         `name:"mint-daily-cap" env:"ADNET_MINT_DAILY_CAP" default:"100000" help:"Most Credits that a publisher earns per UTC day; further impressions are recorded and billed and mint nothing. 0 is no cap."`
 	// A campaign that sells through one publisher more often than once a minute is rare.
 	ConversionCap int64 `name:"conversion-hourly-cap" env:"ADNET_CONVERSION_HOURLY_CAP" default:"100" help:"Most conversions that a campaign is charged for per publisher and hour; further ones are recorded with the verdict conversion_cap and not charged. 0 is no cap."`
-
-	TokenlessUntil string `name:"settle-tokenless-until" env:"ADNET_SETTLE_TOKENLESS_UNTIL" default:"" help:"Until when events without an auction token, as earlier builds wrote them, are settled, like 2026-03-03T12:00:00Z; empty: for an hour after the upgrade by adnet migrate; until then whoever can write to Kafka can bill."`
 
 	// Prepaid is ADNET_PREPAID=required: cash campaigns may only spend deposited balance. The
 	// setting belongs to the whole product, so the wiring sets it.
@@ -61,16 +58,4 @@ type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time // dates the rows; time.Now when nil
-}
-
-// tokenless reads TokenlessUntil.
-func (c Config) tokenless() (until time.Time, err error) {
-	if c.TokenlessUntil == "" {
-		return until, nil
-	}
-	until, err = time.Parse(time.RFC3339, c.TokenlessUntil)
-	if err != nil {
-		return until, errors.New("ADNET_SETTLE_TOKENLESS_UNTIL must be a time like 2026-03-03T12:00:00Z")
-	}
-	return until, nil
 }

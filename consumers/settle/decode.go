@@ -72,10 +72,9 @@ var (
 // decoder turns records of the log into records of the ledger. It keeps one message between
 // records.
 type decoder struct {
-	keys      *token.Keyring
-	tokenless bool // events of earlier builds, without a token, are believed
-	unsigned  bool // beacons without a token are billed
-	message   event.Event
+	keys     *token.Keyring
+	unsigned bool // beacons without a token are billed
+	message  event.Event
 }
 
 // record decodes r. It never fails: what cannot be understood is a poison record that carries its
@@ -136,9 +135,6 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 func (d *decoder) proven(e *ledger.Event) (problem string) {
 	m := &d.message
 	if len(m.Token) == 0 {
-		if d.tokenless {
-			return ""
-		}
 		return problemNoToken
 	}
 	// The key is judged at the time of the event: one that ended while the record waited here

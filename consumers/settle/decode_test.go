@@ -280,14 +280,14 @@ func TestKeyOfATokenMayEndBeforeSettlement(t *testing.T) {
 	}
 }
 
-func TestEventsWithoutTokenCountOnlyWhileToldSo(t *testing.T) {
+func TestSignedEventNeedsItsToken(t *testing.T) {
 	e := valid()
 	e.Token = []byte{}
-	d := decoder{keys: ring, tokenless: true}
-	require.Empty(t, d.record(encode(t, e)).Problem)
+	d := decoder{keys: ring}
+	require.Equal(t, problemNoToken, d.record(encode(t, e)).Problem)
 	e = valid()
 	settletest.Sign(settletest.NewRing(), e)
-	require.Equal(t, problemToken, d.record(encode(t, e)).Problem, "a token that is there must be right")
+	require.Equal(t, problemToken, d.record(encode(t, e)).Problem, "a token of other keys")
 }
 
 // Whether beacons without a token are billed is not said by the log.

@@ -44,8 +44,7 @@ type Settler struct {
 	metrics *metrics
 	now     func() time.Time
 
-	decoder   decoder
-	tokenless time.Time // until when events need no token
+	decoder decoder
 
 	next    map[stream.Partition]int64 // where each partition goes on, as this process last applied it
 	failing atomic.Pointer[error]      // why the last try failed; nil after a success
@@ -60,14 +59,10 @@ func New(cfg Config, deps Deps) (*Settler, error) {
 	if deps.Records == nil || deps.Store == nil || deps.Keys == nil || deps.Log == nil || deps.Metrics == nil {
 		return nil, errors.New("settle: records, store, token keys, log and metrics are required")
 	}
-	until, err := cfg.tokenless()
-	if err != nil {
-		return nil, err
-	}
 	return &Settler{
 		cfg: cfg, records: deps.Records, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Second),
 		metrics: newMetrics(deps.Metrics), now: schedule.Clock(deps.Now), next: make(map[stream.Partition]int64),
-		decoder: decoder{keys: deps.Keys, unsigned: cfg.Unsigned}, tokenless: until,
+		decoder: decoder{keys: deps.Keys, unsigned: cfg.Unsigned},
 	}, nil
 }
 

@@ -58,7 +58,6 @@ type Books interface {
 	account.PublishingStore
 	campaign.Store
 	campaign.Changes
-	campaign.Earlier
 	settle.Store
 	archive.Plans
 	payment.Store
@@ -81,7 +80,6 @@ type Books interface {
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)
-	TokenlessUntil(ctx context.Context) (time.Time, error)
 }
 
 // Both kinds of storage are products, held to one conformance suite (internal/storetest).

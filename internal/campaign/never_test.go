@@ -2,7 +2,6 @@ package campaign_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,53 +168,4 @@ func TestAChangeOfWordsLetsNothingGo(t *testing.T) {
 	require.NoError(t, j.service.HoldReported(context.Background(), j.id))
 	after := j.update(func(in *campaign.Fields) { in.Keywords = []string{"databases"} })
 	require.Equal(t, []string{campaign.RuleReported}, rulesOf(after))
-}
-
-// earlier is the campaigns of a store as an earlier build left them.
-type earlier struct {
-	all    []campaign.Campaign
-	judged int64
-}
-
-func (e *earlier) Unjudged(_ context.Context, limit int) ([]campaign.Campaign, error) {
-	left := slices.DeleteFunc(
-		slices.Clone(e.all), func(c campaign.Campaign) bool { return c.ConfigVersion <= e.judged },
-	)
-	return left[:min(limit, len(left))], nil
-}
-
-func (e *earlier) Judged(_ context.Context, version int64) error { e.judged = version; return nil }
-
-// What was active before the upgrade runs on, but for a trade that is found, and an approval of
-// then does not speak for it.
-func TestCampaignsOfEarlierBuildsAreJudgedOnce(t *testing.T) {
-	f := newJudging()
-	owner := f.user(t, account.RoleAdvertiser)
-	made := map[string]uuid.UUID{}
-	of := &earlier{}
-	for name, words := range map[string][]string{
-		"ordinary": {"databases"}, "gambling": {"online casino"}, "never": {"kill myself"},
-	} {
-		c, err := f.store.CreateCampaign(t.Context(),
-			campaign.NewCampaign{Admit: func(bool) campaign.Status { return campaign.Active },
-				Campaign: campaign.Campaign{
-					ID: uuid.New(), AdvertiserID: owner.ID, Headline: "Hello", CTAURL: "https://example.com",
-					Targeting: campaign.Targeting{Keywords: words}, BidAmount: money.USD,
-				}})
-		require.NoError(t, err)
-		made[name] = c.ID
-		of.all = append(of.all, c)
-	}
-	slices.SortFunc(of.all, func(a, b campaign.Campaign) int { return int(a.ConfigVersion - b.ConfigVersion) })
-	for range 2 {
-		require.NoError(t, f.service.HoldEarlier(t.Context(), of))
-		for name, id := range made {
-			c, err := f.store.Campaign(t.Context(), id)
-			require.NoError(t, err)
-			require.Equal(t, name != "gambling", c.Delivers(), name)
-			require.Equal(t, name == "gambling", len(c.PolicyViolations) == 1, name)
-		}
-		require.Equal(t, of.all[2].ConfigVersion, of.judged)
-		of.judged = 0 // as if it had been stopped before it could say so
-	}
 }

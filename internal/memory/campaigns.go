@@ -273,12 +273,3 @@ func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, since ti
 	}
 	return bids, since, nil
 }
-
-// TokenlessUntil is the zero time: no event is older than this store.
-func (s *Store) TokenlessUntil(context.Context) (time.Time, error) { return time.Time{}, nil }
-
-// Unjudged implements [campaign.Earlier]: no campaign in memory is of an earlier build.
-func (*Store) Unjudged(context.Context, int) ([]campaign.Campaign, error) { return nil, nil }
-
-// Judged implements [campaign.Earlier].
-func (*Store) Judged(context.Context, int64) error { return nil }

@@ -15,7 +15,6 @@ import (
 const (
 	selectHighestBids = `SELECT campaign_id, billing_model, bid FROM campaign_highest_bid`
 	selectBidsSince   = `SELECT bids_since FROM price_proof`
-	selectTokenless   = `SELECT tokenless_until FROM price_proof`
 )
 
 // HighestBids lists the highest bid that each campaign ever had for each billing model. since is
@@ -41,11 +40,4 @@ func (s *Store) HighestBids(ctx context.Context) (bids []ledger.HighestBid, sinc
 		return err
 	})
 	return bids, since.UTC(), failure("read highest bids", err)
-}
-
-// TokenlessUntil is until when events of a build that put no auction token into them are settled:
-// an hour after such a database was migrated.
-func (s *Store) TokenlessUntil(ctx context.Context) (until time.Time, err error) {
-	err = s.pool.QueryRow(ctx, selectTokenless).Scan(&until)
-	return until.UTC(), failure("read until when events need no token", err)
 }
