@@ -1983,7 +1983,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "terms-of-few", protects: "a term is stored only when 50 sessions of 3 publishers had it in the month",
-		file:  "schemas/clickhouse/0013_learning.sql",
+		file:  "schemas/clickhouse/0001_baseline.sql",
 		old:   "HAVING uniqCombinedMerge(14)(sessions) >= 50 AND",
 		new:   "HAVING uniqCombinedMerge(14)(sessions) >= 1 AND",
 		tests: []string{"./analytics/clickhouse"}, run: "TermsOfFew", servers: []string{clickhouse},
