@@ -41,7 +41,7 @@ ORDER BY day, id, type COLLATE "C"
 ON CONFLICT DO NOTHING
 RETURNING auction_day, auction_id, event_type`
 
-	// The application's role may not make tables: see schemas/postgres/0004_ledger_chain.sql.
+	// The application's role may not make tables: see schemas/postgres/0001_baseline.sql.
 	addDaySQL = `SELECT billed_event_add_day($1)`
 )
 

@@ -20,7 +20,7 @@ const (
 	readHorizonSQL  = `SELECT day FROM retention_horizon`
 	raiseHorizonSQL = `UPDATE retention_horizon SET day = $1 WHERE day < $1`
 
-	// Names of partitions are made by schemas/postgres/0004_ledger_chain.sql.
+	// Names of partitions are made by schemas/postgres/0001_baseline.sql.
 	markedDaysSQL = `
 SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c
 	ON c.oid = i.inhrelid

@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"errors"
-	"io/fs"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,7 +16,6 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/storetest"
 	"adnet/internal/testenv"
-	schema "adnet/schemas/postgres"
 )
 
 // Not by a trigger but by rights: the role of the processes cannot change written rows, whatever
@@ -195,57 +192,6 @@ func TestChainInSQL(t *testing.T) {
 	require.Equal(t, entries, equal)
 }
 
-// Rows from before the chain are linked by the migration, with the links between refunds and
-// deposits.
-func TestMigrationChainsWhatIsThere(t *testing.T) {
-	address := testenv.Postgres(t)
-	conn, err := pgx.Connect(t.Context(), address)
-	require.NoError(t, err)
-	quiet := func(string) {}
-	require.NoError(t, migrate(t.Context(), conn, migrationsBefore(t, "0004"), quiet))
-	_, err = conn.Exec(t.Context(), `
-		INSERT INTO ledger_transaction (id, kind, ref, subject, at)
-		SELECT ('00000000-0000-8000-8000-' || lpad(n::text, 12, '0'))::uuid, 'deposit', 'stripe:pi_' || n,
-			'00000000-0000-8000-8000-0000000000aa', '2026-05-04T12:00:00.123456Z'
-		FROM generate_series(1, 50) n;
-		INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount)
-		SELECT id, leg, CASE leg WHEN 0 THEN 'house:deposits' ELSE 'advertiser:00000000-0000-8000-8000-0000000000aa' END, 'USD', CASE leg WHEN 0 THEN -7 ELSE 7 END
-		FROM ledger_transaction, generate_series(0, 1) leg ORDER BY id, leg;
-		INSERT INTO balance (account, asset, amount) SELECT account, asset, sum(amount) FROM ledger_entry GROUP BY 1, 2;
-		INSERT INTO ledger_reversal VALUES ('00000000-0000-8000-8000-000000000002',
-			'00000000-0000-8000-8000-000000000001')`)
-	require.NoError(t, err)
-	require.NoError(t, Migrate(t.Context(), address, quiet))
-	s, err := Open(t.Context(), Config{URL: address, MaxConns: 2})
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
-	for _, name := range []string{ledger.CheckChain, ledger.CheckBalances, ledger.CheckTransactions} {
-		c := check(t, s, name)
-		require.True(t, c.OK(), "%s: %s", name, c.Detail)
-		require.Positive(t, c.Got)
-	}
-	var linked int
-	require.NoError(
-		t,
-		s.pool.QueryRow(
-			t.Context(), `SELECT count(*) FROM ledger_transaction WHERE reverses IS NOT NULL`,
-		).Scan(&linked),
-	)
-	require.Equal(t, 1, linked)
-	_, err = s.pool.Exec(t.Context(), `UPDATE ledger_entry SET amount = 1`)
-	require.ErrorContains(t, err, "append only", "the guard is on again")
-	require.NoError(t, s.inTx(t.Context(), "more", func(tx pgx.Tx) error {
-		return insertTransaction(t.Context(), tx, ledger.Transaction{
-			ID: uuid.New(), Kind: ledger.KindDeposit, Ref: "r", Subject: uuid.New(), At: storetest.Now,
-			Entries: []ledger.Entry{
-				{Account: ledger.Deposits, Asset: ledger.USD, Amount: -1},
-				{Account: ledger.Revenue, Asset: ledger.USD, Amount: 1},
-			},
-		})
-	}))
-	require.True(t, check(t, s, ledger.CheckChain).OK())
-}
-
 func TestGrant(t *testing.T) {
 	owner := testenv.Postgres(t)
 	require.NoError(t, Migrate(t.Context(), owner, func(string) {}))
@@ -297,20 +243,4 @@ func urlOf(t *testing.T, address, user, password string) string {
 	require.NoError(t, err)
 	target.User = url.UserPassword(user, password)
 	return target.String()
-}
-
-// migrationsBefore are this build's migrations below a number.
-func migrationsBefore(t *testing.T, number string) fs.FS {
-	t.Helper()
-	names, err := fs.Glob(schema.Migrations, "*.sql")
-	require.NoError(t, err)
-	files := fstest.MapFS{}
-	for _, name := range names {
-		if name < number {
-			data, err := fs.ReadFile(schema.Migrations, name)
-			require.NoError(t, err)
-			files[name] = &fstest.MapFile{Data: data}
-		}
-	}
-	return files
 }

@@ -272,12 +272,6 @@ var mutants = []mutant{
 		tests: []string{"./internal/campaign"}, run: "TestHistoryLetsChangesDeliver",
 	},
 	{
-		name: "pause-before", protects: "what an administrator paused before pauses were kept its owner cannot resume",
-		file: "schemas/postgres/0041_paused_before.sql",
-		old:  "last.actor_role = 'admin'", new: "last.actor_role = 'nobody'",
-		tests: []string{"./internal/postgres"}, run: "TestOldPausesOfAdministratorsHold", servers: []string{postgres},
-	},
-	{
 		name: "conversion-waits", protects: "a conversion waits for the store instead of being recorded as nobody's",
 		file:  "ingress/track/post.go",
 		old:   "	case err != nil:\n		return Reporter{Err: err}, nil\n	}\n	return Reporter{User",
@@ -896,12 +890,6 @@ var mutants = []mutant{
 		file: "internal/postgres/publisher.go",
 		old:  "			batch.Queue(addMintReversalsSQL, id, t.ID)\n", new: "",
 		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Publishers", servers: []string{postgres},
-	},
-	{
-		name: "clawback-upgrade", protects: "an upgrade names what earlier claw-backs took back",
-		file: "schemas/postgres/0011_clawbacks.sql",
-		old:  "WHERE back.kind = 'mint_clawback'", new: "WHERE false",
-		tests: []string{"./internal/postgres"}, run: "FilledDatabase", servers: []string{postgres},
 	},
 	{
 		name: "audit-notice", protects: "what a payment provider tells is in the audit log",
@@ -1983,7 +1971,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "terms-of-few", protects: "a term is stored only when 50 sessions of 3 publishers had it in the month",
-		file:  "schemas/clickhouse/0013_learning.sql",
+		file:  "schemas/clickhouse/0001_baseline.sql",
 		old:   "HAVING uniqCombinedMerge(14)(sessions) >= 50 AND",
 		new:   "HAVING uniqCombinedMerge(14)(sessions) >= 1 AND",
 		tests: []string{"./analytics/clickhouse"}, run: "TermsOfFew", servers: []string{clickhouse},
