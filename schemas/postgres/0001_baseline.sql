@@ -622,10 +622,10 @@ CREATE TABLE reservation_writer (
     closed boolean     NOT NULL -- the node shut down in order
 ) WITH (fillfactor = 50);
 
--- One row per page of a node's journal: the changes of its reservations since the page before. The
--- node writes it. An entry has 29 bytes, big endian: campaign (16), minute of the auction (4), its
--- duration in minutes plus 128 for a bid (1), micro-USD (8). Entries of later pages replace earlier
--- ones.
+-- One row per page of a node's journal: upper limits of its reservations, as far as they changed
+-- since the page before. The node writes it. An entry has 29 bytes, big endian: campaign (16),
+-- minute of the auction (4), duration in minutes plus 128 for a bid (1), micro-USD (8). Entries of
+-- later pages replace earlier ones.
 CREATE TABLE reservation_page (
     node    text        NOT NULL,
     page    bigint      NOT NULL,
@@ -645,8 +645,8 @@ CREATE TABLE reservation_watch (
 );
 INSERT INTO reservation_watch (last) VALUES (clock_timestamp());
 
--- One row per period without a working projector, in which nodes may have served without a journal.
--- The projector writes it when it returns.
+-- One row per period in which nodes saw no working projector, so that they may have reserved beyond
+-- their pages. The projector writes it when it returns.
 CREATE TABLE reservation_gap (
     began timestamptz NOT NULL,
     ended timestamptz NOT NULL
@@ -683,7 +683,7 @@ ALTER TABLE applied_batch ALTER COLUMN outcomes SET STORAGE EXTERNAL;
 
 -- The deduplication marks: one row per auction and type of an applied event. Settlement adds it in
 -- the transaction of the event's effect, so an event counts once. Invalid traffic has types of its
--- own (invalid_impression, invalid_click, …), which count once per auction too and stay out of the
+-- own (invalid_impression, invalid_click, …), which also count once per auction and stay out of the
 -- comparison of marks with first events.
 --
 -- Each auction day has a partition; day 0 has the ids without a time. There is no DEFAULT
@@ -990,9 +990,8 @@ CREATE TABLE quarantine_charge (
 -- Learning and ranking
 ---------------------------------------------------------------------------------------------------
 
--- One row per version of learned weights. The nightly training writes it, and nodes when an
--- administrator moves a stage; nodes follow the stages. At most one version is on trial and at most
--- one is live.
+-- One row per version of learned weights. The nightly training and `adnet train` write it; nodes
+-- follow the stages. At most one version is on trial and at most one is live.
 CREATE TABLE ranking_weights (
     number   bigint      PRIMARY KEY CHECK (number > 0),
     stage    text        COLLATE "C" NOT NULL
@@ -1019,8 +1018,8 @@ CREATE TABLE goal_state (
 ---------------------------------------------------------------------------------------------------
 
 -- One row per reader's report against an ad, at most one per auction, by its receipt. Nodes write
--- it. A report counts if the auction has a mark of a valid impression, which may be settled after
--- the report.
+-- it and retention removes old rows. A report counts if the auction has a mark of a valid
+-- impression, which may be settled after the report.
 CREATE TABLE ad_report (
     auction_id    uuid        PRIMARY KEY,
     auction_day   integer     NOT NULL,
