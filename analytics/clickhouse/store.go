@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -192,7 +191,7 @@ FROM
 SETTINGS max_bytes_before_external_group_by = 500000000`
 	highestChargesQuery = `
 SELECT campaign_id, billing_model, max(charge) AS highest FROM events
-WHERE charge > 0 AND received_at >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') GROUP BY campaign_id, billing_model`
+WHERE charge > 0 GROUP BY campaign_id, billing_model`
 	auctionsQuery = `SELECT toInt64(count()) AS n FROM auctions FINAL`
 	noticesQuery  = `SELECT toInt64(count()) AS n FROM notices FINAL`
 )
@@ -230,17 +229,14 @@ func (s *Store) Billable(ctx context.Context) (ledger.Billable, error) {
 	return ledger.Billable{Worth: money.Micros(rows[0].Worth), Cut: rows[0].Cut}, nil
 }
 
-// HighestCharges lists the most that one event of each campaign and billing model was charged,
-// among those that were received since a time.
-func (s *Store) HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error) {
+// HighestCharges lists the most that one event of each campaign and billing model was charged.
+func (s *Store) HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error) {
 	var rows []struct {
 		Campaign uuid.UUID `ch:"campaign_id"`
 		Model    string    `ch:"billing_model"`
 		Highest  int64     `ch:"highest"`
 	}
-	if err := s.Select(
-		ctx, &rows, highestChargesQuery, map[string]string{"since": strconv.FormatInt(max(0, since.UnixMicro()), 10)},
-	); err != nil {
+	if err := s.Select(ctx, &rows, highestChargesQuery, nil); err != nil {
 		return nil, err
 	}
 	charges := make([]ledger.HighestCharge, len(rows))

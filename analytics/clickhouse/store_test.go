@@ -317,10 +317,10 @@ func TestMigrateRefusesAnotherHistory(t *testing.T) {
 	_, err = clickhouse.Migrate(t.Context(), cfg)
 	require.True(t, errs.Is(err, errs.InvalidState), "%v", err)
 	exec(t, s, "DELETE FROM schema_migrations WHERE version = 9999")
-	exec(t, s, "INSERT INTO schema_migrations (version, name, sum) VALUES (1, '0001_events.sql', 'edited')")
+	exec(t, s, "INSERT INTO schema_migrations (version, name, sum) VALUES (1, '0001_baseline.sql', 'edited')")
 	_, err = clickhouse.Migrate(t.Context(), cfg)
 	require.True(t, errs.Is(err, errs.InvalidState), "%v", err)
-	require.ErrorContains(t, err, "0001_events.sql")
+	require.ErrorContains(t, err, "0001_baseline.sql")
 }
 
 func TestConfigErrors(t *testing.T) {

@@ -79,7 +79,7 @@ type Books interface {
 	deadletter.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
-	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)
+	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
 }
 
 // Both kinds of storage are products, held to one conformance suite (internal/storetest).
@@ -95,7 +95,7 @@ type Analytics interface {
 	archive.NoticeSink
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
-	HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error)
+	HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error)
 }
 
 // Ranking keeps learnt weights, for those who learn and for nodes.

@@ -261,9 +261,8 @@ func insertByAge(list []*kept, k *kept) []*kept {
 	return slices.Insert(list, at, k)
 }
 
-// HighestBids lists the highest bid that each campaign ever had for each billing model. since is
-// the zero time: nothing is older than this store.
-func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, since time.Time, err error) {
+// HighestBids lists the highest bid that each campaign ever had for each billing model.
+func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, k := range s.campaigns {
@@ -271,5 +270,5 @@ func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, since ti
 			bids = append(bids, ledger.HighestBid{CampaignID: id, BillingModel: model, Bid: bid})
 		}
 	}
-	return bids, since, nil
+	return bids, nil
 }

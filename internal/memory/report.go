@@ -298,7 +298,7 @@ func (r *Reports) Billable(context.Context) (ledger.Billable, error) {
 }
 
 // HighestCharges lists the most that one event of each campaign and billing model was charged.
-func (r *Reports) HighestCharges(context.Context, time.Time) ([]ledger.HighestCharge, error) {
+func (r *Reports) HighestCharges(context.Context) ([]ledger.HighestCharge, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	charges := make([]ledger.HighestCharge, 0, len(r.highest))

@@ -53,12 +53,12 @@ type promised struct {
 	books interface {
 		Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 		ArchivedTotals(ctx context.Context) (ledger.Totals, error)
-		HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)
+		HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
 	}
 	analytics interface {
 		Totals(ctx context.Context) (ledger.Totals, error)
 		Billable(ctx context.Context) (ledger.Billable, error)
-		HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error)
+		HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error)
 	}
 	prepaid bool
 	wait    time.Duration
@@ -133,15 +133,11 @@ func compareAnalytics(ctx context.Context, s promised) ([]ledger.Check, error) {
 
 // compareBids reads the charges first: a bid is there before an event can cost it.
 func compareBids(ctx context.Context, s promised) (ledger.Check, error) {
-	_, since, err := s.books.HighestBids(ctx)
+	charges, err := s.analytics.HighestCharges(ctx)
 	if err != nil {
 		return ledger.Check{}, err
 	}
-	charges, err := s.analytics.HighestCharges(ctx, since)
-	if err != nil {
-		return ledger.Check{}, err
-	}
-	bids, _, err := s.books.HighestBids(ctx)
+	bids, err := s.books.HighestBids(ctx)
 	return ledger.CompareBids(charges, bids), err
 }
 

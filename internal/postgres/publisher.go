@@ -80,8 +80,7 @@ INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at) VALUES ($1,
 SELECT q.id, q.developer_id, q.evidence, q.opened_at, coalesce(q.decision, ''), q.decided_at, q.decided_by, q.note,
 	coalesce((SELECT sum(e.amount) FROM ledger_entry e WHERE e.account = 'held:' || q.id AND e.asset = 'CREDIT'
 		AND e.amount > 0), 0)::bigint,
-	(coalesce((SELECT sum(c.amount) FROM quarantine_source c WHERE c.quarantine_id = q.id), 0)
-		+ coalesce((SELECT sum(c.amount) FROM quarantine_charge c WHERE c.quarantine_id = q.id), 0))::bigint
+	coalesce((SELECT sum(c.amount) FROM quarantine_source c WHERE c.quarantine_id = q.id), 0)::bigint
 FROM quarantine q `
 
 	listQuarantineSQL = selectQuarantineSQL + `
@@ -94,17 +93,12 @@ ORDER BY q.opened_at DESC, q.id LIMIT $4`
 
 	decideQuarantineSQL = `UPDATE quarantine SET decision = $2, decided_at = $3, decided_by = $4, note = $5 WHERE id = $1`
 
-	// quarantine_charge has the notes of earlier builds, without a day and a transaction.
-	heldCampaignsSQL = `
-SELECT campaign_id FROM quarantine_source WHERE quarantine_id = $1 UNION SELECT campaign_id FROM quarantine_charge
-	WHERE quarantine_id = $1 ORDER BY 1`
+	heldCampaignsSQL = `SELECT DISTINCT campaign_id FROM quarantine_source WHERE quarantine_id = $1 ORDER BY 1`
 
 	refundableSQL = `
 SELECT q.campaign_id, q.day, q.amount, q.first, c.advertiser_id, c.credit_funded
 FROM (SELECT campaign_id, day, sum(amount)::bigint AS amount, (array_agg(transaction_id ORDER BY seq))[1] AS first
-		FROM quarantine_source WHERE quarantine_id = $1 GROUP BY 1, 2
-	UNION ALL SELECT campaign_id, 0, amount, '00000000-0000-0000-0000-000000000000' FROM quarantine_charge
-		WHERE quarantine_id = $1) q
+		FROM quarantine_source WHERE quarantine_id = $1 GROUP BY 1, 2) q
 JOIN campaign c ON c.id = q.campaign_id ORDER BY 1, 2`
 
 	firstMintSQL = `

@@ -59,7 +59,7 @@ BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', current_schema(), role);
 	FOR tab IN
 		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds,
-			c.relname IN ('schema_migration', 'campaign_highest_bid', 'price_proof') AS reads
+			c.relname IN ('schema_migration', 'campaign_highest_bid') AS reads
 		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
 			AND NOT c.relispartition
 	LOOP

@@ -73,7 +73,7 @@ func storesOf(s *Store) storetest.Stores {
 // inside shows the suite state of a store beyond its interfaces.
 type inside struct{ s *Store }
 
-func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, time.Time, error) {
+func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, error) {
 	return i.s.HighestBids(ctx)
 }
 

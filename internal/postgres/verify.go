@@ -74,14 +74,11 @@ SELECT format('campaign %s: spent %s of %s', campaign_id, spent - refunded, tota
 	coalesce(spent - refunded > total_budget, false)
 FROM campaign_total`
 
-	// Sums of earlier builds (quarantine_charge) name no transaction.
 	verifyClawbacks = `
-SELECT format('%s %s: moves %s, names %s', t.kind, t.id, e.amount, coalesce(l.named, 0) + coalesce(q.amount, 0)),
-	e.amount <> coalesce(l.named, 0) + coalesce(q.amount, 0)
+SELECT format('%s %s: moves %s, names %s', t.kind, t.id, e.amount, coalesce(l.named, 0)),
+	e.amount <> coalesce(l.named, 0)
 FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.amount > 0
 LEFT JOIN (SELECT transaction_id, sum(amount) AS named FROM ledger_reversal GROUP BY 1) l ON l.transaction_id = t.id
-LEFT JOIN quarantine_charge q ON t.kind = 'traffic_refund' AND q.quarantine_id::text = t.ref
-	AND q.campaign_id = t.subject
 WHERE t.kind IN ('mint_clawback', 'traffic_refund')`
 
 	verifyReversed = `

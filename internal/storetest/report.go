@@ -49,7 +49,7 @@ type ReportWriter interface {
 type ReportAudit interface {
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
-	HighestCharges(ctx context.Context, since time.Time) ([]ledger.HighestCharge, error)
+	HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error)
 	Auctions(ctx context.Context) (int64, error)
 	Notices(ctx context.Context) (int64, error)
 }
@@ -200,7 +200,7 @@ func reportsHighestCharges(t *testing.T, s Reports) {
 		row(1, 1, "cpm", 20), row(2, 1, "cpm", 30), row(3, 1, "cpm", 10), row(4, 1, "cpc", 7), row(5, 2, "", 5),
 		row(6, 3, "cpm", 0),
 	}))
-	charges, err := s.Audit.HighestCharges(t.Context(), time.Time{})
+	charges, err := s.Audit.HighestCharges(t.Context())
 	require.NoError(t, err)
 	require.ElementsMatch(t, []ledger.HighestCharge{
 		{CampaignID: uuid.UUID{1}, BillingModel: "cpm", Charge: 30},

@@ -49,7 +49,7 @@ type Inside interface {
 	// Reviews is a campaign's review history, oldest first.
 	Reviews(ctx context.Context, campaignID uuid.UUID) ([]campaign.Review, error)
 	// HighestBids lists the highest bid of each campaign and billing model.
-	HighestBids(ctx context.Context) (bids []ledger.HighestBid, since time.Time, err error)
+	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
 	// Spend adds to a campaign's spend as the ledger would.
 	Spend(ctx context.Context, s ledger.Spend) error
 }

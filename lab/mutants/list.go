@@ -825,7 +825,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "highest-bid", protects: "the highest bid of a campaign only rises",
-		file:  "schemas/postgres/0017_prices.sql",
+		file:  "schemas/postgres/0001_baseline.sql",
 		old:   "DO UPDATE SET bid = EXCLUDED.bid WHERE kept.bid < EXCLUDED.bid;",
 		new:   "DO UPDATE SET bid = EXCLUDED.bid;",
 		tests: []string{"./internal/postgres"}, run: "Conformance/Campaigns/HighestBid", servers: []string{postgres},
@@ -1054,7 +1054,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "zero-sum-postgres", protects: "the database refuses a movement that does not sum to zero",
-		file: "schemas/postgres/0002_ledger.sql",
+		file: "schemas/postgres/0001_baseline.sql",
 		old:  "HAVING sum(amount) <> 0", new: "HAVING sum(amount) IS NULL",
 		tests: []string{"./internal/postgres"}, run: "Ledger", servers: []string{postgres},
 	},

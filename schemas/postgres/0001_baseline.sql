@@ -139,13 +139,9 @@ CREATE TABLE second_factor (
 -- exists, so an installation without campaigns starts with 1.
 CREATE TABLE config_head (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    version  bigint  NOT NULL,
-    -- A node applies the rules about trades to campaigns with a version above judged, up to
-    -- unjudged. A change of a campaign raises its version above unjudged.
-    judged   bigint  NOT NULL DEFAULT 0,
-    unjudged bigint  NOT NULL DEFAULT 0
+    version  bigint  NOT NULL
 );
-INSERT INTO config_head (version, unjudged) VALUES (1, 1);
+INSERT INTO config_head (version) VALUES (1);
 
 -- One row per campaign. Nodes write it; the consumer of goals writes the three goal columns.
 -- Settlement holds the row FOR SHARE while it charges, so a pause waits for the charge or the
@@ -761,15 +757,6 @@ CREATE FUNCTION billed_event_drop_day(gone integer, OUT marks bigint, OUT impres
         END $$;
 REVOKE ALL ON FUNCTION billed_event_drop_day(integer) FROM PUBLIC;
 
--- One row: the start of the history of bids and the end of a transition. Only migrations write it;
--- in a new installation both are 1970.
-CREATE TABLE price_proof (
-    only_row        boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
-    bids_since      timestamptz NOT NULL, -- `adnet verify` checks charges from here on
-    tokenless_until timestamptz NOT NULL -- settlement accepts events without a token until here
-);
-INSERT INTO price_proof (bids_since, tokenless_until) VALUES ('epoch', 'epoch');
-
 -- Charged conversions per campaign, publisher and UTC hour of receipt, for the hourly cap.
 -- Settlement writes it under the lock of the campaign's row in campaign_total.
 CREATE TABLE conversion_hour (
@@ -975,15 +962,6 @@ CREATE TABLE quarantine_source (
     amount         bigint  NOT NULL CHECK (amount > 0),
     PRIMARY KEY (quarantine_id, transaction_id, day)
 );
-
--- Charges for the traffic of a case as sums per campaign, without transactions. No process writes
--- it; a claw-back refunds its rows like those of quarantine_source.
-CREATE TABLE quarantine_charge (
-    quarantine_id uuid   NOT NULL REFERENCES quarantine (id),
-    campaign_id   uuid   NOT NULL,
-    amount        bigint NOT NULL CHECK (amount > 0),
-    PRIMARY KEY (quarantine_id, campaign_id)
-) WITH (fillfactor = 50);
 
 
 ---------------------------------------------------------------------------------------------------
