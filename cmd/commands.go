@@ -37,6 +37,8 @@ type commands struct {
 	Insecure    bool   `name:"insecure" env:"ADNET_INSECURE" help:"Allow links that are plain text, or encrypted without proof of who answers, to addresses off loopback."`
 	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and stop."`
 
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and stop."`
+
 	Standalone standalone        `cmd:"" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
 	Ingress    ingress           `cmd:"" help:"The HTTP role: auctions, tracking, management."`
 	Consumers  consumers         `cmd:"" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
@@ -54,6 +56,7 @@ type commands struct {
 	Restore    operate.Restore   `cmd:"" help:"Bring a backup back into empty stores."`
 	Retention  operate.Retention `cmd:"" help:"Remove what is not needed any more: marks, applied ranges, dead letters, idempotency keys."`
 	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Who changed what."`
+	Version    versionCommand    `cmd:"" help:"Print the version, the revision and the Go release of the build."`
 }
 
 // Main parses the command line, runs the command until it ends or ctx does, and returns the exit
@@ -75,7 +78,7 @@ func start(ctx context.Context, p Invocation) error {
 	exited := false
 	parser, err := kong.New(&line, kong.Name("adnet"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
 		kong.Description("An advertising network for AI applications."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"version": versionLine()},
 		kong.Resolvers(kong.ResolverFunc(fromFiles)), kong.Exit(func(int) { exited = true }))
 	if err != nil {
 		return err

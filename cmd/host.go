@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -77,18 +76,9 @@ func (h *host) run() error {
 // says makes the clerk of a process that has a role.
 func (h *host) says(role string, b *backends.All) {
 	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{
-		Name: h.name, Role: role, Version: version(),
+		Name: h.name, Role: role, Version: version + " " + revisionOf(debug.ReadBuildInfo()),
 	},
 		Mask: func(text string) string { return maskURL("", text) }})
-}
-
-// version is that of the build: of the module, which names the commit where it was built from one.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return strings.Trim(info.Main.Version, "()")
 }
 
 // nodeName distinguishes processes, including two on one machine and one that was restarted.

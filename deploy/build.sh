@@ -34,6 +34,7 @@ progress() {
   if [ "$done" -gt 0 ] && [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
+revision=${REVISION:-$(git rev-parse --short=12 HEAD 2>/dev/null || true)}
 # pipefail: the status is that of go build.
-"$go" build -v "${flags[@]}" -ldflags '-s -w' -o "$out" . 2>&1 | progress
+"$go" build -v "${flags[@]}" -ldflags "-s -w -X adnet/cmd.version=$(<VERSION) -X adnet/cmd.revision=$revision" -o "$out" . 2>&1 | progress
 echo "adnet: built $out in $SECONDS s" >&2

@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestVersion(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		var out, failures bytes.Buffer
+		require.Zero(t, Main(t.Context(), Invocation{Args: args, Stdout: &out, Stderr: &failures}), failures.String())
+		require.Regexp(t, `^adnet \S+ \(revision \S+, go1\.\S+, \w+/\w+\)\n$`, out.String())
+	}
+	require.Equal(t, "unknown", revisionOf(nil, false))
+	noted := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: strings.Repeat("ab", 20)}}}
+	require.Equal(t, "abababababab", revisionOf(noted, true))
+	file, err := os.ReadFile("../VERSION")
+	require.NoError(t, err)
+	changes, err := os.ReadFile("../CHANGELOG.md")
+	require.NoError(t, err)
+	require.Contains(t, string(changes), "## "+strings.TrimSpace(string(file)), "VERSION names a release of CHANGELOG.md")
+}
