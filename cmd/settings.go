@@ -86,6 +86,7 @@ Every setting is an environment variable and a flag of the commands named beside
     adnet ingress --help              # the same with explanations
 
 The settings of **all** commands are ` + "`ADNET_LOG_FORMAT`, `ADNET_LOG_LEVEL` and `ADNET_INSECURE`" + `.
+` + "`adnet standalone`" + ` takes the settings of ingress and consumers.
 Durations are written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separated by commas. **Secret**
 marks what is masked when it is printed, and what can come from a file: ` + "`ADNET_SESSION_KEYS_FILE`" + `
 names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. How to run the processes is in
@@ -202,7 +203,7 @@ func topicOf(env string) string {
 func (s *setting) row() string {
 	commands := "all"
 	if len(s.commands) > 0 {
-		commands = strings.Join(s.commands, ", ")
+		commands = strings.Join(s.named(), ", ")
 	}
 	value := s.value()
 	switch {
@@ -221,6 +222,14 @@ func (s *setting) row() string {
 		cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n"
+}
+
+// named are the commands as the table lists them: standalone has every setting of both roles.
+func (s *setting) named() []string {
+	if !slices.Contains(s.commands, "ingress") && !slices.Contains(s.commands, "consumers") {
+		return s.commands
+	}
+	return slices.DeleteFunc(slices.Clone(s.commands), func(name string) bool { return name == "standalone" })
 }
 
 func quoted(text string) string {
