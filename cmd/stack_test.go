@@ -168,12 +168,31 @@ func TestRealStack(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `: [1-9][0-9]* rows`, rolled)
 	t.Run("pause reaches the other node", func(t *testing.T) { pauseReachesTheOtherNode(t, ingress, second) })
+	t.Run("a refused session is refused on the other node", func(t *testing.T) {
+		refusedOnTheOtherNode(t, ingress, second)
+	})
 	ingress.end(t)
 	second.end(t)
 	consumers.end(t)
 	checks, err = i.run("verify")
 	require.NoError(t, err)
 	require.Contains(t, checks, "all clean")
+}
+
+// refusedOnTheOtherNode has a person in need ask one node: within 2 s the other one shows that session
+// no ad either, and every other session as before.
+func refusedOnTheOtherNode(t *testing.T, here, there *service) {
+	api, other := client{t, here.base}, client{t, there.base}
+	publisher := api.register("need-pub@e2e.example")
+	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
+	need := api.do("POST", "/v1/ad-request", key, `{"context":"I want to kill myself tonight","session_id":"s1"}`, 200)
+	require.Equal(t, "unsuitable", need["reason"])
+	reason := func(session string) any {
+		return other.do("POST", "/v1/ad-request", key,
+			`{"context":"what is the weather tomorrow","session_id":"`+session+`"}`, 200)["reason"]
+	}
+	require.Eventually(t, func() bool { return reason("s1") == "unsuitable" }, 2*time.Second, 20*time.Millisecond)
+	require.NotEqual(t, "unsuitable", reason("s2"))
 }
 
 // pauseReachesTheOtherNode pauses on one node while the other serves: after the reply that node
