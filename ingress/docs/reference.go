@@ -15,7 +15,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// reference is what the page shows.
+// reference is the content of the page.
 type reference struct {
 	doc *node
 
@@ -27,13 +27,13 @@ type reference struct {
 	Schemas                              []schema
 }
 
-// group is the operations of a tag.
+// group holds the operations of a tag.
 type group struct {
 	Name, Description string
 	Operations        []operation
 }
 
-// scheme is a kind of credentials; Sample is a value that works for everybody, or a placeholder.
+// scheme is a kind of credentials. Sample is a value that works for every reader, or a placeholder.
 type scheme struct{ Name, Description, Variable, Sample string }
 
 // errorCode is a row of the table of errors.
@@ -45,7 +45,7 @@ type errorCode struct {
 
 type operation struct {
 	ID, Method, Path, Summary, Description string
-	Who                                    []string // names of the accepted credentials; empty: anybody
+	Who                                    []string // names of the accepted credentials; empty: none needed
 	MayBeNobody                            bool     // credentials are optional
 	Parameters                             []parameter
 	Body                                   *body
@@ -90,14 +90,14 @@ type field struct {
 	Type              kind
 }
 
-// kind is a type in words: parts are joined by spaces, those with a Ref are links.
+// kind is the description of a type. Parts are joined by spaces; parts with a Ref are links.
 type kind []word
 
 type word struct{ Text, Ref string }
 
 var methods = []string{"get", "head", "post", "put", "patch", "delete", "options"}
 
-// readReference turns the document into the page's content.
+// readReference converts the document to the page's content.
 func readReference(document []byte) (*reference, error) {
 	doc, err := parseNode(jsontext.Value(document))
 	if err != nil {
@@ -137,8 +137,7 @@ func readReference(document []byte) (*reference, error) {
 	return r, r.readErrors()
 }
 
-// readErrors lists the codes of the schema Error with the status that the service answers them
-// with.
+// readErrors lists the codes of the schema Error with their HTTP status.
 func (r *reference) readErrors() (err error) {
 	schema := r.doc.at("components", "schemas", "Error")
 	if r.ErrorFields, err = r.fields(schema); err != nil {
@@ -206,7 +205,7 @@ func (r *reference) parameter(n *node) (p parameter, err error) {
 	return p, err
 }
 
-// content is the first media type of a body or reply.
+// content returns the first media type of a body or reply.
 func content(n *node) (mediaType string, value *node) {
 	for _, m := range n.at("content").all() {
 		return m.name, m.value
@@ -263,7 +262,7 @@ func (r *reference) reply(answer member) (p reply, err error) {
 	return p, err
 }
 
-// examples are those of a media type, or else its schema's.
+// examples returns the examples of a media type, or else of its schema.
 func (r *reference) examples(media *node) (all []example, err error) {
 	if one := media.at("example"); one != nil {
 		return []example{{Text: pretty(one.raw)}}, nil
@@ -306,7 +305,7 @@ func (r *reference) schema(m member) (s schema, err error) {
 	return s, err
 }
 
-// fields are an object's properties, those of allOf first.
+// fields returns the properties of an object, after the ones it inherits by allOf.
 func (r *reference) fields(n *node) (all []field, err error) {
 	for _, part := range n.list("allOf") {
 		target, _, err := r.resolve(part)
@@ -346,8 +345,7 @@ func (r *reference) fields(n *node) (all []field, err error) {
 	return all, nil
 }
 
-// inner are the fields of an object, or of a list of objects, that is described in its place:
-// path.field or path[].field.
+// inner returns the fields of an inline object, or list of objects, as path.field or path[].field.
 func (r *reference) inner(p member) ([]field, error) {
 	object, prefix := p.value, p.name+"."
 	for object.at("items") != nil {
@@ -363,7 +361,7 @@ func (r *reference) inner(p member) ([]field, error) {
 	return inner, err
 }
 
-// richText shows `code` as such; everything else is plain text.
+// richText formats `code` as such; everything else is plain text.
 func richText(s string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(s, "`") {
