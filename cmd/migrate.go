@@ -9,7 +9,8 @@ import (
 	"adnet/internal/postgres"
 )
 
-// migrate is `adnet migrate`: schemas and topics, each step only once, safe to repeat.
+// migrate is `adnet migrate`. It brings schemas and topics up to date. Each step runs once, and the
+// command is safe to repeat.
 type migrate struct {
 	Postgres   postgres.Config      `embed:""`
 	Owner      postgres.OwnerConfig `embed:""`
