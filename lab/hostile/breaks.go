@@ -51,6 +51,6 @@ var breaks = map[string]cure{
 	"bodies": {breach: "memory grew", without: []product.Replacement{{
 		File: "ingress/httpapi/wire/conn.go",
 		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n",
-		New:  "		c.move(len(c.in) + int(c.said.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
+		New:  "		c.move(len(c.in) + int(c.framing.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
 	}}},
 }

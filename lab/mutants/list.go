@@ -205,7 +205,7 @@ var mutants = []mutant{
 	{
 		name: "suspend-asked", protects: "what a node believes is as old as its question, not as the answer",
 		file: "ingress/httpapi/auth.go",
-		old:  "err: err, at: asked}", new: "err: err, at: asked.Add(a.deps.Now().Sub(asked))}",
+		old:  "err: err, at: requested}", new: "err: err, at: requested.Add(a.deps.Now().Sub(requested))}",
 		tests: []string{"./ingress/httpapi"}, run: "TestChangesAreNoticed",
 	},
 	{
@@ -1467,7 +1467,7 @@ var mutants = []mutant{
 	{
 		name: "two-lengths", protects: "a request whose length two readers would see differently is refused",
 		file: "ingress/httpapi/wire/exchange.go",
-		old:  "said.chunked && (said.sized || !head.IsHTTP11())", new: "false",
+		old:  "framed.chunked && (framed.sized || !head.IsHTTP11())", new: "false",
 		tests: []string{"./ingress/httpapi/wire"},
 	},
 	{
@@ -1539,7 +1539,7 @@ var mutants = []mutant{
 	{
 		name: "body-unread", protects: "a body over its route's limit is not read",
 		file: "ingress/httpapi/wire/framing.go",
-		old:  "c.said.size > limit {", new: "c.said.size > MaxBody+limit {",
+		old:  "c.framing.size > limit {", new: "c.framing.size > MaxBody+limit {",
 		tests: []string{"./ingress/httpapi/wire"}, run: "BodyLimit",
 	},
 	{
