@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Counts turns of phrase that read as translated, in comment lines of Go that is no test, and fails when
+# Counts turns of phrase that read as translated, in comment lines of non-test Go, and fails if
 # there are more than allowed: make check. It prints its regular expressions.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
