@@ -9,18 +9,18 @@ import (
 	"adnet/internal/account"
 )
 
-// Earlier has the campaigns of earlier builds, which no rule about trades has judged.
+// Earlier gives access to campaigns of earlier builds, which the trade rules have not checked.
 type Earlier interface {
-	// Unjudged returns up to limit of them in order of config version, limit ≥ 1. What is changed
-	// after the upgrade is not among them: its change was judged.
+	// Unjudged returns up to limit of them in order of config version, limit ≥ 1. Campaigns changed
+	// after the upgrade are excluded: the change was checked.
 	Unjudged(ctx context.Context, limit int) ([]Campaign, error)
-	// Judged takes those up to a config version off.
+	// Judged marks campaigns up to a config version as checked.
 	Judged(ctx context.Context, version int64) error
 }
 
-// HoldEarlier goes once through the campaigns of earlier builds and has those wait for a reviewer
-// in which an undeclared trade is found; everything else of theirs runs on as it was until it is
-// edited. Stopped in between it goes on where it was.
+// HoldEarlier checks the campaigns of earlier builds once. Campaigns with an undeclared trade wait
+// for a reviewer. Other findings have no effect until a campaign is edited. If interrupted, it
+// continues where it stopped.
 func (s *Service) HoldEarlier(ctx context.Context, of Earlier) error {
 	for {
 		page, err := of.Unjudged(ctx, MaxPage)
@@ -49,7 +49,7 @@ func (s *Service) holdUndeclared(ctx context.Context, c *Campaign) error {
 	return err
 }
 
-// missing are the findings about undeclared trades that c has not yet.
+// missing returns the findings about undeclared trades that c does not have yet.
 func missing(c *Campaign) []Violation {
 	return slices.DeleteFunc(ofTrades(c, nil), func(v Violation) bool {
 		return v.Rule != ruleUndeclared || slices.Contains(c.PolicyViolations, v)

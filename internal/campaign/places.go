@@ -7,14 +7,14 @@ import (
 	"golang.org/x/text/language"
 )
 
-// A value that no request can state would match nothing, and its owner would wonder: regions and
-// languages are those of the standards that requests state theirs by (ingress/offer/request.go).
+// A value that no request can contain would silently match nothing. So regions and languages must
+// follow the standards that requests use (ingress/offer/request.go).
 var (
 	regionForm   = regexp.MustCompile(`^([A-Za-z]{2,3})([-_][A-Za-z0-9]{1,3})?$`)
 	languageForm = regexp.MustCompile(`^([A-Za-z]{2,3})([-_][A-Za-z0-9]{2,8})*$`)
 )
 
-// checkPlaces says whether requests can state the regions and languages of f.
+// checkPlaces checks that requests can contain the regions and languages of f.
 func (f *Fields) checkPlaces(t *Targeting) error {
 	if f.Regions != nil {
 		for _, value := range t.Regions {
@@ -35,7 +35,7 @@ func (f *Fields) checkPlaces(t *Targeting) error {
 	return nil
 }
 
-// checkRegion takes a country of ISO 3166-1 as two or three letters, and a subdivision of ISO
+// checkRegion accepts a country of ISO 3166-1 as two or three letters, and a subdivision of ISO
 // 3166-2 by its form.
 func checkRegion(value string) error {
 	parts := regionForm.FindStringSubmatch(value)
@@ -46,7 +46,7 @@ func checkRegion(value string) error {
 		switch known := err == nil && region.IsCountry(); {
 		case known && (region.String() == country || region.ISO3() == country):
 			return nil
-		case known: // another name of it, such as UK, which no request states
+		case known: // an alias such as UK, which no request contains
 			return invalid(
 				"target_regions", "must hold codes of ISO 3166; for %q write %s", value, region.String()+parts[2],
 			)
