@@ -8,10 +8,10 @@ import (
 	"adnet/auction/words"
 )
 
-// Matched are the words of texts whose terms were recorded of a request, ascending as
-// [Reader.Recorded] made them: in the order and, but for case, the form in which the texts have
-// them, at most so many, none twice and none of a special category. Of the request it shows nothing
-// that the texts do not say.
+// Matched returns the words of texts whose terms were recorded for a request (ascending, by
+// [Reader.Recorded]). They appear in the order and, but for case, the form of the texts, at most so
+// many, without duplicates and without words of a special category. The result reveals nothing of
+// the request that is not in the texts.
 func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 	var r words.Reader
 	for _, text := range texts {
@@ -40,7 +40,8 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 	return matched
 }
 
-// asked says whether a term was recorded, said or looked like.
+// contains reports whether a term was recorded, either as a word of the request or as one that a
+// word resembles.
 func asked(recorded []uint32, id uint32) bool {
 	_, said := slices.BinarySearch(recorded, id)
 	_, alike := slices.BinarySearch(recorded, LikeID(id))

@@ -11,22 +11,22 @@ import (
 	"adnet/internal/subject"
 )
 
-// files are the rules, a file for each language; rules/README.md has their form.
+// files holds the rules, a file per language; rules/README.md describes the format.
 //
 //go:embed rules/*.txt
 var files embed.FS
 
-// A written rule is what a line of a file says: parts, each of which is alternatives.
+// writtenRule is a line of a file: parts, each of which has alternatives.
 type writtenRule struct {
 	subject subject.ID
-	soft    bool // void where an [unless] phrase of the subject is in the same text
+	soft    bool // void if an [unless] phrase of the subject is in the same text
 	any     bool // the parts may be in any order
 	parts   []string
 	gap     int32
 	line    int32 // of the file
 }
 
-// language is one file of rules, as it is written.
+// language is one file of rules, as written.
 type language struct {
 	name      string
 	classes   map[string][]string // phrases by the name of a class
@@ -51,7 +51,7 @@ const (
 
 const agePart = "{age}"
 
-// languages reads all files. A file that cannot be read is a fault of the build.
+// languages reads all files. An unreadable file is a fault of the build.
 func languages() (all []*language, err error) {
 	names, err := fs.Glob(files, "rules/*.txt")
 	if err != nil {
@@ -163,7 +163,7 @@ func (l *language) rule(line string) error {
 		r.parts, r.any = anyOrder, true
 	case len(ordered) > 1:
 		r.parts = ordered
-	default: // every alternative is a rule of its own, and a part that is alone needs no class
+	default: // every alternative is a rule of its own, and a single part needs no class
 		r.parts = []string{line}
 	}
 	if len(r.parts) > mostParts {
@@ -173,7 +173,7 @@ func (l *language) rule(line string) error {
 	return nil
 }
 
-// mostParts is how many parts a rule has at most.
+// mostParts is the maximum number of parts of a rule.
 const mostParts = 5
 
 func (l *language) gap() int32 {

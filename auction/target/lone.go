@@ -11,35 +11,35 @@ import (
 	"adnet/auction/ranker"
 )
 
-// A lone word is one that a single text says: a number, a name, a model. Texts that say the same
-// but for their lone words are joined, so that a feed of a million products has as many groups as
-// it has kinds of products. A request that says a lone word finds the campaigns of its text one by
-// one, before any group ([Search.findLone]), and the search passes them over as members.
+// A lone word occurs in a single text: a number, a name, a model. Texts that are equal but for
+// their lone words are joined, so that a feed of a million products has as many groups as kinds of
+// products. A request with a lone word finds the campaigns of its text one by one, before any group
+// ([Search.findLone]), and the search skips them as members of their group.
 
-// fewCampaigns is how many campaigns may share a text whose words can be lone: each is looked at by
-// itself when a request says the word.
+// fewCampaigns is the maximum number of campaigns of a text with lone words: each is checked
+// individually when a request contains the word.
 const fewCampaigns = 4
 
 // joiner joins the texts of a builder.
 type joiner struct {
 	b       *builder
 	said    func(doc uint32) []lexicon.Posting
-	texts   []uint8 // by term, how many texts say it; 2 is more than one
+	texts   []uint8 // by term: the number of texts with it; 2 means several
 	like    map[likeKey]uint32
 	seed    maphash.Seed
 	shared  []lexicon.Posting
 	scratch []byte
 }
 
-// likeKey is what texts that are joined have in common, but for a collision of the hash.
+// likeKey is the common key of joined texts, except when hashes collide.
 type likeKey struct {
 	placed uint32
 	least  ranker.PPM
 	hash   uint64
 }
 
-// join makes one text of those of a targeting that say the same but for lone words. A text that
-// something was learnt about stays by itself, and so does one of many campaigns.
+// join joins texts of one targeting that are equal but for lone words. A text with lessons stays
+// separate, and so does one of many campaigns.
 func (b *builder) join() {
 	j := joiner{
 		b: b, said: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{},
@@ -79,7 +79,7 @@ func (b *builder) join() {
 	b.regroup()
 }
 
-// find joins a text to an earlier one that it equals.
+// find joins a text to an equal earlier one.
 func (j *joiner) find(doc uint32) bool {
 	t := &j.b.texts[doc]
 	mine := j.sharedBy(doc)
@@ -96,7 +96,7 @@ func (j *joiner) find(doc uint32) bool {
 	return true
 }
 
-// sharedBy are the words of a text that others say, too. The next call overwrites them.
+// sharedBy returns the words of a text that also occur in others. The next call overwrites them.
 func (j *joiner) sharedBy(doc uint32) []lexicon.Posting {
 	j.shared = j.shared[:0]
 	for _, p := range j.said(doc) {
@@ -137,9 +137,9 @@ func (b *builder) regroup() {
 	}
 }
 
-// fillLone enters the campaigns of joined texts into the postings of their lone words, by their
-// place among the slots, and keeps the words that a joined text shares: with them a campaign is
-// scored by itself. Both together are no larger than what joining saved.
+// fillLone enters the campaigns of joined texts into the postings of their lone words, by position
+// among the slots. It also keeps the shared words of a joined text, to score a single campaign.
+// Both together are no larger than the space saved by joining.
 func (b *builder) fillLone() {
 	s := b.seg
 	if b.lone == nil {
@@ -169,7 +169,7 @@ func (b *builder) fillLone() {
 	})
 }
 
-// loneWord is a lone word of a campaign that the query says.
+// loneWord is a lone word of a campaign that occurs in the query.
 type loneWord struct {
 	walk  uint8
 	place uint32 // of the campaign among the slots of its segment
@@ -177,10 +177,10 @@ type loneWord struct {
 	said  *lexicon.Weight
 }
 
-// saidID is a term of the query, in the terms of a segment.
+// saidID is a term of the query, as an id of a segment.
 type saidID struct{ id, weight uint32 }
 
-// addLone notes which campaigns alone say a term of the query.
+// addLone records the campaigns for which a term of the query is a lone word.
 func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
 	lone := &s.walks[which].seg.lone
 	if len(lone.peak) == 0 {
@@ -193,7 +193,7 @@ func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
 	}
 }
 
-// findLone queues the campaigns whose lone words the query says.
+// findLone queues the campaigns whose lone words occur in the query.
 func (s *Search) findLone() {
 	if len(s.lone) == 0 {
 		return
@@ -211,12 +211,12 @@ func (s *Search) findLone() {
 	}
 }
 
-// compare is 0 for two words of one campaign.
+// compare returns 0 for two words of one campaign.
 func (l loneWord) compare(other loneWord) int {
 	return cmp.Or(cmp.Compare(l.walk, other.walk), cmp.Compare(l.place, other.place))
 }
 
-// sortSaid sets the query's terms that groups say, from the cursors.
+// sortTerms sets the query's terms that occur in groups, from the cursors.
 func (w *walk) sortSaid() {
 	w.said = w.said[:0]
 	for i := range w.cursors {
@@ -227,8 +227,8 @@ func (w *walk) sortSaid() {
 	slices.SortFunc(w.said, func(a, b saidID) int { return cmp.Compare(a.id, b.id) })
 }
 
-// queueLone queues the campaign of a lone word, its first, if it is live, relevant and passes the
-// filters. What its group says is added to the sum of its lone words.
+// queueLone queues the campaign of the lone word first if it is live, relevant and passes the
+// filters. The match of its group is added to the sum of its lone words.
 func (s *Search) queueLone(first, sum uint32) {
 	which, place := s.lone[first].walk, s.lone[first].place
 	w := &s.walks[which]
@@ -249,7 +249,7 @@ func (s *Search) queueLone(first, sum uint32) {
 	s.push(e)
 }
 
-// shared is the sum of a group with the query: of the words that its joined texts share, and of its
+// shared returns the sum of a group for the query: the shared words of its joined texts, and its
 // tools.
 func (w *walk) shared(at uint32) (sum uint32) {
 	vectors := &w.seg.joined
@@ -273,15 +273,16 @@ func (w *walk) shared(at uint32) (sum uint32) {
 	return sum
 }
 
-// loneFrom are the lone words of the campaigns of a walk from a place on. These campaigns come by
-// themselves, or are not relevant even with their lone words.
+// loneFrom returns the lone words of the campaigns of a walk from a position on. These campaigns
+// are queued individually, or are irrelevant even with their lone words.
 func (s *Search) loneFrom(which uint8, place uint32) []loneWord {
 	from := loneWord{walk: which, place: place}
 	at, _ := slices.BinarySearchFunc(s.lone, from, loneWord.compare)
 	return s.lone[at:]
 }
 
-// isLone says whether the campaign at the place has one of the lone words. It forgets those before.
+// isLone reports whether the campaign at a position has one of the lone words. It drops earlier
+// ones.
 func isLone(lone *[]loneWord, which uint8, place uint32) bool {
 	for len(*lone) > 0 && (*lone)[0].walk == which && (*lone)[0].place < place {
 		*lone = (*lone)[1:]

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// folds is in how many parts the last day is cut: each is asked about by a model that did not see
-// it, as what was learnt from is foretold too well.
+// folds is the number of parts of the last day. Each part is predicted by a model that was not
+// trained on it, because predictions of training data are too good.
 const folds = 4
 
-// all leaves nothing out.
+// all leaves out no part.
 const all = -1
 
-// asked is a request with what was shown for it: impressions for requests that say the same count
-// together, in whatever order they came.
+// request is a request with the ads shown for it. Impressions for equal requests are summed up,
+// whatever their order.
 type asked struct {
 	features []feature
 	shown    []shown // ascending by campaign
@@ -23,17 +23,18 @@ type asked struct {
 	key      string
 }
 
-// shown is how often a campaign was shown, and clicked: in all, and in each part of the last day.
+// exposure counts the impressions and clicks of a campaign: in all, and in each part of the last
+// day.
 type shown struct {
 	campaign uint32
 	total    counts
 	parts    [folds]counts
 }
 
-// counts are in units of 1/unit: sums of integers do not depend on their order.
+// counts holds units of 1/unit: sums of integers do not depend on their order.
 type counts struct{ impressions, clicks int64 }
 
-// unit is what an impression of full weight counts.
+// unit is the count of an impression of full weight.
 const unit = 1 << 20
 
 func (c *counts) add(weight int64, clicked bool) {
@@ -47,7 +48,7 @@ func (c counts) of() (impressions, clicks float64) {
 	return float64(c.impressions) / unit, float64(c.clicks) / unit
 }
 
-// without is what was seen but for a part.
+// without returns the counts without those of a part.
 func (s *shown) without(part int) (impressions, clicks float64) {
 	if part == all {
 		return s.total.of()
@@ -56,8 +57,8 @@ func (s *shown) without(part int) (impressions, clicks float64) {
 	return counts{s.total.impressions - c.impressions, s.total.clicks - c.clicks}.of()
 }
 
-// gather brings the impressions of campaigns that run together; those of the last day count in
-// parts, too.
+// gather collects the impressions of campaigns that run together. Impressions of the last day also
+// count in their parts.
 func (p *prior) gather(log, last []Sample) []asked {
 	log, last = p.known(log), p.known(last)
 	weights := Weigh(slices.Concat(log, last))
@@ -96,7 +97,7 @@ func (p *prior) gather(log, last []Sample) []asked {
 	return list
 }
 
-// of is what is known of a campaign.
+// of returns the counts of a campaign.
 func (a *asked) of(campaign uint32) *shown {
 	at, found := slices.BinarySearchFunc(
 		a.shown, campaign, func(s shown, to uint32) int { return cmp.Compare(s.campaign, to) },
@@ -107,7 +108,7 @@ func (a *asked) of(campaign uint32) *shown {
 	return &a.shown[at]
 }
 
-// clicked says whether something of what was shown was clicked.
+// clicked reports whether any of the ads shown was clicked.
 func (a *asked) clicked(without int) bool {
 	for i := range a.shown {
 		if _, clicked := a.shown[i].without(without); clicked > 0 {
@@ -117,7 +118,7 @@ func (a *asked) clicked(without int) bool {
 	return false
 }
 
-// mixed is a hash of terms, so that no campaign comes in one piece.
+// mixed returns a hash of terms, which spreads the requests of a campaign over the order.
 func mixed(terms []uint32) (h uint32) {
 	for _, t := range terms {
 		h = (h ^ t) * 0x9e3779b1

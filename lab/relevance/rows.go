@@ -14,7 +14,7 @@ import (
 	"adnet/internal/money"
 )
 
-// row is one figure: a ratio, and what it must be and should be.
+// row is one figure: a ratio with its required value (must) and its target (aim).
 type row struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"`
@@ -31,7 +31,7 @@ func (r *row) ok() bool {
 	return r.Value >= r.Must
 }
 
-// suite measures all rows in worlds that one maker makes.
+// suite measures all rows in the worlds of one maker.
 type suite struct {
 	make maker
 	sets map[string]*set
@@ -76,7 +76,7 @@ func (u *suite) in(s *set, bids []money.Micros, run func(w world), more ...extra
 	u.err = w.close()
 }
 
-// right is the share of requests whose first ad is right.
+// right returns the share of requests whose first ad is right.
 func right(w world, requests []question) float64 {
 	hits := 0
 	for _, q := range requests {
@@ -87,7 +87,7 @@ func right(w world, requests []question) float64 {
 	return float64(hits) / float64(len(requests))
 }
 
-// open asks requests without a floor; lang "" is any.
+// open returns requests without a floor; lang "" is any.
 func open(requests []labelled, lang string) (list []question) {
 	for _, r := range requests {
 		if lang == "" || r.Lang == lang {
@@ -118,7 +118,7 @@ func (u *suite) firstRight() (rows []row) {
 	return rows
 }
 
-// shown counts what a world shows.
+// exposure counts the ads shown in a world.
 type shown struct{ ads, right, scope, outAds, out int }
 
 func ask(w world, requests []labelled) (n shown) {
@@ -144,7 +144,7 @@ func ask(w world, requests []labelled) (n shown) {
 	return n
 }
 
-// shown asks all requests of a set with the default floor.
+// exposure runs all requests of a set with the default floor.
 func (u *suite) shown(s *set, bids []money.Micros) (n shown) {
 	u.in(s, bids, func(w world) { n = ask(w, s.requests) })
 	return n
@@ -172,7 +172,7 @@ func (u *suite) floorRows(s *set) []row {
 	}
 }
 
-// demoRows are what someone sees who starts adnet for the first time.
+// demoRows returns the results of the demo on a first start.
 func (u *suite) demoRows(s *set) []row {
 	n := u.shown(s, nil)
 	return []row{
@@ -189,7 +189,7 @@ func (u *suite) demoRows(s *set) []row {
 
 func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
 
-// bidRow has bids that are spread log-normally, in three draws.
+// bidRow measures precision with bids spread log-normally, in three draws.
 func (u *suite) bidRow(s *set) row {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var all shown
@@ -212,12 +212,12 @@ func (u *suite) bidRow(s *set) row {
 	}
 }
 
-// commonWords are of requests of every topic.
+// commonWords occur in requests of every topic.
 var commonWords = strings.Fields(
 	"find get need want help provide information looking recommend know give tell make show best",
 )
 
-// attackRows: a campaign on common words, and one without any targeting.
+// attackRows measure two attacks: a campaign on common words, and one without any targeting.
 func (u *suite) attackRows(s *set) []row {
 	var byWords, everywhere, out int
 	u.in(s, nil, func(w world) {
@@ -288,7 +288,7 @@ func (u *suite) conversationRows(s *set) []row {
 	return rows
 }
 
-// maxContext is the length of a context, of which the end is kept.
+// maxContext is the length of a context; its end is kept.
 const maxContext = 2000
 
 func joined(r labelled, before []string) labelled {
@@ -297,7 +297,7 @@ func joined(r labelled, before []string) labelled {
 	return r
 }
 
-// typingRow loses when one word in five has two letters swapped.
+// typingRow measures the loss when one word in five has two letters swapped.
 func (u *suite) typingRow(s *set) row {
 	rng := rand.New(rand.NewPCG(3, 3))
 	clean := open(s.inScope(), "")

@@ -1,6 +1,6 @@
-// Command suitability learns which conversations no ad belongs beside, and measures how well they
-// are told from ordinary ones: `make suitability`. No row is measured on a text, or on a
-// translation of one, that its table was learnt from. With --write it writes the table of the
+// Command suitability learns beside which conversations no ad belongs, and measures how well they
+// are distinguished from ordinary ones: `make suitability`. No row is measured on a text in the
+// training data of its table, or on a translation of one. With --write it writes the table of the
 // build.
 package main
 
@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// settings of the command.
+// settings are the flags of the command.
 type settings struct {
 	Data     string `default:"../shared/data" help:"Folder of the labelled contexts (suitability) and requests (relevance)."`
 	Own      string `default:"lab/suitability/texts" help:"Folder of our own texts to learn from."`
