@@ -8,8 +8,8 @@ import (
 	"adnet/internal/adreport"
 )
 
-// receiptTexts are the words of the receipt page in one language. Every field is set in every
-// language; a test looks.
+// receiptTexts are the texts of the receipt page in one language. A test checks that every field is
+// set in every language.
 type receiptTexts struct {
 	Lang                                           string // of the page, as BCP 47
 	Title, Sandbox, House, Paid                    string
@@ -22,11 +22,11 @@ type receiptTexts struct {
 	Thanks, Kept, Told                             string
 	Report, Ask, Reason, Choose, Wrong             string
 	Email, EmailNote, Send                         string
-	Unverified, Verified                           string            // after a sponsor's name, before its account's id
-	Decimal                                        string            // between whole and parts of an amount
+	Unverified, Verified                           string            // after a sponsor's name, before the account's id
+	Decimal                                        string            // decimal separator of an amount
 	PaidFor                                        map[string]string // by billing model
 	Reasons                                        map[string]string // of [adreport.Reasons]
-	Problems                                       map[string]string // by the field of a report that is wrong
+	Problems                                       map[string]string // by the invalid field of a report
 }
 
 var receiptIn = []receiptTexts{{
@@ -125,13 +125,13 @@ var receiptLanguages = func() language.Matcher {
 	for i := range receiptIn {
 		tags[i] = language.Make(receiptIn[i].Lang)
 	}
-	return language.NewMatcher(tags) // the first one where none fits
+	return language.NewMatcher(tags) // the first language is the fallback
 }()
 
-// maxAccepted is the longest Accept-Language that is read; browsers send some dozen bytes.
+// maxAccepted is the maximum length of Accept-Language; browsers send a few dozen bytes.
 const maxAccepted = 256
 
-// receiptFor is the texts in the language that a reader's browser asks for.
+// receiptFor returns the texts in the language that a reader's browser prefers.
 func receiptFor(header http.Header) *receiptTexts {
 	accepted := header.Get("Accept-Language")
 	if len(accepted) > maxAccepted {
@@ -150,7 +150,7 @@ type reasonChoice struct {
 	Chosen       bool
 }
 
-// reasons are those that a reader may choose.
+// reasons returns the reasons that a reader may choose.
 func (t *receiptTexts) reasons(chosen string) []reasonChoice {
 	list := make([]reasonChoice, len(adreport.Reasons))
 	for i, value := range adreport.Reasons {

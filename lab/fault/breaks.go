@@ -6,9 +6,9 @@ import "adnet/lab/product"
 var breaks = map[string]product.Replacement{
 	"spool": {
 		File: "ingress/track/recorder.go",
-		Old: "	kept := make(chan error, 1)\n	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) " +
-			"{ kept <- err })\n",
-		New: "	kept := make(chan error, 1)\n	kept <- nil\n",
+		Old: "	spooled := make(chan error, 1)\n	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) " +
+			"{ spooled <- err })\n",
+		New: "	spooled := make(chan error, 1)\n	spooled <- nil\n",
 	},
 	"double": {File: "internal/ledger/decide.go", Old: "	return first\n}", New: "	return first || true\n}"},
 }

@@ -37,8 +37,8 @@ var breaks = map[string]cure{
 		Old:  "n := min(m.day.Pending(), int64((m.day.Cover()-m.day.Worth())/r.Value))", New: "n := m.day.Pending()",
 	}}},
 	"unproven": {breach: "rows of events that prove nothing", without: []product.Replacement{
-		{File: "ingress/track/batch.go", Old: "		if !kept {", New: "		if !kept && i < 0 {"},
-		{File: "ingress/track/beacon.go", Old: "	if !kept {", New: "	if !kept && now.IsZero() {"},
+		{File: "ingress/track/batch.go", Old: "		if !countable {", New: "		if !countable && i < 0 {"},
+		{File: "ingress/track/beacon.go", Old: "	if !countable {", New: "	if !countable && now.IsZero() {"},
 	}},
 	"stolen": {breach: "a stolen browser key holds", without: []product.Replacement{{
 		File: "ingress/limits/unseen.go",

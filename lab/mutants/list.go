@@ -1,14 +1,14 @@
 package main
 
-// The variables that internal/testenv reads.
+// Variables read by internal/testenv.
 const (
 	postgres   = "ADNET_TEST_POSTGRES"
 	clickhouse = "ADNET_TEST_CLICKHOUSE"
 	redis      = "ADNET_TEST_REDIS"
 )
 
-// mutants lists the protections that money and tenants rest on. A new protection of that rank gets
-// an entry here.
+// mutants lists the protections of money and tenants. Every new protection of this kind needs an
+// entry.
 var mutants = []mutant{
 	{
 		name: "refusals-few", protects: "fewer than ten refusals of a publisher, tier and day are told to nobody",
@@ -1736,7 +1736,7 @@ var mutants = []mutant{
 	{
 		name: "unproven-kept", protects: "what proves nothing makes no record",
 		file: "ingress/track/batch.go",
-		old:  "		if !kept {", new: "		if !kept && i < 0 {",
+		old:  "		if !countable {", new: "		if !countable && i < 0 {",
 		tests: []string{"./ingress/track"}, run: "WhatProvesNothing",
 	},
 	{
@@ -1866,7 +1866,7 @@ var mutants = []mutant{
 	{
 		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
 		file: "ingress/track/beacon.go",
-		old:  "		t.noted(c.Request.Context(), made)\n", new: "		_ = made\n",
+		old:  "		t.noted(c.Request.Context(), placed)\n", new: "		_ = placed\n",
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{
