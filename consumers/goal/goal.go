@@ -64,7 +64,7 @@ type Steering struct {
 	deps    Deps
 	often   *obs.LimitedLogger
 	steered prometheus.Gauge
-	told    prometheus.Counter
+	changes prometheus.Counter
 	failed  prometheus.Counter
 }
 
@@ -79,7 +79,7 @@ func New(deps Deps) *Steering {
 				Name: "adnet_goal_campaigns", Help: "Campaigns whose goal sets their bids.",
 			}),
 		),
-		told: obs.Register(
+		changes: obs.Register(
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
 				Name: "adnet_goal_changes_total", Help: "Changes of the multiplier or price of campaigns with a goal.",
@@ -129,7 +129,7 @@ func (s *Steering) Turn(ctx context.Context) error {
 			return err
 		}
 		if change.Pursuit != nil {
-			s.told.Inc()
+			s.changes.Inc()
 		}
 		changes = append(changes, change)
 	}

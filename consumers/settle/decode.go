@@ -146,7 +146,7 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 	if e.Proof == ledger.Unverified {
 		allowed = token.ForClaim | token.ForConversion
 	}
-	said, err := d.keys.VerifyRaw(allowed, m.Token, e.ReceivedAt)
+	signed, err := d.keys.VerifyRaw(allowed, m.Token, e.ReceivedAt)
 	switch {
 	case errors.Is(err, token.ErrUnknownKey):
 		return problemKey
@@ -154,15 +154,15 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 		return problemKeyEnded
 	case err != nil:
 		return problemToken
-	case e.Price > said.Price:
+	case e.Price > signed.Price:
 		return problemPaidMore
-	case e.Price != said.Price, e.AuctionID != said.AuctionID, e.CampaignID != said.CampaignID,
-		e.AdvertiserID != said.AdvertiserID, e.DeveloperID != said.DeveloperID,
-		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded,
-		m.House != said.House:
+	case e.Price != signed.Price, e.AuctionID != signed.AuctionID, e.CampaignID != signed.CampaignID,
+		e.AdvertiserID != signed.AdvertiserID, e.DeveloperID != signed.DeveloperID,
+		string(e.BillingModel) != signed.BillingModel, e.Sandbox != signed.Sandbox, m.CreditFunded != signed.CreditFunded,
+		m.House != signed.House:
 		return problemDifference
 	}
-	e.Browser, e.House = said.Browser, said.House
+	e.Browser, e.House = signed.Browser, signed.House
 	return ""
 }
 

@@ -19,7 +19,7 @@ const lookEvery = time.Second
 // safe for concurrent use.
 type Pair struct {
 	files [2]string // certificate, key
-	told  func(expires time.Time, err error)
+	notify  func(expires time.Time, err error)
 
 	mu      sync.Mutex
 	current *tls.Certificate
@@ -40,14 +40,14 @@ func (s stamp) same(other stamp) bool {
 		s.changed.Equal(other.changed)
 }
 
-// OpenPair reads a certificate and its key from PEM files. told, unless it is nil, hears of each
+// OpenPair reads a certificate and its key from PEM files. notify, unless it is nil, hears of each
 // reading after the first: when the new certificate ends, or why the files cannot be used, in which
 // case the old certificate stays.
-func OpenPair(cert, key string, told func(expires time.Time, err error)) (*Pair, error) {
+func OpenPair(cert, key string, notify func(expires time.Time, err error)) (*Pair, error) {
 	if cert == "" || key == "" {
 		return nil, errors.New("a certificate and its key are needed, and one of them is not set")
 	}
-	p := &Pair{files: [2]string{cert, key}, told: told}
+	p := &Pair{files: [2]string{cert, key}, notify: notify}
 	now, err := p.stamps()
 	if err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (p *Pair) refresh() {
 }
 
 func (p *Pair) tell(expires time.Time, err error) {
-	if p.told != nil {
-		p.told(expires, err)
+	if p.notify != nil {
+		p.notify(expires, err)
 	}
 }
 

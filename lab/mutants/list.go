@@ -519,7 +519,7 @@ var mutants = []mutant{
 	{
 		name: "browser-token", protects: "settlement knows a browser key's ads by their token",
 		file: "consumers/settle/decode.go",
-		old:  "e.Browser, e.House = said.Browser, said.House", new: "e.House = said.House",
+		old:  "e.Browser, e.House = signed.Browser, signed.House", new: "e.House = signed.House",
 		tests: []string{"./consumers/settle"}, run: "HeldToTheirTokens",
 	},
 	{
@@ -793,13 +793,13 @@ var mutants = []mutant{
 	{
 		name: "token-price", protects: "an event costs no more than its token says",
 		file: "consumers/settle/decode.go",
-		old:  "	case e.Price > said.Price:", new: "	case e.Price > said.Price && e.Price < 0:",
+		old:  "	case e.Price > signed.Price:", new: "	case e.Price > signed.Price && e.Price < 0:",
 		tests: []string{"./consumers/settle"}, run: "SignedEventsAreHeld",
 	},
 	{
 		name: "token-facts", protects: "the token of one auction proves no event of another",
 		file: "consumers/settle/decode.go",
-		old:  "e.AuctionID != said.AuctionID, ", new: "",
+		old:  "e.AuctionID != signed.AuctionID, ", new: "",
 		tests: []string{"./consumers/settle"}, run: "WhoWritesToTheLog",
 	},
 	{
@@ -1315,7 +1315,7 @@ var mutants = []mutant{
 	{
 		name: "house-said", protects: "an event of a house ad is one in the log, too",
 		file: "consumers/settle/decode.go",
-		old:  "e.Browser, e.House = said.Browser, said.House", new: "e.Browser = said.Browser",
+		old:  "e.Browser, e.House = signed.Browser, signed.House", new: "e.Browser = signed.Browser",
 		tests: []string{"./consumers/settle"},
 	},
 	{
