@@ -195,7 +195,7 @@ func (a *API) parties(c *gin.Context, in accountFields) (p parties, err error) {
 	own := p.caller.Publishes(p.developer) && (p.advertiser == uuid.Nil || p.caller.MayActFor(p.advertiser))
 	if !own && !p.caller.IsAdmin() {
 		return p, errs.New(
-			errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours",
+			errs.Forbidden, "advertiser_id and developer_id must be your own or belong to one of your seats",
 		)
 	}
 	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {

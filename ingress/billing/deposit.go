@@ -104,7 +104,7 @@ func (in depositRequest) reference() (payment.DepositReference, error) {
 		}
 	}
 	return payment.DepositReference{}, errs.New(errs.InvalidRequest,
-		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use "+
+		"identify the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use "+
 			"action=create_checkout to pay in").With("field", "deposit_id")
 }
 
@@ -155,7 +155,7 @@ func (a *API) parked(c *gin.Context) error {
 		return err
 	}
 	if !caller.IsAdmin() {
-		return errs.New(errs.Forbidden, "only administrators see parked deliveries")
+		return errs.New(errs.Forbidden, "only administrators can list parked deliveries")
 	}
 	limit, err := httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines)
 	if err != nil {
@@ -195,7 +195,7 @@ func (a *API) webhook(c *gin.Context) error {
 		provider = ledger.PayPal
 	default:
 		a.notices.WithLabelValues("unknown", "refused").Inc()
-		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no signature of a payment provider"))
+		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no payment provider's signature"))
 	}
 	var receipt payment.Receipt
 	err := httpapi.ReadBody(c, func(body []byte) (err error) {

@@ -194,7 +194,7 @@ func noteOf(note string) (string, error) {
 	note = strings.TrimSpace(note)
 	if note == "" || utf8.RuneCountInString(note) > maxNote {
 		return "", errs.New(
-			errs.InvalidRequest, "note is required: your reason, at most %d characters", maxNote,
+			errs.InvalidRequest, "note is required: state your reason in at most %d characters", maxNote,
 		).With("field", "note")
 	}
 	return note, nil

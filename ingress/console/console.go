@@ -29,7 +29,7 @@ var built embed.FS
 
 // Config holds the settings of the console.
 type Config struct {
-	Console string `name:"console" env:"ADNET_CONSOLE" default:"on" enum:"on,off" help:"Serve the console at / and /console/. Off: these paths are 404, and everything is done by the API."`
+	Console string `name:"console" env:"ADNET_CONSOLE" default:"on" enum:"on,off" help:"Serve the console at / and /console/. Off: these paths return 404 and only the API is available."`
 }
 
 // On reports whether the console is served.
@@ -161,7 +161,7 @@ func (p *Pages) page(c *gin.Context) error {
 func (p *Pages) asset(c *gin.Context, name string) error {
 	f := p.files[name]
 	if f == nil {
-		return errs.New(errs.NotFound, "no such file; load the page again")
+		return errs.New(errs.NotFound, "no such file; reload the page")
 	}
 	c.Header("Cache-Control", httpapi.Forever)
 	f.Send(c)

@@ -67,7 +67,7 @@ type Caller interface {
 
 // Config limits the number of stored keys.
 type Config struct {
-	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Idempotency keys that one account (without a login: one network) may have in 24 hours; calls with more are 429. 0 is any number. Administrators have no such limit."`
+	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Maximum number of idempotency keys per account (without a login: per network) in 24 hours; further calls get 429. 0 is unlimited. Administrators have no limit."`
 }
 
 // Deps holds the dependencies of the keys.

@@ -42,26 +42,26 @@ import (
 
 // Config holds the settings of the limits. They must be the same on every node. 0 disables a limit.
 type Config struct {
-	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
-	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send at once when it used less before; a silent minute gives all of them back."`
-	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins in 10 minutes per address, and per account and network, after which no more are tried; four times as many in a day. An account has five times as many in an hour, and twenty times in a day, from all networks without a good login in 90 days. 0 switches all off."`
-	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 switches the limit off. Administrators have none."`
-	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 switches the limit off. Administrators have none."`
+	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 disables the limit."`
+	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send in a burst after using less; a minute without requests restores all of them."`
+	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins allowed in 10 minutes per address, and per account and network; four times as many in a day. From all networks without a successful login in 90 days, an account allows five times as many in an hour and twenty times as many in a day. 0 disables all these limits."`
+	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 disables the limit. Administrators have none."`
+	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
-	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
-	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
-	Webhooks  int `name:"rate-bad-webhooks" env:"ADNET_RATE_BAD_WEBHOOKS" default:"20" help:"Deliveries of payment providers per minute and address whose signature is not right; further ones are answered 429 and have no certificate fetched. Deliveries that are signed are never refused. 0 switches the limit off."`
-	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a good key (401s, notices, preflights); above it only calls with a good key are answered."`
-	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat a second, over all nodes; above it the answer is 429."`
-	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
+	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
+	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Responses with 401 per minute and address, after which the address has to wait."`
+	Webhooks  int `name:"rate-bad-webhooks" env:"ADNET_RATE_BAD_WEBHOOKS" default:"20" help:"Payment provider deliveries with an invalid signature per minute and address; further ones get 429, without fetching a certificate. Correctly signed deliveries are never rejected. 0 disables the limit."`
+	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a valid key (401s, notices, preflights); above it only calls with a valid key are answered."`
+	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests per second and seat, over all nodes; further ones get 429."`
+	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) that count per minute and network (IPv4 /24, IPv6 /56); further ones are recorded as invalid traffic. 0 is unlimited."`
 
-	Browser        int `name:"rate-browser" env:"ADNET_RATE_BROWSER" default:"3000" help:"Ad requests per minute and browser key, over all nodes; 0 switches the limit off. They are in none of the other limits of their account."`
-	BrowserNetwork int `name:"rate-browser-network" env:"ADNET_RATE_BROWSER_NETWORK" default:"300" help:"Ad requests with browser keys per minute and network (IPv4 /24, IPv6 /56); 0 switches the limit off."`
+	Browser        int `name:"rate-browser" env:"ADNET_RATE_BROWSER" default:"3000" help:"Ad requests per minute and browser key, over all nodes; 0 disables the limit. They do not count against the account's other limits."`
+	BrowserNetwork int `name:"rate-browser-network" env:"ADNET_RATE_BROWSER_NETWORK" default:"300" help:"Ad requests with browser keys per minute and network (IPv4 /24, IPv6 /56); 0 disables the limit."`
 
-	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address whose token does not verify, or that have none; further ones are answered 429. 0 switches the limit off."`
+	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address without a valid token; further ones get 429. 0 disables the limit."`
 
-	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Least click rate (clicks per ad) that is taken for the network's. Of the clicks that a publisher's server reports those above the network's rate (of a minute and of a day, with 3 standard deviations and 10 clicks on top) are recorded as invalid traffic. 0 switches the rule off."`
+	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Minimum for the network's click rate (clicks per ad). Clicks reported by a publisher's server above that rate (per minute and per day, plus 3 standard deviations and 10 clicks) are recorded as invalid traffic. 0 disables the rule."`
 }
 
 // Exchange carries counts between nodes; see redis.Exchange.

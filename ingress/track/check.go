@@ -93,7 +93,7 @@ func verdictOf(placed *placedEvent) checked {
 	case !e.Conversion.Verified:
 		return checked{
 			Reason: "not_yours",
-			Message: "the click belongs to a campaign of another account: use a conversion key or the login of its " +
+			Message: "the click belongs to another account's campaign: use a conversion key or the login of its " +
 				"owner",
 		}
 	}
@@ -108,6 +108,6 @@ func verdictOf(placed *placedEvent) checked {
 		return result
 	}
 	result.Accepted, result.Reason, result.Message = true, "ok",
-		"it would be recorded as verified; settlement counts one a click, up to the hourly cap"
+		"the conversion would be recorded as verified; settlement counts one per click, up to the hourly cap"
 	return result
 }

@@ -41,7 +41,7 @@ func decodeReport(c *gin.Context, in *Report) error {
 			switch {
 			case !known:
 			case len(values) > 1:
-				return errs.New(errs.InvalidRequest, "field %s occurs twice", name).With("field", name)
+				return errs.New(errs.InvalidRequest, "field %s appears twice", name).With("field", name)
 			default:
 				*field = values[0]
 			}

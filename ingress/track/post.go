@@ -208,10 +208,10 @@ func (r *Reporter) vouches(a *token.Auction) (bool, error) {
 		return r.User != nil && r.User.ID == a.AdvertiserID, nil
 	case r.Key.OwnerID != a.AdvertiserID:
 		return false, errs.New(
-			errs.Forbidden, "the conversion key belongs to another account than the campaign of this click",
+			errs.Forbidden, "the conversion key and the campaign of this click belong to different accounts",
 		)
 	case r.Key.CampaignID != uuid.Nil && r.Key.CampaignID != a.CampaignID:
-		return false, errs.New(errs.Forbidden, "the conversion key is for another campaign than that of this click")
+		return false, errs.New(errs.Forbidden, "the conversion key is for a different campaign than this click")
 	}
 	return true, nil
 }

@@ -43,8 +43,8 @@ const (
 
 // Config holds the settings of tracking.
 type Config struct {
-	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (counted per campaign and minute, neither kept nor billed) or bill (by campaign price)."`
-	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it goes to the spool."`
+	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (counted per campaign and minute, neither stored nor billed) or bill (at the campaign's price)."`
+	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it is written to the spool."`
 	Life     token.Life    `embed:""`
 	Traffic  TrafficConfig `embed:""`
 }

@@ -25,9 +25,9 @@ import (
 // node. The result is stored in the event, so a later change of a setting does not affect recorded
 // events.
 type TrafficConfig struct {
-	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic, and, where the request is the reader's, tools and empty user agents."`
-	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"A click sooner after the auction is invalid traffic; 0 switches the rule off."`
-	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Most clicks that count per network (IPv4 /24, IPv6 /56) and time; off switches the rule off."`
+	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic. In requests that only a reader sends, this includes tools and empty user agents."`
+	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"Minimum time from the auction to a click; earlier clicks are invalid traffic. 0 disables the rule."`
+	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Maximum clicks that count per network (IPv4 /24, IPv6 /56) and period; off disables the rule."`
 }
 
 // Rate allows at most Limit events in every period of length Window.

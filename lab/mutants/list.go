@@ -193,7 +193,7 @@ var mutants = []mutant{
 	{
 		name: "cookie-login", protects: "no other site signs a visitor in to an account of its own",
 		file: "ingress/manage/session.go",
-		old:  `if asked && !httpapi.FromConsole(c, a.baseURL()) {`, new: `if false {`,
+		old:  `if requested && !httpapi.FromConsole(c, a.baseURL()) {`, new: `if false {`,
 		tests: []string{"./ingress/manage"}, run: "Forged",
 	},
 	{

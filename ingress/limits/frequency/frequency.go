@@ -45,9 +45,9 @@ import (
 
 // Config holds the settings of frequency caps and of the distance between ads.
 type Config struct {
-	Pending   time.Duration `name:"cap-pending" env:"ADNET_CAP_PENDING" default:"10m" help:"How long an ad whose impression was not reported counts for its frequency cap."`
-	FirstTurn int           `name:"first-ad-turn" env:"ADNET_FIRST_AD_TURN" default:"1" help:"First turn of a conversation that may have an ad; a request's first_ad_turn counts before it."`
-	TurnGap   int           `name:"turns-between-ads" env:"ADNET_TURNS_BETWEEN_ADS" default:"1" help:"Turns from one ad of a conversation to the next; a request's turns_between_ads counts before it."`
+	Pending   time.Duration `name:"cap-pending" env:"ADNET_CAP_PENDING" default:"10m" help:"How long an ad without a reported impression counts against its frequency cap."`
+	FirstTurn int           `name:"first-ad-turn" env:"ADNET_FIRST_AD_TURN" default:"1" help:"First turn of a conversation that may have an ad; a request's first_ad_turn overrides it."`
+	TurnGap   int           `name:"turns-between-ads" env:"ADNET_TURNS_BETWEEN_ADS" default:"1" help:"Turns from one ad of a conversation to the next; a request's turns_between_ads overrides it."`
 }
 
 // Bounds.

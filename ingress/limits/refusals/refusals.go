@@ -213,7 +213,7 @@ func (m *Memory) wait(ctx context.Context, w waiting, before int64) {
 // drop counts a mark that is not stored. The log line names no key and no session.
 func (m *Memory) drop(ctx context.Context) {
 	m.dropped.Inc()
-	m.often.Warn(ctx, "a refused conversation is not remembered: too many were marked in this hour")
+	m.often.Warn(ctx, "a refused conversation could not be marked: too many were marked in this hour")
 }
 
 // learn applies a mark set at a unix second, and returns the end of its previous lifetime.

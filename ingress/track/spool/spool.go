@@ -27,8 +27,8 @@ import (
 
 // Config holds the settings of the spool.
 type Config struct {
-	Dir      string `name:"spool-dir" env:"ADNET_SPOOL_DIR" default:".adnet/spool" help:"Folder for events that Kafka cannot take now; one per ingress process."`
-	MaxBytes int64  `name:"spool-max-bytes" env:"ADNET_SPOOL_MAX_BYTES" default:"1073741824" help:"Size at which the spool refuses more events."`
+	Dir      string `name:"spool-dir" env:"ADNET_SPOOL_DIR" default:".adnet/spool" help:"Folder for events that Kafka cannot accept; one per ingress process."`
+	MaxBytes int64  `name:"spool-max-bytes" env:"ADNET_SPOOL_MAX_BYTES" default:"1073741824" help:"Maximum size of the spool; beyond it events are rejected."`
 }
 
 // Producer is the log that receives the records. done is called once, with nil after the
