@@ -22,9 +22,9 @@ func (t *Table) ByTermID(id uint32) uint32 {
 
 // Learnt appends the vector of a campaign after its lessons: each term adds its former amount plus
 // its lesson, at least next to nothing. The terms of the result are those of the table.
-func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
+func (t *Table) Learnt(dst, vector []Posting, lessons []ranker.Lesson) []Posting {
 	from := len(dst)
-	dst = append(dst, said...)
+	dst = append(dst, vector...)
 	for _, l := range lessons {
 		id := t.ByTermID(l.Term)
 		if id == None {
@@ -44,11 +44,11 @@ func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
 // Taught returns the amount that a term of a campaign adds after a lesson. by is its former amount,
 // 0 for a term that the campaign does not have, for which only a positive lesson counts. A term of
 // the campaign never drops to 0: where tokens are a filter, the campaign is found by it.
-func Taught(said uint16, lesson int32) uint16 {
-	if said == 0 && lesson <= 0 {
+func Taught(by uint16, lesson int32) uint16 {
+	if by == 0 && lesson <= 0 {
 		return 0
 	}
-	return uint16(max(min(int32(said)+lesson, Full-1), 1))
+	return uint16(max(min(int32(by)+lesson, Full-1), 1))
 }
 
 // Rarity returns the weight of a term, in units of 1/256 bit: the fewer advertisers use it, the

@@ -69,7 +69,7 @@ func (w *Weight) Term(table *Table) string {
 type Reader struct {
 	words   words.Reader
 	stated  words.Reader
-	said    []saidTerm
+	found   []campaignTerm
 	impacts []Impact
 	raw     []rawTerm
 	vector  Vector
@@ -78,8 +78,8 @@ type Reader struct {
 	ids     []uint32 // of the terms of a request
 }
 
-// saidTerm is a term of a campaign.
-type saidTerm struct {
+// campaignTerm is a term of a campaign.
+type campaignTerm struct {
 	words.Term
 	picked uint32 // how much its advertiser picked it, in units of words.One
 }
@@ -92,7 +92,7 @@ type rawTerm struct {
 }
 
 // terms returns the terms of a campaign: first of its text, then its stated ones.
-func (r *Reader) terms(t *Text) []saidTerm {
+func (r *Reader) terms(t *Text) []campaignTerm {
 	r.words.Reset()
 	r.words.ReadText(t.Headline, words.One)
 	r.words.ReadText(t.Subtext, words.One)
@@ -102,41 +102,41 @@ func (r *Reader) terms(t *Text) []saidTerm {
 			r.stated.ReadStated(token, words.One)
 		}
 	}
-	r.said = r.said[:0]
+	r.found = r.found[:0]
 	for _, term := range r.words.Terms() {
-		r.said = append(r.said, saidTerm{Term: term})
+		r.found = append(r.found, campaignTerm{Term: term})
 	}
 	if stated := r.stated.Terms(); len(stated) > 0 {
 		r.pick(stated)
 	}
-	return r.said
+	return r.found
 }
 
 // pick adds the stated terms to those of the text.
 func (r *Reader) pick(stated []words.Term) {
-	ofText := len(r.said)
-	choice := choice(r.said, stated)
+	ofText := len(r.found)
+	choice := choice(r.found, stated)
 	for _, term := range stated {
 		picked := choice
 		if !content(term.Kind) {
 			picked = 0 // stating a common word adds nothing
 		}
-		at := indexOf(r.said[:ofText], term.Text)
+		at := indexOf(r.found[:ofText], term.Text)
 		if at < 0 {
 			term.Weight += term.Weight * picked / words.One * pickedFresh / words.One
-			r.said = append(r.said, saidTerm{term, picked})
+			r.found = append(r.found, campaignTerm{term, picked})
 			continue
 		}
-		said := &r.said[at]
-		said.Weight += term.Weight * picked / words.One * pickedEcho / words.One
-		said.Kind = min(said.Kind, term.Kind)
-		said.picked = picked
+		found := &r.found[at]
+		found.Weight += term.Weight * picked / words.One * pickedEcho / words.One
+		found.Kind = min(found.Kind, term.Kind)
+		found.picked = picked
 	}
 }
 
 // choice returns how far the stated terms are a selection, up to [words.One]. If they merely repeat
 // the words of the text the result is 0, as nothing shows which of them matter.
-func choice(text []saidTerm, stated []words.Term) uint32 {
+func choice(text []campaignTerm, stated []words.Term) uint32 {
 	plain, chosen, echoed := 0, 0, 0
 	for i := range text {
 		if content(text[i].Kind) {
@@ -157,7 +157,7 @@ func choice(text []saidTerm, stated []words.Term) uint32 {
 
 func content(k words.Kind) bool { return k == words.Plain || k == words.Letters }
 
-func indexOf(list []saidTerm, text string) int {
+func indexOf(list []campaignTerm, text string) int {
 	for i := range list {
 		if list[i].Text == text {
 			return i
@@ -167,7 +167,7 @@ func indexOf(list []saidTerm, text string) int {
 }
 
 // raw returns a term's weight before its rarity counts.
-func raw(id uint32, t *saidTerm) rawTerm {
+func raw(id uint32, t *campaignTerm) rawTerm {
 	w := damp(t.Weight)
 	if t.Kind == words.Extra {
 		w /= 2
@@ -178,9 +178,9 @@ func raw(id uint32, t *saidTerm) rawTerm {
 // Campaign returns the vector of a campaign.
 func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 	r.impacts, r.raw = r.impacts[:0], r.raw[:0]
-	said := r.terms(t)
-	for i := range said {
-		term := &said[i]
+	found := r.terms(t)
+	for i := range found {
+		term := &found[i]
 		id := table.ID(term.Text)
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
 		if id == None && term.Kind == words.Common {
@@ -220,8 +220,8 @@ func damp(weight uint32) uint32 {
 type Vector struct {
 	// Weights are its terms and the terms that look like them.
 	Weights []Weight
-	// Said are the ids of its own terms that are in the table.
-	Said []uint32
+	// Own are the ids of its own terms that are in the table.
+	Own []uint32
 	// Empty reports whether it has no words.
 	Empty bool
 }
@@ -230,7 +230,7 @@ type Vector struct {
 func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	g, v := table.gather(), &r.vector
 	defer table.gathers.Put(g)
-	*v = Vector{Weights: v.Weights[:0], Said: v.Said[:0], Empty: true}
+	*v = Vector{Weights: v.Weights[:0], Own: v.Own[:0], Empty: true}
 	r.ids = r.ids[:0]
 	for i := range terms { // a loop of its own lets the processor fetch several words at a time
 		r.ids = append(r.ids, table.ID(terms[i].Text))
@@ -245,7 +245,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		w := uint64(damped) * uint64(table.unseen) / words.One
 		switch {
 		case known:
-			v.Said = append(v.Said, id)
+			v.Own = append(v.Own, id)
 			g.add(id, damped*uint32(table.weights[id])/words.One)
 			continue
 		case term.Kind == words.Plain:

@@ -225,10 +225,10 @@ func (g *gather) remembered(word string) []like {
 	}
 	for _, place := range places {
 		if known := place.Load(); known == nil || !known.used.Swap(false) {
-			made := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
-			made.used.Store(true)
-			place.Store(made)
-			return made.best
+			fresh := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
+			fresh.used.Store(true)
+			place.Store(fresh)
+			return fresh.best
 		}
 	}
 	return g.alike(word)

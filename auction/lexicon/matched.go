@@ -21,15 +21,15 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 			r.Reset()
 			r.ReadStated(word, words.One)
 			for _, term := range r.Terms() {
-				if !asked(recorded, TermID(term.Text)) || Special(term.Text) {
+				if !contains(recorded, TermID(term.Text)) || Special(term.Text) {
 					continue
 				}
-				said := strings.ToLower(word)
+				form := strings.ToLower(word)
 				if term.Kind == words.Letters { // the word may be a whole sentence
-					said = term.Text
+					form = term.Text
 				}
-				if !slices.Contains(matched, said) {
-					matched = append(matched, said)
+				if !slices.Contains(matched, form) {
+					matched = append(matched, form)
 				}
 				if len(matched) == most {
 					return matched
@@ -42,8 +42,8 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 
 // contains reports whether a term was recorded, either as a word of the request or as one that a
 // word resembles.
-func asked(recorded []uint32, id uint32) bool {
-	_, said := slices.BinarySearch(recorded, id)
+func contains(recorded []uint32, id uint32) bool {
+	_, own := slices.BinarySearch(recorded, id)
 	_, alike := slices.BinarySearch(recorded, LikeID(id))
-	return said || alike
+	return own || alike
 }

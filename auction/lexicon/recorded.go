@@ -27,8 +27,8 @@ func LikeID(id uint32) uint32 { return id ^ 0x9e3779b1 }
 // resemble, the most similar first, as they count in the match. Neither the text nor the order of
 // the words is recorded, and no term of a special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
-	r.named = append(r.named[:0], r.vector.Said...)
-	said := len(r.named)
+	r.named = append(r.named[:0], r.vector.Own...)
+	own := len(r.named)
 	if len(r.named) > most {
 		slices.SortFunc(r.named, func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
@@ -44,7 +44,7 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 		}
 		if !table.special.has(id) {
 			number := TermID(table.Term(id))
-			if i >= said {
+			if i >= own {
 				number = LikeID(number)
 			}
 			dst = append(dst, number)
@@ -56,20 +56,20 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 
 // alike appends the terms that words of the request resemble. If there are more than most in all,
 // the most similar come first; otherwise the order does not matter.
-func (r *Reader) alike(table *Table, said []uint32, most int) []uint32 {
+func (r *Reader) alike(table *Table, own []uint32, most int) []uint32 {
 	r.looks = r.looks[:0]
 	for _, w := range r.vector.Weights {
-		if w.ID != None && !slices.Contains(said, w.ID) {
+		if w.ID != None && !slices.Contains(own, w.ID) {
 			r.looks = append(r.looks, w)
 		}
 	}
-	if len(said)+len(r.looks) > most {
+	if len(own)+len(r.looks) > most {
 		slices.SortFunc(r.looks, func(a, b Weight) int {
 			return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(table.Term(a.ID), table.Term(b.ID)))
 		})
 	}
 	for i := range r.looks {
-		said = append(said, r.looks[i].ID)
+		own = append(own, r.looks[i].ID)
 	}
-	return said
+	return own
 }

@@ -87,7 +87,7 @@ type Builder struct {
 	common []bool
 	raw    []rawTerm // of all texts
 	ends   []uint32
-	given  []Posting
+	vector []Posting
 }
 
 // Posting is a term of one campaign.
@@ -101,9 +101,9 @@ func NewBuilder() *Builder { return &Builder{table: &Table{}, ids: map[string]ui
 
 // Add adds a text, with the sum of the [Share] of the campaigns that use it.
 func (b *Builder) Add(t *Text, votes uint64) {
-	said := b.reader.terms(t)
-	for i := range said {
-		term := &said[i]
+	found := b.reader.terms(t)
+	for i := range found {
+		term := &found[i]
 		id, known := b.ids[term.Text]
 		if !known {
 			id = uint32(len(b.terms))
@@ -132,8 +132,8 @@ func (b *Builder) Freeze(of Size) *Table {
 			t.weights[id] = size.commonRarity(v)
 		}
 	}
-	one := vote * size.advertisers / size.campaigns
-	t.unseen, t.faint = size.rarity(one), size.commonRarity(one)
+	single := vote * size.advertisers / size.campaigns
+	t.unseen, t.faint = size.rarity(single), size.commonRarity(single)
 	t.missed, t.gain = size.missed(), size.gain()
 	t.grams, t.alikes = gramsOf(b.terms), new(alikes)
 	t.version = fmt.Sprintf("%08x", t.digest(b.terms))
@@ -209,10 +209,10 @@ func (b *Builder) Vector(i int) []Posting {
 		from = b.ends[i-1]
 	}
 	terms := b.raw[from:b.ends[i]]
-	b.given = b.given[:0]
+	b.vector = b.vector[:0]
 	for _, term := range terms {
-		b.given = append(b.given, Posting{ID: term.id})
+		b.vector = append(b.vector, Posting{ID: term.id})
 	}
-	b.table.impacts(terms, func(i int, by uint16) { b.given[i].By = by })
-	return b.given
+	b.table.impacts(terms, func(i int, by uint16) { b.vector[i].By = by })
+	return b.vector
 }

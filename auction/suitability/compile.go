@@ -232,8 +232,8 @@ func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, 
 	}
 	class := c.newClass()
 	c.classOf[key] = class
-	for _, one := range alternatives(part) {
-		phrases, err := c.alternative(l, one)
+	for _, alternative := range alternatives(part) {
+		phrases, err := c.alternative(l, alternative)
 		if err != nil {
 			return 0, err
 		}
@@ -252,8 +252,8 @@ func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, 
 
 // specialOf adds the words of a part that reveal something about a person.
 func (c *compiler) specialOf(l *language, part string) error {
-	for _, one := range alternatives(part) {
-		texts, err := l.texts(one)
+	for _, alternative := range alternatives(part) {
+		texts, err := l.texts(alternative)
 		if err != nil {
 			return err
 		}
@@ -272,14 +272,14 @@ func (c *compiler) special(word string) { c.set.special = append(c.set.special, 
 
 // alternative returns the phrases of an alternative of a part: those of a class, or the phrase
 // itself. It reads each class once.
-func (c *compiler) alternative(l *language, one string) ([]span, error) {
-	if one == agePart {
+func (c *compiler) alternative(l *language, name string) ([]span, error) {
+	if name == agePart {
 		return []span{c.age()}, nil
 	}
-	if known, ok := c.listed[one]; ok {
+	if known, ok := c.listed[name]; ok {
 		return known, nil
 	}
-	texts, err := l.texts(one)
+	texts, err := l.texts(name)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func (c *compiler) alternative(l *language, one string) ([]span, error) {
 		}
 		phrases = append(phrases, items)
 	}
-	c.listed[one] = phrases
+	c.listed[name] = phrases
 	return phrases, nil
 }
 
@@ -331,8 +331,8 @@ func (c *compiler) read(text string) (span, error) {
 		if !open && !shut {
 			c.reader.read(word)
 			for i := range c.reader.list {
-				one := &c.reader.list[i]
-				c.row = append(c.row, c.word(c.reader.letters[one.from:one.to], one.hash))
+				tok := &c.reader.list[i]
+				c.row = append(c.row, c.word(c.reader.letters[tok.from:tok.to], tok.hash))
 			}
 			continue
 		}
@@ -379,11 +379,11 @@ func (c *compiler) stem(letters []rune, open, shut bool) uint32 {
 	key := fmt.Sprint(string(letters), open, shut)
 	if c.stems[key] == 0 {
 		c.stems[key] = c.item(wordItem{})
-		one := stem{slices.Clone(letters), open, shut, c.stems[key]}
+		entry := stem{slices.Clone(letters), open, shut, c.stems[key]}
 		if open {
-			c.set.words.tails.add(one)
+			c.set.words.tails.add(entry)
 		} else {
-			c.set.words.stems.add(one)
+			c.set.words.stems.add(entry)
 		}
 	}
 	return c.stems[key]
@@ -452,8 +452,8 @@ func (c *compiler) grow() {
 	level, next := []branch{{0, uint32(len(c.phrases))}}, []branch(nil)
 	for depth := 0; len(level) > 0; depth++ {
 		next = next[:0]
-		for _, one := range level {
-			next = c.branch(next, depth, c.phrases[:one.to], one.from)
+		for _, parent := range level {
+			next = c.branch(next, depth, c.phrases[:parent.to], parent.from)
 		}
 		level, next = next, level
 	}

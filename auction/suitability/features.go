@@ -37,9 +37,9 @@ func (f *features) read(t *tokens, marks []mark) {
 	var before, second uint64 // hashes of the previous words
 	var signs uint64          // the previous signs
 	for i := range t.list {
-		one := &t.list[i]
-		if one.sign {
-			signs = signs<<letterBits | uint64(t.letters[one.from])&(1<<letterBits-1)
+		tok := &t.list[i]
+		if tok.sign {
+			signs = signs<<letterBits | uint64(t.letters[tok.from])&(1<<letterBits-1)
 			for n := uint(1); n <= mostSigns; n++ {
 				if n > 1 && signs>>(letterBits*(n-1))&(1<<letterBits-1) == 0 {
 					break
@@ -49,9 +49,9 @@ func (f *features) read(t *tokens, marks []mark) {
 			before, second = 0, 0
 		} else {
 			signs = 0
-			f.word(t.letters[one.from:one.to])
-			word := one.hash
-			if one.number >= 0 {
+			f.word(t.letters[tok.from:tok.to])
+			word := tok.hash
+			if tok.number >= 0 {
 				word = hashNumber
 			}
 			f.row(word, 1)

@@ -184,27 +184,27 @@ func (l *language) gap() int32 {
 }
 
 // texts returns the phrases of an alternative: those of a class, or the alternative itself.
-func (l *language) texts(one string) ([]string, error) {
-	if !strings.HasPrefix(one, "{") || !strings.HasSuffix(one, "}") {
-		if strings.ContainsAny(one, "{}") {
-			return nil, fmt.Errorf("a class stands alone in its part: %q", one)
+func (l *language) texts(alternative string) ([]string, error) {
+	if !strings.HasPrefix(alternative, "{") || !strings.HasSuffix(alternative, "}") {
+		if strings.ContainsAny(alternative, "{}") {
+			return nil, fmt.Errorf("a class stands alone in its part: %q", alternative)
 		}
-		return []string{one}, nil
+		return []string{alternative}, nil
 	}
-	if one == agePart {
-		return []string{one}, nil
+	if alternative == agePart {
+		return []string{alternative}, nil
 	}
-	of, ok := l.classes[one[1:len(one)-1]]
+	of, ok := l.classes[alternative[1:len(alternative)-1]]
 	if !ok {
-		return nil, fmt.Errorf("%s is no class", one)
+		return nil, fmt.Errorf("%s is no class", alternative)
 	}
 	return of, nil
 }
 
 func alternatives(line string) (all []string) {
-	for one := range strings.SplitSeq(line, "|") {
-		if one = strings.TrimSpace(one); one != "" && utf8.ValidString(one) {
-			all = append(all, one)
+	for text := range strings.SplitSeq(line, "|") {
+		if text = strings.TrimSpace(text); text != "" && utf8.ValidString(text) {
+			all = append(all, text)
 		}
 	}
 	return all

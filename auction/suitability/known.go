@@ -40,7 +40,7 @@ func Words(thresholds [Outputs]int32, ordinary []string, size int) []byte {
 	for _, text := range ordinary {
 		t.read(text)
 		for i := range t.list {
-			if one := &t.list[i]; one.sign || one.to-one.from < fewestMended-1 || one.to-one.from > longestPart+1 {
+			if tok := &t.list[i]; tok.sign || tok.to-tok.from < fewestMended-1 || tok.to-tok.from > longestPart+1 {
 				continue // such a word is never mended
 			}
 			for _, bit := range knownWords(set).bits(t.list[i].hash) {

@@ -101,19 +101,19 @@ func (m *matcher) find(s *ruleSet, t *tokens) {
 	m.found, m.covers, m.walks = m.found[:0], m.covers[:0], m.walks[:0]
 	sentence := int32(-1)
 	for i := range t.list {
-		one := &t.list[i]
-		if one.sentence != sentence {
-			m.walks, sentence = m.walks[:0], one.sentence
+		tok := &t.list[i]
+		if tok.sentence != sentence {
+			m.walks, sentence = m.walks[:0], tok.sentence
 		}
 		m.items = m.items[:0]
 		switch {
-		case one.number < 0:
-			m.items = s.words.items(m.items, t.letters[one.from:one.to], one.item, &m.steps)
-		case one.item != 0:
-			m.items = append(m.items, one.item)
+		case tok.number < 0:
+			m.items = s.words.items(m.items, t.letters[tok.from:tok.to], tok.item, &m.steps)
+		case tok.item != 0:
+			m.items = append(m.items, tok.item)
 			fallthrough
 		default:
-			if one.whole && one.number >= youngest && one.number < adult && !m.counts(s, t, i+1) {
+			if tok.whole && tok.number >= youngest && tok.number < adult && !m.counts(s, t, i+1) {
 				m.items = append(m.items, s.age)
 			}
 		}
@@ -136,9 +136,9 @@ func (m *matcher) counts(s *ruleSet, t *tokens, i int) bool {
 	if i >= len(t.list) || t.list[i].sentence != t.list[i-1].sentence {
 		return false
 	}
-	one := &t.list[i]
-	if !one.sign {
-		return s.isUnit(one.item)
+	tok := &t.list[i]
+	if !tok.sign {
+		return s.isUnit(tok.item)
 	}
 	at := s.root[0] // a unit of several signs
 	for ; i < len(t.list) && t.list[i].sign; i++ {
@@ -191,9 +191,9 @@ func (m *matcher) on(s *ruleSet, t *tokens, token int32) {
 			}
 		}
 	}
-	kept := copy(m.walks, m.walks[n:begun])
-	kept += copy(m.walks[kept:], m.walks[begun:])
-	m.walks = m.walks[:kept]
+	count := copy(m.walks, m.walks[n:begun])
+	count += copy(m.walks[count:], m.walks[begun:])
+	m.walks = m.walks[:count]
 }
 
 // walk enters a node: it records the phrases that end there and keeps those that may continue.

@@ -95,8 +95,8 @@ func Why(text string) (lines []string) {
 	w, set := work{rules: matcher{tell: true}}, rules()
 	w.find(text)
 	for _, at := range w.rules.met {
-		one := &set.rules[at]
-		lines = append(lines, fmt.Sprintf("%s.txt:%d %s", set.files[one.file], one.line, one.subject))
+		r := &set.rules[at]
+		lines = append(lines, fmt.Sprintf("%s.txt:%d %s", set.files[r.file], r.line, r.subject))
 	}
 	return lines
 }

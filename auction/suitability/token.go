@@ -83,8 +83,8 @@ func (t *tokens) other(g glyph, r rune, rest string) {
 	case joins, nothing: // the word continues without it
 	case sign:
 		t.end()
-		for _, one := range g.letters {
-			t.emitSign(one)
+		for _, part := range g.letters {
+			t.emitSign(part)
 		}
 	case mask:
 		t.chunk, t.odd = append(t.chunk, g.letters[0]), true
@@ -350,12 +350,12 @@ func (t *tokens) unmask(chunk []rune) bool {
 	if letters == 0 || others == 0 || letters+others < 3 || others > letters+1 {
 		return false
 	}
-	for _, one := range [...]rune{'i', 'l'} {
+	for _, like := range [...]rune{'i', 'l'} {
 		t.joined = t.joined[:0]
 		for _, r := range chunk {
 			switch as, stands := stands[r]; {
 			case r == '1' || r == '|' || r == '!':
-				t.joined = append(t.joined, one)
+				t.joined = append(t.joined, like)
 			case stands:
 				t.joined = append(t.joined, as)
 			case r == '.' || r == '-' || r == '_':
@@ -465,8 +465,8 @@ func (t *tokens) join() {
 const fewestSpelt = 4
 
 func (t *tokens) single(i int) bool {
-	one := &t.list[i]
-	return !one.sign && one.number < 0 && one.to-one.from == 1
+	tok := &t.list[i]
+	return !tok.sign && tok.number < 0 && tok.to-tok.from == 1
 }
 
 // spell reads the whole text again with runs of single letters as one word.
@@ -481,11 +481,11 @@ func (t *tokens) spell() {
 		}
 		if j-i < fewestSpelt {
 			j = i + 1
-			one := old[i]
+			tok := old[i]
 			from := int32(len(t.letters))
-			t.letters = append(t.letters, letters[one.from:one.to]...)
-			one.from, one.to = from, int32(len(t.letters))
-			t.list = append(t.list, one)
+			t.letters = append(t.letters, letters[tok.from:tok.to]...)
+			tok.from, tok.to = from, int32(len(t.letters))
+			t.list = append(t.list, tok)
 			i = j
 			continue
 		}

@@ -221,13 +221,13 @@ type stems struct {
 	of     map[uint64][]stem
 }
 
-func (s *stems) add(one stem) {
-	at := gram(one.letters)
+func (s *stems) add(entry stem) {
+	at := gram(entry.letters)
 	s.filter[at*mix>>58] |= 1 << (at * mix >> 52 & 63)
 	if s.of == nil {
 		s.of = map[uint64][]stem{}
 	}
-	s.of[at] = append(s.of[at], one)
+	s.of[at] = append(s.of[at], entry)
 }
 
 const mix = 0x9e3779b97f4a7c15
@@ -238,9 +238,9 @@ func (s *stems) in(dst []uint32, letters []rune, at int) []uint32 {
 	if s.filter[key*mix>>58]>>(key*mix>>52&63)&1 == 0 {
 		return dst
 	}
-	for _, one := range s.of[key] {
-		if one.in(letters, at) {
-			dst = append(dst, one.item)
+	for _, entry := range s.of[key] {
+		if entry.in(letters, at) {
+			dst = append(dst, entry.item)
 		}
 	}
 	return dst

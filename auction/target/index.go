@@ -82,11 +82,11 @@ func sorted(campaigns []Campaign) []Campaign {
 			last = append(last, at)
 		}
 	}
-	kept := make([]Campaign, len(last))
+	latest := make([]Campaign, len(last))
 	for i, at := range last {
-		kept[i] = campaigns[at]
+		latest[i] = campaigns[at]
 	}
-	return kept
+	return latest
 }
 
 // Apply returns the index after the changes; x itself stays valid. The cost grows with the
@@ -112,13 +112,13 @@ func (x *Index) Apply(changes Changes) *Index {
 		}
 		overlay = append(overlay, c)
 	}
-	kept := len(overlay)
+	unchanged := len(overlay)
 	for _, c := range changes.Upsert {
 		if fresh[c.ID] {
 			overlay = append(overlay, c)
 		}
 	}
-	if touched == 0 && len(overlay) == kept {
+	if touched == 0 && len(overlay) == unchanged {
 		next.overlay = x.overlay // removals of base campaigns only: nothing to index
 		return next
 	}

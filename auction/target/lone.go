@@ -23,7 +23,7 @@ const fewCampaigns = 4
 // joiner joins the texts of a builder.
 type joiner struct {
 	b       *builder
-	said    func(doc uint32) []lexicon.Posting
+	vector  func(doc uint32) []lexicon.Posting
 	texts   []uint8 // by term: the number of texts with it; 2 means several
 	like    map[likeKey]uint32
 	seed    maphash.Seed
@@ -42,12 +42,12 @@ type likeKey struct {
 // separate, and so does one of many campaigns.
 func (b *builder) join() {
 	j := joiner{
-		b: b, said: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{},
+		b: b, vector: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{},
 		seed: maphash.MakeSeed(),
 	}
 	for doc := range b.texts {
 		b.texts[doc].as = uint32(doc)
-		for _, p := range j.said(uint32(doc)) {
+		for _, p := range j.vector(uint32(doc)) {
 			j.texts[p.ID] = min(j.texts[p.ID]+1, 2)
 		}
 	}
@@ -64,7 +64,7 @@ func (b *builder) join() {
 		if !b.texts[b.texts[doc].as].joined {
 			return
 		}
-		for _, p := range j.said(doc) {
+		for _, p := range j.vector(doc) {
 			if j.texts[p.ID] == 1 {
 				yield(p)
 			}
@@ -72,7 +72,7 @@ func (b *builder) join() {
 	}
 	b.byVector = func(doc uint32) []lexicon.Posting {
 		if !b.texts[doc].joined {
-			return j.said(doc)
+			return j.vector(doc)
 		}
 		return j.sharedBy(doc)
 	}
@@ -99,7 +99,7 @@ func (j *joiner) find(doc uint32) bool {
 // sharedBy returns the words of a text that also occur in others. The next call overwrites them.
 func (j *joiner) sharedBy(doc uint32) []lexicon.Posting {
 	j.shared = j.shared[:0]
-	for _, p := range j.said(doc) {
+	for _, p := range j.vector(doc) {
 		if j.texts[p.ID] > 1 {
 			j.shared = append(j.shared, p)
 		}
@@ -119,18 +119,18 @@ func (j *joiner) hash(vector []lexicon.Posting) uint64 {
 // regroup joins the groups of joined texts.
 func (b *builder) regroup() {
 	b.textOf = make([]uint32, len(b.of))
-	made, to := b.made, make([]uint32, len(b.made))
+	old, to := b.drafts, make([]uint32, len(b.drafts))
 	for slot, g := range b.of {
-		b.textOf[slot] = made[g].key.doc
+		b.textOf[slot] = old[g].key.doc
 	}
-	b.made, b.groups = nil, map[groupKey]uint32{}
-	for i := range made {
-		m := made[i]
+	b.drafts, b.groups = nil, map[groupKey]uint32{}
+	for i := range old {
+		m := old[i]
 		m.key.doc = b.texts[m.key.doc].as
 		g := b.group(m.key)
 		to[i] = g
-		b.made[g].count += m.count
-		b.made[g].raise(m.most, m.bid)
+		b.drafts[g].count += m.count
+		b.drafts[g].raise(m.most, m.bid)
 	}
 	for slot, g := range b.of {
 		b.of[slot] = to[g]
@@ -174,11 +174,11 @@ type loneWord struct {
 	walk  uint8
 	place uint32 // of the campaign among the slots of its segment
 	by    uint32 // weight × impact
-	said  *lexicon.Weight
+	word  *lexicon.Weight
 }
 
-// saidID is a term of the query, as an id of a segment.
-type saidID struct{ id, weight uint32 }
+// termWeight is a term of the query, as an id of a segment.
+type termWeight struct{ id, weight uint32 }
 
 // addLone records the campaigns for which a term of the query is a lone word.
 func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
@@ -188,7 +188,7 @@ func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
 	}
 	for at, end := lone.entries(term); at < end; at++ {
 		s.lone = append(
-			s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), said: weight},
+			s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), word: weight},
 		)
 	}
 }
@@ -199,7 +199,7 @@ func (s *Search) findLone() {
 		return
 	}
 	for i := range s.walks {
-		s.walks[i].sortSaid()
+		s.walks[i].sortTerms()
 	}
 	slices.SortFunc(s.lone, loneWord.compare)
 	for from, end := 0, 0; from < len(s.lone); from = end {
@@ -217,14 +217,14 @@ func (l loneWord) compare(other loneWord) int {
 }
 
 // sortTerms sets the query's terms that occur in groups, from the cursors.
-func (w *walk) sortSaid() {
-	w.said = w.said[:0]
+func (w *walk) sortTerms() {
+	w.terms = w.terms[:0]
 	for i := range w.cursors {
-		if c := &w.cursors[i]; c.said != nil {
-			w.said = append(w.said, saidID{id: c.term, weight: c.weight})
+		if c := &w.cursors[i]; c.word != nil {
+			w.terms = append(w.terms, termWeight{id: c.term, weight: c.weight})
 		}
 	}
-	slices.SortFunc(w.said, func(a, b saidID) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(w.terms, func(a, b termWeight) int { return cmp.Compare(a.id, b.id) })
 }
 
 // queueLone queues the campaign of the lone word first if it is live, relevant and passes the
@@ -254,16 +254,16 @@ func (s *Search) queueLone(first, sum uint32) {
 func (w *walk) shared(at uint32) (sum uint32) {
 	vectors := &w.seg.joined
 	for i, end := vectors.entries(w.seg.groups[at].joined); i < end; i++ {
-		said, ok := slices.BinarySearchFunc(
-			w.said, vectors.group[i], func(s saidID, id uint32) int { return cmp.Compare(s.id, id) },
+		term, ok := slices.BinarySearchFunc(
+			w.terms, vectors.group[i], func(s termWeight, id uint32) int { return cmp.Compare(s.id, id) },
 		)
 		if ok {
-			sum = min(sum+w.said[said].weight*uint32(vectors.by[i]), fullSum)
+			sum = min(sum+w.terms[term].weight*uint32(vectors.by[i]), fullSum)
 		}
 	}
 	for i := range w.cursors {
 		c := &w.cursors[i]
-		if c.said != nil {
+		if c.word != nil {
 			continue
 		}
 		if entry, ok := c.from.find(c.begin, c.end, at); ok {

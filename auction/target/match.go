@@ -74,11 +74,11 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 		}
 	}
 	var r words.Reader
-	said := q.terms(&r)
-	for _, term := range said {
+	terms := q.terms(&r)
+	for _, term := range terms {
 		m.query[dimToken][term.Text] = true
 	}
-	v := m.reader.Request(m.words, said)
+	v := m.reader.Request(m.words, terms)
 	for i := range v.Weights {
 		m.weights[v.Weights[i].Term(m.words)] += v.Weights[i].By
 	}
@@ -153,14 +153,14 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 // impacts returns the vector of c with its lessons.
 func (m *Matcher) impacts(c *Campaign) []lexicon.Impact {
 	text := c.text()
-	said := m.reader.Campaign(m.words, &text)
+	vector := m.reader.Campaign(m.words, &text)
 	lessons := m.table.Lessons(c.ID)
 	if len(lessons) == 0 {
-		return said
+		return vector
 	}
 	var impacts []lexicon.Impact
 	var known []lexicon.Posting
-	for _, impact := range said {
+	for _, impact := range vector {
 		if impact.ID == lexicon.None {
 			impacts = append(impacts, impact)
 			continue

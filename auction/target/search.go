@@ -35,18 +35,18 @@ type Search struct {
 	table   ranker.Table
 	walks   [2]walk // base and overlay
 	heap    []entry
-	last    entry              // the last result of [Search.Next]
-	given   bool               // the entries after last are not in the heap yet
-	formats uint8              // bit per Format; 0 is any
-	silent  bool               // the query has no words
-	views   bool               // a view can be reported
-	about   subject.Set        // the sensitive subjects of the conversation
-	trades  subject.TradeSet   // restricted trades that may run
-	at      Second             // the time of the auction
-	least   ranker.Match       // the least match that reaches the floor
-	best    [kept]money.Micros // the highest values of groups so far
-	seed    [2]uint64          // of the tie
-	lone    []loneWord         // by walk and place
+	last    entry                    // the last result of [Search.Next]
+	pending bool                     // the entries after last are not in the heap yet
+	formats uint8                    // bit per Format; 0 is any
+	silent  bool                     // the query has no words
+	views   bool                     // a view can be reported
+	about   subject.Set              // the sensitive subjects of the conversation
+	trades  subject.TradeSet         // restricted trades that may run
+	at      Second                   // the time of the auction
+	least   ranker.Match             // the least match that reaches the floor
+	best    [keptValues]money.Micros // the highest values of groups so far
+	seed    [2]uint64                // of the tie
+	lone    []loneWord               // by walk and place
 	reader  lexicon.Reader
 	words   words.Reader
 	buf     []byte
@@ -59,15 +59,15 @@ type walk struct {
 	dead    []uint64
 	ids     [dims][]uint32 // the query's terms known to the segment, ascending
 	cursors []cursor
-	said    []saidID // the query's terms, ascending; set only if lone words are found
-	leading int      // number of leading cursors: a group without them cannot reach the floor
-	enough  uint32   // the least sum of these with which a group may reach the floor
-	behind  uint64   // the most that the other cursors add
-	full    uint64   // the most that all cursors add
-	blocks  []uint32 // further blocks to read, ascending: of free groups, or of deals
-	private bool     // blocks are of deals, and no others count
-	next    uint32   // the lowest block ahead
-	stride  uint32   // blocks of the next window
+	terms   []termWeight // the query's terms, ascending; set only if lone words are found
+	leading int          // number of leading cursors: a group without them cannot reach the floor
+	enough  uint32       // the least sum of these with which a group may reach the floor
+	behind  uint64       // the most that the other cursors add
+	full    uint64       // the most that all cursors add
+	blocks  []uint32     // further blocks to read, ascending: of free groups, or of deals
+	private bool         // blocks are of deals, and no others count
+	next    uint32       // the lowest block ahead
+	stride  uint32       // blocks of the next window
 }
 
 // cursor reads the entries of one term.
@@ -79,7 +79,7 @@ type cursor struct {
 	weight     uint32
 	term       uint32
 	most       uint64          // the maximum of weight × impact
-	said       *lexicon.Weight // nil of a tool
+	word       *lexicon.Weight // nil of a tool
 }
 
 // tie orders equal campaigns by a hash of the auction and the advertiser, then of the auction and
@@ -117,33 +117,33 @@ const (
 
 // Start begins the search for q and drops an earlier one.
 func (s *Search) Start(x *Index, q *Query) {
-	s.heap, s.lone, s.given, s.best = s.heap[:0], s.lone[:0], false, [kept]money.Micros{}
+	s.heap, s.lone, s.pending, s.best = s.heap[:0], s.lone[:0], false, [keptValues]money.Micros{}
 	s.table = *x.base.table
 	s.formats = 0
 	for _, f := range q.Formats {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
 	s.seed, s.at, s.views, s.about, s.trades = q.seed(), q.At, q.Views, q.Subjects, q.Trades
-	said := q.terms(&s.words)
-	v := s.reader.Request(x.base.words, said)
+	terms := q.terms(&s.words)
+	v := s.reader.Request(x.base.words, terms)
 	s.silent = v.Empty
 	s.least = s.reaching(q.floor(v.Empty))
 	s.walks[0].seg, s.walks[0].dead = x.base, x.dead
 	s.walks[1].seg, s.walks[1].dead = x.overlay, nil
 	for i := range s.walks {
-		s.open(uint8(i), q, v, said)
+		s.open(uint8(i), q, v, terms)
 	}
 	s.findLone()
 }
 
 // open resolves the query's values and sets the cursors.
-func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Term) {
+func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, terms []words.Term) {
 	w := &s.walks[which]
 	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, narrowest
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
-	w.ids[dimToken] = w.seg.appendSaid(w.ids[dimToken][:0], v, said)
+	w.ids[dimToken] = w.seg.appendTerms(w.ids[dimToken][:0], v, terms)
 	for d := dimTool; d < dims; d++ {
 		w.ids[d] = s.resolve(w.ids[d][:0], w.seg, d, q)
 	}
@@ -154,7 +154,7 @@ func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Ter
 			id = w.seg.term(weight.Term(w.seg.words))
 		}
 		if id != none {
-			w.add(&w.seg.said, cursor{weight: weight.By, said: weight}, id)
+			w.add(&w.seg.texts, cursor{weight: weight.By, word: weight}, id)
 			s.addLone(which, weight, id)
 		}
 	}
@@ -164,7 +164,7 @@ func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Ter
 	switch {
 	case w.private:
 		w.blocks = w.seg.dealBlocks(w.ids[dimDeal])
-	case s.unsaid():
+	case s.wordless():
 		w.blocks = w.seg.free
 	}
 	w.lead(s.floor(w.seg.place))
@@ -217,15 +217,15 @@ func (s *Search) reaching(floor ranker.PPM) ranker.Match {
 }
 
 // wordless reports whether a campaign can match that shares no word with the query.
-func (s *Search) unsaid() bool { return s.least <= s.table.Place(true, true) }
+func (s *Search) wordless() bool { return s.least <= s.table.Place(true, true) }
 
 // appendTerms appends the terms of the query itself, ascending.
-func (s *segment) appendSaid(ids []uint32, v *lexicon.Vector, said []words.Term) []uint32 {
+func (s *segment) appendTerms(ids []uint32, v *lexicon.Vector, terms []words.Term) []uint32 {
 	if s.own == nil {
-		ids = append(ids, v.Said...)
+		ids = append(ids, v.Own...)
 	} else {
-		for i := range said {
-			if id := s.term(said[i].Text); id != none {
+		for i := range terms {
+			if id := s.term(terms[i].Text); id != none {
 				ids = append(ids, id)
 			}
 		}
@@ -342,8 +342,8 @@ func (s *Search) relevance(m ranker.Match) ranker.PPM {
 
 // Next returns the best match not yet returned; ok is false after the last.
 func (s *Search) Next() (c Candidate, ok bool) {
-	if s.given { // postponed, because many searches end with the first candidate
-		s.given = false
+	if s.pending { // postponed, because many searches end with the first candidate
+		s.pending = false
 		s.follow(s.last)
 	}
 	for {
@@ -365,7 +365,7 @@ func (s *Search) Next() (c Candidate, ok bool) {
 				s.openTier(e, s.walks[e.walk].seg.groups[e.at].begin)
 			}
 		default:
-			s.last, s.given = e, true
+			s.last, s.pending = e, true
 			return s.candidate(&e), true
 		}
 	}
@@ -468,7 +468,7 @@ func (w *walk) skip(end uint32) {
 // much as the best so far. It queues the lesser groups, which are searched after the better ones
 // have been returned. 0 means any sum: nothing is skipped.
 func (s *Search) passOver(which uint8, begin, end uint32) (least uint32) {
-	worth := s.best[kept-1]
+	worth := s.best[keptValues-1]
 	if worth == 0 {
 		return 0
 	}
@@ -499,7 +499,7 @@ func (s *Search) read(w *walk, begin, end uint32) {
 		c.at = c.from.from(c.begin, c.end, begin<<blockBits)
 		s.window.add(&c, 0, begin, end)
 	}
-	if !w.private && !s.unsaid() {
+	if !w.private && !s.wordless() {
 		return
 	}
 	for at := begin; at < end; at++ {
@@ -578,8 +578,8 @@ func (s *Search) lookInto(e entry) {
 // several is the number of groups of a block queued at a time; keptValues is the number of values
 // kept. A trace reads some candidates behind the winner, and reading the block again costs more.
 const (
-	several = 4
-	kept    = 4
+	several    = 4
+	keptValues = 4
 )
 
 // pick queues the best of the open groups of the block e, and queues the block again for the rest.
@@ -609,8 +609,8 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 				continue
 			}
 			next.walk = e.walk
-			kept := false
-			if found, kept = insert(&best, found, &next); !kept && g.aim == 0 {
+			inserted := false
+			if found, inserted = insert(&best, found, &next); !inserted && g.aim == 0 {
 				beaten[g.billing] = max(beaten[g.billing], match+1)
 			}
 		}
@@ -636,10 +636,10 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 // keep adds the value of a group to the best if it passes the filters. Other groups are soon
 // dropped, and whatever was skipped because of them would have to be searched again.
 func (s *Search) keep(e *entry) {
-	if e.value <= s.best[kept-1] || !s.passes(e.walk, e.at) {
+	if e.value <= s.best[keptValues-1] || !s.passes(e.walk, e.at) {
 		return
 	}
-	at := kept - 1
+	at := keptValues - 1
 	for ; at > 0 && e.value > s.best[at-1]; at-- {
 		s.best[at] = s.best[at-1]
 	}
@@ -647,7 +647,7 @@ func (s *Search) keep(e *entry) {
 }
 
 // insert inserts a group into the best n if it belongs there, and returns their number.
-func insert(best *[several + 1]entry, n int, e *entry) (now int, kept bool) {
+func insert(best *[several + 1]entry, n int, e *entry) (now int, inserted bool) {
 	at := n
 	for at > 0 && better(e, &best[at-1]) {
 		at--
@@ -898,17 +898,17 @@ func (s *Search) Found(c *Candidate) (found Found) {
 			continue
 		}
 		impact := cur.from.by[at]
-		if cur.said == nil {
+		if cur.word == nil {
 			found.Signals.Tools += ranker.Match(impact)
 			continue
 		}
 		by := cur.weight * uint32(impact)
 		sum += by
-		list.add(cur.said.Term(w.seg.words), by)
+		list.add(cur.word.Term(w.seg.words), by)
 	}
 	for i := 0; i < len(c.lone) && c.lone[i].compare(c.lone[0]) == 0; i++ {
 		sum += c.lone[i].by
-		list.add(c.lone[i].said.Term(w.seg.words), c.lone[i].by)
+		list.add(c.lone[i].word.Term(w.seg.words), c.lone[i].by)
 	}
 	found.Signals.Words = ranker.Match(lexicon.Match(sum))
 	found.Terms = list.earned()

@@ -28,7 +28,7 @@ type segment struct {
 	bids      []money.Micros // beside slots, as auctions value them: a search reads more bids than campaigns
 	terms     []uint32       // of all groups, see group.ends
 	vocab     [dims]map[string]uint32
-	said      postings // by term of the words
+	texts     postings // by term of the words
 	tools     postings // by tool
 	lone      postings // by lone word: indices of slots, not groups; empty if no texts are joined
 	joined    postings // by [group.joined]: the shared terms of joined texts, not groups
@@ -113,7 +113,7 @@ type builder struct {
 	docs     map[doc]uint32
 	texts    []docText
 	groups   map[groupKey]uint32
-	made     []making
+	drafts   []draft
 	of       []uint32 // by slot: the group
 	lexicon  *lexicon.Builder
 	stated   words.Reader
@@ -159,8 +159,8 @@ type groupKey struct {
 	suits   uint32
 }
 
-// making is a group under construction.
-type making struct {
+// draft is a group under construction.
+type draft struct {
 	key   groupKey
 	count uint32
 	most  money.Micros
@@ -168,7 +168,7 @@ type making struct {
 }
 
 // raise adds a member.
-func (m *making) raise(most, bid money.Micros) { m.most, m.bid = max(m.most, most), max(m.bid, bid) }
+func (m *draft) raise(most, bid money.Micros) { m.most, m.bid = max(m.most, most), max(m.bid, bid) }
 
 // newSegment indexes campaigns, which must have ascending distinct ids. It keeps the slice and
 // replaces equal targetings in it by one shared value. Without a frozen table of words it freezes
@@ -229,8 +229,8 @@ func (b *builder) take(slot uint32, votes uint64) {
 	}
 	g := b.group(key)
 	b.of[slot] = g
-	b.made[g].count++
-	b.made[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
+	b.drafts[g].count++
+	b.drafts[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
 }
 
 // suit returns the number of suits in the segment.
@@ -248,9 +248,9 @@ func (b *builder) suit(of Suits) uint32 {
 func (b *builder) group(key groupKey) uint32 {
 	g, known := b.groups[key]
 	if !known {
-		g = uint32(len(b.made))
+		g = uint32(len(b.drafts))
 		b.groups[key] = g
-		b.made = append(b.made, making{key: key})
+		b.drafts = append(b.drafts, draft{key: key})
 	}
 	return g
 }
@@ -299,29 +299,29 @@ func (b *builder) learn() {
 	for name, id := range b.seg.own {
 		b.names[id] = name
 	}
-	said, learnt := b.byVector, map[uint32][]lexicon.Posting{}
+	base, learnt := b.byVector, map[uint32][]lexicon.Posting{}
 	for i := range b.texts {
 		if at := b.texts[i].doc.learnt; at > 0 {
-			learnt[uint32(i)] = b.learnt(said(uint32(i)), b.lessons[at-1])
+			learnt[uint32(i)] = b.learnt(base(uint32(i)), b.lessons[at-1])
 		}
 	}
 	b.byVector = func(doc uint32) []lexicon.Posting {
 		if vector, ok := learnt[doc]; ok {
 			return vector
 		}
-		return said(doc)
+		return base(doc)
 	}
 }
 
 // learnt returns a vector with its lessons, in the terms of the segment.
-func (b *builder) learnt(said []lexicon.Posting, lessons []ranker.Lesson) []lexicon.Posting {
+func (b *builder) learnt(own []lexicon.Posting, lessons []ranker.Lesson) []lexicon.Posting {
 	s := b.seg
 	if s.own == nil {
-		return s.words.Learnt(nil, said, lessons)
+		return s.words.Learnt(nil, own, lessons)
 	}
 	// Terms that the frozen table lacks have no lessons.
 	var known, vector []lexicon.Posting
-	for _, p := range said {
+	for _, p := range own {
 		if id := s.words.ID(b.names[p.ID]); id != lexicon.None {
 			known = append(known, lexicon.Posting{ID: id, By: p.By})
 		} else {
@@ -440,12 +440,12 @@ func intern(vocab map[string]uint32, value string) uint32 {
 func (b *builder) fillGroups() {
 	s := b.seg
 	b.topics()
-	order := make([]uint32, len(b.made))
+	order := make([]uint32, len(b.drafts))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
-		g, h := &b.made[x], &b.made[y]
+		g, h := &b.drafts[x], &b.drafts[y]
 		return cmp.Or(
 			cmp.Compare(h.most, g.most), cmp.Compare(h.bid, g.bid),
 			cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y),
@@ -455,7 +455,7 @@ func (b *builder) fillGroups() {
 	s.groups = make([]group, len(order))
 	begin := uint32(0)
 	for number, at := range order {
-		m := &b.made[at]
+		m := &b.drafts[at]
 		d := &b.texts[m.key.doc].doc
 		p := &b.placed[d.placed]
 		g := group{
@@ -485,7 +485,7 @@ func (b *builder) fillGroups() {
 	}
 	docs := make([]uint32, len(order)) // by number
 	for number, at := range order {
-		docs[number] = b.made[at].key.doc
+		docs[number] = b.drafts[at].key.doc
 	}
 	b.of = docs
 	s.terms = slices.Clip(s.terms)
@@ -543,7 +543,7 @@ func (b *builder) topics() {
 // fillPostings enters every group into the postings of its terms and tools.
 func (b *builder) fillPostings() {
 	s := b.seg
-	s.said = lay(s.vocabulary(), func(add func(posting)) {
+	s.texts = lay(s.vocabulary(), func(add func(posting)) {
 		for number, doc := range b.of {
 			for _, p := range b.byVector(doc) {
 				add(posting{term: p.ID, group: uint32(number), by: p.By})

@@ -103,10 +103,10 @@ func TestBoundsHoldForEveryRequest(t *testing.T) {
 				require.LessOrEqual(t, value, k.atMost(s.table, relevance))
 			}
 		}
-		for term, peak := range s.said.peak {
-			from, to := s.said.entries(uint32(term))
+		for term, peak := range s.texts.peak {
+			from, to := s.texts.entries(uint32(term))
 			for at := from; at < to; at++ {
-				require.LessOrEqual(t, s.said.by[at], peak)
+				require.LessOrEqual(t, s.texts.by[at], peak)
 			}
 		}
 	})

@@ -87,8 +87,8 @@ func (x *window) forget(terms []cursor, begin, end uint32) {
 func most(open *bits128, sums *[blockSize]uint32, least, below uint32) (sum uint32, found bool) {
 	for half, set := range open {
 		for ; set != 0; set &= set - 1 {
-			if one := sums[half*64+bits.TrailingZeros64(set)]; one >= max(sum, least) && one <= below-1 {
-				sum, found = one, true
+			if value := sums[half*64+bits.TrailingZeros64(set)]; value >= max(sum, least) && value <= below-1 {
+				sum, found = value, true
 			}
 		}
 	}

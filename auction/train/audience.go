@@ -62,4 +62,4 @@ func (a *audiences) list(list []string) int {
 }
 
 // meet reports whether two campaigns may be shown to the same reader.
-func (a *audiences) meet(one, other uint32) bool { return a.meets[a.of[one]][a.of[other]] }
+func (a *audiences) meet(first, second uint32) bool { return a.meets[a.of[first]][a.of[second]] }

@@ -22,7 +22,7 @@ func teach(t *Task) (*Model, *ranker.Learnt) {
 }
 
 // crossed returns the points of the last day, each part by a model that was not trained on it.
-func (p *prior) crossed(log []asked, s Settings) (points []point) {
+func (p *prior) crossed(log []request, s Settings) (points []point) {
 	for part := range folds {
 		m := learn(p, log, part, s)
 		points = append(points, p.points(&ranker.Learnt{Campaigns: m.lessons()}, log, part)...)
@@ -44,10 +44,10 @@ func (m *Model) table(version int64) *ranker.Learnt {
 }
 
 // points returns impressions at the relevances that a node would compute, all or those of a part.
-func (p *prior) points(l *ranker.Learnt, log []asked, part int) (points []point) {
+func (p *prior) points(l *ranker.Learnt, log []request, part int) (points []point) {
 	for i := range log {
-		for at := range log[i].shown {
-			s := &log[i].shown[at]
+		for at := range log[i].exposures {
+			s := &log[i].exposures[at]
 			impressions, clicks := s.total.of()
 			if part != all {
 				impressions, clicks = s.parts[part].of()
@@ -68,11 +68,11 @@ func (p *prior) relevance(l *ranker.Learnt, s *Sample) ranker.PPM {
 
 // matched returns the relevance of a campaign to a request.
 func (p *prior) matched(l *ranker.Learnt, campaign target.ID, features []feature) ranker.PPM {
-	said := p.impacts[campaign]
+	own := p.impacts[campaign]
 	lessons := l.Campaigns[campaign]
 	var sum float64
 	for _, f := range features {
-		by := said[f.id]
+		by := own[f.id]
 		if at, ok := slices.BinarySearchFunc(
 			lessons, f.term, func(l ranker.Lesson, term uint32) int { return cmp.Compare(l.Term, term) },
 		); ok {
@@ -118,23 +118,23 @@ const (
 	priorWeight = 0.05
 	// reach is the distance in knots within which a knot with too few impressions uses others.
 	reach = 6
-	// enoughForetold is the number of clicks that the impressions of a knot should predict.
-	enoughForetold = 5
+	// enoughPredicted is the number of clicks that the impressions of a knot should predict.
+	enoughPredicted = 5
 )
 
 // isotonic returns the monotone curve of clicks that is nearest to the points.
 func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.PPM) {
 	var at [ranker.Knots]Pool
-	var clicks, foretold float64
+	var clicks, predicted float64
 	for i := range points {
 		p := &points[i]
 		knot := p.knot()
-		foretold += float64(p.impressions * chance(dayOne, knot))
+		predicted += float64(p.impressions * chance(dayOne, knot))
 		at[knot].All += p.impressions
 		at[knot].Right += p.clicks
 		clicks += p.clicks
 	}
-	scale := (clicks + 1) / (foretold + 1)
+	scale := (clicks + 1) / (predicted + 1)
 	var pools []Pool
 	for knot := range at {
 		pools = Pooled(pools, felt(&at, knot, min(1, scale*chance(dayOne, knot))))
@@ -153,7 +153,7 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 // rate, but not to the weight, as their observations count at their own knots.
 func felt(at *[ranker.Knots]Pool, knot int, beforehand float64) Pool {
 	seen := Pool{Right: at[knot].Right + float64(priorWeight*beforehand), All: at[knot].All + priorWeight}
-	weight, enough := seen.All, enoughForetold/beforehand
+	weight, enough := seen.All, enoughPredicted/beforehand
 	for away := 1; away <= reach && seen.All < enough; away++ {
 		var near Pool
 		for _, other := range []int{knot - away, knot + away} {

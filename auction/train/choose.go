@@ -10,7 +10,7 @@ import (
 // weight.
 type pair struct {
 	campaign uint32
-	said     float64
+	stated   float64
 	at       coordinate
 	sum      float64 // of its worth after each pass
 }
@@ -25,7 +25,7 @@ func newPairs(p *prior) pairs {
 	x := pairs{byTerm: make([][]*pair, p.words.Len()), known: map[uint64]*pair{}}
 	for number, id := range p.campaigns {
 		for term, by := range p.impacts[id] {
-			x.of(term, uint32(number)).said = slope * float64(by) / float64(ranker.Full)
+			x.of(term, uint32(number)).stated = slope * float64(by) / float64(ranker.Full)
 		}
 	}
 	return x
@@ -55,17 +55,17 @@ const (
 
 // first returns the initial probabilities of a click before requests are read: the first-day
 // table's, times observed ÷ predicted clicks.
-func (p *prior) first(log []asked, without int) clicks {
-	var seen, foretold float64
+func (p *prior) first(log []request, without int) clicks {
+	var seen, predicted float64
 	for i := range log {
-		for at := range log[i].shown {
-			s := &log[i].shown[at]
+		for at := range log[i].exposures {
+			s := &log[i].exposures[at]
 			impressions, clicked := s.without(without)
 			seen += clicked
-			foretold += float64(impressions * sigmoid(p.odds(p.match(p.campaigns[s.campaign], log[i].features))))
+			predicted += float64(impressions * sigmoid(p.odds(p.match(p.campaigns[s.campaign], log[i].features))))
 		}
 	}
-	return p.clicksOf((seen + known) / (foretold + known) * float64(p.table.ClickRight) / float64(ranker.Certain))
+	return p.clicksOf((seen + known) / (predicted + known) * float64(p.table.ClickRight) / float64(ranker.Certain))
 }
 
 // clicksOf keeps the contrast of the first-day table: click rates differ between networks, but the
@@ -94,7 +94,7 @@ func (c clicks) evidence(impressions, clicked float64) float64 {
 // the prior from the words, the evidence, and the posterior.
 type choice struct {
 	before, evidence, after []float64 // by campaign
-	shown                   []bool    // by campaign
+	exposed                 []bool    // by campaign
 	touched                 []uint32
 	right, all              float64 // clicks and impressions of right ads in a pass
 }
@@ -102,7 +102,7 @@ type choice struct {
 func newChoice(campaigns int) choice {
 	return choice{
 		before: make([]float64, campaigns), evidence: make([]float64, campaigns), after: make([]float64, campaigns),
-		shown: make([]bool, campaigns),
+		exposed: make([]bool, campaigns),
 	}
 }
 
@@ -112,7 +112,7 @@ const mostVisits = 500_000
 
 // chooseAll learns from all requests, in several passes if they are few. If there are too many
 // without a click, each pass samples some, which then count for the omitted ones.
-func (m *Model) chooseAll(log []asked, without int) {
+func (m *Model) chooseAll(log []request, without int) {
 	m.clicks = m.prior.first(log, without)
 	clicked := 0
 	for i := range log {
@@ -153,7 +153,7 @@ const least = 0.002
 // within the limits that auctions can count, see [pair.moves]: an ad without clicks loses the words
 // it was shown for. An ad that was not shown may lose words to one that is clicked instead, but
 // gains none: only ads shown have a known click probability.
-func (m *Model) choose(a *asked, without int, weight float64) {
+func (m *Model) choose(a *request, without int, weight float64) {
 	m.score(a, without)
 	c := &m.choice
 	var highest float64
@@ -168,8 +168,8 @@ func (m *Model) choose(a *asked, without int, weight float64) {
 		before += c.before[campaign]
 		after += c.after[campaign]
 	}
-	for i := range a.shown {
-		s := &a.shown[i]
+	for i := range a.exposures {
+		s := &a.exposures[i]
 		impressions, clicked := s.without(without)
 		right := weight * c.after[s.campaign] / after
 		c.right += float64(right * clicked)
@@ -178,7 +178,7 @@ func (m *Model) choose(a *asked, without int, weight float64) {
 	for _, f := range a.features {
 		for _, p := range m.pairs.byTerm[f.id] {
 			miss := c.before[p.campaign]/before - c.after[p.campaign]/after
-			if math.Abs(miss) >= least && p.moves(miss) && (miss > 0 || c.shown[p.campaign]) {
+			if math.Abs(miss) >= least && p.moves(miss) && (miss > 0 || c.exposed[p.campaign]) {
 				m.move(&p.at, float64(miss*f.share*weight))
 			}
 		}
@@ -186,20 +186,20 @@ func (m *Model) choose(a *asked, without int, weight float64) {
 }
 
 // score sums up the worth of every campaign for a request, and the evidence of the ads shown.
-func (m *Model) score(a *asked, without int) {
+func (m *Model) score(a *request, without int) {
 	c := &m.choice
 	for _, campaign := range c.touched {
-		c.before[campaign], c.evidence[campaign], c.shown[campaign] = 0, 0, false
+		c.before[campaign], c.evidence[campaign], c.exposed[campaign] = 0, 0, false
 	}
 	c.touched = c.touched[:0]
-	for i := range a.shown {
-		s := &a.shown[i]
+	for i := range a.exposures {
+		s := &a.exposures[i]
 		impressions, clicked := s.without(without)
 		if impressions == 0 {
 			continue
 		}
 		c.touched = append(c.touched, s.campaign)
-		c.shown[s.campaign], c.evidence[s.campaign] = true, m.clicks.evidence(impressions, clicked)
+		c.exposed[s.campaign], c.evidence[s.campaign] = true, m.clicks.evidence(impressions, clicked)
 		if clicked > 0 {
 			for _, f := range a.features {
 				m.pairs.of(f.id, s.campaign)
@@ -208,8 +208,8 @@ func (m *Model) score(a *asked, without int) {
 	}
 	for _, f := range a.features {
 		for _, p := range m.pairs.byTerm[f.id] {
-			if worth := p.worth(); worth > 0 && m.prior.audiences.meet(a.shown[0].campaign, p.campaign) {
-				if c.before[p.campaign] == 0 && !c.shown[p.campaign] {
+			if worth := p.worth(); worth > 0 && m.prior.audiences.meet(a.exposures[0].campaign, p.campaign) {
+				if c.before[p.campaign] == 0 && !c.exposed[p.campaign] {
 					c.touched = append(c.touched, p.campaign)
 				}
 				c.before[p.campaign] += float64(f.share * worth)
@@ -220,7 +220,7 @@ func (m *Model) score(a *asked, without int) {
 
 // worth returns the worth of a term for a campaign, in log-odds, limited to what auctions can
 // count.
-func (p *pair) worth() float64 { return max(0, min(p.said+p.at.weight, slope)) }
+func (p *pair) worth() float64 { return max(0, min(p.stated+p.at.weight, slope)) }
 
 // moves reports whether a gradient changes the worth of a term: not below zero, and not above the
 // limit of auctions, where other terms of the request have to learn.

@@ -32,8 +32,8 @@ type Conversions struct {
 // follow is a click that counts for a campaign's conversion rate.
 type follow struct {
 	*Sample
-	weight   float64
-	foretold float64 // probability of a conversion by the first-day table
+	weight    float64
+	predicted float64 // probability of a conversion by the first-day table
 }
 
 // convert learns how often clicks lead to conversions. The newest days judge: rates that predict
@@ -59,7 +59,7 @@ func convert(
 	early, late := split(list)
 	tried := learnRates(early, was)
 	if r.compare(late, &tried, was) {
-		r.Kept = "the rates foretell the newest days worse"
+		r.Kept = "the rates predict the newest days worse"
 		return *was, r
 	}
 	return learnRates(list, was), r
@@ -74,9 +74,9 @@ func (p *prior) follows(n Network, learnt *ranker.Learnt, clicks []Sample) (list
 		c := n.Index.Get(s.Campaign)
 		switch {
 		case c == nil && s.PerConversion:
-			list = append(list, follow{Sample: s, foretold: p.converts(p.table.Usual)})
+			list = append(list, follow{Sample: s, predicted: p.converts(p.table.Usual)})
 		case c != nil && (c.Aim > 0 || s.PerConversion && c.Billing == ranker.CPA):
-			list = append(list, follow{Sample: s, foretold: p.converts(p.relevance(learnt, s))})
+			list = append(list, follow{Sample: s, predicted: p.converts(p.relevance(learnt, s))})
 		}
 	}
 	samples := make([]Sample, len(list))
@@ -136,7 +136,7 @@ func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bo
 
 // lost returns the log loss of rates on one click.
 func (f *follow) lost(rates *ranker.Rates) float64 {
-	p := f.foretold * part(rates.Network) * part(rates.Of(f.Campaign, f.Advertiser))
+	p := f.predicted * part(rates.Network) * part(rates.Of(f.Campaign, f.Advertiser))
 	return missed(min(p, 1), f.Converted)
 }
 
@@ -149,10 +149,10 @@ func part(rate ranker.PPM) float64 {
 }
 
 // followed sums up predicted and observed conversions.
-type followed struct{ foretold, observed float64 }
+type followed struct{ predicted, observed float64 }
 
 func (t *followed) add(f *follow, weight, rate float64) {
-	t.foretold += float64(weight * f.foretold * rate)
+	t.predicted += float64(weight * f.predicted * rate)
 	if f.Converted {
 		t.observed += weight
 	}
@@ -160,7 +160,7 @@ func (t *followed) add(f *follow, weight, rate float64) {
 
 // rate returns the rate under a Gamma prior around its initial value.
 func (t *followed) rate(begins float64) float64 {
-	return (t.observed + priorConversions) / (t.foretold + priorConversions/begins)
+	return (t.observed + priorConversions) / (t.predicted + priorConversions/begins)
 }
 
 // learnRates returns the rates of a list, each at most one step from its current value.
@@ -211,8 +211,8 @@ func networkRate(list []follow) float64 {
 	var all followed
 	for _, id := range order {
 		of, share := own[id], shares[id]
-		all.foretold += float64(share * of.foretold)
-		all.observed += float64(share * min(of.observed, part(ranker.MostRate)*of.foretold))
+		all.predicted += float64(share * of.predicted)
+		all.observed += float64(share * min(of.observed, part(ranker.MostRate)*of.predicted))
 	}
 	return all.rate(1)
 }

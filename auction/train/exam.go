@@ -79,15 +79,15 @@ type examiner struct {
 	index   *target.Index
 	scratch auction.Scratch
 	reader  words.Reader
-	asked   uint64
+	count   uint64
 }
 
 func (x *examiner) ask(text, language string) (winner target.ID, filled bool) {
-	x.asked++
+	x.count++
 	x.reader.Reset()
 	x.reader.ReadContext(text)
 	r := auction.Request{Words: x.reader.Terms(), Language: language, MinRelevance: ranker.DefaultFloor}
-	binary.BigEndian.PutUint64(r.ID[:], x.asked)
+	binary.BigEndian.PutUint64(r.ID[:], x.count)
 	won := auction.Decide(&r, x.index, nil, &x.scratch)
 	if won.Winner == nil {
 		return winner, false

@@ -9,11 +9,13 @@ const (
 )
 
 // seen counts the impressions and clicks of ads.
-type seen struct{ shown, clicks int }
+type seen struct{ impressions, clicks int }
 
-func (s seen) enough() bool { return s.shown >= enoughShown || s.clicks >= enoughClicks }
+func (s seen) enough() bool { return s.impressions >= enoughShown || s.clicks >= enoughClicks }
 
-func (s seen) plus(other seen) seen { return seen{s.shown + other.shown, s.clicks + other.clicks} }
+func (s seen) plus(other seen) seen {
+	return seen{s.impressions + other.impressions, s.clicks + other.clicks}
+}
 
 // experience returns what is no longer new. Ads are counted by content, so that a copy shares the
 // counts of its source. Advertisers are counted over all their new campaigns, so that many explore
@@ -22,11 +24,11 @@ func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers 
 	of, owner := map[target.ID]seen{}, map[target.ID]target.ID{}
 	for i := range log {
 		s := &log[i]
-		one := seen{shown: 1}
+		single := seen{impressions: 1}
 		if s.Clicked {
-			one.clicks = 1
+			single.clicks = 1
 		}
-		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(one), s.Advertiser
+		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(single), s.Advertiser
 	}
 	contents := map[uint64]seen{}
 	for c := range n.Index.All() {

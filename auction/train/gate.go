@@ -97,10 +97,10 @@ func missed(p float64, clicked bool) float64 {
 }
 
 // tally sums up predicted and observed clicks of some impressions.
-type tally struct{ foretold, observed, variance float64 }
+type tally struct{ predicted, observed, variance float64 }
 
 func (t *tally) add(p float64, clicked bool, w float64) {
-	t.foretold += float64(w * p)
+	t.predicted += float64(w * p)
 	t.variance += float64(w * w * p * (1 - p))
 	if clicked {
 		t.observed += w
@@ -110,14 +110,14 @@ func (t *tally) add(p float64, clicked bool, w float64) {
 // ratio returns predicted ÷ observed and reports whether it is inside its bounds widened by two
 // standard errors.
 func (t *tally) ratio(low, high float64) (ratio float64, inside bool) {
-	ratio = t.foretold / max(t.observed, 1e-9)
+	ratio = t.predicted / max(t.observed, 1e-9)
 	margin := 2 * math.Sqrt(t.variance)
-	return ratio, t.foretold+margin >= low*t.observed && t.foretold-margin <= high*t.observed
+	return ratio, t.predicted+margin >= low*t.observed && t.predicted-margin <= high*t.observed
 }
 
 // share adds a part of another tally.
 func (t *tally) share(of tally, part float64) {
-	t.foretold += float64(part * of.foretold)
+	t.predicted += float64(part * of.predicted)
 	t.observed += float64(part * of.observed)
 	t.variance += float64(part * of.variance)
 }
@@ -130,14 +130,14 @@ func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
 	}
 	ratio, inside := all.ratio(overallLow, overallHigh)
 	if r.Ratio = ratio; !inside {
-		r.refuse("foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", ratio, overallLow, overallHigh)
+		r.refuse("predicted ÷ observed clicks are %.3f: they must be from %.2f to %.2f", ratio, overallLow, overallHigh)
 	}
 	for i, tenth := range tenths(day, weights) {
 		ratio, inside := tenth.ratio(decileLow, decileHigh)
 		r.Deciles = append(r.Deciles, ratio)
 		if !inside {
 			r.refuse(
-				"in tenth %d foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio,
+				"in tenth %d predicted ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio,
 				decileLow, decileHigh,
 			)
 		}
@@ -199,14 +199,14 @@ func (r *Report) suspicion(day []Forecast) {
 		}
 	}
 	if suspects > 0 {
-		r.refuse("%d publishers have up to %.1f times the clicks that their ads foretell", suspects, worst)
+		r.refuse("%d publishers have up to %.1f times the predicted clicks", suspects, worst)
 	}
 	r.offTopic(day)
 }
 
 // far reports whether clicks are far above the prediction times a usual factor.
 func (t *tally) far(usual float64) (factor float64, far bool) {
-	expected := t.foretold * usual
+	expected := t.predicted * usual
 	factor = t.observed / max(expected, 1e-9)
 	return factor, factor > suspectFactor && t.observed-expected > suspectErrors*math.Sqrt(max(expected, 1))
 }
@@ -218,11 +218,11 @@ const enoughExpected = 20
 // usualFactor returns observed ÷ predicted clicks of the usual publisher: the first quartile, which
 // neither a publisher with many impressions moves nor a ring that outnumbers the honest ones.
 func usualFactor(publishers map[target.ID]*tally, network *tally) float64 {
-	mean := max(network.observed, 1) / max(network.foretold, 1)
+	mean := max(network.observed, 1) / max(network.predicted, 1)
 	var factors []float64
 	for _, t := range publishers {
-		if t.foretold*mean >= enoughExpected {
-			factors = append(factors, t.observed/t.foretold)
+		if t.predicted*mean >= enoughExpected {
+			factors = append(factors, t.observed/t.predicted)
 		}
 	}
 	if len(factors) == 0 {
@@ -245,15 +245,15 @@ func (r *Report) offTopic(day []Forecast) {
 	for i := range day {
 		best = max(best, day[i].Incumbent)
 	}
-	type shown struct{ low, high, lowClicks, highClicks float64 }
-	of := map[target.ID]*shown{}
-	var network shown
+	type sides struct{ low, high, lowClicks, highClicks float64 }
+	of := map[target.ID]*sides{}
+	var network sides
 	for i := range day {
 		f := &day[i]
 		if of[f.Campaign] == nil {
-			of[f.Campaign] = &shown{}
+			of[f.Campaign] = &sides{}
 		}
-		for _, s := range []*shown{of[f.Campaign], &network} {
+		for _, s := range []*sides{of[f.Campaign], &network} {
 			count, clicks := &s.high, &s.highClicks
 			if f.Incumbent < best/2 {
 				count, clicks = &s.low, &s.lowClicks

@@ -34,7 +34,7 @@ func Learn(log []Sample, n Network, s Settings) *Model {
 }
 
 // learn leaves out a part of the last day.
-func learn(p *prior, log []asked, without int, s Settings) *Model {
+func learn(p *prior, log []request, without int, s Settings) *Model {
 	m := &Model{prior: p, settings: s.filled(), pairs: newPairs(p), choice: newChoice(len(p.campaigns))}
 	m.chooseAll(log, without)
 	return m
@@ -59,7 +59,7 @@ func (m *Model) lessons() map[[16]byte][]ranker.Lesson {
 	for id, list := range m.pairs.byTerm {
 		term := lexicon.TermID(m.prior.words.Term(uint32(id)))
 		for _, p := range list {
-			by := int32(math.Round((p.sum/float64(max(m.passes, 1)) - p.said) / slope * float64(ranker.Full)))
+			by := int32(math.Round((p.sum/float64(max(m.passes, 1)) - p.stated) / slope * float64(ranker.Full)))
 			if by != 0 {
 				campaign := m.prior.campaigns[p.campaign]
 				all[campaign] = append(

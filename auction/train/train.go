@@ -130,13 +130,13 @@ func newPrior(n Network) *prior {
 	var r lexicon.Reader
 	for c := range n.Index.All() {
 		text := c.Text()
-		said := map[uint32]uint16{}
+		impacts := map[uint32]uint16{}
 		for _, impact := range r.Campaign(p.words, &text) {
 			if impact.ID != lexicon.None {
-				said[impact.ID] = impact.By
+				impacts[impact.ID] = impact.By
 			}
 		}
-		p.impacts[c.ID] = said
+		p.impacts[c.ID] = impacts
 		p.campaigns = append(p.campaigns, c.ID)
 	}
 	slices.SortFunc(p.campaigns, func(a, b target.ID) int { return bytes.Compare(a[:], b[:]) })
@@ -194,9 +194,9 @@ func (p *prior) read(dst []feature, terms []uint32) []feature {
 
 // match returns the match of a campaign's text with a request.
 func (p *prior) match(campaign target.ID, features []feature) (sum float64) {
-	said := p.impacts[campaign]
+	impacts := p.impacts[campaign]
 	for _, f := range features {
-		sum += float64(f.share * float64(said[f.id]))
+		sum += float64(f.share * float64(impacts[f.id]))
 	}
 	return sum
 }

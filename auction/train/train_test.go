@@ -185,10 +185,10 @@ func TestEachRuleOfTheGate(t *testing.T) {
 			func(p float64) (float64, float64) { return mean + 0.85*(p-mean), p }, usual, "log loss",
 		},
 		"too many in all": {
-			func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "foretold ÷ observed clicks are 1.2",
+			func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "predicted ÷ observed clicks are 1.2",
 		},
 		"too few in all": {
-			func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "foretold ÷ observed clicks are 0.",
+			func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "predicted ÷ observed clicks are 0.",
 		},
 		"too bold in a tenth": {
 			func(p float64) (float64, float64) { return mean + 1.22*(p-mean), mean }, usual, "in tenth 1 ",

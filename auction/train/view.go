@@ -64,7 +64,7 @@ func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 	case newest == 0:
 		r.Kept = "views of one day only"
 	case r.compare(list[newest:], learnView(list[:newest], was), orFirst(was)):
-		r.Kept = "it foretells the newest day worse"
+		r.Kept = "it predicts the newest day worse"
 	default:
 		rate = learnView(list, was)
 	}
@@ -78,12 +78,12 @@ func orFirst(view ranker.PPM) ranker.PPM { return cmp.Or(view, ranker.FirstView)
 // learnView returns p(view) of a list, at most one step from its current value.
 func learnView(list []Seen, was ranker.PPM) ranker.PPM {
 	weights := weighSeen(list)
-	shown, seen := float64(priorView), float64(priorView)*part(ranker.FirstView)
+	impressions, seen := float64(priorView), float64(priorView)*part(ranker.FirstView)
 	for _, s := range list {
-		shown += float64(weights[s.Publisher] * float64(s.Impressions))
+		impressions += float64(weights[s.Publisher] * float64(s.Impressions))
 		seen += float64(weights[s.Publisher] * float64(s.Views))
 	}
-	rate, before := seen/shown, part(orFirst(was))
+	rate, before := seen/impressions, part(orFirst(was))
 	rate = max(before/mostStep, min(before*mostStep, rate))
 	return max(ranker.LeastView, min(ranker.Certain, ranker.PPM(math.Round(rate*float64(ranker.Certain)))))
 }
@@ -101,7 +101,7 @@ func weighSeen(list []Seen) map[target.ID]float64 {
 // worse by more than two standard errors.
 func (r *Views) compare(day []Seen, tried, was ranker.PPM) (worse bool) {
 	weights := weighSeen(day)
-	var shown, more, spread float64
+	var impressions, more, spread float64
 	for _, s := range day {
 		w := weights[s.Publisher]
 		for _, of := range []struct {
@@ -109,14 +109,14 @@ func (r *Views) compare(day []Seen, tried, was ranker.PPM) (worse bool) {
 			came bool
 		}{{s.Views, true}, {s.Impressions - s.Views, false}} {
 			n, before, now := float64(of.n), missed(part(was), of.came), missed(part(tried), of.came)
-			shown += float64(w * n)
+			impressions += float64(w * n)
 			r.Incumbent += float64(w * n * before)
 			r.LogLoss += float64(w * n * now)
 			more += float64(w * n * (now - before))
 			spread += float64(w * w * n * (now - before) * (now - before))
 		}
 	}
-	shown = max(shown, 1)
-	r.LogLoss, r.Incumbent = r.LogLoss/shown, r.Incumbent/shown
+	impressions = max(impressions, 1)
+	r.LogLoss, r.Incumbent = r.LogLoss/impressions, r.Incumbent/impressions
 	return more > 2*math.Sqrt(spread)
 }

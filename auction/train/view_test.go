@@ -56,9 +56,9 @@ func TestViewsAreLearnt(t *testing.T) {
 
 func TestViewsThatSayLittleChangeNothing(t *testing.T) {
 	for why, list := range map[string][]train.Seen{
-		"too few views":                     viewed(1, 1000, 142),
-		"views of one day only":             viewed(30, 1000, 300)[:30],
-		"it foretells the newest day worse": append(viewed(30, 1000, 900)[:30], viewed(30, 1000, 300)[30:]...),
+		"too few views":                    viewed(1, 1000, 142),
+		"views of one day only":            viewed(30, 1000, 300)[:30],
+		"it predicts the newest day worse": append(viewed(30, 1000, 900)[:30], viewed(30, 1000, 300)[30:]...),
 	} {
 		table, report := views(1, list)
 		require.Equal(t, why, report.Kept)

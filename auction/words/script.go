@@ -99,7 +99,7 @@ func ignorable(r rune) bool {
 
 // canonical returns a text in NFKC without ignorable characters, in its original case and in lower
 // case, with equal offsets. A capital whose lower case has another length is lower in both.
-func canonical(text string) (said, lower string) {
+func canonical(text string) (original, lower string) {
 	if isASCII(text) {
 		return text, lowerASCII(text)
 	}
@@ -112,7 +112,7 @@ func canonical(text string) (said, lower string) {
 }
 
 // cases returns a text in its original case and in lower case, with equal offsets.
-func cases(text string) (said, lower string) {
+func cases(text string) (original, lower string) {
 	capitals := strings.IndexFunc(text, func(r rune) bool { return lowerRune(r) != r })
 	if capitals < 0 {
 		return text, text
@@ -129,14 +129,14 @@ func cases(text string) (said, lower string) {
 	if !longer {
 		return text, low.String()
 	}
-	var kept strings.Builder
+	var out strings.Builder
 	for _, r := range text {
 		if small := lowerRune(r); utf8.RuneLen(small) != utf8.RuneLen(r) {
 			r = small
 		}
-		kept.WriteRune(r)
+		out.WriteRune(r)
 	}
-	return kept.String(), low.String()
+	return out.String(), low.String()
 }
 
 // The next two functions handle eight bytes at a time, because they run over every byte of a

@@ -24,29 +24,29 @@ func known(word string) (stem string, common bool) {
 	h := Hash(word)
 	places := (*[ways]atomic.Pointer[stemmed])(stems[h%uint32(len(stems))&^(ways-1):])
 	for i := range uint32(ways) {
-		if one := places[(h+i)%ways].Load(); one != nil && string(one.text[:one.length]) == word {
-			return one.of(word), one.common
+		if entry := places[(h+i)%ways].Load(); entry != nil && string(entry.text[:entry.length]) == word {
+			return entry.of(word), entry.common
 		}
 	}
-	made := learn(word)
-	for i, moved := uint32(0), made; i < ways && moved != nil && len(word) <= len(made.text); i++ {
+	fresh := learn(word)
+	for i, moved := uint32(0), fresh; i < ways && moved != nil && len(word) <= len(fresh.text); i++ {
 		moved = places[(h+i)%ways].Swap(moved)
 	}
-	return made.of(word), made.common
+	return fresh.of(word), fresh.common
 }
 
 func learn(word string) *stemmed {
-	made := &stemmed{length: uint8(len(word)), kept: uint8(len(word)), common: commonWords[word]}
-	copy(made.text[:], word)
+	fresh := &stemmed{length: uint8(len(word)), prefix: uint8(len(word)), common: commonWords[word]}
+	copy(fresh.text[:], word)
 	if len(word) < 3 {
-		return made
+		return fresh
 	}
 	if stem := english.Stem(word, false); strings.HasPrefix(word, stem) {
-		made.kept = uint8(len(stem))
+		fresh.prefix = uint8(len(stem))
 	} else {
-		made.other = strings.Clone(stem)
+		fresh.other = strings.Clone(stem)
 	}
-	return made
+	return fresh
 }
 
 // of returns the stem of the word, most often a part of it.
@@ -54,7 +54,7 @@ func (s *stemmed) of(word string) string {
 	if s.other != "" {
 		return s.other
 	}
-	return word[:s.kept]
+	return word[:s.prefix]
 }
 
 // stems caches the stems of words, because stemming takes a microsecond and most words are common.
@@ -69,8 +69,8 @@ const ways = 4
 // stemmed is a word with its text, so that a lookup compares it within one cache line (benchmark
 // row ad_request_100k). Longer words are stemmed each time.
 type stemmed struct {
-	text         [24]byte
-	other        string // the stem, if the word does not begin with it
-	length, kept uint8  // of the word, and of the stem that begins it
-	common       bool
+	text           [24]byte
+	other          string // the stem, if the word does not begin with it
+	length, prefix uint8  // of the word, and of the stem that begins it
+	common         bool
 }

@@ -152,13 +152,13 @@ func (r *Reader) Put(terms []Term) {
 }
 
 func (r *Reader) dropWeak(begin int) {
-	kept := r.found[:begin]
+	strong := r.found[:begin]
 	for _, f := range r.found[begin:] {
 		if f.kind != Weak {
-			kept = append(kept, f)
+			strong = append(strong, f)
 		}
 	}
-	r.found = kept
+	r.found = strong
 }
 
 // Terms returns the distinct terms read, the latest first. They are valid until [Reader.Reset].
@@ -207,21 +207,21 @@ func Hash(s string) uint32 {
 
 // read appends the terms of text and returns how many words it has.
 func (r *Reader) read(text string, weight uint16) (count int) {
-	said, lower := canonical(text)
-	s := scanner{r: r, said: said, lower: lower, weight: weight}
+	original, lower := canonical(text)
+	s := scanner{r: r, original: original, lower: lower, weight: weight}
 	s.scan()
 	return s.count
 }
 
 // scanner walks over one text.
 type scanner struct {
-	r           *Reader
-	said, lower string // at equal offsets; lower is compared, original has the capitals
-	weight      uint16
-	at          int // start of the run being read
-	count       int // words so far
-	fenced      bool
-	urlEnd      int // text before this offset is a URL
+	r               *Reader
+	original, lower string // at equal offsets; lower is compared, original has the capitals
+	weight          uint16
+	at              int // start of the run being read
+	count           int // words so far
+	fenced          bool
+	urlEnd          int // text before this offset is a URL
 	// chain holds runs joined by single signs, such as "node" and "js".
 	chain      [maxChain]run
 	links      int
@@ -367,7 +367,7 @@ func (s *scanner) spacedWord(at, end int) {
 	s.add(stem, kind)
 	from := at
 	for i := at + 1; i < end; i++ {
-		if !s.capital(i) || s.capital(i-1) && (i+1 == end || s.capital(i+1) || !letter(s.said[i+1])) {
+		if !s.capital(i) || s.capital(i-1) && (i+1 == end || s.capital(i+1) || !letter(s.original[i+1])) {
 			continue
 		}
 		s.part(from, i)
@@ -378,7 +378,7 @@ func (s *scanner) spacedWord(at, end int) {
 	}
 }
 
-func (s *scanner) capital(i int) bool { return 'A' <= s.said[i] && s.said[i] <= 'Z' }
+func (s *scanner) capital(i int) bool { return 'A' <= s.original[i] && s.original[i] <= 'Z' }
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' }
 

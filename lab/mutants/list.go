@@ -577,9 +577,9 @@ var mutants = []mutant{
 		name:     "view-publisher",
 		protects: "a publisher that reports views of everything teaches at most 5 % of the probability of a view",
 		file:     "auction/train/view.go",
-		old:      "	weights := weighSeen(list)\n	shown, seen",
+		old:      "	weights := weighSeen(list)\n	impressions, seen",
 		new: "	weights := map[target.ID]float64{}\n	for _, s := range list {\n		weights[s.Publisher] = " +
-			"1\n	}\n	shown, seen",
+			"1\n	}\n	impressions, seen",
 		tests: []string{"./auction/train"}, run: "OneMovesViewsLittle",
 	},
 	{
@@ -651,7 +651,7 @@ var mutants = []mutant{
 		name:     "convert-network",
 		protects: "an advertiser that reports a conversion of each click moves the rate of all little",
 		file:     "auction/train/convert.go",
-		old:      "min(of.observed, part(ranker.MostRate)*of.foretold)", new: "of.observed",
+		old:      "min(of.observed, part(ranker.MostRate)*of.predicted)", new: "of.observed",
 		tests: []string{"./auction/train"}, run: "TestOneMovesTheNetworkLittle",
 	},
 	{

@@ -118,11 +118,11 @@ func lines[T any](path string) (list []T, err error) {
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
-		var one T
-		if err := json.Unmarshal(in.Bytes(), &one); err != nil {
+		var value T
+		if err := json.Unmarshal(in.Bytes(), &value); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		list = append(list, one)
+		list = append(list, value)
 	}
 	return list, in.Err()
 }

@@ -56,10 +56,10 @@ func inFolds(s *set, scope []labelled) (hits [folds]int) {
 // taught returns the number of requests of a fold whose first ad is right after training on the
 // others.
 func taught(s *set, scope []labelled, fold int) int {
-	var seen, asked []labelled
+	var seen, tests []labelled
 	for i, r := range scope {
 		if i%folds == fold {
-			asked = append(asked, r)
+			tests = append(tests, r)
 		} else {
 			seen = append(seen, r)
 		}
@@ -67,7 +67,7 @@ func taught(s *set, scope []labelled, fold int) int {
 	w := build(ranker.Version2(), s, nil)
 	log := clicks(w, seen)
 	learnt := train.Learn(log, train.Network{Index: w.index}, train.Settings{}).Learnt(1, log)
-	return int(right(build(ranker.Version2().With(learnt), s, nil), open(asked, ""))*float64(len(asked)) + 0.5)
+	return int(right(build(ranker.Version2().With(learnt), s, nil), open(tests, ""))*float64(len(tests)) + 0.5)
 }
 
 // shownWrong is the number of wrong ads shown with the right one for a request: those ranked first

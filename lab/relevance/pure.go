@@ -45,11 +45,11 @@ type extra struct {
 
 // pure runs auctions without a server.
 type pure struct {
-	index   *auction.Snapshot
-	labels  []string
-	scratch auction.Scratch
-	reader  words.Reader
-	asked   uint64
+	index    *auction.Snapshot
+	labels   []string
+	scratch  auction.Scratch
+	reader   words.Reader
+	auctions uint64
 }
 
 const bid = 5 * money.USD
@@ -100,7 +100,7 @@ func number(n int) (id auction.ID) {
 
 // decide runs one auction.
 func (p *pure) decide(q question) auction.Outcome {
-	p.asked++
+	p.auctions++
 	p.reader.Reset()
 	for i, turn := range q.turns {
 		p.reader.ReadTurn(turn, len(q.turns)-i)
@@ -111,7 +111,7 @@ func (p *pure) decide(q question) auction.Outcome {
 		p.reader.ReadContext(q.Context)
 	}
 	r := q.request(p.reader.Terms())
-	r.ID, r.MinRelevance = number(int(p.asked)), ranker.DefaultFloor
+	r.ID, r.MinRelevance = number(int(p.auctions)), ranker.DefaultFloor
 	if q.open {
 		r.MinRelevance = 0
 	}

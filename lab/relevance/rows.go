@@ -107,21 +107,21 @@ func (u *suite) firstRight() (rows []row) {
 		{"sib", "ko", 0.40, 0.45},
 	} {
 		s := u.sets[want.set]
-		asked := open(s.inScope(), want.lang)
+		requests := open(s.inScope(), want.lang)
 		r := row{
 			Name: strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang), Must: want.must,
-			Aim: want.aim, Of: len(asked),
+			Aim: want.aim, Of: len(requests),
 		}
-		u.in(s, nil, func(w world) { r.Value = right(w, asked) })
+		u.in(s, nil, func(w world) { r.Value = right(w, requests) })
 		rows = append(rows, r)
 	}
 	return rows
 }
 
 // exposure counts the ads shown in a world.
-type shown struct{ ads, right, scope, outAds, out int }
+type exposure struct{ ads, right, scope, outAds, out int }
 
-func ask(w world, requests []labelled) (n shown) {
+func ask(w world, requests []labelled) (n exposure) {
 	for _, r := range requests {
 		label := w.ask(question{labelled: r})
 		if len(r.Labels) > 0 {
@@ -144,14 +144,14 @@ func ask(w world, requests []labelled) (n shown) {
 	return n
 }
 
-// exposure runs all requests of a set with the default floor.
-func (u *suite) shown(s *set, bids []money.Micros) (n shown) {
+// expose runs all requests of a set with the default floor.
+func (u *suite) expose(s *set, bids []money.Micros) (n exposure) {
 	u.in(s, bids, func(w world) { n = ask(w, s.requests) })
 	return n
 }
 
 func (u *suite) floorRows(s *set) []row {
-	n := u.shown(s, nil)
+	n := u.expose(s, nil)
 	must, aim := 0.25, 0.36
 	if s.name == "clinc" {
 		must, aim = 0.50, 0.54
@@ -174,7 +174,7 @@ func (u *suite) floorRows(s *set) []row {
 
 // demoRows returns the results of the demo on a first start.
 func (u *suite) demoRows(s *set) []row {
-	n := u.shown(s, nil)
+	n := u.expose(s, nil)
 	return []row{
 		{
 			Name: "demo, default floor: of the requests that an ad answers, right", Value: ratio(n.right, n.scope),
@@ -192,13 +192,13 @@ func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
 // bidRow measures precision with bids spread log-normally, in three draws.
 func (u *suite) bidRow(s *set) row {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var all shown
+	var all exposure
 	for range 3 {
 		bids := make([]money.Micros, len(s.campaigns))
 		for i := range bids {
 			bids[i] = money.Micros(math.Exp(rng.NormFloat64()-0.5) * float64(bid))
 		}
-		n := u.shown(s, bids)
+		n := u.expose(s, bids)
 		all.ads += n.ads
 		all.right += n.right
 	}
@@ -281,8 +281,8 @@ func (u *suite) conversationRows(s *set) []row {
 		{Name: "3 turns on the same need, in one string", Must: 0.58, Aim: 0.75, Of: len(scope)},
 	}
 	u.in(s, nil, func(w world) {
-		for i, asked := range [][]question{strings8, turns8, strings3} {
-			rows[i].Value = right(w, asked)
+		for i, requests := range [][]question{strings8, turns8, strings3} {
+			rows[i].Value = right(w, requests)
 		}
 	})
 	return rows

@@ -69,9 +69,9 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 	for i := range list {
 		w.create(owner.User.ID, &list[i])
 	}
-	var made struct{ Key string }
-	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &made)
-	w.key = made.Key
+	var created struct{ Key string }
+	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &created)
+	w.key = created.Key
 	// The rows measure how well an ad fits, so all sensitive subjects are allowed.
 	allowed := map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}
 	w.send(http.MethodPut, "/api/account/publishing", allowed, nil)
@@ -136,14 +136,14 @@ func (w *served) create(owner string, c *entry) {
 			}
 		}
 	}
-	var made struct {
+	var created struct {
 		Campaign struct{ ID, Status string }
 	}
-	w.call("/api/campaigns/create", fields, &made)
-	if made.Campaign.Status != "active" {
-		w.call("/api/campaigns/review", map[string]any{"id": made.Campaign.ID, "decision": "approved"}, nil)
+	w.call("/api/campaigns/create", fields, &created)
+	if created.Campaign.Status != "active" {
+		w.call("/api/campaigns/review", map[string]any{"id": created.Campaign.ID, "decision": "approved"}, nil)
 	}
-	w.labels[made.Campaign.ID] = c.label
+	w.labels[created.Campaign.ID] = c.label
 }
 
 func statedLists(t *auction.Targeting) map[string][]string {

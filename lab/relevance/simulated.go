@@ -66,29 +66,29 @@ func simulatedRows(sets map[string]*set) []row {
 
 // simulatedRow returns the improvement of one network over its days.
 func simulatedRow(s *set, world train.World) row {
-	seen, asked := halves(s.inScope())
+	seen, tests := halves(s.inScope())
 	n := newNetwork(s, seen, world)
 	for day := range int32(simulatedDays) {
 		n.log = append(n.log, n.day(day)...)
 		n.night(day)
 	}
-	gained := right(build(n.table, s, nil), open(asked, "")) - right(build(ranker.Version2(), s, nil), open(asked, ""))
+	gained := right(build(n.table, s, nil), open(tests, "")) - right(build(ranker.Version2(), s, nil), open(tests, ""))
 	return row{
 		Name: "simulated network, 1 M impressions: first ad right over day one: " + s.name, Value: gained, Must: 0.05,
-		Aim: 0.10, Of: len(asked),
+		Aim: 0.10, Of: len(tests),
 	}
 }
 
 // halves returns every other request, and the rest.
-func halves(requests []labelled) (one, other []labelled) {
+func halves(requests []labelled) (even, odd []labelled) {
 	for i, r := range requests {
 		if i%2 == 0 {
-			one = append(one, r)
+			even = append(even, r)
 		} else {
-			other = append(other, r)
+			odd = append(odd, r)
 		}
 	}
-	return one, other
+	return even, odd
 }
 
 // worldOf returns a demo network in the form used by the exams of the gate.
@@ -137,7 +137,7 @@ type ad struct {
 // ads returns the ads for each request, in several auctions of a day.
 func (n *network) ads(day int32) (list []ad) {
 	w := build(n.table, n.set, nil)
-	w.asked = uint64(day) << 32
+	w.auctions = uint64(day) << 32
 	for _, r := range n.seen {
 		for range variants {
 			won := w.decide(question{labelled: r, open: true})
@@ -160,12 +160,12 @@ func (n *network) ads(day int32) (list []ad) {
 func (n *network) day(day int32) (log []train.Sample) {
 	ads := n.ads(day)
 	for range simulatedShown {
-		shown := &ads[n.rng.IntN(len(ads))]
+		chosen := &ads[n.rng.IntN(len(ads))]
 		rate := clickWrong
-		if shown.right {
+		if chosen.right {
 			rate = clickRight
 		}
-		log = append(log, n.seenBy(shown.Sample, 1000+n.rng.IntN(simulatedSites), rate))
+		log = append(log, n.seenBy(chosen.Sample, 1000+n.rng.IntN(simulatedSites), rate))
 	}
 	return log
 }
@@ -214,9 +214,9 @@ var poisons = []func(n *network, ads []ad, day int32) []train.Sample{
 	// 50 accounts advertise, publish, and click on each other's ads.
 	func(n *network, ads []ad, _ int32) (log []train.Sample) {
 		for len(log) < 5_000 {
-			shown := ads[n.rng.IntN(len(ads))]
-			if shown.Campaign[15] < 50 {
-				log = append(log, n.seenBy(shown.Sample, 3000+n.rng.IntN(50), 0.4))
+			chosen := ads[n.rng.IntN(len(ads))]
+			if chosen.Campaign[15] < 50 {
+				log = append(log, n.seenBy(chosen.Sample, 3000+n.rng.IntN(50), 0.4))
 			}
 		}
 		return log

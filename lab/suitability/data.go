@@ -83,7 +83,7 @@ func load(cfg settings) (all []sample, err error) {
 		}
 		all = append(all, own...)
 	}
-	kept := all[:0]
+	labelled := all[:0]
 	for _, s := range all {
 		if s.Kind == "child" {
 			continue // only rules detect a child: the words beside an age can be anything
@@ -94,9 +94,9 @@ func load(cfg settings) (all []sample, err error) {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(s.Context))
 		s.fold = int(h.Sum32()>>4) % folds
-		kept = append(kept, s)
+		labelled = append(labelled, s)
 	}
-	return kept, nil
+	return labelled, nil
 }
 
 // filesOf reads the files of a folder in the order of their names.

@@ -122,15 +122,15 @@ const largest = 127
 func (m *model) table() suitability.Table {
 	var top float64
 	for _, w := range m.weights {
-		for _, one := range w {
-			top = max(top, math.Abs(float64(one)))
+		for _, weight := range w {
+			top = max(top, math.Abs(float64(weight)))
 		}
 	}
 	scale := largest / top
 	bytes := make([]byte, 0, suitability.Buckets*suitability.Outputs)
 	for _, w := range m.weights {
-		for _, one := range w {
-			bytes = append(bytes, byte(int8(math.RoundToEven(float64(one)*scale))))
+		for _, weight := range w {
+			bytes = append(bytes, byte(int8(math.RoundToEven(float64(weight)*scale))))
 		}
 	}
 	t := suitability.Table{Weights: string(bytes)}

@@ -16,16 +16,16 @@ const all = -1
 
 // request is a request with the ads shown for it. Impressions for equal requests are summed up,
 // whatever their order.
-type asked struct {
-	features []feature
-	shown    []shown // ascending by campaign
-	order    uint32
-	key      string
+type request struct {
+	features  []feature
+	exposures []exposure // ascending by campaign
+	order     uint32
+	key       string
 }
 
 // exposure counts the impressions and clicks of a campaign: in all, and in each part of the last
 // day.
-type shown struct {
+type exposure struct {
 	campaign uint32
 	total    counts
 	parts    [folds]counts
@@ -49,7 +49,7 @@ func (c counts) of() (impressions, clicks float64) {
 }
 
 // without returns the counts without those of a part.
-func (s *shown) without(part int) (impressions, clicks float64) {
+func (s *exposure) without(part int) (impressions, clicks float64) {
 	if part == all {
 		return s.total.of()
 	}
@@ -59,13 +59,13 @@ func (s *shown) without(part int) (impressions, clicks float64) {
 
 // gather collects the impressions of campaigns that run together. Impressions of the last day also
 // count in their parts.
-func (p *prior) gather(log, last []Sample) []asked {
+func (p *prior) gather(log, last []Sample) []request {
 	log, last = p.known(log), p.known(last)
 	weights := Weigh(slices.Concat(log, last))
 	numbers := map[string]int{}
-	var list []asked
+	var list []request
 	var key []byte
-	put := func(s *Sample) (weight int64, at *shown) {
+	put := func(s *Sample) (weight int64, at *exposure) {
 		campaign := p.numbers[s.Campaign]
 		key = binary.BigEndian.AppendUint32(key[:0], uint32(p.audiences.of[campaign]))
 		for _, term := range s.Terms {
@@ -76,7 +76,7 @@ func (p *prior) gather(log, last []Sample) []asked {
 			number = len(list)
 			text := string(key)
 			numbers[text] = number
-			list = append(list, asked{features: p.read(nil, s.Terms), order: mixed(s.Terms), key: text})
+			list = append(list, request{features: p.read(nil, s.Terms), order: mixed(s.Terms), key: text})
 		}
 		weight = int64(math.Round(weights[s.Publisher] * unit))
 		at = list[number].of(campaign)
@@ -91,27 +91,27 @@ func (p *prior) gather(log, last []Sample) []asked {
 		weight, at := put(s)
 		at.parts[s.hash()%folds].add(weight, s.Clicked)
 	}
-	slices.SortFunc(list, func(a, b asked) int {
+	slices.SortFunc(list, func(a, b request) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.key, b.key))
 	})
 	return list
 }
 
 // of returns the counts of a campaign.
-func (a *asked) of(campaign uint32) *shown {
+func (a *request) of(campaign uint32) *exposure {
 	at, found := slices.BinarySearchFunc(
-		a.shown, campaign, func(s shown, to uint32) int { return cmp.Compare(s.campaign, to) },
+		a.exposures, campaign, func(s exposure, to uint32) int { return cmp.Compare(s.campaign, to) },
 	)
 	if !found {
-		a.shown = slices.Insert(a.shown, at, shown{campaign: campaign})
+		a.exposures = slices.Insert(a.exposures, at, exposure{campaign: campaign})
 	}
-	return &a.shown[at]
+	return &a.exposures[at]
 }
 
 // clicked reports whether any of the ads shown was clicked.
-func (a *asked) clicked(without int) bool {
-	for i := range a.shown {
-		if _, clicked := a.shown[i].without(without); clicked > 0 {
+func (a *request) clicked(without int) bool {
+	for i := range a.exposures {
+		if _, clicked := a.exposures[i].without(without); clicked > 0 {
 			return true
 		}
 	}
