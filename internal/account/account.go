@@ -110,7 +110,7 @@ func (u User) Publishes(developer uuid.UUID) bool {
 		))
 }
 
-// Key is an API key. The plain text is shown once, at creation; only its SHA-256 is kept.
+// Key is an API key. The plain text is shown once, at creation. Only its SHA-256 is stored.
 type Key struct {
 	ID          uuid.UUID
 	OwnerID     uuid.UUID // user id; for a seat's key the id of the seat

@@ -82,16 +82,16 @@ func readList(field string, values []string, read func(string) (string, bool), f
 	if len(values) > MaxBlocked {
 		return nil, tooMany(field)
 	}
-	kept := make([]string, 0, len(values))
+	clean := make([]string, 0, len(values))
 	for _, value := range values {
 		value, ok := read(value)
 		if !ok {
 			return nil, errs.New(errs.InvalidRequest, "%s must hold %s", field, form).With("field", field)
 		}
-		kept = append(kept, value)
+		clean = append(clean, value)
 	}
-	slices.Sort(kept)
-	return slices.Compact(kept), nil
+	slices.Sort(clean)
+	return slices.Compact(clean), nil
 }
 
 func readDomain(value string) (string, bool) {

@@ -95,10 +95,10 @@ func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFa
 		*f = Factor{Sealed: sealed, Failures: f.Failures, FailedAt: f.FailedAt}
 		return nil
 	})
-	made := NewFactor{Secret: secretText.EncodeToString(secret)}
-	made.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" +
-		url.PathEscape(issuer) + "&secret=" + made.Secret
-	return made, err
+	factor := NewFactor{Secret: secretText.EncodeToString(secret)}
+	factor.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" +
+		url.PathEscape(issuer) + "&secret=" + factor.Secret
+	return factor, err
 }
 
 // ConfirmFactor enables the second factor of u with its first code, ends the other sessions of u,

@@ -38,7 +38,7 @@ type Link struct {
 type LinkStore interface {
 	// CreateLink stores a link and deletes those that expired before it. If MaxLinks links of its
 	// e-mail are still open, it stores nothing and returns false.
-	CreateLink(ctx context.Context, l Link) (kept bool, err error)
+	CreateLink(ctx context.Context, l Link) (stored bool, err error)
 	// Link finds a link. TakeLink finds and removes it; only one caller gets it. Both return
 	// errs.NotFound for a used or expired link.
 	Link(ctx context.Context, hash [32]byte, now time.Time) (Link, error)
@@ -109,8 +109,8 @@ func (s *Service) mail(ctx context.Context, l Link, life time.Duration) (*Mailed
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	l.Hash, l.CreatedAt = sha256.Sum256([]byte(token)), s.deps.Now().UTC()
 	l.ExpiresAt = l.CreatedAt.Add(life)
-	kept, err := s.deps.Links.CreateLink(ctx, l)
-	if err != nil || !kept {
+	stored, err := s.deps.Links.CreateLink(ctx, l)
+	if err != nil || !stored {
 		return nil, err
 	}
 	if l.Purpose == LinkNotice {

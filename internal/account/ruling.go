@@ -43,7 +43,7 @@ func (f UserFilter) Selects(u *User) bool {
 }
 
 // ErrLastAdmin reports a change that would leave an installation without an administrator.
-var ErrLastAdmin = errs.New(errs.Conflict, "this is the last administrator who can sign in; make another one first")
+var ErrLastAdmin = errs.New(errs.Conflict, "this is the last administrator who can sign in; appoint another one first")
 
 // MaxReason is the maximum length of the reason for a decision, in code points.
 const MaxReason = 1000

@@ -266,7 +266,7 @@ func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (New
 	return NewKey{Key: k, Plain: plain}, err
 }
 
-var errTooManyKeys = errs.New(errs.Conflict, "there are %d keys already; revoke one first", maxKeys)
+var errTooManyKeys = errs.New(errs.Conflict, "there are already %d keys; revoke one first", maxKeys)
 
 // issue gives k an id and a plain text of its kind, and stores the hash in k.
 func (s *Service) issue(k *Key) (plain string, err error) {

@@ -162,7 +162,7 @@ func (r *Report) Check() error {
 	}
 	a, err := mail.ParseAddress(r.Email)
 	if err != nil || a.Address != r.Email || len(r.Email) > maxEmail || !clean(r.Email, maxEmail) {
-		return errs.New(errs.InvalidRequest, "email is invalid; leave it empty to receive no answer").With("field", "email")
+		return errs.New(errs.InvalidRequest, "email is invalid; leave it empty for no answer").With("field", "email")
 	}
 	return nil
 }

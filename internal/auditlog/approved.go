@@ -93,8 +93,8 @@ func ofOwner(all map[string]jsontext.Value) map[string]jsontext.Value {
 
 // isCreation reports whether e created its campaign.
 func isCreation(e *Entry) bool {
-	made := e.Changes["created_at"]
-	return made.Before == nil && made.After != nil
+	created := e.Changes["created_at"]
+	return created.Before == nil && created.After != nil
 }
 
 // word returns a text from an object of an entry.

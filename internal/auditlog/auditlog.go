@@ -146,7 +146,7 @@ func (e *Entry) Complete(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, said := e.Changes[Reason]; c.reason != "" && !said && len(e.Changes) > 0 {
+	if _, present := e.Changes[Reason]; c.reason != "" && !present && len(e.Changes) > 0 {
 		e.Changes[Reason] = Change{After: c.reason}
 	}
 }

@@ -105,7 +105,7 @@ func Close(log *slog.Logger, what string, closing func() error) {
 func await(ctx context.Context, log *slog.Logger, what string, ready func(context.Context) error) error {
 	const patience = 30 * time.Second
 	deadline := time.Now().Add(patience)
-	for said := false; ; {
+	for logged := false; ; {
 		err := ready(ctx)
 		if err == nil {
 			return nil
@@ -113,9 +113,9 @@ func await(ctx context.Context, log *slog.Logger, what string, ready func(contex
 		if time.Now().After(deadline) || ctx.Err() != nil || link.Permanent(err) {
 			return errors.Join(ctx.Err(), err)
 		}
-		if !said {
+		if !logged {
 			log.Warn("waiting for "+what, "error", err, "for_at_most", patience.String())
-			said = true
+			logged = true
 		}
 		select {
 		case <-ctx.Done():

@@ -81,6 +81,6 @@ func normalizeDate(at *time.Time) *time.Time {
 	if at == nil {
 		return nil
 	}
-	kept := at.UTC().Truncate(time.Second)
-	return &kept
+	normal := at.UTC().Truncate(time.Second)
+	return &normal
 }

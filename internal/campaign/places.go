@@ -41,8 +41,8 @@ func checkRegion(value string) error {
 	parts := regionForm.FindStringSubmatch(value)
 	if parts != nil {
 		country := strings.ToUpper(parts[1])
-		said, err := language.ParseRegion(country)
-		region := said.Canonicalize()
+		parsed, err := language.ParseRegion(country)
+		region := parsed.Canonicalize()
 		switch known := err == nil && region.IsCountry(); {
 		case known && (region.String() == country || region.ISO3() == country):
 			return nil

@@ -118,12 +118,12 @@ func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) 
 	now := s.deps.Now().UTC()
 	n.Campaign.ID, n.Campaign.CreatedAt, n.Campaign.UpdatedAt = id, now, now
 	n.Campaign.PolicyViolations = s.findings(&n.Campaign, caller)
-	kept, err := s.deps.Store.CreateCampaign(ctx, *n)
+	stored, err := s.deps.Store.CreateCampaign(ctx, *n)
 	if err != nil {
 		return Created{}, err
 	}
-	s.announce(ctx, kept)
-	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
+	s.announce(ctx, stored)
+	return Created{Campaign: stored, AutoApproved: stored.Status == Active}, nil
 }
 
 // Copy creates a draft from one of caller's campaigns, for the same advertiser, with everything
@@ -543,7 +543,7 @@ func wrongState(is Status, need ...Status) error {
 func (s *Service) change(
 	ctx context.Context, caller account.User, id uuid.UUID, edit func(*Campaign) error,
 ) (Changed, error) {
-	kept, err := s.deps.Store.UpdateCampaign(ctx, id, func(c *Campaign) error {
+	stored, err := s.deps.Store.UpdateCampaign(ctx, id, func(c *Campaign) error {
 		if !caller.MayActFor(c.AdvertiserID) {
 			return errForbidden
 		}
@@ -556,7 +556,7 @@ func (s *Service) change(
 	if err != nil {
 		return Changed{}, err
 	}
-	return Changed{Campaign: kept, Propagated: s.announce(ctx, kept)}, nil
+	return Changed{Campaign: stored, Propagated: s.announce(ctx, stored)}, nil
 }
 
 // announce reports whether every live node has confirmed the change. A failure does not fail the

@@ -67,8 +67,8 @@ type Client struct {
 	failed int       // consecutive
 	closed time.Time // no requests until then
 
-	asked *prometheus.CounterVec
-	took  prometheus.Histogram
+	requests *prometheus.CounterVec
+	took     prometheus.Histogram
 }
 
 // The failures. They reveal nothing about the text or the reply.
@@ -112,7 +112,7 @@ func New(cfg Config, deps Deps) (*Client, error) {
 			},
 		},
 	}
-	c.asked = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+	c.requests = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_suitability_classifier_total",
 		Help: "Conversations that the operator's classifier was to judge, by result: ordinary, found, failed, or " +
 			"not asked after failures (rests).",
@@ -144,7 +144,7 @@ func privateOnly(_, address string, _ syscall.RawConn) error {
 // invalid.
 func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, other bool, err error) {
 	if c.rests() {
-		c.asked.WithLabelValues("rests").Inc()
+		c.requests.WithLabelValues("rests").Inc()
 		return 0, false, errRests
 	}
 	begun := time.Now()
@@ -154,7 +154,7 @@ func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, 
 		c.note(err)
 	}
 	if err != nil {
-		c.asked.WithLabelValues("failed").Inc()
+		c.requests.WithLabelValues("failed").Inc()
 		c.often.Warn(ctx, "the operator's classifier gives no answer (ADNET_SUITABILITY_URL)", "error", err)
 		return 0, false, err
 	}
@@ -167,7 +167,7 @@ func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, 
 	if found != 0 || other {
 		result = "found"
 	}
-	c.asked.WithLabelValues(result).Inc()
+	c.requests.WithLabelValues(result).Inc()
 	return found, other, nil
 }
 

@@ -50,13 +50,13 @@ var names = [...]string{"given", "gdpr", "no_storage", "child", "opt_out", "malf
 
 // String lists the flags, as in "given,gdpr,no_storage"; empty for none.
 func (f Flags) String() string {
-	var said []string
+	var set []string
 	for i, name := range names {
 		if f&(1<<i) != 0 {
-			said = append(said, name)
+			set = append(set, name)
 		}
 	}
-	return strings.Join(said, ",")
+	return strings.Join(set, ",")
 }
 
 // Refused reports whether the reader must not be remembered: no session, no frequency cap, no click
@@ -105,8 +105,8 @@ func (s *Signals) stated() (f Flags) {
 
 // GPC reports whether a request has Global Privacy Control enabled.
 func GPC(h http.Header) bool {
-	said := h["Sec-Gpc"]
-	return len(said) > 0 && strings.TrimSpace(said[0]) == "1"
+	header := h["Sec-Gpc"]
+	return len(header) > 0 && strings.TrimSpace(header[0]) == "1"
 }
 
 // usPrivacy parses a CCPA string of the IAB: version, notice, opt-out of the sale, covered by the

@@ -16,11 +16,11 @@ func storage(text string) (f Flags) {
 	if len(text) > maxText || !tcf.IsConsentV2(text) {
 		return Malformed
 	}
-	said, err := tcf.ParseString(text)
+	consent, err := tcf.ParseString(text)
 	switch {
 	case err != nil:
 		return Malformed
-	case !said.PurposeAllowed(consentconstants.InfoStorageAccess):
+	case !consent.PurposeAllowed(consentconstants.InfoStorageAccess):
 		return NoStorage
 	}
 	return 0

@@ -41,10 +41,10 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 		return report
 	}
 	defer client.Close()
-	asked, cancel := context.WithTimeout(ctx, checkTimeout)
+	pingCtx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	err = report.Measure(func() (time.Time, error) {
-		_, err := kmsg.NewPtrMetadataRequest().RequestWith(asked, client) // a broker answers this only after the login
+		_, err := kmsg.NewPtrMetadataRequest().RequestWith(pingCtx, client) // a broker answers this only after the login
 		return time.Time{}, err
 	})
 	if err != nil {

@@ -357,8 +357,8 @@ func (g *Group) sendHints(ctx context.Context, client *kgo.Client) {
 		if len(offsets) == 0 {
 			return
 		}
-		one, cancel := context.WithTimeout(ctx, commitTimeout)
-		client.CommitOffsetsSync(one, offsets, func(
+		commitCtx, cancel := context.WithTimeout(ctx, commitTimeout)
+		client.CommitOffsetsSync(commitCtx, offsets, func(
 			_ *kgo.Client, _ *kmsg.OffsetCommitRequest, reply *kmsg.OffsetCommitResponse, err error,
 		) {
 			if err == nil {

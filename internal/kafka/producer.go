@@ -238,15 +238,15 @@ func (p *Producer) open() error {
 	if p.clients[0] != nil || p.stopped {
 		return nil
 	}
-	var made [channels]*kgo.Client
+	var clients [channels]*kgo.Client
 	for kind, options := range p.options {
 		client, err := kgo.NewClient(options...)
 		if err != nil {
 			return p.cfg.unavailable(err)
 		}
-		made[kind] = client
+		clients[kind] = client
 	}
-	p.clients = made
+	p.clients = clients
 	return nil
 }
 

@@ -339,7 +339,7 @@ func DepositIDFor(p Provider, paymentID string) uuid.UUID {
 
 // Line is one row of an account's history.
 type Line struct {
-	Seq         int64 // place in the ledger; larger is newer
+	Seq         int64 // position in the ledger; larger is newer
 	Transaction uuid.UUID
 	At          time.Time
 	Kind        Kind

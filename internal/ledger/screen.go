@@ -54,9 +54,9 @@ func (p precedence) screen(b Batch, recorded map[uuid.UUID]bool) {
 	for i := range b.Runs {
 		for j := range b.Runs[i].Records {
 			r := &b.Runs[i].Records[j]
-			met, asked := open[r.Event.AuctionID]
+			met, found := open[r.Event.AuctionID]
 			switch {
-			case !asked:
+			case !found:
 			case p.opens(r):
 				open[r.Event.AuctionID] = true
 			case !met && p.judged(r):

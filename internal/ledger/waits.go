@@ -13,7 +13,7 @@ type WaitReason string
 
 // The reasons, a closed list.
 const (
-	WaitUnbacked      WaitReason = "not_charged"   // pending: no charge backs them, or the payer owes it or was refunded
+	WaitUnbacked      WaitReason = "not_charged"   // pending: no charge backs them, or the payer owes or got it back
 	WaitHold          WaitReason = "hold"          // released; the usual hold is running
 	WaitConcentration WaitReason = "concentration" // released; the long hold is running, see [CreditLot.Long]
 	WaitCase          WaitReason = "quarantine"    // an open case holds them until it is decided
