@@ -352,7 +352,7 @@ func TestArchitectureNamesFolders(t *testing.T) {
 // can set tells, and nothing else hands an ad out. A wire takes the speakers of the texts from
 // auction/suitability and nothing more.
 func TestArchitectureJudgesBeforeItSells(t *testing.T) {
-	deciding := []string{"Decide", "House", "Foretell"}
+	deciding := []string{"Decide", "House", "PredictClick"}
 	err := filepath.WalkDir("ingress", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
 			within(filepath.ToSlash(path), []string{"ingress/offer"}) {

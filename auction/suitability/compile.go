@@ -128,7 +128,7 @@ func compile(all []*language) (*ruleSet, error) {
 		}
 	}
 	if len(c.words) > math.MaxUint16 || c.class > math.MaxUint16 {
-		return nil, fmt.Errorf("%d words and %d classes are more than 65,535", len(c.words), c.class)
+		return nil, fmt.Errorf("too many words (%d) or classes (%d): the maximum is 65,535", len(c.words), c.class)
 	}
 	c.tree()
 	c.vocabulary()
@@ -338,16 +338,16 @@ func (c *compiler) read(text string) (span, error) {
 		}
 		c.reader.read(strings.Trim(word, "*"))
 		if len(c.reader.list) != 1 || c.reader.list[0].sign {
-			return span{}, fmt.Errorf("%q: a star stands at a single word of a script with spaces", text)
+			return span{}, fmt.Errorf("%q: a star must belong to a single word of a script with spaces", text)
 		}
 		letters := c.reader.letters
 		if len(letters) < stemKey {
-			return span{}, fmt.Errorf("%q: a stem has %d letters at least", text, stemKey)
+			return span{}, fmt.Errorf("%q: a stem needs at least %d letters", text, stemKey)
 		}
 		c.row = append(c.row, c.stem(letters, open, shut))
 	}
 	if from == uint32(len(c.row)) {
-		return span{}, fmt.Errorf("%q has no word", text)
+		return span{}, fmt.Errorf("%q contains no word", text)
 	}
 	return span{from, uint32(len(c.row))}, nil
 }

@@ -94,7 +94,7 @@ func (l *language) read(line string) error {
 	case '@':
 		name, phrases, ok := strings.Cut(line[1:], "=")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return fmt.Errorf("a class is written @name = phrase | phrase")
+			return fmt.Errorf("a class must have the form @name = phrase | phrase")
 		}
 		l.class(name, alternatives(phrases))
 		return nil
@@ -103,7 +103,7 @@ func (l *language) read(line string) error {
 	}
 	switch l.section {
 	case "":
-		return fmt.Errorf("a rule stands before the first section")
+		return fmt.Errorf("rule before the first section")
 	case "ordinary":
 		l.ordinary = append(l.ordinary, alternatives(line)...)
 	case "unless":
@@ -147,7 +147,7 @@ func (l *language) begin(title string) error {
 	}
 	id, ok := subject.Parse(name)
 	if !ok {
-		return fmt.Errorf("the section [%s] names no subject", title)
+		return fmt.Errorf("section [%s] does not name a known subject", title)
 	}
 	l.of = id
 	return nil
@@ -158,7 +158,7 @@ func (l *language) rule(line string) error {
 	ordered, anyOrder := strings.Split(line, " .. "), strings.Split(line, " + ")
 	switch {
 	case len(ordered) > 1 && len(anyOrder) > 1:
-		return fmt.Errorf("a rule has its parts in order or in any order, not both")
+		return fmt.Errorf("a rule must not mix ordered parts (..) with unordered ones (+)")
 	case len(anyOrder) > 1:
 		r.parts, r.any = anyOrder, true
 	case len(ordered) > 1:
@@ -187,7 +187,7 @@ func (l *language) gap() int32 {
 func (l *language) texts(alternative string) ([]string, error) {
 	if !strings.HasPrefix(alternative, "{") || !strings.HasSuffix(alternative, "}") {
 		if strings.ContainsAny(alternative, "{}") {
-			return nil, fmt.Errorf("a class stands alone in its part: %q", alternative)
+			return nil, fmt.Errorf("a class must be a whole alternative: %q", alternative)
 		}
 		return []string{alternative}, nil
 	}
@@ -196,7 +196,7 @@ func (l *language) texts(alternative string) ([]string, error) {
 	}
 	of, ok := l.classes[alternative[1:len(alternative)-1]]
 	if !ok {
-		return nil, fmt.Errorf("%s is no class", alternative)
+		return nil, fmt.Errorf("undefined class %s", alternative)
 	}
 	return of, nil
 }

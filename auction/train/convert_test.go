@@ -146,8 +146,8 @@ func TestWhoseConversionsCount(t *testing.T) {
 	require.Zero(t, got)
 }
 
-// Rates that foretell the newest days worse than those in force are not taken.
-func TestRatesThatForetellWorseAreNotTaken(t *testing.T) {
+// Rates that predict the newest days worse than the current ones are rejected.
+func TestWorseRatesAreRejected(t *testing.T) {
 	n := payers(3)
 	var log []train.Sample
 	for _, s := range append(followed(1, 20_000, 120), followed(2, 20_000, 120)...) {

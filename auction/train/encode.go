@@ -73,7 +73,7 @@ func listed(rates map[[16]byte]ranker.PPM) (ids [][16]byte, list []int64) {
 }
 
 // errRates is the error for rates that no training produces.
-var errRates = errors.New("weights: a rate of conversions is out of bounds")
+var errRates = errors.New("weights: a conversion rate is out of bounds")
 
 // unlisted reverses listed.
 func unlisted(ids [][16]byte, list []int64) (map[[16]byte]ranker.PPM, error) {
@@ -102,7 +102,7 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
 	if len(s.Clicks) != ranker.Knots || len(s.IDs) != len(s.Lessons) || s.Version < 1 {
-		return nil, errors.New("weights: not of this version")
+		return nil, errors.New("weights: not in the format of this version")
 	}
 	l := &ranker.Learnt{
 		Version: s.Version, Campaigns: make(map[[16]byte][]ranker.Lesson, len(s.IDs)), Explored: set(s.Explored),
@@ -111,7 +111,7 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 	for i, p := range s.Clicks {
 		l.Clicks[i] = ranker.PPM(p)
 		if p < 1 || ranker.PPM(p) > ranker.Certain || i > 0 && p < s.Clicks[i-1] {
-			return nil, errors.New("weights: the probability of a click falls with relevance")
+			return nil, errors.New("weights: a click probability is out of bounds or decreases with relevance")
 		}
 	}
 	for i, id := range s.IDs {

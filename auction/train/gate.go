@@ -275,7 +275,7 @@ func (r *Report) offTopic(day []Forecast) {
 		}
 	}
 	if suspects > 0 {
-		r.refuse("%d campaigns are clicked more where they do not belong than where they do", suspects)
+		r.refuse("%d campaigns have more clicks on off-topic requests than their click rate explains", suspects)
 	}
 }
 
@@ -286,9 +286,9 @@ const mostLost = 100
 // exams compares the results on the demo world and the attacks.
 func (r *Report) exams(candidate, incumbent Exam) {
 	if candidate.Right < incumbent.Right-incumbent.Of/mostLost {
-		r.refuse("%d of %d demo requests find the right ad, before %d", candidate.Right, candidate.Of, incumbent.Right)
+		r.refuse("%d of %d demo requests find the right ad, down from %d", candidate.Right, candidate.Of, incumbent.Right)
 	}
 	if candidate.Taken > incumbent.Taken {
-		r.refuse("attacks win %d of %d requests, before %d", candidate.Taken, candidate.Attacks, incumbent.Taken)
+		r.refuse("attacks win %d of %d requests, up from %d", candidate.Taken, candidate.Attacks, incumbent.Taken)
 	}
 }

@@ -112,7 +112,7 @@ func demoSet() (s set, err error) {
 func lines[T any](path string) (list []T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the folder shared, which is not part of adnet, belongs beside the repository)", err)
+		return nil, fmt.Errorf("%w (put the folder shared, which is not part of adnet, beside the repository)", err)
 	}
 	defer func() { _ = f.Close() }()
 	in := bufio.NewScanner(f)

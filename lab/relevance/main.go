@@ -14,13 +14,13 @@ import (
 // settings are the flags of the command.
 type settings struct {
 	Data string `default:"../shared/data/relevance" help:"Folder of the labelled requests."`
-	Pure bool   `help:"Ask the auction itself, which is faster, and not an installation of adnet through its API."`
-	Fit  bool   `help:"Fit the calibration on them and write it into auction/ranker."`
+	Pure bool   `help:"Run auctions in this process, which is faster, instead of using the API of an installation."`
+	Fit  bool   `help:"Fit the calibration on the labelled requests and write it into auction/ranker."`
 }
 
 func main() {
 	var cfg settings
-	kong.Parse(&cfg, kong.Description("How well adnet finds the right ad for labelled requests."))
+	kong.Parse(&cfg, kong.Description("Measure how often adnet finds the right ad for labelled requests."))
 	if err := run(cfg); err != nil {
 		fmt.Fprintln(os.Stderr, "relevance:", err)
 		os.Exit(1)

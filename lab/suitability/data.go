@@ -56,7 +56,7 @@ func (s *sample) outputs() (is [suitability.Outputs]float32) {
 func load(cfg settings) (all []sample, err error) {
 	shared, err := lines(filepath.Join(cfg.Data, "suitability", "contexts.dev.jsonl"), "")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there: the labelled contexts are not part of adnet", cfg.Data)
+		return nil, fmt.Errorf("%s does not exist: the labelled contexts are not part of adnet", cfg.Data)
 	}
 	if err != nil {
 		return nil, err

@@ -160,7 +160,7 @@ func write(all []sample, folder string) error {
 	return writeWords(filepath.Join(folder, "words.bin"), suitability.Words(t.Thresholds, ordinary, setSize))
 }
 
-var errAgain = errors.New("the set of ordinary words changed: run this again, so that the table learns with it")
+var errAgain = errors.New("the set of ordinary words has changed: run this again to train the table with it")
 
 // writeWords writes thresholds and ordinary words. The training features depend on the words of the
 // running program, so changed words require another run.
