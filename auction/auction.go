@@ -1,6 +1,6 @@
 // Package auction decides which campaign serves a request and at what price.
 //
-// Package auction has no I/O, no clock and no randomness, and computes with integers only: equal
+// The package has no I/O, no clock and no randomness, and computes with integers only: equal
 // arguments give equal results. The steps are separate: [target] filters, [ranker] scores, and
 // [Gate] applies budgets, pacing and frequency caps. The first candidate in score order that passes
 // everything wins and pays its own bid (first price): for an impression its effective CPM, not its

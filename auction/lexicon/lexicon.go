@@ -263,7 +263,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	return v
 }
 
-// finish scales the vector to its length.
+// finish divides the weights of the vector by its length.
 func (g *gather) finish(v *Vector, missed uint64) {
 	var sum uint64
 	for _, id := range g.touched {

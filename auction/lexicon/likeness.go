@@ -211,8 +211,8 @@ func (g *gather) similar(word string, damped uint32) (most uint32) {
 	return min(most, likenessFull)
 }
 
-// remembered is a cached alike. A missing word replaces one that was not used since another word
-// last competed for the slot.
+// remembered returns the result of alike, cached if possible. A new word replaces one that was not
+// used since another word last competed for the slot.
 func (g *gather) remembered(word string) []like {
 	places := g.table.alikes.of(word)
 	for _, place := range places {

@@ -175,8 +175,8 @@ func (n network) missed() uint32 {
 	return uint32((n.campaigns - small) * words.One / n.campaigns)
 }
 
-// Up to small campaigns, one common content word is enough for an ad. From grown campaigns on there
-// are enough words to choose by.
+// In a network of at most small campaigns, one shared content word is enough for an ad. In one of
+// grown campaigns or more there are enough words to choose by.
 const (
 	small     = 10
 	grown     = 50

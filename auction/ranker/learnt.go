@@ -6,8 +6,8 @@ import (
 	"adnet/internal/money"
 )
 
-// Learnt holds the lessons of clicks about campaigns, beside their own texts. It is immutable once
-// a table has it.
+// Learnt holds everything learnt from clicks, in addition to the texts of campaigns. It is
+// immutable once a table has it.
 type Learnt struct {
 	// Version numbers the weights of a network; it only increases.
 	Version int64
@@ -40,7 +40,7 @@ type Rates struct {
 }
 
 // The bounds of a rate: an advertiser's conversions raise the worth in an auction at most fourfold,
-// and a lack of conversions lowers it to a quarter at most.
+// and a lack of conversions lowers it to no less than a quarter.
 const (
 	LeastRate = Certain / 4
 	MostRate  = 4 * Certain

@@ -54,7 +54,7 @@ func (b *bits128) set(at uint32) { b[at/64] |= 1 << (at % 64) }
 
 func (b *bits128) has(at uint32) bool { return b[at/64]&(1<<(at%64)) != 0 }
 
-// free opens the groups of a block that need no common word.
+// free opens the groups of a block that match without a shared word.
 func (x *window) free(place uint32, groups *bits128) {
 	for i := range groups {
 		x.open[place][i] |= groups[i]

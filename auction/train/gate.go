@@ -239,7 +239,8 @@ const offTopicFactor = 1.5
 const fewShown = 100
 
 // offTopic rejects campaigns with more clicks where the incumbent predicts few than where it
-// predicts many. Readers do not click that way, but a rival or a fraudulent publisher does.
+// predicts many. Readers do not click that way; an attacker that wants the ad in the wrong places
+// does.
 func (r *Report) offTopic(day []Forecast) {
 	best := 0.0
 	for i := range day {

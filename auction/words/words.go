@@ -106,7 +106,7 @@ func (r *Reader) ReadContext(text string) {
 	}
 }
 
-// fade returns the weight of a word that many words before those that count in full.
+// fade returns the weight of a word that stands back words before those that count in full.
 func fade(weight uint16, back int) uint16 {
 	if back < 0 {
 		return weight
