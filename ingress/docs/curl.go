@@ -56,8 +56,8 @@ func (r *reference) curl(o operation, parameters []*node) string {
 		target += "?" + query.Encode()
 	}
 	b.WriteString(` "$ADNET` + target + `"`)
-	if len(o.Who) > 0 && !o.MayBeNobody {
-		b.WriteString(" \\\n  -H \"Authorization: Bearer $" + variable(o.Who[0]) + `"`)
+	if len(o.Credentials) > 0 && !o.Optional {
+		b.WriteString(" \\\n  -H \"Authorization: Bearer $" + variable(o.Credentials[0]) + `"`)
 	}
 	for _, header := range headers {
 		b.WriteString(" \\\n  -H " + quote(header))

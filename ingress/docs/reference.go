@@ -45,8 +45,8 @@ type errorCode struct {
 
 type operation struct {
 	ID, Method, Path, Summary, Description string
-	Who                                    []string // names of the accepted credentials; empty: none needed
-	MayBeNobody                            bool     // credentials are optional
+	Credentials                            []string // names of the accepted credentials; empty: none needed
+	Optional                               bool     // credentials are optional
 	Parameters                             []parameter
 	Body                                   *body
 	Replies                                []reply
@@ -121,18 +121,18 @@ func readReference(document []byte) (*reference, error) {
 		}
 	}
 	for _, s := range doc.at("components", "securitySchemes").all() {
-		one := scheme{Name: s.name, Description: s.value.str("description"), Variable: variable(s.name), Sample: "…"}
+		added := scheme{Name: s.name, Description: s.value.str("description"), Variable: variable(s.name), Sample: "…"}
 		if s.name == "publisherKey" {
-			one.Sample = account.PublicSandboxKey
+			added.Sample = account.PublicSandboxKey
 		}
-		r.Schemes = append(r.Schemes, one)
+		r.Schemes = append(r.Schemes, added)
 	}
 	for _, s := range doc.at("components", "schemas").all() {
-		one, err := r.schema(s)
+		converted, err := r.schema(s)
 		if err != nil {
 			return nil, fmt.Errorf("schema %s: %w", s.name, err)
 		}
-		r.Schemas = append(r.Schemas, one)
+		r.Schemas = append(r.Schemas, converted)
 	}
 	return r, r.readErrors()
 }
@@ -159,29 +159,29 @@ func (r *reference) addOperation(path, method member) error {
 	}
 	for _, alternative := range n.list("security") {
 		if len(alternative.members) == 0 {
-			o.MayBeNobody = true
+			o.Optional = true
 		}
 		for _, s := range alternative.members {
-			o.Who = append(o.Who, s.name)
+			o.Credentials = append(o.Credentials, s.name)
 		}
 	}
 	for _, p := range append(slices.Clone(path.value.list("parameters")), n.list("parameters")...) {
-		one, err := r.parameter(p)
+		parameter, err := r.parameter(p)
 		if err != nil {
 			return err
 		}
-		o.Parameters = append(o.Parameters, one)
+		o.Parameters = append(o.Parameters, parameter)
 	}
 	var err error
 	if o.Body, err = r.body(n.at("requestBody")); err != nil {
 		return err
 	}
 	for _, answer := range n.at("responses").all() {
-		one, err := r.reply(answer)
+		reply, err := r.reply(answer)
 		if err != nil {
 			return err
 		}
-		o.Replies = append(o.Replies, one)
+		o.Replies = append(o.Replies, reply)
 	}
 	o.Curl = r.curl(o, append(slices.Clone(path.value.list("parameters")), n.list("parameters")...))
 	for i := range r.Groups {
@@ -264,19 +264,19 @@ func (r *reference) reply(answer member) (p reply, err error) {
 
 // examples returns the examples of a media type, or else of its schema.
 func (r *reference) examples(media *node) (all []example, err error) {
-	if one := media.at("example"); one != nil {
-		return []example{{Text: pretty(one.raw)}}, nil
+	if single := media.at("example"); single != nil {
+		return []example{{Text: pretty(single.raw)}}, nil
 	}
 	for _, m := range media.at("examples").all() {
-		one, _, err := r.resolve(m.value)
+		named, _, err := r.resolve(m.value)
 		if err != nil {
 			return nil, err
 		}
-		name := one.str("summary")
+		name := named.str("summary")
 		if name == "" {
 			name = m.name
 		}
-		all = append(all, example{name, pretty(one.at("value").raw)})
+		all = append(all, example{name, pretty(named.at("value").raw)})
 	}
 	if len(all) > 0 {
 		return all, nil
@@ -285,8 +285,8 @@ func (r *reference) examples(media *node) (all []example, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range target.list("examples") {
-		all = append(all, example{Text: pretty(one.raw)})
+	for _, sample := range target.list("examples") {
+		all = append(all, example{Text: pretty(sample.raw)})
 	}
 	return all, nil
 }

@@ -93,7 +93,7 @@ func New(deps Deps) *Keys {
 	return &Keys{deps: deps, calls: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_idempotency_total",
 		Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress, full " +
-			"(the caller has as many keys as it may).",
+			"(the caller has reached its limit of keys).",
 	}, []string{"result"}))}
 }
 

@@ -189,7 +189,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	}, []string{"limit"}))
 	l.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_limits_exchange_failures_total",
-		Help: "Exchanges of counts with the other nodes that failed; limits were this node's own meanwhile.",
+		Help: "Failed exchanges of counts with the other nodes; limits then use this node's counts alone.",
 	}))
 	for id := publisher; id < classes; id++ {
 		l.stopped[id] = stopped.WithLabelValues(l.classes[id].name)

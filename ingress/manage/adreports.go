@@ -129,12 +129,12 @@ func (a *API) tell(to string, d adreport.Decision) {
 	if a.deps.Mailer == nil {
 		return
 	}
-	what := "The ad may go on: we found that it keeps to the rules of this network."
+	what := "The ad can continue: it complies with the rules of this network."
 	if d.Outcome == adreport.Removed {
 		what = "The ad was removed."
 	}
 	a.deps.Mailer.Send(to, "Your report of an ad",
-		"You reported an ad by its receipt and left this e-mail. A person has looked at it.\n\n"+what+"\n\n"+d.Words+
-			"\n\nThe e-mail is forgotten with this mail. If you disagree you may turn to an out-of-court dispute "+
+		"You reported an ad on its receipt page and left this e-mail address. A person has reviewed your report.\n\n"+what+"\n\n"+d.Words+
+			"\n\nWe delete your e-mail address after this mail. If you disagree, you may turn to an out-of-court dispute "+
 			"settlement body or a court.\n")
 }

@@ -34,10 +34,10 @@ var mailTexts = map[account.LinkPurpose]struct{ subject, text, page string }{
 	account.LinkReset: {
 		"Set a new password",
 		"Someone, probably you, asked to set a new password. Open this link within an hour; it works once. " +
-			"If it was not you, do nothing:\n\n", "/console/reset#",
+			"If it was not you, ignore this mail:\n\n", "/console/reset#",
 	},
 	account.LinkNotice: {
-		"You have an account already",
+		"You already have an account",
 		"Someone, probably you, tried to register this e-mail, which already has an account. Sign in, or request a new " +
 			"password:\n\n", "/console/forgot",
 	},

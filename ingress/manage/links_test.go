@@ -74,7 +74,7 @@ func TestRegistrationsAreConfirmed(t *testing.T) {
 	known := asks("another horse battery")
 	require.Equal(t, first.Text, known.Text)
 	require.Equal(t, first.Code, known.Code)
-	require.Equal(t, "You have an account already", b.mails[len(b.mails)-1].Subject)
+	require.Equal(t, "You already have an account", b.mails[len(b.mails)-1].Subject)
 	require.NotRegexp(t, tokenInMail, b.mails[len(b.mails)-1].Text)
 	w.login(t, "a@example.com", "correct horse")
 }

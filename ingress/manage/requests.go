@@ -83,7 +83,7 @@ func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 	}
 	if until-since >= maxNetworkDays {
 		return 0, 0, errs.New(
-			errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays,
+			errs.InvalidRequest, "the requests of all publishers can be counted over at most %d days", maxNetworkDays,
 		).With("field", "since")
 	}
 	return since, until, nil

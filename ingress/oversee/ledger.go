@@ -126,7 +126,7 @@ func accountOf(c *gin.Context) (ledger.Account, error) {
 	text := c.Query("account")
 	if text != "" && !ledger.Named(text) {
 		return "", errs.New(
-			errs.InvalidRequest, "account must be one of the ledger, like advertiser:ID, developer:ID or house:revenue",
+			errs.InvalidRequest, "account must be a ledger account like advertiser:ID, developer:ID or house:revenue",
 		).With("field", "account")
 	}
 	return ledger.Account(text), nil

@@ -51,7 +51,7 @@ func (t *Tracker) batch(c *gin.Context) error {
 		return err
 	}
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {
-		return errs.New(errs.InvalidRequest, "events must hold 1 to %d events", maxBatch).With("field", "events")
+		return errs.New(errs.InvalidRequest, "events must contain 1 to %d events", maxBatch).With("field", "events")
 	}
 	by, err := t.reporter(c)
 	if err == nil {

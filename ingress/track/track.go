@@ -119,14 +119,14 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 		invalid: make(map[string]prometheus.Counter), recent: newRecentEvents(),
 	}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
+		Name: "adnet_track_events_total", Help: "Events taken, by type and proof of the token.",
 	}, []string{"event", "proof"}))
 	invalid := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_invalid_total", Help: "Events found to be invalid traffic, by rule.",
 	}, []string{"rule"}))
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_track_clicks_uncounted_total",
-		Help: "Clicks judged by those of one node, because their network's count was out of reach.",
+		Help: "Clicks judged by one node's clicks because their network's count was unavailable.",
 	}))
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)

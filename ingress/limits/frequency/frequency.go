@@ -130,11 +130,11 @@ type shard struct {
 // session is one day of a session. An auction holds the lock while it decides, so that two auctions
 // of the same session cannot both use the last impression under a cap.
 type session struct {
-	mu    sync.Mutex
-	read  int64 // lapses at the last read, plus 1
-	shown map[auction.ID][]exposure
-	turns int // counted
-	last  int // turn of the last ad, 0 for none
+	mu        sync.Mutex
+	read      int64 // lapses at the last read, plus 1
+	exposures map[auction.ID][]exposure
+	turns     int // counted
+	last      int // turn of the last ad, 0 for none
 }
 
 type exposure struct {
@@ -164,11 +164,11 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 	}
 	c.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_caps_exchange_failures_total",
-		Help: "Exchanges of frequency caps with the other nodes that failed.",
+		Help: "Failed exchanges of frequency caps with the other nodes.",
 	}))
 	c.unknown = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_caps_unread_total",
-		Help: "Requests that were capped by this node's knowledge alone because Redis did not answer in 20 ms.",
+		Help: "Requests capped by this node's counts alone because Redis did not answer in 20 ms.",
 	}))
 	return c, nil
 }
@@ -245,8 +245,8 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	if v.session == nil {
 		return v.checkPage(c)
 	}
-	shown := v.session.shown[c.ID]
-	if len(shown) == 0 {
+	exposures := v.session.exposures[c.ID]
+	if len(exposures) == 0 {
 		return ""
 	}
 	most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(c.ID))
@@ -254,11 +254,11 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 		return ""
 	}
 	now, n, soonest := v.now.Unix(), 0, int64(v.day+1)*86400
-	for i := range shown {
-		if shown[i].counts(now) {
+	for i := range exposures {
+		if exposures[i].counts(now) {
 			n++
-			if !shown[i].confirmed {
-				soonest = min(soonest, shown[i].until)
+			if !exposures[i].confirmed {
+				soonest = min(soonest, exposures[i].until)
 			}
 		}
 	}
@@ -330,31 +330,31 @@ func (v *Visit) End(id uuid.UUID, winner *auction.Campaign) {
 func (s *session) take(e *campaign.Exposure) {
 	s.last = max(s.last, int(e.Turn))
 	id := auction.ID(e.Campaign)
-	shown := s.shown[id]
-	for i := range shown {
-		if shown[i].auction == e.Auction {
-			shown[i].confirmed = shown[i].confirmed || e.Kind == campaign.Confirmed
+	exposures := s.exposures[id]
+	for i := range exposures {
+		if exposures[i].auction == e.Auction {
+			exposures[i].confirmed = exposures[i].confirmed || e.Kind == campaign.Confirmed
 			return
 		}
 	}
-	if shown == nil && len(s.shown) >= maxCampaigns {
+	if exposures == nil && len(s.exposures) >= maxCampaigns {
 		return
 	}
-	if s.shown == nil {
-		s.shown = make(map[auction.ID][]exposure)
+	if s.exposures == nil {
+		s.exposures = make(map[auction.ID][]exposure)
 	}
-	s.shown[id] = append(
-		shown, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed},
+	s.exposures[id] = append(
+		exposures, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed},
 	)
 }
 
 // confirm confirms a known decision. A beacon cannot create one, because it names its session
 // itself.
 func (s *session) confirm(e *campaign.Exposure) {
-	shown := s.shown[auction.ID(e.Campaign)]
-	for i := range shown {
-		if shown[i].auction == e.Auction {
-			shown[i].confirmed = true
+	exposures := s.exposures[auction.ID(e.Campaign)]
+	for i := range exposures {
+		if exposures[i].auction == e.Auction {
+			exposures[i].confirmed = true
 		}
 	}
 }

@@ -255,7 +255,7 @@ func TestNodesShareSessions(t *testing.T) {
 			var v Visit
 			c.Begin(t.Context(), ask, &v)
 			require.Empty(t, v.Check(capped(2)), name)
-			require.Equal(t, 1, counted(v.session.shown[capped(2).ID], now), name)
+			require.Equal(t, 1, counted(v.session.exposures[capped(2).ID], now), name)
 			v.End(uuid.Nil, nil)
 		}
 		found, _, err := redis.NewSessions(client).Session(t.Context(), keyed(publisher, "forged", time.Unix(0, 0)), 0)
@@ -418,7 +418,7 @@ func TestOvershootIsOnceANode(t *testing.T) {
 		for _, c := range nodes {
 			_, _, ok := show(t.Context(), c, ask, capped(5))
 			require.True(t, ok)
-			require.Len(t, c.shards[ask.Session[0]%shards].sessions.Values()[0].shown[capped(3).ID], 6)
+			require.Len(t, c.shards[ask.Session[0]%shards].sessions.Values()[0].exposures[capped(3).ID], 6)
 		}
 	})
 }

@@ -119,7 +119,7 @@ func New(deps Deps) *Pacer {
 	}
 	p.cells.Store(&map[auction.ID]*cell{})
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has looked at in the last hour.",
+		Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has evaluated in the last hour.",
 	}, func() float64 { return float64(len(*p.cells.Load())) }))
 	return p
 }

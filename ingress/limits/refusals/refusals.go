@@ -123,15 +123,15 @@ func New(deps Deps) *Memory {
 	}
 	m.dropped = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_suitability_marks_dropped_total",
-		Help: "Refused conversations that are not remembered: their API key, or all together, set too many marks in " +
-			"an hour, or Redis was away for too long.",
+		Help: "Refused conversations without a mark: their API key, or all keys together, set too many marks in " +
+			"an hour, or an outage of Redis was too long.",
 	}))
 	m.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_suitability_marks_failures_total",
-		Help: "Calls to Redis for the marks of refused conversations that failed.",
+		Help: "Failed calls to Redis for the marks of refused conversations.",
 	}))
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_suitability_marks", Help: "Refused conversations that this node remembers.",
+		Name: "adnet_suitability_marks", Help: "Marks of refused conversations on this node.",
 	}, func() float64 { return float64(m.known.Load()) }))
 	return m
 }

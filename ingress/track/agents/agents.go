@@ -8,8 +8,6 @@
 // indexed under the first three bytes of that text. A lookup walks the user agent once and tries
 // only the patterns indexed under its own bytes. Results for the latest 4,096 user agents are
 // cached.
-// filed under the first three bytes of it; a user agent is walked once, and only the patterns filed
-// under its own bytes are tried. What was found is remembered for the newest 4,096 user agents.
 package agents
 
 //go:generate go run ./gen

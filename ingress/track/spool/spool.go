@@ -89,7 +89,7 @@ func New(cfg Config, deps Deps) (*Spool, error) {
 		spooled: obs.Register(
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
-				Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them.",
+				Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not accept them.",
 			}),
 		),
 		drained: obs.Register(
