@@ -147,7 +147,7 @@ func (k Key) Works(now time.Time) bool {
 }
 
 // ErrRotated reports a key that was already rotated or revoked.
-var ErrRotated = errs.New(errs.Conflict, "the key was rotated or revoked already; rotate the key that took its place")
+var ErrRotated = errs.New(errs.Conflict, "the key was already rotated or revoked; rotate its replacement")
 
 // UserStore stores users. Errors carry errs.NotFound and errs.Conflict (e-mail taken).
 type UserStore interface {

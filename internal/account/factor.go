@@ -65,8 +65,8 @@ const (
 
 var (
 	secretText = base32.StdEncoding.WithPadding(base32.NoPadding)
-	errCode    = errs.New(errs.InvalidCredentials, "the code is wrong, or was used before; wait for the next one")
-	errNoCode  = errs.New(errs.SecondFactorRequired, "send code as well: from the authenticator app, or a recovery code")
+	errCode    = errs.New(errs.InvalidCredentials, "the code is wrong or already used; wait for the next one")
+	errNoCode  = errs.New(errs.SecondFactorRequired, "send code as well: from the app, or a recovery code")
 )
 
 // NewFactor is a second factor that its owner has not yet confirmed.
@@ -90,7 +90,7 @@ func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFa
 	}
 	err = s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
 		if f.On() {
-			return errs.New(errs.Conflict, "there is a second factor; remove it first")
+			return errs.New(errs.Conflict, "the account has a second factor; remove it first")
 		}
 		*f = Factor{Sealed: sealed, Failures: f.Failures, FailedAt: f.FailedAt}
 		return nil
@@ -132,9 +132,9 @@ func (s *Service) ConfirmFactor(
 func (s *Service) unconfirmed(f *Factor) error {
 	switch {
 	case f.On():
-		return errs.New(errs.Conflict, "the second factor is on already")
+		return errs.New(errs.Conflict, "the second factor is already enabled")
 	case len(f.Sealed) == 0:
-		return errs.New(errs.InvalidState, "begin first: POST /api/account/second_factor")
+		return errs.New(errs.InvalidState, "set up a second factor first: POST /api/account/second_factor")
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (s *Service) RenewRecovery(ctx context.Context, u User) ([]string, error) {
 	})
 }
 
-var errNoFactor = errs.New(errs.InvalidState, "there is no second factor")
+var errNoFactor = errs.New(errs.InvalidState, "the account has no second factor")
 
 // RemoveFactor removes the second factor of u. Errors: errs.InvalidState without one.
 func (s *Service) RemoveFactor(ctx context.Context, u User) error {
@@ -211,7 +211,7 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 	if err != nil {
 		return errs.Wrap(
 			err, errs.Unavailable,
-			"the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor E-MAIL",
+			"the second factor cannot be decrypted; use a recovery code, or ask the operator: adnet user factor E-MAIL",
 		)
 	}
 	step, ok := matching(secret, code, now)

@@ -94,7 +94,7 @@ func readOrigins(texts []string) ([]string, error) {
 	if len(texts) == 0 || len(texts) > maxOrigins {
 		return nil, errs.New(
 			errs.InvalidRequest,
-			"origins must name 1 to %d origins of the pages that use the key, like https://app.example.com", maxOrigins,
+			"origins must list 1 to %d origins of the pages that use the key, like https://app.example.com", maxOrigins,
 		).With("field", "origins")
 	}
 	var origins []string
@@ -102,8 +102,8 @@ func readOrigins(texts []string) ([]string, error) {
 		if !isNamable(text) {
 			return nil, errs.New(errs.InvalidRequest,
 				"origins has %.100q: write https://app.example.com in lower case and ASCII (xn--…), with a port if "+
-					"it is another than 443 and without a path, or https://*.example.com for all hosts below a "+
-					"domain of yours; http is for localhost only", text).With("field", "origins")
+					"it is not 443 and without a path, or https://*.example.com for all hosts below a "+
+					"domain that you own; http is for localhost only", text).With("field", "origins")
 		}
 		if !slices.Contains(origins, text) {
 			origins = append(origins, text)

@@ -120,12 +120,12 @@ func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r Name
 		return User{}, errs.New(errs.InvalidRequest, "decision must be approved or rejected").With("field", "decision")
 	}
 	if approved && r.Reason != "" {
-		return User{}, errs.New(errs.InvalidRequest, "reason is for a name that is rejected").With("field", "reason")
+		return User{}, errs.New(errs.InvalidRequest, "reason is only for a rejected name").With("field", "reason")
 	}
 	if !approved {
 		if r.Verified {
 			return User{}, errs.New(
-				errs.InvalidRequest, "verified is for a name that is approved",
+				errs.InvalidRequest, "verified is only for an approved name",
 			).With("field", "verified")
 		}
 		var err error

@@ -74,7 +74,7 @@ func (p *Publishing) Check() error {
 	}
 	if bad != "" || len(p.SensitiveContexts) > bits.OnesCount64(uint64(subject.OfTier(subject.Sensitive))) {
 		return errs.New(
-			errs.InvalidRequest, "sensitive_contexts may have each of %s once",
+			errs.InvalidRequest, "sensitive_contexts may list each of %s once",
 			strings.Join(subject.Names(subject.Sensitive), ", "),
 		).With("field", "sensitive_contexts")
 	}

@@ -74,7 +74,7 @@ func (s *Service) List(ctx context.Context, f UserFilter) ([]User, int, error) {
 func (s *Service) Suspend(ctx context.Context, admin User, id uuid.UUID, reason string) (User, error) {
 	return s.rule(ctx, admin, Ruling{UserID: id, Reason: reason, Edit: func(u *User) error {
 		if u.Disabled {
-			return errs.New(errs.InvalidState, "the account is suspended already")
+			return errs.New(errs.InvalidState, "the account is already suspended")
 		}
 		u.Disabled = true
 		return nil
@@ -130,7 +130,7 @@ func (s *Service) SetRole(ctx context.Context, admin User, r Ruling, role Role) 
 		case u.Role == RoleSeat:
 			return errSeat
 		case u.Role == role:
-			return errs.New(errs.InvalidState, "the account has this role already")
+			return errs.New(errs.InvalidState, "the account already has this role")
 		case u.Disabled:
 			return errs.New(errs.InvalidState, "the account is suspended; restore it first")
 		}
@@ -146,7 +146,7 @@ func (s *Service) rule(ctx context.Context, admin User, r Ruling) (User, error) 
 		return User{}, errs.New(errs.Forbidden, "only an administrator decides about accounts")
 	}
 	if r.UserID == admin.ID { // administrators cannot lock themselves out
-		return User{}, errs.New(errs.Forbidden, "this is your own account; another administrator decides about it")
+		return User{}, errs.New(errs.Forbidden, "this is your own account; another administrator must decide")
 	}
 	var err error
 	if r.Reason, err = CleanReason(r.Reason); err != nil {

@@ -328,16 +328,16 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 		return k, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
 	case r.CampaignID != uuid.Nil && r.Kind != KindConversion:
 		return k, errs.New(
-			errs.InvalidRequest, "campaign_id belongs to conversion keys only",
+			errs.InvalidRequest, "campaign_id is for conversion keys only",
 		).With("field", "campaign_id")
 	case r.SeatID != uuid.Nil && !r.Kind.OfSeat():
 		return k, errs.New(
-			errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only",
+			errs.InvalidRequest, "seat_id is for seat and seatpath keys only",
 		).With("field", "seat_id")
 	case len(r.Origins) > 0 && r.Kind != KindBrowser:
-		return k, errs.New(errs.InvalidRequest, "origins belong to browser keys only").With("field", "origins")
+		return k, errs.New(errs.InvalidRequest, "origins are for browser keys only").With("field", "origins")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
-		return k, errs.New(errs.InvalidRequest, "addresses belong to seatpath keys only").With("field", "addresses")
+		return k, errs.New(errs.InvalidRequest, "addresses are for seatpath keys only").With("field", "addresses")
 	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) ||
 		strings.ContainsFunc(r.Name, unicode.IsControl):
 		return k, errs.New(
@@ -469,7 +469,7 @@ func newEmail(text string) (string, error) {
 	domain := email[strings.LastIndexByte(email, '@')+1:]
 	if strings.ContainsFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", errs.New(
-			errs.InvalidRequest, "email must be in ASCII; write a domain with other letters in its xn-- form",
+			errs.InvalidRequest, "email must be in ASCII; write an international domain in its xn-- form",
 		).With("field", "email")
 	}
 	if strings.HasPrefix(domain, "[") || domain == "invalid" || strings.HasSuffix(domain, ".invalid") {

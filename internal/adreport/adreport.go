@@ -182,7 +182,7 @@ func (s *Service) File(ctx context.Context, r Report) error {
 		return err
 	}
 	if err := s.judge(ctx, r); err != nil {
-		s.deps.Log.Error("a report of an ad is stored, but was not evaluated", "campaign", r.CampaignID, "error", err)
+		s.deps.Log.Error("a report of an ad was stored but not evaluated", "campaign", r.CampaignID, "error", err)
 	}
 	return nil
 }

@@ -160,12 +160,11 @@ func (f *Fields) checkGoal(c *Campaign) error {
 	case c.Goal == GoalTargetCPA:
 		return invalid(
 			"target_cpa",
-			"must be above 0 where optimization_goal is target_cpa: it is what a conversion may cost on average, in USD",
+			"must be above 0 if optimization_goal is target_cpa: it is the average cost of a conversion, in USD",
 		)
 	}
 	return invalid(
 		"target_roas",
-		"must be above 0 where optimization_goal is target_roas: it is the value of conversions that each USD spent "+
-			"is to bring",
+		"must be above 0 if optimization_goal is target_roas: it is the value of conversions per USD spent",
 	)
 }

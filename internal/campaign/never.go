@@ -61,7 +61,7 @@ func (s *Service) ofNever(c *Campaign, found []Violation) []Violation {
 				found,
 				Violation{
 					Rule: ruleNever, Field: field,
-					Message: "a reviewer looks at words of a person in need or of harm before the campaign runs: " +
+					Message: "words about a person in need or about harm need a review before the campaign runs: " +
 						strings.Join(named, ", "),
 				},
 			)

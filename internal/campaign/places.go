@@ -27,7 +27,7 @@ func (f *Fields) checkPlaces(t *Targeting) error {
 		for _, value := range t.Languages {
 			if !isLanguage(value) {
 				return invalid(
-					"target_languages", "must hold languages of BCP 47, such as en or pt-BR; %q is none", value,
+					"target_languages", "must list BCP 47 languages, such as en or pt-BR; %q is not one", value,
 				)
 			}
 		}
@@ -48,11 +48,11 @@ func checkRegion(value string) error {
 			return nil
 		case known: // an alias such as UK, which no request contains
 			return invalid(
-				"target_regions", "must hold codes of ISO 3166; for %q write %s", value, region.String()+parts[2],
+				"target_regions", "must list ISO 3166 codes; for %q write %s", value, region.String()+parts[2],
 			)
 		}
 	}
-	return invalid("target_regions", "must hold codes of ISO 3166, such as US or US-CA; %q is none", value)
+	return invalid("target_regions", "must list ISO 3166 codes, such as US or US-CA; %q is not one", value)
 }
 
 func isLanguage(value string) bool {

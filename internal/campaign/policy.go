@@ -174,7 +174,7 @@ const (
 	// fieldName is the field of a finding in the advertiser's name.
 	fieldName = "advertiser"
 
-	messageLanguage = "the policy check does not read this language; a reviewer has to"
+	messageLanguage = "the policy check does not support this language; a reviewer must read the text"
 )
 
 // isRead reports whether instructions are recognised in language, a BCP 47 tag.
@@ -214,7 +214,7 @@ var linkRules = []policyRule{
 		broken:  adtext.Hidden, holds: true,
 	},
 	{
-		name: "private_host", message: "the host is an IP address or a name that is not public",
+		name: "private_host", message: "the host is an IP address or not a public name",
 		broken: adtext.PrivateHost, holds: true,
 	},
 	{

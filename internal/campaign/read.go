@@ -115,7 +115,7 @@ func (f *fields) timeOrNull(name string) *time.Time {
 	return &at
 }
 
-var errOtherTime = errors.New("not a time as this build writes it")
+var errOtherTime = errors.New("not a time in the form of this build")
 
 // parseTime accepts only UTC, and none of the forms beyond RFC 3339 that [time.Parse] accepts: an
 // hour of one digit, a decimal comma.

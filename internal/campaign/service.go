@@ -197,7 +197,7 @@ func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) er
 	if limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now()); total >= limit {
 		return errs.New(
 			errs.Conflict,
-			"the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the "+
+			"the account has %d campaigns, which is its current limit; change an existing one, or ask the "+
 				"operator", total,
 		).
 			With("limit", limit)
@@ -223,7 +223,7 @@ func (s *Service) targetingRoom(r Record, more int) error {
 	}
 	return errs.New(
 		errs.Conflict,
-		"the targeting of the account's campaigns would have %d bytes, and may have %d now; shorten its lists, or "+
+		"the targeting of the account's campaigns would have %d bytes, but its limit is %d; shorten its lists, or "+
 			"ask the operator", r.Targeting+more, limit,
 	).
 		With("limit", limit)
@@ -337,12 +337,12 @@ func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool
 	case len(waiting) > 0 || !trusted && !was.sameFace(is):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
 			Rule: ruleChanged, Field: "creative",
-			Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
+			Message: "texts or hosts changed after their approval; they wait for a reviewer",
 		})
 	case !slices.Equal(before.Trades, c.Trades):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
 			Rule: ruleChanged, Field: "trades",
-			Message: "the restricted trades changed; a reviewer sees the campaign before it delivers",
+			Message: "the restricted trades changed; the campaign waits for a reviewer",
 		})
 	}
 }
@@ -357,7 +357,7 @@ func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
 		}
 		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
 			Rule: RuleReported, Field: "creative",
-			Message: "readers have reported this ad; a reviewer looks at it before it delivers again",
+			Message: "readers have reported this ad; it waits for a reviewer",
 		})
 		return nil
 	})
@@ -535,7 +535,7 @@ func (s *Service) move(
 }
 
 func wrongState(is Status, need ...Status) error {
-	return errs.New(errs.InvalidState, "the campaign is %s, this needs one of %v", is, need).With("status", string(is))
+	return errs.New(errs.InvalidState, "the campaign is %s, but must be one of %v", is, need).With("status", string(is))
 }
 
 // change runs edit on the locked campaign after the owner check, so that the checked campaign is

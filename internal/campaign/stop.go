@@ -99,7 +99,7 @@ func (s *Service) Release(ctx context.Context, caller account.User, id uuid.UUID
 			return err
 		}
 		if !c.ruledBy(caller) {
-			return errs.New(errs.Forbidden, "another administrator decides about this campaign")
+			return errs.New(errs.Forbidden, "another administrator must decide on this campaign")
 		}
 		found := c.stopped()
 		if c.Status != Paused || len(found) == 0 {

@@ -26,7 +26,7 @@ func (f *Fields) applySuits(c *Campaign) error {
 		}
 		if i := slices.IndexFunc(list.src, func(id string) bool { return !slices.Contains(list.known, id) }); i >= 0 {
 			return invalid(
-				list.field, "may hold %s; %.100q is none of them", strings.Join(list.known, ", "), list.src[i],
+				list.field, "may list %s; %.100q is not one of them", strings.Join(list.known, ", "), list.src[i],
 			)
 		}
 		*list.dst = slices.DeleteFunc(

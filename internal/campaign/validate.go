@@ -288,14 +288,14 @@ const MaxCategories = 10
 
 func readCategories(values []string) ([]string, error) {
 	if len(values) > MaxCategories {
-		return nil, invalid("categories", "may hold at most %d values", MaxCategories)
+		return nil, invalid("categories", "may have at most %d values", MaxCategories)
 	}
 	clean := make([]string, 0, len(values))
 	for _, value := range values {
 		value, ok := account.ReadCategory(value)
 		if !ok {
 			return nil, invalid(
-				"categories", "must hold categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
+				"categories", "must list categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
 			)
 		}
 		if !slices.Contains(clean, value) {
@@ -308,7 +308,7 @@ func readCategories(values []string) ([]string, error) {
 // cleanList trims values and drops empty ones and duplicates, keeping the order.
 func cleanList(field string, values []string) ([]string, error) {
 	if len(values) > MaxListValues {
-		return nil, invalid(field, "may hold at most %d values", MaxListValues)
+		return nil, invalid(field, "may have at most %d values", MaxListValues)
 	}
 	clean := make([]string, 0, len(values))
 	for _, value := range values {
@@ -318,7 +318,7 @@ func cleanList(field string, values []string) ([]string, error) {
 		}
 		if len(value) > MaxListValue || hasControl(value) {
 			return nil, invalid(
-				field, "has a value that is longer than %d bytes or holds control characters", MaxListValue,
+				field, "has a value that is longer than %d bytes or contains control characters", MaxListValue,
 			)
 		}
 		clean = append(clean, value)
@@ -436,7 +436,7 @@ func checkKinds(c *Campaign) error {
 	case c.Mode != Broad && c.Mode != Exact:
 		return invalid(
 			"targeting_mode",
-			"must be broad (stated tokens are part of what the campaign says) or exact (they are a filter)",
+			"must be broad (target tokens add to the campaign's meaning) or exact (they are a filter)",
 		)
 	case !c.MinRelevance.Valid():
 		return invalid("min_relevance", "must be from 0 (the network's floor) to 1")

@@ -34,10 +34,10 @@ import (
 
 // Config holds the address of the classifier.
 type Config struct {
-	URL string `name:"suitability-url" env:"ADNET_SUITABILITY_URL" default:"" help:"Classifier of the operator's own that judges conversations besides the rules: an address that answers as OpenAI's POST /v1/moderations does, https, or http at a private address. Empty: none."`
+	URL string `name:"suitability-url" env:"ADNET_SUITABILITY_URL" default:"" help:"Address of the operator's own classifier, which checks conversations in addition to the rules: an https URL, or http at a private address, with the protocol of OpenAI's POST /v1/moderations. Empty: none."`
 }
 
-// Bounds.
+// The limits of a request.
 const (
 	Wait     = 50 * time.Millisecond // of a request
 	maxReply = 64 << 10              // bytes
@@ -49,7 +49,7 @@ const (
 	conns = 64
 )
 
-// Deps are the dependencies on the process. It may be empty.
+// Deps are the dependencies on the process. All fields are optional.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -114,8 +114,8 @@ func New(cfg Config, deps Deps) (*Client, error) {
 	}
 	c.requests = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_suitability_classifier_total",
-		Help: "Conversations that the operator's classifier was to judge, by result: ordinary, found, failed, or " +
-			"not asked after failures (rests).",
+		Help: "Conversations for the operator's classifier, by result: ordinary, found, failed, or " +
+			"not sent after failures (rests).",
 	}, []string{"result"}))
 	c.took = obs.Register(deps.Metrics, prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "adnet_suitability_classifier_seconds", Help: "Time of the operator's classifier for one conversation.",
@@ -155,7 +155,7 @@ func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, 
 	}
 	if err != nil {
 		c.requests.WithLabelValues("failed").Inc()
-		c.often.Warn(ctx, "the operator's classifier gives no answer (ADNET_SUITABILITY_URL)", "error", err)
+		c.often.Warn(ctx, "the operator's classifier failed (ADNET_SUITABILITY_URL)", "error", err)
 		return 0, false, err
 	}
 	for _, name := range names {

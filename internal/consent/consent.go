@@ -20,7 +20,7 @@ import (
 type Signals struct {
 	TCF       string `json:"tcf"`        // TC string of IAB's TCF 2
 	GPP       string `json:"gpp"`        // IAB's Global Privacy Platform
-	USPrivacy string `json:"us_privacy"` // IAB's CCPA string, as 1YNN
+	USPrivacy string `json:"us_privacy"` // IAB's CCPA string, such as 1YNN
 	GPC       Choice `json:"gpc"`        // Global Privacy Control, also the header Sec-GPC
 	COPPA     Choice `json:"coppa"`      // the reader is a child
 

@@ -113,7 +113,7 @@ func Replay(ctx context.Context, store Store, log Producer, s Sending) error {
 		return err
 	}
 	if len(letter.Raw) == 0 {
-		return errs.New(errs.InvalidState, "the record itself was lost from the log; there is nothing to send")
+		return errs.New(errs.InvalidState, "the record itself is lost; there is nothing to send")
 	}
 	var key []byte
 	if m, ok := parse(letter.Raw); ok && len(m.AuctionId) == 16 {
@@ -124,10 +124,10 @@ func Replay(ctx context.Context, store Store, log Producer, s Sending) error {
 	select {
 	case err = <-acked:
 	case <-ctx.Done():
-		return errs.New(errs.Unavailable, "the log has not taken the record yet; it may still do so")
+		return errs.New(errs.Unavailable, "the log has not accepted the record yet, but may still do so")
 	}
 	if err != nil {
-		return errs.Wrap(err, errs.Unavailable, "the log did not take the record")
+		return errs.Wrap(err, errs.Unavailable, "the log did not accept the record")
 	}
 	return store.EndReplay(context.WithoutCancel(ctx), s.At.Partition, s.At.First)
 }

@@ -121,13 +121,13 @@ const (
 
 // Errors of appeals.
 var (
-	ErrOpen   = errs.New(errs.Conflict, "an appeal against this decision is open already; its answer will stand here")
+	ErrOpen   = errs.New(errs.Conflict, "an appeal against this decision is already open; its answer will appear here")
 	ErrEnough = errs.New(
 		errs.Conflict,
-		"this decision was appealed against %d times; what is left is a court or an out-of-court dispute settlement "+
+		"this decision was appealed %d times; the remaining options are a court or an out-of-court dispute settlement "+
 			"body", MaxAppeals,
 	)
-	ErrEnded    = errs.New(errs.InvalidState, "the appeal was decided already")
+	ErrEnded    = errs.New(errs.InvalidState, "the appeal was already decided")
 	ErrNoAppeal = errs.New(errs.NotFound, "there is no such appeal")
 	ErrUnknown  = errs.New(errs.NotFound, "there is no such decision")
 )
@@ -183,8 +183,8 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 		if s.Rule = after(e, "rule"); s.Rule != "" {
 			s.Kind, s.Automated = Hold, s.Rule != "manual"
 			if s.Reason == "" {
-				s.Reason = "The traffic of this publisher is unlike that of people; the rule says in which way. " +
-					"Credits are held until a person has looked."
+				s.Reason = "The traffic of this publisher does not look human; the rule states the reason. " +
+					"Credits are held until a person has reviewed it."
 			}
 			return s, true
 		}
@@ -215,7 +215,7 @@ func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool)
 		_ = json.Unmarshal([]byte(raw(e.Changes["review"].After)), &review)
 		s.Kind, s.Rule, s.Reason = Rejection, "ad_policy", review.Notes
 		if s.Reason == "" {
-			s.Reason = "The ad does not keep to the policy of this network."
+			s.Reason = "The ad violates the policy of this network."
 		}
 		return s, true
 	case "paused":

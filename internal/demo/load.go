@@ -75,7 +75,7 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 		return Credentials{}, err
 	}
 	if !l.admin.IsAdmin() {
-		return Credentials{}, errs.New(errs.Conflict, "%s exists and is no administrator", Admin)
+		return Credentials{}, errs.New(errs.Conflict, "%s exists but is not an administrator", Admin)
 	}
 	out := Credentials{Publisher: Publisher, Admin: Admin, Password: Password}
 	g, gctx := errgroup.WithContext(ctx)

@@ -46,7 +46,7 @@ func Print(w io.Writer, baseURL string, creds Credentials) error {
 		{"advertisers", ends(creds.Advertisers)},
 		{"publisher", creds.Publisher},
 		{"admin", creds.Admin},
-		{"password", creds.Password + "  (of all of them, and public)"},
+		{"password", creds.Password + "  (for all accounts, and public)"},
 		{"publisher key", creds.PublisherKey},
 		{"developer id", creds.DeveloperID.String()},
 	} {

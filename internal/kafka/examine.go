@@ -44,7 +44,8 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	pingCtx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	err = report.Measure(func() (time.Time, error) {
-		_, err := kmsg.NewPtrMetadataRequest().RequestWith(pingCtx, client) // a broker answers this only after the login
+		// A broker answers this only after the login.
+		_, err := kmsg.NewPtrMetadataRequest().RequestWith(pingCtx, client)
 		return time.Time{}, err
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func (e *examination) brokers(ctx context.Context) {
 		if version.Err != nil {
 			address := net.JoinHostPort(broker.Host, strconv.Itoa(int(broker.Port)))
 			e.report.Mend(fmt.Sprintf(
-				"broker %d cannot be reached at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err),
+				"broker %d is unreachable at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err),
 			),
 				"correct the broker's advertised.listeners, or the network")
 			continue
@@ -148,7 +149,7 @@ func (e *examination) topics(ctx context.Context) {
 			e.report.Right("describe "+name, false, aclHelp)
 			continue
 		case err != nil:
-			e.report.Away(e.cfg.explain(err), "repeat; if it stays, read the broker's log")
+			e.report.Away(e.cfg.explain(err), "repeat the check; if the problem persists, read the broker's log")
 			return
 		}
 		may := detail.AuthorizedOperations
@@ -171,7 +172,7 @@ func (e *examination) partitions(name string, detail kadm.TopicDetail) {
 			e.report.Advise(
 				fmt.Sprintf(
 					"partition %d of %s has %d of %d replicas in sync", p.Partition, name, len(p.ISR), len(p.Replicas),
-				), "look at the brokers",
+				), "check the brokers",
 			)
 		}
 	}
@@ -196,7 +197,7 @@ func (e *examination) clock(ctx context.Context) {
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		e.report.Rights = append(e.report.Rights, link.Right{Name: "create topics", OK: false})
 		e.report.Advise(
-			"the clock of Kafka is not known: this user may not create topic "+name,
+			"the clock of Kafka is unknown: this user may not create topic "+name,
 			"only `adnet migrate` needs that right; for the clock, create the topic with "+
 				"message.timestamp.type=LogAppendTime",
 		)
@@ -209,7 +210,7 @@ func (e *examination) clock(ctx context.Context) {
 		if err := e.client.ProduceSync(ctx, record).FirstErr(); err != nil {
 			e.report.Away(
 				fmt.Errorf("a record cannot be written to %s: %w", name, e.cfg.explain(err)),
-				"look at the broker's log",
+				"check the broker's log",
 			)
 			return
 		}

@@ -94,13 +94,13 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels})
 	}
-	g.polled = counter("adnet_kafka_polled_total", "Records handed to the consumer, repeats included.")
+	g.polled = counter("adnet_kafka_polled_total", "Records passed to the consumer, including repeats.")
 	g.gaps = counter(
 		"adnet_kafka_gaps_total",
 		"Times that offsets were missing where the reading went on: retention overtook the consumer, or the broker "+
 			"lost data.",
 	)
-	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker while polling; each was tried again.")
+	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker during polls; each was retried.")
 	shared, err := cfg.clientOptions(deps.log())
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 		}
 		g.problems.Inc()
 		g.deps.log().Warn(
-			"poll failed, trying again", "topic", g.topic, "group", g.group.Group, "try", try, "error", err,
+			"poll failed, retrying", "topic", g.topic, "group", g.group.Group, "try", try, "error", err,
 		)
 		if err := schedule.Pause(ctx, backoff(try)); err != nil {
 			return nil, err
@@ -292,8 +292,8 @@ func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []e
 	for _, r := range p.Records {
 		if next, ok := g.next[r.Partition]; ok && r.Offset != next && (next > 0 || r.Offset < next) {
 			g.gaps.Inc()
-			g.deps.log().Error("the log does not go on where it was left: records were lost or removed before they "+
-				"were applied",
+			g.deps.log().Error("the log does not continue at the expected offset: records were lost or removed "+
+				"before they were applied",
 				"topic", g.topic, "partition", r.Partition, "expected", next, "found", r.Offset)
 		}
 		g.next[r.Partition] = r.Offset + 1
@@ -468,7 +468,7 @@ func (g *Group) Close(ctx context.Context) {
 	client.AllowRebalance()
 	g.hints.Wait() // at most twice commitTimeout
 	if err := client.LeaveGroupContext(ctx); err != nil {
-		g.deps.log().Warn("left the consumer group without its leave", "group", g.group.Group, "error", err)
+		g.deps.log().Warn("left the consumer group without confirmation", "group", g.group.Group, "error", err)
 	}
 	client.Close()
 }

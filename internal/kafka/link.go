@@ -187,24 +187,24 @@ func (c Config) explain(err error) error {
 	case strings.Contains(err.Error(), "tls alert"):
 		return link.Refuse(err, "the broker speaks TLS at the port of ADNET_KAFKA_BROKERS: set ADNET_KAFKA_TLS=true")
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
-		what := "the broker refuses the login: look at ADNET_KAFKA_USERNAME and ADNET_KAFKA_PASSWORD"
+		what := "the broker rejects the login: check ADNET_KAFKA_USERNAME and ADNET_KAFKA_PASSWORD"
 		if strings.EqualFold(c.Mechanism, "OAUTHBEARER") {
-			what = "the broker refuses the token of ADNET_KAFKA_TOKEN_FILE"
+			what = "the broker rejects the token of ADNET_KAFKA_TOKEN_FILE"
 		}
 		return link.Refuse(err, what)
 	case errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
 		return link.Refuse(
 			err,
-			"the broker does not take this login at this port: look at ADNET_KAFKA_SASL_MECHANISM and the port of "+
+			"the broker does not accept this login at this port: check ADNET_KAFKA_SASL_MECHANISM and the port of "+
 				"ADNET_KAFKA_BROKERS",
 		)
 	case errors.As(err, &hungUp), link.HungUp(err):
-		tls := "may want TLS (ADNET_KAFKA_TLS)"
+		tls := "may require TLS (ADNET_KAFKA_TLS)"
 		if c.TLS {
 			tls = "may not speak TLS"
 		}
 		return fmt.Errorf(
-			"the broker closes the connection: the port of ADNET_KAFKA_BROKERS %s, or want a login "+
+			"the broker closes the connection: the port of ADNET_KAFKA_BROKERS %s, or require a login "+
 				"(ADNET_KAFKA_SASL_MECHANISM): %w", tls, err,
 		)
 	}

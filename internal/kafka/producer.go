@@ -310,7 +310,7 @@ func (p *Producer) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.FlushTimeout)
 	defer cancel()
 	if err := p.Flush(ctx); err != nil {
-		p.deps.log().Error("records left unacknowledged at the stop, handing them back", "error", err)
+		p.deps.log().Error("records left unacknowledged at the stop, returning them", "error", err)
 	}
 	p.mu.Lock()
 	p.stopped = true

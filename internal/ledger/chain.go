@@ -178,7 +178,7 @@ func (w *ChainWalk) Check(heads map[Side]Head) Check {
 			w.broken = append(
 				w.broken,
 				fmt.Sprintf(
-					"%s %s: the chain ends with entry %d, the balance knows entry %d", side.Account, side.Asset,
+					"%s %s: the chain ends with entry %d, the balance has entry %d", side.Account, side.Asset,
 					end.Seq, head.Seq,
 				),
 			)

@@ -36,7 +36,7 @@ func Asked(newest Verification, by uuid.UUID, now time.Time) (Verification, erro
 	}
 	if again := newest.EndedAt.Add(VerifyGap); !newest.EndedAt.IsZero() && now.Before(again) {
 		return Verification{}, errs.New(errs.Conflict,
-			"the last run ended at %s; each reads the whole ledger: ask again after %s",
+			"the last run ended at %s; each reads the whole ledger: try again after %s",
 			newest.EndedAt.UTC().Format(time.RFC3339), again.UTC().Format(time.RFC3339))
 	}
 	return Verification{AskedBy: by, AskedAt: now}, nil

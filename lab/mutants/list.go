@@ -33,7 +33,7 @@ var mutants = []mutant{
 	{
 		name: "place-text", protects: "a report of the place of an ad holds nothing of what the reader asked",
 		file: "internal/adreport/adreport.go",
-		old:  `r.Text = "" // it would be about`, new: `_ = "" // it would be about`,
+		old:  `r.Text = "" // the text would be about`, new: `_ = "" // the text would be about`,
 		tests: []string{"./internal/adreport"}, run: "TestAPlaceIsForAPerson",
 	},
 	{
@@ -507,7 +507,7 @@ var mutants = []mutant{
 	{
 		name: "browser-quarantine", protects: "invalid traffic of a page's key is not held against its account",
 		file: "internal/ledger/decide.go",
-		old:  "	if e.Browser { // withheld", new: "	if false { // withheld",
+		old:  "	if e.Browser { // not billed", new: "	if false { // withheld",
 		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/Invalid",
 	},
 	{
