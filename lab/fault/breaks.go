@@ -2,7 +2,7 @@ package main
 
 import "adnet/lab/product"
 
-// breaks lists the protections that a run can do without, to prove that the suite notices.
+// breaks lists the protections that a build can omit, to verify that the suite fails.
 var breaks = map[string]product.Replacement{
 	"spool": {
 		File: "ingress/track/recorder.go",
