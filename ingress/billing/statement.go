@@ -110,7 +110,9 @@ func (a *API) history(c *gin.Context) error {
 	if text := c.Query("before"); text != "" {
 		q.Before, err = strconv.ParseInt(text, 10, 64)
 		if err != nil || q.Before < 1 {
-			return errs.New(errs.InvalidRequest, "before must be the value next from another page").With("field", "before")
+			return errs.New(
+				errs.InvalidRequest, "before must be the value next from another page",
+			).With("field", "before")
 		}
 	}
 	if q.From, q.To, err = queryDates(c); err != nil {

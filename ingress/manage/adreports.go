@@ -134,7 +134,8 @@ func (a *API) tell(to string, d adreport.Decision) {
 		what = "The ad was removed."
 	}
 	a.deps.Mailer.Send(to, "Your report of an ad",
-		"You reported an ad on its receipt page and left this e-mail address. A person has reviewed your report.\n\n"+what+"\n\n"+d.Words+
-			"\n\nWe delete your e-mail address after this mail. If you disagree, you may turn to an out-of-court dispute "+
-			"settlement body or a court.\n")
+		"You reported an ad on its receipt page and left this e-mail address. "+
+			"A person has reviewed your report.\n\n"+what+"\n\n"+d.Words+
+			"\n\nWe delete your e-mail address after this mail. If you disagree, you may turn to an "+
+			"out-of-court dispute settlement body or a court.\n")
 }

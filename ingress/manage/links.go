@@ -38,8 +38,8 @@ var mailTexts = map[account.LinkPurpose]struct{ subject, text, page string }{
 	},
 	account.LinkNotice: {
 		"You already have an account",
-		"Someone, probably you, tried to register this e-mail, which already has an account. Sign in, or request a new " +
-			"password:\n\n", "/console/forgot",
+		"Someone, probably you, tried to register this e-mail, which already has an account. Sign in, or request " +
+			"a new password:\n\n", "/console/forgot",
 	},
 }
 

@@ -18,8 +18,8 @@ import (
 type Health struct {
 	Servers    []link.Seen      `json:"servers"` // as in `adnet doctor`
 	Settlement Settlement       `json:"settlement"`
-	Nodes      []Node           `json:"nodes"`     // nodes that serve or did within the last hour, according to PostgreSQL
-	Processes  []roster.Process `json:"processes"` // processes that reported within the last minute
+	Nodes      []Node           `json:"nodes"`     // active within the last hour, according to PostgreSQL
+	Processes  []roster.Process `json:"processes"` // that reported within the last minute
 	Jobs       []roster.Job     `json:"jobs"`      // recurring jobs
 	Problems   []string         `json:"problems"`
 }

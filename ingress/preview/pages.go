@@ -86,7 +86,9 @@ func (p *Pages) surface(c *gin.Context) error {
 		p.script.Send(c)
 		return nil
 	}
-	return errs.New(errs.NotFound, "no such preview; choose from %s and %s", strings.Join(surfaces[:], ", "), cardSurface)
+	return errs.New(
+		errs.NotFound, "no such preview; choose from %s and %s", strings.Join(surfaces[:], ", "), cardSurface,
+	)
 }
 
 // file serves one of the demo's media files.

@@ -151,7 +151,8 @@ func (r *recorder) recordAll(events []*event.Event) error {
 // the limit. It ignores a later answer. The event is then passed on again and may be recorded
 // twice; settlement drops the repeat.
 func (r *recorder) each(
-	events []*event.Event, values [][]byte, durable []bool, hand func(topic string, key, value []byte, done func(error)),
+	events []*event.Event, values [][]byte, durable []bool,
+	hand func(topic string, key, value []byte, done func(error)),
 	limit time.Duration,
 ) {
 	type answer struct {

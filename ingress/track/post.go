@@ -181,8 +181,8 @@ func (t *Tracker) reporter(c *gin.Context) (Reporter, error) {
 
 var errForeignAd = errs.New(
 	errs.Forbidden,
-	"a browser key can report only events of ads that its account requested with browser keys, with their auction_id, and no "+
-		"conversions",
+	"a browser key can report only events of ads that its account requested with browser keys, "+
+		"with their auction_id, and no conversions",
 )
 
 // mayReport rejects events that a browser key may not report: events of other accounts' ads, and

@@ -79,8 +79,8 @@ func newRecorder(cfg Config, deps Deps) *recorder {
 		now: deps.Now, log: obs.Limited(deps.Log, time.Second),
 		lost: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_track_unrecorded_total",
-			Help: "Events that neither Kafka nor the spool accepted. Beacons among them were answered 503; clicks were " +
-				"redirected.",
+			Help: "Events that neither Kafka nor the spool accepted. Beacons among them were answered 503; " +
+				"clicks were redirected.",
 		})),
 	}
 	return r

@@ -176,7 +176,7 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 // Ask is the caps' view of a request.
 type Ask struct {
 	Session   campaign.SessionKey // of the UTC day of Now; zero without one
-	Seen      []auction.ID        // campaigns that the page has shown, one entry per impression; used only without a session
+	Seen      []auction.ID        // that the page has shown, one entry per impression; only used without a session
 	Turn      int                 // of the conversation, from 1; 0: count one turn per request of the session
 	FirstTurn *int                // nil: the setting
 	TurnGap   *int                // nil: the setting

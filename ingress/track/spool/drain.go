@@ -74,7 +74,8 @@ func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
 		return os.Remove(path)
 	}
 	s.deps.Log.WarnContext(
-		ctx, "spool segment has unreadable bytes; the rest is drained and the file stays", "segment", path+damagedSuffix,
+		ctx, "spool segment has unreadable bytes; the rest is drained and the file stays",
+		"segment", path+damagedSuffix,
 	)
 	return os.Rename(path, path+damagedSuffix)
 }
