@@ -64,7 +64,7 @@ func TestDiagnosticsAreOfTheLastHour(t *testing.T) {
 
 // The endpoint scores as auctions do: what it calls eligible wins an auction over that campaign
 // alone, at the score it states.
-func TestScoreIsTheAuctions(t *testing.T) {
+func TestScoreEqualsTheAuctionsScore(t *testing.T) {
 	words := []string{"chess", "Flights", "flight", "hotel", "visa", "café", "C++", ""}
 	names := []string{"editor", "Editor", "assistant", "chat", ""}
 	some := func(t *rapid.T, from []string, what string) []string {

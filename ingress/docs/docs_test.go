@@ -51,7 +51,7 @@ func read(t *testing.T, document []byte) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestEverythingIsOnThePage(t *testing.T) {
+func TestPageContainsTheWholeDocument(t *testing.T) {
 	page := read(t, openapi.Document).Body.String()
 	plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))
 	var doc struct {
@@ -155,7 +155,7 @@ func TestTextsAreEscaped(t *testing.T) {
 	require.Contains(t, page, html.EscapeString("<script>alert(1)"))
 }
 
-func TestADocumentThatCannotBeShownIsAnError(t *testing.T) {
+func TestInvalidDocumentIsAnError(t *testing.T) {
 	for name, document := range map[string]string{
 		"no JSON":       `{`,
 		"dangling":      `{"tags":[{"name":"a"}],"paths":{"/x":{"get":{"tags":["a"],"responses":{"200":{"$ref":"#/components/responses/None"}}}}}}`,

@@ -173,7 +173,7 @@ func TestReplay(t *testing.T) {
 	)
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestInvalidKeysAreRejected(t *testing.T) {
 	f := newFixture(t)
 	for _, bad := range []string{
 		"0123456789abcde", strings.Repeat("a", 256), "0123456789abcdefü", "01234567\x0189abcdef",
@@ -193,7 +193,7 @@ func TestKeysThatAreNone(t *testing.T) {
 	require.Equal(t, 400, w.Code)
 }
 
-func TestWhatIsNotKept(t *testing.T) {
+func TestTemporaryErrorsAreNotStored(t *testing.T) {
 	f := newFixture(t)
 	for status, code := range map[int]errs.Code{
 		500: errs.Internal, 503: errs.Unavailable, 429: errs.RateLimited, 401: errs.InvalidToken,
@@ -235,8 +235,8 @@ func TestSecondCallWhileTheFirstRuns(t *testing.T) {
 	require.EqualValues(t, 1, f.calls.Load())
 }
 
-// TestDeathBetweenEffectAndReply kills the process after its commit: the retry must not run again.
-func TestDeathBetweenEffectAndReply(t *testing.T) {
+// TestCrashBetweenEffectAndReply kills the process after its commit: the retry must not run again.
+func TestCrashBetweenEffectAndReply(t *testing.T) {
 	f := newFixture(t)
 	f.act = func(c *gin.Context) error {
 		u := account.User{
@@ -266,7 +266,7 @@ func TestDeathBetweenEffectAndReply(t *testing.T) {
 	require.NotEmpty(t, list[0].Actor.RequestID)
 }
 
-func TestWhatHasItsOwnRules(t *testing.T) {
+func TestEndpointsWithoutIdempotencyKeys(t *testing.T) {
 	f := newFixture(t)
 	for _, path := range []string{"/api/track", "/api/auth", "/api/auth?action=login"} {
 		before := f.calls.Load()

@@ -167,7 +167,7 @@ func TestTrustedProxiesNameTheClient(t *testing.T) {
 	require.Equal(t, 429, via("203.0.113.5", "192.0.2.10"), "an address that is no proxy is the client")
 }
 
-func TestWhatIsLimitedByAddress(t *testing.T) {
+func TestLimitsByAddress(t *testing.T) {
 	cfg := Config{Register: 3, Benna: 4, Open: 5, Refused: 6, BadLogins: 10, Keyless: 7}
 	for _, c := range []struct {
 		method, path, answer string
@@ -213,7 +213,7 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 
 // The exchanges and the programs of a publisher come from few addresses: a good key is let in
 // whatever else its address sends, and has a limit of its own elsewhere.
-func TestAGoodKeyIsNotLimitedByAddress(t *testing.T) {
+func TestValidKeyIsNotLimitedByAddress(t *testing.T) {
 	for _, path := range []string{"/api/mcp", "/api/rtb"} {
 		f := newFront(t, Config{Keyless: 5})
 		for range 100 {

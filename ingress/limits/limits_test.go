@@ -47,7 +47,7 @@ func alone(t require.TestingT, cfg Config) *Limits {
 	return l
 }
 
-func TestARequestTooManyInAMinuteIsRefused(t *testing.T) {
+func TestRequestAboveTheMinuteLimitIsRefused(t *testing.T) {
 	l, caller, reply := alone(t, defaults()), uuid.New(), http.Header{}
 	for i := range 1000 {
 		require.NoError(t, l.Allow(reply, caller, start.Add(time.Duration(i)*59*time.Millisecond)))
@@ -293,7 +293,7 @@ func (b *broken) Exchange(ctx context.Context, mine []byte, hear func(string, []
 	return b.inner.Exchange(ctx, mine, hear)
 }
 
-func TestWithoutRedisANodeGoesOnAlone(t *testing.T) {
+func TestNodeLimitsAloneWithoutRedis(t *testing.T) {
 	c, caller := newCluster(t, Config{PerMinute: 10}, 2), uuid.New()
 	a, b := c.nodes[0], c.nodes[1]
 	line := &broken{}
@@ -354,7 +354,7 @@ func TestAddressKeys(t *testing.T) {
 	require.NotContains(t, string(k[:]), "\xc0\x00\x02\x01", "addresses leave the process hashed only")
 }
 
-func TestMessagesFromOutsideDoNoHarm(t *testing.T) {
+func TestMalformedMessagesAreIgnored(t *testing.T) {
 	l := alone(t, defaults())
 	rapid.Check(t, func(t *rapid.T) {
 		l.hear(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node"), rapid.SliceOf(rapid.Byte()).Draw(t, "data"))

@@ -463,7 +463,7 @@ func TestMovesFromEveryState(t *testing.T) {
 	}
 }
 
-func TestMovesOfOthersAndOfNothing(t *testing.T) {
+func TestTransitionsOfForeignAndUnknownCampaigns(t *testing.T) {
 	w := newWorld(t)
 	me, other, admin := w.advertiser(t), w.advertiser(t), w.admin(t)
 	id := me.creates(t)

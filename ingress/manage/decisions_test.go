@@ -111,7 +111,7 @@ func TestAppealOfASuspendedAccount(t *testing.T) {
 }
 
 // A suspended administrator sees its own statement, not those of others.
-func TestASuspendedAdministratorIsNoLongerOne(t *testing.T) {
+func TestSuspendedAdministratorLosesItsRights(t *testing.T) {
 	w := newWorld(t)
 	boss, other, user := w.admin(t), w.admin(t), w.advertiser(t)
 	boss.rule(t, user.ID, "suspend").As(200)
@@ -130,7 +130,7 @@ func TestASuspendedAdministratorIsNoLongerOne(t *testing.T) {
 	).Fails(403, "forbidden")
 }
 
-func TestPauseByAnAdministratorSaysWhy(t *testing.T) {
+func TestResumeErrorGivesTheReasonOfThePause(t *testing.T) {
 	w := newWorld(t)
 	boss, owner := w.admin(t), w.advertiser(t)
 	id := owner.creates(t)

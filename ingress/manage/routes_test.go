@@ -38,7 +38,7 @@ func everything(t *testing.T) *world {
 }
 
 // The actions of the document are those that the 400 of an unknown action names.
-func TestUnknownActionsNameTheKnown(t *testing.T) {
+func TestUnknownActionErrorListsTheActions(t *testing.T) {
 	w := everything(t)
 	for _, op := range w.Contract.Describe() {
 		if op.Selector == "" || op.Path == "/api/stats" && op.Method == "GET" {

@@ -62,7 +62,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 }
 
 // A copied token or cookie is worth nothing once its owner has signed out.
-func TestSignedOutIsSignedOut(t *testing.T) {
+func TestLogoutEndsTheSession(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")
 	other := w.login(t, "a@example.com", "correct horse")
@@ -85,7 +85,7 @@ func TestSignedOutIsSignedOut(t *testing.T) {
 }
 
 // A token of a build that knew no sessions: it works until all logins end.
-func TestTokensOfBeforeSessions(t *testing.T) {
+func TestTokensWithoutSessions(t *testing.T) {
 	w := newWorld(t)
 	p := w.advertiser(t)
 	require.Empty(t, p.sessions(t))

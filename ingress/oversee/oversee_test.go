@@ -63,7 +63,7 @@ func (w *world) look(context.Context) oversee.Health {
 }
 
 // A look connects to every server: however many ask, there is one each half minute.
-func TestHealthIsLookedAtOnce(t *testing.T) {
+func TestHealthChecksAreCached(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {
 		got := w.boss.Get(t, "/api/admin/health").As(200)
@@ -178,7 +178,7 @@ func TestLedgerIsSearchedByPages(t *testing.T) {
 	require.Equal(t, 3, n)
 }
 
-func TestSearchRefusesNonsense(t *testing.T) {
+func TestSearchRejectsInvalidParameters(t *testing.T) {
 	w := newWorld(t)
 	for _, query := range []string{
 		"account=x", "account=house:'", "subject=x", "kind=theft", "since=today", "limit=0", "limit=201", "before=s1",
@@ -231,7 +231,7 @@ func TestLedgerByAuction(t *testing.T) {
 	require.Empty(t, w.boss.Get(t, "/api/admin/ledger?auction="+uuid.NewString()).As(200)["movements"])
 }
 
-func TestVerifyIsAskedForAndRead(t *testing.T) {
+func TestVerificationIsRequestedAndListed(t *testing.T) {
 	w := newWorld(t)
 	asked := w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)
 	require.Equal(t, "waiting", asked["state"])

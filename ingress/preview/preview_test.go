@@ -123,7 +123,7 @@ func TestPreviewOfADraft(t *testing.T) {
 
 // Nothing that a preview holds is believed anywhere: its tokens are of a key that no installation
 // has, and its links lead where nothing is recorded.
-func TestPreviewIsWorthNothing(t *testing.T) {
+func TestPreviewTokensAreInvalid(t *testing.T) {
 	w := newWorld(t)
 	s, text := w.shows(t, map[string]any{"headline": "Chess", "cta_url": "https://shop.com/", "bid_amount": 1000})
 	require.True(t, s.Ad.Sandbox)

@@ -480,7 +480,7 @@ func TestConsent(t *testing.T) {
 }
 
 // A request is answered in the memory of an earlier one, of which nothing may show.
-func TestRequestsShareNothing(t *testing.T) {
+func TestRequestsAreIndependent(t *testing.T) {
 	f := newFixture(t, 0)
 	for range 20 { // the pool may give another request's memory, or none
 		f.Log.Auctions = nil

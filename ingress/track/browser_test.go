@@ -147,7 +147,7 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 
 // What an ad of a browser key holds ends with the view where that is paid for: impressions alone
 // would let a stranger hold a campaign's day.
-func TestPaidViewsFree(t *testing.T) {
+func TestPaidViewsReleaseBudget(t *testing.T) {
 	f := newFixture(t)
 	back := &freed{}
 	f.tracker.deps.Unseen = back

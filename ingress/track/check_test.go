@@ -17,7 +17,7 @@ import (
 
 // A test of a conversion says what the conversion itself would meet, changes nothing, and tells
 // nothing of other accounts' clicks.
-func TestConversionsAreTriedWithoutTrace(t *testing.T) {
+func TestConversionCheckRecordsNothing(t *testing.T) {
 	f := newFixture(t)
 	const path = "/api/track/check"
 	contract := apitest.Load(t)

@@ -290,7 +290,7 @@ func TestConversionsWaitForTheStore(t *testing.T) {
 	require.True(t, f.last().Conversion.Verified)
 }
 
-func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
+func TestPostedBeaconsReportRepeats(t *testing.T) {
 	f := newFixture(t)
 	body := `{"event_type":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
 	plain := `{"tracked":true,"event":"impression","campaign_id":"` + campaignID.String() + `"}`
@@ -312,7 +312,7 @@ func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
 }
 
 // A repeat is called one whatever form the event came in first, and whatever form it comes in now.
-func TestEveryFormOfARepeatIsCalledOne(t *testing.T) {
+func TestRepeatsAreDetectedInEveryForm(t *testing.T) {
 	first := map[string]func(f *fixture, token string){
 		"pixel": func(f *fixture, token string) {
 			f.Do(http.MethodGet, "/api/track?event=impression&auction_id="+token, "")

@@ -134,7 +134,7 @@ func (o owned) User(_ context.Context, id uuid.UUID) (account.User, error) {
 
 // Readers know a seat by its owner, unless that is the operator, whose seats are exchanges of
 // others.
-func TestASeatIsKnownByItsOwner(t *testing.T) {
+func TestReceiptShowsTheSeatsOwner(t *testing.T) {
 	f := newFixture(t)
 	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, auction(f.Now))
 	owner := account.User{

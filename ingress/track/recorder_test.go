@@ -19,7 +19,7 @@ import (
 	"adnet/schemas/event"
 )
 
-func TestWhereAnEventGoes(t *testing.T) {
+func TestEventsGoToKafkaOrTheSpool(t *testing.T) {
 	for name, c := range map[string]struct {
 		producer, spool *ingresstest.Sink
 		wait            time.Duration
@@ -155,7 +155,7 @@ func TestARedirectNeverWaits(t *testing.T) {
 
 // At a stop the producer gives back what it still holds, then the spool ends: no click falls
 // between them.
-func TestClicksThatTheProducerGivesBackAtItsStopAreKept(t *testing.T) {
+func TestClicksReturnedByAStoppedProducerAreSpooled(t *testing.T) {
 	const clicks = 500
 	kept := &ingresstest.Sink{}
 	open := func() *spool.Spool {

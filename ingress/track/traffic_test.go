@@ -135,7 +135,7 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 
 // Whoever follows a link is the reader, whatever the publisher calls its integration: chat
 // applications fetch every link with GET to show a preview of it.
-func TestALinkIsTheReaders(t *testing.T) {
+func TestLinkClicksComeFromTheReader(t *testing.T) {
 	f, clicks := guarded(t)
 	for _, method := range []string{"rest", "mcp", "js_snippet", "npm_sdk", "openrtb"} {
 		for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestALinkIsTheReaders(t *testing.T) {
 
 // Nothing in a request makes a server's beacon a reader's: a stranger could make it invalid by a
 // parameter.
-func TestAParameterMakesNoRuleStricter(t *testing.T) {
+func TestParametersDoNotChangeTheRules(t *testing.T) {
 	f, _ := guarded(t)
 	ad := f.ad("rest", time.Second)
 	rule, _ := f.fire(

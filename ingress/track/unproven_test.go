@@ -51,7 +51,7 @@ func (k *kept) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 
 // Ten thousand events of a stranger, each with words of its own, as batches: no record, no mark,
 // two counts, ten samples.
-func TestWhatProvesNothingIsNotKept(t *testing.T) {
+func TestUnverifiedEventsAreNotStored(t *testing.T) {
 	f := newFixture(t)
 	store := &kept{sums: map[string]int64{}}
 	f.tracker.deps.Unproven = store

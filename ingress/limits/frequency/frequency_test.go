@@ -399,7 +399,7 @@ func countIf[T any](all []T, which func(T) bool) (n int) {
 
 // Two nodes that cannot hear each other show a campaign at most cap times each; what they decided
 // meets afterwards.
-func TestOvershootIsOnceANode(t *testing.T) {
+func TestOvershootIsBoundedByTheNumberOfNodes(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		nodes := []*Caps{node(t, settings, client, time.Now), node(t, settings, client, time.Now)}
 		ask := Ask{Session: keyed(publisher, uuid.NewString(), noon()), Now: noon()}

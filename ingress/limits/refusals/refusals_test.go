@@ -147,7 +147,7 @@ func TestMarksOutliveTheirPeriod(t *testing.T) {
 
 // Who has one key of a publisher changes nothing for sessions of its others, nor of other
 // publishers.
-func TestAMarkIsOfItsKey(t *testing.T) {
+func TestMarkAppliesToItsKeyOnly(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		n, s := newNode(store), aSession()
 		n.Refuse(t.Context(), &s, n.clock())
@@ -241,7 +241,7 @@ func TestNoRoom(t *testing.T) {
 }
 
 // One key fills no more than its part of an hour, and no session of another key is touched.
-func TestAStrangerFillsNothing(t *testing.T) {
+func TestOneKeyCannotFillTheLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10,000 marks")
 	}

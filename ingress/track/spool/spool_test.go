@@ -223,7 +223,7 @@ func TestACrashBeforeTheDeletionRepeatsTheSegment(t *testing.T) {
 	}
 }
 
-func TestOutlivesARestart(t *testing.T) {
+func TestRecordsSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
 	for i := range 3 {
@@ -239,7 +239,7 @@ func TestOutlivesARestart(t *testing.T) {
 	require.Equal(t, want, f.log.records(), "segments of earlier processes come oldest first")
 }
 
-func TestDamagedSegmentsGiveWhatIsIntact(t *testing.T) {
+func TestDamagedSegmentsYieldIntactRecords(t *testing.T) {
 	var good []byte
 	for _, v := range []string{"one", "two", "three"} {
 		good = appendFrame(good, "t", []byte("k"), []byte(v))
@@ -418,7 +418,7 @@ func TestAppendsRaceWithTheStop(t *testing.T) {
 }
 
 // Random refusals, restarts and concurrent appends: everything answered nil reaches the log.
-func TestEverythingKeptIsProduced(t *testing.T) {
+func TestEveryStoredRecordIsProduced(t *testing.T) {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
 	var kept, produced sync.Map
