@@ -356,7 +356,7 @@ func TestTheClassifierHasTheCallersTime(t *testing.T) {
 	require.Len(t, u.asked, 1)
 	require.InDelta(t, time.Minute, u.left, float64(10*time.Second))
 	read.Forget()
-	require.Zero(t, read.asked)
+	require.Zero(t, read.last)
 	read.Read(weather, suitability.User)
 	c.Judge(t.Context(), &read, Stated{Until: c.now})
 	require.Len(t, u.asked, 2)
