@@ -561,7 +561,7 @@ func TestSignals(t *testing.T) {
 		`"mcp_tool":"outer","surface":"outer"}}}`), &in))
 	s.begin(&in)
 	require.Equal(t, place{
-		said: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat",
+		context: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat",
 		region: "US-CA", language: "de",
 	}, s.of(&in.Imp.list[0]))
 }
