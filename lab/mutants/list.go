@@ -964,7 +964,7 @@ var mutants = []mutant{
 	{
 		name: "clock-skew-node", protects: "a node says what time it has when it asks for budget",
 		file:  "ingress/budget/run.go",
-		old:   "Acked: l.acked.Load(), Clock: asked, Requests: requests,",
+		old:   "Acked: l.acked.Load(), Clock: sentAt, Requests: requests,",
 		new:   "Acked: l.acked.Load(), Requests: requests,",
 		tests: []string{"./ingress/budget"}, run: "TestASkewedClock",
 	},
@@ -1966,7 +1966,7 @@ var mutants = []mutant{
 	{
 		name: "mcp-apps", protects: "a host that did not announce MCP Apps gets what it always got",
 		file: "ingress/mcp/method.go",
-		old:  "v.shown && r.apps", new: "v.shown",
+		old:  "v.hasAd && r.apps", new: "v.hasAd",
 		tests: []string{"./ingress/mcp"}, run: "TestApps",
 	},
 	{
