@@ -55,7 +55,7 @@ const (
 	codeSkew      = 1  // accepted steps before and after now: clocks differ
 	secretSize    = 20 // bytes: the key size of HMAC-SHA-1
 	recoveryCodes = 10
-	recoverySize  = 10 // bytes: 80 bits, too many to guess
+	recoverySize  = 10 // bytes: 80 bits, infeasible to guess
 	// After freeFailures wrong codes in a row the next is accepted only after a wait, which
 	// doubles.
 	freeFailures = 5

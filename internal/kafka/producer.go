@@ -179,7 +179,7 @@ func (p *Producer) Produce(topic string, key, value []byte, done func(error)) {
 	s := p.sending.Get().(*sending)
 	s.size, s.metrics, s.done = size, metrics, done
 	s.record = kgo.Record{Topic: metrics.name, Key: key, Value: value}
-	if !known { // of several
+	if !known { // such topics share their metrics
 		s.record.Topic = p.cfg.TopicPrefix + topic
 	}
 	if err := p.hand(metrics.channel, &s.record, s.reported); err != nil {
