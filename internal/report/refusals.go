@@ -102,13 +102,13 @@ const RefusedCounted = "requests that were refused because of their conversation
 func RefusedPlacesOf(counts map[Refused]int64) []RefusedPlaces {
 	list := []RefusedPlaces{}
 	for why, n := range counts {
-		if sum := HundredsOf(n); sum.told > 0 {
+		if sum := HundredsOf(n); sum.disclosed > 0 {
 			list = append(list, RefusedPlaces{why, sum})
 		}
 	}
 	slices.SortFunc(list, func(a, b RefusedPlaces) int {
 		return cmp.Or(
-			cmp.Compare(b.Requests.told, a.Requests.told), cmp.Compare(b.Reason, a.Reason),
+			cmp.Compare(b.Requests.disclosed, a.Requests.disclosed), cmp.Compare(b.Reason, a.Reason),
 			cmp.Compare(a.Subject, b.Subject),
 		)
 	})
