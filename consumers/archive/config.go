@@ -30,8 +30,8 @@ type Records interface {
 	Poll(ctx context.Context, max int) ([]event.Record, error)
 	// Done commits the offsets polled so far and lets rebalances go on.
 	Done(ctx context.Context) error
-	// Read returns what the log still has of a range, in the order of offsets, regardless of who is
-	// assigned its partition.
+	// Read returns the remaining records of a range from the log, in the order of offsets,
+	// regardless of the assignment of its partition.
 	Read(ctx context.Context, r stream.Range) ([]event.Record, error)
 }
 

@@ -14,6 +14,6 @@ func RowOf(r *event.Record, o ledger.Outcome) report.Row {
 		Partition: stream.Partition{Stream: r.TopicID, Number: r.Partition}, First: r.Offset, Next: r.Offset + 1,
 	}
 	buffered := []bufferedRecord{{offset: r.Offset, at: r.Time.UTC(), value: r.Value}}
-	block, _ := appendRows(nil, ledger.AppliedRange{Range: at, Outcomes: []ledger.Outcome{o}}, one)
+	block, _ := appendRows(nil, ledger.AppliedRange{Range: at, Outcomes: []ledger.Outcome{o}}, buffered)
 	return block[0]
 }

@@ -1,6 +1,6 @@
 // Package retain removes unneeded data once a night: deduplication marks of days whose events are
-// no longer accepted, archived applied ranges, idempotency keys, dead letters, and reports of ads
-// with, earlier, their e-mail addresses. The analytics store drops whole months by itself (its
+// no longer accepted, archived applied ranges, idempotency keys, dead letters, and reports of ads,
+// whose e-mail addresses are removed earlier. The analytics store drops whole months by itself (its
 // TTL).
 //
 // Contract: marks are removed only after the horizon passed their day, and settlement rejects
@@ -38,16 +38,16 @@ type Config struct {
 	At      time.Duration `name:"retention-at" env:"ADNET_RETENTION_AT" default:"3h30m" help:"How long after midnight UTC the nightly removal runs."`
 }
 
-// Life is how long the last events of an auction count: marks must outlive them.
+// Life is the time for which the last events of an auction count: marks must outlive them.
 type Life struct {
 	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
 	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the click a conversion still counts: the attribution window."`
 }
 
-// Longest is how long after the auction the last event of an ad may come.
+// Longest returns the longest time from an auction to the last event of its ad.
 func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
-// keyLife is how long an idempotency key counts.
+// keyLife is the life of an idempotency key.
 const keyLife = 24 * time.Hour
 
 // slack is how much longer than conversions marks must be kept, for clock skew and for events that

@@ -24,14 +24,14 @@ const (
 	problemPrice   = "price negative or beyond every limit"
 	problemTime    = "absurd time"
 	problemTraffic = "invalid-traffic rule that is not a short lower-case name"
-	problemLost    = "offset is no longer in the log"
+	problemLost    = "offset is not in the log any more"
 
-	// Reasons for rejecting a signed event. Anyone who can write to the log can write such a
-	// record; it costs and earns nothing.
+	// Reasons for rejecting a signed event. Any writer to the log can forge such a record; it costs
+	// and earns nothing.
 	problemNoToken    = "no auction token"
 	problemToken      = "auction token that does not verify"
-	problemKey        = "auction token of an unknown key"
-	problemKeyEnded   = "auction token of an expired key"
+	problemKey        = "auction token of a key that is not known here"
+	problemKeyEnded   = "auction token of a key past its end"
 	problemDifference = "differs from its auction token"
 	problemPaidMore   = "price above that of its auction token"
 )

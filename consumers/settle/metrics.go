@@ -56,7 +56,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	refused := obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_settle_refused_total",
-		Help: "Events that were refused because they were not what their auction token says, by reason. They are " +
+		Help: "Events refused because they contradict their auction token, by reason. They are " +
 			"dead letters.",
 	}, []string{"reason"}))
 	m.refused = make(map[string]prometheus.Counter)

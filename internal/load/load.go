@@ -128,7 +128,7 @@ type Load struct {
 	tally  *tally
 
 	mu     sync.Mutex
-	owners map[string]string // session of each imported campaign's owner, for its conversions
+	owners map[string]string // session of each imported campaign's owner, for conversions
 }
 
 // New checks the settings. It opens no connection and no file. Errors name the wrong setting.

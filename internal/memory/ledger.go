@@ -106,7 +106,7 @@ func (at progress) reaches(p stream.Partition) int64 {
 
 func newLedgerState() ledgerState {
 	return ledgerState{
-		tick:              1, // a reader's cursor is never 0, which asks for everything
+		tick:              1, // a reader's cursor is never 0, which selects everything
 		offsets:           make(map[stream.Partition]int64),
 		billed:            make(map[ledger.Key]struct{}),
 		applied:           make(map[stream.Partition][]ledger.AppliedRange),

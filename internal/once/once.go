@@ -32,7 +32,7 @@ type Attempt struct {
 	Token uuid.UUID // new for every attempt
 }
 
-// Request asks for a key.
+// Request is a request for a key.
 type Request struct {
 	Attempt
 	Fingerprint [32]byte      // of the request: a different one under the same key is a conflict

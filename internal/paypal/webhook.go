@@ -193,7 +193,7 @@ func (p *Webhook) disputed(ctx context.Context, d payment.Delivery) (payment.Del
 	if dispute.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, dispute.Currency)
 	}
-	return withAmount(n, said.Amount)
+	return withAmount(n, dispute.Amount)
 }
 
 // withAmount returns the delivery of a notice with the amount of PayPal's reply.
@@ -209,8 +209,8 @@ func withAmount(n ledger.Notice, amount string) (payment.Delivery, error) {
 }
 
 // captured replaces the payment data of the body with those of PayPal's API. The signature covers
-// only a CRC-32 of the body, and anyone who has seen a delivery can forge a body with the same sum.
-// A delivery is therefore a reason to query the API, and no evidence of an amount or a payer.
+// only a CRC-32 of the body, and any observer of a delivery can forge a body with the same sum. A
+// delivery is therefore a reason to query the API, and no evidence of an amount or a payer.
 func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
 	if p.deps.Captures == nil {
 		return payment.Delivery{Notice: n, Parked: askAPI}, nil

@@ -15,7 +15,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// flagLife is how long an unknown flag is stored after its last use.
+// flagLife is the life of an unknown flag after its last use.
 const flagLife = 30 * 24 * time.Hour
 
 // Flags stores publishers' unknown flags for all nodes: a hash for each publisher that expires 30

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	exchangeMemory = 65 * time.Second // how long a message is readable: a node that starts reads the last minute
+	exchangeMemory = 65 * time.Second // life of a message: a node that starts reads the last minute
 	exchangePage   = 1000             // maximum number of messages in one read
 )
 

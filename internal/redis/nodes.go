@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	nodeLife     = 2 * time.Second        // after this time without a heartbeat nobody waits for a node
-	nodeMemory   = time.Minute            // after this time the node is removed
+	nodeLife     = 2 * time.Second        // a node silent for this long is not awaited
+	nodeMemory   = time.Minute            // a node silent for this long is removed
 	announceWait = time.Second            // the longest wait of Announce for confirmations
 	announceLook = 100 * time.Millisecond // interval of its checks of heartbeats
-	roomWait     = 500 * time.Millisecond // the longest wait of Announce for the room of a deliverable campaign
+	roomWait     = 500 * time.Millisecond // the longest wait of Announce for a campaign's room
 	roomLook     = 5 * time.Millisecond   // interval of its checks
 	confirmLife  = 10 * time.Second       // life of a confirmation after its waiter has left
 	pingEvery    = time.Second            // interval of Subscribe's checks of a silent connection
@@ -118,7 +118,7 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 		if m.Campaign != nil {
 			k := new(campaign.Campaign)
 			if err := n.client.decode(string(m.Campaign), k); err != nil {
-				n.client.refused("of a message", err) // like a lost message: nodes also follow the head
+				n.client.refused("of a message", err) // nodes also follow the head
 				return
 			}
 			apply(Change{Campaign: k, Confirm: m.Confirm})

@@ -25,7 +25,7 @@ type refusalBounds struct {
 }
 
 const (
-	// refusalLife is how long an hour's list is stored: a mark counts for a day, and clocks differ.
+	// refusalLife is the life of an hour's list: a mark counts for a day, and clocks differ.
 	refusalLife = 26 * time.Hour
 	// refusalPage is the maximum number of an hour's marks in one read.
 	refusalPage = 5_000

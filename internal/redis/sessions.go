@@ -12,7 +12,7 @@ import (
 	"adnet/internal/campaign"
 )
 
-// sessionLife is how long a session's day is stored after its end: a late beacon still finds it.
+// sessionLife is the life of a session's day after its end: a late beacon still finds it.
 const sessionLife = 2 * time.Hour
 
 // Sessions stores the ads shown to each session of a day: one hash per session and day, with the

@@ -15,13 +15,13 @@ import (
 // written beside the hot path. When the store is lost, the reservations of unreachable nodes are
 // held back by it:
 //
-//   - A node writes a page at least every [PageEvery]. Its entries are ceilings: at least what it has
-//     reserved of a campaign's minute. Of what no page says yet it reserves at most [Unkept] prices a lease, and nothing
-//     before its first page.
-//   - When neither it nor the projectors reach the journal's store, a node may reserve more, so that
-//     ads go on: [GapTimes] the largest ceiling that the journal has of the lease. Such a time is a
-//     [Gap]; of a node that may have died in one that much is held back, too.
-//   - A node that ends in order closes its journal with what it has reserved; then there is no slack.
+//   - A node writes a page at least every [PageEvery]. Its entries are ceilings: at least the
+//     amount that it has reserved of a campaign's minute. Beyond its pages it reserves at most
+//     [Unkept] prices a lease, and nothing before its first page.
+//   - When neither the node nor the projectors reach the journal's store, the node may reserve more,
+//     so that ads continue: [GapTimes] the largest ceiling that the journal has of the lease. Such a
+//     period is a [Gap]. For a node that may have died in one, that much is held back as well.
+//   - A node that ends in order closes its journal with its reservations; then there is no slack.
 const (
 	// PageEvery is the longest time between two pages of a live node.
 	PageEvery = time.Second
@@ -36,7 +36,7 @@ const (
 	// GapAfter is the time between two signs of life of a projector from which it is a [Gap];
 	// shorter than SilentFor.
 	GapAfter = 2500 * time.Millisecond
-	// JournalMemory is how long pages matter: the longest reservation, and margins.
+	// JournalMemory is the time for which pages matter: the longest reservation, and margins.
 	JournalMemory = 65 * time.Minute
 
 	freshFor = 3 * PageEvery   // a node with a page newer than this is live

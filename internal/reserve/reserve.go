@@ -24,7 +24,7 @@ import (
 const (
 	// MaxMinutes is the longest reservation of a served ad's price, in minutes from its auction.
 	MaxMinutes = 60
-	// ReleaseFor is how long after the auction a settled event still releases something, with a
+	// ReleaseFor is the time after the auction in which a settled event releases something, with a
 	// margin; later every store has dropped the reservation.
 	ReleaseFor = (MaxMinutes + 5) * time.Minute
 )

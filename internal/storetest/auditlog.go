@@ -284,7 +284,7 @@ func beginsOnce(t *testing.T, o Operations) {
 	require.Equal(t, once.Differs, stateOf(t, o, other))
 }
 
-// keysAreLimited: a scope has a maximum number of live keys; known ones still reply.
+// keysAreLimited: a scope has a maximum number of live keys; known keys still get their reply.
 func keysAreLimited(t *testing.T, o Operations) {
 	of := func(scope, key byte) once.Request {
 		c := requestOf(key)

@@ -220,7 +220,7 @@ func namesAndEditsMeet(t *testing.T, s Stores) {
 	}
 }
 
-// Administrators who suspend each other concurrently leave one.
+// Concurrent suspensions of each other leave one administrator.
 func theLastAdministratorStays(t *testing.T, s Stores) {
 	admins := make([]account.User, 4)
 	for i := range admins {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Life is how long an event still counts: after the auction, a conversion after the click. Later
-// events are recorded as expired and never billed.
+// Life is the time for which an event counts: after the auction, a conversion after the click.
+// Later events are recorded as expired and never billed.
 type Life struct {
 	Impression time.Duration `name:"impression-life" env:"ADNET_IMPRESSION_LIFE" default:"1h" help:"How long after the auction an impression still counts."`
 	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
@@ -28,7 +28,7 @@ func (l Life) ConversionExpired(a *Auction, now time.Time) bool {
 	return a.ClickAfter > l.Click || now.Sub(a.ClickedAt()) > l.Conversion
 }
 
-// Longest is how long after the auction the last event of an ad may come.
+// Longest returns the longest time from an auction to the last event of its ad.
 func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
 // Of returns the life of an event type by its name in the protocol. Types other than impression and

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// SessionLife is how long a session token lives; a reply has it in seconds as expires_in.
+	// SessionLife is the life of a session token; a reply has it in seconds as expires_in.
 	SessionLife = 2592000 * time.Second
 	// MaxSessionLen is the length in bytes beyond which a session token is rejected unread.
 	MaxSessionLen = 4096
@@ -74,7 +74,7 @@ func NewSessions(keys []Key) (*Sessions, error) {
 	return s, nil
 }
 
-// AdminConsoleLife is how long an administrator's session in a browser lives.
+// AdminConsoleLife is the life of an administrator's session in a browser.
 const AdminConsoleLife = 8 * time.Hour
 
 // Issue returns a token for c that expires [SessionLife] after now. A claim set too large for

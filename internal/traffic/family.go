@@ -12,7 +12,7 @@ import (
 // over many seats stays below every minimum of one. days holds their days, by publisher. If a sum
 // breaks a rule, its cases are the publishers whose own day is over the threshold, however small,
 // so that an exchange is not held responsible for another one of the same operator. The same rules
-// apply to the sum of these alone: honest traffic of the owner does not dilute it. It is pure.
+// also apply to the sum of these alone: honest traffic of the owner does not dilute it. It is pure.
 func (r QuarantineRules) Anomalies(date day.Day, days []PublisherDay) []Evidence {
 	members := split(date, days)
 	sums := r.together(members)
