@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// exploreOf: a new campaign may explore in one of so many auctions, chosen by a hash of the
-	// auction (about 3 %). It must stay below 5 % of the requests of every publisher, even a small
+	// exploreOf: a new campaign may explore in one of exploreOf auctions (about 3 %), chosen by a
+	// hash of the auction. It must stay below 5 % of the requests of every publisher, even a small
 	// one.
 	exploreOf = 32
 	// exploreAmong is the number of best candidates searched for one that explores.

@@ -8,10 +8,10 @@ import (
 	"adnet/auction/words"
 )
 
-// Matched returns the words of texts whose terms were recorded for a request (ascending, by
-// [Reader.Recorded]). They appear in the order and, but for case, the form of the texts, at most so
-// many, without duplicates and without words of a special category. The result reveals nothing of
-// the request that is not in the texts.
+// Matched returns up to most words of texts whose terms were recorded for a request. recorded is
+// ascending, as returned by [Reader.Recorded]. The words have the order and, but for case, the form
+// of the texts, without duplicates and without words of a special category. The result reveals
+// nothing of the request that is not in the texts.
 func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 	var r words.Reader
 	for _, text := range texts {

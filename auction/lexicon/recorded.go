@@ -22,10 +22,10 @@ func TermID(term string) uint32 {
 // resembles it.
 func LikeID(id uint32) uint32 { return id ^ 0x9e3779b1 }
 
-// Recorded appends the ids of terms of the last request that campaigns have, at most so many,
-// ascending: first the terms of the most weight, then, as [LikeID], the terms that its other words
-// resemble, the most similar first, as they count in the match. Neither the text nor the order of
-// the words is recorded, and no term of a special category.
+// Recorded appends up to most ids of terms of the last request that campaigns contain, in ascending
+// order. It prefers the request's own terms of the most weight. The rest, as [LikeID], are terms
+// that its other words resemble, the most similar first, as they count in the match. Neither the
+// text nor the order of the words is recorded, and no term of a special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	r.named = append(r.named[:0], r.vector.Own...)
 	own := len(r.named)
@@ -54,8 +54,8 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	return dst
 }
 
-// alike appends the terms that words of the request resemble. If there are more than most in all,
-// the most similar come first; otherwise the order does not matter.
+// alike appends the terms that words of the request resemble. If the total exceeds most, the most
+// similar come first; otherwise the order does not matter.
 func (r *Reader) alike(table *Table, own []uint32, most int) []uint32 {
 	r.looks = r.looks[:0]
 	for _, w := range r.vector.Weights {

@@ -63,7 +63,7 @@ type Size struct {
 	shares      uint64 // the sum over advertisers of one campaign's share
 }
 
-// Count adds an advertiser with so many campaigns.
+// Count adds an advertiser with the given number of campaigns.
 func (s *Size) Count(campaigns int) {
 	s.advertisers++
 	s.shares += Share(campaigns)
@@ -153,7 +153,7 @@ const (
 	furtherCommon = 500 // per mille
 )
 
-// rarity returns the weight of a term with so many votes. Only the share of the votes counts.
+// rarity returns the weight of a term with that many votes. Only the share of the votes counts.
 func (n network) rarity(votes uint64) uint16 { return n.smoothed(votes, furtherRare) }
 
 // commonRarity returns the weight of a common word: next to nothing until there are enough

@@ -230,8 +230,8 @@ func (d *vast) impression() {
 	d.raw(`<Impression id="adnet">`).put(link(d.ad.ImpressionURL)).raw(`</Impression>`)
 }
 
-// Skips reports whether a video that may be skipped after so many seconds gets the skip button that
-// r asks for.
+// Skips reports whether a video that may be skipped after that many seconds gets the skip button
+// requested by r.
 func (r *VideoRequest) Skips(after int64) bool {
 	return r.Version != VAST20 && r.Skippable && after >= 0 && after < r.Seconds
 }

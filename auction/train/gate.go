@@ -169,8 +169,8 @@ func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
 	return list
 }
 
-// The deviation of clicks from the incumbent's prediction that counts as an attack: by this factor,
-// and by so many standard errors.
+// The deviation of clicks from the incumbent's prediction that counts as an attack: at least this
+// factor and this number of standard errors.
 const (
 	suspectFactor = 4
 	suspectErrors = 6

@@ -23,7 +23,7 @@ type request struct {
 	key       string
 }
 
-// exposure counts the impressions and clicks of a campaign: in all, and in each part of the last
+// exposure counts the impressions and clicks of a campaign, in total and in each part of the last
 // day.
 type exposure struct {
 	campaign uint32

@@ -34,7 +34,7 @@ func (s script) groups() (least, most int) {
 	return 3, 5
 }
 
-// words estimates the number of words in a run of so many letters.
+// words estimates the number of words in a run of letters.
 func (s script) words(letters int) int {
 	switch s {
 	case han:

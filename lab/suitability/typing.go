@@ -15,8 +15,8 @@ const (
 // hurried returns text with one letter in ten mistyped.
 func hurried(text string, r *rand.Rand) string { return mistyped(text, r, letterInTen) }
 
-// mistyped returns text with one letter in so many mistyped: left out, doubled, replaced, or
-// swapped with the next.
+// mistyped returns text with one letter in of mistyped: left out, doubled, replaced, or swapped
+// with the next.
 func mistyped(text string, r *rand.Rand, of int) string {
 	letters := []rune(text)
 	out := make([]rune, 0, len(letters)+8)
