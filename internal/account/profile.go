@@ -33,8 +33,8 @@ type Sponsor struct {
 func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 
 // SeatSponsor returns the sponsor named in the ads of u's seats, which have no names of their own:
-// the sponsor of u's own ads, or none if u is an administrator, who creates seats for other
-// companies.
+// the sponsor of u's own ads, or none if u is an administrator, since administrators create seats
+// for other companies.
 func (u *User) SeatSponsor() Sponsor {
 	if u.IsAdmin() {
 		return Sponsor{}

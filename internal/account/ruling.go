@@ -17,7 +17,7 @@ type Ruling struct {
 	UserID    uuid.UUID
 	Edit      func(*User) error
 	Reason    string // shown to its owner; empty if nothing was decided against it
-	KeepAdmin bool   // an administrator who can sign in must remain
+	KeepAdmin bool   // an administrator able to sign in must remain
 }
 
 // UserFilter selects accounts. The zero value selects everything but seats, which are listed by

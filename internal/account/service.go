@@ -143,7 +143,7 @@ func (s *Service) ByEmail(ctx context.Context, email string) (User, error) {
 	return s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 }
 
-// knownFor is how long a network stays known after a successful login.
+// knownFor is the time for which a network stays known after a successful login.
 const knownFor = 90 * 24 * time.Hour
 
 // NoteNetwork records a login of u from a network.

@@ -108,8 +108,8 @@ func (s *Service) EndSessions(ctx context.Context, u User, keep uuid.UUID) (int,
 	return ended, err
 }
 
-// ChangePassword sets the password of u, who has entered the current one, and ends its other
-// sessions. API keys keep working: see [Service.RevokeKeys]. Errors: errs.InvalidRequest.
+// ChangePassword sets the password of u and ends its other sessions. The caller has verified the
+// current password. API keys keep working: see [Service.RevokeKeys]. Errors: errs.InvalidRequest.
 func (s *Service) ChangePassword(ctx context.Context, u User, keep uuid.UUID, password string) (ended int, err error) {
 	hash, err := hashNew(ctx, u.Email, password)
 	if err != nil {

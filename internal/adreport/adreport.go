@@ -92,7 +92,7 @@ const (
 type Decision struct {
 	CampaignID uuid.UUID
 	Outcome    string
-	Words      string // mailed to readers who left an e-mail
+	Words      string // mailed to readers with an e-mail
 	By         uuid.UUID
 	At         time.Time
 }

@@ -112,7 +112,7 @@ func Policy(c *Campaign) []Violation {
 }
 
 // PolicyOfName returns the policy's findings in the name of an advertiser, which ads show beside
-// their texts. They are for the administrator who reviews the name.
+// their texts. They are for the administrator's review of the name.
 func PolicyOfName(name string) []Violation {
 	found := []Violation{}
 	if alone, _ := adtext.Instructing(name); len(alone) > 0 {

@@ -3,7 +3,7 @@
 // Services Act) and how the owner appeals (article 20).
 //
 // Contract: stores write the statement in the transaction of the change, beside its row of the
-// audit log, by the single rule of [Of]. So every decision has a statement, whoever made it.
+// audit log, by the single rule of [Of]. So every decision has a statement, whatever its author.
 package decision
 
 import (

@@ -26,8 +26,8 @@ import (
 // gatherFor apart: otherwise each produced record would need its own fetch and its own transaction
 // (row freshness of the benchmark).
 const (
-	// fetchWait is how long the broker holds a fetch of a silent topic. An abandoned fetch, after a
-	// Reset or a move of partitions, still occupies its connection for that long.
+	// fetchWait is the time for which the broker holds a fetch of a silent topic. An abandoned
+	// fetch, after a Reset or a move of partitions, still occupies its connection for that long.
 	fetchWait  = time.Second
 	gatherFor  = 50 * time.Millisecond
 	gatherLast = 5 * time.Millisecond // for fetching records that arrived meanwhile

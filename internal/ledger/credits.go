@@ -23,7 +23,8 @@ const (
 	KindCreditExpire   Kind = "credit_expire"    // pending Credits not backed by a charge in time: destroyed
 )
 
-// PendingLife is how long after the end of their day Credits wait for charges to back them.
+// PendingLife is the time after the end of their day for which Credits wait for charges to back
+// them.
 const PendingLife = 28 * 24 * time.Hour
 
 // concentrated defines the share of a publisher's day, 1 ÷ concentrated, beyond which the charges

@@ -131,7 +131,7 @@ func (d *decider) record(r *Record) Outcome {
 		return Outcome{Verdict: VerdictSandbox}
 	case e.House: // guarantee: showing one's own ads earns nothing and costs nothing
 		return Outcome{Verdict: VerdictHouse}
-	case e.Proof == Unverified: // has no price: anyone who saw the ad may have sent it
+	case e.Proof == Unverified: // has no price: any viewer of the ad may have sent it
 		return Outcome{Verdict: VerdictUnverified}
 	}
 	t := d.campaign(e.CampaignID)

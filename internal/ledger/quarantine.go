@@ -151,7 +151,7 @@ func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
 	return TransactionID("quarantine", date.String()+"#"+strconv.Itoa(before), developer)
 }
 
-// SeatHistory is how long a claw-back applies to new seats of its publisher's owner.
+// SeatHistory is the time for which a claw-back applies to new seats of its publisher's owner.
 const SeatHistory = 90 * 24 * time.Hour
 
 // SeatCase returns the initial case of a new seat, based on the cases of its owner and of the
