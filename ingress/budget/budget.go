@@ -59,7 +59,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is the settings of reservations.
+// Config holds the settings of reservations.
 type Config struct {
 	ClickWindow time.Duration `name:"click-reservation" env:"ADNET_CLICK_RESERVATION" default:"15m" help:"How long the expected price of a cpc or cpa ad stays reserved, 1m to 1h."`
 	BidWindow   time.Duration `name:"bid-reservation" env:"ADNET_BID_RESERVATION" default:"5m" help:"How long the price of an OpenRTB bid stays reserved (its exp), 1m to 1h."`

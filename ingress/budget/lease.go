@@ -32,7 +32,7 @@ type lease struct {
 	inFlight chan struct{} // closed when the running exchange ends; nil without one
 	demand   demand        // of the last acquisition
 	seen     int64         // value of taken at the last update
-	rate     float64       // micro-USD a second, recent
+	rate     float64       // recent micro-USD per second
 	past     []reserved    // sealed minutes that the store must still count
 	dirty    bool          // some of past is unconfirmed
 	denied   int           // consecutive refusals for lack of room

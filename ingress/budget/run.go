@@ -142,7 +142,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 			return err
 		}
 		if reply.State != reserve.Counted {
-			l.epoch.Store(0) // it moved again
+			l.epoch.Store(0) // the epoch changed again
 			return nil
 		}
 		raise(&l.acked, seq)
@@ -235,7 +235,7 @@ type leaseUpdate struct {
 	requests    []reserve.LeaseRequest // raises first
 }
 
-// maintain updates every lease: it seals past minutes, gives idle leases back and raises busy ones
+// maintain updates every lease: it seals past minutes, returns idle leases and raises busy ones
 // ahead of need.
 func (l *Leases) maintain(ctx context.Context, full bool) {
 	now := l.deps.Now()
@@ -278,7 +278,7 @@ func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, o
 	if taken != h.seen {
 		h.last.Store(since)
 	}
-	// Over about two seconds.
+	// A moving average over about two seconds.
 	h.rate += (float64(taken-h.seen)/tick.Seconds() - h.rate) * 0.05
 	h.seen = taken
 	idle := since-h.last.Load() > int64(idleAfter)

@@ -30,7 +30,7 @@ type viewer struct {
 	candidate  bool // a campaign of it was a recorded candidate and did not win
 }
 
-// facts are the known facts about an auction.
+// facts holds the known facts of an auction.
 type facts struct {
 	report.Auction
 	recorded     bool
@@ -177,7 +177,7 @@ type winnerReply struct {
 	CampaignID   *uuid.UUID    `json:"campaign_id"` // null for a campaign of others, unless the viewer is the publisher
 	BillingModel string        `json:"billing_model"`
 	Price        money.Micros  `json:"price_usd"`     // per billed unit
-	ECPM         *money.Micros `json:"effective_cpm"` // as campaign_id
+	ECPM         *money.Micros `json:"effective_cpm"` // null like campaign_id
 	Format       string        `json:"creative_format"`
 	Explores     bool          `json:"explores"` // it won as a new campaign by exploration
 }

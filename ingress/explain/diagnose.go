@@ -102,8 +102,8 @@ type diagnosis struct {
 
 // refusedReply counts the refused conversations at the campaign's placements.
 type refusedReply struct {
-	Since    string                 `json:"since"` // UTC day, included
-	Until    string                 `json:"until"` // UTC day, included
+	Since    string                 `json:"since"` // UTC day, inclusive
+	Until    string                 `json:"until"` // UTC day, inclusive
 	Counted  string                 `json:"counted"`
 	Subjects []report.RefusedPlaces `json:"subjects"`
 }

@@ -73,7 +73,7 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// API is the endpoints.
+// API serves the endpoints.
 type API struct{ deps Deps }
 
 // New returns the endpoints.

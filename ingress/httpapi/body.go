@@ -155,8 +155,8 @@ func jsonError(err error) error {
 	return errs.Wrap(err, errs.InvalidRequest, "malformed JSON")
 }
 
-// wanted says in plain words what a field takes, by the type that the value did not fit: the words
-// of Go's parsers are for programmers.
+// wanted describes the values that a field accepts, by the type that the value did not fit. The
+// texts of Go's parsers are meant for programmers.
 func wanted(e *json.SemanticError) string {
 	var form interface{ Wants() string }
 	switch {

@@ -23,7 +23,7 @@ type Limit uint8
 // The limits.
 const (
 	_ Limit = iota
-	// No limit: each beacon and delivery is worth money, and one server may send those of many
+	// No limit: each beacon and delivery is worth money, and one server may send them for many
 	// people.
 	LimitNone
 	LimitOpen          // each request: pages and paths that need no key
@@ -50,8 +50,8 @@ const (
 type Access uint8
 
 // The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
-// publisherKey, browserKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of
-// OpenAPI cannot be in a path.
+// publisherKey, browserKey, seatKey and conversionKey. [SeatPathKey] has none, since an OpenAPI
+// scheme cannot be in a path.
 const (
 	Anyone Access = 1 << iota
 	UserToken
@@ -273,8 +273,8 @@ func (s *Server) noteBodies(path string, e *entrance) {
 	}
 }
 
-// name is the entrance with the action that c asks for, as the audit log and idempotency keys have
-// it.
+// name returns the entrance with the action of c, in the form of the audit log and the idempotency
+// keys.
 func (e *entrance) name(c *gin.Context) string {
 	name := e.method + " " + e.path
 	if e.param == "" {
@@ -363,7 +363,7 @@ func (s *Server) serve(c *gin.Context, r *request) {
 	s.deps.Guard.Leave(c, to.policy.Limit)
 }
 
-// call runs an endpoint's handler, with the idempotency and audit that its policy asks for.
+// call runs an endpoint's handler, with the idempotency and audit of its policy.
 func (s *Server) call(c *gin.Context, r *request) {
 	to := r.to
 	if err := to.policy.Params.check(c); err != nil {

@@ -29,7 +29,7 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// Config is the public listener's settings.
+// Config holds the settings of the public listener.
 type Config struct {
 	Addr           string        `name:"http-addr" env:"ADNET_HTTP_ADDR" default:"127.0.0.1:8080" help:"Address of the public HTTP listener."`
 	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// or https:// and the listening address)."`
@@ -53,7 +53,7 @@ type Deps struct {
 	KeepFiles int
 }
 
-// Guard sees every request of a route before and after its handler.
+// Guard is called before and after the handler of every request.
 type Guard interface {
 	// Enter rejects a request by returning an error. It must not read the body.
 	Enter(c *gin.Context, l Limit) error

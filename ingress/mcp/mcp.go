@@ -41,7 +41,7 @@ import (
 // Path is the path of the endpoint.
 const Path = "/api/mcp"
 
-// Config is the settings of the endpoint.
+// Config holds the settings of the endpoint.
 type Config struct {
 	Origins []string `name:"mcp-origins" env:"ADNET_MCP_ORIGINS" help:"Origins (https://app.example) whose browser pages may call /api/mcp, besides that of ADNET_BASE_URL (default: none)."`
 }

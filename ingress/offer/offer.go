@@ -45,7 +45,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Config is the settings of ads.
+// Config holds the settings of ads.
 type Config struct {
 	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Minimum probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may set another."`
 	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Lowest value to which publishers and requests may lower ADNET_MIN_RELEVANCE; -1 is not at all (in standalone: 0)."`

@@ -11,7 +11,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// TradeConfig is the settings of restricted trades.
+// TradeConfig holds the settings of restricted trades.
 type TradeConfig struct {
 	Trades    []string `name:"trades" env:"ADNET_TRADES" placeholder:"TRADE[@REGION]=RULE" help:"Where restricted trades run: trade=off, adults or all; for a country or a part of it trade@REGION=rule. If several apply, the last counts. Default: adults for alcohol, gambling, dating, weight_loss, weapons and tobacco, else all. You are responsible for the law of each place."`
 	Political string   `name:"political" env:"ADNET_POLITICAL" enum:"off,on" default:"off" help:"Whether campaigns of the trade politics run: off or on. Read Regulation (EU) 2024/900 first."`

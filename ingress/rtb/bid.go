@@ -48,7 +48,7 @@ const (
 	nbrInvalid   = 2
 	nbrTime      = 15
 	nbrNothing   = 500 // no eligible campaign; each imp has its reason
-	nbrUnsuited  = 501 // no ad belongs beside the conversation
+	nbrUnsuited  = 501 // no ad may be shown beside the conversation
 )
 
 // bid serves POST /api/rtb.
@@ -126,7 +126,7 @@ func (s *bidSession) run() error {
 	return nil
 }
 
-// refuseAll gives every imp the same reason.
+// refuseAll sets the same reason for every imp.
 func (s *bidSession) refuseAll(reason auction.Reason) {
 	for i := range s.reasons {
 		s.reasons[i] = reason

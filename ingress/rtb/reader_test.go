@@ -63,7 +63,7 @@ func all(value string) string {
 }
 
 // What each kind of member makes of each value. Members that are not stated are absent.
-func TestReaderTakesWhatItCan(t *testing.T) {
+func TestReaderConvertsEachKind(t *testing.T) {
 	bad := amount{set: true, bad: true}
 	w := func(n int64) whole { return whole{true, n} }
 	for value, want := range map[string]everything{
@@ -135,7 +135,7 @@ func (e everything) same(t testing.TB, want everything, about string) {
 }
 
 // Of a name that occurs twice the last value counts, also if its kind is unexpected.
-func TestReaderTakesTheLast(t *testing.T) {
+func TestLastRepeatedNameCounts(t *testing.T) {
 	values := []string{`null`, `1`, `"x"`, `["a"]`, `[1]`, `{"w":1}`, `[{"h":2}]`, `[{"w":3},0]`}
 	for _, first := range values {
 		for _, last := range values {
@@ -361,7 +361,7 @@ func TestTurnsAreForgotten(t *testing.T) {
 
 // Between two requests a bid session holds nothing of the previous one, so that memory does not
 // grow and no text waits in the pool.
-func TestTurnsLetGo(t *testing.T) {
+func TestTurnsReleaseTexts(t *testing.T) {
 	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{deps: Deps{Seller: new(offer.Seller)}}
 	require.NoError(

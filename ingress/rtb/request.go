@@ -285,7 +285,7 @@ func (g *regs) member(r *reader, name string) {
 type regulations struct {
 	GDPR      whole
 	COPPA     whole
-	GPC       whole // not of the standard, but sent
+	GPC       whole // not in the standard, but sent
 	USPrivacy text
 	GPP       text
 	GPPSID    wholes
@@ -488,7 +488,7 @@ type deal struct {
 	AT          whole
 	WSeat       texts
 	WADomain    texts
-	MType       wholes // not of the standard, but sent
+	MType       wholes // not in the standard, but sent
 }
 
 func (d *deal) member(r *reader, name string) {
@@ -557,7 +557,7 @@ type video struct {
 	MinDuration whole
 	MaxDuration whole
 	Protocols   wholes
-	Protocol    whole // of 2.2
+	Protocol    whole // from 2.2
 	Linearity   whole
 	Skip        whole
 	BAttr       wholes

@@ -19,7 +19,7 @@ import (
 	"adnet/internal/token"
 )
 
-// Config is the settings of the OpenRTB endpoint.
+// Config holds the settings of the OpenRTB endpoint.
 type Config struct {
 	Seat       string            `name:"rtb-seat" env:"ADNET_RTB_SEAT" default:"adnet" help:"Our seat id in bids; wseat and bseat are compared with it."`
 	Rates      map[string]string `name:"rtb-rates" env:"ADNET_RTB_RATES" help:"USD per unit of a floor's currency, like EUR=1.08;GBP=1.27. Floors in other currencies get no bid."`
@@ -50,7 +50,7 @@ type Deps struct {
 	Now      func() time.Time
 }
 
-// Server is the OpenRTB endpoints.
+// Server serves the OpenRTB endpoints.
 type Server struct {
 	cfg      Config
 	deps     Deps

@@ -219,7 +219,7 @@ func region(country, part string) string {
 	}
 	out := known.String()
 	if prefix, rest, whole := strings.Cut(part, "-"); whole && len(prefix) <= 3 {
-		part = rest // some send the whole ISO 3166-2 code
+		part = rest // some exchanges send the whole ISO 3166-2 code
 	}
 	if len(part) >= 1 && len(part) <= 3 && word(part) {
 		out += "-" + upper(part)

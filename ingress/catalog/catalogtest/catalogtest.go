@@ -1,4 +1,4 @@
-// Package catalogtest gives benchmarks of the serving endpoints a catalog of any size.
+// Package catalogtest provides benchmarks of the serving endpoints with a catalog of any size.
 package catalogtest
 
 import (
