@@ -18,8 +18,8 @@ import (
 	"adnet/internal/obs"
 )
 
-// front is a server with the routes that are limited by address; a request says itself how it is
-// answered.
+// front is a server with the routes that are limited by address. Each request selects its own
+// reply.
 type front struct {
 	http   *httpapi.Server
 	limits *Limits
@@ -108,7 +108,7 @@ func TestTenBadLogins(t *testing.T) {
 	}
 	requireLimited(t, bad("192.0.2.1"))
 	requireLimited(t, f.from("192.0.2.1", "POST", "/api/auth"))
-	// Nothing that the client says of itself changes who it is.
+	// No header of the client changes its address.
 	for _, header := range []string{
 		"X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "X-Appengine-Remote-Addr", "Fly-Client-IP",
 		"True-Client-IP",
@@ -211,8 +211,8 @@ func TestLimitsByAddress(t *testing.T) {
 	}
 }
 
-// The exchanges and the programs of a publisher come from few addresses: a good key is let in
-// whatever else its address sends, and has a limit of its own elsewhere.
+// A publisher's exchanges and programs use few addresses: a valid key is accepted whatever else its
+// address sends, and has its own limit elsewhere.
 func TestValidKeyIsNotLimitedByAddress(t *testing.T) {
 	for _, path := range []string{"/api/mcp", "/api/rtb"} {
 		f := newFront(t, Config{Keyless: 5})
@@ -241,7 +241,7 @@ func TestValidKeyIsNotLimitedByAddress(t *testing.T) {
 		f.pass(2 * time.Minute)
 		require.Equal(t, 200, f.from("192.0.2.1", "POST", path).Code)
 	}
-	// Anybody can make up a sandbox key: it counts as none.
+	// Anyone can invent a sandbox key, so it does not count as a key.
 	f := newFront(t, Config{Keyless: 5})
 	for range 5 {
 		require.Equal(t, 200, f.from("192.0.2.1", "POST", "/api/mcp", "Authorization", "Bearer pub_test_sandbox").Code)

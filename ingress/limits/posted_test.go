@@ -15,7 +15,7 @@ func postedLimits(t *testing.T, least float64, now *time.Time) *Limits {
 	return l
 }
 
-// reported is how many of n clicks count.
+// reported returns how many of n clicks count.
 func reported(l *Limits, publisher uuid.UUID, n int, now time.Time) (counted int) {
 	for range n {
 		if l.Reported(publisher, uuid.New(), now) {

@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// look finds PostgreSQL away.
+// look reports that PostgreSQL is unavailable.
 func (w *world) look(context.Context) oversee.Health {
 	w.looks++
 	away := link.Report{Server: "PostgreSQL", Address: "db.example/adnet", Setting: "ADNET_POSTGRES_URL"}
@@ -62,7 +62,7 @@ func (w *world) look(context.Context) oversee.Health {
 		), Problems: []string{"the log is away"}}
 }
 
-// A look connects to every server: however many ask, there is one each half minute.
+// A check connects to every server, so one per half minute serves all callers.
 func TestHealthChecksAreCached(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {
@@ -84,7 +84,7 @@ func TestHealthChecksAreCached(t *testing.T) {
 	require.Equal(t, 2, w.looks)
 }
 
-// pick is some members of an object.
+// pick returns some members of an object.
 func pick(of any, names ...string) (values []any) {
 	for _, name := range names {
 		values = append(values, of.(object)[name])
@@ -108,7 +108,7 @@ func (w *world) charged(t *testing.T, advertiser, campaign uuid.UUID, ref string
 	return id
 }
 
-// Every route is for administrators: others are refused, and hear nothing.
+// Every route is for administrators: others are refused without any data.
 func TestOnlyAdministrators(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{

@@ -15,8 +15,8 @@ import (
 	"adnet/internal/token"
 )
 
-// A test of a conversion says what the conversion itself would meet, changes nothing, and tells
-// nothing of other accounts' clicks.
+// The check of a conversion returns the result of the conversion itself, changes nothing, and
+// reveals nothing about other accounts' clicks.
 func TestConversionCheckRecordsNothing(t *testing.T) {
 	f := newFixture(t)
 	const path = "/api/track/check"

@@ -81,7 +81,7 @@ func (f *fixture) withoutClickID(page string) string {
 	return strings.TrimRight(before, "?&")
 }
 
-// The click id joins what the landing page has, which stays as it is.
+// The click id is added to the landing page's address, which otherwise stays unchanged.
 func TestClickIDsOfLandingPages(t *testing.T) {
 	for page, want := range map[string]string{
 		"https://a.example":                                "https://a.example?adnet_click=ID",
@@ -136,7 +136,7 @@ func TestRedirect(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, link, "").Code)
 }
 
-// The producer answers never, refuses at once, and so does the spool: the reader gets to the page.
+// The producer never answers or refuses at once, and so does the spool: the redirect still works.
 func TestARedirectNeverWaits(t *testing.T) {
 	f := newFixture(t)
 	f.Log.Silent, f.spool.Silent = true, true
@@ -153,8 +153,7 @@ func TestARedirectNeverWaits(t *testing.T) {
 	require.Len(t, f.spool.Asked(), 2)
 }
 
-// At a stop the producer gives back what it still holds, then the spool ends: no click falls
-// between them.
+// At shutdown the producer returns its records, then the spool ends: no click is lost in between.
 func TestClicksReturnedByAStoppedProducerAreSpooled(t *testing.T) {
 	const clicks = 500
 	kept := &ingresstest.Sink{}
@@ -207,7 +206,7 @@ func TestReceipt(t *testing.T) {
 	)
 }
 
-// A campaign that changes its text or its page, or that is gone, changes no receipt.
+// A campaign that changes its text or page, or that is deleted, changes no receipt.
 func TestAReceiptShowsWhatWasShown(t *testing.T) {
 	f := newFixture(t)
 	a := auction(start)
