@@ -61,7 +61,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		other := change
 		other.Errors = func(*gin.Context, *errs.Error, int) error { return nil }
 		s.Handle(http.MethodPost, "/thing", ok, other)
-		require.ErrorContains(t, s.Run(t.Context()), "route POST /thing is not mounted: its errors have another form")
+		require.ErrorContains(t, s.Run(t.Context()), "route POST /thing is not mounted: its error form differs")
 	})
 }
 
