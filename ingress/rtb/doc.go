@@ -15,8 +15,8 @@
 // bid is for the deal: dealid is set, the deal's floor replaces that of the imp, and a fixed price
 // (at 3) is the price of the bid, and of the impression if it is billed per thousand. Of several
 // deals the one with the highest price counts. With private_auction only deals get bids; otherwise
-// deals and open bids compete by effective CPM. A campaign bids for at most one imp of a request:
-// it has one creative, and one person would see it twice.
+// deals and open bids compete by effective CPM. A campaign may win several imps of a request: each
+// has its own auction, reservation and token.
 //
 // An image fills a native or a banner, a native a native, and a video a video. bcat and acat are
 // compared with the categories that the operator states for all campaigns (ADNET_RTB_CATEGORIES)
