@@ -32,7 +32,7 @@ font-weight:600;text-align:center;text-decoration:none;cursor:pointer}button:foc
 <dl><dt>For</dt><dd>Advertising balance</dd><dt>Account</dt><dd>{{.Deposit.AdvertiserID}}</dd><dt>Deposit</dt><dd>{{.Deposit.ID}}</dd></dl>{{end}}
 {{if .Open}}<p class="note">This is the test provider of in-memory mode: no money moves, no card is needed.</p>
 <form method="post"><button>Pay {{.Amount}} USD</button></form>
-{{else}}<p>{{.Text}}</p>{{if .Back}}<a class="button" href="{{.Back}}">Back to where you came from</a>{{end}}{{end}}
+{{else}}<p>{{.Text}}</p>{{if .Back}}<a class="button" href="{{.Back}}">Back</a>{{end}}{{end}}
 </main></body></html>
 `))
 

@@ -269,7 +269,7 @@ func (a *API) superseded(ctx context.Context, of decision.Statement) (bool, erro
 	return false, err
 }
 
-// sayWhy adds the decision and its reason to the error for an owner who resumes a campaign that an
+// sayWhy adds the decision and its reason to the error for an owner resuming a campaign that an
 // administrator has paused. If it cannot find them, it returns the error unchanged.
 func (a *API) sayWhy(ctx context.Context, caller account.User, campaignID uuid.UUID, refusal error) error {
 	list, _, err := a.deps.Decisions.Decisions(

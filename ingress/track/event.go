@@ -146,7 +146,7 @@ func newEvent(kind event.Type, now time.Time) (*placedEvent, error) {
 }
 
 // remember stores keyed hashes that identify the reader, never the ids themselves. It stores
-// nothing about a reader who did not consent, according to the token or the request (Sec-GPC, a
+// nothing about a reader without consent, according to the token or the request (Sec-GPC, a
 // report's field consent).
 func (t *Tracker) remember(placed *placedEvent, c *reportedEvent, now time.Time) {
 	e := &placed.Event

@@ -31,8 +31,8 @@ type receiptTexts struct {
 
 var receiptIn = []receiptTexts{{
 	Lang: "en", Title: "Ad receipt",
-	Sandbox: "This was a test ad: nobody paid for it.",
-	House:   "This was a house ad: the app or site that shows it promotes its own product, and nobody paid for it.",
+	Sandbox: "This was a test ad that cost nothing.",
+	House:   "This was a house ad: the app or site that shows it promotes its own product without payment.",
 	Paid:    "This was an advertisement. The sponsor below paid for it.",
 	Ad:      "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Price: "Agreed price",
 	ShownAt: "Shown after the auction of",
