@@ -37,7 +37,7 @@ func TestReportThisAd(t *testing.T) {
 	}
 	shown := f.Do("GET", receipt, "").Body.String()
 	for _, text := range []string{
-		"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change them",
+		"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change this",
 	} {
 		require.Contains(t, shown, text)
 	}

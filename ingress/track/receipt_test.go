@@ -196,7 +196,7 @@ func TestWordsOnAReceipt(t *testing.T) {
 	}
 	require.Equal(t, 2, shared.times, "nothing was asked for")
 	shared.words = nil
-	require.Contains(t, page(token.PurposeReceipt, nil), "that few people use")
+	require.Contains(t, page(token.PurposeReceipt, nil), "rare and sensitive words")
 	shared.words, shared.err = []string{"chess"}, errors.New("the store is away")
 	require.NotContains(t, page(token.PurposeReceipt, nil), "chess")
 }

@@ -202,7 +202,7 @@ func TestReceipt(t *testing.T) {
 	}
 	a.Sandbox = true
 	require.Contains(
-		t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "nobody paid",
+		t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "test ad that cost nothing",
 	)
 }
 
