@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// documents are the Markdown files of the repository by path, those of test data and fetched tools
-// aside.
+// documents returns the Markdown files of the repository by path, without test data and fetched
+// tools.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	return texts(t, ".md")
@@ -77,7 +77,7 @@ func TestDocumentsAreWrapped(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort keeps the README what a newcomer reads.
+// TestReadmeIsShort limits the length of the README.
 func TestReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
@@ -99,7 +99,7 @@ var (
 	file = regexp.MustCompile(`^[A-Za-z0-9_-]+\.(go|md|yml)$|^Makefile$`)
 )
 
-// anchors are the names under which the headings of a document can be linked to.
+// anchors returns the link names of a document's headings.
 func anchors(text string) map[string]bool {
 	found := make(map[string]bool)
 	for _, match := range heading.FindAllStringSubmatch(text, -1) {
@@ -117,7 +117,7 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// history is what names files that are gone.
+// history lists documents that may name removed files.
 var history = []string{"CHANGELOG.md"}
 
 // TestDocumentsNameFilesThatExist follows every relative link, and looks up every path in
@@ -183,8 +183,8 @@ func TestDocumentsNameSettingsThatExist(t *testing.T) {
 	}
 }
 
-// metrics are the names of the metrics of the program. Some are put together of a prefix and a rest
-// in one package.
+// metrics returns the metric names of the program. Some consist of a prefix and a rest in one
+// package.
 func metrics(t *testing.T) map[string]bool {
 	t.Helper()
 	whole := regexp.MustCompile(`"(adnet_[a-z0-9_]*[a-z0-9])"`)
@@ -235,8 +235,8 @@ func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingKnowsEveryVerifyLine wants a row for each line that adnet verify and adnet reconcile
-// print.
+// TestOperatingKnowsEveryVerifyLine checks that each line of adnet verify and adnet reconcile has a
+// row.
 func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 	manual := documents(t)["docs/operating.md"]
 	named := regexp.MustCompile(`\b(?:Check[A-Z]\w+|line[A-Z]\w+) += "([^"]+)"|Name: "((?:analytics|charges) [^"]+)"`)
@@ -258,8 +258,8 @@ func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 	}
 }
 
-// TestDataKnowsEveryColumn wants each table, view and column of ClickHouse and each table of
-// PostgreSQL in data.md.
+// TestDataKnowsEveryColumn checks that data.md lists each table, view and column of ClickHouse and
+// each table of PostgreSQL.
 func TestDataKnowsEveryColumn(t *testing.T) {
 	manual := documents(t)["docs/data.md"]
 	created := regexp.MustCompile(
@@ -282,13 +282,13 @@ func TestDataKnowsEveryColumn(t *testing.T) {
 	}
 }
 
-// personal finds columns that may hold something of a person, by their names.
+// personal matches the names of columns that may hold personal data.
 var personal = regexp.MustCompile(
 	`mail|phone|address|company|birth|(^|_)(first|last|full|display)?_?names?$|password|secret|totp|network|(^|_)ip(_|$)|agent|cookie|device|session|external_id|actor|notes?$|review|reply|changes|^raw$|sample|evidence|_by$|return_url|checkout|payment_id|user_id|impression_id`,
 )
 
-// TestPersonalDataIsListed walks the columns of PostgreSQL and ClickHouse: one whose name says that
-// it may hold something of a person must be in the table of data.md, which names none that is gone.
+// TestPersonalDataIsListed walks the columns of PostgreSQL and ClickHouse: one whose name suggests
+// personal data must be in the table of data.md, which must not list removed columns.
 func TestPersonalDataIsListed(t *testing.T) {
 	_, section, _ := strings.Cut(documents(t)["docs/data.md"], "\n## What is stored of people\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -338,7 +338,7 @@ func TestPersonalDataIsListed(t *testing.T) {
 	}
 }
 
-// glossary is the words of ARCHITECTURE.md's table, each once.
+// glossary returns the words of ARCHITECTURE.md's table, each once.
 func glossary(t *testing.T) map[string]bool {
 	t.Helper()
 	_, section, found := strings.Cut(documents(t)["ARCHITECTURE.md"], "\n## Glossary\n")
@@ -361,7 +361,7 @@ func glossary(t *testing.T) map[string]bool {
 	return words
 }
 
-// rows are the cells of the tables of a text, head rows aside.
+// rows returns the cells of the tables of a text, without head rows.
 func rows(text string) (list [][]string) {
 	head := true
 	for line := range strings.Lines(text) {
