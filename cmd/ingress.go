@@ -54,7 +54,7 @@ func (c *ingress) AfterApply(line *kong.Context) error {
 	return nil
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *ingress) Run(p cli.Process) error {
 	ring, sessions, err := c.Role.keys(false)
 	if err != nil {

@@ -18,7 +18,7 @@ type migrate struct {
 	Kafka      kafka.Config         `embed:""`
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *migrate) Run(p cli.Process) error {
 	say := func(line string) { fmt.Fprintln(p.Stdout, line) }
 	owner, err := c.Owner.Or(c.Postgres)

@@ -77,7 +77,7 @@ func (c *standalone) local() bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *standalone) Run(p cli.Process) error {
 	if err := c.open(); err != nil {
 		return err

@@ -36,7 +36,7 @@ type trainRun struct {
 // shownVersions is the number of versions that --explain lists.
 const shownVersions = 10
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *trainRun) Run(p cli.Process) error {
 	if c.Explain && c.Rollback {
 		return fmt.Errorf("--explain and --rollback exclude each other")

@@ -357,7 +357,7 @@ func unfurl(ctx context.Context, w *world, _ *attacks) error {
 	return err
 }
 
-// convertOwn is a publisher that claims conversions of its own ads.
+// convertOwn acts as a publisher that claims conversions of its own ads.
 func convertOwn(ctx context.Context, w *world, _ *attacks) error {
 	from := stranger(rand.Uint32())
 	ad, err := w.ad(ctx, publisherOf(w), "zqcpaqz", from)
@@ -391,7 +391,7 @@ func clickID(landing string) string {
 	return u.Query().Get("adnet_click")
 }
 
-// postClicks is a publisher whose server reports a click for every ad of a cpc campaign.
+// postClicks acts as a publisher whose server reports a click for every ad of a cpc campaign.
 func postClicks(ctx context.Context, w *world, a *attacks) error {
 	var events []object
 	for range 10 {
