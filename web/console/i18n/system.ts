@@ -30,7 +30,7 @@ const en = {
   expected: 'Expected',
   found: 'Found',
   holds: 'Holds',
-  broken: 'Broken',
+  broken: 'Violated',
   nightly: 'nightly',
   runs: 'Runs',
   account: 'Account',
