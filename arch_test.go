@@ -164,18 +164,19 @@ var outside = append(
 	[]string{"internal/kafka", "internal/postgres", "internal/redis", "internal/memory", "internal/stripe"}, domain...,
 )
 
-// ingress is a row of the HTTP role: the named packages of the role, besides the domain and the
+// ingress returns a row of the HTTP role: the named packages of the role, the domain and the
 // decision.
 func ingress(siblings ...string) []string {
 	return append(append(siblings, "auction", "schemas", "internal/obs", "internal/lifecycle"), domain...)
 }
 
-// adapter may import the domain, the schemas and itself: never a role, never another adapter.
+// adapter returns the row of an adapter: it may import the domain, the schemas and itself, but no
+// role and no other adapter.
 func adapter(self string) []string {
 	return append([]string{self, "schemas", "internal/obs", "internal/lifecycle"}, domain...)
 }
 
-// forTests may be imported by test files of anybody.
+// forTests may be imported by any test file.
 var forTests = []string{
 	"internal/storetest", "internal/testenv", "internal/cputime", "internal/linktest", "internal/kafka/kafkatest",
 	"internal/memory", "internal/kafka", "internal/redis", "internal/demo", "internal/errs", "internal/stripe",
@@ -346,13 +347,13 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	}
 }
 
-// TestArchitectureJudgesBeforeItSells checks that no wire gets round the verdict on a conversation.
-// Only ingress/offer decides auctions, and only it sells: [offer.Seller.Sell] and
+// TestArchitectureJudgesBeforeItSells checks that no protocol bypasses the verdict on a
+// conversation. Only ingress/offer decides auctions, and only it sells: [offer.Seller.Sell] and
 // [offer.Seller.Answer] refuse what [offer.Seller.Judge] did not judge, which a field that no wire
 // can set tells, and nothing else hands an ad out. A wire takes the speakers of the texts from
 // auction/suitability and nothing more.
 func TestArchitectureJudgesBeforeItSells(t *testing.T) {
-	deciding := []string{"Decide", "House", "Foretell"}
+	deciding := []string{"Decide", "House", "PredictClick"}
 	err := filepath.WalkDir("ingress", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
 			within(filepath.ToSlash(path), []string{"ingress/offer"}) {

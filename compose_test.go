@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestComposePassesEverySetting holds docker-compose.yml to the list of settings: a variable that
-// compose does not pass would be without effect, and nothing would say so.
+// TestComposePassesEverySetting compares docker-compose.yml with the list of settings. A variable
+// that compose does not pass would silently have no effect.
 func TestComposePassesEverySetting(t *testing.T) {
 	settings, err := os.ReadFile("docs/settings.md")
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 // field is one field of a component's dependencies.
 type field struct{ at, name, kind string }
 
-// component is what a package's files say of the shape of its components.
+// component describes the shape of the components of a package.
 type component struct {
 	fields []field  // of its Deps
 	clocks bool     // it calls schedule.Clock
 	panics []string // where it calls MustRegister
 }
 
-// shapes reads the components of the product: neither tests nor the tools of lab and deploy.
+// shapes reads the components of the product, without tests and the tools of lab and deploy.
 func shapes(t *testing.T) map[string]*component {
 	t.Helper()
 	found := map[string]*component{}

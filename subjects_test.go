@@ -42,7 +42,7 @@ func TestOpenAPIListsSubjects(t *testing.T) {
 	}
 }
 
-// subjectRows are the rows of the table of subjects in docs/suitability.md.
+// subjectRows returns the rows of the table of subjects in docs/suitability.md.
 func subjectRows() (rows []string) {
 	for _, s := range subject.All {
 		codes := func(list []string) string { return cmp.Or(strings.Join(list, ", "), "–") }
@@ -78,7 +78,7 @@ func TestSuitabilityPageListsSubjects(t *testing.T) {
 	}
 }
 
-// covered are the languages that there are rules for, by their files.
+// covered lists the languages with rules, by their files.
 var covered = []string{
 	"Arabic", "German", "English", "Spanish", "French", "Hindi", "Italian", "Japanese", "Korean", "Portuguese",
 	"Russian", "Thai", "Vietnamese", "Chinese",

@@ -1,16 +1,16 @@
 // Package auction decides which campaign serves a request and at what price.
 //
-// It is a pure function of its arguments: no input or output, no clock, no randomness, integers
-// only. The steps are separate: [target] filters, [ranker] scores, [Gate] says what budget, pacing
-// and frequency caps allow, and the first candidate in score order that passes everything wins and
-// pays the bid that won (first price): for an impression its effective CPM, not what it stated.
-// [Decide] does this through the index; [Explain] gives the same winner by looking at every
-// campaign, with a reason for each that did not win.
+// The package has no I/O, no clock and no randomness, and computes with integers only: equal
+// arguments give equal results. The steps are separate: [target] filters, [ranker] scores, and
+// [Gate] applies budgets, pacing and frequency caps. The first candidate in score order that passes
+// everything wins and pays its own bid (first price): for an impression its effective CPM, not its
+// stated bid. [Decide] searches the index. [Explain] finds the same winner by scanning every
+// campaign, and gives a reason for each that did not win.
 //
-// The order of candidates is total: descending effective CPM, then descending match, then by a hash
-// of the auction and the advertiser, then of the auction and the campaign, so that neither age nor
-// a number of copies wins a tie. Where clicks have taught something, a new campaign may come first
-// in about 3 % of the auctions, as if its relevance were certain, see [Outcome].
+// The order of candidates is total: descending effective CPM, then descending match, then a hash of
+// the auction and the advertiser, then a hash of the auction and the campaign. Neither age nor a
+// number of copies wins a tie. Once clicks have taught something, a new campaign may come first in
+// about 3 % of the auctions, as if its relevance were certain; see [Outcome].
 package auction
 
 import (
@@ -25,7 +25,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// Names of the parts that make up an auction, so that callers need only this package.
+// Aliases of the types of an auction, so that callers need to import only this package.
 type (
 	// ID identifies a campaign or an advertiser.
 	ID = target.ID
@@ -33,7 +33,7 @@ type (
 	Campaign = target.Campaign
 	// Targeting holds the lists of a campaign.
 	Targeting = target.Targeting
-	// Suits is beside which conversations a campaign runs.
+	// Suits holds the conversations that a campaign may run beside.
 	Suits = target.Suits
 	// Format is the kind of creative.
 	Format = target.Format
@@ -43,8 +43,8 @@ type (
 	Prediction = ranker.Prediction
 )
 
-// Scratch is the working memory of [Decide]; the zero value is ready, and one goroutine at a time
-// may use it. Reused, it spares every allocation.
+// Scratch is the working memory of [Decide]. The zero value is ready. One goroutine may use it at a
+// time. Reusing it avoids all allocations.
 type Scratch struct {
 	// Trace, when set, is filled with the candidates of each auction; nil costs nothing.
 	Trace  *Trace
@@ -52,8 +52,8 @@ type Scratch struct {
 	ahead  ahead
 }
 
-// Reason says why a request was not filled or a campaign did not win; the values are those of the
-// wire. Empty means "may serve".
+// Reason is why a request was not filled or a campaign did not win. The values are those of the
+// API. Empty means "may serve".
 type Reason string
 
 // The closed list of reasons.
@@ -62,7 +62,7 @@ const (
 	NoCampaigns Reason = "no_campaigns"
 	// NoMatch: the targeting or the format excludes the request.
 	NoMatch Reason = "no_match"
-	// Irrelevant: it is not likely enough that the ad answers the request, by the highest floor of
+	// Irrelevant: the probability that the ad answers the request is below the highest floor of
 	// network, campaign, publisher and request.
 	Irrelevant Reason = "irrelevant"
 	// BelowFloor: the effective CPM is below the request's floor.
@@ -75,22 +75,22 @@ const (
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.
 	Blocked Reason = "blocked"
-	// Stale: the node cannot prove that its snapshot is fresh or, from a [Gate], cannot say in time
-	// whether the campaign has budget left. Only the caller of this package can say so.
+	// Stale: the node cannot prove that its snapshot is fresh, or a [Gate] could not find out in
+	// time whether the campaign has budget left. Only the caller of this package reports it.
 	Stale Reason = "stale"
 	// Unsuitable: the conversation has a subject beside which no ad is shown. Only the caller of
-	// this package can say so.
+	// this package can report it.
 	Unsuitable Reason = "unsuitable"
-	// SensitiveSubject: the conversation has a sensitive subject that publisher and campaign did
-	// not both allow.
+	// SensitiveSubject: the conversation has a sensitive subject that the publisher or the campaign
+	// did not allow.
 	SensitiveSubject Reason = "sensitive"
-	// RateLimited: the caller asks too often. Only the caller of this package can say so.
+	// RateLimited: the caller sends too many requests. Only the caller of this package reports it.
 	RateLimited Reason = "rate_limited"
-	// Outbid is the reason of a campaign that could have served but another one won; it is found in
-	// an [Explanation] and never in an [Outcome].
+	// Outbid is the reason of a campaign that could have served but lost to another. It occurs in
+	// an [Explanation], never in an [Outcome].
 	Outbid Reason = "outbid"
-	// NotStarted and Ended are the reasons of a campaign whose dates keep it out; they are found in
-	// an [Explanation] only.
+	// NotStarted and Ended are the reasons of a campaign excluded by its dates. They occur in an
+	// [Explanation] only.
 	NotStarted Reason = "not_started"
 	Ended      Reason = "ended"
 )
@@ -98,38 +98,39 @@ const (
 // Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that
 // do not target them; see [target.Query] for how values are compared.
 type Request struct {
-	// ID is the auction's. Ties are broken by it.
+	// ID identifies the auction. It breaks ties.
 	ID ID
-	// At is when it takes place: campaigns may have a start and an end.
+	// At is the time of the auction: campaigns may have a start and an end.
 	At target.Second
-	// Views says that a view of the ad can be reported: only then may campaigns win that pay for
-	// it.
+	// Views reports whether a view of the ad can be reported. Campaigns that pay for views can win
+	// only then.
 	Views bool
-	// Words are the terms of the context, and Tokens the intent that the caller states.
+	// Words are the terms of the context, and Tokens the intent stated by the caller.
 	Words  []words.Term
 	Tokens []string
-	// MinRelevance is the least relevance of an ad; 0 is off. It does not hold for a request
-	// without words: there is nothing to be irrelevant to. SilentFloor holds for those.
+	// MinRelevance is the least relevance of an ad; 0 is off. It does not apply to a request
+	// without words, for which SilentFloor applies instead.
 	MinRelevance, SilentFloor ranker.PPM
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
 	// HostApp, Surface, IntegrationMethod, Region ("US-CA") and Language ("en-US") describe the
-	// place.
+	// placement.
 	HostApp, Surface, IntegrationMethod, Region, Language string
-	// Formats that can be shown; empty means any.
+	// Formats are the formats that can be shown; empty means any.
 	Formats []Format
-	// FloorCPM in micro-USD is the least effective CPM that is accepted.
+	// FloorCPM in micro-USD is the least accepted effective CPM.
 	FloorCPM money.Micros
-	// BlockedDomains must not be landed on, nor their subdomains. BlockedAdvertisers must not win.
+	// BlockedDomains must not be landed on, nor must their subdomains. BlockedAdvertisers must not
+	// win.
 	BlockedDomains     []string
 	BlockedAdvertisers []ID
-	// Subjects are the sensitive subjects of the conversation, all of which its publisher allows:
-	// only campaigns that allow all of them and exclude none match.
+	// Subjects are the sensitive subjects of the conversation, all allowed by its publisher. A
+	// campaign matches only if it allows all of them and excludes none.
 	Subjects subject.Set
-	// Trades are the restricted trades that may run: campaigns with another one do not match.
+	// Trades are the restricted trades that may run. Campaigns with another trade do not match.
 	Trades subject.TradeSet
-	// Deals, when not empty, leaves only campaigns that may answer one of these private deals; see
-	// [target.Query].
+	// Deals, if not empty, restricts the auction to campaigns that may answer one of these private
+	// deals; see [target.Query].
 	Deals []string
 }
 
@@ -142,33 +143,32 @@ func (r *Request) query() target.Query {
 	}
 }
 
-// Gate is asked about candidates in score order until it lets one pass, which then wins: the fit of
-// the creative, frequency caps, budgets, pacing, and last the reservation of the price. [Chain]
-// joins several.
+// Gate checks candidates in score order until one passes, which then wins. Gates check the fit of
+// the creative, frequency caps, budgets and pacing, and finally reserve the price. [Chain] joins
+// several.
 type Gate interface {
-	// Check gives the reason to refuse c, or "" when it may serve. It may count or reserve what it
+	// Check returns the reason to refuse c, or "" if it may serve. It may count or reserve what it
 	// grants.
 	Check(c *Campaign, of Offer) Reason
-	// Undo takes back what the last Check counted or reserved for c, which it granted: c is not
-	// shown.
+	// Undo reverts what the last Check counted or reserved for c after granting it: c is not shown.
 	Undo(c *Campaign)
 }
 
-// Offer is what a candidate is worth in an auction, in micro-USD.
+// Offer is the value and the price of a candidate in an auction, in micro-USD.
 type Offer struct {
 	// EffectiveCPM is its score.
 	EffectiveCPM money.Micros
-	// Price is what one billed unit will cost, if it wins: what the token says and settlement
-	// charges. It never is above the stated bid. See [ranker.Table.Price].
+	// Price is the cost of one billed unit if the candidate wins. The token carries it and
+	// settlement charges it. It is never above the stated bid. See [ranker.Table.Price].
 	Price money.Micros
 }
 
-// offered is the offer of c at a score.
+// offered returns the offer of c at a score.
 func offered(t *ranker.Table, c *Campaign, effectiveCPM money.Micros) Offer {
 	return Offer{effectiveCPM, t.Price(c.Billing, c.Bid, effectiveCPM)}
 }
 
-// GateFunc is a function as a [Gate] that counts nothing.
+// GateFunc adapts a function to a [Gate] that counts nothing.
 type GateFunc func(c *Campaign, of Offer) Reason
 
 // Check calls f.
@@ -177,11 +177,11 @@ func (f GateFunc) Check(c *Campaign, of Offer) Reason { return f(c, of) }
 // Undo does nothing.
 func (GateFunc) Undo(*Campaign) {}
 
-// Chain is gates as one, asked in their order: a gate that reserves is the last. Empty, it lets
+// Chain joins gates and checks them in order: a gate that reserves comes last. An empty chain lets
 // everything pass.
 type Chain []Gate
 
-// Check grants c when every gate does. After a refusal the gates before it undo what they granted.
+// Check grants c if every gate does. After a refusal the earlier gates undo what they granted.
 func (chain Chain) Check(c *Campaign, of Offer) Reason {
 	for i, gate := range chain {
 		if reason := gate.Check(c, of); reason != "" {
@@ -199,29 +199,28 @@ func (chain Chain) Undo(c *Campaign) {
 	}
 }
 
-// Outcome of an auction.
+// Outcome is the result of an auction.
 type Outcome struct {
-	// Winner is nil when the request is not filled. It belongs to the snapshot and must not be
+	// Winner is nil if the request is not filled. It belongs to the snapshot and must not be
 	// changed.
 	Winner *Campaign
-	// EffectiveCPM in micro-USD is the score that won.
+	// EffectiveCPM in micro-USD is the winning score.
 	EffectiveCPM money.Micros
-	// Price in micro-USD per billed unit, as its gate was told.
+	// Price is the price of one billed unit in micro-USD, as passed to the gate.
 	Price money.Micros
-	// Explores says that the winner won as a new campaign that explores.
+	// Explores reports whether the winner won as a new campaign that explores.
 	Explores bool
-	// Prediction of the winner.
+	// Prediction is the prediction for the winner.
 	Prediction Prediction
-	// Reason is empty when there is a winner. Otherwise [NoCampaigns], [NoMatch],
-	// [SensitiveSubject] when campaigns would be candidates but for the subjects of the
-	// conversation, [Irrelevant] when campaigns match but none is relevant enough, or the reason of
-	// the best-scored candidate that was refused.
+	// Reason is empty if there is a winner. Otherwise it is [NoCampaigns], [NoMatch],
+	// [SensitiveSubject] (only the subjects of the conversation exclude campaigns), [Irrelevant]
+	// (campaigns match but none is relevant enough), or the reason of the best-scored refused
+	// candidate.
 	Reason Reason
 }
 
-// Decide runs the auction through the index. gate may be nil: then every candidate may serve. The
-// time depends on how many candidates are refused before the winner, hardly on how many campaigns
-// there are.
+// Decide runs the auction through the index. A nil gate lets every candidate serve. The time
+// depends on the number of candidates refused before the winner, hardly on the number of campaigns.
 func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outcome {
 	trace := scratch.Trace
 	if trace != nil {
@@ -248,7 +247,7 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 			trace.add(c, refusal)
 		}
 		if refusal == "" {
-			// Before the trace looks on: what was found belongs to the search.
+			// Before the trace continues the search, which reuses the memory of found.
 			found := scratch.search.Found(&c)
 			if trace != nil {
 				trace.follow(req, scratch)
@@ -256,7 +255,7 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 			return won(snapshot, c, &found, scratch.ahead.explorer)
 		}
 		reason = cmp.Or(reason, refusal)
-		if c.EffectiveCPM < req.FloorCPM || unreserved == maxUnreserved { // the floor: so is everything that follows
+		if c.EffectiveCPM < req.FloorCPM || unreserved == maxUnreserved { // below the floor, all that follow are too
 			if trace != nil {
 				trace.follow(req, scratch)
 			}
@@ -265,12 +264,11 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 	}
 }
 
-// maxUnreserved is how many candidates an auction looks past because their gate could not say in
-// time whether they have budget left ([Stale]): when the store of reservations does not answer, a
-// request must not walk through the whole catalog.
+// maxUnreserved is the number of [Stale] refusals after which an auction gives up: if the
+// reservation store does not answer, a request must not walk through the whole catalog.
 const maxUnreserved = 64
 
-// refuse checks a candidate that matches; the gate comes last, as it may reserve what it grants.
+// refuse checks a matching candidate. The gate comes last because it may reserve what it grants.
 func refuse(req *Request, gate Gate, table *ranker.Table, c target.Candidate) Reason {
 	reason := unwanted(req, c)
 	if reason == "" && gate != nil {
@@ -279,7 +277,7 @@ func refuse(req *Request, gate Gate, table *ranker.Table, c target.Candidate) Re
 	return reason
 }
 
-// unwanted is why the request itself does not take a candidate.
+// unwanted returns why the request itself rejects a candidate, or "".
 func unwanted(req *Request, c target.Candidate) Reason {
 	switch {
 	case c.EffectiveCPM < req.FloorCPM:
@@ -290,8 +288,8 @@ func unwanted(req *Request, c target.Candidate) Reason {
 	return ""
 }
 
-// unmatched is the reason when nothing is a candidate. Only then another search finds out whether
-// the subjects of the conversation kept all away.
+// unmatched returns the reason of an auction without candidates. Only then does a second search
+// check whether the subjects of the conversation excluded all of them.
 func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason {
 	if query.Subjects != 0 {
 		query.Subjects = 0
@@ -306,7 +304,8 @@ func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason
 	return NoMatch
 }
 
-// won is the outcome of c; explorer is the campaign that explores in the auction, nil for none.
+// won returns the outcome for the winner c. explorer is the campaign that explores in the auction,
+// or nil.
 func won(snapshot *Snapshot, c target.Candidate, found *target.Found, explorer *Campaign) Outcome {
 	table := snapshot.Table()
 	prediction := table.Predict(c.Campaign.Billing, c.Campaign.Bid, found.Signals)
@@ -332,7 +331,7 @@ func blocked(req *Request, c *Campaign) bool {
 	return false
 }
 
-// within says that host is domain or below it, without regard to case or a final dot.
+// within reports whether host is domain or one of its subdomains, ignoring case and a final dot.
 func within(host, domain string) bool {
 	host, domain = strings.TrimSuffix(host, "."), strings.TrimSuffix(domain, ".")
 	cut := len(host) - len(domain)

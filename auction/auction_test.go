@@ -29,7 +29,7 @@ func decide(t *testing.T, req auction.Request, s *auction.Snapshot, gate auction
 	return got
 }
 
-func TestWhoWins(t *testing.T) {
+func TestDecideWinner(t *testing.T) {
 	tokens := func(c auction.Campaign, list ...string) auction.Campaign {
 		c.Targeting = &auction.Targeting{IntentTokens: list}
 		return c
@@ -78,7 +78,7 @@ func TestWhoWins(t *testing.T) {
 	}
 }
 
-// Of equal values the better match comes first, so that equal bids are decided by relevance alone.
+// Of equal values the better match comes first, so that relevance alone decides between equal bids.
 func TestEqualValuesAreDecidedByTheMatch(t *testing.T) {
 	near, far := cpm(1, 5), cpm(2, 5)
 	near.Headline, far.Headline = "Postgres hosting", "Postgres hosting, and coffee, tea, cake, bread, milk"
@@ -119,8 +119,8 @@ func TestIrrelevantAdsAreNotShown(t *testing.T) {
 	)
 }
 
-// A campaign that came after the words of the others were counted says no more by common words than
-// once they are counted anew, whoever says the rest of them.
+// A campaign newer than the table of words gains no more from common words than after the next
+// table, whichever campaigns have its other words.
 func TestANewCampaignOfCommonWords(t *testing.T) {
 	var others []auction.Campaign
 	for n, topic := range strings.Fields(
@@ -226,7 +226,7 @@ func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	}
 }
 
-func TestFloorAndBlocksOnlyExcludeWhatTheySay(t *testing.T) {
+func TestFloorAndBlocksExcludeNothingElse(t *testing.T) {
 	two := snapshot(cpm(1, 10), cpm(2, 5))
 	for _, c := range []struct {
 		req  auction.Request
@@ -241,7 +241,7 @@ func TestFloorAndBlocksOnlyExcludeWhatTheySay(t *testing.T) {
 	}
 }
 
-// A gate may reserve budget, so it must hear of candidates in order and of none after the winner.
+// A gate may reserve budget, so it must see candidates in order and none after the winner.
 func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 5), cpm(5, 1))
 	for name, run := range map[string]func(auction.Gate){
@@ -317,7 +317,7 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 	)
 }
 
-// nothing reserves nothing, and counts how often it is asked.
+// nothing reserves nothing, and counts its checks.
 type nothing struct{ asked int }
 
 func (n *nothing) Check(*auction.Campaign, auction.Offer) auction.Reason {
@@ -327,14 +327,14 @@ func (n *nothing) Check(*auction.Campaign, auction.Offer) auction.Reason {
 
 func (n *nothing) Undo(*auction.Campaign) { panic("nothing was granted") }
 
-// counting grants everything, and counts what of it stands.
+// counting grants everything, and counts the grants that were not undone.
 type counting struct{ granted int }
 
 func (g *counting) Check(*auction.Campaign, auction.Offer) auction.Reason { g.granted++; return "" }
 func (g *counting) Undo(*auction.Campaign)                                { g.granted-- }
 
-// When nothing can be reserved an auction gives up after some candidates, and gates learn that
-// nothing came of it.
+// If nothing can be reserved an auction gives up after some candidates, and gates undo their
+// grants.
 func TestUnreservedCandidatesAreBounded(t *testing.T) {
 	p := newPopulation(3, 0)
 	index, requests := target.Build(ranker.Version2(), p.campaigns(20_000)), p.contexts(200)
@@ -350,7 +350,7 @@ func TestUnreservedCandidatesAreBounded(t *testing.T) {
 	require.Equal(t, 64, most, "some request has more candidates than are looked past")
 }
 
-// link is a gate that writes down what it is asked.
+// link is a gate that records its calls.
 type link struct {
 	name   string
 	refuse auction.Reason
@@ -364,8 +364,7 @@ func (l link) Check(*auction.Campaign, auction.Offer) auction.Reason {
 
 func (l link) Undo(*auction.Campaign) { *l.asked = append(*l.asked, "undo "+l.name) }
 
-// A chain asks in order, stops at the first refusal, and undoes in reverse what was granted before
-// it.
+// A chain checks in order, stops at the first refusal, and undoes the earlier grants in reverse.
 func TestChain(t *testing.T) {
 	var asked []string
 	c := new(auction.Campaign)

@@ -25,9 +25,9 @@ type benchmarkShape struct {
 	templates int
 }
 
-// benchmarkShapes are the populations: few distinct targetings with many bids, as a catalog that is
-// its first 534 campaigns again and again; and every campaign with a targeting of its own, the
-// index's worst case.
+// benchmarkShapes returns the populations: few distinct targetings with many bids, like a catalog
+// that repeats its first 534 campaigns; and every campaign with a targeting of its own, the worst
+// case of the index.
 func benchmarkShapes() []benchmarkShape {
 	return []benchmarkShape{{"replicated", 534}, {"distinct", 0}}
 }
@@ -59,13 +59,13 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// scanned is a campaign as a scan keeps it: read once, so that an auction only compares.
+// scanned is a campaign prepared for a scan: read once, so that an auction only compares.
 type scanned struct {
 	*auction.Campaign
 	impacts map[string]uint16
 }
 
-// BenchmarkLinearScan is what BenchmarkDecide is compared with: the best of all matches, found by
+// BenchmarkLinearScan is the baseline of BenchmarkDecide: the best of all matches, found by
 // matching and scoring every campaign.
 func BenchmarkLinearScan(b *testing.B) {
 	p := newPopulation(7, 534)
@@ -114,9 +114,8 @@ func BenchmarkLinearScan(b *testing.B) {
 	used.Report()
 }
 
-// BenchmarkScanOfTargetings looks at every campaign, too, but scores each distinct targeting, of
-// 534, only once an auction: the best that can be done without an index where campaigns share
-// targetings.
+// BenchmarkScanOfTargetings also visits every campaign, but scores each of 534 distinct targetings
+// only once per auction: the best result without an index where campaigns share targetings.
 func BenchmarkScanOfTargetings(b *testing.B) {
 	p := newPopulation(7, 534)
 	index, requests := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
@@ -148,9 +147,9 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 	used.Report()
 }
 
-// BenchmarkRelevance is one decision at 100,000 campaigns that each say about twenty words of their
-// own, with a floor: of eight words, five of them a campaign's, with bids spread log-normally
-// (sigma 1) and with equal ones; and of 2,000 characters, read from their text.
+// BenchmarkRelevance measures one decision with a floor at 100,000 campaigns of about twenty words
+// each: with eight words, five of them a campaign's, with bids spread log-normally (sigma 1) and
+// with equal ones; and with 2,000 characters, read from their text.
 func BenchmarkRelevance(b *testing.B) {
 	for _, shape := range []struct {
 		name  string
@@ -194,8 +193,8 @@ func BenchmarkRelevance(b *testing.B) {
 	}
 }
 
-// BenchmarkDemo is one ad request's decision where the campaigns are those of the rows of make
-// bench: of one advertiser, a few of the demo's words each, bids from 1 to 21 USD.
+// BenchmarkDemo measures the decision of one ad request with the campaigns of the rows of make
+// bench: one advertiser, a few of the demo's words each, bids from 1 to 21 USD.
 func BenchmarkDemo(b *testing.B) {
 	vocabulary, requests := demoRequests(b)
 	for _, n := range []int{10_000, 100_000, 1_000_000} {
@@ -220,7 +219,7 @@ func BenchmarkDemo(b *testing.B) {
 	}
 }
 
-// demoRequests are those of the demo, and the words that its campaigns target.
+// demoRequests returns the demo's requests, and the words that its campaigns target.
 func demoRequests(t testing.TB) (vocabulary []string, requests []auction.Request) {
 	vocabulary, err := demo.Words()
 	require.NoError(t, err)
@@ -237,8 +236,8 @@ func demoRequests(t testing.TB) (vocabulary []string, requests []auction.Request
 	return vocabulary, requests
 }
 
-// TestManyBlocks: a search that passes over many blocks, and leaves common words out of its walk,
-// finds what a scan of all campaigns finds.
+// TestManyBlocks: a search that skips many blocks, and excludes common words from its walk, finds
+// the same as a scan of all campaigns.
 func TestManyBlocks(t *testing.T) {
 	vocabulary, requests := demoRequests(t)
 	campaigns := demoCampaigns(20_000, vocabulary)
@@ -291,8 +290,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkApply takes one of 100,000 campaigns out, and puts one back in beside 1,000 earlier
-// changes.
+// BenchmarkApply removes one of 100,000 campaigns, and adds one on top of 1,000 earlier changes.
 func BenchmarkApply(b *testing.B) {
 	p := newPopulation(7, 534)
 	all := p.campaigns(100_000)

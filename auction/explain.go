@@ -11,11 +11,10 @@ import (
 
 // Explanation is an [Outcome] together with what happened to every other campaign.
 type Explanation struct {
-	// Outcome equals what [Decide] answers for the same arguments, unless a gate answers [Stale] so
-	// often that Decide gives up.
+	// Outcome equals the result of [Decide] for the same arguments, unless a gate answers [Stale]
+	// so often that Decide gives up.
 	Outcome
-	// Losers are all other campaigns: first those that matched, in score order, then the others by
-	// id.
+	// Losers are all other campaigns: first the matching ones in score order, then the rest by id.
 	Losers []Loser
 }
 
@@ -23,7 +22,7 @@ type Explanation struct {
 type Loser struct {
 	// Campaign belongs to the snapshot.
 	Campaign *Campaign
-	// EffectiveCPM in micro-USD, 0 for a campaign that did not match.
+	// EffectiveCPM is in micro-USD, and 0 for a campaign that did not match.
 	EffectiveCPM money.Micros
 	// Reason is never empty.
 	Reason Reason
@@ -32,10 +31,10 @@ type Loser struct {
 	Mismatch string
 }
 
-// Explain runs the auction by a linear scan and accounts for every campaign. It asks the gate
-// exactly the questions that [Decide] would ask: none after the winner, whose followers are
-// [Outbid]. It takes time and memory in proportion to the snapshot and is meant for diagnosis and
-// as the reference in tests.
+// Explain runs the auction by a linear scan and accounts for every campaign. It calls the gate
+// exactly as [Decide] would: never after the winner, whose followers are [Outbid]. It takes time
+// and memory in proportion to the snapshot and is meant for diagnosis and as the reference in
+// tests.
 func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	if snapshot.Len() == 0 {
 		return Explanation{Outcome: Outcome{Reason: NoCampaigns}}
@@ -67,7 +66,7 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	return result
 }
 
-// exploring puts the campaign that explores in an auction, if any, before the others.
+// exploring moves the campaign that explores in an auction, if any, before the others.
 func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign {
 	if snapshot.Learnt() == nil || !mayExplore(req.ID) {
 		return nil
@@ -88,7 +87,7 @@ func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign
 	return first.Campaign
 }
 
-// excluded is the reason of a campaign that a field of its own keeps out.
+// excluded returns the reason of a campaign excluded by one of its own fields.
 func excluded(mismatch string) Reason {
 	switch mismatch {
 	case target.StartField:
@@ -101,7 +100,7 @@ func excluded(mismatch string) Reason {
 	return NoMatch
 }
 
-// passedOver is the reason of a candidate behind the winner, without asking the gate.
+// passedOver returns the reason of a candidate behind the winner, without calling the gate.
 func passedOver(req *Request, c target.Candidate) Reason {
 	if reason := unwanted(req, c); reason != "" {
 		return reason
@@ -119,8 +118,8 @@ type scanned struct {
 	found target.Found
 }
 
-// scan scores every campaign that matches and lists those that do not, of which some are only not
-// relevant enough.
+// scan scores every matching campaign and lists the others, including the ones that match but are
+// not relevant enough.
 func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []Loser) {
 	query := req.query()
 	matcher := target.NewMatcher(snapshot, &query)
@@ -132,7 +131,7 @@ func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []L
 			unmatched = append(unmatched, Loser{Campaign: c, Reason: excluded(mismatch), Mismatch: mismatch})
 			continue
 		}
-		if found.Irrelevant { // whatever subjects it runs beside
+		if found.Irrelevant { // the subjects it runs beside do not matter
 			unmatched = append(unmatched, Loser{Campaign: c, EffectiveCPM: value, Reason: Irrelevant})
 			continue
 		}

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// exploreOf is the part of the auctions in which a new campaign may explore: one in so many, by
-	// a hash of the auction, which is about 3 %. It must stay below 5 % of the requests of every
-	// publisher, also of one that has few.
+	// exploreOf: a new campaign may explore in one of exploreOf auctions (about 3 %), chosen by a
+	// hash of the auction. It must stay below 5 % of the requests of every publisher, even a small
+	// one.
 	exploreOf = 32
-	// exploreAmong is how many of the best candidates are looked at for one that explores.
+	// exploreAmong is the number of best candidates searched for one that explores.
 	exploreAmong = 16
 )
 
-// ahead is candidates that were taken from a search before its next: in an auction in which new
-// campaigns may explore, the best with the one that explores before them.
+// ahead holds candidates taken from a search in advance. In an auction in which new campaigns may
+// explore, these are the best ones, with the exploring campaign first.
 type ahead struct {
 	list     []target.Candidate
 	at       int
 	explorer *Campaign // first of list; nil for none
 }
 
-// explore looks ahead where new campaigns may explore. Until clicks have taught something, all
-// campaigns are new, and none is preferred.
+// explore looks ahead if new campaigns may explore. Until clicks have taught something, all
+// campaigns are new and none is preferred.
 func (s *Scratch) explore(req *Request, snapshot *Snapshot) {
 	s.ahead.list, s.ahead.at, s.ahead.explorer = s.ahead.list[:0], 0, nil
 	learnt := snapshot.Learnt()
@@ -50,7 +50,7 @@ func (s *Scratch) explore(req *Request, snapshot *Snapshot) {
 	}
 }
 
-// next is the best candidate that was not given yet.
+// next returns the best candidate not yet returned.
 func (s *Scratch) next() (c target.Candidate, ok bool) {
 	if s.ahead.at < len(s.ahead.list) {
 		s.ahead.at++
@@ -59,16 +59,17 @@ func (s *Scratch) next() (c target.Candidate, ok bool) {
 	return s.search.Next()
 }
 
-// mayExplore says whether new campaigns may explore in an auction.
+// mayExplore reports whether new campaigns may explore in an auction.
 func mayExplore(id ID) bool {
 	h := (binary.BigEndian.Uint64(id[:8]) ^ binary.BigEndian.Uint64(id[8:])) * 0x9e3779b97f4a7c15
 	return (h^h>>32)*0xbf58476d1ce4e5b9>>32%exploreOf == 0
 }
 
-// explorer is the new campaign among the best candidates that explores, and the value it does so
-// at: what it is worth where it is surely relevant, which is never more than the stated bid pays
-// for. All candidates reach the floor, and it also the default one: where a floor is off, an ad
-// that does not belong would be tried before one that does. 0 when none comes before the best.
+// explorer returns the new campaign among the best candidates that explores, and its value: its
+// worth at certain relevance, which is never more than the stated bid pays for. All candidates
+// reach the floor. The explorer must also reach the default floor. Otherwise, where a floor is off,
+// an off-topic ad would be tried before a relevant one. It returns 0 if no new campaign comes
+// before the best candidate.
 func explorer(table *ranker.Table, best []target.Candidate) (at int, value money.Micros) {
 	if len(best) == 0 || isNew(table.Learnt, best[0].Campaign) {
 		return 0, 0
@@ -87,8 +88,8 @@ func explorer(table *ranker.Table, best []target.Candidate) (at int, value money
 	return at, value
 }
 
-// isNew says whether clicks have taught little about a campaign: neither about it or one that says
-// the same, nor about all the new ones of its advertiser together.
+// isNew reports whether clicks have taught little about a campaign: neither about an ad of the same
+// content, nor about all the new campaigns of its advertiser together.
 func isNew(learnt *ranker.Learnt, c *Campaign) bool {
 	return !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Advertiser]
 }

@@ -8,12 +8,12 @@ import (
 	"adnet/auction/target"
 )
 
-// House is which campaign of an owner may be shown as a house ad, where an auction ended without a
-// winner: of those named by ids, the best match that gate lets pass; nil for none. Targeting,
-// formats, dates and blocks hold as in [Decide]. Nothing is paid for it, so bids do not count, and
-// neither do the floors of the request; that of the campaign itself does.
+// House returns the campaign of an owner to show as a house ad after an auction without a winner:
+// the best match among ids that gate lets pass, or nil. Targeting, formats, dates and blocks apply
+// as in [Decide]. Nothing is paid for a house ad, so bids and the floors of the request do not
+// count. The campaign's own floor does.
 //
-// It looks at each campaign: callers name few.
+// It checks each campaign: callers pass few ids.
 func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Campaign {
 	query := req.query()
 	query.Floor, query.SilentFloor, query.Views = 0, 0, true
@@ -25,7 +25,8 @@ func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Cam
 	var fits []fit
 	for _, id := range ids {
 		c := snapshot.Get(id)
-		// A guarantee: no account is shown another's campaign for nothing, whatever ids say.
+		// A guarantee: no account gets another account's campaign shown for free, whatever is in
+		// ids.
 		if c == nil || c.Advertiser != owner || blocked(req, c) {
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"adnet/internal/money"
 )
 
-// A house ad is the owner's own, the best match whatever it bids, below every floor but its own,
-// and held to what filters and blocks say.
+// A house ad is the owner's best match regardless of its bid. Only its own floor, filters and
+// blocks restrict it.
 func TestHouse(t *testing.T) {
 	owner := id(100)
 	own := func(n int, headline string, edit ...func(*auction.Campaign)) auction.Campaign {

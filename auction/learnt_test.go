@@ -13,7 +13,7 @@ import (
 	"adnet/internal/money"
 )
 
-// drawLearnt gives weights about campaigns and terms that others draw, half of the time none.
+// drawLearnt draws weights about campaigns and terms that others draw, none in half of the cases.
 func drawLearnt(t *rapid.T) *ranker.Learnt {
 	if rapid.Bool().Draw(t, "first day") {
 		return nil
@@ -58,7 +58,7 @@ func clicks() (curve [ranker.Knots]ranker.PPM) {
 	return curve
 }
 
-// explorers is a network that was learnt about: campaign 1 is known, others are as given.
+// explorers returns a network with learnt weights: campaign 1 is known, the others are passed in.
 func explorers(others ...auction.Campaign) *auction.Snapshot {
 	known := auction.Campaign{
 		ID: id(1), Advertiser: id(101), Bid: 4 * money.USD, Headline: "Vector database hosting", Subtext: "for teams",
@@ -70,7 +70,7 @@ func explorers(others ...auction.Campaign) *auction.Snapshot {
 	return target.Build(ranker.Version2().With(l), append(others, known))
 }
 
-// wins counts who wins which of many auctions, and holds each to what exploring may do.
+// wins counts the wins per campaign over many auctions, and checks the limits of exploring in each.
 func wins(t *testing.T, s *auction.Snapshot, auctions int) (won, explored map[auction.ID]int) {
 	won, explored = map[auction.ID]int{}, map[auction.ID]int{}
 	req := auction.Request{Words: terms("vector database hosting"), MinRelevance: ranker.DefaultFloor}
@@ -137,7 +137,7 @@ func TestNewCampaignsExplore(t *testing.T) {
 	}
 }
 
-// Before anything was learnt, no campaign is newer than another.
+// Before anything is learnt, no campaign is newer than another.
 func TestNothingExploresOnTheFirstDay(t *testing.T) {
 	req := auction.Request{Words: terms("vector database")}
 	s := snapshot(cpm(1, 5), cpm(2, 4), cpm(3, 4))
@@ -147,7 +147,7 @@ func TestNothingExploresOnTheFirstDay(t *testing.T) {
 	}
 }
 
-// A refused explorer leaves the auction as it would be without it.
+// A refused explorer leaves the auction unchanged.
 func TestAnExplorerThatMayNotServe(t *testing.T) {
 	young := auction.Campaign{
 		ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Headline: "Hosting of a vector database",

@@ -41,7 +41,7 @@ func winnerID(o auction.Outcome) *auction.ID {
 	return &o.Winner.ID
 }
 
-func TestHowTheSnapshotCameAboutDoesNotMatter(t *testing.T) {
+func TestUpdatesEqualAFreshBuild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		campaigns, req := distinctCampaigns(t), drawRequest(t)
 		one := snapshot()
@@ -126,7 +126,7 @@ func TestRestrictionsNeverRaiseTheWinningScore(t *testing.T) {
 	})
 }
 
-// Readers hold any state while the next ones are derived from it; the race detector watches.
+// Readers use any state while the next ones are derived from it, under the race detector.
 func TestReadersAndChangesAtTheSameTime(t *testing.T) {
 	p := newPopulation(5, 40)
 	all, requests := p.campaigns(1000), p.contexts(40)
@@ -188,8 +188,8 @@ func TestExplainNamesTheFirstMismatch(t *testing.T) {
 	}
 }
 
-// The reasons are wire values that clients compare with.
-func TestReasonsOnTheWire(t *testing.T) {
+// The reasons are API values that clients compare with.
+func TestReasonValues(t *testing.T) {
 	require.Equal(t, []auction.Reason{
 		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "frequency_capped", "blocked",
 		"stale", "rate_limited", "outbid",

@@ -17,7 +17,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// id gives ids whose order is that of n.
+// id returns ids in the order of n.
 func id(n int) (id auction.ID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	return id
@@ -34,7 +34,7 @@ func few(t *rapid.T, label string, n int, vocabulary ...string) []string {
 	return list
 }
 
-// drawCampaign gives campaigns that often collide in every respect: targeting, bid, score,
+// drawCampaign draws campaigns that often collide in every respect: targeting, bid, score,
 // advertiser.
 func drawCampaign(t *rapid.T) auction.Campaign {
 	c := auction.Campaign{
@@ -88,7 +88,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	return c
 }
 
-// drawSubjects gives some of three sensitive subjects, often none.
+// drawSubjects draws some of three sensitive subjects, often none.
 func drawSubjects(t *rapid.T, label string) subject.Set {
 	return rapid.SampledFrom([]subject.Set{
 		0, 0, 0, subject.SetOf(subject.Health), subject.SetOf(subject.Debt),
@@ -97,7 +97,7 @@ func drawSubjects(t *rapid.T, label string) subject.Set {
 	}).Draw(t, label)
 }
 
-// drawTrades gives some of two trades, often none.
+// drawTrades draws some of two trades, often none.
 func drawTrades(t *rapid.T, label string) subject.TradeSet {
 	trades, _ := subject.TradesOf(
 		rapid.SampledFrom([][]string{nil, nil, nil, {"alcohol"}, {"credit"}, {"alcohol", "credit"}}).Draw(t, label),
@@ -105,7 +105,7 @@ func drawTrades(t *rapid.T, label string) subject.TradeSet {
 	return trades
 }
 
-// drawSuits gives the suits of a campaign, those of most in every second one.
+// drawSuits draws the suits of a campaign, the most common ones in every second case.
 func drawSuits(t *rapid.T) auction.Suits {
 	if rapid.Bool().Draw(t, "for all") {
 		return auction.Suits{Allowed: subject.OfTier(subject.Sensitive)}
@@ -115,10 +115,10 @@ func drawSuits(t *rapid.T) auction.Suits {
 	}
 }
 
-// models are words that often one campaign alone says.
+// models are words that often occur in a single campaign.
 var models = []string{"alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel"}
 
-// ofFeed makes c one of many products whose campaigns say the same but for names of models.
+// ofFeed makes c one of many products whose campaigns are equal but for names of models.
 func ofFeed(t *rapid.T, c *auction.Campaign) {
 	c.Headline = strings.Join(append(few(t, "models", 2, models...), "vector databases for travel"), " ")
 	c.Subtext, c.Start, c.End, c.Format = "", 0, 0, 0
@@ -206,9 +206,8 @@ func (g floorGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	return g.Gate.Check(c, of)
 }
 
-// population makes campaigns with the shape of real ones: bids from 0.50 to 20 USD, two to twelve
-// intent tokens out of a vocabulary in which few words are common, a third with a tool, a quarter
-// with a host.
+// population makes campaigns like real ones: bids from 0.50 to 20 USD, two to twelve intent tokens
+// from a vocabulary with few common words, a third with a tool, a quarter with a host.
 type population struct {
 	goals      bool // a part of the campaigns has one
 	rng        *rand.Rand
@@ -217,21 +216,21 @@ type population struct {
 	exact      bool
 }
 
-// terms are those of a context.
+// terms returns the terms of a context.
 func terms(context string) []words.Term {
 	var r words.Reader
 	r.ReadContext(context)
 	return r.Terms()
 }
 
-// words that the contexts below contain, so that they can match.
+// contextWords are words of the contexts below, so that they can match.
 const contextWords = "travel blog post trip culture attraction email professional feedback quarterly financial " +
 	"report data " +
 	"analysis presentation phone model market smell sound metaphor character language paragraph search code " +
 	"database api " +
 	"cloud file git memory time web content query vector agent test deploy security payment invoice calendar meeting"
 
-// said are n words.
+// said returns n words.
 func (p *population) said(n int) (said []string) {
 	for range n {
 		said = append(said, p.word())
@@ -250,7 +249,7 @@ func newPopulation(seed uint64, templates int) *population {
 	return p
 }
 
-// word draws so that the commonest makes up 1.6 % of all and is in an eighth of the campaigns.
+// word draws a word; the commonest makes up 1.6 % of all and is in an eighth of the campaigns.
 func (p *population) word() string {
 	return p.vocabulary[int(math.Pow(p.rng.Float64(), 1.8)*float64(len(p.vocabulary)))]
 }
@@ -272,7 +271,7 @@ func (p *population) targeting() auction.Targeting {
 	return t
 }
 
-// campaigns replicates the templates; without templates every campaign has a targeting of its own.
+// campaigns replicates the templates; without templates every campaign has its own targeting.
 func (p *population) campaigns(n int) []auction.Campaign {
 	list := make([]auction.Campaign, n)
 	for i := range list {
@@ -297,7 +296,7 @@ func (p *population) campaigns(n int) []auction.Campaign {
 	return list
 }
 
-// contexts are requests as publishers send them.
+// contexts returns requests as publishers send them.
 func (p *population) contexts(n int) []auction.Request {
 	list := make([]auction.Request, n)
 	for i := range list {

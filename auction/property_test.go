@@ -31,7 +31,7 @@ func TestDecideEqualsLinearScan(t *testing.T) {
 	})
 }
 
-// world is an index and the plain map that it must equal.
+// world is an index and the plain map that it must match.
 type world struct {
 	index *auction.Snapshot
 	model map[auction.ID]auction.Campaign
@@ -90,8 +90,8 @@ func (w *world) checkContents(t *rapid.T) {
 	}
 }
 
-// checkAccounts: everyone but the winner is a loser, once, with a reason; no better candidate was
-// passed over.
+// checkAccounts: every campaign but the winner is a loser, once, with a reason; no better candidate
+// was skipped.
 func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explanation) {
 	seen := map[auction.ID]bool{}
 	for _, loser := range e.Losers {
@@ -140,7 +140,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	}
 }
 
-// checkOrder: refusing everybody shows the whole order, which must be the scan's.
+// checkOrder: refusing every candidate reveals the whole order, which must equal the scan's.
 func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scratch *auction.Scratch) {
 	open := *req
 	open.FloorCPM, open.BlockedAdvertisers, open.BlockedDomains = 0, nil, nil
@@ -156,7 +156,7 @@ func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scrat
 	require.Equal(t, want, got)
 }
 
-// The same at a size where lists are long, bounds matter and the search stops early.
+// The same at a size with long lists, in which bounds matter and the search stops early.
 func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 	for name, templates := range map[string]int{"replicated": 60, "each its own targeting": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -1,9 +1,9 @@
 package auction
 
-// MaxRecorded is how many terms of a request are recorded with its outcome at most.
+// MaxRecorded is the maximum number of terms of a request recorded with its outcome.
 const MaxRecorded = 32
 
-// Recorded appends the ids of the terms of the last auction's request that campaigns say, and of
-// those that its other words look like, ascending and at most [MaxRecorded]; none of a special
-// category. See lexicon.TermID.
+// Recorded appends the ids of the terms in the last auction's request that campaigns contain, and
+// of the terms that its other words resemble. The ids are ascending and at most [MaxRecorded]; none
+// belongs to a special category. See lexicon.TermID.
 func (s *Scratch) Recorded(dst []uint32) []uint32 { return s.search.Recorded(dst, MaxRecorded) }

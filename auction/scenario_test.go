@@ -11,7 +11,7 @@ import (
 	"adnet/internal/money"
 )
 
-// budgets is a gate that reserves the price of what it grants, as the ingress does.
+// budgets is a gate that reserves the price of its grants, as the ingress does.
 type budgets map[auction.ID]money.Micros
 
 // Check refuses when the price no longer fits.
@@ -25,8 +25,8 @@ func (b budgets) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	return ""
 }
 
-// A day with budgets: the best campaign serves until its budget is used up, then the next, never a
-// cent over.
+// A day with budgets: the best campaign serves until its budget is used up, then the next, never
+// over budget.
 func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20))
 	left := budgets{id(1): 25_000, id(2): 5_000, id(3): 40_000} // 2.5, 1 and 2 impressions of requests without words
@@ -47,7 +47,7 @@ func TestBudgetsAreSpentFromTheTopAndNeverExceeded(t *testing.T) {
 	require.Equal(t, budgets{id(1): 5_000, id(2): 0, id(3): 0}, left)
 }
 
-// A campaign's life as the catalog applies it: approved, raised, paused, resumed, retargeted,
+// The life of a campaign as the catalog applies it: approved, raised, paused, resumed, retargeted,
 // archived.
 func TestLifeOfACampaign(t *testing.T) {
 	other, mine := cpm(1, 5), cpm(2, 4)
@@ -88,8 +88,8 @@ func TestLifeOfACampaign(t *testing.T) {
 	)
 }
 
-// Equal campaigns by the thousand, which the default bid makes likely, each come once, and neither
-// the oldest nor the advertiser with the most copies comes first more often than its share.
+// Thousands of equal campaigns, likely with a default bid, each come once. Neither the oldest nor
+// the advertiser with the most copies comes first more often than its share.
 func TestTiesFavourNeitherAgeNorCopies(t *testing.T) {
 	var equal []auction.Campaign
 	for i := range 1000 {

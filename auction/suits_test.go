@@ -9,14 +9,14 @@ import (
 	"adnet/internal/subject"
 )
 
-// trades are those of the names.
+// trades returns the trades with these names.
 func trades(t *testing.T, names ...string) subject.TradeSet {
 	set, bad := subject.TradesOf(names)
 	require.Empty(t, bad)
 	return set
 }
 
-// What subjects and trades keep away is told from what targeting does, by index and scan alike.
+// Index and scan distinguish exclusion by subjects and trades from exclusion by targeting.
 func TestSubjectsAndTrades(t *testing.T) {
 	health, debt := subject.SetOf(subject.Health), subject.SetOf(subject.Debt)
 	for _, c := range []struct {
@@ -77,8 +77,8 @@ func TestSubjectsAndTrades(t *testing.T) {
 	}
 }
 
-// A campaign that would not be relevant either way lost nothing to the subjects, and one that is
-// left wins.
+// A campaign that is irrelevant anyway is not counted as excluded by subjects, and a remaining one
+// wins.
 func TestOnlyTheSubjectsAreSensitive(t *testing.T) {
 	hosting := cpm(1, 5)
 	hosting.Headline = "Postgres hosting"

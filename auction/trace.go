@@ -5,12 +5,12 @@ import (
 	"adnet/internal/money"
 )
 
-// How much a [Trace] holds.
+// Sizes of a [Trace].
 const (
-	// MaxTrace is the most candidates that a trace keeps, best first.
+	// MaxTrace is the maximum number of candidates in a trace, best first.
 	MaxTrace = 10
-	// traceBehind is how many candidates behind the winner are looked at for a trace. Each costs a
-	// step of the search, so it is few.
+	// traceBehind is the number of candidates behind the winner that a trace records. It is small
+	// because each costs a step of the search.
 	traceBehind = 3
 )
 
@@ -24,29 +24,30 @@ type Traced struct {
 	Reason Reason
 }
 
-// Trace is the best candidates of one auction with what became of each: those the auction was
-// decided on and the next few behind the winner, at most [MaxTrace]. It is a bounded record for
-// later explanation, not a full account: see [Explain] for that. The zero value is ready.
+// Trace holds the best candidates of one auction with the result of each: the candidates checked
+// before the decision and the next few behind the winner, at most [MaxTrace]. It is a bounded
+// record for later explanation; [Explain] gives the full account. The zero value is ready.
 type Trace struct {
 	n       int
 	more    bool
 	entries [MaxTrace]Traced
 }
 
-// Candidates are what was recorded, best first, valid until the next auction with the same trace.
+// Candidates returns the recorded candidates, best first, valid until the next auction with the
+// same trace.
 func (t *Trace) Candidates() []Traced { return t.entries[:t.n] }
 
-// Complete says that no other candidate matched.
+// Complete reports whether no other candidate matched.
 func (t *Trace) Complete() bool { return !t.more }
 
-// Reset forgets the last auction.
+// Reset clears the trace for the next auction.
 func (t *Trace) Reset() {
-	clear(t.entries[:t.n]) // keeps no snapshot alive
+	clear(t.entries[:t.n]) // keep no snapshot alive
 	t.n, t.more = 0, false
 }
 
-// add records one candidate. A winner behind a full list takes the last place, so that it is never
-// missing.
+// add records one candidate. A winner behind a full list replaces the last entry, so that it is
+// always recorded.
 func (t *Trace) add(c target.Candidate, reason Reason) {
 	entry := Traced{Campaign: c.Campaign, EffectiveCPM: c.EffectiveCPM, Reason: reason}
 	switch {
@@ -61,7 +62,7 @@ func (t *Trace) add(c target.Candidate, reason Reason) {
 	}
 }
 
-// follow records what comes after the last candidate of scratch, without asking any gate.
+// follow records the candidates after the last one of scratch, without calling a gate.
 func (t *Trace) follow(req *Request, scratch *Scratch) {
 	for range traceBehind {
 		c, ok := scratch.next()
@@ -74,5 +75,5 @@ func (t *Trace) follow(req *Request, scratch *Scratch) {
 		}
 		t.add(c, passedOver(req, c))
 	}
-	t.more = true // perhaps: looking would cost a step more
+	t.more = true // perhaps: checking would cost another step
 }

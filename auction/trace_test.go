@@ -11,8 +11,8 @@ import (
 	"adnet/auction/target"
 )
 
-// A trace is a prefix of what the linear scan says about every campaign, with the winner in its
-// place, and it changes no outcome.
+// A trace is a prefix of the linear scan's account of every campaign, with the winner in its place,
+// and it changes no outcome.
 func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPopulation(
@@ -92,7 +92,7 @@ func TestTraceDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// BenchmarkDecideTraced is BenchmarkDecide with the record that ingress keeps.
+// BenchmarkDecideTraced is BenchmarkDecide with the trace that ingress records.
 func BenchmarkDecideTraced(b *testing.B) {
 	for _, shape := range benchmarkShapes() {
 		b.Run(shape.name, func(b *testing.B) {

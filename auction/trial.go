@@ -2,17 +2,18 @@ package auction
 
 import "adnet/auction/ranker"
 
-// foretellMost is how many candidates [Foretell] looks at: the winner of one table is among the
-// first of another, or far behind.
-const foretellMost = 16
+// predictMost is the number of candidates that [PredictClick] checks: the winner by one table is
+// among the first by another, or far behind.
+const predictMost = 16
 
-// Foretell is the probability of a click that another snapshot gives the winner of an auction; 0
-// when the winner is not among its first candidates. It decides nothing and asks no gate.
-func Foretell(req *Request, trial *Snapshot, winner ID, scratch *Scratch) ranker.PPM {
+// PredictClick returns the probability of a click that another snapshot predicts for the winner of
+// an auction, or 0 if the winner is not among its first candidates. It decides nothing and calls no
+// gate.
+func PredictClick(req *Request, trial *Snapshot, winner ID, scratch *Scratch) ranker.PPM {
 	query := req.query()
 	scratch.search.Start(trial, &query)
 	table := trial.Table()
-	for range foretellMost {
+	for range predictMost {
 		c, ok := scratch.search.Next()
 		if !ok {
 			return 0

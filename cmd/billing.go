@@ -17,7 +17,7 @@ type paymentConfig struct {
 	PayPal  paypal.Config  `embed:""`
 }
 
-// billing makes and mounts deposits, webhooks and statements. A provider without settings is off;
+// billing builds and mounts deposits, webhooks and statements. A provider without settings is off;
 // in in-memory mode the demo provider takes the place of a checkout that is off.
 func (r *ingressRole) billing() error {
 	payments, demo, err := r.payments()
@@ -27,15 +27,15 @@ func (r *ingressRole) billing() error {
 	billing.New(billing.Deps{
 		Metrics: r.metrics, Auth: r.auth, Users: r.Books, Ledger: r.Books, Publishers: r.Books, Payments: payments,
 		Demo: demo, Deliveries: r.limits,
-		Prepaid: r.given.Money.Required(), Now: time.Now,
+		Prepaid: r.inputs.Money.Required(), Now: time.Now,
 	}).Mount(r.http)
 	return nil
 }
 
-// payments makes the providers' checkouts and webhooks; demo is nil unless deposits may be
+// payments builds the providers' checkouts and webhooks. demo is nil unless deposits may be
 // simulated.
 func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err error) {
-	cfg := r.given.Config.Payments
+	cfg := r.inputs.Config.Payments
 	deps := payment.Deps{
 		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: r.Log, BaseURL: r.http.BaseURL,
 		Now: time.Now,
@@ -56,7 +56,7 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 		deps.Checkouts = append(deps.Checkouts, orders)
 		wallet.Captures = orders
 	}
-	if r.given.InMemory {
+	if r.inputs.InMemory {
 		demo = payment.NewDemo(r.Books, r.http.BaseURL, time.Now)
 		deps.Checkouts = append(deps.Checkouts, demo)
 	}

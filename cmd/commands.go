@@ -1,7 +1,7 @@
 // Package cmd contains the commands of the binary. It builds each role by constructor calls and
-// sets the order in which the parts start and stop. It decides nothing else.
+// sets the order in which the parts start and stop.
 //
-// # Not obvious
+// # Notes
 //
 // After a full load of the catalog, memory.go sets the garbage collector to 16 MiB or 25 % of
 // head-room, unless GOGC is set.
@@ -23,39 +23,39 @@ import (
 	"adnet/internal/operate"
 )
 
-// Invocation is everything that a run of the program receives from outside, so that tests run it as
-// main does.
+// Invocation holds everything that a run of the program receives from outside. Tests run the
+// program through it as main does.
 type Invocation struct {
 	Args           []string
 	Stdout, Stderr io.Writer
 }
 
-// commands is the command line. Every flag is also an environment variable.
+// commands defines the command line. Every flag is also an environment variable.
 type commands struct {
-	LogFormat   string `name:"log-format" env:"ADNET_LOG_FORMAT" default:"json" enum:"json,text" help:"Form of the log lines on standard error: json or text."`
-	LogLevel    string `name:"log-level" env:"ADNET_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least level of a log line."`
-	Insecure    bool   `name:"insecure" env:"ADNET_INSECURE" help:"Allow links that are plain text, or encrypted without proof of who answers, to addresses off loopback."`
-	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and stop."`
+	LogFormat   string `name:"log-format" env:"ADNET_LOG_FORMAT" default:"json" enum:"json,text" help:"Format of the log lines on standard error: json or text."`
+	LogLevel    string `name:"log-level" env:"ADNET_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Lowest level that is logged."`
+	Insecure    bool   `name:"insecure" env:"ADNET_INSECURE" help:"Allow connections beyond loopback that are in plain text, or encrypted without verifying the server."`
+	PrintConfig bool   `name:"print-config" help:"Print the settings of the command, without secrets, and exit."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and stop."`
 
-	Standalone standalone        `cmd:"" help:"Everything in one process, in memory, with a demo. The way to try adnet."`
+	Standalone standalone        `cmd:"" help:"Everything in one process, in memory, with a demo. Use it to try adnet."`
 	Ingress    ingress           `cmd:"" help:"The HTTP role: auctions, tracking, management."`
 	Consumers  consumers         `cmd:"" help:"The consumer role: settlement, archive, projection, nightly roll-up."`
 	Migrate    migrate           `cmd:"" help:"Bring PostgreSQL, ClickHouse and the Kafka topics to this version."`
-	Verify     operate.Verify    `cmd:"" help:"Check the promises about money on the live stores; exit 1 on a difference."`
+	Verify     operate.Verify    `cmd:"" help:"Check the money invariants on the live stores; exit 1 on a difference."`
 	Statement  operate.Statement `cmd:"" help:"Print an account's month as CSV."`
 	Rollup     operate.Rollup    `cmd:"" help:"Roll a day of stats up."`
-	Train      trainRun          `cmd:"" name:"train" help:"Train the ranking on clicks, say why it was refused, or roll it back."`
+	Train      trainRun          `cmd:"" name:"train" help:"Train the ranking on clicks, explain why a version was rejected, or roll back."`
 	User       user              `cmd:"" help:"Create, promote, disable users; issue and revoke their keys."`
 	Load       loadRun           `cmd:"" help:"Import campaigns and replay contexts through the public API."`
-	Doctor     operate.Doctor    `cmd:"" help:"Connect to every server and say what is found there and what to do; exit 1 when something must be mended."`
-	DLQ        operate.DLQ       `cmd:"" name:"dlq" help:"Dead letters: list them, send them again."`
+	Doctor     operate.Doctor    `cmd:"" help:"Connect to every server, report problems and how to fix them; exit 1 if there are any."`
+	DLQ        operate.DLQ       `cmd:"" name:"dlq" help:"List dead letters or send them again."`
 	Reconcile  operate.Reconcile `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
 	Backup     operate.Backup    `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`
-	Restore    operate.Restore   `cmd:"" help:"Bring a backup back into empty stores."`
-	Retention  operate.Retention `cmd:"" help:"Remove what is not needed any more: marks, applied ranges, dead letters, idempotency keys."`
-	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Who changed what."`
+	Restore    operate.Restore   `cmd:"" help:"Restore a backup into empty stores."`
+	Retention  operate.Retention `cmd:"" help:"Remove expired data: marks, applied ranges, dead letters, idempotency keys."`
+	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Print the audit log."`
 	Version    versionCommand    `cmd:"" help:"Print the version, the revision and the Go release of the build."`
 }
 
@@ -67,7 +67,7 @@ func Main(ctx context.Context, p Invocation) int {
 		return 0
 	}
 	if !errors.Is(err, cli.ErrExit) {
-		// Joined errors and those of drivers hold line breaks; scripts and people read one line.
+		// Joined errors and driver errors contain line breaks. Scripts and people read one line.
 		fmt.Fprintln(p.Stderr, "adnet:", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return 1
@@ -103,8 +103,8 @@ func start(ctx context.Context, p Invocation) error {
 	})
 }
 
-// permit writes what --insecure says into the settings of every link, wherever a command has them.
-// A setting that it missed would refuse plain text.
+// permit copies --insecure into the settings of every link, wherever a command has them. A setting
+// that it missed would refuse plain text.
 func permit(settings reflect.Value, insecure link.Insecure) {
 	for _, field := range settings.Fields() {
 		switch {

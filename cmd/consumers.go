@@ -37,10 +37,10 @@ type consumers struct {
 	Life    retain.Life      `embed:""`
 
 	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens, the same list as on ingress: settlement verifies the token of every event that it bills, and the projection signs campaigns."`
-	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price). Settlement bills them only when it is told so, too."`
+	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price). Settlement needs the same setting to bill them."`
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *consumers) Run(p cli.Process) error {
 	ring, err := keyring(c.TokenKeys, false)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *consumers) Run(p cli.Process) error {
 	return h.run()
 }
 
-// consumersConfig is the settings of the consumer role.
+// consumersConfig holds the settings of the consumer role.
 type consumersConfig struct {
 	Settle  settle.Config  `embed:""`
 	Archive archive.Config `embed:""`
@@ -76,11 +76,11 @@ type consumersConfig struct {
 	Learn      learn.Config      `embed:""`
 	Verify     verify.Config     `embed:""`
 
-	// Life is how long after an auction its events still count.
+	// Life is the time after an auction in which its events count.
 	Life time.Duration `kong:"-"`
 	// Ring verifies auction tokens, with the keys of ingress.
 	Ring *token.Keyring `kong:"-"`
-	// Unsigned says that beacons without a token are billed.
+	// Unsigned makes settlement bill beacons without a token.
 	Unsigned bool `kong:"-"`
 }
 
@@ -104,8 +104,8 @@ type consumersRole struct {
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
 	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
-	if h.clerk == nil { // else the process has the HTTP role, too, whose clerk it is
-		h.says(roster.Consumers, b)
+	if h.clerk == nil { // otherwise the HTTP role of this process has created it
+		h.enlist(roster.Consumers, b)
 		r.runs("roster", h.clerk)
 	}
 	for _, area := range []func() error{
@@ -118,20 +118,20 @@ func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 	return r, nil
 }
 
-// addStage lets the group run the role's components.
+// addStage adds the role's components to the group as one stage.
 func (r *consumersRole) addStage() { r.group.Add(r.members...) }
 
 func (r *consumersRole) runs(name string, c lifecycle.Component) {
 	r.members = append(r.members, lifecycle.Named(name, c))
 }
 
-// reads makes a consumer group for a topic. stored holds the positions to continue from; with nil,
-// Kafka holds them.
+// reads creates a consumer group for a topic. stored holds the positions to continue from. If it is
+// nil, Kafka holds them.
 func (r *consumersRole) reads(cfg kafka.GroupConfig) (*kafka.Group, error) {
 	return kafka.NewGroup(r.Kafka, cfg, kafka.Deps{Log: r.Log, Metrics: r.metrics})
 }
 
-// settling makes the settler, which charges and mints in one transaction per poll.
+// settling builds the settler, which charges and mints in one transaction per poll.
 func (r *consumersRole) settling() error {
 	events, err := r.reads(kafka.GroupConfig{Group: groupSettle, Topic: event.TopicEvents, Stored: r.Books.Offsets})
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *consumersRole) settling() error {
 	return nil
 }
 
-// releasing makes the component that releases Credits as far as charges back them.
+// releasing builds the component that releases Credits as far as charges back them.
 func (r *consumersRole) releasing() (err error) {
 	cfg := r.cfg.Credit
 	if cfg.Value, err = r.funds.Value(); err != nil {
@@ -164,8 +164,8 @@ func (r *consumersRole) releasing() (err error) {
 	return nil
 }
 
-// archiving makes the components that fill the analytics store: decided events, auctions,
-// exchanges' notices.
+// archiving builds the components that fill the analytics store: decided events, auctions, exchange
+// notices.
 func (r *consumersRole) archiving() error {
 	events, err := r.reads(kafka.GroupConfig{Group: groupArchive, Topic: event.TopicEvents, Stored: r.Books.Archived})
 	if err != nil {
@@ -203,7 +203,7 @@ func (r *consumersRole) archiving() error {
 	return nil
 }
 
-// projecting makes the projector, which copies campaigns and their remaining budgets to Redis.
+// projecting builds the projector, which copies campaigns and their remaining budgets to Redis.
 func (r *consumersRole) projecting() error {
 	seal, err := r.cfg.Ring.Seal()
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *consumersRole) projecting() error {
 	return nil
 }
 
-// cleaning makes the components that hold suspicious earnings back and that remove old data.
+// cleaning builds the components that hold back suspicious earnings and remove old data.
 func (r *consumersRole) cleaning() error {
 	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{Store: r.Books, Log: r.Log, Metrics: r.metrics})
 	if err != nil {
@@ -241,8 +241,8 @@ func (r *consumersRole) cleaning() error {
 	return nil
 }
 
-// counting adds the components that work on counters, where the backends have them: traffic curves,
-// jumps of refusals, roll-up.
+// counting adds the components that work on counters, if the backends have them: traffic curves,
+// surges of refusals, roll-up.
 func (r *consumersRole) counting() error {
 	if r.Counted != nil {
 		curves := forecast.New(forecast.Deps{
@@ -258,7 +258,7 @@ func (r *consumersRole) counting() error {
 	return nil
 }
 
-// steering adds the component that makes the bids of campaigns with a goal.
+// steering adds the component that sets the bids of campaigns with a goal.
 func (r *consumersRole) steering() error {
 	r.runs(
 		"goals",
@@ -269,7 +269,7 @@ func (r *consumersRole) steering() error {
 	return nil
 }
 
-// learning adds the component that trains the ranking, where the backends keep what it needs.
+// learning adds the component that trains the ranking, if the backends store its training data.
 func (r *consumersRole) learning() error {
 	if r.Learned == nil || r.cfg.Learn.On == "off" {
 		return nil
@@ -285,11 +285,10 @@ func (r *consumersRole) learning() error {
 	return nil
 }
 
-// verifyWait is how long ClickHouse may take to follow the ledger in a run that no operator waits
-// for.
+// verifyWait limits the wait for ClickHouse to catch up with the ledger in an unattended run.
 const verifyWait = time.Minute
 
-// verifying adds the component that checks the promises about money at night and when asked.
+// verifying adds the component that checks the money invariants nightly and on request.
 func (r *consumersRole) verifying() error {
 	check := func(ctx context.Context) ([]ledger.Check, error) {
 		return operate.Promises(ctx, r.All, r.funds, verifyWait)
@@ -305,7 +304,7 @@ func (r *consumersRole) verifying() error {
 	return nil
 }
 
-// wakes tells the projector about announced campaigns: a node waits for their rooms.
+// wakes wakes the projector for announced campaigns, because a node waits for their reservations.
 func wakes(nodes *redis.Nodes) func(ctx context.Context, wake func()) error {
 	return func(ctx context.Context, wake func()) error {
 		return nodes.Subscribe(ctx, func(c redis.Change) {
@@ -316,7 +315,7 @@ func wakes(nodes *redis.Nodes) func(ctx context.Context, wake func()) error {
 	}
 }
 
-// reading is a consumer that leaves its group when it ends, so that others take over at once.
+// reading is a consumer that leaves its group when it ends, so that the others take over at once.
 type reading struct {
 	lifecycle.Component
 	log *kafka.Group

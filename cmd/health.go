@@ -16,20 +16,20 @@ import (
 	"adnet/schemas/event"
 )
 
-// look finds out for administrators how the servers, the log and the other nodes are. A part that
-// cannot be found out is a problem, and hides no other.
+// look reports the health of the servers, the log and the other nodes to administrators. A failed
+// lookup is listed as a problem and does not hide other results.
 func (r *ingressRole) look(ctx context.Context) oversee.Health {
 	h := oversee.Health{
 		Servers: []link.Seen{}, Nodes: []oversee.Node{}, Processes: []roster.Process{}, Jobs: []roster.Job{},
 		Problems: []string{},
 	}
-	if !r.given.InMemory { // there they are parts of this process
-		for _, found := range operate.Examine(ctx, r.given.Servers) {
+	if !r.inputs.InMemory { // in memory, the servers are parts of this process
+		for _, found := range operate.Examine(ctx, r.inputs.Servers) {
 			h.Servers = append(h.Servers, found.Seen())
 		}
 	}
 	if behind, partitions, err := r.behind(ctx); err != nil {
-		h.Problems = append(h.Problems, "how far the log is applied could not be found out")
+		h.Problems = append(h.Problems, "the settlement lag could not be determined")
 		r.Log.Warn("health: the log", "error", err)
 	} else {
 		h.Settlement = oversee.Settlement{Behind: &behind, Partitions: partitions}
@@ -50,20 +50,20 @@ func (r *ingressRole) look(ctx context.Context) oversee.Health {
 	return h
 }
 
-// lookAtRoster adds what the processes of the installation say of themselves.
+// lookAtRoster adds the status reports of the installation's processes.
 func (r *ingressRole) lookAtRoster(ctx context.Context, h *oversee.Health) {
-	said := redis.NewRoster(r.Redis)
-	processes, err := said.Processes(ctx)
-	runs, err2 := said.Runs(ctx)
+	reports := redis.NewRoster(r.Redis)
+	processes, err := reports.Processes(ctx)
+	runs, err2 := reports.Runs(ctx)
 	if err = errors.Join(err, err2); err != nil {
-		h.Problems = append(h.Problems, "what the processes say of themselves could not be read")
+		h.Problems = append(h.Problems, "the status reports of the processes could not be read")
 		r.Log.Warn("health: the roster", "error", err)
 		return
 	}
 	h.Processes, h.Jobs = processes, roster.Jobs(processes, runs)
 }
 
-// serves is what this node says of itself.
+// serves returns this node's own status report.
 func (r *ingressRole) serves() *roster.Serving {
 	s := &roster.Serving{Campaigns: r.catalog.Followed(), Deliverable: r.catalog.Snapshot().Len()}
 	s.SpoolBytes, s.SpoolEvents = r.spool.Waiting()
@@ -73,7 +73,8 @@ func (r *ingressRole) serves() *roster.Serving {
 }
 
 // behind counts the records of the log that settlement has not applied. The ends of the log are
-// read first: what is applied meanwhile cannot make the number negative, and is not counted.
+// read first, so that records applied meanwhile are not counted and cannot make the number
+// negative.
 func (r *ingressRole) behind(ctx context.Context) (records int64, partitions int, err error) {
 	ends, err := kafka.Ends(ctx, r.Kafka, kafka.Deps{Log: r.Log}, event.TopicEvents)
 	if err != nil {

@@ -26,11 +26,11 @@ type host struct {
 	readiness *obs.Readiness
 	admin     *obs.Admin
 	group     *lifecycle.Group
-	name      string        // tells this process apart
-	clerk     *roster.Clerk // says that it runs; made with the first role
+	name      string        // identifies this process
+	clerk     *roster.Clerk // reports that the process runs; created with the first role
 }
 
-// hostConfig is the settings of the frame.
+// hostConfig holds the settings of the frame.
 type hostConfig struct {
 	Admin     obs.AdminConfig  `embed:""`
 	Lifecycle lifecycle.Config `embed:""`
@@ -55,10 +55,10 @@ func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 	return h, nil
 }
 
-// backendDeps are the dependencies that opening the backends needs from the process.
+// backendDeps returns the dependencies of the backends on the process.
 func (h *host) backendDeps() backends.Deps { return backends.Deps{Log: h.Log, Metrics: h.metrics} }
 
-// run starts the stages and blocks until the process is told to stop or a part fails.
+// run starts the stages and blocks until a part fails or the process receives a stop signal.
 func (h *host) run() error {
 	stop := context.AfterFunc(h.Ctx, h.readiness.SetDraining)
 	defer stop()
@@ -67,14 +67,14 @@ func (h *host) run() error {
 		return err
 	}
 	if err != nil {
-		h.Log.Error("not everything stopped in time", "error", err)
+		h.Log.Error("some components did not stop in time", "error", err)
 		return fmt.Errorf("stop: %w", err)
 	}
 	return nil
 }
 
-// says makes the clerk of a process that has a role.
-func (h *host) says(role string, b *backends.All) {
+// enlist creates the clerk that registers the process with its role.
+func (h *host) enlist(role string, b *backends.All) {
 	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{
 		Name: h.name, Role: role, Version: version + " " + revisionOf(debug.ReadBuildInfo()),
 	},

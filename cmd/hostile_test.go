@@ -83,7 +83,7 @@ func wire(t *testing.T, change func(*backends.All), flags ...string) *wired {
 		require.NoError(t, failure)
 	}
 	w := &wired{ingressRole: made.role, contract: apitest.Load(t), bearer: map[string]string{}}
-	w.login(t, made.role.given.Sessions)
+	w.login(t, made.role.inputs.Sessions)
 	return w
 }
 

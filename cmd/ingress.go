@@ -54,7 +54,7 @@ func (c *ingress) AfterApply(line *kong.Context) error {
 	return nil
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *ingress) Run(p cli.Process) error {
 	ring, sessions, err := c.Role.keys(false)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *ingress) Run(p cli.Process) error {
 	return h.run()
 }
 
-// ingressConfig is the settings of the HTTP role.
+// ingressConfig holds the settings of the HTTP role.
 type ingressConfig struct {
 	HTTP   httpapi.Config `embed:""`
 	Track  track.Config   `embed:""`
@@ -114,13 +114,13 @@ type ingressConfig struct {
 	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
 	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`
 
-	AdminEmail    string `name:"admin-email" env:"ADNET_ADMIN_EMAIL" help:"Administrator to create at start, with the password, while that account does not exist."`
+	AdminEmail    string `name:"admin-email" env:"ADNET_ADMIN_EMAIL" help:"E-mail of the administrator to create at start unless the account exists."`
 	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"Password of the administrator to create."`
 
 	inForce []oversee.Setting // of the whole command
 }
 
-// checkMail refuses to confirm e-mails without a mail server.
+// checkMail rejects settings that require confirmed e-mails without a mail server.
 func (c ingressConfig) checkMail() error {
 	if c.Manage.VerifyEmail == manage.VerifyRequired && !c.Mail.On() {
 		return errors.New(
@@ -146,7 +146,7 @@ func (c ingressConfig) keys(random bool) (*token.Keyring, *token.Sessions, error
 	return ring, sessions, err
 }
 
-// keyring makes the keyring of auction tokens from ADNET_TOKEN_KEYS.
+// keyring builds the keyring of auction tokens from ADNET_TOKEN_KEYS.
 func keyring(value string, random bool) (*token.Keyring, error) {
 	signing, err := keyList("ADNET_TOKEN_KEYS", value, random)
 	if err != nil {
@@ -170,7 +170,7 @@ func keyList(setting, value string, random bool) ([]token.Key, error) {
 	return keys, nil
 }
 
-// parts holds everything that the HTTP role is made from, besides the backends.
+// parts holds the inputs of the HTTP role other than the backends.
 type parts struct {
 	Config   ingressConfig
 	Money    backends.Money
@@ -178,19 +178,19 @@ type parts struct {
 	Ring     *token.Keyring
 	Sessions *token.Sessions
 	Servers  backends.Servers // empty in memory
-	// PostgresConns is the most connections to PostgreSQL.
+	// PostgresConns is the maximum number of connections to PostgreSQL.
 	PostgresConns int
 	InMemory      bool // nothing outlives the process: deposits may be simulated
 	Demo          bool // visitors may be signed in to the demo accounts
 }
 
-// ingressRole is the constructed HTTP role: its inputs, the state that its areas share, and the
-// components that run.
+// ingressRole is the constructed HTTP role: its inputs, the state that its areas share, and its
+// running components.
 type ingressRole struct {
 	*host
 	*backends.All
-	given parts
-	node  string // tells this process apart
+	inputs parts
+	node   string // identifies this process
 
 	sealed    *redis.Client // for campaigns
 	auth      *httpapi.Auth
@@ -209,16 +209,15 @@ type ingressRole struct {
 	campaigns *campaign.Service
 }
 
-// newIngress constructs the HTTP role over b and mounts its routes; nothing is opened and nothing
-// runs.
-func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
-	go lexicon.Prepare() // while the campaigns are loaded, whose index needs it
-	r := &ingressRole{host: h, All: b, given: given, node: h.name}
+// newIngress constructs the HTTP role over b and mounts its routes. It opens and starts nothing.
+func newIngress(h *host, inputs parts, b *backends.All) (*ingressRole, error) {
+	go lexicon.Prepare() // the campaign index needs it after the load
+	r := &ingressRole{host: h, All: b, inputs: inputs, node: h.name}
 	role := roster.Ingress
-	if given.InMemory {
+	if inputs.InMemory {
 		role = roster.Standalone
 	}
-	h.says(role, b)
+	h.enlist(role, b)
 	h.clerk.Serves(r.serves)
 	// Each area uses the results of those before it.
 	for _, area := range []func() error{r.listening, r.following, r.tracking, r.serving, r.managing, r.billing} {
@@ -229,24 +228,24 @@ func newIngress(h *host, given parts, b *backends.All) (*ingressRole, error) {
 	return r, nil
 }
 
-// listening makes the engine with the middleware of every route: caller, rate limits, repeats.
+// listening builds the engine with the middleware of every route: caller, rate limits, idempotency.
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{
-		Users: r.Books, Keys: r.Books, Sessions: r.given.Sessions, Logins: r.Books, Now: time.Now, Spend: r.spend,
-		BaseURL: func() string { return r.http.BaseURL() }, // which is made below
+		Users: r.Books, Keys: r.Books, Sessions: r.inputs.Sessions, Logins: r.Books, Now: time.Now, Spend: r.spend,
+		BaseURL: func() string { return r.http.BaseURL() }, // r.http is created below
 	})
-	given := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}
-	if !r.given.InMemory { // there this process is the only node
-		given.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
+	deps := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}
+	if !r.inputs.InMemory { // in memory, this process is the only node
+		deps.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
 	}
-	r.limits, err = limits.New(r.given.Config.Limits, given)
+	r.limits, err = limits.New(r.inputs.Config.Limits, deps)
 	if err != nil {
 		return err
 	}
 	once := r.idempotency()
 	r.readiness.Add("http", func() error { return r.http.Listening() })
 	r.http, err = httpapi.New(
-		r.given.Config.HTTP,
+		r.inputs.Config.HTTP,
 		httpapi.Deps{
 			Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once,
 			KeepFiles: r.keepFiles(),
@@ -255,24 +254,24 @@ func (r *ingressRole) listening() (err error) {
 	return err
 }
 
-// spend is that of the limits, which need the authentication first.
+// spend calls the limits, which are built after the authentication.
 func (r *ingressRole) spend(c *gin.Context, account uuid.UUID, what httpapi.Work) error {
 	return r.limits.Spend(c, account, what)
 }
 
-// keepFiles is how many descriptors everything but the public listener may need: PostgreSQL's
-// connections, those of Redis (10 a core), Kafka and ClickHouse, the spool, the admin listener.
+// keepFiles returns the number of file descriptors to reserve for everything but the public
+// listener: connections to PostgreSQL, Redis (10 a core), Kafka and ClickHouse, the spool, the
+// admin listener.
 func (r *ingressRole) keepFiles() int {
-	needed := 256 + r.given.PostgresConns + 10*runtime.GOMAXPROCS(0)
-	if r.given.InMemory { // this process is the servers, too
+	needed := 256 + r.inputs.PostgresConns + 10*runtime.GOMAXPROCS(0)
+	if r.inputs.InMemory { // this process runs the servers as well
 		needed *= 2
 	}
 	return needed
 }
 
 // addStages puts the role's components into stages, which stop in reverse: first the listener stops
-// taking requests, then the producer hands over its buffer, and records that it could not deliver
-// go to the spool.
+// taking requests, then the producer flushes its buffer, and undelivered records go to the spool.
 func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("spool", r.spool))
 	r.group.Add(lifecycle.Named("producer", r.producer))

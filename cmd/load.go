@@ -12,8 +12,8 @@ type loadRun struct {
 	Config load.Config `embed:""`
 }
 
-// Run replays and prints the table. It fails when answered beacons are missing from stats after the
-// wait.
+// Run replays the contexts and prints the table. It fails if answered beacons are missing from
+// stats after the wait.
 func (c *loadRun) Run(p cli.Process) error {
 	run, err := load.New(c.Config, load.Deps{Log: p.Log, Out: p.Stdout, Progress: p.Stderr})
 	if err != nil {

@@ -33,10 +33,10 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// managing makes and mounts the routes of advertisers, publishers and administrators: accounts,
+// managing builds and mounts the routes of advertisers, publishers and administrators: accounts,
 // campaigns, stats, explanations, and the reference page.
 func (r *ingressRole) managing() error {
-	creditValue, err := r.given.Money.Value()
+	creditValue, err := r.inputs.Money.Value()
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (r *ingressRole) managing() error {
 	}
 	r.accounts = account.NewService(account.Deps{
 		Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books,
-		Box: r.given.Sessions, Now: time.Now,
+		Box: r.inputs.Sessions, Now: time.Now,
 	})
 	r.campaigns = campaign.NewService(campaign.Deps{
 		Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue,
-		MaxCampaigns: r.given.Config.Manage.Campaigns, Judge: suitability.Ruled,
+		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
 	})
 	script, err := snippet.New()
 	if err != nil {
@@ -58,29 +58,29 @@ func (r *ingressRole) managing() error {
 	}
 	script.Mount(r.http)
 	manage.New(manage.Deps{
-		Auth: r.auth, Sessions: r.given.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
+		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
 		Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Persons: r.Books, Decisions: r.Books,
 		AdReports: r.Books, Cases: r.Books, Now: time.Now,
 		Publish: r.Books, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
-		MailLogged: r.mail == nil && mailer != nil, Verify: r.given.Config.Manage.VerifyEmail == manage.VerifyRequired,
-		Signup: r.given.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
+		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
+		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Snippet:  manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
-		Unfunded: payment.Funding{Balances: r.Books, Required: r.given.Money.Required()}.Unfunded,
+		Unfunded: payment.Funding{Balances: r.Books, Required: r.inputs.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
-		Auth: r.auth, Keyring: r.given.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,
+		Auth: r.auth, Keyring: r.inputs.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,
 		Store: r.Books, Now: time.Now,
 	}).Mount(r.http)
 	oversee.New(oversee.Deps{
 		Auth: r.auth, Ledger: r.Books, History: r.Past, Letters: r.Books, Broker: r.producer, Look: r.look,
-		Ready: r.readiness.Check, Settings: r.given.Config.inForce, Now: time.Now,
+		Ready: r.readiness.Check, Settings: r.inputs.Config.inForce, Now: time.Now,
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	preview.New(preview.Deps{
-		Auth: r.auth, Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.given.Config.Offer.Disclosure,
-		VideoSec: r.given.Config.RTB.VideoSec,
+		Auth: r.auth, Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.inputs.Config.Offer.Disclosure,
+		VideoSec: r.inputs.Config.RTB.VideoSec,
 	}).Mount(r.http)
-	if !r.given.Config.Console.On() {
+	if !r.inputs.Config.Console.On() {
 		return nil
 	}
 	pages, err := console.New(console.Deps{BaseURL: r.http.BaseURL})
@@ -99,20 +99,20 @@ func (r *ingressRole) managing() error {
 // mailing makes the sender of mails; in in-memory mode without a mail server it is the log. nil
 // without either.
 func (r *ingressRole) mailing() (manage.Mailer, error) {
-	cfg := r.given.Config
+	cfg := r.inputs.Config
 	switch {
 	case cfg.Mail.On():
 		var err error
 		r.mail, err = mail.New(cfg.Mail, mail.Deps{Log: r.Log, Metrics: r.metrics})
 		return r.mail, err
-	case r.given.InMemory:
+	case r.inputs.InMemory:
 		return loggedMails{r.Log}, nil
 	}
-	return nil, nil // then e-mails are not confirmed: checkMail
+	return nil, nil // e-mails are not confirmed then, see checkMail
 }
 
-// loggedMails writes mails, links included, to the log of a process that only this machine's owner
-// runs to try adnet out.
+// loggedMails writes mails with their links to the log. Only an in-memory process, which tries
+// adnet out, uses it.
 type loggedMails struct{ log *slog.Logger }
 
 // Send implements manage.Mailer.
@@ -120,16 +120,16 @@ func (l loggedMails) Send(to, subject, text string) {
 	l.log.Info("there is no mail server: this mail is not sent", "to", to, "subject", subject, "text", text)
 }
 
-// visitors are the demo accounts that the landing page signs in to by one click.
+// visitors returns the demo accounts that the landing page signs visitors in to.
 func (r *ingressRole) visitors() map[string]string {
-	if !r.given.Demo {
+	if !r.inputs.Demo {
 		return nil
 	}
 	return map[string]string{"advertiser": demo.Advertiser(1), "publisher": demo.Publisher, "admin": demo.Admin}
 }
 
-// warming announces a campaign, and has this node hold a lease of one that may now be served: a
-// creation that was answered is servable.
+// warming announces a campaign and reserves budget for it on this node if it may be served. A
+// created campaign is thus servable once the request is answered.
 type warming struct {
 	*redis.Nodes
 	leases *budget.Leases
@@ -154,7 +154,7 @@ func (w warming) Announce(ctx context.Context, c campaign.Campaign) (all bool, e
 
 // ensureAdmin creates the administrator of the settings unless an account with that e-mail exists.
 func (r *ingressRole) ensureAdmin(ctx context.Context) error {
-	cfg := r.given.Config
+	cfg := r.inputs.Config
 	if cfg.AdminEmail == "" && cfg.AdminPassword == "" {
 		return nil
 	}
@@ -167,24 +167,24 @@ func (r *ingressRole) ensureAdmin(ctx context.Context) error {
 	return nil
 }
 
-// idempotency makes the middleware of the mutating endpoints.
+// idempotency builds the middleware of the mutating endpoints.
 func (r *ingressRole) idempotency() *idempotency.Keys {
 	return idempotency.New(idempotency.Deps{
-		Config: r.given.Config.Once,
+		Config: r.inputs.Config.Once,
 		Log:    r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
 		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
 			id, err := uuid.Parse(e.ID)
 			if err != nil || e.Kind != auditlog.TargetCampaign {
 				return nil, nil
 			}
-			made, err := r.Books.Campaign(ctx, id)
+			existing, err := r.Books.Campaign(ctx, id)
 			if err != nil {
 				return nil, err
 			}
-			if !caller.MayActFor(made.AdvertiserID) {
+			if !caller.MayActFor(existing.AdvertiserID) {
 				return nil, errs.New(errs.Forbidden, "the campaign belongs to another account")
 			}
-			return made, nil
+			return existing, nil
 		},
 	})
 }

@@ -12,10 +12,10 @@ const (
 	mostGrowth  = 100      // %, Go's default
 )
 
-// fitMemory runs after a large load. It returns the memory that decoding left behind, which is more
-// than the catalog keeps, and limits how far the heap may grow between collections. Go's default of
-// 100 % would double a catalog of a million campaigns, which the collector scans quickly (benchmark
-// rows memory_100k and memory_1m). A GOGC in the environment takes precedence.
+// fitMemory runs after a large load. It returns the memory left over from decoding, which exceeds
+// the catalog itself, to the system and limits the growth of the heap between collections. Go's
+// default of 100 % would double a catalog of a million campaigns, which the collector scans quickly
+// (benchmark rows memory_100k and memory_1m). A GOGC in the environment takes precedence.
 func fitMemory() {
 	debug.FreeOSMemory()
 	if os.Getenv("GOGC") != "" {
@@ -26,7 +26,7 @@ func fitMemory() {
 	debug.SetGCPercent(growth(live[0].Value.Uint64()))
 }
 
-// growth is the percentage of live bytes that may be added before the next collection.
+// growth returns the percentage of live bytes that may be added before the next collection.
 func growth(live uint64) int {
 	return int(min(max(100*headRoom/max(live, 1), leastGrowth), mostGrowth))
 }

@@ -9,7 +9,8 @@ import (
 	"adnet/internal/postgres"
 )
 
-// migrate is `adnet migrate`: schemas and topics, each step only once, safe to repeat.
+// migrate is `adnet migrate`. It brings schemas and topics up to date. Each step runs once, and the
+// command is safe to repeat.
 type migrate struct {
 	Postgres   postgres.Config      `embed:""`
 	Owner      postgres.OwnerConfig `embed:""`
@@ -17,7 +18,7 @@ type migrate struct {
 	Kafka      kafka.Config         `embed:""`
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *migrate) Run(p cli.Process) error {
 	say := func(line string) { fmt.Fprintln(p.Stdout, line) }
 	owner, err := c.Owner.Or(c.Postgres)

@@ -42,8 +42,8 @@ func printConfig(w io.Writer, selected *kong.Context) error {
 	return table.Flush()
 }
 
-// inForce is every setting of the selected command with its value and origin, in the order of its
-// flags. No secret leaves it: --print-config and administrators see the same.
+// inForce returns every setting of the selected command with its value and origin, in the order of
+// its flags. It masks secrets, both for --print-config and for administrators.
 func inForce(selected *kong.Context) (all []oversee.Setting) {
 	for _, flag := range selected.Flags() {
 		if len(flag.Envs) == 0 {
@@ -59,11 +59,11 @@ func inForce(selected *kong.Context) (all []oversee.Setting) {
 	return all
 }
 
-// origin says where a setting's value came from: a flag counts before its variable, and that before
-// a file.
+// origin returns the source of a setting's value. A flag takes precedence over its variable, and
+// the variable over a file.
 func origin(selected *kong.Context, flag *kong.Flag) string {
 	for _, path := range selected.Path {
-		if path.Flag == flag && !path.Resolved { // one that is resolved came from a file
+		if path.Flag == flag && !path.Resolved { // a resolved value came from a file
 			return oversee.FromFlag
 		}
 	}
@@ -104,8 +104,8 @@ var (
 	)
 )
 
-// maskURL masks the secrets of a DSN, in each form that the drivers take. What a driver reads as
-// the password and is still there is not shown at all.
+// maskURL masks the secrets of a DSN, in each form that the drivers accept. If the password that
+// the driver reads is still in the text, the whole value is hidden.
 func maskURL(name, text string) string {
 	out := inURL.ReplaceAllStringFunc(text, func(user string) string {
 		user = strings.TrimSuffix(strings.TrimPrefix(user, "://"), "@")
@@ -126,7 +126,7 @@ func maskURL(name, text string) string {
 	return out
 }
 
-// driverSecrets are what the driver of a setting takes as passwords from it.
+// driverSecrets returns the passwords that the driver of a setting reads from it.
 func driverSecrets(name, text string) []string {
 	switch {
 	case text == "":

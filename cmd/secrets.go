@@ -9,18 +9,18 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secretFile is the suffix of the variable that names the file with a secret: the values of
-// the environment are shown by `docker inspect`, and in /proc to whoever runs as the same user.
+// secretFile is the suffix of the variable that names the file with a secret. Environment values
+// are visible in `docker inspect`, and in /proc to processes of the same user.
 const secretFile = "_FILE"
 
-// holdsSecret says whether the value of a flag is a secret or has one in it.
+// holdsSecret reports whether the value of a flag is or contains a secret.
 func holdsSecret(flag *kong.Flag) bool {
 	return isSecret(flag) ||
 		slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, flag.Name)
 }
 
-// fromFiles reads the secrets whose variable with [secretFile] behind its name is set. Errors: a
-// file that cannot be read, and a secret that is given twice.
+// fromFiles reads the secrets whose variable with the suffix [secretFile] is set. It fails if a
+// file cannot be read or a secret is set twice.
 func fromFiles(line *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if len(flag.Envs) == 0 || !holdsSecret(flag) {
 		return nil, nil
@@ -31,7 +31,7 @@ func fromFiles(line *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		return nil, nil
 	}
 	if os.Getenv(setting) != "" {
-		return nil, fmt.Errorf("%s and %s%s are both set: leave one", setting, setting, secretFile)
+		return nil, fmt.Errorf("%s and %s%s are both set: unset one of them", setting, setting, secretFile)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -40,8 +40,8 @@ func fromFiles(line *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// said says whether the caller gave a flag, on the command line or as a variable.
-func said(line *kong.Context, name string) bool {
+// isSet reports whether the caller set a flag, on the command line or as a variable.
+func isSet(line *kong.Context, name string) bool {
 	for _, path := range line.Path {
 		if path.Flag != nil && path.Flag.Name == name {
 			return true

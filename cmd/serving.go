@@ -23,7 +23,7 @@ import (
 	"adnet/internal/redis"
 )
 
-// following makes the state that the node keeps for its auctions: campaigns, frequency caps,
+// following builds the state that the node keeps for its auctions: campaigns, frequency caps,
 // pacing, reservations.
 func (r *ingressRole) following() error {
 	if err := r.trust(); err != nil {
@@ -33,35 +33,35 @@ func (r *ingressRole) following() error {
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.sealed), Feed: feed{redis.NewNodes(r.sealed)},
 		Node: r.node, Now: time.Now, Weights: r.Ranking, Loaded: fitMemory,
 	})
-	given := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
-	if !r.given.InMemory { // there this process is the only node, and the store ends with it
-		given.Store, given.Exchange = redis.NewSessions(r.Redis), redis.NewExchange(r.Redis, "frequency", r.node)
+	deps := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
+	if !r.inputs.InMemory { // in memory, this process is the only node, and the store ends with it
+		deps.Store, deps.Exchange = redis.NewSessions(r.Redis), redis.NewExchange(r.Redis, "frequency", r.node)
 	}
-	caps, err := frequency.New(r.given.Config.Frequency, given)
+	caps, err := frequency.New(r.inputs.Config.Frequency, deps)
 	if err != nil {
 		return err
 	}
 	r.refusals = refusals.New(refusals.Deps{
-		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Store: redis.NewRefusals(r.Redis), Now: time.Now,
+		Log: r.Log, Metrics: r.metrics, Keyring: r.inputs.Ring, Store: redis.NewRefusals(r.Redis), Now: time.Now,
 	})
 	pacer := pacing.New(pacing.Deps{
 		Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog, Curves: redis.NewCurves(r.Redis),
 	})
 	r.delivery = &limits.Delivery{Caps: caps, Pacer: pacer}
-	reserving := r.given.Config.Budget
-	if r.given.InMemory { // the store shares this process's cores, and other processes' requests do not wait for it
+	reserving := r.inputs.Config.Budget
+	if r.inputs.InMemory { // the store shares the cores of this process only
 		reserving.Wait = max(reserving.Wait, 250*time.Millisecond)
 	}
 	r.budget, err = budget.New(reserving, budget.Deps{
 		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node, Journal: r.Books,
-		ImpressionLife: r.given.Config.Track.Life.Impression, Now: time.Now,
+		ImpressionLife: r.inputs.Config.Track.Life.Impression, Now: time.Now,
 	})
 	if err != nil {
 		return err
 	}
 	r.readiness.Add("catalog", func() error {
 		if !r.catalog.Fresh(time.Now()) {
-			return errors.New("campaigns cannot be proven up to date")
+			return errors.New("the campaigns cannot be verified as up to date")
 		}
 		return nil
 	})
@@ -77,16 +77,16 @@ func (r *ingressRole) following() error {
 	return nil
 }
 
-// trust makes Redis as the catalog believes it: of campaigns, what the projection or a node has
-// sealed. What others wrote is counted and read from PostgreSQL.
+// trust builds the catalog's view of Redis: it accepts campaigns sealed by the projection or a
+// node. Campaigns written by others are counted and read from PostgreSQL.
 func (r *ingressRole) trust() error {
-	seal, err := r.given.Ring.Seal()
+	seal, err := r.inputs.Ring.Seal()
 	if err != nil {
 		return err
 	}
 	refused := obs.Register(r.metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_catalog_refused_total",
-		Help: "Campaigns in Redis that were refused because no process of this installation has sealed them.",
+		Help: "Campaigns in Redis rejected because no process of this installation had sealed them.",
 	}))
 	often := obs.Limited(r.Log, time.Second)
 	r.sealed = r.Redis.Trusting(redis.Trust{
@@ -95,7 +95,7 @@ func (r *ingressRole) trust() error {
 			refused.Inc()
 			often.Error(
 				r.Ctx,
-				"a campaign in Redis was refused: somebody else wrote it, or its writer has another ADNET_TOKEN_KEYS",
+				"a campaign in Redis was rejected: it has a foreign writer, or one with another ADNET_TOKEN_KEYS",
 				"campaign", campaignID, "error", reason,
 			)
 		},
@@ -103,40 +103,40 @@ func (r *ingressRole) trust() error {
 	return nil
 }
 
-// serving makes the seller of impressions and mounts its three wires: REST, MCP and OpenRTB.
+// serving builds the seller of impressions and mounts its three protocols: REST, MCP and OpenRTB.
 func (r *ingressRole) serving() error {
 	outcomes := new(benna.Diagnostics)
-	selling := r.given.Config.Offer
-	if r.given.InMemory && selling.MinRelevanceLowest < 0 {
-		selling.MinRelevanceLowest = 0 // a trial: unfitting ads earn nothing here
+	selling := r.inputs.Config.Offer
+	if r.inputs.InMemory && selling.MinRelevanceLowest < 0 {
+		selling.MinRelevanceLowest = 0 // a trial: irrelevant ads earn nothing here
 	}
 	if err := selling.Check(); err != nil {
 		return err
 	}
 	r.flags = offer.NewFlagCounter(obs.Limited(r.Log, time.Minute), redis.NewFlags(r.Redis))
-	given := offer.Deps{
-		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.given.Ring,
+	deps := offer.Deps{
+		Metrics: r.metrics, Catalog: r.catalog, Limiter: r.limits, Sales: r.limits, Keyring: r.inputs.Ring,
 		Producer: r.producer, Recording: r.tracker, BaseURL: r.http.BaseURL, Now: time.Now, Delivery: r.delivery,
 		Outcomes: outcomes,
-		Flags:    r.flags, Trials: r.catalog, Budget: r.budget, Life: r.given.Config.Track.Life, Refusals: r.refusals,
+		Flags:    r.flags, Trials: r.catalog, Budget: r.budget, Life: r.inputs.Config.Track.Life, Refusals: r.refusals,
 	}
-	judge, err := classifier.New(r.given.Config.Classifier, classifier.Deps{Log: r.Log, Metrics: r.metrics})
+	judge, err := classifier.New(r.inputs.Config.Classifier, classifier.Deps{Log: r.Log, Metrics: r.metrics})
 	if err != nil {
 		return err
 	}
 	if judge != nil {
-		given.Classifier = judge
+		deps.Classifier = judge
 	}
-	ads := offer.New(selling, given)
+	ads := offer.New(selling, deps)
 	tools, err := mcp.New(
-		r.given.Config.MCP,
+		r.inputs.Config.MCP,
 		mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL},
 	)
 	if err != nil {
 		return err
 	}
-	bids, err := rtb.New(r.given.Config.RTB, rtb.Deps{
-		Metrics: r.metrics, Auth: r.auth, Seller: ads, Limiter: r.limits, Keyring: r.given.Ring, Producer: r.producer,
+	bids, err := rtb.New(r.inputs.Config.RTB, rtb.Deps{
+		Metrics: r.metrics, Auth: r.auth, Seller: ads, Limiter: r.limits, Keyring: r.inputs.Ring, Producer: r.producer,
 		Now: time.Now,
 	})
 	if err != nil {

@@ -29,45 +29,45 @@ type standalone struct {
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s'"`
 	Broker    kafka.EmbeddedConfig `embed:""`
-	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns. Their passwords are public: on an address that is not loopback it must be said."`
+	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns. Their passwords are public, so this must be set explicitly on an address beyond loopback."`
 
-	saidDemo, saidUnsigned bool // by the caller, and not by default
+	demoSet, unsignedSet bool // by the caller, not by default
 }
 
 // AfterApply is called by the parser.
 func (c *standalone) AfterApply(line *kong.Context) error {
 	c.Role.inForce = inForce(line)
-	c.saidDemo, c.saidUnsigned = said(line, "demo"), said(line, "unsigned-beacons")
+	c.demoSet, c.unsignedSet = isSet(line, "demo"), isSet(line, "unsigned-beacons")
 	return nil
 }
 
-// open says what must not be open to others by default: accounts whose password everybody knows,
-// and money that moves without a signature. On loopback all callers are on this machine.
+// open rejects an address beyond loopback unless the caller has decided about accounts with public
+// passwords and about unsigned billing. On loopback all callers are on this machine.
 func (c *standalone) open() error {
-	if _, _, err := net.SplitHostPort(c.Role.HTTP.Addr); err != nil { // listening will say it
+	if _, _, err := net.SplitHostPort(c.Role.HTTP.Addr); err != nil { // listening reports it
 		return nil
 	}
 	if c.local() {
 		return nil
 	}
 	var missing []string
-	if c.Demo == "on" && !c.saidDemo {
+	if c.Demo == "on" && !c.demoSet {
 		missing = append(
 			missing, "--demo=off (or --demo=on: accounts with public passwords, one of them an administrator's)",
 		)
 	}
-	if c.Role.Track.Unsigned == track.UnsignedBill && !c.saidUnsigned {
+	if c.Role.Track.Unsigned == track.UnsignedBill && !c.unsignedSet {
 		missing = append(
-			missing, "--unsigned-beacons=record (or --unsigned-beacons=bill: anybody may charge any campaign)",
+			missing, "--unsigned-beacons=record (or --unsigned-beacons=bill: any visitor may charge any campaign)",
 		)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%s is open to other machines; say %s", c.Role.HTTP.Addr, strings.Join(missing, " and "))
+		return fmt.Errorf("%s is open to other machines; set %s", c.Role.HTTP.Addr, strings.Join(missing, " and "))
 	}
 	return nil
 }
 
-// local says whether only this machine can connect.
+// local reports whether only this machine can connect.
 func (c *standalone) local() bool {
 	host, _, err := net.SplitHostPort(c.Role.HTTP.Addr)
 	if err != nil {
@@ -77,25 +77,25 @@ func (c *standalone) local() bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *standalone) Run(p cli.Process) error {
 	if err := c.open(); err != nil {
 		return err
 	}
-	made, err := c.build(p, nil)
+	process, err := c.build(p, nil)
 	if err != nil {
 		return err
 	}
-	defer made.close()
-	return made.run()
+	defer process.close()
+	return process.run()
 }
 
-// inMemory is both roles over the backends of in-memory mode.
+// inMemory holds both roles over the backends of in-memory mode.
 type inMemory struct {
 	*host
 	backends *backends.Embedded
 	role     *ingressRole
-	scratch  string // a folder that is removed with the process
+	scratch  string // a folder removed when the process ends
 	shown    demo.Credentials
 }
 
@@ -138,8 +138,8 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	}
 	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Longest(), ring
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
-	// Every look runs a few scripts in the in-process Redis, which runs them far slower than a real
-	// one. Changes of campaigns wake the node at once.
+	// Every poll runs a few scripts in the in-process Redis, which is far slower than a real one.
+	// Changes of campaigns wake the node at once.
 	c.Consumers.Project.Every = max(c.Consumers.Project.Every, time.Second)
 	c.Consumers.Archive.Tick = max(c.Consumers.Archive.Tick, 200*time.Millisecond) // wakes an idle process less often
 	consumers, err := newConsumers(m.host, c.Consumers, c.Money, &m.backends.All)
@@ -169,10 +169,10 @@ func (m *inMemory) addStages(consumers *consumersRole, shows bool) {
 	m.group.Add(lifecycle.Task("greeting", func(ctx context.Context) error { return m.greet(ctx, shows) }))
 }
 
-// greetingWait is how long the greeting waits for budgets at most.
+// greetingWait limits the greeting's wait for budgets.
 const greetingWait = 5 * time.Second
 
-// greet prints commands to try. Readers try them at once, so the greeting waits until budgets can
+// greet prints commands to try. Readers run them at once, so the greeting waits until budgets can
 // be reserved.
 func (m *inMemory) greet(ctx context.Context, shows bool) error {
 	for started := time.Now(); !m.role.budget.Granting(time.Now()) && time.Since(started) < greetingWait; {
@@ -195,6 +195,6 @@ func (m *inMemory) close() {
 		m.backends.Close()
 	}
 	if m.scratch != "" {
-		_ = os.RemoveAll(m.scratch) // the system empties its folder for such files itself
+		_ = os.RemoveAll(m.scratch) // the system cleans its temporary folder itself
 	}
 }

@@ -18,14 +18,14 @@ import (
 	"adnet/internal/redis"
 )
 
-// tracking makes and mounts the recording of events: the producer, the spool behind it, and the
+// tracking builds and mounts the recording of events: the producer, the spool behind it, and the
 // beacons.
 func (r *ingressRole) tracking() (err error) {
 	if r.producer, err = kafka.NewProducer(r.Kafka, kafka.Deps{Log: r.Log, Metrics: r.metrics}); err != nil {
 		return err
 	}
 	if r.spool, err = spool.New(
-		r.given.Spool, spool.Deps{Log: r.Log, Metrics: r.metrics, Producer: r.producer},
+		r.inputs.Spool, spool.Deps{Log: r.Log, Metrics: r.metrics, Producer: r.producer},
 	); err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (r *ingressRole) tracking() (err error) {
 	if r.Terms != nil {
 		shared = sharedWords{r.Terms, r.Books}
 	}
-	r.tracker, err = track.New(r.given.Config.Track, track.Deps{
-		Log: r.Log, Metrics: r.metrics, Keyring: r.given.Ring, Producer: r.producer, Spool: r.spool,
+	r.tracker, err = track.New(r.inputs.Config.Track, track.Deps{
+		Log: r.Log, Metrics: r.metrics, Keyring: r.inputs.Ring, Producer: r.producer, Spool: r.spool,
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books, Words: shared,
 		Complaints: adreport.New(adreport.Deps{
-			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.given.Config.Manage.ReportsPause == "on",
+			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.inputs.Config.Manage.ReportsPause == "on",
 			Log: r.Log, Now: time.Now,
 		}),
 	})
@@ -48,7 +48,7 @@ func (r *ingressRole) tracking() (err error) {
 	}
 	r.readiness.Add("recording", func() error {
 		if !r.tracker.CanRecord(context.Background()) {
-			return errors.New("events can neither be sent to Kafka nor be spooled")
+			return errors.New("events can be neither sent to Kafka nor spooled")
 		}
 		return nil
 	})
@@ -56,8 +56,8 @@ func (r *ingressRole) tracking() (err error) {
 	return nil
 }
 
-// sharedWords finds the words that a request and a campaign share: recorded as numbers of the
-// auction, read in the texts of the campaign.
+// sharedWords finds the words shared by a request and a campaign. The auction records them as
+// numbers, and the texts of the campaign hold them in clear.
 type sharedWords struct {
 	terms backends.Terms
 	books interface {
@@ -65,7 +65,7 @@ type sharedWords struct {
 	}
 }
 
-// mostWords is how many words a receipt shows.
+// mostWords is the maximum number of words on a receipt.
 const mostWords = 10
 
 // Matched implements track.Words.
@@ -95,7 +95,8 @@ func (n networkClicks) Allow(ctx context.Context, click track.NetworkClick, rate
 	return n.Clicks.Allow(ctx, click.Network, click.Auction.String(), click.At, list)
 }
 
-// reported stops campaigns that readers have reported; the service of campaigns is made later.
+// reported stops campaigns that readers have reported. It looks the campaign service up late
+// because that is created afterwards.
 type reported struct{ role *ingressRole }
 
 // HoldReported implements adreport.Holder.

@@ -27,19 +27,19 @@ import (
 type trainRun struct {
 	ClickHouse clickhouse.Config `embed:""`
 	Postgres   postgres.Config   `embed:""`
-	Date       string            `name:"date" help:"UTC day that judges, like 2026-01-31 (default: yesterday); those before it are learnt from."`
-	Explain    bool              `name:"explain" help:"Change nothing; say what became of the last versions, and why one was refused."`
-	Rollback   bool              `name:"rollback" help:"Bring back what decided before; every node follows within 2 s."`
+	Date       string            `name:"date" help:"UTC day of evaluation, like 2026-01-31 (default: yesterday); earlier days are the training data."`
+	Explain    bool              `name:"explain" help:"Change nothing; print the outcome of the last versions and the reasons for rejections."`
+	Rollback   bool              `name:"rollback" help:"Restore the previous version; every node follows within 2 s."`
 	JSON       bool              `name:"json" help:"Print JSON."`
 }
 
-// shownVersions is how many versions --explain lists.
+// shownVersions is the number of versions that --explain lists.
 const shownVersions = 10
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs the command until it finishes or receives a stop signal.
 func (c *trainRun) Run(p cli.Process) error {
 	if c.Explain && c.Rollback {
-		return fmt.Errorf("--explain and --rollback are two commands: give one of them")
+		return fmt.Errorf("--explain and --rollback exclude each other")
 	}
 	day := time.Now().UTC().AddDate(0, 0, -1)
 	if c.Date != "" {
@@ -93,7 +93,7 @@ func (c *trainRun) Run(p cli.Process) error {
 	return nil
 }
 
-// explain prints the last versions with what was found about each.
+// explain prints the last versions with the findings about each.
 func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 	versions, err := books.WeightVersions(p.Ctx, shownVersions)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 		return cli.PrintJSON(p.Stdout, map[string]any{"versions": list})
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(p.Stdout, "nothing was learnt yet: auctions are decided by the texts of campaigns")
+		fmt.Fprintln(p.Stdout, "nothing has been learnt yet: auctions are decided by the texts of campaigns")
 	}
 	for _, v := range list {
 		r := &v.Report
@@ -129,13 +129,13 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 		if c := r.Conversions; c != nil {
 			fmt.Fprintf(
 				p.Stdout, "  %d conversions of %d clicks; log loss %.3f, in force %.3f%s\n", c.Conversions, c.Clicks,
-				c.LogLoss, c.Incumbent, kept(c.Kept),
+				c.LogLoss, c.Incumbent, unchanged(c.Kept),
 			)
 		}
 		if s := r.Views; s != nil {
 			fmt.Fprintf(
 				p.Stdout, "  %d views of %d impressions: p(view) %.3f; log loss %.3f, in force %.3f%s\n", s.Views,
-				s.Impressions, s.PView, s.LogLoss, s.Incumbent, kept(s.Kept),
+				s.Impressions, s.PView, s.LogLoss, s.Incumbent, unchanged(s.Kept),
 			)
 		}
 		fmt.Fprintf(
@@ -149,15 +149,15 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 	return nil
 }
 
-// kept says that rates stayed as they were, and why.
-func kept(why string) string {
+// unchanged returns the note that the rates in force stay, with the reason.
+func unchanged(why string) string {
 	if why == "" {
 		return ""
 	}
 	return "; rates in force kept: " + why
 }
 
-// newLearner makes a learner that is examined by the demo world.
+// newLearner builds a learner that is evaluated on the demo world.
 func newLearner(cfg learn.Config, deps learn.Deps) (*learn.Learner, error) {
 	var err error
 	if deps.World, err = demoWorld(); err != nil {
@@ -166,7 +166,7 @@ func newLearner(cfg learn.Config, deps learn.Deps) (*learn.Learner, error) {
 	return learn.New(cfg, deps)
 }
 
-// demoWorld is the labelled requests of the demo.
+// demoWorld returns the labelled requests of the demo.
 func demoWorld() (world train.World, err error) {
 	campaigns, err := demo.Campaigns()
 	if err != nil {
@@ -179,7 +179,7 @@ func demoWorld() (world train.World, err error) {
 	named := map[string]target.ID{}
 	for i := range campaigns {
 		f := &campaigns[i]
-		// Ids and owners that no network has.
+		// Ids and owners that exist in no network.
 		owner, _, _ := strings.Cut(*f.Name, "-")
 		k := campaign.Campaign{
 			ID: uuid.NewSHA1(uuid.Nil, []byte(*f.Name)), AdvertiserID: uuid.NewSHA1(uuid.Nil, []byte(owner)),
@@ -206,7 +206,7 @@ func demoWorld() (world train.World, err error) {
 	return world, nil
 }
 
-// deliverable reads the campaigns that auctions may choose.
+// deliverable reads the campaigns that auctions may select.
 type deliverable struct{ source campaign.Changes }
 
 // Deliverable implements learn.Campaigns.

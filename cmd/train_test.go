@@ -75,7 +75,7 @@ func TestTrain(t *testing.T) {
 	require.NoError(t, err)
 	out, err := i.run("train", "--explain")
 	require.NoError(t, err)
-	require.Contains(t, out, "nothing was learnt yet")
+	require.Contains(t, out, "nothing has been learnt yet")
 	_, err = i.run("train", "--rollback")
 	require.Error(t, err, "there is nothing to roll back")
 	_, err = i.run("train", "--date", "yesterday")

@@ -18,7 +18,7 @@ import (
 	"adnet/internal/token"
 )
 
-// user is `adnet user`: operations that no API call may perform.
+// user is `adnet user`: operations that are not available through the API.
 type user struct {
 	Postgres postgres.Config `embed:""`
 
@@ -27,11 +27,11 @@ type user struct {
 	Password userPassword `cmd:"" help:"Set an account's password; its logins end."`
 	Disable  userDisable  `cmd:"" help:"Stop an account's logins and keys."`
 	Enable   userEnable   `cmd:"" help:"Let a disabled account log in again."`
-	Factor   userFactor   `cmd:"" help:"Take away the second factor of an account whose owner has lost it; its logins end."`
+	Factor   userFactor   `cmd:"" help:"Remove a lost second factor of an account; its logins end."`
 	Keys     userKeys     `cmd:"" help:"List, issue and revoke an account's keys."`
-	Export   userExport   `cmd:"" help:"Print all that is held about an account, as JSON."`
-	Erase    userErase    `cmd:"" help:"Forget who owns an account: keys, campaigns and logins end, the books stay."`
-	Invite   userInvite   `cmd:"" help:"Print an invitation, with which somebody may register while ADNET_SIGNUP is invite."`
+	Export   userExport   `cmd:"" help:"Print all data about an account as JSON."`
+	Erase    userErase    `cmd:"" help:"Erase the owner's data from an account: keys, campaigns and logins end, the books stay."`
+	Invite   userInvite   `cmd:"" help:"Print an invitation to register while ADNET_SIGNUP is invite."`
 }
 
 // open connects to the accounts; the caller closes the store.
@@ -49,8 +49,8 @@ type email struct {
 	Email string `arg:"" help:"E-mail of the account."`
 }
 
-// secretText reads a password from the environment or from standard input, so that it appears in no
-// process list.
+// secretText reads a password from the environment or from standard input, which keeps it out of
+// process lists.
 type secretText struct {
 	Text string `name:"password" env:"ADNET_USER_PASSWORD" help:"The password; read from standard input when not set."`
 }
@@ -63,7 +63,7 @@ func (s secretText) read(p cli.Process) (string, error) {
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
 		return "", errors.Join(
-			errors.New("no password given: set ADNET_USER_PASSWORD or write it to standard input"), err,
+			errors.New("the password is missing: set ADNET_USER_PASSWORD or write it to standard input"), err,
 		)
 	}
 	return line, nil
@@ -90,12 +90,12 @@ func (c *userCreate) Run(u *user, p cli.Process) error {
 	if c.Role == string(account.RoleAdmin) {
 		create = accounts.CreateAdmin
 	}
-	made, err := create(p.Ctx, c.Email, password)
+	created, err := create(p.Ctx, c.Email, password)
 	if err != nil {
 		return cli.Sentence(err)
 	}
 	fmt.Fprintf(
-		p.Stdout, "created %s: role %s, id %s, developer_id %s\n", made.Email, made.Role, made.ID, made.DeveloperID,
+		p.Stdout, "created %s: role %s, id %s, developer_id %s\n", created.Email, created.Role, created.ID, created.DeveloperID,
 	)
 	return nil
 }
@@ -115,7 +115,7 @@ func (c *userPromote) Run(u *user, p cli.Process) error {
 type userPassword struct {
 	email      `embed:""`
 	secretText `embed:""`
-	RevokeKeys bool `name:"revoke-keys" help:"Revoke all keys of the account, too: without it they go on working."`
+	RevokeKeys bool `name:"revoke-keys" help:"Also revoke all keys of the account; without this flag they stay valid."`
 }
 
 // Run changes the password.
@@ -139,8 +139,8 @@ func (c *userPassword) Run(u *user, p cli.Process) error {
 
 type userInvite struct {
 	email       `embed:""`
-	Days        int    `name:"days" default:"7" help:"Days that the invitation is good for."`
-	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins and invitations, as the ingress nodes have them."`
+	Days        int    `name:"days" default:"7" help:"Validity of the invitation in days."`
+	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins and invitations, the same as on the ingress nodes."`
 }
 
 // Run prints the invitation.
@@ -226,7 +226,7 @@ type userExport struct {
 	Account string `arg:"" help:"E-mail or id of the account."`
 }
 
-// Run prints what is held.
+// Run prints the data.
 func (c *userExport) Run(u *user, p cli.Process) error {
 	_, store, err := u.open(p)
 	if err != nil {
@@ -238,7 +238,7 @@ func (c *userExport) Run(u *user, p cli.Process) error {
 
 type userErase struct {
 	Account string `arg:"" help:"E-mail or id of the account."`
-	Yes     bool   `name:"yes" help:"Do not ask."`
+	Yes     bool   `name:"yes" help:"Skip the confirmation."`
 }
 
 // Run erases the account.
@@ -254,13 +254,13 @@ func (c *userErase) Run(u *user, p cli.Process) error {
 type userKeys struct {
 	email     `embed:""`
 	Issue     string   `name:"issue" enum:",publisher,conversion,seat,seatpath" default:"" help:"Issue a key of this kind (publisher, conversion, seat, seatpath) and print it once."`
-	Name      string   `name:"name" help:"What the issued key is for."`
-	Seat      string   `name:"seat" help:"Id of the seat that the issued key is of, where it has one; without it a new seat is made."`
-	Addresses []string `name:"addresses" help:"Addresses and networks, separated by commas, that an issued seatpath key is taken from; any without it."`
+	Name      string   `name:"name" help:"Purpose of the issued key."`
+	Seat      string   `name:"seat" help:"Id of the seat of the issued key, if its kind has one; without it a new seat is created."`
+	Addresses []string `name:"addresses" help:"Addresses and networks, separated by commas, from which an issued seatpath key is accepted; any by default."`
 	Revoke    string   `name:"revoke" help:"Id of a key to revoke."`
 }
 
-// Run issues or revokes a key, then lists those that work.
+// Run issues or revokes a key, then lists the valid keys.
 func (c *userKeys) Run(u *user, p cli.Process) error {
 	accounts, store, err := u.open(p)
 	if err != nil {
@@ -274,7 +274,7 @@ func (c *userKeys) Run(u *user, p cli.Process) error {
 	if c.Revoke != "" {
 		id, err := uuid.Parse(c.Revoke)
 		if err != nil {
-			return errors.New("--revoke takes the id of a key, as this command lists them")
+			return errors.New("--revoke takes the id of a key as listed by this command")
 		}
 		if err := accounts.RevokeKey(p.Ctx, owner, id); err != nil {
 			return cli.Sentence(err)
@@ -304,17 +304,17 @@ func (c *userKeys) Run(u *user, p cli.Process) error {
 	return table.Flush()
 }
 
-// issue makes a key and prints it.
+// issue creates a key and prints it.
 func (c *userKeys) issue(p cli.Process, accounts *account.Service, owner account.User) error {
 	seat := uuid.Nil
 	if c.Seat != "" {
 		var err error
 		if seat, err = uuid.Parse(c.Seat); err != nil {
-			return errors.New("--seat takes the id of a seat, as this command lists it under OF")
+			return errors.New("--seat takes the id of a seat as listed under OF by this command")
 		}
 	}
 	issuer := owner
-	issuer.Role = account.RoleAdmin // whoever runs this command administers the database
+	issuer.Role = account.RoleAdmin // the caller of this command administers the database
 	key, err := accounts.CreateKey(
 		p.Ctx, issuer,
 		account.KeyRequest{Kind: account.KeyKind(c.Issue), Name: c.Name, SeatID: seat, Addresses: c.Addresses},

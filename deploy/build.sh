@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds adnet: make build. The first build of a machine fetches modules and compiles some hundred packages, which
-# takes minutes on two cores: it says what it does meanwhile. The argument is the file to write.
+# Builds adnet: make build. The first build of a machine fetches modules and compiles some hundred
+# packages, which takes minutes on two cores, so it shows progress. The argument is the output file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . deploy/flags.sh
@@ -12,16 +12,17 @@ flags=(-trimpath)
 command -v "$go" >/dev/null || { echo "there is no '$go' command: install Go $(sed -n 's/^go //p' go.mod) or newer (https://go.dev/dl)" >&2; exit 1; }
 mkdir -p "$(dirname "$out")"
 
-# Lists what is linked, which fetches the modules: go itself prints "go: downloading MODULE VERSION" for each.
+# Lists the linked packages, which fetches the modules. go prints "go: downloading MODULE VERSION"
+# for each.
 echo "adnet: looking for modules" >&2
 total=$("$go" list "${flags[@]}" -deps . | wc -l)
 
-# Shows one line that counts on a terminal, and a line every ten seconds elsewhere.
+# Shows one updating line on a terminal, and a line every ten seconds elsewhere.
 progress() {
   local done=0 shown=$SECONDS
   while IFS= read -r line; do
     case $line in
-      *[[:space:]:]*) printf '%s\n' "$line" >&2; continue ;; # errors and warnings, as they are
+      *[[:space:]:]*) printf '%s\n' "$line" >&2; continue ;; # errors and warnings unchanged
     esac
     done=$((done + 1))
     if [ -t 2 ]; then

@@ -24,10 +24,11 @@ ok
 
 step lint
 deploy/lint/go.sh
+deploy/lint/language.sh
 ok
 
 step "arrows, docs"
-# -count=1: a cached pass would hide a new bad import, or a document that names what is gone.
+# -count=1: a cached pass would hide a new bad import, or a document with a stale name.
 go test -count=1 . >/dev/null || { go test -count=1 .; exit 1; }
 ok
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings the browser that the tests of the console and `make screenshots` drive: Debian's package
-# chromium, as root. Elsewhere it says what is missing; with CI=true that is a failure.
+# Installs the browser for the console tests and `make screenshots`: Debian's package chromium, as
+# root. Elsewhere it reports that chromium is missing. With CI=true that is a failure.
 set -euo pipefail
 for name in chromium chromium-browser google-chrome; do
   if command -v "$name" >/dev/null; then exit 0; fi

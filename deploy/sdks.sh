@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the SDKs, npm and Python, and runs what they promise: make sdks. The shared table of cases on a
-# mock of openapi.json and on `adnet standalone`, the packages as they are published, the examples, and
-# the code of docs/integrating.md. Packages of others are pinned, those of npm by hash, and everything
-# is installed into .adnet/sdks. Node, npm, Python and Chromium are installed as root (Debian);
-# elsewhere it says what is missing, and with CI=true that is a failure.
+# Builds the SDKs, npm and Python, and tests them: make sdks. It runs the shared table of cases
+# against a mock of openapi.json and against `adnet standalone`, the packages as published, the
+# examples, and the code of docs/integrating.md. Third-party packages are pinned (npm packages by
+# hash) and installed into .adnet/sdks. Node, npm, Python and Chromium are installed as root
+# (Debian). Elsewhere it reports missing programs, and with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . deploy/flags.sh
@@ -23,13 +23,13 @@ if [ -n "$(missing)" ]; then
 fi
 deploy/chromium.sh
 step() { echo "sdks: $* ($SECONDS s)"; }
-# Installs what a lock file names, unless it is there.
+# Installs the packages of a lock file unless they are present.
 packages() {
   cmp -s "$1/package-lock.json" "$1/node_modules/.installed" && return
   (cd "$1" && npm ci --ignore-scripts --loglevel=error >/dev/null)
   cp "$1/package-lock.json" "$1/node_modules/.installed"
 }
-# Copies a folder of the repository into .adnet, beside the packages that it needs.
+# Copies a folder of the repository into .adnet, beside its packages.
 workplace() {
   mkdir -p "$work/$1"
   find "$work/$1" -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {} +
@@ -39,7 +39,7 @@ mkdir -p "$work"
 step adnet
 go build -o "$work/adnet" .
 
-step "packages of others"
+step "third-party packages"
 for folder in schemas/openapi web/sdk web/shared ingress/mcp sdk/cases sdk/python sdk/test examples docs; do workplace "$folder"; done
 for folder in web/sdk sdk/test examples; do packages "$work/$folder"; done
 python=$work/venv/bin/python

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All tests on the real stack: make test. The stack has a folder and ports of its own, so a stack that
-# is in use is not touched, and it is taken down afterwards. Servers named by ADNET_TEST_POSTGRES,
+# All tests on the real stack: make test. The stack has its own folder and ports, so it does not
+# touch a stack in use. It is stopped afterwards. Servers named by ADNET_TEST_POSTGRES,
 # ADNET_TEST_REDIS, ADNET_TEST_KAFKA and ADNET_TEST_CLICKHOUSE are used instead of started.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the console, adnet.js and the card of MCP Apps into ingress: make console. The packages are pinned with their hashes
-# by web/package-lock.json. With --check it fails unless the committed files are what comes out; with
-# --packages it only brings the packages, which the browser's tests need, too. Node and npm are
-# installed as root (Debian); elsewhere it says what is missing, and with CI=true that is a failure.
+# Builds the console, adnet.js and the card of MCP Apps into ingress: make console. The packages are
+# pinned with their hashes by web/package-lock.json. With --check it fails unless the committed files
+# are current. With --packages it only installs the packages, for the browser tests. Node and npm are
+# installed as root (Debian). Elsewhere it reports missing programs, and with CI=true that is a
+# failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 have() { command -v node >/dev/null && command -v npm >/dev/null; }
@@ -24,6 +25,6 @@ built() { { find ingress/{console,preview,snippet}/dist -type f -print0 | sort -
 before=$(built 2>/dev/null || true)
 go run ./web/build
 if [ "${1:-}" = --check ] && [ "$before" != "$(built)" ]; then
-  echo "what is built from web is not current: commit what make console changed"
+  echo "the files built from web are not current: commit the changes of make console"
   exit 1
 fi

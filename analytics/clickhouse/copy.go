@@ -24,7 +24,7 @@ const copyBlock = 20_000
 type header struct{ Columns, Types []string }
 
 // Tables lists the tables that hold data, in order of name: what a backup copies. The sketches of
-// who used which term are not among them; they begin anew.
+// the users of each term are not among them; they begin anew.
 func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		Name string `ch:"name"`

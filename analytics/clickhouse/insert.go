@@ -22,7 +22,7 @@ const (
 	insertNotices = `INSERT INTO notices (auction_id, at, kind, proof, campaign_id, developer_id, impression_id, price, reason, sandbox)`
 )
 
-// ErrNoToken says that an insert came without a token: without one a repeat would count twice.
+// ErrNoToken reports an insert without a token, which a repeat would count twice.
 var ErrNoToken = errors.New("insert without a deduplication token")
 
 // Insert writes rows as one block under token (see the package contract). Without rows it does
@@ -41,7 +41,7 @@ func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.
 	return s.insertLearning(ctx, token, rows)
 }
 
-// InsertNotices writes what exchanges said about bids, with the same rules as [Store.Insert].
+// InsertNotices writes the notices of exchanges, with the same rules as [Store.Insert].
 func (s *Store) InsertNotices(ctx context.Context, token string, rows []report.Notice) error {
 	return send(ctx, s, insertion{insertNotices, token, "insert notices"}, rows, fillNotices)
 }

@@ -42,7 +42,7 @@ func (s *Store) insertLearning(ctx context.Context, token string, rows []report.
 	for i := range rows {
 		o := &rows[i].Outcome
 		if o.PClick == 0 {
-			continue // nothing won, or the publisher said no
+			continue // nothing won, or the publisher opted out
 		}
 		if o.SessionMark > 0 && len(o.Terms) > 0 {
 			marked = append(marked, rows[i])
@@ -58,7 +58,7 @@ func (s *Store) insertLearning(ctx context.Context, token string, rows []report.
 		if err != nil {
 			return err
 		}
-		// A term that few people used is not kept, and neither is who used it.
+		// A term that few people used is not stored, and neither are its users.
 		o.Outcome.Terms = slices.DeleteFunc(slices.Clone(o.Outcome.Terms), func(term uint32) bool {
 			_, enough := slices.BinarySearch(terms, term)
 			return !enough

@@ -20,7 +20,7 @@ const (
 
 var names = link.NamesOf("ADNET_CLICKHOUSE", envURL)
 
-// secure has the driver connect under the rule of package link. The URL says whether the link is
+// secure has the driver connect under the rule of package link. The URL tells if the link is
 // encrypted, the files whom it believes. Errors name the setting that is wrong.
 func (c Config) secure(options *clickhouse.Options) error {
 	const cure = "add secure=true (and set ADNET_CLICKHOUSE_CA)"
@@ -57,7 +57,7 @@ func (c Config) secure(options *clickhouse.Options) error {
 	return nil
 }
 
-// explain says what an operator can do about a failure that waiting does not cure.
+// explain names the remedy for a failure that waiting does not cure.
 func explain(err error) error {
 	var exception *clickhouse.Exception
 	switch {

@@ -99,7 +99,7 @@ func positive[T int | time.Duration](v, fallback T) T {
 	return fallback
 }
 
-// identifier says whether s can stand in SQL unquoted.
+// identifier reports whether s can stand in SQL unquoted.
 func identifier(s string) bool {
 	for i, r := range s {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {

@@ -90,7 +90,7 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 	}, nil
 }
 
-// Tells lets administrators be told of each run; call it before Run.
+// Tells reports each run to administrators; call it before Run.
 func (r *Rollup) Tells(told roster.Told) { r.told = told }
 
 // Run rolls up yesterday at once, so that a run missed while the process was down is made up for,

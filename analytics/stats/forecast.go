@@ -11,7 +11,7 @@ import (
 	"adnet/internal/report"
 )
 
-// wonQuery counts who won requests, and at prices of which step. Requests beside which no ad may be
+// wonQuery counts the winners of requests and the steps of their prices. Requests beside which no ad may be
 // shown are none that a campaign could win.
 var wonQuery = `
 SELECT owners.advertiser_id AS advertiser,
@@ -69,7 +69,7 @@ func bindPlaces(p report.Places) map[string]string {
 	return params
 }
 
-// Requests counts who won the requests of some places. Errors: as [Reader.Stats].
+// Requests counts the winners of the requests of some placements. Errors: as [Reader.Stats].
 func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

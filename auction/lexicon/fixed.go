@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// log2 is the binary logarithm of x ≥ 1 in units of 1/256, rounded down. It takes integers only, so
-// that every machine has the same table.
+// log2 returns the binary logarithm of x ≥ 1 in units of 1/256, rounded down. It uses integers
+// only, so that every machine computes the same table.
 func log2(x uint64) uint32 {
 	whole := bits.Len64(x) - 1
 	m := x << (63 - whole) // x as 1.63
@@ -24,7 +24,7 @@ func log2(x uint64) uint32 {
 	return result
 }
 
-// root is the square root of x, rounded down.
+// root returns the square root of x, rounded down.
 func root(x uint64) uint64 {
 	r := uint64(math.Sqrt(float64(x)))
 	for r*r > x {

@@ -6,8 +6,8 @@ import (
 	"adnet/auction/ranker"
 )
 
-// ByTermID is the term of an id as it is recorded; of several the first. [None] when the table has
-// none.
+// ByTermID returns the table's id of a recorded term id (the first term if several share it), or
+// [None].
 func (t *Table) ByTermID(id uint32) uint32 {
 	t.once.Do(func() {
 		t.byTermID = make(map[uint32]uint32, t.Len())
@@ -20,11 +20,11 @@ func (t *Table) ByTermID(id uint32) uint32 {
 	return t.byTermID[id] - 1 // None without an entry
 }
 
-// Learnt appends the vector of a campaign after its lessons: a term adds what it did and what was
-// learnt, at least next to nothing. In what it gives, terms are those of the table.
-func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
+// Learnt appends the vector of a campaign after its lessons: each term adds its former amount plus
+// its lesson, at least next to nothing. The terms of the result are those of the table.
+func (t *Table) Learnt(dst, vector []Posting, lessons []ranker.Lesson) []Posting {
 	from := len(dst)
-	dst = append(dst, said...)
+	dst = append(dst, vector...)
 	for _, l := range lessons {
 		id := t.ByTermID(l.Term)
 		if id == None {
@@ -41,15 +41,16 @@ func (t *Table) Learnt(dst, said []Posting, lessons []ranker.Lesson) []Posting {
 	return dst
 }
 
-// Taught is what a term of a campaign adds after a lesson; said is what it did, 0 for one that the
-// campaign does not say, whose lesson counts only if it adds. A term that was said stays: where
-// tokens are a filter it is how the campaign is found.
-func Taught(said uint16, lesson int32) uint16 {
-	if said == 0 && lesson <= 0 {
+// Taught returns the amount that a term of a campaign adds after a lesson. by is its former amount,
+// 0 for a term that the campaign does not have, for which only a positive lesson counts. A term of
+// the campaign never drops to 0: where tokens are a filter, the campaign is found by it.
+func Taught(by uint16, lesson int32) uint16 {
+	if by == 0 && lesson <= 0 {
 		return 0
 	}
-	return uint16(max(min(int32(said)+lesson, Full-1), 1))
+	return uint16(max(min(int32(by)+lesson, Full-1), 1))
 }
 
-// Rarity is how much a term weighs, in units of 1/256 bit: the fewer advertisers use it, the more.
+// Rarity returns the weight of a term, in units of 1/256 bit: the fewer advertisers use it, the
+// greater.
 func (t *Table) Rarity(id uint32) uint16 { return t.weights[id] }

@@ -1,61 +1,62 @@
-// Package lexicon knows the words of all campaigns: how much each weighs and which look alike.
+// Package lexicon holds the words of all campaigns: their weights and which of them look alike.
 //
-// A [Table] is frozen from the campaigns that deliver and has a version. Campaigns become vectors
-// of impacts by it, requests become vectors of weights, and the sum of weight × impact over their
-// common terms is the match of the two: a cosine in fixed point. There are integers only, so equal
+// A [Table] is frozen from the active campaigns and has a version. It turns campaigns into vectors
+// of impacts and requests into vectors of weights. The sum of weight × impact over their common
+// terms is the match of the two: a cosine in fixed point. All numbers are integers, so equal
 // campaigns give equal tables and equal scores on every machine.
 //
-// What a word weighs is counted in advertisers: each has one vote for each word, shared by its
-// campaigns. A thousand copies of a campaign therefore devalue a rival's word no more than one.
+// The weight of a word is counted in advertisers: each has one vote per word, shared by its
+// campaigns. A thousand copies of a campaign therefore devalue a rival's word no more than one
+// does.
 package lexicon
 
 import "adnet/auction/words"
 
-// Full is the match of a request and a campaign that say the same.
+// Full is the match of a request and a campaign with the same text.
 const Full = 1 << 16
 
 // weightBits is the precision of the weights of a request: its vector has the length 1<<weightBits.
 const weightBits = 12
 
-// What tokens add that an advertiser picked, in units of [words.One]. Those that only repeat the
-// text add nothing (see [Reader.choice]).
+// The gain of tokens that an advertiser picked, in units of [words.One]. Tokens that only repeat
+// the text gain nothing (see [Reader.choice]).
 const (
-	pickedEcho  = 2 * words.One // to what a word of the text says
-	pickedFresh = words.One     // to what a word says that is not in the text
-	pickedGain  = words.One     // to what either adds to a match
+	pickedEcho  = 2 * words.One // added to the weight of a word in the text
+	pickedFresh = words.One     // added to the weight of a word not in the text
+	pickedGain  = words.One     // added to the match, for both
 )
 
-// A request's vector has a length between its own and that of one with pivotWords words that no
-// campaign has, so that the words of a long request that a campaign has still say something.
+// The length of a request's vector is averaged with that of pivotWords words that no campaign has,
+// so that the few words of a long request that a campaign has still count.
 const pivotWords = 6
 
-// A campaign's vector has at least the length of one with leastWords words of its own, so that one
-// of common words only matches next to nothing.
+// A campaign's vector has at least the length of leastWords words of its own, so that a campaign of
+// common words only matches next to nothing.
 const leastWords = 3
 
-// Text is what a campaign says of itself.
+// Text is the text of a campaign.
 type Text struct {
 	Headline, Subtext string
 	// Stated are its tokens and keywords.
 	Stated [2][]string
 }
 
-// Impact is what a term adds to the match of a campaign with a request that says nothing else, in
-// units of 1/[Full].
+// Impact is the amount that a term adds to the match of a campaign with a request of that term
+// only, in units of 1/[Full].
 type Impact struct {
 	Term string
-	ID   uint32 // [None] for a term that the table does not know
+	ID   uint32 // [None] for a term missing in the table
 	By   uint16
 }
 
 // Weight is a term of a request.
 type Weight struct {
-	Text string // of a term that the table does not know; see [Weight.Term]
+	Text string // of a term missing in the table; see [Weight.Term]
 	ID   uint32 // [None] for such a term
 	By   uint32 // in units of 1/4096
 }
 
-// Term is the text of a term of a vector that table made.
+// Term returns the text of a term in a vector made by table.
 func (w *Weight) Term(table *Table) string {
 	if w.ID == None {
 		return w.Text
@@ -63,12 +64,12 @@ func (w *Weight) Term(table *Table) string {
 	return table.Term(w.ID)
 }
 
-// Reader makes vectors. The zero value is ready, and one goroutine at a time may use it. What it
-// returns is valid until its next use.
+// Reader makes vectors. The zero value is ready. One goroutine may use it at a time. Its results
+// are valid until its next use.
 type Reader struct {
 	words   words.Reader
 	stated  words.Reader
-	said    []saidTerm
+	found   []campaignTerm
 	impacts []Impact
 	raw     []rawTerm
 	vector  Vector
@@ -77,21 +78,21 @@ type Reader struct {
 	ids     []uint32 // of the terms of a request
 }
 
-// saidTerm is a term of a campaign.
-type saidTerm struct {
+// campaignTerm is a term of a campaign.
+type campaignTerm struct {
 	words.Term
-	picked uint32 // how far its advertiser picked it, in units of words.One
+	picked uint32 // how much its advertiser picked it, in units of words.One
 }
 
-// rawTerm is a term of a campaign with its weight before the campaign's length is known.
+// rawTerm is a term of a campaign with its weight before scaling by the campaign's length.
 type rawTerm struct {
 	id     uint32
 	weight uint16 // damped
 	picked uint16
 }
 
-// terms are the terms of a campaign: of its text, then those that it states beside it.
-func (r *Reader) terms(t *Text) []saidTerm {
+// terms returns the terms of a campaign: first of its text, then its stated ones.
+func (r *Reader) terms(t *Text) []campaignTerm {
 	r.words.Reset()
 	r.words.ReadText(t.Headline, words.One)
 	r.words.ReadText(t.Subtext, words.One)
@@ -101,41 +102,41 @@ func (r *Reader) terms(t *Text) []saidTerm {
 			r.stated.ReadStated(token, words.One)
 		}
 	}
-	r.said = r.said[:0]
+	r.found = r.found[:0]
 	for _, term := range r.words.Terms() {
-		r.said = append(r.said, saidTerm{Term: term})
+		r.found = append(r.found, campaignTerm{Term: term})
 	}
 	if stated := r.stated.Terms(); len(stated) > 0 {
 		r.pick(stated)
 	}
-	return r.said
+	return r.found
 }
 
 // pick adds the stated terms to those of the text.
 func (r *Reader) pick(stated []words.Term) {
-	ofText := len(r.said)
-	choice := choice(r.said, stated)
+	ofText := len(r.found)
+	choice := choice(r.found, stated)
 	for _, term := range stated {
 		picked := choice
 		if !content(term.Kind) {
-			picked = 0 // a common word says no more for being stated
+			picked = 0 // stating a common word adds nothing
 		}
-		at := indexOf(r.said[:ofText], term.Text)
+		at := indexOf(r.found[:ofText], term.Text)
 		if at < 0 {
 			term.Weight += term.Weight * picked / words.One * pickedFresh / words.One
-			r.said = append(r.said, saidTerm{term, picked})
+			r.found = append(r.found, campaignTerm{term, picked})
 			continue
 		}
-		said := &r.said[at]
-		said.Weight += term.Weight * picked / words.One * pickedEcho / words.One
-		said.Kind = min(said.Kind, term.Kind)
-		said.picked = picked
+		found := &r.found[at]
+		found.Weight += term.Weight * picked / words.One * pickedEcho / words.One
+		found.Kind = min(found.Kind, term.Kind)
+		found.picked = picked
 	}
 }
 
-// choice says how far stated terms are a choice, up to [words.One]. They are none when they are
-// just the words of the text: then nothing tells which of them matter.
-func choice(text []saidTerm, stated []words.Term) uint32 {
+// choice returns how far the stated terms are a selection, up to [words.One]. If they merely repeat
+// the words of the text the result is 0, as nothing shows which of them matter.
+func choice(text []campaignTerm, stated []words.Term) uint32 {
 	plain, chosen, echoed := 0, 0, 0
 	for i := range text {
 		if content(text[i].Kind) {
@@ -156,7 +157,7 @@ func choice(text []saidTerm, stated []words.Term) uint32 {
 
 func content(k words.Kind) bool { return k == words.Plain || k == words.Letters }
 
-func indexOf(list []saidTerm, text string) int {
+func indexOf(list []campaignTerm, text string) int {
 	for i := range list {
 		if list[i].Text == text {
 			return i
@@ -165,8 +166,8 @@ func indexOf(list []saidTerm, text string) int {
 	return -1
 }
 
-// raw is what a term says before its rarity counts.
-func raw(id uint32, t *saidTerm) rawTerm {
+// raw returns a term's weight before its rarity counts.
+func raw(id uint32, t *campaignTerm) rawTerm {
 	w := damp(t.Weight)
 	if t.Kind == words.Extra {
 		w /= 2
@@ -174,16 +175,16 @@ func raw(id uint32, t *saidTerm) rawTerm {
 	return rawTerm{id: id, weight: uint16(min(w, 1<<16-1)), picked: uint16(t.picked)}
 }
 
-// Campaign is the vector of a campaign.
+// Campaign returns the vector of a campaign.
 func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 	r.impacts, r.raw = r.impacts[:0], r.raw[:0]
-	said := r.terms(t)
-	for i := range said {
-		term := &said[i]
+	found := r.terms(t)
+	for i := range found {
+		term := &found[i]
 		id := table.ID(term.Text)
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
 		if id == None && term.Kind == words.Common {
-			id = unseenCommon // of a campaign that is newer than the table: it says no more than once it is in it
+			id = unseenCommon // the campaign is newer than the table; the word has the weight it will have in the next
 		}
 		r.raw = append(r.raw, raw(id, term))
 	}
@@ -191,7 +192,7 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 	return r.impacts
 }
 
-// impacts gives what each term of a campaign adds to a match.
+// impacts computes the amount that each term of a campaign adds to a match.
 func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
 	var sum uint64
 	for i := range terms {
@@ -206,7 +207,7 @@ func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
 	}
 }
 
-// damp says how much a term counts that was said with that weight in all: the second time adds less
+// damp returns the weight of a term after damping its total weight: a second occurrence adds less
 // than the first.
 func damp(weight uint32) uint32 {
 	if weight <= words.One {
@@ -215,26 +216,26 @@ func damp(weight uint32) uint32 {
 	return words.One + (log2(uint64(weight))-log2(words.One))*177/256
 }
 
-// Vector is a request as a table sees it.
+// Vector is a request in the terms of a table.
 type Vector struct {
-	// Weights are its terms and those that look like them.
+	// Weights are its terms and the terms that look like them.
 	Weights []Weight
-	// Said are the ids of its own terms that the table knows.
-	Said []uint32
-	// Empty says that it has no word at all.
+	// Own are the ids of its own terms that are in the table.
+	Own []uint32
+	// Empty reports whether it has no words.
 	Empty bool
 }
 
-// Request is the vector of a request.
+// Request returns the vector of a request.
 func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	g, v := table.gather(), &r.vector
 	defer table.gathers.Put(g)
-	*v = Vector{Weights: v.Weights[:0], Said: v.Said[:0], Empty: true}
+	*v = Vector{Weights: v.Weights[:0], Own: v.Own[:0], Empty: true}
 	r.ids = r.ids[:0]
-	for i := range terms { // by itself: the processor waits for several words at a time
+	for i := range terms { // a loop of its own lets the processor fetch several words at a time
 		r.ids = append(r.ids, table.ID(terms[i].Text))
 	}
-	var missed uint64 // the square of what no campaign says
+	var missed uint64 // the square of the weights that no campaign has
 	for i, id := range r.ids {
 		term, known := &terms[i], id != None
 		damped := damp(term.Weight)
@@ -244,7 +245,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		w := uint64(damped) * uint64(table.unseen) / words.One
 		switch {
 		case known:
-			v.Said = append(v.Said, id)
+			v.Own = append(v.Own, id)
 			g.add(id, damped*uint32(table.weights[id])/words.One)
 			continue
 		case term.Kind == words.Plain:
@@ -254,7 +255,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		case term.Kind == words.Common:
 			w = uint64(damped) * uint64(table.faint) / words.One
 		case term.Kind == words.Letters:
-			missed += w * w / 2 // groups overlap, so that each says half
+			missed += w * w / 2 // groups overlap, so each counts half
 		}
 		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})
 	}
@@ -262,7 +263,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	return v
 }
 
-// finish gives the vector its length.
+// finish divides the weights of the vector by its length.
 func (g *gather) finish(v *Vector, missed uint64) {
 	var sum uint64
 	for _, id := range g.touched {
@@ -279,20 +280,20 @@ func (g *gather) finish(v *Vector, missed uint64) {
 	}
 }
 
-// scaled is a weight of a vector whose length is the gain in units of 1/4096. In a small network,
+// scaled returns a weight divided by the vector's length, in units of 1/4096. In a small network,
 // which has seen few words, one content word is worth more.
 func (t *Table) scaled(w, length uint64) uint32 {
 	return uint32(max(w<<weightBits*uint64(t.gain)/256/length, 1))
 }
 
-// MostMatch is the greatest match. In a small network a match may be more than [Full].
+// MostMatch is the greatest match. In a small network a match may exceed [Full].
 const MostMatch = 4 * Full
 
-// Match is the match of a sum of weight × impact, in units of 1/[Full].
+// Match returns the match of a sum of weight × impact, in units of 1/[Full].
 func Match(sum uint32) uint32 { return min(sum>>weightBits, MostMatch) }
 
-// Sum is the least sum that has a match.
+// Sum returns the least sum that yields a match.
 func Sum(match uint32) uint32 { return match << weightBits }
 
-// None is the id of a term that a table does not know.
+// None is the id of a term missing in a table.
 const None = ^uint32(0)

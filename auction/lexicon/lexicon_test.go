@@ -28,7 +28,7 @@ func freeze(campaigns map[string]int, order []string) *lexicon.Table {
 	return b.Freeze(size)
 }
 
-// match is that of a request with a campaign.
+// match returns the match of a request with a campaign.
 func match(t *lexicon.Table, request, campaign string) uint32 {
 	var r words.Reader
 	r.ReadContext(request)
@@ -73,7 +73,7 @@ func TestCopiesDoNotDevalueAWord(t *testing.T) {
 	require.InEpsilon(t, few, match(freeze(owners, many), "postgres backups", rival), 0.05)
 }
 
-// Saying a word again and again hardly makes a campaign a better match for it.
+// Repeating a word hardly improves a campaign's match for it.
 func TestStuffingAddsLittle(t *testing.T) {
 	owners, order := network()
 	honest, stuffed := "postgres hosting backups", strings.Repeat("postgres ", 5)+"hosting backups"
@@ -98,7 +98,7 @@ func TestWordsThatLookAlike(t *testing.T) {
 	require.Zero(t, match(table, "zebra", "flight tickets"))
 }
 
-// The version names what is in a table.
+// The version identifies the content of a table.
 func TestEqualCampaignsGiveEqualTables(t *testing.T) {
 	owners, order := network()
 	require.Equal(t, freeze(owners, order).Version(), freeze(owners, order).Version())

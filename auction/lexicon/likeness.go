@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// likenessFull is the likeness of equal words.
+	// likenessFull is the likeness of identical words.
 	likenessFull = 256
-	// leastLikeness is the least that counts, and mostAlike how many terms a word may stand for.
+	// leastLikeness is the least likeness that counts; mostAlike limits the terms that a word may
+	// stand for.
 	leastLikeness = 50
 	mostAlike     = 8
-	// alikeWeight is the weight of a term that only looks like the word that was said, times its
-	// likeness.
+	// alikeWeight times the likeness is the weight of a term that only looks like a word of the
+	// request.
 	alikeWeight = 240
-	// tooMany is how many terms may share a group of letters that says something.
+	// tooMany is the number of terms above which a shared group of letters is ignored.
 	tooMany = 512
 )
 
@@ -28,16 +29,16 @@ const (
 // share.
 type grams struct {
 	keys    []uint32 // ascending
-	starts  []uint32 // by the first bits of a key, where such keys begin; one more at the end
+	starts  []uint32 // by the first bits of a key: the first index in keys; one more at the end
 	shift   uint32   // to the first bits
-	begin   []uint32 // of the terms of keys[i], in ids
+	begin   []uint32 // the start in ids of the terms of keys[i]
 	ids     []uint32
-	weights []uint16 // of the group: how rare it is
-	lengths []uint32 // of the vector of each term's groups
+	weights []uint16 // of the group: its rarity
+	lengths []uint32 // by term: the length of the vector of its groups
 	rare    uint16
 }
 
-// eachGram yields the hashes of the groups of word with its borders.
+// eachGram yields the hashes of the letter groups of word, word boundaries included.
 func eachGram(word string, yield func(hash uint32)) {
 	var starts [72]uint8
 	var text [72]byte
@@ -67,7 +68,7 @@ func eachGram(word string, yield func(hash uint32)) {
 	}
 }
 
-// comparable says whether a term takes part in likeness.
+// comparable reports whether a term takes part in likeness.
 func comparable(term string) bool {
 	return len(term) >= 3 && term[0] != words.WeakMark[0] && !letterGroup(term)
 }
@@ -82,7 +83,7 @@ func gramsOf(terms []string) grams {
 	for _, term := range terms {
 		letters += len(term)
 	}
-	all := make([]uint64, 0, 3*letters) // a hash and an id, as numbers: so they are sorted faster
+	all := make([]uint64, 0, 3*letters) // a hash and an id packed into one number, which sorts faster
 	for id, term := range terms {
 		if comparable(term) {
 			eachGram(term, func(h uint32) { all = append(all, uint64(h)<<32|uint64(id)) })
@@ -118,8 +119,8 @@ func gramsOf(terms []string) grams {
 	return g
 }
 
-// point notes where the keys of each beginning start: keys are hashes, so that about four share
-// one.
+// point records where the keys with each prefix start. Keys are hashes, so about four share a
+// prefix.
 func (g *grams) point() {
 	count := max(len(g.keys)/4, 1)
 	g.shift = uint32(bits.LeadingZeros32(uint32(count)))
@@ -133,7 +134,7 @@ func (g *grams) point() {
 	}
 }
 
-// find is the place of a key.
+// find returns the index of a key.
 func (g *grams) find(key uint32) (at uint32, ok bool) {
 	first := key >> g.shift
 	for at, end := g.starts[first], g.starts[first+1]; at < end && g.keys[at] <= key; at++ {
@@ -144,16 +145,16 @@ func (g *grams) find(key uint32) (at uint32, ok bool) {
 	return 0, false
 }
 
-// alike is what looks like a word.
+// alike is a cached word with the terms that look like it.
 type alike struct {
 	word string
 	best []like
-	used atomic.Bool // since another word asked for the place
+	used atomic.Bool // since another word last competed for the slot
 }
 
-// alikes remembers what looks like the words of requests, because finding it takes a microsecond
-// and most words are common. A word has two places by its hash, so the memory is bounded whatever
-// is asked, and few common words share a place.
+// alikes caches the terms that look like the words of requests, because finding them takes a
+// microsecond and most words are common. A word has two slots by its hash, so the memory is bounded
+// whatever requests contain, and few common words share a slot.
 type alikes [1 << 14]atomic.Pointer[alike]
 
 func (a *alikes) of(word string) [2]*atomic.Pointer[alike] {
@@ -161,20 +162,20 @@ func (a *alikes) of(word string) [2]*atomic.Pointer[alike] {
 	return [...]*atomic.Pointer[alike]{&a[at], &a[at^1]}
 }
 
-// gather is the memory for one request's vector. It is as large as the table, so it is held for the
-// microseconds of [Reader.Request] only: as many are in use as processors, not as requests.
+// gather is the working memory for one request's vector. It is as large as the table, so it is held
+// only for the microseconds of [Reader.Request]: there are as many as processors, not as requests.
 type gather struct {
 	table   *Table
 	weight  []uint32 // by term
 	touched []uint32
-	shared  []uint32 // by term: the sum over common groups
+	shared  []uint32 // by term: the sum over shared groups
 	seen    []uint32
 	best    []like
 }
 
 type like struct{ id, likeness uint32 }
 
-// gather gives a memory in which nothing is added up; put it back into gathers.
+// gather returns a cleared working memory; put it back into gathers.
 func (t *Table) gather() *gather {
 	g, _ := t.gathers.Get().(*gather)
 	if g == nil {
@@ -197,8 +198,8 @@ func (g *gather) add(id, w uint32) {
 	g.weight[id] += w
 }
 
-// similar adds the terms that look like a word that the table lacks: another ending, a compound, a
-// typing error. It returns how much the most similar one does.
+// similar adds the terms that look like a word missing in the table: another ending, a compound, a
+// typing error. It returns the likeness of the most similar one.
 func (g *gather) similar(word string, damped uint32) (most uint32) {
 	if !comparable(word) {
 		return 0
@@ -210,8 +211,8 @@ func (g *gather) similar(word string, damped uint32) (most uint32) {
 	return min(most, likenessFull)
 }
 
-// remembered is alike, which is asked for words that the table does not remember. A word takes the
-// place of one that was not used since another was asked for.
+// remembered returns the result of alike, cached if possible. A new word replaces one that was not
+// used since another word last competed for the slot.
 func (g *gather) remembered(word string) []like {
 	places := g.table.alikes.of(word)
 	for _, place := range places {
@@ -224,16 +225,16 @@ func (g *gather) remembered(word string) []like {
 	}
 	for _, place := range places {
 		if known := place.Load(); known == nil || !known.used.Swap(false) {
-			made := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
-			made.used.Store(true)
-			place.Store(made)
-			return made.best
+			fresh := &alike{word: strings.Clone(word), best: slices.Clone(g.alike(word))}
+			fresh.used.Store(true)
+			place.Store(fresh)
+			return fresh.best
 		}
 	}
 	return g.alike(word)
 }
 
-// alike finds the terms that look like a word, those most like it first.
+// alike finds the terms that look like a word, the most similar first.
 func (g *gather) alike(word string) []like {
 	length := g.share(word)
 	x := &g.table.grams
@@ -250,8 +251,8 @@ func (g *gather) alike(word string) []like {
 	return g.best[:min(len(g.best), mostAlike)]
 }
 
-// share sums up for each term what its groups and those of word have in common, and gives the
-// length of the word's vector.
+// share sums up, for each term, the groups it shares with word, and returns the length of the
+// word's vector.
 func (g *gather) share(word string) (length uint64) {
 	x := &g.table.grams
 	var square uint64

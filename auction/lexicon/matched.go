@@ -8,10 +8,10 @@ import (
 	"adnet/auction/words"
 )
 
-// Matched are the words of texts whose terms were recorded of a request, ascending as
-// [Reader.Recorded] made them: in the order and, but for case, the form in which the texts have
-// them, at most so many, none twice and none of a special category. Of the request it shows nothing
-// that the texts do not say.
+// Matched returns up to most words of texts whose terms were recorded for a request. recorded is
+// ascending, as returned by [Reader.Recorded]. The words have the order and, but for case, the form
+// of the texts, without duplicates and without words of a special category. The result reveals
+// nothing of the request that is not in the texts.
 func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 	var r words.Reader
 	for _, text := range texts {
@@ -21,15 +21,15 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 			r.Reset()
 			r.ReadStated(word, words.One)
 			for _, term := range r.Terms() {
-				if !asked(recorded, TermID(term.Text)) || Special(term.Text) {
+				if !contains(recorded, TermID(term.Text)) || Special(term.Text) {
 					continue
 				}
-				said := strings.ToLower(word)
+				form := strings.ToLower(word)
 				if term.Kind == words.Letters { // the word may be a whole sentence
-					said = term.Text
+					form = term.Text
 				}
-				if !slices.Contains(matched, said) {
-					matched = append(matched, said)
+				if !slices.Contains(matched, form) {
+					matched = append(matched, form)
 				}
 				if len(matched) == most {
 					return matched
@@ -40,9 +40,10 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 	return matched
 }
 
-// asked says whether a term was recorded, said or looked like.
-func asked(recorded []uint32, id uint32) bool {
-	_, said := slices.BinarySearch(recorded, id)
+// contains reports whether a term was recorded, either as a word of the request or as one that a
+// word resembles.
+func contains(recorded []uint32, id uint32) bool {
+	_, own := slices.BinarySearch(recorded, id)
 	_, alike := slices.BinarySearch(recorded, LikeID(id))
-	return said || alike
+	return own || alike
 }

@@ -9,7 +9,7 @@ import (
 	"adnet/auction/words"
 )
 
-// ids are what is recorded of a request that says texts.
+// ids returns the recorded ids of a request with these texts.
 func ids(texts ...string) (recorded []uint32) {
 	var r words.Reader
 	for _, text := range texts {

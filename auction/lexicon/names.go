@@ -2,22 +2,22 @@ package lexicon
 
 import "hash/maphash"
 
-// names are the texts of the terms of a table, and their ids by text. A context asks for all of its
-// words among those of all campaigns, each a few cache lines that are not near: so the texts are
-// one string, the ids are in a table with open addresses, and neither has pointers for the
-// collector (benchmark row ad_request_100k).
+// names holds the texts of the terms of a table, and their ids by text. A context looks up all of
+// its words among those of all campaigns. Each lookup touches a few distant cache lines, so the
+// texts are one string, the ids are in a hash table with open addressing, and neither has pointers
+// for the garbage collector (benchmark row ad_request_100k).
 type names struct {
-	seed  maphash.Seed // strangers cannot make words meet
+	seed  maphash.Seed // keeps outsiders from provoking collisions
 	text  string       // each term after its length in one byte
-	at    []uint32     // by id, where its text begins
-	marks []uint8      // by slot, some bits of the hash; 0 is empty
+	at    []uint32     // by id: the start of its text
+	marks []uint8      // by slot: some bits of the hash; 0 is empty
 	slots []slot       // a power of two, at most three quarters full
 }
 
-// slot is a term in the table of its hash.
+// slot is an entry of the hash table.
 type slot struct{ at, id uint32 }
 
-// longestName is how long a term may be in bytes: more than what words makes of any text.
+// longestName is the maximum length of a term in bytes; package words makes none as long.
 const longestName = 255
 
 // namesOf lays out distinct terms by their ids.
@@ -52,13 +52,13 @@ func (n *names) enter(term string, s slot) {
 	n.marks[place], n.slots[place] = mark, s
 }
 
-// place is where a term is looked for first, and its mark.
+// place returns the first slot to probe for a term, and its mark.
 func (n *names) place(term string) (at int, mark uint8) {
 	h := maphash.String(n.seed, term)
 	return int(h) & (len(n.marks) - 1), uint8(h>>56) | 1
 }
 
-// id is that of a term, [None] for one that is not there.
+// id returns the id of a term, or [None].
 func (n *names) id(term string) uint32 {
 	if len(n.marks) == 0 || len(term) > longestName {
 		return None
@@ -76,16 +76,16 @@ func (n *names) id(term string) uint32 {
 	return None
 }
 
-// of is the text of a term.
+// of returns the text of a term.
 func (n *names) of(id uint32) string {
 	begin := int(n.at[id])
 	return n.text[begin : begin+int(n.text[begin-1])]
 }
 
-// len is their number.
+// len returns the number of terms.
 func (n *names) len() int { return len(n.at) }
 
-// idSet is some of the terms of a table.
+// idSet is a set of terms of a table.
 type idSet []uint64
 
 func newIDSet(terms int) idSet { return make(idSet, (terms+63)/64) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// TermID is the number by which a term is recorded and learnt about. It is the same on every node
+// TermID returns the number under which a term is recorded and learnt. It is the same on every node
 // and in every table; two terms may share one.
 func TermID(term string) uint32 {
 	h := uint32(2166136261)
@@ -17,18 +17,18 @@ func TermID(term string) uint32 {
 	return h ^ h>>13
 }
 
-// LikeID is the number by which it is recorded that a word of a request looks like a term, of the
-// term's id; and the term's id of that number. A word that was said teaches more about a term than
-// one that looks like it.
+// LikeID returns the number that records that a word of a request resembles the term with this id.
+// Applied twice it returns the id. A word of the request teaches more about a term than one that
+// resembles it.
 func LikeID(id uint32) uint32 { return id ^ 0x9e3779b1 }
 
-// Recorded appends the ids of terms that campaigns say, at most so many, ascending: the terms of
-// the last request, those of the most weight first, and then by [LikeID] those that other words of
-// it look like, the likest first, as the match counts them too. Not their text, and not their
-// order. None is of a special category.
+// Recorded appends up to most ids of terms of the last request that campaigns contain, in ascending
+// order. It prefers the request's own terms of the most weight. The rest, as [LikeID], are terms
+// that its other words resemble, the most similar first, as they count in the match. Neither the
+// text nor the order of the words is recorded, and no term of a special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
-	r.named = append(r.named[:0], r.vector.Said...)
-	said := len(r.named)
+	r.named = append(r.named[:0], r.vector.Own...)
+	own := len(r.named)
 	if len(r.named) > most {
 		slices.SortFunc(r.named, func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
@@ -44,7 +44,7 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 		}
 		if !table.special.has(id) {
 			number := TermID(table.Term(id))
-			if i >= said {
+			if i >= own {
 				number = LikeID(number)
 			}
 			dst = append(dst, number)
@@ -54,22 +54,22 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 	return dst
 }
 
-// alike appends the terms that words of the request look like, the likest first where there are
-// more than most in all: those that fit are recorded in any order.
-func (r *Reader) alike(table *Table, said []uint32, most int) []uint32 {
+// alike appends the terms that words of the request resemble. If the total exceeds most, the most
+// similar come first; otherwise the order does not matter.
+func (r *Reader) alike(table *Table, own []uint32, most int) []uint32 {
 	r.looks = r.looks[:0]
 	for _, w := range r.vector.Weights {
-		if w.ID != None && !slices.Contains(said, w.ID) {
+		if w.ID != None && !slices.Contains(own, w.ID) {
 			r.looks = append(r.looks, w)
 		}
 	}
-	if len(said)+len(r.looks) > most {
+	if len(own)+len(r.looks) > most {
 		slices.SortFunc(r.looks, func(a, b Weight) int {
 			return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(table.Term(a.ID), table.Term(b.ID)))
 		})
 	}
 	for i := range r.looks {
-		said = append(said, r.looks[i].ID)
+		own = append(own, r.looks[i].ID)
 	}
-	return said
+	return own
 }

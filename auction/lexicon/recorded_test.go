@@ -10,8 +10,8 @@ import (
 	"adnet/auction/words"
 )
 
-// What is recorded are terms that campaigns say: the request's own before those that its other
-// words look like, and never what no campaign says.
+// Only terms of campaigns are recorded: the request's own before those that its other words
+// resemble.
 func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 	owners, order := map[string]int{}, []string{"versicherungsvergleich online", "garden tools", "chess lessons"}
 	for i, text := range order {

@@ -8,19 +8,19 @@ import (
 	"adnet/auction/words"
 )
 
-// Special says that a term tells about health, sex life, origin, opinion, belief, union, genes or
-// body measures of a person (GDPR Art. 9). Such a term serves the auction it came with and is
-// neither recorded nor learnt about.
+// Special reports whether a term reveals a person's health, sex life, origin, opinion, belief,
+// union membership, genetic or biometric data (GDPR Art. 9). Such a term serves the auction of its
+// request and is neither recorded nor learnt.
 func Special(term string) bool { return special()[term] }
 
-// Prepare compiles what the first table and the first conversation need, which takes a few tenths
-// of a second: the rules of [suitability] and the special terms.
+// Prepare compiles the rules of [suitability] and the special terms, which takes a few tenths of a
+// second, before the first table and the first conversation need them.
 func Prepare() {
 	suitability.Prepare()
 	special()
 }
 
-// specialOf are the terms of a table that are special.
+// specialOf returns the special terms of a table.
 func specialOf(n *names) idSet {
 	set := newIDSet(n.len())
 	if n.len() == 0 {
@@ -34,7 +34,7 @@ func specialOf(n *names) idSet {
 	return set
 }
 
-// special holds the terms that the analyzer makes of the words of special subjects.
+// special holds the terms that package words makes of the words of special subjects.
 var special = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	var r words.Reader
@@ -42,7 +42,7 @@ var special = sync.OnceValue(func() map[string]bool {
 		r.Reset()
 		r.ReadStated(word, words.One)
 		for _, term := range r.Terms() {
-			// A single letter of a script without blanks says too little to be special.
+			// A single letter of a script without blanks is too ambiguous to be special.
 			if term.Kind != words.Letters || utf8.RuneCountInString(term.Text) > 1 {
 				set[term.Text] = true
 			}

@@ -12,34 +12,33 @@ import (
 type Table struct {
 	names   names
 	special idSet    // terms of special categories, see [Special]
-	weights []uint16 // by term: how rare it is, in units of 1/256 bit
-	unseen  uint16   // of a term that no campaign has
-	faint   uint16   // of a common one that no campaign has
+	weights []uint16 // by term: its rarity, in units of 1/256 bit
+	unseen  uint16   // the weight of a term that no campaign has
+	faint   uint16   // the weight of a common term that no campaign has
 	grams   grams
 	alikes  *alikes
 	version string
-	missed  uint32 // what words that no campaign says take from a match, in units of words.One
-	gain    uint32 // of a match, in units of 1/256
+	missed  uint32 // how much words that no campaign has reduce a match, in units of words.One
+	gain    uint32 // factor of a match, in units of 1/256
 
 	gathers  sync.Pool // of *gather
 	once     sync.Once // makes byTermID
 	byTermID map[uint32]uint32
 }
 
-// Len is the number of terms; their ids are below it.
+// Len returns the number of terms; their ids are below it.
 func (t *Table) Len() int { return t.names.len() }
 
-// Term is the text of a term.
+// Term returns the text of a term.
 func (t *Table) Term(id uint32) string { return t.names.of(id) }
 
-// ID is the id of a term, [None] when the table lacks it.
+// ID returns the id of a term, or [None] if the table lacks it.
 func (t *Table) ID(term string) uint32 { return t.names.id(term) }
 
-// Version names the table: equal campaigns give equal versions.
+// Version identifies the table: equal campaigns give equal versions.
 func (t *Table) Version() string { return t.version }
 
-// unseenCommon is the id of a common word that the table does not know, where a weight is looked
-// up.
+// unseenCommon stands for a common word missing in the table when its weight is looked up.
 const unseenCommon = None - 1
 
 func (t *Table) weight(id uint32) uint16 {
@@ -52,32 +51,33 @@ func (t *Table) weight(id uint32) uint16 {
 	return t.weights[id]
 }
 
-// vote is one advertiser's, which its campaigns share.
+// vote is the vote of one advertiser, shared by its campaigns.
 const vote = 1 << 32
 
-// Share is the part of an advertiser's vote that one of its campaigns has.
+// Share returns the part of an advertiser's vote that one of its campaigns has.
 func Share(campaigns int) uint64 { return vote / uint64(campaigns) }
 
-// Size is how large a network is.
+// Size is the size of a network.
 type Size struct {
 	advertisers uint64
-	shares      uint64 // the sum of one campaign's share of each
+	shares      uint64 // the sum over advertisers of one campaign's share
 }
 
-// Count takes in an advertiser with so many campaigns.
+// Count adds an advertiser with the given number of campaigns.
 func (s *Size) Count(campaigns int) {
 	s.advertisers++
 	s.shares += Share(campaigns)
 }
 
-// network is the size in campaigns of equal weight: that of a thousand copies is one.
+// network returns the size in campaigns of equal weight: an advertiser with a thousand copies
+// counts as one.
 func (s Size) network() network {
 	hi, lo := bits.Mul64(s.advertisers*s.advertisers, vote)
 	campaigns, _ := bits.Div64(hi, lo, max(s.shares, hi+1))
 	return network{advertisers: max(s.advertisers, 1), campaigns: max(campaigns, 1)}
 }
 
-// Builder makes a table and the vectors of the campaigns that it is made of.
+// Builder makes a table and the vectors of its campaigns.
 type Builder struct {
 	reader Reader
 	table  *Table
@@ -87,7 +87,7 @@ type Builder struct {
 	common []bool
 	raw    []rawTerm // of all texts
 	ends   []uint32
-	given  []Posting
+	vector []Posting
 }
 
 // Posting is a term of one campaign.
@@ -96,18 +96,18 @@ type Posting struct {
 	By uint16
 }
 
-// NewBuilder makes a Builder.
+// NewBuilder returns an empty Builder.
 func NewBuilder() *Builder { return &Builder{table: &Table{}, ids: map[string]uint32{}} }
 
-// Add takes a text in, with the [Share] of the votes of those who use it.
+// Add adds a text, with the sum of the [Share] of the campaigns that use it.
 func (b *Builder) Add(t *Text, votes uint64) {
-	said := b.reader.terms(t)
-	for i := range said {
-		term := &said[i]
+	found := b.reader.terms(t)
+	for i := range found {
+		term := &found[i]
 		id, known := b.ids[term.Text]
 		if !known {
 			id = uint32(len(b.terms))
-			text := string([]byte(term.Text)) // not the text it stands in
+			text := string([]byte(term.Text)) // a copy, so that the whole text is not kept alive
 			b.ids[text] = id
 			b.terms, b.votes = append(b.terms, text), append(b.votes, 0)
 			b.common = append(b.common, term.Kind == words.Common)
@@ -119,7 +119,7 @@ func (b *Builder) Add(t *Text, votes uint64) {
 	b.ends = append(b.ends, uint32(len(b.raw)))
 }
 
-// Freeze ends the adding: the table is of a network of that size.
+// Freeze finishes the table for a network of that size.
 func (b *Builder) Freeze(of Size) *Table {
 	t := b.table
 	t.names = namesOf(b.terms)
@@ -132,8 +132,8 @@ func (b *Builder) Freeze(of Size) *Table {
 			t.weights[id] = size.commonRarity(v)
 		}
 	}
-	one := vote * size.advertisers / size.campaigns
-	t.unseen, t.faint = size.rarity(one), size.commonRarity(one)
+	single := vote * size.advertisers / size.campaigns
+	t.unseen, t.faint = size.rarity(single), size.commonRarity(single)
 	t.missed, t.gain = size.missed(), size.gain()
 	t.grams, t.alikes = gramsOf(b.terms), new(alikes)
 	t.version = fmt.Sprintf("%08x", t.digest(b.terms))
@@ -141,22 +141,23 @@ func (b *Builder) Freeze(of Size) *Table {
 	return t
 }
 
-// network is its size.
+// network is the size of a network in campaigns of equal weight.
 type network struct{ campaigns, advertisers uint64 }
 
-// The words of a network are counted as if some further campaigns were there, so that the words of
-// a small one weigh something, too: few of them have any one word, and half of them a common one.
+// The words of a network are counted as if some further campaigns existed, so that words have some
+// weight in a small network. Few of these have any given word, and half of them a given common
+// word.
 const (
 	further       = 10
 	furtherRare   = 20  // per mille
 	furtherCommon = 500 // per mille
 )
 
-// rarity is the weight of a term that has so many votes. The share of the votes is what counts.
+// rarity returns the weight of a term with that many votes. Only the share of the votes counts.
 func (n network) rarity(votes uint64) uint16 { return n.smoothed(votes, furtherRare) }
 
-// commonRarity is the weight of a common word: next to nothing until there are campaigns to tell
-// how common.
+// commonRarity returns the weight of a common word: next to nothing until there are enough
+// campaigns to show how common it is.
 func (n network) commonRarity(votes uint64) uint16 {
 	return uint16(uint64(n.smoothed(votes, furtherCommon)) * n.campaigns / (n.campaigns + further))
 }
@@ -166,7 +167,7 @@ func (n network) smoothed(votes, share uint64) uint16 {
 	return uint16(log2((n.campaigns+further)<<20) - log2(max(having+further*share<<20/1000, 1)))
 }
 
-// missed: a word that none of few campaigns says tells nothing.
+// missed: with few campaigns, a word that none of them has proves nothing.
 func (n network) missed() uint32 {
 	if n.campaigns <= small {
 		return 0
@@ -174,8 +175,8 @@ func (n network) missed() uint32 {
 	return uint32((n.campaigns - small) * words.One / n.campaigns)
 }
 
-// Up to small campaigns one content word in common is enough for an ad; from grown on there are
-// words to choose by.
+// In a network of at most small campaigns, one shared content word is enough for an ad. In one of
+// grown campaigns or more there are enough words to choose by.
 const (
 	small     = 10
 	grown     = 50
@@ -201,17 +202,17 @@ func (t *Table) digest(terms []string) (sum uint32) {
 	return sum ^ uint32(t.unseen)<<16 ^ t.gain
 }
 
-// Vector is the vector of the i-th text added, valid until the next call.
+// Vector returns the vector of the i-th added text, valid until the next call.
 func (b *Builder) Vector(i int) []Posting {
 	from := uint32(0)
 	if i > 0 {
 		from = b.ends[i-1]
 	}
 	terms := b.raw[from:b.ends[i]]
-	b.given = b.given[:0]
+	b.vector = b.vector[:0]
 	for _, term := range terms {
-		b.given = append(b.given, Posting{ID: term.id})
+		b.vector = append(b.vector, Posting{ID: term.id})
 	}
-	b.table.impacts(terms, func(i int, by uint16) { b.given[i].By = by })
-	return b.given
+	b.table.impacts(terms, func(i int, by uint16) { b.vector[i].By = by })
+	return b.vector
 }

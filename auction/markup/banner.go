@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// DefaultWidth and DefaultHeight are the size of a banner whose request names none, in CSS pixels.
+// DefaultWidth and DefaultHeight are the size in CSS pixels of a banner whose request states none.
 const (
 	DefaultWidth  = 300
 	DefaultHeight = 250
 )
 
-// flat is the height in CSS pixels up to which a banner is laid out in one row.
+// flat is the greatest height in CSS pixels at which a banner is laid out in one row.
 const flat = 120
 
 // AppendBanner appends the ad as an HTML fragment of w × h CSS pixels without any script: a link
@@ -51,7 +51,7 @@ func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
 	return b.text
 }
 
-// label marks the ad as one.
+// label appends the disclosure label.
 func (b *html) label(ad *Ad) {
 	receipt := link(ad.ReceiptURL)
 	if receipt != "" {
@@ -65,10 +65,10 @@ func (b *html) label(ad *Ad) {
 	}
 }
 
-// html is a fragment that is being written.
+// html is an HTML fragment being written.
 type html struct{ text []byte }
 
-// raw appends parts that are HTML.
+// raw appends parts as they are.
 func (b *html) raw(parts ...string) *html {
 	for _, part := range parts {
 		b.text = append(b.text, part...)
@@ -76,7 +76,7 @@ func (b *html) raw(parts ...string) *html {
 	return b
 }
 
-// put appends a text or a link.
+// put appends a text or a link, escaped.
 func (b *html) put(s string) *html {
 	b.text = appendText(b.text, s)
 	return b

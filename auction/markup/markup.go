@@ -1,16 +1,16 @@
-// Package markup writes what an exchange shows when a bid of ours wins: Native 1.2 JSON, banner
-// HTML and VAST 2.0 to 4.2.
+// Package markup writes the markup that an exchange shows when our bid wins: Native 1.2 JSON,
+// banner HTML and VAST 2.0 to 4.2.
 //
-// Contract: a pure function of its arguments. Every text of an [Ad] is inert in what comes out,
-// whatever it holds: it cannot end an element, an attribute, a script or a CDATA section, and it
+// Contract: a pure function of its arguments. Every text of an [Ad] is inert in the output,
+// whatever it contains: it cannot end an element, an attribute, a script or a CDATA section, and it
 // cannot form an auction macro (${…}), which exchanges replace as plain text anywhere in a markup.
-// Links that are not absolute http or https URLs are left out. What an ad cannot satisfy (a
-// required asset, a length, a MIME type) is said before the auction is decided, by [FitsNative] and
-// [FitsVideo], so that no bid is made with half a markup.
+// Links other than absolute http or https URLs are left out. [FitsNative] and [FitsVideo] check
+// before the auction is decided whether an ad meets the requirements (a required asset, a length, a
+// MIME type), so that no bid is made with incomplete markup.
 //
 // # Not obvious
 //
-// VAST 2 and 3 are not VAST 4 with another number: order, namespace, events and attributes
+// VAST 2 and 3 differ from VAST 4 in more than the number: order, namespace, events and attributes
 // differ, so there are two structures.
 package markup
 
@@ -20,14 +20,14 @@ import (
 	"unicode/utf8"
 )
 
-// Ad is the winner as it is shown. Texts are plain text, links absolute URLs.
+// Ad is the winner in displayable form. Texts are plain text, links absolute URLs.
 type Ad struct {
 	Creative
 	ID         string // of the auction, unique
 	CampaignID string
 
-	DisclosureLabel string // marks the ad as one
-	ReceiptURL      string // public page that says who paid
+	DisclosureLabel string // marks the ad as an ad
+	ReceiptURL      string // public page that names the payer
 	ClickURL        string // counts a click and leads to the landing page
 	ImpressionURL   string // pixel that counts the impression
 	CompleteURL     string // pixel: a video was watched to its end
@@ -48,12 +48,12 @@ type Creative struct {
 	SkipAfter int    // seconds until a video may be skipped
 }
 
-// class is what a byte means to the forms that this package writes.
+// class is the meaning of a byte in the formats that this package writes.
 type class uint8
 
 const (
 	strange class = 1 << iota // a control character, or part of a character beyond ASCII
-	special                   // means something in HTML and XML, or may begin a macro
+	special                   // has a meaning in HTML and XML, or may begin a macro
 	risky                     // could end a link, an attribute or a script, or begin a macro
 )
 
@@ -74,7 +74,7 @@ func classify() (of [256]class) {
 	return of
 }
 
-// holds are the classes of all bytes of s.
+// holds returns the classes of all bytes of s.
 func holds(s string) (all class) {
 	for i := range len(s) {
 		all |= classes[s[i]]
@@ -82,9 +82,8 @@ func holds(s string) (all class) {
 	return all
 }
 
-// appendText appends s as HTML or XML text or attribute value: what means something there is
-// escaped, and the dollar that could begin a macro. Control characters that XML cannot hold are
-// left out.
+// appendText appends s as HTML or XML text or attribute value. It escapes special characters, and a
+// dollar that could begin a macro. Control characters that XML cannot represent are left out.
 func appendText(b []byte, s string) []byte {
 	all := holds(s)
 	if all&strange != 0 {
@@ -122,7 +121,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, s[from:]...)
 }
 
-// printable is s as valid UTF-8 without the characters that XML 1.0 refuses (section 2.2).
+// printable returns s as valid UTF-8 without the characters that XML 1.0 forbids (section 2.2).
 func printable(s string) string {
 	if holds(s)&strange == 0 {
 		return s
@@ -135,8 +134,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// link is u when it is an absolute http or https URL, with the characters encoded that could end an
-// attribute or begin a macro; else it is empty. Links of our own have none of them.
+// link returns u if it is an absolute http or https URL, with the characters encoded that could end
+// an attribute or begin a macro; otherwise it returns "". Our own links contain none of them.
 func link(u string) string {
 	plain := holds(u)&(strange|risky) == 0
 	if !plain {
@@ -161,9 +160,9 @@ func link(u string) string {
 var encoded = strings.NewReplacer("${", "%24%7B", "[", "%5B", "]", "%5D", `"`, "%22", "'", "%27", "<", "%3C", ">",
 	"%3E",
 	"`", "%60", " ", "%20", "\t", "", "\n", "", "\r", "", "\\", "%5C",
-	"\u0085", "%C2%85", "\u2028", "%E2%80%A8", "\u2029", "%E2%80%A9") // line ends to some readers
+	"\u0085", "%C2%85", "\u2028", "%E2%80%A8", "\u2029", "%E2%80%A9") // line ends to some parsers
 
-// mediaType is the MIME type of a media link by its name's end; empty when the name does not tell.
+// mediaType returns the MIME type of a media link by its file extension, or "" if that is unknown.
 func mediaType(u string) string {
 	if i := strings.IndexAny(u, "?#"); i >= 0 {
 		u = u[:i]
@@ -193,8 +192,8 @@ func mediaType(u string) string {
 	return ""
 }
 
-// accepts says whether a list of MIME types, empty for any, has kind. "image/jpg" is a common name
-// of image/jpeg.
+// accepts reports whether a list of MIME types, empty for any, includes kind. "image/jpg" is a
+// common name of image/jpeg.
 func accepts(mimes []string, kind string) bool {
 	if len(mimes) == 0 || kind == "" {
 		return true

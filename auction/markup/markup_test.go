@@ -32,7 +32,7 @@ func example() *Ad {
 	}
 }
 
-// nasty is what advertisers and exchanges may put into a text.
+// nasty are hostile texts of advertisers and exchanges.
 var nasty = []string{
 	`"><img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `]]>`, `<![CDATA[x]]>`, `${AUCTION_PRICE}`,
 	`$${AUCTION_PRICE}`, `[ERRORCODE]`,
@@ -50,8 +50,7 @@ func hostile(s string) *Ad {
 	return ad
 }
 
-// elements are the tags of an HTML text with the attributes that matter, as a browser's parser sees
-// them.
+// elements returns the tags of an HTML text with their relevant attributes, as parsed by a browser.
 func elements(t require.TestingT, text string) (tags []string) {
 	for z := htmlparser.NewTokenizer(strings.NewReader(text)); ; {
 		switch z.Next() {
@@ -151,7 +150,7 @@ func TestNativeForms(t *testing.T) {
 		change(&changed, &creative)
 		require.False(t, changed.FitsNative(&creative), name)
 	}
-	// Icons and logos are the campaign's logo, where it has one.
+	// Icons and logos are the campaign's logo, if it has one.
 	icons := NativeRequest{Assets: []NativeAsset{
 		{ID: 1, HasID: true, Required: true, Kind: AssetImage, Type: ImageIcon, Mimes: []string{"image/png"}},
 		{ID: 2, HasID: true, Kind: AssetImage, Type: ImageLogo},
@@ -203,8 +202,8 @@ func TestNativeIsInert(t *testing.T) {
 	}
 }
 
-// grammar is what the schema of one version says about the elements that matter here: their
-// children in order, and their attributes, the required ones with a star.
+// grammar holds the relevant part of the schema of one version: the children of elements in order,
+// and their attributes, the required ones with a star.
 type grammar struct {
 	space    string
 	children map[string][]string
@@ -214,7 +213,7 @@ type grammar struct {
 }
 
 // grammars follow vast_2.0.1.xsd, vast3_draft.xsd, vast4.xsd, vast_4.1.xsd and vast_4.2.xsd of the
-// IAB; in VAST 4 what a type inherits comes first.
+// IAB; in VAST 4 inherited elements come first.
 func grammars() map[Version]grammar {
 	shared := map[string][]string{
 		"VAST": {"Ad"}, "Ad": {"InLine"}, "Creatives": {"Creative"}, "TrackingEvents": {"Tracking"},
@@ -357,7 +356,7 @@ func checkVAST(t require.TestingT, version Version, document []byte) {
 	}
 }
 
-// The newest version that a request lists; wrappers are not what we write.
+// The newest version that a request lists; wrappers do not count.
 func TestBestVersion(t *testing.T) {
 	for _, tc := range []struct {
 		protocols []int64
@@ -373,7 +372,7 @@ func TestBestVersion(t *testing.T) {
 	}
 }
 
-// Each version has the elements that it knows, in its own order, and says all that it can.
+// Each version has the elements of its schema, in its own order, with all supported data.
 func TestVASTVersions(t *testing.T) {
 	for version := range grammars() {
 		r := VideoRequest{Skippable: true, Seconds: 15, W: 640, H: 480, Version: version}
@@ -399,7 +398,7 @@ func TestVASTVersions(t *testing.T) {
 	}
 }
 
-// A player that takes only streams gets no file, and the other way round.
+// A player that accepts only streams gets no file, and vice versa.
 func TestDelivery(t *testing.T) {
 	file, stream := &Creative{MediaURL: "https://c.example/v.mp4"}, &Creative{MediaURL: "https://c.example/v.m3u8"}
 	for _, tc := range []struct {
@@ -472,8 +471,8 @@ func TestVASTIsInert(t *testing.T) {
 				Creatives []struct{} `xml:"Ad>InLine>Creatives>Creative"`
 			}
 			require.NoError(t, xml.Unmarshal(out, &document))
-			// XML readers turn a carriage return into a line feed unless it is written as a
-			// reference, as it is.
+			// XML parsers turn a carriage return into a line feed unless it is written as a
+			// reference, as it is here.
 			require.Equal(t, printable(s), document.AdTitle)
 			require.Equal(t, 1, strings.Count(document.Error, "[ERRORCODE]"))
 			require.Len(t, document.Creatives, 1)

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// The asset, image and data kinds of Native 1.2 (sections 7.3 to 7.5) that are answered.
+// The supported asset, image and data kinds of Native 1.2 (sections 7.3 to 7.5).
 const (
 	ImageIcon = 1
-	ImageLogo = 2 // of Native 1.0 and 1.1; since then it is an icon
+	ImageLogo = 2 // of Native 1.0 and 1.1; later versions use the icon
 	ImageMain = 3
 
 	DataSponsored  = 1
@@ -21,14 +21,14 @@ const (
 // NativeRequest has the fields of a Native 1.2 request that markup uses.
 type NativeRequest struct {
 	Assets []NativeAsset
-	// PixelTracker says that an image tracker of the impression (event 1, method 1) is offered;
-	// without it the reply has imptrackers.
+	// PixelTracker reports whether an image tracker of the impression (event 1, method 1) is
+	// offered; without it the reply has imptrackers.
 	PixelTracker bool
-	// Privacy says that a privacy link is supported.
+	// Privacy reports whether a privacy link is supported.
 	Privacy bool
 }
 
-// AssetKind is which of the objects of an asset is asked for.
+// AssetKind is the requested object of an asset.
 type AssetKind uint8
 
 // The kinds of assets.
@@ -39,19 +39,19 @@ const (
 	AssetData
 )
 
-// NativeAsset is one asset that is asked for.
+// NativeAsset is one requested asset.
 type NativeAsset struct {
 	ID       int64
 	HasID    bool // an asset without an id cannot be answered
 	Required bool
 	Kind     AssetKind
 	Type     int64    // of an image or data
-	Len      int64    // most code points of a title or data; 0 for any
-	W, H     int64    // wanted size of an image, else the least; 0 when not said
+	Len      int64    // maximum code points of a title or data; 0 for any
+	W, H     int64    // wanted size of an image, else the least; 0 if unknown
 	Mimes    []string // of an image; empty for any
 }
 
-// FitsNative says whether a creative has every required asset in the wanted form.
+// FitsNative reports whether a creative has every required asset in the requested form.
 func (r *NativeRequest) FitsNative(c *Creative) bool {
 	for i := range r.Assets {
 		a := &r.Assets[i]
@@ -65,7 +65,7 @@ func (r *NativeRequest) FitsNative(c *Creative) bool {
 	return len(r.Assets) > 0
 }
 
-// value is the text or link that answers an asset.
+// value returns the text or link for an asset.
 func (a *NativeAsset) value(c *Creative) (value string, ok bool) {
 	switch {
 	case !a.HasID:
@@ -85,7 +85,7 @@ func (a *NativeAsset) value(c *Creative) (value string, ok bool) {
 	return value, value != "" && (a.Len <= 0 || int64(utf8.RuneCountInString(value)) <= a.Len)
 }
 
-// image answers a main image, one whose type is not said, and with the logo an icon.
+// image returns the picture for a main image or an image without a type, and the logo for an icon.
 func (a *NativeAsset) image(c *Creative) (string, bool) {
 	from := c.MediaURL
 	switch a.Type {
@@ -103,7 +103,7 @@ func (a *NativeAsset) image(c *Creative) (string, bool) {
 }
 
 // Append appends the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad
-// that [NativeRequest.FitsNative]; optional assets that the ad does not have are left out.
+// that [NativeRequest.FitsNative]. Optional assets that the ad lacks are left out.
 func (r *NativeRequest) Append(b []byte, ad *Ad) []byte {
 	b = append(b, `{"ver":"1.2","assets":[`...)
 	first := true
@@ -163,8 +163,7 @@ func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
 const hexDigits = "0123456789abcdef"
 
-// quote appends s as a JSON string that is also inert in HTML and scripts, and in which no macro
-// begins.
+// quote appends s as a JSON string that is also inert in HTML and scripts and cannot begin a macro.
 func quote(b []byte, s string) []byte {
 	b = append(b, '"')
 	from := 0

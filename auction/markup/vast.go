@@ -9,30 +9,30 @@ import (
 // VideoRequest has the fields of a video impression that markup uses.
 type VideoRequest struct {
 	Mimes     []string // empty for any
-	W, H      int64    // of the player; 0 when not said
+	W, H      int64    // of the player; 0 if unknown
 	Skippable bool     // a skip button may be shown
-	Seconds   int64    // the length that the video is said to have
+	Seconds   int64    // the stated length of the video
 	Version   Version  // of the document; the zero value is [VAST42]
 	Delivery  []int64  // methods of delivery (1 streaming, 2 progressive, 3 download); empty for any
 }
 
-// The size that a media file is said to have when the player's is not known.
+// The stated size of a media file if the player's is unknown.
 const (
 	defaultVideoW = 640
 	defaultVideoH = 360
 )
 
-// FitsVideo says whether a creative has a video in one of the wanted forms. A link whose name does
-// not tell its kind counts as MP4.
+// FitsVideo reports whether a creative has a video in one of the requested formats. A link without
+// a known file extension counts as MP4.
 func (r *VideoRequest) FitsVideo(c *Creative) bool {
 	kind := videoType(c.MediaURL)
 	return link(c.MediaURL) != "" && kind != "" && accepts(r.Mimes, kind) && r.delivers(kind)
 }
 
-// streamed is the MIME type of playlists; everything else is one file.
+// streamed is the MIME type of playlists; all other types are single files.
 const streamed = "application/x-mpegURL"
 
-// delivery is how VAST calls the way that a kind of video takes.
+// delivery returns the VAST name of the delivery method of a kind of video.
 func delivery(kind string) string {
 	if kind == streamed {
 		return "streaming"
@@ -40,8 +40,8 @@ func delivery(kind string) string {
 	return "progressive"
 }
 
-// delivers says whether the player takes a kind of video by the way that it comes: a file can be
-// played as it comes, or once it is there.
+// delivers reports whether the player accepts the delivery method of a kind of video. A single file
+// can be played progressively or after the download.
 func (r *VideoRequest) delivers(kind string) bool {
 	for _, way := range r.Delivery {
 		if (way == 1) == (kind == streamed) && way >= 1 && way <= 3 {
@@ -51,7 +51,7 @@ func (r *VideoRequest) delivers(kind string) bool {
 	return len(r.Delivery) == 0
 }
 
-// videoType is empty if the file is not a video.
+// videoType returns the MIME type of a video, or "" if the file is not a video.
 func videoType(u string) string {
 	kind := mediaType(u)
 	switch {
@@ -63,7 +63,7 @@ func videoType(u string) string {
 	return kind
 }
 
-// Version is the version of a VAST document: a player reads those that it says it does.
+// Version is the version of a VAST document. A player reads only the versions it declares.
 type Version uint8
 
 // The versions, in ascending order; the zero value means no VAST.
@@ -76,13 +76,13 @@ const (
 	VAST42
 )
 
-// String is the version as a document names it.
+// String returns the version as written in a document.
 func (v Version) String() string { return [...]string{"", "2.0", "3.0", "4.0", "4.1", "4.2"}[v] }
 
-// BestVersion is the newest version among a video's protocols (AdCOM, Creative Subtypes -
+// BestVersion returns the newest version among a video's protocols (AdCOM, Creative Subtypes -
 // Audio/Video) in which an inline ad can be written, and [VAST42] for an empty list. A player of
 // VAST 4.3 reads 4.2. The codes of wrappers do not count: a wrapper leads to another document, and
-// ours hold the ad itself. [NoVAST] if no version fits.
+// ours contain the ad itself. The result is [NoVAST] if no version fits.
 func BestVersion(protocols []int64) (best Version) {
 	if len(protocols) == 0 {
 		return VAST42
@@ -106,10 +106,10 @@ func BestVersion(protocols []int64) (best Version) {
 
 // Append appends the ad as a VAST document of r.Version (the zero value is [VAST42]) with one
 // inline linear video. Call it for an ad that [VideoRequest.FitsVideo]. The click-through link
-// counts the click itself, so the ad has no ClickTracking beside it, which would count it again.
+// counts the click itself, so the ad has no ClickTracking, which would count it twice.
 //
 // It is written by hand: encoding/xml took longer than the rest of a bid (BenchmarkMarkup). The
-// schemas of VAST 2 and 3 have another order than those of VAST 4, which put a base type's elements
+// element order of VAST 2 and 3 differs from that of VAST 4, which puts a base type's elements
 // before those of the type.
 func (r *VideoRequest) Append(dst []byte, ad *Ad) []byte {
 	d := vast{text: dst, request: r, ad: ad, version: r.Version}
@@ -129,7 +129,7 @@ func (r *VideoRequest) Append(dst []byte, ad *Ad) []byte {
 	return d.raw(`</InLine></Ad></VAST>`).text
 }
 
-// vast is a VAST document that is being written.
+// vast is a VAST document being written.
 type vast struct {
 	text    []byte
 	request *VideoRequest
@@ -137,7 +137,7 @@ type vast struct {
 	version Version
 }
 
-// raw appends parts that are XML.
+// raw appends parts as they are.
 func (d *vast) raw(parts ...string) *vast {
 	for _, part := range parts {
 		d.text = append(d.text, part...)
@@ -145,7 +145,7 @@ func (d *vast) raw(parts ...string) *vast {
 	return d
 }
 
-// put appends a text or a link, as text or attribute value.
+// put appends a text or a link, escaped, as text or attribute value.
 func (d *vast) put(s string) *vast {
 	from := len(d.text)
 	if d.text = appendText(d.text, s); holds(s)&strange != 0 {
@@ -154,7 +154,7 @@ func (d *vast) put(s string) *vast {
 	return d
 }
 
-// breaks writes the white space that a reader of XML would make one space of.
+// breaks escapes the white space that an XML parser would normalize to one space.
 var breaks = strings.NewReplacer("\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
 
 // element appends an element with a text.
@@ -186,7 +186,7 @@ func (d *vast) inline() {
 	d.mediaFile()
 	d.click()
 	d.raw(`</Linear><UniversalAdId idRegistry="unknown"`)
-	if d.version == VAST40 { // its schema demands it, and that of 4.1 has no such attribute
+	if d.version == VAST40 { // required by its schema; that of 4.1 has no such attribute
 		d.raw(` idValue="`).put(d.ad.CampaignID).raw(`"`)
 	}
 	d.raw(`>`).put(d.ad.CampaignID).raw(`</UniversalAdId></Creative></Creatives>`)
@@ -212,7 +212,7 @@ func (d *vast) classicInline() {
 	d.disclosure()
 }
 
-// errorLink takes the code after everything is encoded, or no player would find the macro.
+// errorLink appends the error code macro after encoding, so that players still find it.
 func (d *vast) errorLink() {
 	if failed := link(d.ad.ErrorURL); failed != "" {
 		d.raw(`<Error>`).put(failed).raw(`[ERRORCODE]</Error>`)
@@ -230,13 +230,13 @@ func (d *vast) impression() {
 	d.raw(`<Impression id="adnet">`).put(link(d.ad.ImpressionURL)).raw(`</Impression>`)
 }
 
-// Skips says whether a video that may be skipped after so many seconds has a skip button where r
-// asks for it.
+// Skips reports whether a video that may be skipped after that many seconds gets the skip button
+// requested by r.
 func (r *VideoRequest) Skips(after int64) bool {
 	return r.Version != VAST20 && r.Skippable && after >= 0 && after < r.Seconds
 }
 
-// skipOffset ends the tag of the linear video. VAST 2 has nothing that can be skipped.
+// skipOffset ends the tag of the linear video. VAST 2 has no skippable videos.
 func (d *vast) skipOffset() {
 	if after := int64(d.ad.SkipAfter); d.request.Skips(after) {
 		d.raw(` skipoffset="`).clock(after).raw(`"`)
@@ -246,7 +246,7 @@ func (d *vast) skipOffset() {
 
 func (d *vast) duration() { d.raw(`<Duration>`).clock(d.request.Seconds).raw(`</Duration>`) }
 
-// tracking appends the events that the version names.
+// tracking appends the events defined by the version.
 func (d *vast) tracking() {
 	d.raw(`<TrackingEvents>`)
 	d.event("complete", d.ad.CompleteURL)
@@ -254,7 +254,7 @@ func (d *vast) tracking() {
 		d.event("skip", d.ad.SkipURL)
 	}
 	closing := "closeLinear"
-	if d.version == VAST20 || d.version == VAST40 { // VAST 4.0 alone is without closeLinear since it exists
+	if d.version == VAST20 || d.version == VAST40 { // closeLinear exists since 3.0, except in 4.0
 		closing = "close"
 	}
 	d.event(closing, d.ad.CloseURL)

@@ -16,7 +16,7 @@ import (
 
 const clientDir = "testdata/vastclient"
 
-// vastClient installs the pinned client once per lock file, outside of the tree, and gives its
+// vastClient installs the pinned client once per lock file, outside of the tree, and returns its
 // folder.
 func vastClient(t *testing.T) string {
 	t.Helper()
@@ -54,7 +54,7 @@ func vastClient(t *testing.T) string {
 	return dir
 }
 
-// understood is what the client made of a document.
+// understood is the client's reading of a document.
 type understood struct {
 	Faults  []any
 	Version string
@@ -77,7 +77,7 @@ type understood struct {
 	}
 }
 
-// A client that we did not write understands what we mean, whatever the texts hold.
+// An independent client reads our documents correctly, whatever their texts.
 func TestVASTWithTheDailymotionClient(t *testing.T) {
 	dir := vastClient(t)
 	type document struct {

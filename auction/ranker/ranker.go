@@ -1,12 +1,12 @@
-// Package ranker is "benna": it turns the match of a request and a campaign into probabilities and
-// a value.
+// Package ranker ("benna") turns the match of a request and a campaign into probabilities and a
+// value.
 //
-// A [Table] holds the numbers of one version. What a request and a campaign have in common
-// ([Signals]) adds up to a match; a calibration gives its log-odds, and from them the relevance,
-// the probability that the ad answers the request. Clicks and conversions follow from the
-// relevance, and the effective CPM in micro-USD is what campaigns of different billing models
-// compete with. Nothing is a float: equal input gives equal output on every machine, and every
-// division rounds down, so an advertiser is never ranked above what the stated bid supports.
+// A [Table] holds the numbers of one version. The common [Signals] of a request and a campaign add
+// up to a match. A calibration maps the match to log-odds, which give the relevance: the
+// probability that the ad answers the request. Clicks and conversions are predicted from the
+// relevance. Campaigns of different billing models compete by effective CPM in micro-USD. There are
+// no floats: equal input gives equal output on every machine. Every division rounds down, so an
+// advertiser is never ranked above what the stated bid supports.
 package ranker
 
 import (
@@ -25,17 +25,17 @@ type PerMille int64
 // PPM is a probability in parts per million; [Certain] is 1.
 type PPM int64
 
-// Match is how much a request and a campaign have in common; [Full] is everything.
+// Match is the similarity of a request and a campaign; [Full] is complete.
 type Match uint32
 
-// Full is the match of a request and a campaign that say the same. In a small network, in which one
-// word says more, a match may be up to four times as much.
+// Full is the match of a request and a campaign with the same words. In a small network, in which
+// one word counts more, a match may reach four times as much.
 const (
 	Full    Match = 1 << 16
 	Highest       = 4 * Full
 )
 
-// Billing says which event a campaign pays for.
+// Billing is the event that a campaign pays for.
 type Billing uint8
 
 // The billing models: the bid is the price of 1,000 impressions, of one click, of one conversion,
@@ -45,19 +45,19 @@ const (
 	CPC
 	CPA
 	VCPM
-	// Billings is their number.
+	// Billings is the number of billing models.
 	Billings = iota
 )
 
-// FirstView is p(view) before a network has learnt it: of two impressions, one is taken to be a
-// view as MRC counts. No table's is outside of [LeastView] to [Certain].
+// FirstView is p(view) before a network has learnt it: every second impression is assumed to be a
+// view by the MRC definition. A learnt value is between [LeastView] and [Certain].
 const (
 	FirstView = Certain / 2
 	LeastView = Certain / 8
 )
 
-// Thousands says that the bid is the price of 1,000 impressions or views, of which the auction's
-// price is what one will be charged; otherwise it is what one is expected to bring.
+// Thousands reports whether the bid is the price of 1,000 impressions or views. The auction's price
+// is then the charge for one; otherwise it is the expected revenue.
 func (b Billing) Thousands() bool { return b == CPM || b == VCPM }
 
 // ParseBilling reads "cpm", "cpc", "cpa" or "vcpm"; ok is false for anything else.
@@ -70,7 +70,7 @@ func ParseBilling(s string) (b Billing, ok bool) {
 	return 0, false
 }
 
-// String is the wire value.
+// String returns the value in the API.
 func (b Billing) String() string {
 	switch b {
 	case CPM:
@@ -85,11 +85,11 @@ func (b Billing) String() string {
 	return "unknown"
 }
 
-// Price is what one billed unit of an auction costs that effectiveCPM won: for cpm an impression,
-// effectiveCPM/1000 rounded down to the micro-dollar, for cpc a click and for cpa a conversion, the
-// stated bid. For vcpm, effectiveCPM is what 1,000 views are worth: see [Table.Price], which knows.
-// In a first-price auction the bid that won is paid: never more, and so never more than the stated
-// bid. Price(bid, bid) is the most that a unit may cost.
+// Price returns the cost of one billed unit of an auction won at effectiveCPM: for cpm an
+// impression, effectiveCPM/1000 rounded down to the micro-dollar; for cpc a click and for cpa a
+// conversion, the stated bid. For vcpm, effectiveCPM is the worth of 1,000 views: see
+// [Table.Price], which converts it. In a first-price auction the winner pays its own bid, so never
+// more than the stated one. Price(bid, bid) is the maximum cost of a unit.
 func (b Billing) Price(bid, effectiveCPM money.Micros) money.Micros {
 	if b.Thousands() {
 		return min(effectiveCPM, bid).PerMille()
@@ -97,7 +97,7 @@ func (b Billing) Price(bid, effectiveCPM money.Micros) money.Micros {
 	return bid
 }
 
-// Price is [Billing.Price] of an auction that this table decided. 1,000 views are worth
+// Price returns [Billing.Price] for an auction decided by this table. 1,000 views are worth
 // effectiveCPM ÷ p(view), rounded down.
 func (t *Table) Price(b Billing, bid, effectiveCPM money.Micros) money.Micros {
 	if b == VCPM {
@@ -106,14 +106,14 @@ func (t *Table) Price(b Billing, bid, effectiveCPM money.Micros) money.Micros {
 	return b.Price(bid, effectiveCPM)
 }
 
-// Signals is what a request and a campaign have in common.
+// Signals holds the similarity of a request and a campaign, by signal.
 type Signals struct {
-	// Words is the match of their words, and Tools what the stated tools add that are in use.
+	// Words is the match of their words. Tools is the amount added by stated tools that are in use.
 	Words, Tools Match
-	// HostMatched and SurfaceMatched say that the campaign targets host apps or surfaces and the
-	// request's is one of them.
+	// HostMatched and SurfaceMatched report whether the campaign targets host apps or surfaces and
+	// the request's is among them.
 	HostMatched, SurfaceMatched bool
-	// Silent says that the request has no words, so that there is nothing to be irrelevant to.
+	// Silent reports whether the request has no words, so that an ad cannot be irrelevant to it.
 	Silent bool
 }
 
@@ -122,26 +122,27 @@ const Knots = 64
 
 // Table is one version of the numbers.
 type Table struct {
-	// Version names the model on the wire, before the version of the table of words.
+	// Version names the model in the API, before the version of the table of words.
 	Version string
-	// Tool is what one stated tool adds that is in use; of n stated tools each adds Tool ÷ √n.
+	// Tool is the amount added by a single stated tool in use; each of n stated tools adds Tool ÷
+	// √n.
 	Tool Match
-	// Host and Surface are what a targeted host app and a targeted surface add.
+	// Host and Surface are the amounts added by a targeted host app and a targeted surface.
 	Host, Surface Match
 	// Calibration is the log-odds of relevance, in units of 1/256, at the matches 0, 1/64, … of
-	// [Full]. It never falls.
+	// [Full]. It never decreases.
 	Calibration [Knots]int16
-	// ClickRight and ClickWrong are the probabilities of a click on an ad that is and that is not
-	// relevant; ConvertRight and ConvertWrong those of a conversion after a click.
+	// ClickRight and ClickWrong are the probabilities of a click on a relevant and an irrelevant
+	// ad; ConvertRight and ConvertWrong are the probabilities of a conversion after a click.
 	ClickRight, ClickWrong, ConvertRight, ConvertWrong PPM
-	// Usual is the relevance at which a campaign's ads usually are shown: a cpm bid is worth its
-	// full amount from there on.
+	// Usual is the usual relevance at which a campaign's ads are shown. From there on a cpm bid is
+	// worth its full amount.
 	Usual PPM
-	// Learnt is what clicks taught, nil for nothing; see [Table.With].
+	// Learnt holds the lessons of clicks, nil for none; see [Table.With].
 	Learnt *Learnt
 }
 
-// Version2 is the table "benna-2" of a network from its first day.
+// Version2 returns the table "benna-2" of a network on its first day.
 func Version2() Table {
 	return Table{
 		Version: "benna-2",
@@ -152,16 +153,16 @@ func Version2() Table {
 	}
 }
 
-// Contributions is the part of the match that each signal earned.
+// Contributions is the share of the match earned by each signal.
 type Contributions struct {
-	// IntentOverlap, ToolOverlap and HostMatch are the wire signals of the same names.
+	// IntentOverlap, ToolOverlap and HostMatch are the signals of the same names in the API.
 	IntentOverlap, ToolOverlap, HostMatch PerMille
 }
 
-// TopTerms is how many terms a [Prediction] names.
+// TopTerms is the number of terms in a [Prediction].
 const TopTerms = 5
 
-// Earned is a term and what it added to the match.
+// Earned is a term with the amount that it added to the match.
 type Earned struct {
 	Term string
 	By   PerMille
@@ -169,7 +170,7 @@ type Earned struct {
 
 // Prediction is the scorer's answer for one campaign and one request.
 type Prediction struct {
-	// ModelVersion is the version of the table and of the words that it was made with.
+	// ModelVersion is the version of the table and of the words it was made with.
 	ModelVersion string
 	// Bid is the effective CPM in micro-USD.
 	Bid money.Micros
@@ -180,7 +181,7 @@ type Prediction struct {
 	Relevance PPM
 	// Contributions attributes the match to the signals.
 	Contributions Contributions
-	// Terms are the terms that earned most, the first most; those that are not there are empty.
+	// Terms are the terms that earned most, in descending order; unused entries are empty.
 	Terms [TopTerms]Earned
 }
 
@@ -193,15 +194,15 @@ func (t *Table) Contributions(s Signals) Contributions {
 	return c
 }
 
-// PerMille is m as a share of [Full], at most all of it.
+// PerMille returns m as a share of [Full], at most 1000.
 func (m Match) PerMille() PerMille { return PerMille(uint64(min(m, Full)) * 1000 / uint64(Full)) }
 
-// Match is the sum of the signals.
+// Match returns the sum of the signals.
 func (t *Table) Match(s Signals) Match {
 	return min(s.Words+s.Tools, Highest) + t.Place(s.HostMatched, s.SurfaceMatched)
 }
 
-// Place is what the place adds to a match.
+// Place returns the amount that host app and surface add to a match.
 func (t *Table) Place(host, surface bool) (m Match) {
 	if host {
 		m += t.Host
@@ -212,18 +213,18 @@ func (t *Table) Place(host, surface bool) (m Match) {
 	return m
 }
 
-// ToolMatch is what each of n stated tools adds that is in use.
+// ToolMatch returns the amount that each of n stated tools adds if it is in use.
 func (t *Table) ToolMatch(n int) Match {
 	return Match(uint64(math.Sqrt(float64(uint64(t.Tool) * uint64(t.Tool) / uint64(max(n, 1))))))
 }
 
-// Relevance is the probability that belongs to a match. It never falls as the match grows.
+// Relevance returns the probability at a match. It never decreases as the match grows.
 func (t *Table) Relevance(m Match) PPM {
 	return probability(t.LogOdds(m))
 }
 
-// RelevanceOf is the relevance of what was found in common; of a request that says nothing it is
-// the usual one at least, so that no bid is shaded.
+// RelevanceOf returns the relevance at the given signals. For a request without words it is at
+// least the usual one, so that no bid is shaded.
 func (t *Table) RelevanceOf(s Signals) PPM {
 	r := t.Relevance(t.Match(s))
 	if s.Silent {
@@ -232,7 +233,7 @@ func (t *Table) RelevanceOf(s Signals) PPM {
 	return r
 }
 
-// PClick is the probability of a click at the given relevance.
+// PClick returns the probability of a click at the given relevance.
 func (t *Table) PClick(r PPM) PPM {
 	if t.Learnt != nil {
 		return t.Learnt.click(r)
@@ -240,9 +241,9 @@ func (t *Table) PClick(r PPM) PPM {
 	return t.ClickWrong + (t.ClickRight-t.ClickWrong)*r/Certain
 }
 
-// PConvert is the probability of a conversion after a click at the given relevance, of a campaign
-// that is like the others of its network. What an advertiser's own conversions taught is in the
-// worth of its campaigns alone ([Table.Worth]): predictions are told to others.
+// PConvert returns the probability of a conversion after a click at the given relevance, for a
+// typical campaign of the network. The lessons of an advertiser's own conversions affect only the
+// worth of its campaigns ([Table.Worth]), because predictions are shown to other parties.
 func (t *Table) PConvert(r PPM) PPM {
 	p := t.ConvertWrong + (t.ConvertRight-t.ConvertWrong)*r/Certain
 	if t.Learnt != nil && t.Learnt.Conversions.Network > 0 {
@@ -251,7 +252,7 @@ func (t *Table) PConvert(r PPM) PPM {
 	return p
 }
 
-// PView is the probability that an impression becomes a view, where a view can be reported.
+// PView returns the probability that an impression becomes a view, where a view can be reported.
 func (t *Table) PView() PPM {
 	if t.Learnt != nil && t.Learnt.View > 0 {
 		return t.Learnt.View
@@ -259,16 +260,16 @@ func (t *Table) PView() PPM {
 	return FirstView
 }
 
-// Shade is the part of a cpm bid that an impression is worth: the probability of a click ÷ the
+// Shade returns the part of a cpm bid that an impression is worth: the probability of a click ÷ the
 // usual one, between a half and 1.
 func (t *Table) Shade(r PPM) PPM {
 	return max(Certain/2, min(Certain, t.PClick(r)*Certain/t.PClick(t.Usual)))
 }
 
-// EffectiveCPM is what 1,000 impressions are expected to earn, in micro-USD: bid × shade for cpm,
+// EffectiveCPM returns the expected revenue of 1,000 impressions in micro-USD: bid × shade for cpm,
 // bid × shade × p(view) for vcpm, bid × p_click × 1000 for cpc, bid × p_click × p_convert × 1000
-// for cpa; rounded down once, saturating instead of overflowing, never decreasing in the bid or the
-// relevance, 0 for a bid that is not positive.
+// for cpa. It is rounded down once, saturates instead of overflowing, never decreases in the bid or
+// the relevance, and is 0 for a bid that is not positive.
 func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	switch b {
 	case CPM:
@@ -283,9 +284,9 @@ func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	return 0
 }
 
-// Value is the effective CPM of a bid with a goal: what 1,000 impressions are expected to bring in
-// conversions that are worth aim each (micro-USD), and never more than the bid. Without an aim (0)
-// it is [Table.EffectiveCPM]. It never decreases in bid, aim or relevance.
+// Value returns the effective CPM of a bid with a goal: the expected worth of the conversions of
+// 1,000 impressions at aim each (micro-USD), at most the bid. Without an aim (0) it is
+// [Table.EffectiveCPM]. It never decreases in bid, aim or relevance.
 func (t *Table) Value(b Billing, bid, aim money.Micros, r PPM) money.Micros {
 	if aim <= 0 {
 		return t.EffectiveCPM(b, bid, r)
@@ -293,14 +294,13 @@ func (t *Table) Value(b Billing, bid, aim money.Micros, r PPM) money.Micros {
 	return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))
 }
 
-// Most is what EffectiveCPM is at most, for any relevance.
+// Most returns the maximum of EffectiveCPM over all relevances.
 func (t *Table) Most(b Billing, bid money.Micros) money.Micros {
 	return t.EffectiveCPM(b, bid, Certain)
 }
 
-// AtMost is a bound of the effective CPM, at a relevance, of any bid without an aim of which most
-// is what it is at most. Shading takes the least from a cpm bid, so its share bounds that of the
-// others.
+// AtMost returns an upper bound of the effective CPM at a relevance, for any bid without an aim
+// whose maximum is most. Shading reduces a cpm bid the least, so its share bounds the others.
 func (t *Table) AtMost(most money.Micros, r PPM) money.Micros {
 	if most == math.MaxInt64 {
 		return most
@@ -308,7 +308,7 @@ func (t *Table) AtMost(most money.Micros, r PPM) money.Micros {
 	return mulDiv(most+1, uint64(t.Shade(r)), uint64(Certain)) + 1
 }
 
-// mulDiv is bid × factor ÷ den through 128 bits, which a cpa bid of 1,000 USD needs.
+// mulDiv returns bid × factor ÷ den through 128 bits, which a cpa bid of 1,000 USD needs.
 func mulDiv(bid money.Micros, factor, den uint64) money.Micros {
 	if bid <= 0 {
 		return 0
@@ -321,7 +321,7 @@ func mulDiv(bid money.Micros, factor, den uint64) money.Micros {
 	return money.Micros(min(quotient, math.MaxInt64))
 }
 
-// Predict scores one campaign with everything the wire shows of it but the version and the terms.
+// Predict scores one campaign. The result lacks only the version of the words and the terms.
 func (t *Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
 	r := t.RelevanceOf(s)
 	return Prediction{
@@ -334,6 +334,6 @@ func (t *Table) Predict(b Billing, bid money.Micros, s Signals) Prediction {
 	}
 }
 
-// DefaultFloor is the least relevance of an ad unless operator, campaign, publisher or request
-// state another.
+// DefaultFloor is the least relevance of an ad unless operator, campaign, publisher or request set
+// another.
 const DefaultFloor PPM = 580_000

@@ -20,7 +20,7 @@ func TestTheNumbersOfATable(t *testing.T) {
 	}
 }
 
-// The sigmoid's points and what lies between them are near the real one.
+// The sigmoid's points and the values between them are close to the real function.
 func TestProbability(t *testing.T) {
 	for odds := int32(-5000); odds <= 5000; odds += 7 {
 		want := 1 / (1 + math.Exp(-float64(odds)/256))
@@ -72,7 +72,7 @@ func TestEffectiveCPM(t *testing.T) {
 	}
 }
 
-func TestAGoalBidsByWhatIsForetold(t *testing.T) {
+func TestGoalBidsByPrediction(t *testing.T) {
 	table := Version2()
 	require.Equal(t, 8*money.USD, table.Value(CPM, 1000*money.USD, 10*money.USD, Certain), "1,000 × 10 USD × 2 % × 4 %")
 	require.Equal(t, 5*money.USD, table.Value(CPM, 5*money.USD, 10*money.USD, Certain), "never above the bid")
@@ -134,7 +134,7 @@ func TestScoreNeverDecreasesWithBidOrRelevance(t *testing.T) {
 	})
 }
 
-// What a search relies on: no relevance makes a bid worth more than its bound.
+// A search relies on this: no relevance makes a bid worth more than its bound.
 func TestBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := Version2()

@@ -1,6 +1,6 @@
 package ranker
 
-// sigmoidStep is the distance of the points of sigmoids, in log-odds of 1/256.
+// sigmoidStep is the distance between the points of sigmoids, in log-odds of 1/256.
 const sigmoidStep = 64
 
 // sigmoids are the probabilities, in parts per million, of the log-odds 0, 1/4, … 16.
@@ -14,7 +14,7 @@ var sigmoids = [...]PPM{
 	1000000, 1000000, 1000000, 1000000, 1000000,
 }
 
-// probability is that of log-odds in units of 1/256.
+// probability returns the probability for log-odds in units of 1/256.
 func probability(odds int32) PPM {
 	if odds < 0 {
 		return Certain - probability(-odds)

@@ -12,35 +12,35 @@ import (
 	"adnet/internal/subject"
 )
 
-// ruleSet is the rules of all languages, ready to be matched. It is immutable.
+// ruleSet holds the rules of all languages, ready for matching. It is immutable.
 //
-// Phrases are a tree of items (words, stems, signs); a node where phrases end names the classes
-// that they are of. A rule is a row of classes.
+// Phrases form a tree of items (words, stems, signs). A node where phrases end lists the classes of
+// these. A rule is a sequence of classes.
 type ruleSet struct {
 	words   vocabulary
 	nodes   []node
-	edges   []uint16 // items; the node behind each edge is numbered as the edge, plus one
+	edges   []uint16 // items; the node behind an edge has the edge's number plus one
 	root    []uint32 // by item, the child of the root; 0 for none
-	classes []uint16 // of the ends of phrases, after one another
-	uses    []use    // of classes in rules, after one another
+	classes []uint16 // of the ends of phrases, concatenated
+	uses    []use    // of classes in rules, concatenated
 	usesOf  []span   // by class
 	rules   []rule
 	files   []string      // by rule.file
 	unless  []subject.Set // by class
-	marks   []uint64      // by class, what stands for it among the features of a text
-	steps   uint32        // number of places for matches: one a class, then one a middle part of a rule
-	special []string      // words that tell about a person, and are too weak to decide
+	marks   []uint64      // by class: its hash among the features of a text
+	steps   uint32        // number of places for matches: one per class, then one per middle part of a rule
+	special []string      // words that reveal something about a person and are too weak to decide
 	age     uint32        // item of a number that may be an age
-	units   uint32        // class of what is counted
-	cover   uint32        // class of phrases that are ordinary
+	units   uint32        // class of units that numbers count
+	cover   uint32        // class of ordinary phrases
 }
 
 type (
-	// node has where its edges and its classes begin; they end where those of the next begin.
+	// node holds the starts of its edges and classes; they end where those of the next node begin.
 	node struct{ edges, classes uint32 }
 	span struct{ from, to uint32 }
-	// use is a part of a rule that a class matches. The place before must have a match first, which
-	// is cheaper to check than the rule; 0 for a rule of one part.
+	// use is a part of a rule that a class matches. The place before must have a match already,
+	// which is cheaper to check than the rule; it is 0 for a rule of one part.
 	use struct {
 		rule, before uint32
 		part         uint8
@@ -58,11 +58,11 @@ type (
 	}
 )
 
-// rules are compiled once, when a text is read for the first time.
+// rules compiles the rules once, when the first text is read.
 var rules = sync.OnceValue(func() *ruleSet {
 	all, err := languages()
 	if err != nil {
-		panic(err) // the files are of the build, and a test reads them
+		panic(err) // the files are part of the build, and a test reads them
 	}
 	compiled, err := compile(all)
 	if err != nil {
@@ -71,15 +71,15 @@ var rules = sync.OnceValue(func() *ruleSet {
 	return compiled
 })
 
-// compiler collects phrases before they become a tree.
+// compiler collects phrases before they form a tree.
 type compiler struct {
 	set      *ruleSet
 	items    map[uint64]uint32 // of words, by hash
-	words    []wordItem        // by item; those of stems are empty
+	words    []wordItem        // by item; empty for stems
 	stems    map[string]uint32
 	phrases  []phrase
 	classOf  map[partKey]uint32
-	listed   map[string][]span // the phrases of the classes of the language under way, by name
+	listed   map[string][]span // the phrases of the classes of the current language, by name
 	row      []uint32          // the items of all phrases
 	useClass []uint32          // by use
 	reader   tokens
@@ -87,23 +87,23 @@ type compiler struct {
 	unless   map[uint32]subject.Set
 }
 
-// phrase is a row of items of a class.
+// phrase is a sequence of items of a class.
 type phrase struct {
-	begins uint64 // its first items, for sorting
-	items  span   // of the row
+	begins uint64 // its first items, as a sort key
+	items  span   // a range of the row
 	class  uint32
 }
 
 // keyed is the number of items in phrase.begins.
 const keyed = 4
 
-// partKey is a part as it is written; the words of some are mended.
+// partKey is a part as written; the words of some parts are mended.
 type partKey struct {
 	language, part string
 	mend           bool
 }
 
-// Initial capacities, large enough for the rules of the build: growing costs time and garbage.
+// Initial capacities that suffice for the rules of the build: growing costs time and garbage.
 const (
 	roomPhrases = 1 << 18
 	roomItems   = 1 << 20
@@ -128,7 +128,7 @@ func compile(all []*language) (*ruleSet, error) {
 		}
 	}
 	if len(c.words) > math.MaxUint16 || c.class > math.MaxUint16 {
-		return nil, fmt.Errorf("%d words and %d classes are more than 65,535", len(c.words), c.class)
+		return nil, fmt.Errorf("too many words (%d) or classes (%d): the maximum is 65,535", len(c.words), c.class)
 	}
 	c.tree()
 	c.vocabulary()
@@ -185,7 +185,7 @@ func (c *compiler) language(l *language) error {
 	return nil
 }
 
-// ageClass is the class of what may be an age of the writer.
+// ageClass returns the class of numbers that may be the writer's age.
 func (c *compiler) ageClass() uint32 {
 	key := partKey{part: agePart}
 	if c.classOf[key] == 0 {
@@ -195,7 +195,7 @@ func (c *compiler) ageClass() uint32 {
 	return c.classOf[key]
 }
 
-// rule compiles a rule; the alternatives of one that has a single part share a class.
+// rule compiles a rule; the alternatives of a single-part rule share a class.
 func (c *compiler) rule(l *language, w *writtenRule) error {
 	r := rule{
 		subject: w.subject, soft: w.soft, any: w.any, parts: uint8(len(w.parts)), file: uint8(len(c.set.files) - 1),
@@ -211,7 +211,7 @@ func (c *compiler) rule(l *language, w *writtenRule) error {
 			r.gaps[i] = ageGap
 		}
 		if i == 0 && len(w.parts) > 1 && !w.any {
-			continue // it is only looked back at
+			continue // later parts look back at it
 		}
 		c.set.uses = append(c.set.uses, use{rule: uint32(len(c.set.rules)), part: uint8(i)})
 		c.useClass = append(c.useClass, class)
@@ -220,7 +220,7 @@ func (c *compiler) rule(l *language, w *writtenRule) error {
 	return nil
 }
 
-// partClass is the class of the phrases of a part; parts that are written alike share it.
+// partClass returns the class of the phrases of a part; parts written alike share it.
 func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, error) {
 	if part == agePart {
 		return c.ageClass(), nil
@@ -232,8 +232,8 @@ func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, 
 	}
 	class := c.newClass()
 	c.classOf[key] = class
-	for _, one := range alternatives(part) {
-		phrases, err := c.alternative(l, one)
+	for _, alternative := range alternatives(part) {
+		phrases, err := c.alternative(l, alternative)
 		if err != nil {
 			return 0, err
 		}
@@ -250,10 +250,10 @@ func (c *compiler) partClass(l *language, w *writtenRule, part string) (uint32, 
 	return class, nil
 }
 
-// specialOf adds the words of a part that tell about a person.
+// specialOf adds the words of a part that reveal something about a person.
 func (c *compiler) specialOf(l *language, part string) error {
-	for _, one := range alternatives(part) {
-		texts, err := l.texts(one)
+	for _, alternative := range alternatives(part) {
+		texts, err := l.texts(alternative)
 		if err != nil {
 			return err
 		}
@@ -266,19 +266,20 @@ func (c *compiler) specialOf(l *language, part string) error {
 	return nil
 }
 
-// special adds a word that tells about a person. A copy lets go of the file that it was read from.
+// special adds a word that reveals something about a person. A copy releases the file that it was
+// read from.
 func (c *compiler) special(word string) { c.set.special = append(c.set.special, strings.Clone(word)) }
 
-// alternative returns the phrases of an alternative of a part: of a class, or of the phrase itself.
-// It reads each class once.
-func (c *compiler) alternative(l *language, one string) ([]span, error) {
-	if one == agePart {
+// alternative returns the phrases of an alternative of a part: those of a class, or the phrase
+// itself. It reads each class once.
+func (c *compiler) alternative(l *language, name string) ([]span, error) {
+	if name == agePart {
 		return []span{c.age()}, nil
 	}
-	if known, ok := c.listed[one]; ok {
+	if known, ok := c.listed[name]; ok {
 		return known, nil
 	}
-	texts, err := l.texts(one)
+	texts, err := l.texts(name)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +291,7 @@ func (c *compiler) alternative(l *language, one string) ([]span, error) {
 		}
 		phrases = append(phrases, items)
 	}
-	c.listed[one] = phrases
+	c.listed[name] = phrases
 	return phrases, nil
 }
 
@@ -319,7 +320,7 @@ func (c *compiler) phrase(items span, class uint32) {
 	c.phrases = append(c.phrases, p)
 }
 
-// of are the items of a phrase.
+// of returns the items of a phrase.
 func (c *compiler) of(p *phrase) []uint32 { return c.row[p.items.from:p.items.to] }
 
 // read appends the items of a phrase to the row.
@@ -330,23 +331,23 @@ func (c *compiler) read(text string) (span, error) {
 		if !open && !shut {
 			c.reader.read(word)
 			for i := range c.reader.list {
-				one := &c.reader.list[i]
-				c.row = append(c.row, c.word(c.reader.letters[one.from:one.to], one.hash))
+				tok := &c.reader.list[i]
+				c.row = append(c.row, c.word(c.reader.letters[tok.from:tok.to], tok.hash))
 			}
 			continue
 		}
 		c.reader.read(strings.Trim(word, "*"))
 		if len(c.reader.list) != 1 || c.reader.list[0].sign {
-			return span{}, fmt.Errorf("%q: a star stands at a single word of a script with spaces", text)
+			return span{}, fmt.Errorf("%q: a star must belong to a single word of a script with spaces", text)
 		}
 		letters := c.reader.letters
 		if len(letters) < stemKey {
-			return span{}, fmt.Errorf("%q: a stem has %d letters at least", text, stemKey)
+			return span{}, fmt.Errorf("%q: a stem needs at least %d letters", text, stemKey)
 		}
 		c.row = append(c.row, c.stem(letters, open, shut))
 	}
 	if from == uint32(len(c.row)) {
-		return span{}, fmt.Errorf("%q has no word", text)
+		return span{}, fmt.Errorf("%q contains no word", text)
 	}
 	return span{from, uint32(len(c.row))}, nil
 }
@@ -355,7 +356,7 @@ func (c *compiler) read(text string) (span, error) {
 type wordItem struct {
 	hash    uint64
 	letters string
-	mend    bool // where it is misspelt
+	mend    bool // if it is misspelt
 }
 
 func (c *compiler) word(letters []rune, hash uint64) uint32 {
@@ -367,7 +368,7 @@ func (c *compiler) word(letters []rune, hash uint64) uint32 {
 	return item
 }
 
-// mend marks the words of a phrase for mending: rules that refuse find them misspelt, too.
+// mend marks the words of a phrase for mending: rules that refuse match misspelt words as well.
 func (c *compiler) mend(items span) {
 	for _, item := range c.row[items.from:items.to] {
 		c.words[item].mend = true
@@ -378,17 +379,17 @@ func (c *compiler) stem(letters []rune, open, shut bool) uint32 {
 	key := fmt.Sprint(string(letters), open, shut)
 	if c.stems[key] == 0 {
 		c.stems[key] = c.item(wordItem{})
-		one := stem{slices.Clone(letters), open, shut, c.stems[key]}
+		entry := stem{slices.Clone(letters), open, shut, c.stems[key]}
 		if open {
-			c.set.words.tails.add(one)
+			c.set.words.tails.add(entry)
 		} else {
-			c.set.words.stems.add(one)
+			c.set.words.stems.add(entry)
 		}
 	}
 	return c.stems[key]
 }
 
-// tree makes the tree of the phrases, and the uses of each class in order.
+// tree builds the tree of the phrases, and sorts the uses by class.
 func (c *compiler) tree() {
 	slices.SortFunc(c.phrases, func(a, b phrase) int {
 		if a.begins != b.begins {
@@ -417,7 +418,7 @@ func (c *compiler) tree() {
 	}
 }
 
-// steps numbers the places of middle parts, after those of the classes, and sets use.before.
+// steps numbers the places of middle parts after those of the classes, and sets use.before.
 func (c *compiler) steps() {
 	s := c.set
 	s.steps = c.class + 1
@@ -440,10 +441,10 @@ func (c *compiler) steps() {
 	}
 }
 
-// branch is a range of phrases with the same beginning: those of one node.
+// branch is a range of phrases with the same beginning, which form one node.
 type branch struct{ from, to uint32 }
 
-// grow makes the nodes level by level, so that the edges and the classes of a node end where those
+// grow adds the nodes level by level, so that the edges and the classes of a node end where those
 // of the next begin, and the n-th edge leads to the node n + 1.
 func (c *compiler) grow() {
 	s := c.set
@@ -451,8 +452,8 @@ func (c *compiler) grow() {
 	level, next := []branch{{0, uint32(len(c.phrases))}}, []branch(nil)
 	for depth := 0; len(level) > 0; depth++ {
 		next = next[:0]
-		for _, one := range level {
-			next = c.branch(next, depth, c.phrases[:one.to], one.from)
+		for _, parent := range level {
+			next = c.branch(next, depth, c.phrases[:parent.to], parent.from)
 		}
 		level, next = next, level
 	}
@@ -499,7 +500,7 @@ func (c *compiler) uses() {
 	s.uses, s.usesOf = sorted, of
 }
 
-// vocabulary makes what words are found by.
+// vocabulary builds the tables for finding words.
 func (c *compiler) vocabulary() {
 	v := &c.set.words
 	v.exact = newHashTable(len(c.items))
@@ -523,7 +524,7 @@ func (c *compiler) vocabulary() {
 	v.mends(words)
 }
 
-// clip lets go of the memory that slices grew into.
+// clip releases the spare capacity of slices.
 func (c *compiler) clip() {
 	s := c.set
 	s.nodes, s.edges, s.classes = clipped(s.nodes), clipped(s.edges), clipped(s.classes)

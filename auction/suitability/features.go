@@ -1,9 +1,10 @@
 package suitability
 
-// Buckets is how many buckets the features of a text are hashed into.
+// Buckets is the number of buckets that the features of a text are hashed into.
 const Buckets = 1 << 17
 
-// Outputs is how many kinds the learnt table tells: a person in need, and harm that is asked for.
+// Outputs is the number of kinds that the learnt table detects: a person in need, and a request for
+// harm.
 const Outputs = 2
 
 // The outputs.
@@ -12,33 +13,33 @@ const (
 	Harm
 )
 
-// features are the buckets of a text: groups of letters within words, and rows of words. ends has
-// the number of features up to the end of each token.
+// features holds the buckets of a text: groups of letters within words, and sequences of words.
+// ends holds the number of features up to the end of each token.
 type features struct {
 	list []uint32
 	ends []int32
 }
 
-// Groups of letters are of so many.
+// The lengths of groups of letters.
 const (
 	leastGroup = 3
 	mostGroup  = 5
-	mostSigns  = 4 // of scripts without spaces, whose signs say more
+	mostSigns  = 4 // of scripts without spaces, whose signs carry more meaning
 )
 
-// letterBits is how many bits of a letter count in a group: five of them are a number.
+// letterBits is the number of bits of a letter in a group: five of them fit in a number.
 const letterBits = 12
 
 const edgeOfWord = 0 // stands before and after a word in groups
 
 func (f *features) read(t *tokens, marks []mark) {
 	f.list, f.ends = f.list[:0], f.ends[:0]
-	var before, second uint64 // hashes of the words before
-	var signs uint64          // the signs before
+	var before, second uint64 // hashes of the previous words
+	var signs uint64          // the previous signs
 	for i := range t.list {
-		one := &t.list[i]
-		if one.sign {
-			signs = signs<<letterBits | uint64(t.letters[one.from])&(1<<letterBits-1)
+		tok := &t.list[i]
+		if tok.sign {
+			signs = signs<<letterBits | uint64(t.letters[tok.from])&(1<<letterBits-1)
 			for n := uint(1); n <= mostSigns; n++ {
 				if n > 1 && signs>>(letterBits*(n-1))&(1<<letterBits-1) == 0 {
 					break
@@ -48,9 +49,9 @@ func (f *features) read(t *tokens, marks []mark) {
 			before, second = 0, 0
 		} else {
 			signs = 0
-			f.word(t.letters[one.from:one.to])
-			word := one.hash
-			if one.number >= 0 {
+			f.word(t.letters[tok.from:tok.to])
+			word := tok.hash
+			if tok.number >= 0 {
 				word = hashNumber
 			}
 			f.row(word, 1)

@@ -11,22 +11,22 @@ import (
 	"adnet/internal/subject"
 )
 
-// files are the rules, a file for each language; rules/README.md has their form.
+// files holds the rules, a file per language; rules/README.md describes the format.
 //
 //go:embed rules/*.txt
 var files embed.FS
 
-// A written rule is what a line of a file says: parts, each of which is alternatives.
+// writtenRule is a line of a file: parts, each of which has alternatives.
 type writtenRule struct {
 	subject subject.ID
-	soft    bool // void where an [unless] phrase of the subject is in the same text
+	soft    bool // void if an [unless] phrase of the subject is in the same text
 	any     bool // the parts may be in any order
 	parts   []string
 	gap     int32
 	line    int32 // of the file
 }
 
-// language is one file of rules, as it is written.
+// language is one file of rules, as written.
 type language struct {
 	name      string
 	classes   map[string][]string // phrases by the name of a class
@@ -51,7 +51,7 @@ const (
 
 const agePart = "{age}"
 
-// languages reads all files. A file that cannot be read is a fault of the build.
+// languages reads all files. An unreadable file is a fault of the build.
 func languages() (all []*language, err error) {
 	names, err := fs.Glob(files, "rules/*.txt")
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *language) read(line string) error {
 	case '@':
 		name, phrases, ok := strings.Cut(line[1:], "=")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return fmt.Errorf("a class is written @name = phrase | phrase")
+			return fmt.Errorf("a class must have the form @name = phrase | phrase")
 		}
 		l.class(name, alternatives(phrases))
 		return nil
@@ -103,7 +103,7 @@ func (l *language) read(line string) error {
 	}
 	switch l.section {
 	case "":
-		return fmt.Errorf("a rule stands before the first section")
+		return fmt.Errorf("rule before the first section")
 	case "ordinary":
 		l.ordinary = append(l.ordinary, alternatives(line)...)
 	case "unless":
@@ -147,7 +147,7 @@ func (l *language) begin(title string) error {
 	}
 	id, ok := subject.Parse(name)
 	if !ok {
-		return fmt.Errorf("the section [%s] names no subject", title)
+		return fmt.Errorf("section [%s] does not name a known subject", title)
 	}
 	l.of = id
 	return nil
@@ -158,12 +158,12 @@ func (l *language) rule(line string) error {
 	ordered, anyOrder := strings.Split(line, " .. "), strings.Split(line, " + ")
 	switch {
 	case len(ordered) > 1 && len(anyOrder) > 1:
-		return fmt.Errorf("a rule has its parts in order or in any order, not both")
+		return fmt.Errorf("a rule must not mix ordered parts (..) with unordered ones (+)")
 	case len(anyOrder) > 1:
 		r.parts, r.any = anyOrder, true
 	case len(ordered) > 1:
 		r.parts = ordered
-	default: // every alternative is a rule of its own, and a part that is alone needs no class
+	default: // every alternative is a rule of its own, and a single part needs no class
 		r.parts = []string{line}
 	}
 	if len(r.parts) > mostParts {
@@ -173,7 +173,7 @@ func (l *language) rule(line string) error {
 	return nil
 }
 
-// mostParts is how many parts a rule has at most.
+// mostParts is the maximum number of parts of a rule.
 const mostParts = 5
 
 func (l *language) gap() int32 {
@@ -184,27 +184,27 @@ func (l *language) gap() int32 {
 }
 
 // texts returns the phrases of an alternative: those of a class, or the alternative itself.
-func (l *language) texts(one string) ([]string, error) {
-	if !strings.HasPrefix(one, "{") || !strings.HasSuffix(one, "}") {
-		if strings.ContainsAny(one, "{}") {
-			return nil, fmt.Errorf("a class stands alone in its part: %q", one)
+func (l *language) texts(alternative string) ([]string, error) {
+	if !strings.HasPrefix(alternative, "{") || !strings.HasSuffix(alternative, "}") {
+		if strings.ContainsAny(alternative, "{}") {
+			return nil, fmt.Errorf("a class must be a whole alternative: %q", alternative)
 		}
-		return []string{one}, nil
+		return []string{alternative}, nil
 	}
-	if one == agePart {
-		return []string{one}, nil
+	if alternative == agePart {
+		return []string{alternative}, nil
 	}
-	of, ok := l.classes[one[1:len(one)-1]]
+	of, ok := l.classes[alternative[1:len(alternative)-1]]
 	if !ok {
-		return nil, fmt.Errorf("%s is no class", one)
+		return nil, fmt.Errorf("undefined class %s", alternative)
 	}
 	return of, nil
 }
 
 func alternatives(line string) (all []string) {
-	for one := range strings.SplitSeq(line, "|") {
-		if one = strings.TrimSpace(one); one != "" && utf8.ValidString(one) {
-			all = append(all, one)
+	for text := range strings.SplitSeq(line, "|") {
+		if text = strings.TrimSpace(text); text != "" && utf8.ValidString(text) {
+			all = append(all, text)
 		}
 	}
 	return all

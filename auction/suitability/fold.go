@@ -9,31 +9,31 @@ import (
 	"adnet/internal/adtext"
 )
 
-// kind is what a character is to a reader of words.
+// kind is the role of a character in reading words.
 type kind uint8
 
 const (
 	space   kind = iota // ends a word
-	stop                // ends a sentence, too
-	letter              // of a script whose words are parted by spaces
-	sign                // of a script whose words are not: each is a word of its own
+	stop                // ends a word and a sentence
+	letter              // of a script that separates words by spaces
+	sign                // of a script without spaces: each is a word of its own
 	digit               // 0 to 9
 	mask                // may stand for a letter within a word
-	joins               // an apostrophe: the word goes on without it
+	joins               // an apostrophe: the word continues without it
 	quote               // a quotation mark
-	nothing             // not seen, or a mark
+	nothing             // invisible, or a mark
 )
 
-// glyph is a character as it is read: its letters without case and marks. Few have more than one.
+// glyph is a character as read: its letters without case and marks. Few have more than one.
 type glyph struct {
 	kind    kind
 	letters []rune
 }
 
-// lastPage bounds the characters whose glyphs are kept by code point.
+// lastPage bounds the characters whose glyphs are stored by code point.
 const lastPage = 0x3100
 
-// pages has the glyphs of the common scripts; ascii those of ASCII in the form of the fast path.
+// pages returns the glyphs of the common scripts.
 var pages = sync.OnceValue(func() *[lastPage]glyph {
 	all := new([lastPage]glyph)
 	for r := range rune(lastPage) {
@@ -49,7 +49,7 @@ func read(r rune) glyph {
 	return glyphOf(r)
 }
 
-// typed are letters that people type for others, and have no marks to remove.
+// typed are letters without removable marks that people replace when typing.
 var typed = map[rune]string{
 	'ß': "ss", 'ẞ': "ss", 'đ': "d", 'Đ': "d", 'ı': "i", 'İ': "i", 'ł': "l", 'Ł': "l", 'ø': "o", 'Ø': "o", 'æ': "ae",
 	'Æ': "ae", 'œ': "oe", 'Œ': "oe",
@@ -97,7 +97,7 @@ func glyphOf(r rune) glyph {
 	return glyph{kind: letter, letters: letters}
 }
 
-// glyphOfSymbol reads what compatibility forms come to: a full-width digit, a circled letter.
+// glyphOfSymbol reads the results of compatibility forms: a full-width digit, a circled letter.
 func glyphOfSymbol(letters []rune) glyph {
 	if len(letters) > 0 && letters[0] >= '0' && letters[0] <= '9' {
 		return glyph{kind: digit, letters: letters[:1]}
@@ -108,8 +108,8 @@ func glyphOfSymbol(letters []rune) glyph {
 	return glyph{kind: space}
 }
 
-// decomposed is r in compatibility form, with its marks apart where they are no letters of their
-// own: kana with voice marks and Hangul syllables stay whole.
+// decomposed returns r in compatibility form, with its marks separated unless they form letters of
+// their own: kana with voice marks and Hangul syllables stay whole.
 func decomposed(r rune) []rune {
 	if r >= 0x3000 {
 		return []rune(norm.NFKC.String(string(r)))
@@ -117,7 +117,7 @@ func decomposed(r rune) []rune {
 	return []rune(norm.NFKD.String(string(r)))
 }
 
-// bare reports whether a mark is removed. Vowel signs are letters to who reads Devanagari and Thai.
+// bare reports whether a mark is removed. Vowel signs are letters in Devanagari and Thai.
 func bare(r rune) bool {
 	switch {
 	case unicode.Is(unicode.Devanagari, r):
@@ -128,8 +128,8 @@ func bare(r rune) bool {
 	return unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r)
 }
 
-// unspaced reports whether words of r's script are not parted by spaces, or not always: Hangul is
-// written with them and without.
+// unspaced reports whether r's script does not separate words by spaces, or not always: Hangul is
+// written with and without them.
 func unspaced(r rune) bool {
 	return unicode.In(
 		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer,
@@ -150,8 +150,8 @@ func isQuote(r rune) bool {
 	return false
 }
 
-// isOpening reports whether a quotation mark begins what is quoted. A German text ends with the
-// mark that begins an English one, which is read as an end where something is quoted.
+// isOpening reports whether a quotation mark opens a quotation. The closing mark of German is the
+// opening one of English; inside a quotation it is read as closing.
 func isOpening(r rune) bool {
 	switch r {
 	case '“', '„', '«', '「', '『', '《':
@@ -168,7 +168,7 @@ func isStop(r rune) bool {
 	return false
 }
 
-// isMask reports whether people write r for a letter, or to hide one.
+// isMask reports whether people write r in place of a letter, or to hide one.
 func isMask(r rune) bool {
 	switch r {
 	case '*', '#', '@', '$', '|', '€', '+', '_', '(', '•', '×', '¡', '£', '%':
@@ -177,17 +177,17 @@ func isMask(r rune) bool {
 	return false
 }
 
-// stands are the letters that digits and signs are written for; 1 and | stand for l, too.
+// stands maps digits and signs to the letters they are written for; 1 and | also stand for l.
 var stands = map[rune]rune{
 	'0': 'o', '1': 'i', '2': 'z', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g',
 	'@': 'a', '$': 's', '|': 'i', '€': 'e', '+': 't', '(': 'c', '!': 'i', '¡': 'i', '£': 'l',
 }
 
-// hidden stands for a letter that is not shown.
+// hidden stands for a masked letter.
 const hidden = '\x01'
 
 func digitOf(r rune) rune {
-	for base := r; ; base-- { // digits come in tens that begin with 0
+	for base := r; ; base-- { // digits come in runs of ten that begin with 0
 		if !unicode.IsDigit(base-1) || r-base == 9 {
 			return (r - base) % 10
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // The gate. Its contexts were written without knowledge of the rules, and no table learns from
-// them. The rules were extended later by an author who had read what the gate missed: it guards
-// what is reached, and does not measure unseen texts.
+// them. The rules were extended later by an author who had read the missed ones: it guards against
+// regressions, and does not measure unseen texts.
 const (
 	leastRefused = 38 // of 40, in every language
 	mostTwins    = 1  // of 20 ordinary ones, lost in a language

@@ -2,8 +2,8 @@ package suitability
 
 import "encoding/binary"
 
-// knownWords is a set of words of ordinary texts by their hashes. It has a word too many now and
-// then: such a word is never taken for a misspelt one.
+// knownWords is a set of words of ordinary texts by their hashes. It has false positives: such a
+// word is never treated as misspelt.
 type knownWords string
 
 func (k knownWords) has(hash uint64) bool {
@@ -18,7 +18,7 @@ func (k knownWords) has(hash uint64) bool {
 	return true
 }
 
-// bits are those of a word.
+// bits returns the bit positions of a word.
 func (k knownWords) bits(hash uint64) (bits [4]uint64) {
 	n := uint64(len(k)) * 8
 	for i := range bits {
@@ -28,8 +28,8 @@ func (k knownWords) bits(hash uint64) (bits [4]uint64) {
 	return bits
 }
 
-// Words returns what words.bin has: thresholds, and the words of ordinary texts in a set of size
-// bytes.
+// Words returns the content of words.bin: thresholds, and the words of ordinary texts in a set of
+// size bytes.
 func Words(thresholds [Outputs]int32, ordinary []string, size int) []byte {
 	file := make([]byte, 4*Outputs+size)
 	for i, t := range thresholds {
@@ -40,7 +40,7 @@ func Words(thresholds [Outputs]int32, ordinary []string, size int) []byte {
 	for _, text := range ordinary {
 		t.read(text)
 		for i := range t.list {
-			if one := &t.list[i]; one.sign || one.to-one.from < fewestMended-1 || one.to-one.from > longestPart+1 {
+			if tok := &t.list[i]; tok.sign || tok.to-tok.from < fewestMended-1 || tok.to-tok.from > longestPart+1 {
 				continue // such a word is never mended
 			}
 			for _, bit := range knownWords(set).bits(t.list[i].hash) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The cost of a text grows with its length, and not faster, for ordinary and for hostile texts.
+// The cost grows linearly with the length of a text, for ordinary and for hostile texts.
 func TestCostIsLinear(t *testing.T) {
 	for _, text := range []string{
 		"Plan a week of vegetarian dinners for four people, with a shopping list. ",

@@ -10,20 +10,20 @@ type found struct {
 	first, last int32
 }
 
-// mark is what the rules say of a text short of a verdict: a class of phrases, or a subject. The
-// learnt table weighs it with the words.
+// mark is a finding of the rules short of a verdict: a class of phrases, or a subject. The learnt
+// table weighs it together with the words.
 type mark struct {
 	token int32
 	hash  uint64
 }
 
-// walk is a phrase that has begun.
+// walk is a partly matched phrase.
 type walk struct {
 	node  uint32
 	first int32 // token
 }
 
-// matcher finds the rules that a text meets. The zero value is ready.
+// matcher finds the rules that a text matches. The zero value is ready.
 type matcher struct {
 	found  []found
 	walks  []walk
@@ -34,13 +34,13 @@ type matcher struct {
 	steps  int
 	marks  []mark
 	tell   bool
-	met    []uint32 // the rules that were met, where asked for
+	met    []uint32 // the matched rules, if tell is set
 }
 
-// step is the place of a match.
+// step is the position of a match.
 type step struct{ sentence, from, to int32 }
 
-// match gives all subjects whose rules the words meet.
+// match returns all subjects whose rules the words match.
 func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
 	m.marks = m.marks[:0]
 	m.find(s, t)
@@ -70,7 +70,7 @@ func (m *matcher) match(s *ruleSet, t *tokens) (met subject.Set) {
 			}
 			r := &s.rules[u.rule]
 			if last.quoted && r.subject == subject.Child {
-				continue // the writer is not who is quoted
+				continue // the person quoted is not the writer
 			}
 			if !m.advance(r, u, &at) {
 				continue
@@ -96,24 +96,24 @@ func (m *matcher) put(place uint32, at step) {
 	m.last[place] = at
 }
 
-// find lists the phrases of the words, by where they end.
+// find lists the phrases in the words, in the order of their ends.
 func (m *matcher) find(s *ruleSet, t *tokens) {
 	m.found, m.covers, m.walks = m.found[:0], m.covers[:0], m.walks[:0]
 	sentence := int32(-1)
 	for i := range t.list {
-		one := &t.list[i]
-		if one.sentence != sentence {
-			m.walks, sentence = m.walks[:0], one.sentence
+		tok := &t.list[i]
+		if tok.sentence != sentence {
+			m.walks, sentence = m.walks[:0], tok.sentence
 		}
 		m.items = m.items[:0]
 		switch {
-		case one.number < 0:
-			m.items = s.words.items(m.items, t.letters[one.from:one.to], one.item, &m.steps)
-		case one.item != 0:
-			m.items = append(m.items, one.item)
+		case tok.number < 0:
+			m.items = s.words.items(m.items, t.letters[tok.from:tok.to], tok.item, &m.steps)
+		case tok.item != 0:
+			m.items = append(m.items, tok.item)
 			fallthrough
 		default:
-			if one.whole && one.number >= youngest && one.number < adult && !m.counts(s, t, i+1) {
+			if tok.whole && tok.number >= youngest && tok.number < adult && !m.counts(s, t, i+1) {
 				m.items = append(m.items, s.age)
 			}
 		}
@@ -131,14 +131,14 @@ const (
 	adult    = 18
 )
 
-// counts reports whether a number counts what the token i is: minutes, pages.
+// counts reports whether a number counts a unit at token i: minutes, pages.
 func (m *matcher) counts(s *ruleSet, t *tokens, i int) bool {
 	if i >= len(t.list) || t.list[i].sentence != t.list[i-1].sentence {
 		return false
 	}
-	one := &t.list[i]
-	if !one.sign {
-		return s.isUnit(one.item)
+	tok := &t.list[i]
+	if !tok.sign {
+		return s.isUnit(tok.item)
 	}
 	at := s.root[0] // a unit of several signs
 	for ; i < len(t.list) && t.list[i].sign; i++ {
@@ -174,7 +174,7 @@ func (s *ruleSet) ends(at, class uint32) bool {
 	return false
 }
 
-// on goes on with all phrases that have begun, and begins those that begin with the token.
+// on continues all phrases in progress, and starts those that begin with the token.
 func (m *matcher) on(s *ruleSet, t *tokens, token int32) {
 	n := len(m.walks)
 	for _, item := range m.items {
@@ -191,12 +191,12 @@ func (m *matcher) on(s *ruleSet, t *tokens, token int32) {
 			}
 		}
 	}
-	kept := copy(m.walks, m.walks[n:begun])
-	kept += copy(m.walks[kept:], m.walks[begun:])
-	m.walks = m.walks[:kept]
+	count := copy(m.walks, m.walks[n:begun])
+	count += copy(m.walks[count:], m.walks[begun:])
+	m.walks = m.walks[:count]
 }
 
-// walk arrives at a node: it records the phrases that end there and keeps those that may go on.
+// walk enters a node: it records the phrases that end there and keeps those that may continue.
 func (m *matcher) walk(s *ruleSet, t *tokens, at uint32, first, last int32) {
 	if s.nodes[at].edges < s.nodes[at+1].edges {
 		m.walks = append(m.walks, walk{at, first})
@@ -213,12 +213,12 @@ func (m *matcher) walk(s *ruleSet, t *tokens, at uint32, first, last int32) {
 	}
 }
 
-// classesOf are the classes of the phrases that end at a node.
+// classesOf returns the classes of the phrases that end at a node.
 func (s *ruleSet) classesOf(at uint32) []uint16 {
 	return s.classes[s.nodes[at].classes:s.nodes[at+1].classes]
 }
 
-// child is the node that item leads to, 0 for none.
+// child returns the node that item leads to, or 0.
 func (s *ruleSet) child(at, item uint32) uint32 {
 	low, end := s.nodes[at].edges, s.nodes[at+1].edges
 	high := end
@@ -235,10 +235,10 @@ func (s *ruleSet) child(at, item uint32) uint32 {
 	return 0
 }
 
-// covered reports whether a phrase stands in one that is ordinary. Covers come by where they end.
+// covered reports whether a phrase is part of an ordinary one. Covers are ordered by their ends.
 func (m *matcher) covered(f *step) bool {
 	low, high := 0, len(m.covers)
-	for low < high { // the first that ends behind the phrase's begin
+	for low < high { // the first that ends after the phrase's start
 		if mid := (low + high) / 2; m.covers[mid].to <= f.from {
 			low = mid + 1
 		} else {
@@ -254,8 +254,8 @@ func (m *matcher) covered(f *step) bool {
 	return false
 }
 
-// advance reports whether a part that was found completes a rule. Of parts in order only those
-// after the first come here: the first is only looked back at.
+// advance reports whether a matched part completes a rule. For ordered parts it is not called with
+// the first, at which later parts look back.
 func (m *matcher) advance(r *rule, u use, at *step) bool {
 	switch {
 	case r.parts == 1:
@@ -274,7 +274,7 @@ func (m *matcher) advance(r *rule, u use, at *step) bool {
 	return false
 }
 
-// together reports whether the parts of a rule stand near each other.
+// together reports whether the parts of a rule are close to each other.
 func (m *matcher) together(r *rule) bool {
 	first := &m.last[r.classes[0]]
 	low, high, letters := first.from, first.to, int32(0)

@@ -7,14 +7,14 @@ import (
 	"adnet/internal/subject"
 )
 
-// Reader reads a conversation and judges it. The zero value is ready. One goroutine at a time may
-// use it.
+// Reader reads a conversation and judges it. The zero value is ready. One goroutine may use it at a
+// time.
 type Reader struct {
 	verdict Verdict
-	table   *Table // nil for that of the build
+	table   *Table // nil for the built-in table
 }
 
-// NewReader returns a Reader that judges by another table than that of the build.
+// NewReader returns a Reader that uses another table than the built-in one.
 func NewReader(table *Table) *Reader { return &Reader{table: table} }
 
 var ofBuild = sync.OnceValue(func() *Table {
@@ -29,11 +29,11 @@ type work struct {
 	scorer scorer
 }
 
-// works holds working memory for reuse. A processor takes the same memory again, which stays in
-// its cache; memory of its own would cost each request 120 KB.
+// works holds working memory for reuse. A processor reuses the same memory, which stays in its
+// cache; separate memory would cost each request 120 KB.
 var works = sync.Pool{New: func() any { return new(work) }}
 
-// Reset begins another conversation.
+// Reset starts another conversation.
 func (r *Reader) Reset() { r.verdict = Verdict{} }
 
 // Read judges one text of the conversation.
@@ -46,7 +46,7 @@ func (r *Reader) Read(text string, by Speaker) {
 	works.Put(w)
 }
 
-// find reads a text into words and returns the subjects whose rules they meet.
+// find reads a text into words and returns the subjects whose rules they match.
 func (w *work) find(text string) subject.Set {
 	set := rules()
 	w.words.known = &set.words
@@ -68,35 +68,35 @@ func (r *Reader) read(w *work, text string, by Speaker) {
 	}
 }
 
-// Prepare compiles the rules and decodes the table of the build, which the first text would
-// otherwise wait for (some 200 ms).
+// Prepare compiles the rules and decodes the built-in table, for which the first text would
+// otherwise wait (some 200 ms).
 func Prepare() {
 	rules()
 	ofBuild()
 }
 
-// Judge returns the verdict on one text alone, by the table of the build.
+// Judge returns the verdict on a single text, by the built-in table.
 func Judge(text string, by Speaker) Verdict {
 	var r Reader
 	r.Read(text, by)
 	return r.verdict
 }
 
-// Verdict is the verdict on what was read since Reset.
+// Verdict returns the verdict on the texts read since Reset.
 func (r *Reader) Verdict() Verdict { return r.verdict }
 
-// SpecialWords are words that tell about a person what GDPR Art. 9 protects, in all languages: they
-// are neither recorded nor learnt about, whatever the verdict.
+// SpecialWords returns words that reveal data about a person protected by GDPR Art. 9, in all
+// languages. They are neither recorded nor learnt, whatever the verdict.
 func SpecialWords() []string { return rules().special }
 
-// Why names the rules that a text meets by file and line, soft ones included, for who maintains
-// them.
+// Why returns the rules that a text matches by file and line, soft ones included, for the
+// maintainers of the rules.
 func Why(text string) (lines []string) {
 	w, set := work{rules: matcher{tell: true}}, rules()
 	w.find(text)
 	for _, at := range w.rules.met {
-		one := &set.rules[at]
-		lines = append(lines, fmt.Sprintf("%s.txt:%d %s", set.files[one.file], one.line, one.subject))
+		r := &set.rules[at]
+		lines = append(lines, fmt.Sprintf("%s.txt:%d %s", set.files[r.file], r.line, r.subject))
 	}
 	return lines
 }

@@ -9,11 +9,11 @@ import (
 	"adnet/internal/cputime"
 )
 
-// The texts of the benchmark's row: 200 and 2,000 characters in one turn, 8,000 in 32.
+// The texts of the benchmark row: 200 and 2,000 characters in one turn, 8,000 in 32.
 const ordinaryText = "Our build is slow and one flaky test keeps blocking the release. How do I cache the monorepo " +
 	"pipeline, and how do I roll back a bad deployment on our Kubernetes cluster before Friday? "
 
-// hostileText is made to be read again and again: masked, misspelt and joined words of the rules.
+// hostileText is meant to be read repeatedly: masked, misspelt and joined words of the rules.
 const hostileText = "i want to k1ll mys3lf s*icide wnat to hrut myslef iwanttokillmyself d.i.e how can i how do i " +
 	"suicde killmyslef a b c d e f unalvie 死にたい انتحار "
 
@@ -36,7 +36,7 @@ func texts() (all []turns) {
 	return all
 }
 
-// BenchmarkReader is ours of the row suitability.
+// BenchmarkReader measures our reader in the row suitability.
 func BenchmarkReader(b *testing.B) {
 	rules()
 	for _, t := range texts() {
@@ -54,7 +54,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// BenchmarkPlain is its baseline: the reader of the texts of ads, which folds letters and no more.
+// BenchmarkPlain is its baseline: the reader of ad texts, which only folds letters.
 func BenchmarkPlain(b *testing.B) {
 	for _, t := range texts() {
 		b.Run(t.name, func(b *testing.B) {

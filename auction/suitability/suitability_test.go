@@ -12,7 +12,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// What sounds like a need and is none.
+// Texts that sound like distress but are ordinary.
 func TestOrdinary(t *testing.T) {
 	for _, text := range []string{
 		"How do I kill a Python process?", "Where can I shoot a portrait in the evening?",
@@ -60,7 +60,8 @@ func TestNever(t *testing.T) {
 	}
 }
 
-// A helpline's own page may name the need of its reader. Who is in need may name the helpline.
+// A helpline's own page may name the distress of its reader, and a person in need may name the
+// helpline.
 func TestHelpline(t *testing.T) {
 	for _, text := range []string{
 		"If you think of suicide call the helpline 988, open day and night",
@@ -86,7 +87,7 @@ func TestHelpline(t *testing.T) {
 	}
 }
 
-// What follows ex- is a word of its own; hyphens within other words hide them.
+// The part after ex- is a word of its own; hyphens within other words hide them.
 func TestHyphens(t *testing.T) {
 	for _, text := range []string{
 		"meu ex-marido me bate", "meu ex marido me bate", "mi ex-novio me pega", "my ex-husband threatened to kill me",
@@ -96,14 +97,14 @@ func TestHyphens(t *testing.T) {
 	require.Equal(t, subject.Suicide, judge("i want to k-i-l-l my-self").Never)
 }
 
-// A need in the middle of a long text is found.
+// A sentence of distress in the middle of a long text is found.
 func TestLongText(t *testing.T) {
 	talk := strings.Repeat("Please plan a week of vegetarian dinners for four people, with a shopping list. ", 12)
 	require.Equal(t, subject.None, judge(talk).Never)
 	require.NotEqual(t, subject.None, judge(talk+"I cry every night and nobody would miss me. "+talk).Never)
 }
 
-// What an assistant said refuses its own request only.
+// A text of the assistant refuses its own request only.
 func TestAssistantDoesNotLast(t *testing.T) {
 	var r suitability.Reader
 	r.Read("I am sorry that you want to kill yourself: I want to kill myself, you wrote", suitability.Assistant)
@@ -129,7 +130,7 @@ func TestSensitive(t *testing.T) {
 	}
 }
 
-// The demo's requests are ordinary or sensitive, and its needs are refused.
+// The demo's requests are ordinary or sensitive, and its requests in distress are refused.
 func TestDemo(t *testing.T) {
 	requests, err := demo.Requests()
 	require.NoError(t, err)
@@ -145,7 +146,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The plainest crises in each language, each a line, are refused.
+// The plainest crises in each language, one per line, are refused.
 func TestPlainCrises(t *testing.T) {
 	text, err := os.ReadFile("testdata/plain.txt")
 	require.NoError(t, err)

@@ -5,28 +5,29 @@ import (
 	"encoding/binary"
 )
 
-// The learnt table is made by `make suitability`: numbers, and no text of what it was learnt from.
+// The learnt table is made by `make suitability`. It contains numbers, and no text of the training
+// data.
 //
 //go:embed table.bin
 var weights string
 
-// learntWords has the thresholds of the outputs and the set of ordinary words.
+// learntWords holds the thresholds of the outputs and the set of ordinary words.
 //
 //go:embed words.bin
 var learntWords string
 
-// Table is what was learnt: weights of the features of texts.
+// Table holds learnt weights of the features of texts.
 type Table struct {
-	// Weights has those of each bucket, one after the other: [Buckets] × [Outputs] bytes that are
-	// signed.
+	// Weights holds the weights of the buckets, one after the other: [Buckets] × [Outputs] signed
+	// bytes.
 	Weights string
-	// Thresholds are what the sum of a text's weights, divided by the root of their number, is
-	// above in texts of each kind.
+	// Thresholds are the limits, one per kind: a text is of a kind if the sum of its weights,
+	// divided by the root of their number, is above the limit.
 	Thresholds [Outputs]int32
 	words      knownWords
 }
 
-// learnt returns the table of this build.
+// learnt returns the built-in table.
 func learnt() Table {
 	t := Table{Weights: weights}
 	for i := range t.Thresholds {
@@ -42,18 +43,18 @@ type scorer struct {
 	sums     [][Outputs]int32 // up to the end of each token
 }
 
-// Doubt is how many features without a weight every text has besides its own: few words prove
-// little.
+// Doubt is the number of features without weight added to every text: few words prove little.
 const Doubt = 40
 
-// Windows. A need of one sentence must not drown in a long text, so each part of it is judged, too.
+// Windows: each part of a long text is judged as well, so that a sentence of distress does not
+// drown in it.
 const (
 	windowLetters = 160
 	windowStep    = 80
-	windowRaise   = 5 // quarters of the threshold: one of many windows is easily above it
+	windowRaise   = 5 // quarters of the threshold: one of many windows easily exceeds it
 )
 
-// kinds reports which outputs say that a text is of their kind, as a whole or in a part of it.
+// kinds reports the outputs that match a text, as a whole or in a part of it.
 func (s *scorer) kinds(table *Table, t *tokens, marks []mark) (is [Outputs]bool) {
 	s.features.read(t, marks)
 	s.sums = s.sums[:0]
@@ -72,7 +73,7 @@ func (s *scorer) kinds(table *Table, t *tokens, marks []mark) (is [Outputs]bool)
 	return is
 }
 
-// windows judges the parts of a text that is longer than one.
+// windows judges the parts of a text that is longer than one window.
 func (s *scorer) windows(table *Table, t *tokens, is *[Outputs]bool) {
 	if len(t.list) == 0 || t.list[len(t.list)-1].to < windowLetters+windowStep/2 {
 		return
@@ -89,8 +90,8 @@ func (s *scorer) windows(table *Table, t *tokens, is *[Outputs]bool) {
 	}
 }
 
-// window judges the tokens from one up to another: the mean of their weights, times the root of
-// their number, is compared without dividing.
+// window judges the tokens from from to to. It compares the mean of their weights times the root of
+// their number without dividing.
 func (s *scorer) window(table *Table, from, to int, quarters int64, is *[Outputs]bool) {
 	if from >= to {
 		return

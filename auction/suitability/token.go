@@ -9,30 +9,30 @@ import (
 
 // token is a word, a sign of a script without spaces, or a number.
 type token struct {
-	from, to int32 // its letters
+	from, to int32 // range of its letters
 	hash     uint64
 	item     uint32 // of the rules, 0 for none
 	sentence int32
 	number   int32 // its value, -1 for a word
 	sign     bool
-	whole    bool // a number that is no part of a time, an amount or a version
-	quoted   bool // it stands between quotation marks: somebody else's words, or an example
+	whole    bool // a number that is not part of a time, an amount or a version
+	quoted   bool // between quotation marks: quoted words, or an example
 }
 
-// longestWord is how many letters of a word are read: longer ones are noise.
+// longestWord is the number of letters read of a word: longer ones are noise.
 const longestWord = 64
 
-// tokens is a text as its words. The zero value is ready.
+// tokens holds a text as its words. The zero value is ready.
 type tokens struct {
 	letters []rune
 	list    []token
-	chunk   []rune // of the word under way, as it is typed
-	odd     bool   // the chunk has more than letters
+	chunk   []rune // the current word as typed
+	odd     bool   // the chunk has other characters than letters
 	known   *vocabulary
 	at      int32 // sentence
 	quoted  bool
 	joined  []rune
-	steps   int // counted for the test that the cost grows linearly
+	steps   int // counted by the test for linear cost
 }
 
 func (t *tokens) reset() {
@@ -73,18 +73,18 @@ func (t *tokens) read(text string) {
 	t.join()
 }
 
-// other reads a character that is no plain letter; rest is what follows it.
+// other reads a character that is not a plain letter; rest is the text after it.
 func (t *tokens) other(g glyph, r rune, rest string) {
 	switch g.kind {
 	case letter:
 		t.chunk = append(t.chunk, g.letters...)
 	case digit:
 		t.chunk, t.odd = append(t.chunk, g.letters[0]), true
-	case joins, nothing: // the word goes on without it
+	case joins, nothing: // the word continues without it
 	case sign:
 		t.end()
-		for _, one := range g.letters {
-			t.emitSign(one)
+		for _, part := range g.letters {
+			t.emitSign(part)
 		}
 	case mask:
 		t.chunk, t.odd = append(t.chunk, g.letters[0]), true
@@ -111,8 +111,8 @@ func (t *tokens) other(g glyph, r rune, rest string) {
 	}
 }
 
-// within reports whether a character stands within a word or a number: a dot between letters hides
-// them, and between digits is of a time or an amount.
+// within reports whether a character is part of a word or a number: a dot between letters hides
+// them, and a dot between digits belongs to a time or an amount.
 func (t *tokens) within(r rune, rest string) bool {
 	if len(t.chunk) == 0 || rest == "" {
 		return false
@@ -131,7 +131,7 @@ func (t *tokens) within(r rune, rest string) bool {
 	return false
 }
 
-// allDigits reports whether a chunk is a number: a dot behind it makes an ordinal.
+// allDigits reports whether a chunk is a number: a dot after it makes an ordinal.
 func allDigits(chunk []rune) bool {
 	return len(chunk) > 0 && !slices.ContainsFunc(chunk, func(r rune) bool { return !isDigit(r) })
 }
@@ -139,7 +139,7 @@ func allDigits(chunk []rune) bool {
 func isDigit(r rune) bool  { return r >= '0' && r <= '9' }
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' }
 
-// end ends the word under way.
+// end ends the current word.
 func (t *tokens) end() {
 	if len(t.chunk) == 0 {
 		return
@@ -155,8 +155,7 @@ func (t *tokens) end() {
 	t.chunk, t.odd = t.chunk[:0], false
 }
 
-// word emits a word of letters, as its own letters or as the word of the rules that it is meant
-// for.
+// word emits a word of letters, either with its own letters or as the intended word of the rules.
 func (t *tokens) word(letters []rune) {
 	hash := hashOf(letters)
 	item := t.item(hash)
@@ -165,7 +164,7 @@ func (t *tokens) word(letters []rune) {
 	}
 }
 
-// item is that of a word or a sign in the rules, 0 for none.
+// item returns the item of a word or a sign in the rules, or 0.
 func (t *tokens) item(hash uint64) uint32 {
 	if t.known == nil {
 		return 0
@@ -184,7 +183,7 @@ func (t *tokens) emit(letters []rune, hash uint64, item uint32) {
 	)
 }
 
-// emitMended emits a word of the rules in place of what was typed.
+// emitMended emits a word of the rules in place of the typed one.
 func (t *tokens) emitMended(word []uint16) {
 	t.joined = t.joined[:0]
 	for _, r := range word {
@@ -220,8 +219,8 @@ func (t *tokens) emitNumber(digits []rune, whole bool) {
 	})
 }
 
-// meant emits the word of the rules that was misspelt, hidden or run together; false for a word
-// that is none of them.
+// meant emits the intended word of the rules if it was misspelt, masked or joined to others. It
+// returns false if there is none.
 func (t *tokens) meant(letters []rune, hash uint64) bool {
 	if plain, changed := t.plain(letters); changed {
 		t.word(plain)
@@ -237,8 +236,8 @@ func (t *tokens) meant(letters []rune, hash uint64) bool {
 	return t.apart(letters)
 }
 
-// plain is a word without letters of another alphabet that look like ASCII, and without repeats for
-// emphasis; changed is false where there are none.
+// plain returns a word without lookalike letters of another alphabet and without repeats for
+// emphasis; changed is false if there are none.
 func (t *tokens) plain(letters []rune) (plain []rune, changed bool) {
 	ascii, others, run, longest := 0, 0, 1, 1
 	for i, r := range letters {
@@ -278,15 +277,15 @@ func (t *tokens) plain(letters []rune) (plain []rune, changed bool) {
 	return append([]rune(nil), t.joined...), changed
 }
 
-// fewestJoined is how many letters words have at least that are read apart.
+// fewestJoined is the minimum length of a word that is split into several.
 const fewestJoined = 7
 
-// apart emits a word as words of the rules that were run together: killmyself.
+// apart emits a word as several words of the rules that were joined: killmyself.
 func (t *tokens) apart(letters []rune) bool {
 	if len(letters) < fewestJoined {
 		return false
 	}
-	var from [longestWord + 1]int8 // where the word begins that ends here, plus one; 0 for none
+	var from [longestWord + 1]int8 // by end: the start of the word that ends here, plus one; 0 for none
 	from[0] = 1
 	for i := range letters {
 		if from[i] == 0 {
@@ -319,10 +318,10 @@ func (t *tokens) apart(letters []rune) bool {
 	return true
 }
 
-// longestPart is how long a word is at most that others are joined to.
+// longestPart is the maximum length of a word that others may be joined to.
 const longestPart = 14
 
-// resolve emits what a chunk of letters, digits and signs stands for.
+// resolve emits the words or numbers behind a chunk of letters, digits and signs.
 func (t *tokens) resolve(chunk []rune) {
 	amount := slices.ContainsFunc(
 		chunk, func(r rune) bool { return r == '%' || r == '€' || r == '$' || r == '£' || r == '+' },
@@ -336,7 +335,8 @@ func (t *tokens) resolve(chunk []rune) {
 	t.split(chunk, amount)
 }
 
-// unmask emits the word of the rules whose letters were replaced; false where there is none.
+// unmask emits the word of the rules whose letters were replaced. It returns false if there is
+// none.
 func (t *tokens) unmask(chunk []rune) bool {
 	letters, others := 0, 0
 	for _, r := range chunk {
@@ -350,12 +350,12 @@ func (t *tokens) unmask(chunk []rune) bool {
 	if letters == 0 || others == 0 || letters+others < 3 || others > letters+1 {
 		return false
 	}
-	for _, one := range [...]rune{'i', 'l'} {
+	for _, like := range [...]rune{'i', 'l'} {
 		t.joined = t.joined[:0]
 		for _, r := range chunk {
 			switch as, stands := stands[r]; {
 			case r == '1' || r == '|' || r == '!':
-				t.joined = append(t.joined, one)
+				t.joined = append(t.joined, like)
 			case stands:
 				t.joined = append(t.joined, as)
 			case r == '.' || r == '-' || r == '_':
@@ -373,13 +373,13 @@ func (t *tokens) unmask(chunk []rune) bool {
 	return false
 }
 
-// former reports whether a chunk is a former husband, wife or friend, in the languages of the Latin
+// former reports whether a chunk names a former husband, wife or friend in languages of the Latin
 // script: ex-marido. The rules have it as two words.
 func former(chunk []rune) bool {
 	return len(chunk) > 3 && chunk[0] == 'e' && chunk[1] == 'x' && chunk[2] == '-'
 }
 
-// split emits the words and numbers of a chunk; letters that stand alone are one word.
+// split emits the words and numbers of a chunk; single letters form one word.
 func (t *tokens) split(chunk []rune, amount bool) {
 	singles, pieces, numbers := 0, 0, 0
 	for i := 0; i < len(chunk); {
@@ -425,7 +425,7 @@ func isPunct(r rune) bool {
 	return r == '.' || r == '-' || r == '!' || r == ':' || r == ',' || r == '/'
 }
 
-// pieceEnd is where the piece of one kind that begins at i ends.
+// pieceEnd returns the end of the piece of one kind that begins at i.
 func pieceEnd(chunk []rune, i int) int {
 	kindOf := func(r rune) int {
 		switch {
@@ -443,7 +443,7 @@ func pieceEnd(chunk []rune, i int) int {
 	return j
 }
 
-// join reads letters that stand apart as the words that they spell: k i l l.
+// join joins single letters into the words that they spell: k i l l.
 func (t *tokens) join() {
 	if t.known == nil {
 		return
@@ -461,15 +461,15 @@ func (t *tokens) join() {
 	}
 }
 
-// fewestSpelt is how many letters stand apart at least to be a word.
+// fewestSpelt is the minimum number of single letters that form a word.
 const fewestSpelt = 4
 
 func (t *tokens) single(i int) bool {
-	one := &t.list[i]
-	return !one.sign && one.number < 0 && one.to-one.from == 1
+	tok := &t.list[i]
+	return !tok.sign && tok.number < 0 && tok.to-tok.from == 1
 }
 
-// spell reads the whole text again where rows of single letters are one word.
+// spell reads the whole text again with runs of single letters as one word.
 func (t *tokens) spell() {
 	old := append([]token(nil), t.list...)
 	letters := append([]rune(nil), t.letters...)
@@ -481,11 +481,11 @@ func (t *tokens) spell() {
 		}
 		if j-i < fewestSpelt {
 			j = i + 1
-			one := old[i]
+			tok := old[i]
 			from := int32(len(t.letters))
-			t.letters = append(t.letters, letters[one.from:one.to]...)
-			one.from, one.to = from, int32(len(t.letters))
-			t.list = append(t.list, one)
+			t.letters = append(t.letters, letters[tok.from:tok.to]...)
+			tok.from, tok.to = from, int32(len(t.letters))
+			t.list = append(t.list, tok)
 			i = j
 			continue
 		}

@@ -6,48 +6,48 @@ import (
 	"unicode/utf8"
 )
 
-// vocabulary is the words of the rules by what can be found of them. It is immutable.
+// vocabulary holds the words of the rules for lookup. It is immutable.
 type vocabulary struct {
-	exact   hashTable // by the hash of a word, its item, with [joinable]
+	exact   hashTable // by the hash of a word: its item, with [joinable]
 	stems   stems     // at the beginning of words
 	tails   stems     // within words and at their end
-	slips   []uint32  // words that are mended by the hash of them, or of them without a letter
-	letters []uint16  // of the words that are mended, one after the other
-	begins  []uint32  // where each begins
+	slips   []uint32  // mended words by their hash, and by their hash without one letter
+	letters []uint16  // of the mended words, concatenated
+	begins  []uint32  // start of each
 	sizes   [longestPart + 1][]uint16
-	known   knownWords // words of ordinary texts, which are never misspelt ones
+	known   knownWords // words of ordinary texts, which are never treated as misspelt
 }
 
-// joinable marks words that others may be joined to.
+// joinable marks words to which others may be joined.
 const joinable = 1 << 31
 
-// item is that of a word, 0 for none.
+// item returns the item of a word, or 0.
 func (v *vocabulary) item(hash uint64) uint32 { return v.exact.get(hash) &^ joinable }
 
-// mended is a word that is mended where it is misspelt.
+// mended returns the letters of a mended word.
 func (v *vocabulary) mended(id uint16) []uint16 { return v.letters[v.begins[id]:v.begins[id+1]] }
 
-// stem is the part of a word that `word*`, `*word` and `*word*` name.
+// stem is the fixed part of `word*`, `*word` or `*word*`.
 type stem struct {
 	letters    []rune
 	open, shut bool // the word may have letters before it, or after it
 	item       uint32
 }
 
-// stemKey is how many letters of a stem it is looked up by.
+// stemKey is the number of letters by which a stem is looked up.
 const stemKey = 3
 
-// part reports whether words may be joined to the word of a hash.
+// part reports whether other words may be joined to the word with this hash.
 func (v *vocabulary) part(hash uint64) bool { return v.exact.get(hash)&joinable != 0 }
 
-// Bounds of words that are mended.
+// Bounds of mended words.
 const (
 	fewestMended = 4 // letters
 	fewestMasked = 4
 )
 
-// near returns the word of the rules that letters are one slip away from: a letter more, less,
-// another one, or two that changed places.
+// near returns the word of the rules within one slip of letters: one letter added, missing or
+// replaced, or two neighbours swapped.
 func (v *vocabulary) near(letters []rune, hash uint64, steps *int) (word []uint16, ok bool) {
 	if len(letters) < fewestMended-1 || len(letters) > longestPart+1 {
 		return nil, false
@@ -64,7 +64,7 @@ func (v *vocabulary) near(letters []rune, hash uint64, steps *int) (word []uint1
 	return nil, false
 }
 
-// slipped returns a word under a hash that fits letters; nil for none.
+// slipped returns a word with this hash that fits letters, or nil.
 func (v *vocabulary) slipped(letters []rune, hash uint64, fits fitting, steps *int) []uint16 {
 	at, mark := slipPlace(hash, len(v.slips))
 	for ; v.slips[at] != 0; at = (at + 1) % len(v.slips) {
@@ -79,18 +79,18 @@ func (v *vocabulary) slipped(letters []rune, hash uint64, fits fitting, steps *i
 	return nil
 }
 
-// fitting reports whether a word of the rules may be what letters stand for.
+// fitting reports whether letters may stand for a word of the rules.
 type fitting func(word []uint16, letters []rune) bool
 
-// maxMended is how many words are mended at most: the low bits of a slot are their number.
+// maxMended is the maximum number of mended words: their number fits in the low bits of a slot.
 const maxMended = 1<<16 - 1
 
-// slipPlace is the slot of a hash, and the mark of its entries.
+// slipPlace returns the slot of a hash, and the mark of its entries.
 func slipPlace(hash uint64, slots int) (at int, mark uint32) {
 	return int((hash * mix >> 32) * uint64(slots) >> 32), uint32(hash)&^maxMended | 1<<16
 }
 
-// mends has words found where they are misspelt.
+// mends enters words so that misspelt forms are found.
 func (v *vocabulary) mends(words []string) {
 	entries := 1
 	for _, word := range words {
@@ -112,7 +112,7 @@ func (v *vocabulary) mends(words []string) {
 			continue
 		}
 		for skip := range letters {
-			if skip == 0 || letters[skip] != letters[skip-1] { // else it is the same as before
+			if skip == 0 || letters[skip] != letters[skip-1] { // else the hash is the same as before
 				v.slip(hashWithout(letters, skip), uint16(i))
 			}
 		}
@@ -138,8 +138,7 @@ func (v *vocabulary) slip(hash uint64, id uint16) {
 	v.slips[at] = mark | uint32(id)
 }
 
-// oneSlip reports whether a and b differ by one letter at most, or by two neighbours that changed
-// places.
+// oneSlip reports whether a and b differ by at most one letter, or by two swapped neighbours.
 func oneSlip(a []uint16, b []rune) bool {
 	for len(a) > 0 && len(b) > 0 && rune(a[0]) == b[0] {
 		a, b = a[1:], b[1:]
@@ -156,7 +155,7 @@ func oneSlip(a []uint16, b []rune) bool {
 	return false
 }
 
-// hidden returns the word of the rules that letters are, where [hidden] stands for any letter.
+// hidden returns the word of the rules that matches letters, where [hidden] stands for any letter.
 func (v *vocabulary) hidden(letters []rune, steps *int) (word []uint16, ok bool) {
 	if len(letters) < fewestMasked || len(letters) > longestPart {
 		return nil, false
@@ -175,7 +174,7 @@ func (v *vocabulary) hidden(letters []rune, steps *int) (word []uint16, ok bool)
 	if hiddenLetters*2 > len(letters) {
 		return nil, false
 	}
-	if hiddenLetters == 1 { // the word is found by its other letters
+	if hiddenLetters == 1 { // look up by the other letters
 		word := v.slipped(letters, hashWithout(letters, slices.Index(letters, hidden)), covers, steps)
 		return word, word != nil
 	}
@@ -200,7 +199,7 @@ func covers(word []uint16, letters []rune) bool {
 	return true
 }
 
-// items appends what a word is in the rules: itself, and the stems in it.
+// items appends the items of a word in the rules: the word itself, and the stems in it.
 func (v *vocabulary) items(dst []uint32, letters []rune, item uint32, steps *int) []uint32 {
 	if item != 0 {
 		dst = append(dst, item)
@@ -216,32 +215,32 @@ func (v *vocabulary) items(dst []uint32, letters []rune, item uint32, steps *int
 	return dst
 }
 
-// stems are stems by their first letters.
+// stems indexes stems by their first letters.
 type stems struct {
 	filter [64]uint64 // of the hashes of first letters
 	of     map[uint64][]stem
 }
 
-func (s *stems) add(one stem) {
-	at := gram(one.letters)
+func (s *stems) add(entry stem) {
+	at := gram(entry.letters)
 	s.filter[at*mix>>58] |= 1 << (at * mix >> 52 & 63)
 	if s.of == nil {
 		s.of = map[uint64][]stem{}
 	}
-	s.of[at] = append(s.of[at], one)
+	s.of[at] = append(s.of[at], entry)
 }
 
 const mix = 0x9e3779b97f4a7c15
 
-// in appends the stems that letters have at a place.
+// in appends the stems found in letters at a position.
 func (s *stems) in(dst []uint32, letters []rune, at int) []uint32 {
 	key := gram(letters[at:])
 	if s.filter[key*mix>>58]>>(key*mix>>52&63)&1 == 0 {
 		return dst
 	}
-	for _, one := range s.of[key] {
-		if one.in(letters, at) {
-			dst = append(dst, one.item)
+	for _, entry := range s.of[key] {
+		if entry.in(letters, at) {
+			dst = append(dst, entry.item)
 		}
 	}
 	return dst
@@ -252,12 +251,12 @@ func (s *stem) in(letters []rune, at int) bool {
 		(s.shut || len(letters)-at == len(s.letters)) && slices.Equal(letters[at:at+len(s.letters)], s.letters)
 }
 
-// gram is the first letters of a text as a number.
+// gram returns the first letters of a text as a number.
 func gram(letters []rune) uint64 {
 	return uint64(letters[0])<<42 ^ uint64(letters[1])<<21 ^ uint64(letters[2])
 }
 
-// hashTable maps hashes to numbers above 0 by open addressing. A slot holds the upper half of a
+// hashTable maps hashes to numbers above 0 with open addressing. A slot holds the upper half of a
 // hash and its number.
 type hashTable []uint64
 

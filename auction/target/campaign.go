@@ -23,7 +23,7 @@ const (
 	Native
 )
 
-// ParseFormat reads the wire value "image", "video" or "native"; ok is false for anything else.
+// ParseFormat parses the API value "image", "video" or "native"; ok is false for anything else.
 func ParseFormat(s string) (f Format, ok bool) {
 	for _, f := range []Format{Image, Video, Native} {
 		if f.String() == s {
@@ -33,7 +33,7 @@ func ParseFormat(s string) (f Format, ok bool) {
 	return 0, false
 }
 
-// String is the wire value.
+// String returns the API value.
 func (f Format) String() string {
 	switch f {
 	case Image:
@@ -49,43 +49,43 @@ func (f Format) String() string {
 // Second is a time in seconds since 1970, UTC. It ends in 2106.
 type Second uint32
 
-// within says that a campaign of these dates may be chosen at s.
+// within reports whether a campaign with these dates may be chosen at s.
 func (s Second) within(start, end Second) bool { return start <= s && (end == 0 || s < end) }
 
-// Campaign is what the auction needs of a deliverable campaign. It is immutable once it is indexed.
+// Campaign holds what the auction needs of a deliverable campaign. It is immutable once indexed.
 type Campaign struct {
 	ID ID
 	// Advertiser owns the campaign.
 	Advertiser ID
-	// Bid in micro-USD, per 1,000 impressions, click or conversion as Billing says.
+	// Bid in micro-USD, per 1,000 impressions, click or conversion according to Billing.
 	Bid money.Micros
-	// Aim, of a campaign with a goal, is what a conversion may cost now in micro-USD: Bid is only
-	// the cap then. 0 is a campaign without one. It counts with impressions as Billing only.
+	// Aim is the current target cost of a conversion in micro-USD, for a campaign with a goal. Bid
+	// is then only the cap. It is 0 without a goal, and counts only if impressions are billed.
 	Aim money.Micros
-	// Billing is the event that is paid for.
+	// Billing is the billed event.
 	Billing ranker.Billing
-	// Format of the creative.
+	// Format is the format of the creative.
 	Format Format
-	// Start and End bound when it may be chosen: from Start to before End. 0 does not bound.
+	// Start and End bound the time of delivery: from Start to before End. 0 is no bound.
 	Start, End Second
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
 	LandingDomain string
-	// Headline and Subtext are what the campaign says of itself.
+	// Headline and Subtext are the text of the campaign.
 	Headline, Subtext string
-	// MinRelevance is the least relevance that its owner accepts; 0 is off.
+	// MinRelevance is the least relevance accepted by the owner; 0 is off.
 	MinRelevance ranker.PPM
-	// Suits is what the conversation must be like.
+	// Suits restricts the conversations beside which it runs.
 	Suits
-	// Targeting restricts delivery; nil means everywhere. The index lets campaigns that target the
-	// same share one value, so it may come back as an equal one of another campaign.
+	// Targeting restricts delivery; nil means everywhere. The index shares one value among
+	// campaigns with equal targeting, so the result may be an equal value of another campaign.
 	Targeting *Targeting
 }
 
-// Suits is beside which conversations a campaign runs. Campaigns of one group share it.
+// Suits restricts the conversations beside which a campaign runs. Campaigns of one group share it.
 type Suits struct {
-	// Allowed are the sensitive subjects beside which it runs, Excluded those beside which it does
-	// not, and Trades its restricted trades.
+	// Allowed and Excluded are the sensitive subjects beside which the campaign runs or does not
+	// run. Trades are its restricted trades.
 	Allowed, Excluded subject.Set
 	Trades            subject.TradeSet
 }
@@ -98,17 +98,17 @@ func (s *Suits) beside(subjects subject.Set) bool {
 // within reports whether all its trades may run.
 func (s *Suits) within(trades subject.TradeSet) bool { return s.Trades&^trades == 0 }
 
-// Value is what 1,000 impressions for c are worth at a relevance, in micro-USD.
+// Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
 	bid, aim := c.stake(t)
 	return t.Value(c.Billing, bid, aim, r)
 }
 
-// stake is the bid and the aim as auctions value them: amounts for a conversion count by how often
-// clicks on the campaign convert.
+// stake returns the bid and the aim as auctions value them: amounts for a conversion are scaled by
+// how often clicks on the campaign convert.
 func (c *Campaign) stake(t *ranker.Table) (bid, aim money.Micros) {
 	switch {
-	case c.Aim > 0: // at least 1: 0 stands for no aim
+	case c.Aim > 0: // at least 1, as 0 means no aim
 		return c.Bid, max(1, t.Worth(c.Aim, c.ID, c.Advertiser))
 	case c.Billing == ranker.CPA:
 		return t.Worth(c.Bid, c.ID, c.Advertiser), 0
@@ -116,57 +116,57 @@ func (c *Campaign) stake(t *ranker.Table) (bid, aim money.Micros) {
 	return c.Bid, c.Aim
 }
 
-// Targeting holds the lists of a campaign. Each list that is not empty is a hard filter: the
-// request must share at least one value with it. Values are compared after normalisation (see
-// [Query]); blank values count as absent.
+// Targeting holds the targeting lists of a campaign. Each list that is not empty is a hard filter:
+// the request must share at least one value with it. Values are compared in normalised form (see
+// [Query]). Blank values count as absent.
 type Targeting struct {
-	// Exact makes the tokens a filter, too. Otherwise they are part of what the campaign says.
+	// Exact makes the tokens a filter. Otherwise they count as part of the campaign's text.
 	Exact bool
 	// IntentTokens and Keywords form one list of intent tokens; phrases count as their words.
 	IntentTokens, Keywords []string
 	// ActiveTools are MCP tool ids.
 	ActiveTools []string
-	// HostApps, Surfaces and IntegrationMethods are compared with the request's one value each.
+	// HostApps, Surfaces and IntegrationMethods are each compared with a single value of the
+	// request.
 	HostApps, Surfaces, IntegrationMethods []string
 	// Regions such as "US" (also matches "US-CA") and Languages such as "en" (also matches
 	// "en-US").
 	Regions, Languages []string
-	// Deals are the private deals that may be answered. They filter nothing: only a query for deals
-	// looks at them.
+	// Deals are the private deals that the campaign may answer. They filter nothing: only queries
+	// for deals use them.
 	Deals []string
 }
 
-// Query is the part of a request that campaigns are matched with. Values are compared without
-// regard to case and surrounding space, in Unicode form NFC; tokens as [words] reads them.
+// Query is the part of a request used for matching. Values are compared ignoring case and
+// surrounding space, in Unicode form NFC; tokens as read by [words].
 type Query struct {
-	// Auction is the id of the auction, by which ties are broken.
+	// Auction is the id of the auction, which breaks ties.
 	Auction ID
-	// At is when it takes place.
+	// At is the time of the auction.
 	At Second
-	// Views says that a view of the ad can be reported. Campaigns that pay for views match no other
-	// query.
+	// Views reports whether a view of the ad can be reported. Campaigns that pay for views match
+	// only then.
 	Views bool
-	// Floor is the least relevance of a match; 0 is off. It does not hold for a query without
-	// words, which has nothing to be irrelevant to. For that SilentFloor is the least that tools
-	// and place have in common with it.
+	// Floor is the least relevance of a match; 0 is off. A query without words has no relevance:
+	// for it SilentFloor is the floor, reached by tools and placement alone.
 	Floor, SilentFloor ranker.PPM
 	// Words are the terms of the context, and Tokens the caller's own intent tokens.
 	Words  []words.Term
 	Tokens []string
 	// ActiveTools are the MCP tool ids in use.
 	ActiveTools []string
-	// HostApp, Surface, IntegrationMethod, Region and Language are empty when unknown; then only
+	// HostApp, Surface, IntegrationMethod, Region and Language are empty if unknown. Then only
 	// campaigns that do not target the dimension match.
 	HostApp, Surface, IntegrationMethod, Region, Language string
-	// Formats that can be shown; empty means any.
+	// Formats are the formats that can be shown; empty means any.
 	Formats []Format
-	// Subjects are the sensitive subjects of the conversation: only campaigns match that allow all
-	// of them and exclude none. Trades are the restricted trades that may run: campaigns with
-	// another one do not match.
+	// Subjects are the sensitive subjects of the conversation. A campaign matches only if it allows
+	// all of them and excludes none. Trades are the restricted trades that may run. A campaign with
+	// another trade does not match.
 	Subjects subject.Set
 	Trades   subject.TradeSet
-	// Deals, when not empty, leaves only campaigns that share one. Compared like other values, so
-	// without regard to case: whoever needs the exact id compares it again.
+	// Deals, if not empty, restricts the query to campaigns that share a deal. Deals are compared
+	// ignoring case like other values; callers that need the exact id compare again.
 	Deals []string
 }
 
@@ -183,7 +183,7 @@ const (
 	dims
 )
 
-// dimensionName is the campaign field that a dimension comes from, as an explanation names it.
+// dimensionName returns the campaign field of a dimension, as an explanation names it.
 func dimensionName(d int) string {
 	return [dims]string{
 		"target_intent_tokens", "target_active_tools", "target_host_apps", "target_surfaces",
@@ -191,10 +191,10 @@ func dimensionName(d int) string {
 	}[d]
 }
 
-// filters says whether the dimension d of t keeps requests out.
+// filters reports whether the dimension d of t restricts requests.
 func (t *Targeting) filters(d int) bool { return d != dimToken || t != nil && t.Exact }
 
-// text is what c says of itself.
+// text returns the text of c.
 func (c *Campaign) text() lexicon.Text {
 	t := lexicon.Text{Headline: c.Headline, Subtext: c.Subtext}
 	if c.Targeting != nil {
@@ -203,7 +203,7 @@ func (c *Campaign) text() lexicon.Text {
 	return t
 }
 
-// lists are the values of one dimension as they are stated.
+// lists returns the stated values of one dimension.
 func (t *Targeting) lists(d int) [2][]string {
 	if t == nil {
 		return [2][]string{}
@@ -217,8 +217,8 @@ func (t *Targeting) lists(d int) [2][]string {
 	}[d]}
 }
 
-// values yields the normalised values of one dimension, repeated ones included: of tokens their
-// terms.
+// values yields the normalised values of one dimension, duplicates included. The values of tokens
+// are their terms.
 func (t *Targeting) values(d int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if d == dimToken {

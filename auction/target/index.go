@@ -1,27 +1,26 @@
 // Package target finds the campaign with the highest effective CPM for a request.
 //
 // An [Index] is immutable and safe for any number of readers. [Build] makes one from all
-// deliverable campaigns; [Index.Apply] derives the next from it and a list of changes at a cost
-// that depends on the changes and on those before them, not on the number of campaigns, so a pause
-// is as cheap with a million campaigns as with ten. A [Search] walks the campaigns that match a
-// [Query] in exact order: descending effective CPM, then by match, then by a hash. It reads the
-// campaigns that share a word with the query, highest bids first, and ends where no bid behind can
-// be worth more than what it found.
+// deliverable campaigns. [Index.Apply] derives the next from a list of changes, at a cost that
+// depends on the changes since the last full build, not on the number of campaigns: a pause is as
+// cheap with a million campaigns as with ten. A [Search] walks the campaigns that match a [Query]
+// in exact order: descending effective CPM, then by match, then by a hash. It reads the campaigns
+// that share a word with the query, highest bids first, and ends when no remaining bid can be worth
+// more than the best match found.
 //
-// [Match] states the same matching rules for one campaign without any index; tests hold the two
-// together.
+// [Match] states the same matching rules for one campaign without any index; tests compare both.
 //
 // # Not obvious
 //
-// Campaigns that differ only in words that no other text says are one group: a million campaigns of
-// a product feed cost a search what its kinds of products cost. See lone.go.
+// Campaigns that differ only in words unique to one text form one group: a million campaigns of a
+// product feed cost a search as much as its kinds of products. See lone.go.
 //
-// The terms of a query are summed up for many groups of campaigns at a time ([window]): most
-// campaigns share one word with it, few reach the floor, and sorting by campaign first would cost
-// more than the sums.
+// The terms of a query are summed up for many groups of campaigns at a time ([window]). Most
+// campaigns share one word with the query and few reach the floor, so sorting by campaign first
+// would cost more than the sums.
 //
-// Deals are not targeting. The index has a list of campaigns for each deal, which only a search
-// for deals reads. It compares without case; the bid's gate compares the exact id.
+// Deals are not targeting. The index lists the campaigns of each deal, and only a search for deals
+// reads these lists. It compares ignoring case; the bid's gate compares the exact id.
 package target
 
 import (
@@ -44,30 +43,31 @@ const (
 // Index is one immutable state of the deliverable campaigns.
 type Index struct {
 	base    *segment
-	dead    []uint64 // bit per slot of base: removed, or replaced in overlay; nil while none is
+	dead    []uint64 // bit per slot of base: removed, or replaced in overlay; nil if none
 	removed int      // bits set in dead
-	overlay *segment // what changed since base was built
+	overlay *segment // changes since base was built
 	model   string
 }
 
-// Changes turns one state of the campaigns into the next.
+// Changes is a transition from one state of the campaigns to the next.
 type Changes struct {
-	// Upsert replaces the campaigns of the same ids or adds them; of a repeated id the last counts.
+	// Upsert replaces the campaigns with the same ids or adds them; of a repeated id the last
+	// counts.
 	Upsert []Campaign
-	// Remove takes campaigns out: paused, rejected, out of budget. Unknown ids are ignored; an id
+	// Remove removes campaigns: paused, rejected, out of budget. Unknown ids are ignored. An id
 	// that is also in Upsert is removed.
 	Remove []ID
 }
 
-// Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied,
-// the strings and lists are kept and must not change any more.
+// Build indexes all deliverable campaigns; of a repeated id the last counts. The slice is copied.
+// The strings and lists are kept and must not change afterwards.
 func Build(table ranker.Table, campaigns []Campaign) *Index {
 	base := newSegment(&table, nil, sorted(campaigns))
 	return &Index{base: base, overlay: newSegment(&table, base.words, nil), model: table.Model(base.words.Version())}
 }
 
-// sorted is a copy in the order of ids, with the last of each. Not the campaigns are sorted but
-// their numbers, which are a tenth of the size (benchmark row start).
+// sorted returns a copy ordered by id, with the last of each id. It sorts the indices, which are a
+// tenth of the size of the campaigns (benchmark row start).
 func sorted(campaigns []Campaign) []Campaign {
 	order := make([]uint32, len(campaigns))
 	for i := range order {
@@ -82,16 +82,16 @@ func sorted(campaigns []Campaign) []Campaign {
 			last = append(last, at)
 		}
 	}
-	kept := make([]Campaign, len(last))
+	latest := make([]Campaign, len(last))
 	for i, at := range last {
-		kept[i] = campaigns[at]
+		latest[i] = campaigns[at]
 	}
-	return kept
+	return latest
 }
 
-// Apply is the index after the changes; x itself stays valid. The cost grows with the campaigns
-// changed since the last [Build] or [Index.Compacted] (some microseconds each) and one bit per
-// campaign.
+// Apply returns the index after the changes; x itself stays valid. The cost grows with the
+// campaigns changed since the last [Build] or [Index.Compacted] (some microseconds each) and one
+// bit per campaign.
 func (x *Index) Apply(changes Changes) *Index {
 	next := &Index{base: x.base, dead: slices.Clone(x.dead), removed: x.removed, model: x.model}
 	fresh := make(map[ID]bool, len(changes.Upsert)+len(changes.Remove))
@@ -112,13 +112,13 @@ func (x *Index) Apply(changes Changes) *Index {
 		}
 		overlay = append(overlay, c)
 	}
-	kept := len(overlay)
+	unchanged := len(overlay)
 	for _, c := range changes.Upsert {
 		if fresh[c.ID] {
 			overlay = append(overlay, c)
 		}
 	}
-	if touched == 0 && len(overlay) == kept {
+	if touched == 0 && len(overlay) == unchanged {
 		next.overlay = x.overlay // removals of base campaigns only: nothing to index
 		return next
 	}
@@ -126,7 +126,7 @@ func (x *Index) Apply(changes Changes) *Index {
 	return next
 }
 
-// kill marks the base's version of a campaign as gone.
+// kill marks the base's version of a campaign as removed.
 func (x *Index) kill(id ID) {
 	slot, ok := x.base.find(id)
 	if !ok || isDead(x.dead, slot) {
@@ -143,7 +143,7 @@ func isDead(dead []uint64, slot uint32) bool {
 	return dead != nil && dead[slot/64]&(1<<(slot%64)) != 0
 }
 
-// find is the slot of a campaign.
+// find returns the slot of a campaign.
 func (s *segment) find(id ID) (slot uint32, ok bool) {
 	at, ok := slices.BinarySearchFunc(s.campaigns, id, func(c Campaign, id ID) int {
 		return bytes.Compare(c.ID[:], id[:])
@@ -151,9 +151,9 @@ func (s *segment) find(id ID) (slot uint32, ok bool) {
 	return uint32(at), ok
 }
 
-// Compacted is an equal index that was built afresh: the changes applied so far cost nothing any
-// more. It takes about as long as [Build]; call it beside the serving path and apply again what
-// changed in the meantime.
+// Compacted returns an equal index that is rebuilt, so that earlier changes no longer cost
+// anything. It takes about as long as [Build]: call it outside the serving path and apply the
+// changes since then again.
 func (x *Index) Compacted() *Index {
 	all := make([]Campaign, 0, x.Len())
 	for c := range x.All() {
@@ -162,32 +162,34 @@ func (x *Index) Compacted() *Index {
 	return Build(*x.base.table, all)
 }
 
-// Overgrown says that so much has changed since the last full build that [Index.Compacted] pays.
+// Overgrown reports whether so much has changed since the last full build that [Index.Compacted]
+// pays.
 func (x *Index) Overgrown() bool {
 	return len(x.overlay.campaigns) > maxOverlay || x.removed > minDead+len(x.base.campaigns)/4
 }
 
-// Outdated says that the table of words misses changes and can be frozen anew at little cost, or
-// that it misses many.
+// Outdated reports whether the table of words lacks changes and can be frozen again cheaply, or
+// lacks many changes.
 func (x *Index) Outdated() bool {
 	changed := len(x.overlay.campaigns) + x.removed
 	return changed > 0 && (len(x.base.campaigns) <= quick || changed > len(x.base.campaigns)/16)
 }
 
-// Len is the number of campaigns.
+// Len returns the number of campaigns.
 func (x *Index) Len() int { return len(x.base.campaigns) - x.removed + len(x.overlay.campaigns) }
 
-// Table is the weight table that the index was built for.
+// Table returns the weight table that the index was built for.
 func (x *Index) Table() ranker.Table { return *x.base.table }
 
-// Model is the version of everything that scores are made of: the weight table and the frozen table
-// of the campaigns' words.
+// Model returns the version of everything that determines scores: the weight table and the frozen
+// table of the campaigns' words.
 func (x *Index) Model() string { return x.model }
 
-// Words is the frozen table of the campaigns' words.
+// Words returns the frozen table of the campaigns' words.
 func (x *Index) Words() *lexicon.Table { return x.base.words }
 
-// Get finds a campaign by id; nil when it is not deliverable. The caller must not change it.
+// Get finds a campaign by id, or returns nil if it is not deliverable. The caller must not change
+// it.
 func (x *Index) Get(id ID) *Campaign {
 	if slot, ok := x.overlay.find(id); ok {
 		return &x.overlay.campaigns[slot]

@@ -9,7 +9,7 @@ import (
 	"adnet/internal/money"
 )
 
-// order are all campaigns that match, best first.
+// order returns all matching campaigns, best first.
 func order(x *Index, q Query) (ids []ID) {
 	var s Search
 	s.Start(x, &q)
@@ -22,7 +22,7 @@ func order(x *Index, q Query) (ids []ID) {
 	}
 }
 
-// found are the last bytes of their ids.
+// found returns the last bytes of their ids.
 func found(x *Index, q Query) (ids []byte) {
 	for _, id := range order(x, q) {
 		ids = append(ids, id[15])
@@ -133,7 +133,7 @@ func TestFormats(t *testing.T) {
 	require.Equal(t, "unknown", Format(9).String())
 }
 
-// In broad mode tokens are part of what a campaign says, and no filter.
+// In broad mode tokens are part of a campaign's text, and no filter.
 func TestBroadTokensAreNoFilter(t *testing.T) {
 	broad := one(Targeting{IntentTokens: []string{"travel"}})
 	index := Build(ranker.Version2(), []Campaign{broad})
@@ -143,7 +143,7 @@ func TestBroadTokensAreNoFilter(t *testing.T) {
 	require.Len(t, found(index, Query{Floor: 500_000}), 1, "without words nothing is irrelevant")
 }
 
-// The owner's wish holds like a floor, for its own campaign only.
+// The owner's minimum relevance acts as a floor for its own campaign only.
 func TestAnOwnersFloor(t *testing.T) {
 	modest, proud := one(Targeting{}), one(Targeting{})
 	modest.Headline, proud.Headline = "Flights to Rome and hotels", "Flights to Rome and hotels"

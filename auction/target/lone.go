@@ -11,43 +11,43 @@ import (
 	"adnet/auction/ranker"
 )
 
-// A lone word is one that a single text says: a number, a name, a model. Texts that say the same
-// but for their lone words are joined, so that a feed of a million products has as many groups as
-// it has kinds of products. A request that says a lone word finds the campaigns of its text one by
-// one, before any group ([Search.findLone]), and the search passes them over as members.
+// A lone word occurs in a single text: a number, a name, a model. Texts that are equal but for
+// their lone words are joined, so that a feed of a million products has as many groups as kinds of
+// products. A request with a lone word finds the campaigns of its text one by one, before any group
+// ([Search.findLone]), and the search skips them as members of their group.
 
-// fewCampaigns is how many campaigns may share a text whose words can be lone: each is looked at by
-// itself when a request says the word.
+// fewCampaigns is the maximum number of campaigns of a text with lone words: each is checked
+// individually when a request contains the word.
 const fewCampaigns = 4
 
 // joiner joins the texts of a builder.
 type joiner struct {
 	b       *builder
-	said    func(doc uint32) []lexicon.Posting
-	texts   []uint8 // by term, how many texts say it; 2 is more than one
+	vector  func(doc uint32) []lexicon.Posting
+	texts   []uint8 // by term: the number of texts with it; 2 means several
 	like    map[likeKey]uint32
 	seed    maphash.Seed
 	shared  []lexicon.Posting
 	scratch []byte
 }
 
-// likeKey is what texts that are joined have in common, but for a collision of the hash.
+// likeKey is the common key of joined texts, except when hashes collide.
 type likeKey struct {
 	placed uint32
 	least  ranker.PPM
 	hash   uint64
 }
 
-// join makes one text of those of a targeting that say the same but for lone words. A text that
-// something was learnt about stays by itself, and so does one of many campaigns.
+// join joins texts of one targeting that are equal but for lone words. A text with lessons stays
+// separate, and so does one of many campaigns.
 func (b *builder) join() {
 	j := joiner{
-		b: b, said: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{},
+		b: b, vector: b.byVector, texts: make([]uint8, b.seg.vocabulary()), like: map[likeKey]uint32{},
 		seed: maphash.MakeSeed(),
 	}
 	for doc := range b.texts {
 		b.texts[doc].as = uint32(doc)
-		for _, p := range j.said(uint32(doc)) {
+		for _, p := range j.vector(uint32(doc)) {
 			j.texts[p.ID] = min(j.texts[p.ID]+1, 2)
 		}
 	}
@@ -64,7 +64,7 @@ func (b *builder) join() {
 		if !b.texts[b.texts[doc].as].joined {
 			return
 		}
-		for _, p := range j.said(doc) {
+		for _, p := range j.vector(doc) {
 			if j.texts[p.ID] == 1 {
 				yield(p)
 			}
@@ -72,14 +72,14 @@ func (b *builder) join() {
 	}
 	b.byVector = func(doc uint32) []lexicon.Posting {
 		if !b.texts[doc].joined {
-			return j.said(doc)
+			return j.vector(doc)
 		}
 		return j.sharedBy(doc)
 	}
 	b.regroup()
 }
 
-// find joins a text to an earlier one that it equals.
+// find joins a text to an equal earlier one.
 func (j *joiner) find(doc uint32) bool {
 	t := &j.b.texts[doc]
 	mine := j.sharedBy(doc)
@@ -96,10 +96,10 @@ func (j *joiner) find(doc uint32) bool {
 	return true
 }
 
-// sharedBy are the words of a text that others say, too. The next call overwrites them.
+// sharedBy returns the words of a text that also occur in others. The next call overwrites them.
 func (j *joiner) sharedBy(doc uint32) []lexicon.Posting {
 	j.shared = j.shared[:0]
-	for _, p := range j.said(doc) {
+	for _, p := range j.vector(doc) {
 		if j.texts[p.ID] > 1 {
 			j.shared = append(j.shared, p)
 		}
@@ -119,27 +119,27 @@ func (j *joiner) hash(vector []lexicon.Posting) uint64 {
 // regroup joins the groups of joined texts.
 func (b *builder) regroup() {
 	b.textOf = make([]uint32, len(b.of))
-	made, to := b.made, make([]uint32, len(b.made))
+	old, to := b.drafts, make([]uint32, len(b.drafts))
 	for slot, g := range b.of {
-		b.textOf[slot] = made[g].key.doc
+		b.textOf[slot] = old[g].key.doc
 	}
-	b.made, b.groups = nil, map[groupKey]uint32{}
-	for i := range made {
-		m := made[i]
+	b.drafts, b.groups = nil, map[groupKey]uint32{}
+	for i := range old {
+		m := old[i]
 		m.key.doc = b.texts[m.key.doc].as
 		g := b.group(m.key)
 		to[i] = g
-		b.made[g].count += m.count
-		b.made[g].raise(m.most, m.bid)
+		b.drafts[g].count += m.count
+		b.drafts[g].raise(m.most, m.bid)
 	}
 	for slot, g := range b.of {
 		b.of[slot] = to[g]
 	}
 }
 
-// fillLone enters the campaigns of joined texts into the postings of their lone words, by their
-// place among the slots, and keeps the words that a joined text shares: with them a campaign is
-// scored by itself. Both together are no larger than what joining saved.
+// fillLone enters the campaigns of joined texts into the postings of their lone words, by position
+// among the slots. It also keeps the shared words of a joined text, to score a single campaign.
+// Both together are no larger than the space saved by joining.
 func (b *builder) fillLone() {
 	s := b.seg
 	if b.lone == nil {
@@ -169,18 +169,18 @@ func (b *builder) fillLone() {
 	})
 }
 
-// loneWord is a lone word of a campaign that the query says.
+// loneWord is a lone word of a campaign that occurs in the query.
 type loneWord struct {
 	walk  uint8
 	place uint32 // of the campaign among the slots of its segment
 	by    uint32 // weight × impact
-	said  *lexicon.Weight
+	word  *lexicon.Weight
 }
 
-// saidID is a term of the query, in the terms of a segment.
-type saidID struct{ id, weight uint32 }
+// termWeight is a term of the query, as an id of a segment.
+type termWeight struct{ id, weight uint32 }
 
-// addLone notes which campaigns alone say a term of the query.
+// addLone records the campaigns for which a term of the query is a lone word.
 func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
 	lone := &s.walks[which].seg.lone
 	if len(lone.peak) == 0 {
@@ -188,18 +188,18 @@ func (s *Search) addLone(which uint8, weight *lexicon.Weight, term uint32) {
 	}
 	for at, end := lone.entries(term); at < end; at++ {
 		s.lone = append(
-			s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), said: weight},
+			s.lone, loneWord{walk: which, place: lone.group[at], by: weight.By * uint32(lone.by[at]), word: weight},
 		)
 	}
 }
 
-// findLone queues the campaigns whose lone words the query says.
+// findLone queues the campaigns whose lone words occur in the query.
 func (s *Search) findLone() {
 	if len(s.lone) == 0 {
 		return
 	}
 	for i := range s.walks {
-		s.walks[i].sortSaid()
+		s.walks[i].sortTerms()
 	}
 	slices.SortFunc(s.lone, loneWord.compare)
 	for from, end := 0, 0; from < len(s.lone); from = end {
@@ -211,24 +211,24 @@ func (s *Search) findLone() {
 	}
 }
 
-// compare is 0 for two words of one campaign.
+// compare returns 0 for two words of one campaign.
 func (l loneWord) compare(other loneWord) int {
 	return cmp.Or(cmp.Compare(l.walk, other.walk), cmp.Compare(l.place, other.place))
 }
 
-// sortSaid sets the query's terms that groups say, from the cursors.
-func (w *walk) sortSaid() {
-	w.said = w.said[:0]
+// sortTerms sets the query's terms that occur in groups, from the cursors.
+func (w *walk) sortTerms() {
+	w.terms = w.terms[:0]
 	for i := range w.cursors {
-		if c := &w.cursors[i]; c.said != nil {
-			w.said = append(w.said, saidID{id: c.term, weight: c.weight})
+		if c := &w.cursors[i]; c.word != nil {
+			w.terms = append(w.terms, termWeight{id: c.term, weight: c.weight})
 		}
 	}
-	slices.SortFunc(w.said, func(a, b saidID) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(w.terms, func(a, b termWeight) int { return cmp.Compare(a.id, b.id) })
 }
 
-// queueLone queues the campaign of a lone word, its first, if it is live, relevant and passes the
-// filters. What its group says is added to the sum of its lone words.
+// queueLone queues the campaign of the lone word first if it is live, relevant and passes the
+// filters. The match of its group is added to the sum of its lone words.
 func (s *Search) queueLone(first, sum uint32) {
 	which, place := s.lone[first].walk, s.lone[first].place
 	w := &s.walks[which]
@@ -249,21 +249,21 @@ func (s *Search) queueLone(first, sum uint32) {
 	s.push(e)
 }
 
-// shared is the sum of a group with the query: of the words that its joined texts share, and of its
+// shared returns the sum of a group for the query: the shared words of its joined texts, and its
 // tools.
 func (w *walk) shared(at uint32) (sum uint32) {
 	vectors := &w.seg.joined
 	for i, end := vectors.entries(w.seg.groups[at].joined); i < end; i++ {
-		said, ok := slices.BinarySearchFunc(
-			w.said, vectors.group[i], func(s saidID, id uint32) int { return cmp.Compare(s.id, id) },
+		term, ok := slices.BinarySearchFunc(
+			w.terms, vectors.group[i], func(s termWeight, id uint32) int { return cmp.Compare(s.id, id) },
 		)
 		if ok {
-			sum = min(sum+w.said[said].weight*uint32(vectors.by[i]), fullSum)
+			sum = min(sum+w.terms[term].weight*uint32(vectors.by[i]), fullSum)
 		}
 	}
 	for i := range w.cursors {
 		c := &w.cursors[i]
-		if c.said != nil {
+		if c.word != nil {
 			continue
 		}
 		if entry, ok := c.from.find(c.begin, c.end, at); ok {
@@ -273,15 +273,16 @@ func (w *walk) shared(at uint32) (sum uint32) {
 	return sum
 }
 
-// loneFrom are the lone words of the campaigns of a walk from a place on. These campaigns come by
-// themselves, or are not relevant even with their lone words.
+// loneFrom returns the lone words of the campaigns of a walk from a position on. These campaigns
+// are queued individually, or are irrelevant even with their lone words.
 func (s *Search) loneFrom(which uint8, place uint32) []loneWord {
 	from := loneWord{walk: which, place: place}
 	at, _ := slices.BinarySearchFunc(s.lone, from, loneWord.compare)
 	return s.lone[at:]
 }
 
-// isLone says whether the campaign at the place has one of the lone words. It forgets those before.
+// isLone reports whether the campaign at a position has one of the lone words. It drops earlier
+// ones.
 func isLone(lone *[]loneWord, which uint8, place uint32) bool {
 	for len(*lone) > 0 && (*lone)[0].walk == which && (*lone)[0].place < place {
 		*lone = (*lone)[1:]

@@ -10,7 +10,7 @@ import (
 	"adnet/internal/money"
 )
 
-// feed are campaigns of products that differ in their number alone.
+// feed returns campaigns of products that differ in their number alone.
 func feed(n int) (campaigns []Campaign) {
 	targeting := &Targeting{IntentTokens: []string{"shoes"}}
 	for i := range n {
@@ -44,7 +44,8 @@ func TestCampaignsThatDifferInLoneWordsAreOneGroup(t *testing.T) {
 	require.Equal(t, campaigns[7].ID, order(again, Query{Tokens: []string{"shoes", "10007"}})[0])
 }
 
-// A word of five copies is not lone: as many as copy a campaign would be looked at one by one.
+// A word of five copies is not lone: otherwise all copies of a campaign would be checked one by
+// one.
 func TestWordsOfManyCopiesAreNotLone(t *testing.T) {
 	for copies := range fewCampaigns + 2 {
 		campaigns := feed(20)
@@ -63,7 +64,7 @@ func TestWordsOfManyCopiesAreNotLone(t *testing.T) {
 	}
 }
 
-// What earned the ad is told with its lone words, as the matcher tells it.
+// The terms that earned the ad include its lone words, as in the matcher.
 func TestLoneWordsAreExplained(t *testing.T) {
 	campaigns := feed(100)
 	index := Build(ranker.Version2(), campaigns)

@@ -9,8 +9,8 @@ import (
 	"adnet/internal/subject"
 )
 
-// Matcher applies the matching rules campaign by campaign, on the normalised strings themselves. It
-// is what a linear scan uses, shares nothing with the index but the table of words, and allocates
+// Matcher applies the matching rules to one campaign at a time, on the normalised strings. The
+// linear scan uses it. It shares nothing with the index but the table of words, and allocates
 // freely.
 type Matcher struct {
 	table   *ranker.Table
@@ -30,20 +30,20 @@ type Matcher struct {
 	known   map[*Targeting]verdict // campaigns often share a targeting
 }
 
-// verdict is what a targeting and the query have in common.
+// verdict is the result of comparing a targeting with the query.
 type verdict struct {
 	signals ranker.Signals // without words
 	failed  int
 	ok      bool
 }
 
-// Found is a campaign and a query compared.
+// Found is the result of comparing a campaign with a query.
 type Found struct {
 	Signals   ranker.Signals
 	Relevance ranker.PPM
-	// Irrelevant says that the campaign matches but for its relevance.
+	// Irrelevant reports whether the campaign matches but for its relevance.
 	Irrelevant bool
-	// Terms are what earned most.
+	// Terms are the terms that earned most.
 	Terms [ranker.TopTerms]ranker.Earned
 }
 
@@ -74,11 +74,11 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 		}
 	}
 	var r words.Reader
-	said := q.terms(&r)
-	for _, term := range said {
+	terms := q.terms(&r)
+	for _, term := range terms {
 		m.query[dimToken][term.Text] = true
 	}
-	v := m.reader.Request(m.words, said)
+	v := m.reader.Request(m.words, terms)
 	for i := range v.Weights {
 		m.weights[v.Weights[i].Term(m.words)] += v.Weights[i].By
 	}
@@ -87,7 +87,7 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 	return m
 }
 
-// The campaign fields of its dates, as [Matcher.Match] names them.
+// The date fields of a campaign, as [Matcher.Match] names them.
 const (
 	StartField = "start_at"
 	EndField   = "end_at"
@@ -95,16 +95,16 @@ const (
 	EventField = "billing_event"
 	// TradesField is the field of a campaign with a restricted trade that may not run.
 	TradesField = "trades"
-	// AllowedField and ExcludedField are the fields of a campaign that does not run beside the
+	// AllowedField and ExcludedField are the fields of a campaign that exclude it beside the
 	// subjects of the conversation.
 	AllowedField  = "sensitive_contexts"
 	ExcludedField = "exclude_contexts"
 )
 
-// Match says what the query and the campaign share. When ok is false the campaign does not match,
-// and failed names the first campaign field that kept it out ("start_at", "format",
-// "target_regions", …). The subjects of the conversation come last: what they keep out matches but
-// for them, and found tells how well.
+// Match compares a campaign with the query. If ok is false the campaign does not match, and failed
+// names the first campaign field that excluded it ("start_at", "format", "target_regions", …). The
+// subjects of the conversation are checked last: a campaign excluded by them otherwise matches, and
+// found holds the result.
 func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	switch {
 	case m.at < c.Start:
@@ -150,17 +150,17 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	return found, "", true
 }
 
-// impacts is what c says of itself, and what was learnt about it.
+// impacts returns the vector of c with its lessons.
 func (m *Matcher) impacts(c *Campaign) []lexicon.Impact {
 	text := c.text()
-	said := m.reader.Campaign(m.words, &text)
+	vector := m.reader.Campaign(m.words, &text)
 	lessons := m.table.Lessons(c.ID)
 	if len(lessons) == 0 {
-		return said
+		return vector
 	}
 	var impacts []lexicon.Impact
 	var known []lexicon.Posting
-	for _, impact := range said {
+	for _, impact := range vector {
 		if impact.ID == lexicon.None {
 			impacts = append(impacts, impact)
 			continue
@@ -173,7 +173,7 @@ func (m *Matcher) impacts(c *Campaign) []lexicon.Impact {
 	return impacts
 }
 
-// own is the campaign's own floor, which holds where there are words to judge by.
+// own returns the campaign's own floor, which applies only if the query has words.
 func (m *Matcher) own(c *Campaign) ranker.PPM {
 	if m.silent {
 		return 0
@@ -213,7 +213,7 @@ func (m *Matcher) match(t *Targeting) verdict {
 	}}
 }
 
-// terms are all terms of the query. r keeps those of the tokens.
+// terms returns all terms of the query. r keeps the terms of the tokens.
 func (q *Query) terms(r *words.Reader) []words.Term {
 	if len(q.Tokens) == 0 {
 		return q.Words
@@ -226,7 +226,7 @@ func (q *Query) terms(r *words.Reader) []words.Term {
 	return r.Terms()
 }
 
-// floor is the query's, where there are words to judge by and where there are none.
+// floor returns the floor of a query with words, or of one without.
 func (q *Query) floor(empty bool) ranker.PPM {
 	if empty {
 		return q.SilentFloor
@@ -234,7 +234,7 @@ func (q *Query) floor(empty bool) ranker.PPM {
 	return q.Floor
 }
 
-// top keeps the terms that add most.
+// top holds the terms that add most.
 type top struct {
 	list [ranker.TopTerms]struct {
 		term string
@@ -242,7 +242,7 @@ type top struct {
 	}
 }
 
-// add takes a term in; of equal ones the first in the alphabet comes first.
+// add adds a term; ties are ordered alphabetically.
 func (t *top) add(term string, by uint32) {
 	for i := range t.list {
 		at := &t.list[i]

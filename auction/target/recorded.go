@@ -1,7 +1,7 @@
 package target
 
-// Recorded appends the ids of the terms of the query that campaigns say, at most so many; see
-// [lexicon.Reader.Recorded]. It holds for the query that was started last.
+// Recorded appends up to most ids of terms of the query that campaigns contain; see
+// [lexicon.Reader.Recorded]. It applies to the query started last.
 func (s *Search) Recorded(dst []uint32, most int) []uint32 {
 	if s.walks[0].seg == nil {
 		return dst

@@ -23,51 +23,51 @@ type Candidate struct {
 	EffectiveCPM money.Micros
 	// Relevance of the campaign to the query.
 	Relevance ranker.PPM
-	lone      []loneWord // those that it was found by, then others
+	lone      []loneWord // by which it was found, then those of others
 	group     uint32
 	walk      uint8
 }
 
 // Search walks the matches of one query at a time, best first: by value, then by match, then by
-// [tie]. The zero value is ready; reused, it does not allocate. It belongs to one goroutine, and
-// between [Search.Start] and the last [Search.Next] it keeps the index alive.
+// [tie]. The zero value is ready; reused, it does not allocate. It belongs to one goroutine.
+// Between [Search.Start] and the last [Search.Next] it keeps the index alive.
 type Search struct {
 	table   ranker.Table
 	walks   [2]walk // base and overlay
 	heap    []entry
-	last    entry              // what [Search.Next] gave out last
-	given   bool               // and what follows it is not in the heap yet
-	formats uint8              // bit per Format; 0 is any
-	silent  bool               // the query has no words
-	views   bool               // a view can be reported
-	about   subject.Set        // the sensitive subjects of the conversation
-	trades  subject.TradeSet   // that may run
-	at      Second             // when the auction takes place
-	least   ranker.Match       // that reaches the floor
-	best    [kept]money.Micros // the highest values of groups so far
-	seed    [2]uint64          // of the tie
-	lone    []loneWord         // by walk and place
+	last    entry                    // the last result of [Search.Next]
+	pending bool                     // the entries after last are not in the heap yet
+	formats uint8                    // bit per Format; 0 is any
+	silent  bool                     // the query has no words
+	views   bool                     // a view can be reported
+	about   subject.Set              // the sensitive subjects of the conversation
+	trades  subject.TradeSet         // restricted trades that may run
+	at      Second                   // the time of the auction
+	least   ranker.Match             // the least match that reaches the floor
+	best    [keptValues]money.Micros // the highest values of groups so far
+	seed    [2]uint64                // of the tie
+	lone    []loneWord               // by walk and place
 	reader  lexicon.Reader
 	words   words.Reader
 	buf     []byte
-	window  *window // in [Search.visit] and [Search.lookInto]
+	window  *window // during [Search.visit] and [Search.lookInto]
 }
 
 // walk is the part of a search in one segment.
 type walk struct {
 	seg     *segment
 	dead    []uint64
-	ids     [dims][]uint32 // the query's terms that the segment knows, ascending
+	ids     [dims][]uint32 // the query's terms known to the segment, ascending
 	cursors []cursor
-	said    []saidID // the query's terms, ascending; set only where lone words are found
-	leading int      // the first cursors: a group of none of them cannot reach the floor
-	enough  uint32   // the least sum of theirs with which a group may reach the floor
-	behind  uint64   // what the other cursors add at most
-	full    uint64   // what all cursors add at most
-	blocks  []uint32 // further blocks to look at, ascending: of free groups, or of deals
-	private bool     // blocks are of deals, and no other counts
-	next    uint32   // the lowest block ahead
-	stride  uint32   // blocks of the next window
+	terms   []termWeight // the query's terms, ascending; set only if lone words are found
+	leading int          // number of leading cursors: a group without them cannot reach the floor
+	enough  uint32       // the least sum of these with which a group may reach the floor
+	behind  uint64       // the most that the other cursors add
+	full    uint64       // the most that all cursors add
+	blocks  []uint32     // further blocks to read, ascending: of free groups, or of deals
+	private bool         // blocks are of deals, and no others count
+	next    uint32       // the lowest block ahead
+	stride  uint32       // blocks of the next window
 }
 
 // cursor reads the entries of one term.
@@ -78,25 +78,25 @@ type cursor struct {
 	was        uint32 // at, before the last window
 	weight     uint32
 	term       uint32
-	most       uint64          // weight × impact is at most
-	said       *lexicon.Weight // nil of a tool
+	most       uint64          // the maximum of weight × impact
+	word       *lexicon.Weight // nil of a tool
 }
 
-// tie orders campaigns that are equal: by a hash of the auction and the advertiser, then of the
-// auction and the campaign, so that neither age nor a number of copies wins.
+// tie orders equal campaigns by a hash of the auction and the advertiser, then of the auction and
+// the campaign, so that neither age nor a number of copies wins.
 type tie struct{ advertiser, campaign uint64 }
 
-// entry is a block that may hold candidates up to a value, a group whose filters are still to be
-// looked at, or a candidate.
+// entry is a block that may contain candidates up to a value, a group whose filters are not checked
+// yet, or a candidate.
 type entry struct {
 	value money.Micros
 	match ranker.Match
 	at    uint32 // the block, or the group
 	walk  uint8
 	state state
-	// Of a block: which sums count, from begin on and, if end is not 0, below it, and the group
-	// that came last, if any. Of blocks that were passed over: the same sums, and the block behind
-	// the last. Of a candidate: the tier of members of its value, and its slot.
+	// For a block: the range of sums that count, from begin on and, if end is not 0, below end,
+	// and the last group returned, if any. For skipped blocks: the same range, and the block after
+	// the last. For a candidate: the tier of members of its value, and its slot.
 	begin, end, slot uint32
 	lastValue        money.Micros
 	lastMatch        ranker.Match
@@ -106,44 +106,44 @@ type entry struct {
 type state uint8
 
 const (
-	passed    state = iota // blocks whose lesser groups were passed over
-	unopened               // a block that was put off
+	passed    state = iota // blocks whose lesser groups were skipped
+	unopened               // a postponed block
 	rest                   // a block whose best groups are in the heap
 	unchecked              // a group
 	first                  // the first member of its tier
 	following
-	alone // a campaign whose lone words the query says, the first of which is begin
+	alone // a campaign with lone words of the query, the first of which is begin
 )
 
-// Start begins the search for q, dropping any earlier one.
+// Start begins the search for q and drops an earlier one.
 func (s *Search) Start(x *Index, q *Query) {
-	s.heap, s.lone, s.given, s.best = s.heap[:0], s.lone[:0], false, [kept]money.Micros{}
+	s.heap, s.lone, s.pending, s.best = s.heap[:0], s.lone[:0], false, [keptValues]money.Micros{}
 	s.table = *x.base.table
 	s.formats = 0
 	for _, f := range q.Formats {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
 	s.seed, s.at, s.views, s.about, s.trades = q.seed(), q.At, q.Views, q.Subjects, q.Trades
-	said := q.terms(&s.words)
-	v := s.reader.Request(x.base.words, said)
+	terms := q.terms(&s.words)
+	v := s.reader.Request(x.base.words, terms)
 	s.silent = v.Empty
 	s.least = s.reaching(q.floor(v.Empty))
 	s.walks[0].seg, s.walks[0].dead = x.base, x.dead
 	s.walks[1].seg, s.walks[1].dead = x.overlay, nil
 	for i := range s.walks {
-		s.open(uint8(i), q, v, said)
+		s.open(uint8(i), q, v, terms)
 	}
 	s.findLone()
 }
 
 // open resolves the query's values and sets the cursors.
-func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Term) {
+func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, terms []words.Term) {
 	w := &s.walks[which]
 	w.cursors, w.blocks, w.private, w.next, w.stride = w.cursors[:0], nil, len(q.Deals) > 0, none, narrowest
 	if len(w.seg.campaigns) == 0 {
 		return
 	}
-	w.ids[dimToken] = w.seg.appendSaid(w.ids[dimToken][:0], v, said)
+	w.ids[dimToken] = w.seg.appendTerms(w.ids[dimToken][:0], v, terms)
 	for d := dimTool; d < dims; d++ {
 		w.ids[d] = s.resolve(w.ids[d][:0], w.seg, d, q)
 	}
@@ -154,7 +154,7 @@ func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Ter
 			id = w.seg.term(weight.Term(w.seg.words))
 		}
 		if id != none {
-			w.add(&w.seg.said, cursor{weight: weight.By, said: weight}, id)
+			w.add(&w.seg.texts, cursor{weight: weight.By, word: weight}, id)
 			s.addLone(which, weight, id)
 		}
 	}
@@ -164,17 +164,17 @@ func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, said []words.Ter
 	switch {
 	case w.private:
 		w.blocks = w.seg.dealBlocks(w.ids[dimDeal])
-	case s.unsaid():
+	case s.wordless():
 		w.blocks = w.seg.free
 	}
 	w.lead(s.floor(w.seg.place))
 	w.next = w.lowest()
 }
 
-// lead leaves those terms out of the walk that together add at most half of what the floor
-// needs: a group must have one of the others, too. Only terms that many groups have are left out,
-// those that add least for it first, so the commonest words are not read through: looking a term up
-// in the groups that are left costs more than reading a short list.
+// lead excludes from the walk terms that together add at most half of the floor: a group must then
+// contain one of the other terms. Only terms with many groups are excluded, the least valuable for
+// their length first, so the commonest words are not read through. Looking up a term in the
+// remaining groups costs more than reading a short list.
 func (w *walk) lead(floor uint32) {
 	w.leading, w.enough, w.behind, w.full = len(w.cursors), floor, 0, 0
 	for i := range w.cursors {
@@ -205,26 +205,27 @@ func (w *walk) lead(floor uint32) {
 	}
 }
 
-// manyEntries is how many entries a block, on average, a term must have to be left out of a walk.
+// manyEntries is the number of entries per block, on average, above which a term may be excluded
+// from a walk.
 const manyEntries = 2
 
-// reaching is the least match with which a campaign is so relevant, words or not; more than any
-// match has where none is.
+// reaching returns the least match that reaches a relevance, with or without words, or more than
+// any match if none does.
 func (s *Search) reaching(floor ranker.PPM) ranker.Match {
 	most := int(ranker.Highest + s.table.Place(true, true))
 	return ranker.Match(sort.Search(most+1, func(m int) bool { return s.table.Relevance(ranker.Match(m)) >= floor }))
 }
 
-// unsaid says whether a campaign can match that shares no word with the query.
-func (s *Search) unsaid() bool { return s.least <= s.table.Place(true, true) }
+// wordless reports whether a campaign can match that shares no word with the query.
+func (s *Search) wordless() bool { return s.least <= s.table.Place(true, true) }
 
-// appendSaid appends the terms that the query itself has, ascending.
-func (s *segment) appendSaid(ids []uint32, v *lexicon.Vector, said []words.Term) []uint32 {
+// appendTerms appends the terms of the query itself, ascending.
+func (s *segment) appendTerms(ids []uint32, v *lexicon.Vector, terms []words.Term) []uint32 {
 	if s.own == nil {
-		ids = append(ids, v.Said...)
+		ids = append(ids, v.Own...)
 	} else {
-		for i := range said {
-			if id := s.term(said[i].Text); id != none {
+		for i := range terms {
+			if id := s.term(terms[i].Text); id != none {
 				ids = append(ids, id)
 			}
 		}
@@ -240,7 +241,7 @@ func (w *walk) add(from *postings, c cursor, term uint32) {
 	}
 }
 
-// dealBlocks are the blocks with groups of any of the deals, ascending.
+// dealBlocks returns the blocks with groups of any of the deals, ascending.
 func (s *segment) dealBlocks(deals []uint32) []uint32 {
 	if len(deals) == 1 {
 		return s.deals[deals[0]]
@@ -253,7 +254,7 @@ func (s *segment) dealBlocks(deals []uint32) []uint32 {
 	return slices.Compact(all)
 }
 
-// lowest is the lowest block ahead.
+// lowest returns the lowest block ahead.
 func (w *walk) lowest() uint32 {
 	next := none
 	if len(w.blocks) > 0 {
@@ -293,7 +294,7 @@ func (s *Search) resolve(ids []uint32, seg *segment, d int, q *Query) []uint32 {
 	return slices.Compact(ids)
 }
 
-// lookUp appends the term of one value; of regions and languages also those of its broader forms.
+// lookUp appends the term of one value, and of its broader forms for regions and languages.
 func (s *Search) lookUp(ids []uint32, vocab map[string]uint32, d int, value string) []uint32 {
 	s.buf = appendValue(s.buf[:0], d, value)
 	for key := s.buf; len(key) > 0; key = broader(key, d) {
@@ -304,8 +305,8 @@ func (s *Search) lookUp(ids []uint32, vocab map[string]uint32, d int, value stri
 	return ids
 }
 
-// broader cuts the last part off a region or language: "us-ca" gives "us". Others have no broader
-// form.
+// broader removes the last part of a region or language: "us-ca" becomes "us". Other values have no
+// broader form.
 func broader(value []byte, d int) []byte {
 	if d != dimRegion && d != dimLanguage {
 		return nil
@@ -313,7 +314,7 @@ func broader(value []byte, d int) []byte {
 	return value[:max(bytes.LastIndexByte(value, '-'), 0)]
 }
 
-// value is the query's single value of a dimension.
+// value returns the query's single value of a dimension.
 func (q *Query) value(d int) string {
 	switch d {
 	case dimHost:
@@ -330,7 +331,7 @@ func (q *Query) value(d int) string {
 	return ""
 }
 
-// relevance of a match for this query.
+// relevance returns the relevance of a match for this query.
 func (s *Search) relevance(m ranker.Match) ranker.PPM {
 	r := s.table.Relevance(m)
 	if s.silent {
@@ -341,8 +342,8 @@ func (s *Search) relevance(m ranker.Match) ranker.PPM {
 
 // Next returns the best match not yet returned; ok is false after the last.
 func (s *Search) Next() (c Candidate, ok bool) {
-	if s.given { // only now, as many a search ends with its first candidate
-		s.given = false
+	if s.pending { // postponed, because many searches end with the first candidate
+		s.pending = false
 		s.follow(s.last)
 	}
 	for {
@@ -364,13 +365,13 @@ func (s *Search) Next() (c Candidate, ok bool) {
 				s.openTier(e, s.walks[e.walk].seg.groups[e.at].begin)
 			}
 		default:
-			s.last, s.given = e, true
+			s.last, s.pending = e, true
 			return s.candidate(&e), true
 		}
 	}
 }
 
-// candidate is an entry as searches give it out.
+// candidate returns an entry as a [Candidate].
 func (s *Search) candidate(e *entry) Candidate {
 	c := Candidate{
 		Campaign: &s.walks[e.walk].seg.campaigns[e.slot], EffectiveCPM: e.value, Relevance: s.relevance(e.match),
@@ -382,7 +383,7 @@ func (s *Search) candidate(e *entry) Candidate {
 	return c
 }
 
-// ahead is the walk whose next block has the higher bound, -1 when both are exhausted.
+// ahead returns the walk whose next block has the higher bound, or -1 if both are exhausted.
 func (s *Search) ahead() int {
 	base, overlay := &s.walks[0], &s.walks[1]
 	switch {
@@ -398,18 +399,18 @@ func (s *Search) ahead() int {
 	return 0
 }
 
-// done says that no block is ahead.
+// done reports whether no block is ahead.
 func (w *walk) done() bool { return w.seg == nil || w.next == none }
 
-// bound is the highest value that any group of the walk's next block can have. Blocks are in the
-// order of their bounds.
+// bound returns the highest possible value of a group in the walk's next block. Blocks are ordered
+// by their bounds.
 func (w *walk) bound() money.Micros { return w.seg.blocks[w.next].most }
 
-// anyMatch bounds the match of a block that was not looked into: of equal values the higher match
-// comes first, so no candidate may come before the block.
+// anyMatch is the bound of the match in a block not yet read. Of equal values the higher match
+// comes first, so the block must precede every candidate of its value.
 const anyMatch ranker.Match = 1<<32 - 1
 
-// visit looks into the next blocks of a walk.
+// visit reads the next blocks of a walk.
 func (s *Search) visit(which uint8) {
 	w := &s.walks[which]
 	begin := w.next
@@ -451,7 +452,7 @@ func (s *Search) visit(which uint8) {
 	s.release()
 }
 
-// skip moves the walk behind blocks that it does not read.
+// skip moves the walk past blocks without reading them.
 func (w *walk) skip(end uint32) {
 	for i := range w.cursors[:w.leading] {
 		c := &w.cursors[i]
@@ -463,11 +464,11 @@ func (w *walk) skip(end uint32) {
 	w.next = w.lowest()
 }
 
-// passOver gives the least sum with which a group of the blocks from begin to end may be worth as
-// much as the best so far, and queues the others, to be looked for when those have been given out.
-// 0 is any sum: then nothing is passed over.
+// passOver returns the least sum with which a group of the blocks from begin to end may be worth as
+// much as the best so far. It queues the lesser groups, which are searched after the better ones
+// have been returned. 0 means any sum: nothing is skipped.
 func (s *Search) passOver(which uint8, begin, end uint32) (least uint32) {
-	worth := s.best[kept-1]
+	worth := s.best[keptValues-1]
 	if worth == 0 {
 		return 0
 	}
@@ -477,7 +478,7 @@ func (s *Search) passOver(which uint8, begin, end uint32) (least uint32) {
 		all.join(&w.seg.blocks[begin+uint32(i)])
 	}
 	atMost := func(m ranker.Match) money.Micros { return all.atMost(&s.table, s.relevance(m)) }
-	below, from := all.place, ranker.Highest+all.place // no match up to below is worth it
+	below, from := all.place, ranker.Highest+all.place // no match up to below is worth as much
 	if atMost(below) >= worth {
 		return 0
 	}
@@ -491,14 +492,14 @@ func (s *Search) passOver(which uint8, begin, end uint32) (least uint32) {
 	return least
 }
 
-// read adds all terms up in the blocks from begin to end, wherever the walk is.
+// read sums up all terms in the blocks from begin to end, independently of the walk.
 func (s *Search) read(w *walk, begin, end uint32) {
 	s.window = windows.Get().(*window)
-	for _, c := range w.cursors { // copies: the walk reads on where it is
+	for _, c := range w.cursors { // copies, so that the walk's position stays
 		c.at = c.from.from(c.begin, c.end, begin<<blockBits)
 		s.window.add(&c, 0, begin, end)
 	}
-	if !w.private && !s.unsaid() {
+	if !w.private && !s.wordless() {
 		return
 	}
 	for at := begin; at < end; at++ {
@@ -506,7 +507,7 @@ func (s *Search) read(w *walk, begin, end uint32) {
 	}
 }
 
-// goBack queues the blocks of e whose lesser groups were passed over.
+// goBack queues the blocks of e whose lesser groups were skipped.
 func (s *Search) goBack(e entry) {
 	w := &s.walks[e.walk]
 	s.read(w, e.at, e.slot)
@@ -529,14 +530,14 @@ func (s *Search) goBack(e entry) {
 	s.release()
 }
 
-// release gives the window back, all zero.
+// release returns the window to the pool, all zero.
 func (s *Search) release() {
 	windows.Put(s.window)
 	s.window = nil
 }
 
-// weigh looks at the block e, whose sums are the at-th of the window: now, when it has few groups
-// or may hold the best so far.
+// weigh evaluates the block e, whose sums are the at-th of the window, if it has few groups or may
+// contain the best so far. Otherwise it postpones the block.
 func (s *Search) weigh(e entry, at uint32) {
 	w := &s.walks[e.walk]
 	open, sums := &s.window.open[at], (*[blockSize]uint32)(s.window.sums[at*blockSize:])
@@ -559,14 +560,14 @@ func (s *Search) weigh(e entry, at uint32) {
 	*open = bits128{}
 }
 
-// floor is the least sum with which a group may reach the floor, of those whose place adds no more
-// than that.
+// floor returns the least sum with which a group may reach the floor if its placement adds at most
+// place.
 func (s *Search) floor(place ranker.Match) uint32 {
 	return lexicon.Sum(uint32(max(s.least, place) - place))
 }
 
-// lookInto queues the best group of a block that was put off, or that comes next in it, and again
-// the block for those behind it.
+// lookInto queues the best groups of a postponed block, or the next ones of a block read before,
+// and queues the block again for the rest.
 func (s *Search) lookInto(e entry) {
 	w := &s.walks[e.walk]
 	s.read(w, e.at, e.at+1)
@@ -574,22 +575,22 @@ func (s *Search) lookInto(e entry) {
 	s.release()
 }
 
-// several is how many groups of a block are queued at a time, and kept how many values are: a trace
-// asks for some behind the winner, and looking again costs more.
+// several is the number of groups of a block queued at a time; keptValues is the number of values
+// kept. A trace reads some candidates behind the winner, and reading the block again costs more.
 const (
-	several = 4
-	kept    = 4
+	several    = 4
+	keptValues = 4
 )
 
-// pick queues the best of the open groups of the block e, and the block again for those behind
-// them. It clears the sums of the block.
+// pick queues the best of the open groups of the block e, and queues the block again for the rest.
+// It clears the sums of the block.
 func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	w := &s.walks[e.walk]
 	least, below := max(e.begin, s.floor(w.seg.blocks[e.at].place)), e.end-1 // 0: any is below
 	var best [several + 1]entry                                              // in their order
 	found := 0
-	// By billing model, 1 more than the match of a group without a goal that is not among the best.
-	// Nor is one behind it that matches no better, as its bid is not higher.
+	// By billing model, 1 more than the best match of a group without a goal that is not among the
+	// best. A later group with a lower match is not among them either, as its bid is not higher.
 	var beaten [ranker.Billings]ranker.Match
 	from := e.at << blockBits
 	for half, set := range open {
@@ -608,8 +609,8 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 				continue
 			}
 			next.walk = e.walk
-			kept := false
-			if found, kept = insert(&best, found, &next); !kept && g.aim == 0 {
+			inserted := false
+			if found, inserted = insert(&best, found, &next); !inserted && g.aim == 0 {
 				beaten[g.billing] = max(beaten[g.billing], match+1)
 			}
 		}
@@ -632,21 +633,21 @@ func (s *Search) pick(e *entry, open *bits128, sums *[blockSize]uint32) {
 	}
 }
 
-// keep puts the value of a group among the best, if its filters let it pass: others are soon given
-// up, and what was passed over for them would have to be looked for.
+// keep adds the value of a group to the best if it passes the filters. Other groups are soon
+// dropped, and whatever was skipped because of them would have to be searched again.
 func (s *Search) keep(e *entry) {
-	if e.value <= s.best[kept-1] || !s.passes(e.walk, e.at) {
+	if e.value <= s.best[keptValues-1] || !s.passes(e.walk, e.at) {
 		return
 	}
-	at := kept - 1
+	at := keptValues - 1
 	for ; at > 0 && e.value > s.best[at-1]; at-- {
 		s.best[at] = s.best[at-1]
 	}
 	s.best[at] = e.value
 }
 
-// insert puts a group into its place among the best n, if it has one, and gives their number.
-func insert(best *[several + 1]entry, n int, e *entry) (now int, kept bool) {
+// insert inserts a group into the best n if it belongs there, and returns their number.
+func insert(best *[several + 1]entry, n int, e *entry) (now int, inserted bool) {
 	at := n
 	for at > 0 && better(e, &best[at-1]) {
 		at--
@@ -660,7 +661,7 @@ func insert(best *[several + 1]entry, n int, e *entry) (now int, kept bool) {
 	return n, true
 }
 
-// score is a group as an entry, unless its relevance keeps it out.
+// score returns a group as an entry, unless its relevance is too low.
 func (s *Search) score(w *walk, at uint32, match ranker.Match) (e entry, ok bool) {
 	g := &w.seg.groups[at]
 	if match < s.least {
@@ -672,14 +673,14 @@ func (s *Search) score(w *walk, at uint32, match ranker.Match) (e entry, ok bool
 	}
 	e = entry{match: match, at: at, state: unchecked}
 	if bid := w.seg.bids[g.begin]; g.aim == 0 {
-		e.value = s.table.EffectiveCPM(g.billing, bid, relevance) // as Value says, a call less for most
+		e.value = s.table.EffectiveCPM(g.billing, bid, relevance) // equals Value, one call less for most
 	} else {
 		e.value = s.table.Value(g.billing, bid, g.aim, relevance)
 	}
 	return e, true
 }
 
-// better says that the group a comes before b.
+// better reports whether the group a comes before b.
 func better(a, b *entry) bool {
 	if a.value != b.value {
 		return a.value > b.value
@@ -690,7 +691,7 @@ func better(a, b *entry) bool {
 	return a.at < b.at
 }
 
-// behind says that the group a comes after the one that the block e gave last.
+// behind reports whether the group a comes after the last one returned from the block e.
 func behind(a, e *entry) bool {
 	return better(&entry{value: e.lastValue, match: e.lastMatch, at: e.slot}, a)
 }
@@ -740,8 +741,8 @@ func overlap(a, b []uint32) (n uint16) {
 	return n
 }
 
-// openTier queues the first live member of the group e.at from the place begin on, in the order of
-// ties among those of its value: rounding down gives neighbouring bids one value.
+// openTier queues the first live member of the group e.at from begin on, in the order of ties among
+// members of equal value: rounding down gives neighbouring bids the same value.
 func (s *Search) openTier(e entry, begin uint32) {
 	seg := s.walks[e.walk].seg
 	g := &seg.groups[e.at]
@@ -762,7 +763,7 @@ func (s *Search) openTier(e entry, begin uint32) {
 	}
 }
 
-// member sets the live member of e's tier that comes first, or first after a tie.
+// member sets the first live member of e's tier in the order of ties, or the first after a tie.
 func (s *Search) member(e *entry, after tie, follows bool) (found bool) {
 	w := &s.walks[e.walk]
 	lone := s.loneFrom(e.walk, e.begin)
@@ -784,8 +785,8 @@ func (s *Search) member(e *entry, after tie, follows bool) (found bool) {
 	return found
 }
 
-// follow makes available what comes after e in its group: the next member of its tier, and, when e
-// was the first of it, the next tier.
+// follow queues the successors of e in its group: the next member of its tier and, if e was the
+// first of the tier, the next tier.
 func (s *Search) follow(e entry) {
 	if e.state == first {
 		s.openTier(e, e.end)
@@ -809,7 +810,7 @@ func tieOf(seed [2]uint64, c *Campaign) tie {
 	return tie{advertiser: mixed(seed, &c.Advertiser), campaign: mixed(seed, &c.ID)}
 }
 
-// mixed is a hash of an auction and an id.
+// mixed returns a hash of an auction and an id.
 func mixed(seed [2]uint64, id *ID) uint64 {
 	a, b := binary.LittleEndian.Uint64(id[:8]), binary.LittleEndian.Uint64(id[8:])
 	hi, lo := bits.Mul64(a^seed[0]^0x9e3779b97f4a7c15, b^seed[1]^0xd6e8feb86659fd93)
@@ -838,7 +839,7 @@ func (s *Search) before(a, b *entry) bool {
 	if a.match != b.match {
 		return a.match > b.match
 	}
-	if a.state < first || b.state < first { // may hold any campaign, so it is looked at first
+	if a.state < first || b.state < first { // may contain any campaign, so it comes first
 		return a.state < b.state
 	}
 	if c := a.tie.compare(b.tie); c != 0 {
@@ -879,7 +880,7 @@ func (s *Search) pop() entry {
 	}
 }
 
-// Found is what the query and a candidate of this search have in common.
+// Found returns the comparison of the query with a candidate of this search.
 func (s *Search) Found(c *Candidate) (found Found) {
 	w := &s.walks[c.walk]
 	g := &w.seg.groups[c.group]
@@ -897,31 +898,30 @@ func (s *Search) Found(c *Candidate) (found Found) {
 			continue
 		}
 		impact := cur.from.by[at]
-		if cur.said == nil {
+		if cur.word == nil {
 			found.Signals.Tools += ranker.Match(impact)
 			continue
 		}
 		by := cur.weight * uint32(impact)
 		sum += by
-		list.add(cur.said.Term(w.seg.words), by)
+		list.add(cur.word.Term(w.seg.words), by)
 	}
 	for i := 0; i < len(c.lone) && c.lone[i].compare(c.lone[0]) == 0; i++ {
 		sum += c.lone[i].by
-		list.add(c.lone[i].said.Term(w.seg.words), c.lone[i].by)
+		list.add(c.lone[i].word.Term(w.seg.words), c.lone[i].by)
 	}
 	found.Signals.Words = ranker.Match(lexicon.Match(sum))
 	found.Terms = list.earned()
 	return found
 }
 
-// Excluded says whether campaigns match the query but for their relevance: to be asked when the
-// search found none.
+// Excluded reports whether campaigns match the query but for their relevance. Call it if the search
+// found none.
 func (s *Search) Excluded() bool {
 	return s.excluded(0) || s.excluded(1)
 }
 
-// excluded looks at one group of each kind, and at all those that need a tool or token which the
-// query has.
+// excluded checks one group of each kind, and all groups that need a tool or token of the query.
 func (s *Search) excluded(which uint8) bool {
 	w := &s.walks[which]
 	for _, at := range w.seg.kinds {
@@ -940,7 +940,7 @@ func (s *Search) excluded(which uint8) bool {
 	return false
 }
 
-// anyPasses looks at every group.
+// anyPasses checks every group.
 func (s *Search) anyPasses(which uint8) bool {
 	w := &s.walks[which]
 	for at := range w.seg.groups {
@@ -951,7 +951,7 @@ func (s *Search) anyPasses(which uint8) bool {
 	return false
 }
 
-// alive says whether the group has a member that is not dead.
+// alive reports whether the group has a live member.
 func (w *walk) alive(at uint32) bool {
 	g := &w.seg.groups[at]
 	for _, slot := range w.seg.slots[g.begin:g.end] {

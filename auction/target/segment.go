@@ -11,49 +11,49 @@ import (
 	"adnet/internal/money"
 )
 
-// segment is an immutable index over one set of campaigns. Campaigns that target and say the same
-// (but for lone words, see lone.go), are billed the same and have an aim of the same worth, the
-// same format, dates and suits form a group: within it the relevance is the same for every request
-// that says no lone word, so the order by bid is the order by value. Groups are numbered by
-// descending value of their highest bid at full relevance, then by that bid (values are rounded),
-// then by topic. Each block of them knows the most that any is worth, so that a search passes
-// blocks over that cannot hold the next candidate.
+// segment is an immutable index over one set of campaigns. Campaigns form a group if they have
+// equal targeting, text (but for lone words, see lone.go), billing, format, dates and suits, and an
+// aim of equal worth. Within a group the relevance is the same for every request without a lone
+// word, so the order by bid is the order by value. Groups are numbered by descending value of their
+// highest bid at full relevance, then by that bid (values are rounded), then by topic. Each block
+// of groups stores the highest value of any, so that a search skips blocks that cannot contain the
+// next candidate.
 type segment struct {
 	table     *ranker.Table
 	words     *lexicon.Table
-	own       map[string]uint32 // the terms of the campaigns; nil where they are those of words
+	own       map[string]uint32 // the terms of the campaigns; nil if they are those of words
 	campaigns []Campaign        // by ascending id
 	groups    []group
 	slots     []uint32       // of all groups, each group's by (bid descending, slot ascending)
-	bids      []money.Micros // beside slots, as auctions value them, because a search reads more bids than campaigns
+	bids      []money.Micros // beside slots, as auctions value them: a search reads more bids than campaigns
 	terms     []uint32       // of all groups, see group.ends
 	vocab     [dims]map[string]uint32
-	said      postings // by term of the words
+	texts     postings // by term of the words
 	tools     postings // by tool
-	lone      postings // by lone word, places among slots instead of groups; empty where no texts are joined
-	joined    postings // by [group.joined], the terms that joined texts share instead of groups
+	lone      postings // by lone word: indices of slots, not groups; empty if no texts are joined
+	joined    postings // by [group.joined]: the shared terms of joined texts, not groups
 	blocks    []block
-	place     ranker.Match        // the most that a place adds to any group
-	free      []uint32            // ascending, the blocks with free groups
+	place     ranker.Match        // the most that a placement adds to any group
+	free      []uint32            // the blocks with free groups, ascending
 	kinds     []uint32            // a free group for each combination of filters
-	dates     []dates             // of each group; nil where no campaign has any
-	suits     []Suits             // those that groups have, see group.suits; the first has no subject and no trade
-	deals     map[uint32][]uint32 // by deal the blocks with its groups, ascending
+	dates     []dates             // of each group; nil if no campaign has dates
+	suits     []Suits             // of the groups, see group.suits; the first has no subject and no trade
+	deals     map[uint32][]uint32 // by deal: the blocks with its groups, ascending
 }
 
-// none is past every term, group and block number.
+// none is greater than every term, group and block number.
 const none = ^uint32(0)
 
-// dates are those of all members of a group.
+// dates are the dates of all members of a group.
 type dates struct{ start, end Second }
 
-// block is what holds for a block of groups.
+// block holds the bounds of a block of groups.
 type block struct {
-	most  money.Micros // the highest value of any at full relevance
-	plain money.Micros // of those without a goal
-	bid   money.Micros // the highest of those with a goal, and the highest aim
-	aim   money.Micros
-	place ranker.Match // the most that a place adds
+	most  money.Micros // the highest value of any group at full relevance
+	plain money.Micros // the highest value of groups without a goal
+	bid   money.Micros // the highest bid of groups with a goal
+	aim   money.Micros // the highest aim of these
+	place ranker.Match // the most that a placement adds
 	// free are the groups that need neither a tool nor a token.
 	free bits128
 }
@@ -64,10 +64,10 @@ type group struct {
 	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
 	ends      [dims]uint32
 	aim       money.Micros // of all members, as auctions value it; 0 without a goal
-	joined    uint32       // the number of its joined texts, if it is of such
-	least     uint32       // the relevance that the owner accepts, ppm
-	suits     uint32       // among those of the segment
-	place     uint16       // what the place adds when it matches
+	joined    uint32       // the number of its joined texts, if any
+	least     uint32       // the least relevance that the owner accepts, ppm
+	suits     uint32       // index in the segment's suits
+	place     uint16       // the amount that a matching placement adds
 	billing   ranker.Billing
 	format    Format
 }
@@ -80,12 +80,12 @@ func (g *group) terms(s *segment, d int) []uint32 {
 	return s.terms[from:g.ends[d]]
 }
 
-// match is that of the group with a query, where its terms and tools add up to sum.
+// match returns the match of the group with a query whose terms and tools add up to sum.
 func (g *group) match(sum uint32) ranker.Match {
 	return ranker.Match(lexicon.Match(sum)) + ranker.Match(g.place)
 }
 
-// appendFilters appends what decides whether the group passes the filters of a query.
+// appendFilters appends everything that determines whether the group passes a query's filters.
 func (g *group) appendFilters(to []byte, s *segment, when dates) []byte {
 	viewed := byte(0)
 	if g.billing == ranker.VCPM {
@@ -113,8 +113,8 @@ type builder struct {
 	docs     map[doc]uint32
 	texts    []docText
 	groups   map[groupKey]uint32
-	made     []making
-	of       []uint32 // by slot, the group
+	drafts   []draft
+	of       []uint32 // by slot: the group
 	lexicon  *lexicon.Builder
 	stated   words.Reader
 	vectors  [][]lexicon.Posting // of an overlay
@@ -133,12 +133,12 @@ type placed struct {
 	ends   [dims]uint32
 }
 
-// doc is what campaigns of equal targeting, text and wishes have in common.
+// doc identifies campaigns of equal targeting, text, floor and lessons.
 type doc struct {
 	placed            uint32
 	headline, subtext string
 	least             ranker.PPM
-	learnt            uint32 // of a campaign with lessons, its number; 0 for the others
+	learnt            uint32 // the number of a campaign with lessons; 0 for others
 }
 
 type docText struct {
@@ -146,7 +146,7 @@ type docText struct {
 	votes     uint64
 	topic     uint32
 	campaigns uint32
-	as        uint32 // the text that it was joined to; itself when it was not
+	as        uint32 // the text that it was joined to, or its own number
 	joined    bool   // others were joined to it
 }
 
@@ -159,19 +159,20 @@ type groupKey struct {
 	suits   uint32
 }
 
-// making is a group in the making.
-type making struct {
+// draft is a group under construction.
+type draft struct {
 	key   groupKey
 	count uint32
 	most  money.Micros
-	bid   money.Micros // the highest, as auctions value it
+	bid   money.Micros // the highest bid, as auctions value it
 }
 
-// raise takes a member in.
-func (m *making) raise(most, bid money.Micros) { m.most, m.bid = max(m.most, most), max(m.bid, bid) }
+// raise adds a member.
+func (m *draft) raise(most, bid money.Micros) { m.most, m.bid = max(m.most, most), max(m.bid, bid) }
 
-// newSegment indexes campaigns, which must have ascending distinct ids; it keeps the slice and
-// replaces equal targetings in it by one shared value. Without a table of words it freezes one.
+// newSegment indexes campaigns, which must have ascending distinct ids. It keeps the slice and
+// replaces equal targetings in it by one shared value. Without a frozen table of words it freezes
+// one.
 func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign) *segment {
 	b := builder{
 		seg:   &segment{table: table, words: frozen, campaigns: campaigns},
@@ -228,11 +229,11 @@ func (b *builder) take(slot uint32, votes uint64) {
 	}
 	g := b.group(key)
 	b.of[slot] = g
-	b.made[g].count++
-	b.made[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
+	b.drafts[g].count++
+	b.drafts[g].raise(c.Value(b.seg.table, ranker.Certain), bid)
 }
 
-// suit is the number of suits in the segment.
+// suit returns the number of suits in the segment.
 func (b *builder) suit(of Suits) uint32 {
 	number, known := b.suits[of]
 	if !known {
@@ -243,13 +244,13 @@ func (b *builder) suit(of Suits) uint32 {
 	return number
 }
 
-// group finds or begins the group of a key.
+// group finds or creates the group of a key.
 func (b *builder) group(key groupKey) uint32 {
 	g, known := b.groups[key]
 	if !known {
-		g = uint32(len(b.made))
+		g = uint32(len(b.drafts))
 		b.groups[key] = g
-		b.made = append(b.made, making{key: key})
+		b.drafts = append(b.drafts, draft{key: key})
 	}
 	return g
 }
@@ -275,7 +276,7 @@ func (b *builder) freeze(owners map[ID]int) {
 	b.byVector = func(doc uint32) []lexicon.Posting { return b.lexicon.Vector(int(doc)) }
 }
 
-// look reads the campaigns by a table that is there.
+// look reads the campaigns with an existing table.
 func (b *builder) look() {
 	b.seg.own = map[string]uint32{}
 	b.vectors = make([][]lexicon.Posting, len(b.texts))
@@ -289,7 +290,7 @@ func (b *builder) look() {
 	b.byVector = func(doc uint32) []lexicon.Posting { return b.vectors[doc] }
 }
 
-// learn puts what was learnt about campaigns into their vectors.
+// learn adds the lessons to the vectors of campaigns.
 func (b *builder) learn() {
 	if len(b.lessons) == 0 {
 		return
@@ -298,29 +299,29 @@ func (b *builder) learn() {
 	for name, id := range b.seg.own {
 		b.names[id] = name
 	}
-	said, learnt := b.byVector, map[uint32][]lexicon.Posting{}
+	base, learnt := b.byVector, map[uint32][]lexicon.Posting{}
 	for i := range b.texts {
 		if at := b.texts[i].doc.learnt; at > 0 {
-			learnt[uint32(i)] = b.learnt(said(uint32(i)), b.lessons[at-1])
+			learnt[uint32(i)] = b.learnt(base(uint32(i)), b.lessons[at-1])
 		}
 	}
 	b.byVector = func(doc uint32) []lexicon.Posting {
 		if vector, ok := learnt[doc]; ok {
 			return vector
 		}
-		return said(doc)
+		return base(doc)
 	}
 }
 
-// learnt is a vector with its lessons, in the terms of the segment.
-func (b *builder) learnt(said []lexicon.Posting, lessons []ranker.Lesson) []lexicon.Posting {
+// learnt returns a vector with its lessons, in the terms of the segment.
+func (b *builder) learnt(own []lexicon.Posting, lessons []ranker.Lesson) []lexicon.Posting {
 	s := b.seg
 	if s.own == nil {
-		return s.words.Learnt(nil, said, lessons)
+		return s.words.Learnt(nil, own, lessons)
 	}
 	// Terms that the frozen table lacks have no lessons.
 	var known, vector []lexicon.Posting
-	for _, p := range said {
+	for _, p := range own {
 		if id := s.words.ID(b.names[p.ID]); id != lexicon.None {
 			known = append(known, lexicon.Posting{ID: id, By: p.By})
 		} else {
@@ -333,7 +334,7 @@ func (b *builder) learnt(said []lexicon.Posting, lessons []ranker.Lesson) []lexi
 	return vector
 }
 
-// term is the id of a term in the segment, [none] when no campaign has it.
+// term returns the id of a term in the segment, or [none].
 func (s *segment) term(text string) uint32 {
 	if s.own == nil {
 		return s.words.ID(text)
@@ -344,7 +345,7 @@ func (s *segment) term(text string) uint32 {
 	return none
 }
 
-// vocabulary is the number of terms.
+// vocabulary returns the number of terms.
 func (s *segment) vocabulary() int {
 	if s.own == nil {
 		return s.words.Len()
@@ -352,8 +353,7 @@ func (s *segment) vocabulary() int {
 	return len(s.own)
 }
 
-// place finds or creates the distinct targeting that t means. Tokens are compared as they are
-// stated.
+// place finds or creates the distinct targeting equal to t. Tokens are compared as stated.
 func (b *builder) place(t *Targeting) uint32 {
 	if at, ok := b.byRef[t]; ok {
 		return at
@@ -400,7 +400,7 @@ func (b *builder) place(t *Targeting) uint32 {
 	return at
 }
 
-// exactTokens gives the targetings whose tokens are a filter those terms, now that terms have ids.
+// exactTokens adds the tokens of targetings that filter by them, once terms have ids.
 func (b *builder) exactTokens() {
 	s := b.seg
 	for i := range b.placed {
@@ -436,16 +436,16 @@ func intern(vocab map[string]uint32, value string) uint32 {
 	return term
 }
 
-// fillGroups numbers the groups and lays the members out.
+// fillGroups numbers the groups and lays out their members.
 func (b *builder) fillGroups() {
 	s := b.seg
 	b.topics()
-	order := make([]uint32, len(b.made))
+	order := make([]uint32, len(b.drafts))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(x, y uint32) int {
-		g, h := &b.made[x], &b.made[y]
+		g, h := &b.drafts[x], &b.drafts[y]
 		return cmp.Or(
 			cmp.Compare(h.most, g.most), cmp.Compare(h.bid, g.bid),
 			cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y),
@@ -455,7 +455,7 @@ func (b *builder) fillGroups() {
 	s.groups = make([]group, len(order))
 	begin := uint32(0)
 	for number, at := range order {
-		m := &b.made[at]
+		m := &b.drafts[at]
 		d := &b.texts[m.key.doc].doc
 		p := &b.placed[d.placed]
 		g := group{
@@ -485,19 +485,19 @@ func (b *builder) fillGroups() {
 	}
 	docs := make([]uint32, len(order)) // by number
 	for number, at := range order {
-		docs[number] = b.made[at].key.doc
+		docs[number] = b.drafts[at].key.doc
 	}
 	b.of = docs
 	s.terms = slices.Clip(s.terms)
 }
 
-// bid is that of a campaign as auctions value it.
+// bid returns the bid of a campaign as auctions value it.
 func (s *segment) bid(slot uint32) money.Micros {
 	bid, _ := s.campaigns[slot].stake(s.table)
 	return bid
 }
 
-// date keeps the dates of a group, if it has any.
+// date stores the dates of a group, if it has any.
 func (s *segment) date(group uint32, of dates) {
 	if s.dates == nil && of != (dates{}) {
 		s.dates = make([]dates, len(s.groups))
@@ -507,7 +507,7 @@ func (s *segment) date(group uint32, of dates) {
 	}
 }
 
-// datesOf are those of a group.
+// datesOf returns the dates of a group.
 func (s *segment) datesOf(group uint32) dates {
 	if s.dates == nil {
 		return dates{}
@@ -515,8 +515,8 @@ func (s *segment) datesOf(group uint32) dates {
 	return s.dates[group]
 }
 
-// topics gives each text the term that says most of those that many have, so that groups of the
-// same value stand beside others that are about the same, and few blocks are about any one thing.
+// topics assigns each text its most important frequent term, so that groups of equal value are
+// stored beside others on the same topic, and few blocks cover any one topic.
 func (b *builder) topics() {
 	count := map[uint32]uint32{}
 	for i := range b.texts {
@@ -543,7 +543,7 @@ func (b *builder) topics() {
 // fillPostings enters every group into the postings of its terms and tools.
 func (b *builder) fillPostings() {
 	s := b.seg
-	s.said = lay(s.vocabulary(), func(add func(posting)) {
+	s.texts = lay(s.vocabulary(), func(add func(posting)) {
 		for number, doc := range b.of {
 			for _, p := range b.byVector(doc) {
 				add(posting{term: p.ID, group: uint32(number), by: p.By})
@@ -563,7 +563,7 @@ func (b *builder) fillPostings() {
 	b.fillBlocks()
 }
 
-// add raises the bounds of a block for a group with its highest bid.
+// add raises the bounds of a block by a group with its highest bid.
 func (k *block) add(t *ranker.Table, g *group, bid money.Micros) {
 	most := t.Value(g.billing, bid, g.aim, ranker.Certain)
 	k.most = max(k.most, most)
@@ -581,8 +581,8 @@ func (k *block) join(other *block) {
 	k.place = max(k.place, other.place)
 }
 
-// atMost is a bound of the value of every group at a relevance. A goal is worth less the less
-// relevant the ad is, but where its bid is the cap it need not be shaded.
+// atMost returns an upper bound of the value of every group at a relevance. A goal is worth less at
+// lower relevance, but a bid that caps it need not be shaded.
 func (k *block) atMost(t *ranker.Table, r ranker.PPM) money.Micros {
 	bound := t.AtMost(k.plain, r)
 	if k.aim > 0 {
@@ -591,7 +591,7 @@ func (k *block) atMost(t *ranker.Table, r ranker.PPM) money.Micros {
 	return min(k.most, bound)
 }
 
-// fillBlocks sets what holds for the blocks of groups, and finds those that many requests need.
+// fillBlocks sets the bounds of the blocks, and finds the blocks that many requests need.
 func (b *builder) fillBlocks() {
 	s := b.seg
 	s.blocks = make([]block, (len(s.groups)+blockSize-1)>>blockBits)

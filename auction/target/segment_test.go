@@ -59,7 +59,7 @@ func drawSegment(t *rapid.T) *segment {
 	return newSegment(&table, nil, campaigns)
 }
 
-// Every campaign is a member of exactly one group, in the order that a search relies on.
+// Every campaign is a member of exactly one group, in the order required by a search.
 func TestMembersAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
@@ -85,7 +85,7 @@ func TestMembersAreInOrder(t *testing.T) {
 	})
 }
 
-// A search passes a block over by its bounds, so no group may be worth more than they say.
+// A search skips a block by its bounds, so no group may be worth more than these.
 func TestBoundsHoldForEveryRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
@@ -103,17 +103,17 @@ func TestBoundsHoldForEveryRequest(t *testing.T) {
 				require.LessOrEqual(t, value, k.atMost(s.table, relevance))
 			}
 		}
-		for term, peak := range s.said.peak {
-			from, to := s.said.entries(uint32(term))
+		for term, peak := range s.texts.peak {
+			from, to := s.texts.entries(uint32(term))
 			for at := from; at < to; at++ {
-				require.LessOrEqual(t, s.said.by[at], peak)
+				require.LessOrEqual(t, s.texts.by[at], peak)
 			}
 		}
 	})
 }
 
-// Of groups that are billed the same and have no goal none has a higher bid than those before it: a
-// search takes one that matches no better for worth no more.
+// Among groups without a goal of one billing model none has a higher bid than an earlier one: a
+// search assumes that a later group with no better match is worth no more.
 func TestGroupsWithoutGoalsAreInTheOrderOfBids(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSegment(t)
@@ -185,7 +185,7 @@ func TestOverlapCountsCommonValues(t *testing.T) {
 	})
 }
 
-// A search is reused for other queries and other indexes, after any number of results were taken.
+// A search is reused for other queries and other indexes, after any number of results.
 func TestSearchForgetsTheLastQuery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var reused Search

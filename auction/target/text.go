@@ -7,10 +7,10 @@ import (
 	"adnet/auction/lexicon"
 )
 
-// Text is what c says of itself.
+// Text returns the text of c.
 func (c *Campaign) Text() lexicon.Text { return c.text() }
 
-// Content is a hash of what the ad of c says: copies have the same, whoever owns them.
+// Content returns a hash of the ad text of c. Copies have the same hash, regardless of the owner.
 func (c *Campaign) Content() uint64 {
 	h := fnv.New64a()
 	for _, text := range []string{c.Headline, c.Subtext} {

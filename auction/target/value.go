@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// appendValue appends the compared form of a value of any dimension but tokens: trimmed,
+// appendValue appends the normalised form of a value of any dimension but tokens: trimmed,
 // lower-cased, NFC; regions and languages with "-" between their parts.
 func appendValue(dst []byte, d int, v string) []byte {
 	v = strings.TrimSpace(v)

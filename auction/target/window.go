@@ -7,19 +7,19 @@ import (
 	"adnet/auction/lexicon"
 )
 
-// window is the memory for some blocks in a row: the sums of their groups, and which of those may
-// be candidates. Between uses it is all zero.
+// window is the working memory for consecutive blocks: the sums of their groups, and the groups
+// that may be candidates. Between uses it is all zero.
 type window struct {
 	sums [widest * blockSize]uint32
 	open [widest]bits128
 }
 
-// windows are those that no search uses now: one is held while blocks are added up, not while a
-// request waits for the stores, so that they are few and stay in the processor's caches.
+// windows are the unused ones. A search holds one while it adds up blocks, not while a request
+// waits for the stores, so they are few and stay in the processor's caches.
 var windows = sync.Pool{New: func() any { return new(window) }}
 
-// A walk begins with a window of narrowest blocks, since its first ones often hold the winner, and
-// doubles it up to widest. Each window costs a look at every term.
+// A walk begins with a window of narrowest blocks, since the first ones often contain the winner,
+// and doubles it up to widest. Each window costs an access to every term.
 const (
 	narrowest = 16
 	widest    = 128
@@ -28,8 +28,8 @@ const (
 // bits128 has a bit per group of a block.
 type bits128 [blockSize / 64]uint64
 
-// add sums up what a term adds to the groups of the blocks from begin to end, and moves the cursor
-// behind them. Groups with enough are open.
+// add sums up the amounts that a term adds to the groups of the blocks from begin to end, and moves
+// the cursor behind them. Groups with a sum of at least enough become open.
 func (x *window) add(c *cursor, enough, begin, end uint32) {
 	first, behind := begin<<blockBits, end<<blockBits
 	c.was = c.at
@@ -54,17 +54,17 @@ func (b *bits128) set(at uint32) { b[at/64] |= 1 << (at % 64) }
 
 func (b *bits128) has(at uint32) bool { return b[at/64]&(1<<(at%64)) != 0 }
 
-// free opens the groups of a block that need no word.
+// free opens the groups of a block that match without a shared word.
 func (x *window) free(place uint32, groups *bits128) {
 	for i := range groups {
 		x.open[place][i] |= groups[i]
 	}
 }
 
-// fullSum is the sum of weight × impact that counts at most.
+// fullSum is the maximum sum of weight × impact.
 var fullSum = lexicon.Sum(lexicon.MostMatch)
 
-// forget clears what the terms added to the blocks from begin to end, by entry where they are few.
+// forget clears the sums of the blocks from begin to end, entry by entry if there are few.
 func (x *window) forget(terms []cursor, begin, end uint32) {
 	entries := uint32(0)
 	for i := range terms {
@@ -82,21 +82,21 @@ func (x *window) forget(terms []cursor, begin, end uint32) {
 	}
 }
 
-// most is the highest sum of the open groups, of those that are at least least and, if below is not
-// 0, below it.
+// most returns the highest sum of the open groups that is at least least and, if below is not 0,
+// less than below.
 func most(open *bits128, sums *[blockSize]uint32, least, below uint32) (sum uint32, found bool) {
 	for half, set := range open {
 		for ; set != 0; set &= set - 1 {
-			if one := sums[half*64+bits.TrailingZeros64(set)]; one >= max(sum, least) && one <= below-1 {
-				sum, found = one, true
+			if value := sums[half*64+bits.TrailingZeros64(set)]; value >= max(sum, least) && value <= below-1 {
+				sum, found = value, true
 			}
 		}
 	}
 	return sum, found
 }
 
-// complete adds what the terms that do not lead add to the open groups of a block, and closes a
-// group as soon as it cannot reach the floor.
+// complete adds the terms that do not lead to the open groups of a block, and closes a group as
+// soon as it cannot reach the floor.
 func (w *walk) complete(block, floor uint32, open *bits128, sums *[blockSize]uint32) {
 	behind := w.cursors[w.leading:]
 	if len(behind) == 0 {
@@ -112,7 +112,8 @@ func (w *walk) complete(block, floor uint32, open *bits128, sums *[blockSize]uin
 	}
 }
 
-// sum is that of a group with the terms that do not lead, or too little for the floor.
+// sum returns the sum of a group including the terms that do not lead, or stops at one too low for
+// the floor.
 func (w *walk) sum(sum, group, floor uint32) uint32 {
 	left := w.behind
 	for i := range w.cursors[w.leading:] {

@@ -2,7 +2,7 @@ package target
 
 import "adnet/auction/ranker"
 
-// With is the same campaigns by another table. It takes about as long as [Build].
+// With returns the same campaigns indexed by another table. It takes about as long as [Build].
 func (x *Index) With(table ranker.Table) *Index {
 	all := make([]Campaign, 0, x.Len())
 	for c := range x.All() {
@@ -11,8 +11,8 @@ func (x *Index) With(table ranker.Table) *Index {
 	return Build(table, all)
 }
 
-// Weights is the version of the learnt weights of the index, 0 for none.
+// Weights returns the version of the learnt weights of the index, 0 for none.
 func (x *Index) Weights() int64 { return x.base.table.Weights() }
 
-// Learnt is what clicks taught, nil for nothing.
+// Learnt returns the lessons of clicks, nil for none.
 func (x *Index) Learnt() *ranker.Learnt { return x.base.table.Learnt }

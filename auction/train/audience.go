@@ -7,20 +7,20 @@ import (
 	"adnet/auction/target"
 )
 
-// audiences say which campaigns may stand beside each other: those that target no language in
-// common are never shown to the same reader, so that a click on one says nothing about the other.
-// Campaigns are numbers in the order in which they were added.
+// audiences records which campaigns may compete: campaigns without a common target language are
+// never shown to the same reader, so a click on one proves nothing about the other. Campaigns are
+// numbered in the order they were added.
 type audiences struct {
 	of     []int      // by campaign: its list in lists
 	lists  [][]string // of languages, each once; an empty one is every language
 	number map[string]int
-	meets  [][]bool // by two lists
+	meets  [][]bool // by the numbers of two lists
 }
 
-// mostLists bounds the memory, of the square of it: further lists are taken for every language.
+// mostLists bounds the memory, which grows with its square. Further lists count as every language.
 const mostLists = 1000
 
-// add takes in the next campaign.
+// add adds the next campaign.
 func (a *audiences) add(c *target.Campaign) {
 	var list []string
 	if c.Targeting != nil {
@@ -35,7 +35,7 @@ func (a *audiences) add(c *target.Campaign) {
 	a.of = append(a.of, a.list(slices.Compact(list)))
 }
 
-// list is the number of a list.
+// list returns the number of a list.
 func (a *audiences) list(list []string) int {
 	key := strings.Join(list, ",")
 	if number, known := a.number[key]; known {
@@ -61,5 +61,5 @@ func (a *audiences) list(list []string) int {
 	return number
 }
 
-// meet says whether two campaigns may be shown to the same reader.
-func (a *audiences) meet(one, other uint32) bool { return a.meets[a.of[one]][a.of[other]] }
+// meet reports whether two campaigns may be shown to the same reader.
+func (a *audiences) meet(first, second uint32) bool { return a.meets[a.of[first]][a.of[second]] }

@@ -10,7 +10,7 @@ import (
 	"adnet/auction/target"
 )
 
-// teach learns from all of a log and calibrates on its last day.
+// teach learns from an entire log and calibrates on its last day.
 func teach(t *Task) (*Model, *ranker.Learnt) {
 	p := newPrior(t.Network)
 	log := p.gather(t.Log, t.Last)
@@ -21,8 +21,8 @@ func teach(t *Task) (*Model, *ranker.Learnt) {
 	return m, learnt
 }
 
-// crossed are the points of the last day, each by a model that did not see it.
-func (p *prior) crossed(log []asked, s Settings) (points []point) {
+// crossed returns the points of the last day, each part by a model that was not trained on it.
+func (p *prior) crossed(log []request, s Settings) (points []point) {
 	for part := range folds {
 		m := learn(p, log, part, s)
 		points = append(points, p.points(&ranker.Learnt{Campaigns: m.lessons()}, log, part)...)
@@ -30,24 +30,24 @@ func (p *prior) crossed(log []asked, s Settings) (points []point) {
 	return points
 }
 
-// Learnt is the model as auctions use it: lessons, and the probability of a click at each
-// relevance, calibrated on impressions that it was not learnt from.
+// Learnt returns the model as used by auctions: lessons, and the probability of a click at each
+// relevance, calibrated on impressions outside the training data.
 func (m *Model) Learnt(version int64, last []Sample) *ranker.Learnt {
 	l := m.table(version)
 	l.Clicks = isotonic(m.prior.points(l, m.prior.gather(last, nil), all), &m.prior.table)
 	return l
 }
 
-// table is the model before it is calibrated.
+// table returns the model before calibration.
 func (m *Model) table(version int64) *ranker.Learnt {
 	return &ranker.Learnt{Version: version, Campaigns: m.lessons(), Explored: m.explored, Advertisers: m.advertisers}
 }
 
-// points are impressions at the relevances that a node would find, all or those of a part.
-func (p *prior) points(l *ranker.Learnt, log []asked, part int) (points []point) {
+// points returns impressions at the relevances that a node would compute, all or those of a part.
+func (p *prior) points(l *ranker.Learnt, log []request, part int) (points []point) {
 	for i := range log {
-		for at := range log[i].shown {
-			s := &log[i].shown[at]
+		for at := range log[i].exposures {
+			s := &log[i].exposures[at]
 			impressions, clicks := s.total.of()
 			if part != all {
 				impressions, clicks = s.parts[part].of()
@@ -61,18 +61,18 @@ func (p *prior) points(l *ranker.Learnt, log []asked, part int) (points []point)
 	return points
 }
 
-// relevance of an impression by what was learnt, as a node would find it.
+// relevance returns the learnt relevance of an impression, as a node would compute it.
 func (p *prior) relevance(l *ranker.Learnt, s *Sample) ranker.PPM {
 	return p.matched(l, s.Campaign, p.read(nil, s.Terms))
 }
 
-// matched is the relevance of a campaign to a request.
+// matched returns the relevance of a campaign to a request.
 func (p *prior) matched(l *ranker.Learnt, campaign target.ID, features []feature) ranker.PPM {
-	said := p.impacts[campaign]
+	own := p.impacts[campaign]
 	lessons := l.Campaigns[campaign]
 	var sum float64
 	for _, f := range features {
-		by := said[f.id]
+		by := own[f.id]
 		if at, ok := slices.BinarySearchFunc(
 			lessons, f.term, func(l ranker.Lesson, term uint32) int { return cmp.Compare(l.Term, term) },
 		); ok {
@@ -83,22 +83,23 @@ func (p *prior) matched(l *ranker.Learnt, campaign target.ID, features []feature
 	return p.table.Relevance(ranker.Match(min(sum, float64(ranker.Highest))))
 }
 
-// point is impressions at a relevance.
+// point holds impressions and clicks at a relevance.
 type point struct{ at, impressions, clicks float64 }
 
-// knot is the nearest of a curve.
+// knot returns the nearest knot of a curve.
 func (p *point) knot() int { return min(int(math.Round(p.at*(ranker.Knots-1))), ranker.Knots-1) }
 
-// Pool is neighbouring knots of a curve that share one probability.
+// Pool is a run of neighbouring knots of a curve that share one probability.
 type Pool struct {
-	Right, All float64 // weights of what came and of what was seen
+	Right, All float64 // weights of successes and of all
 	Knots      int
 }
 
-// Rate is the share of what was seen that came.
+// Rate returns the share of successes.
 func (p Pool) Rate() float64 { return p.Right / p.All }
 
-// Pooled appends a knot to a curve that rises: neighbours whose rates do not become one pool.
+// Pooled appends a knot to a rising curve. Neighbours whose rates do not rise are merged into one
+// pool.
 func Pooled(pools []Pool, knot Pool) []Pool {
 	pools = append(pools, knot)
 	for n := len(pools); n > 1 && pools[n-2].Rate() >= pools[n-1].Rate(); n = len(pools) {
@@ -112,28 +113,28 @@ func Pooled(pools []Pool, knot Pool) []Pool {
 }
 
 const (
-	// priorWeight is how many impressions each knot has seen beforehand, at what the day-one table
-	// says.
+	// priorWeight is the number of impressions assumed for each knot beforehand, at the rate of the
+	// first-day table.
 	priorWeight = 0.05
-	// reach is how far a knot looks for impressions where it has too few of its own.
+	// reach is the distance in knots within which a knot with too few impressions uses others.
 	reach = 6
-	// enoughForetold is how many clicks must be foretold of the impressions of a knot.
-	enoughForetold = 5
+	// enoughPredicted is the number of clicks that the impressions of a knot should predict.
+	enoughPredicted = 5
 )
 
-// isotonic is the monotone curve of clicks that is nearest to the points.
+// isotonic returns the monotone curve of clicks that is nearest to the points.
 func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.PPM) {
 	var at [ranker.Knots]Pool
-	var clicks, foretold float64
+	var clicks, predicted float64
 	for i := range points {
 		p := &points[i]
 		knot := p.knot()
-		foretold += float64(p.impressions * chance(dayOne, knot))
+		predicted += float64(p.impressions * chance(dayOne, knot))
 		at[knot].All += p.impressions
 		at[knot].Right += p.clicks
 		clicks += p.clicks
 	}
-	scale := (clicks + 1) / (foretold + 1)
+	scale := (clicks + 1) / (predicted + 1)
 	var pools []Pool
 	for knot := range at {
 		pools = Pooled(pools, felt(&at, knot, min(1, scale*chance(dayOne, knot))))
@@ -148,11 +149,11 @@ func isotonic(points []point, dayOne *ranker.Table) (curve [ranker.Knots]ranker.
 	return curve
 }
 
-// felt is what is seen at a knot; while that says too little, what is seen at the nearest ones says
-// how likely a click is. It weighs no more for that: what is seen elsewhere counts there.
+// felt returns the observations at a knot. If they are too few, the nearest knots contribute to the
+// rate, but not to the weight, as their observations count at their own knots.
 func felt(at *[ranker.Knots]Pool, knot int, beforehand float64) Pool {
 	seen := Pool{Right: at[knot].Right + float64(priorWeight*beforehand), All: at[knot].All + priorWeight}
-	weight, enough := seen.All, enoughForetold/beforehand
+	weight, enough := seen.All, enoughPredicted/beforehand
 	for away := 1; away <= reach && seen.All < enough; away++ {
 		var near Pool
 		for _, other := range []int{knot - away, knot + away} {
@@ -168,7 +169,7 @@ func felt(at *[ranker.Knots]Pool, knot int, beforehand float64) Pool {
 	return Pool{Right: float64(seen.Rate() * weight), All: weight, Knots: 1}
 }
 
-// chance is that of a click at a knot by the table of the first day.
+// chance returns the probability of a click at a knot by the first-day table.
 func chance(t *ranker.Table, at int) float64 {
 	return float64(t.PClick(ranker.PPM(at)*ranker.Certain/(ranker.Knots-1))) / float64(ranker.Certain)
 }

@@ -8,19 +8,19 @@ import (
 	"adnet/auction/target"
 )
 
-// LeastConversions is how many conversions rates are learnt from at least.
+// LeastConversions is the minimum number of conversions needed to learn rates.
 const LeastConversions = 30
 
-// priorConversions is how many foretold conversions the rate that a campaign begins with is worth:
-// its advertiser's, which begins with that of the network.
+// priorConversions is the weight, in predicted conversions, of the initial rate of a campaign: its
+// advertiser's rate, which in turn starts at the network's.
 const priorConversions = 10
 
-// mostStep is by how much a version multiplies or divides a rate at most: goals that steer by what
-// was foretold (consumers/goal) must be able to follow.
+// mostStep is the maximum factor by which a version changes a rate: goals controlled by predictions
+// (consumers/goal) must be able to follow.
 const mostStep = 1.5
 
-// Conversions is what the rates of conversions rest on. Kept says why those in force were kept; it
-// is empty where new ones are taken.
+// Conversions is the basis of the conversion rates. Kept is the reason for keeping the current
+// rates, or empty if new ones are used.
 type Conversions struct {
 	Clicks      int     `json:"clicks"`
 	Conversions int     `json:"conversions"`
@@ -29,19 +29,19 @@ type Conversions struct {
 	Kept        string  `json:"kept,omitempty"`
 }
 
-// follow is a click that shows how often a campaign converts.
+// follow is a click that counts for a campaign's conversion rate.
 type follow struct {
 	*Sample
-	weight   float64
-	foretold float64 // probability of a conversion by the table of the first day
+	weight    float64
+	predicted float64 // probability of a conversion by the first-day table
 }
 
-// convert learns how often clicks are followed by conversions. It is judged by the newest days:
-// rates that foretell those worse than the ones in force are not taken.
+// convert learns how often clicks lead to conversions. The newest days judge: rates that predict
+// them worse than the current rates are rejected.
 //
-// A guarantee: a rate is raised by conversions only that settlement took as valid, which for cpa
-// are those that were paid for. Who reports none has a lower rate in all of its campaigns, whether
-// they run or are gone, and begins with it in new ones.
+// A guarantee: only conversions that settlement accepted as valid raise a rate; for cpa these were
+// paid for. An advertiser that reports none gets a lower rate for all of its campaigns, running or
+// removed, and its new campaigns start with it.
 func convert(
 	p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was *ranker.Rates,
 ) (ranker.Rates, *Conversions) {
@@ -59,15 +59,14 @@ func convert(
 	early, late := split(list)
 	tried := learnRates(early, was)
 	if r.compare(late, &tried, was) {
-		r.Kept = "the rates foretell the newest days worse"
+		r.Kept = "the rates predict the newest days worse"
 		return *was, r
 	}
 	return learnRates(list, was), r
 }
 
-// follows are the clicks that say something: on campaigns whose bids go by conversions, so that
-// their owners report them. Of a campaign that is gone its text is not known: it counts as a usual
-// one.
+// follows returns the clicks that count: on campaigns whose bids depend on conversions, so that
+// their owners report them. The text of a removed campaign is unknown: it counts as a usual one.
 func (p *prior) follows(n Network, learnt *ranker.Learnt, clicks []Sample) (list []follow) {
 	clicks = Counted(clicks)
 	for i := range clicks {
@@ -75,9 +74,9 @@ func (p *prior) follows(n Network, learnt *ranker.Learnt, clicks []Sample) (list
 		c := n.Index.Get(s.Campaign)
 		switch {
 		case c == nil && s.PerConversion:
-			list = append(list, follow{Sample: s, foretold: p.converts(p.table.Usual)})
+			list = append(list, follow{Sample: s, predicted: p.converts(p.table.Usual)})
 		case c != nil && (c.Aim > 0 || s.PerConversion && c.Billing == ranker.CPA):
-			list = append(list, follow{Sample: s, foretold: p.converts(p.relevance(learnt, s))})
+			list = append(list, follow{Sample: s, predicted: p.converts(p.relevance(learnt, s))})
 		}
 	}
 	samples := make([]Sample, len(list))
@@ -95,11 +94,11 @@ func (p *prior) converts(r ranker.PPM) float64 {
 	return float64(p.table.PConvert(r)) / float64(ranker.Certain)
 }
 
-// judging is how many days judge at most: what is in force has not seen them, as it took as long to
-// come through its stages.
+// judging is the maximum number of days that judge: the current rates have not been trained on
+// them, as they needed as long to be promoted.
 const judging = 3
 
-// split cuts the newest days off: those with the last quarter of the clicks.
+// split separates the newest days, which hold the last quarter of the clicks.
 func split(list []follow) (early, late []follow) {
 	days := make([]int32, len(list))
 	for i := range list {
@@ -117,8 +116,9 @@ func split(list []follow) (early, late []follow) {
 	return early, late
 }
 
-// compare sets the log losses of rates and of those in force, and says whether the former are worse
-// by more than two standard errors: those in force may have seen the days that judge.
+// compare sets the log losses of the new and the current rates. It reports whether the new ones are
+// worse by more than two standard errors: the current ones may have been trained on the days that
+// judge.
 func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bool) {
 	var weights, more, spread float64
 	for i := range late {
@@ -134,13 +134,13 @@ func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bo
 	return more > 2*math.Sqrt(spread)
 }
 
-// lost is the log loss of rates on one click.
+// lost returns the log loss of rates on one click.
 func (f *follow) lost(rates *ranker.Rates) float64 {
-	p := f.foretold * part(rates.Network) * part(rates.Of(f.Campaign, f.Advertiser))
+	p := f.predicted * part(rates.Network) * part(rates.Of(f.Campaign, f.Advertiser))
 	return missed(min(p, 1), f.Converted)
 }
 
-// part is a rate as a factor; none is 1.
+// part returns a rate as a factor, 1 for none.
 func part(rate ranker.PPM) float64 {
 	if rate == 0 {
 		return 1
@@ -148,22 +148,22 @@ func part(rate ranker.PPM) float64 {
 	return float64(rate) / float64(ranker.Certain)
 }
 
-// followed is foretold and observed conversions.
-type followed struct{ foretold, observed float64 }
+// followed sums up predicted and observed conversions.
+type followed struct{ predicted, observed float64 }
 
 func (t *followed) add(f *follow, weight, rate float64) {
-	t.foretold += float64(weight * f.foretold * rate)
+	t.predicted += float64(weight * f.predicted * rate)
 	if f.Converted {
 		t.observed += weight
 	}
 }
 
-// rate under a Gamma prior around what it begins with.
+// rate returns the rate under a Gamma prior around its initial value.
 func (t *followed) rate(begins float64) float64 {
-	return (t.observed + priorConversions) / (t.foretold + priorConversions/begins)
+	return (t.observed + priorConversions) / (t.predicted + priorConversions/begins)
 }
 
-// learnRates are the rates of a list, each at most a step from what it was.
+// learnRates returns the rates of a list, each at most one step from its current value.
 func learnRates(list []follow, was *ranker.Rates) ranker.Rates {
 	learnt := ranker.Rates{
 		Network: stepped(networkRate(list), part(was.Network)), Campaigns: map[[16]byte]ranker.PPM{},
@@ -193,9 +193,9 @@ func learnRates(list []follow, was *ranker.Rates) ranker.Rates {
 	return learnt
 }
 
-// networkRate is that of all. An advertiser has at most its share of the clicks, and of its
-// conversions count at most [ranker.MostRate] times those foretold: who reports a conversion of
-// each click moves the rate of all by 15 % where there are 20 advertisers.
+// networkRate returns the rate of all advertisers. An advertiser counts at most with its share of
+// the clicks, and with at most [ranker.MostRate] times its predicted conversions: one that reports
+// a conversion for every click changes the network's rate by 15 % among 20 advertisers.
 func networkRate(list []follow) float64 {
 	counts, own := map[target.ID]float64{}, map[target.ID]*followed{}
 	var order []target.ID
@@ -211,13 +211,13 @@ func networkRate(list []follow) float64 {
 	var all followed
 	for _, id := range order {
 		of, share := own[id], shares[id]
-		all.foretold += float64(share * of.foretold)
-		all.observed += float64(share * min(of.observed, part(ranker.MostRate)*of.foretold))
+		all.predicted += float64(share * of.predicted)
+		all.observed += float64(share * min(of.observed, part(ranker.MostRate)*of.predicted))
 	}
 	return all.rate(1)
 }
 
-// stepped is a rate within its bounds, and a step from what it was.
+// stepped returns a rate within its bounds and within one step of its current value.
 func stepped(rate, was float64) ranker.PPM {
 	rate = max(was/mostStep, min(was*mostStep, rate))
 	return max(ranker.LeastRate, min(ranker.MostRate, ranker.PPM(math.Round(rate*float64(ranker.Certain)))))

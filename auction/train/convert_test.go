@@ -13,8 +13,8 @@ import (
 	"adnet/internal/money"
 )
 
-// payers is a network of campaigns that pay for conversions, each the only one of its advertiser
-// but for the campaigns 0 and 1.
+// payers returns a network of campaigns that pay for conversions. Each has its own advertiser,
+// except that campaigns 0 and 1 share one.
 func payers(n int) train.Network {
 	var list []target.Campaign
 	for i := range n {
@@ -29,7 +29,7 @@ func payers(n int) train.Network {
 	return train.Network{Index: target.Build(ranker.Version2(), list)}
 }
 
-// followed are clicks on a campaign over days that are over, of which every so many converted; 0 is
+// followed returns clicks on a campaign over completed days, of which one in oneOf converted; 0 is
 // none.
 func followed(campaign, clicks, oneOf int) (log []train.Sample) {
 	rng := rand.New(rand.NewPCG(uint64(campaign), uint64(clicks)))
@@ -43,7 +43,7 @@ func followed(campaign, clicks, oneOf int) (log []train.Sample) {
 	return log
 }
 
-// after are the rates and their report after so many versions on the same clicks.
+// after returns the rates and their report after so many versions on the same clicks.
 func after(n train.Network, versions int, log []train.Sample) (ranker.Rates, *train.Report) {
 	table := ranker.Version2()
 	var got train.Trained
@@ -87,8 +87,8 @@ func flat() (curve [ranker.Knots]ranker.PPM) {
 	return curve
 }
 
-// Whatever is reported, a rate keeps within its bounds, moves a step a version, and comes back from
-// the store as it was.
+// Whatever is reported, a rate stays within its bounds, moves one step per version, and survives
+// encoding unchanged.
 func TestRatesHaveBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := payers(3)
@@ -121,9 +121,9 @@ func TestRatesHaveBounds(t *testing.T) {
 	})
 }
 
-// What says nothing of conversions teaches nothing: clicks on campaigns that pay for clicks, of
-// which nobody reports any.
-func TestWhoseConversionsCount(t *testing.T) {
+// Clicks on campaigns that pay for clicks teach nothing about conversions, as their owners do not
+// report any.
+func TestConversionsOfOtherCampaignsDoNotCount(t *testing.T) {
 	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{
 		{ID: id('c', 1), Advertiser: id('a', 1), Bid: money.USD, Billing: ranker.CPC, Headline: "Managed postgres"},
 		{ID: id('c', 2), Advertiser: id('a', 2), Bid: money.USD, Billing: ranker.CPM, Headline: "Managed postgres"},
@@ -146,8 +146,8 @@ func TestWhoseConversionsCount(t *testing.T) {
 	require.Zero(t, got)
 }
 
-// Rates that foretell the newest days worse than those in force are not taken.
-func TestRatesThatForetellWorseAreNotTaken(t *testing.T) {
+// Rates that predict the newest days worse than the current ones are rejected.
+func TestWorseRatesAreRejected(t *testing.T) {
 	n := payers(3)
 	var log []train.Sample
 	for _, s := range append(followed(1, 20_000, 120), followed(2, 20_000, 120)...) {
@@ -160,7 +160,7 @@ func TestRatesThatForetellWorseAreNotTaken(t *testing.T) {
 	require.Zero(t, got)
 }
 
-// One advertiser, or one publisher, moves the rate of all little, however much it reports.
+// One advertiser, or one publisher, hardly moves the network's rate, however much it reports.
 func TestOneMovesTheNetworkLittle(t *testing.T) {
 	const advertisers = 30
 	n := payers(advertisers + 1)

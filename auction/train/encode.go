@@ -13,26 +13,26 @@ import (
 	"adnet/auction/ranker"
 )
 
-// mostBytes is how large weights may be when they are unpacked.
+// mostBytes is the maximum size of unpacked weights.
 const mostBytes = 256 << 20
 
-// stored is the form in which weights are kept: sorted, so that equal weights are equal bytes.
+// stored is the storage form of weights: sorted, so that equal weights give equal bytes.
 type stored struct {
 	Version int64
 	Clicks  []int64
 	IDs     [][16]byte
 	Lessons [][]ranker.Lesson
-	// Sorted, too.
+	// Sorted as well.
 	Explored    []uint64
 	Advertisers [][16]byte
-	// Rates of conversions, ppm; those of each list sorted.
+	// Rates of conversions in ppm, each list sorted.
 	Network                int64
 	CampaignIDs, OwnerIDs  [][16]byte
 	CampaignRates, OfOwner []int64
 	View                   int64 // ppm; 0 is not learnt
 }
 
-// Encode writes weights for the store.
+// Encode encodes weights for the store.
 func Encode(l *ranker.Learnt) ([]byte, error) {
 	s := stored{Version: l.Version}
 	for _, p := range l.Clicks {
@@ -63,7 +63,7 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// listed are rates in the order of their ids.
+// listed returns rates in the order of their ids.
 func listed(rates map[[16]byte]ranker.PPM) (ids [][16]byte, list []int64) {
 	ids = slices.SortedFunc(maps.Keys(rates), compareIDs)
 	for _, id := range ids {
@@ -72,10 +72,10 @@ func listed(rates map[[16]byte]ranker.PPM) (ids [][16]byte, list []int64) {
 	return ids, list
 }
 
-// errRates is that of rates which no training gives.
-var errRates = errors.New("weights: a rate of conversions is out of bounds")
+// errRates is the error for rates that no training produces.
+var errRates = errors.New("weights: a conversion rate is out of bounds")
 
-// unlisted reads what listed wrote.
+// unlisted reverses listed.
 func unlisted(ids [][16]byte, list []int64) (map[[16]byte]ranker.PPM, error) {
 	if len(ids) != len(list) {
 		return nil, errRates
@@ -94,14 +94,15 @@ func unlisted(ids [][16]byte, list []int64) (map[[16]byte]ranker.PPM, error) {
 
 func compareIDs(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }
 
-// Decode reads what [Encode] wrote. Errors: it is damaged, or not a table that auctions can use.
+// Decode decodes the output of [Encode]. It returns an error if the data is damaged or not a table
+// that auctions can use.
 func Decode(data []byte) (*ranker.Learnt, error) {
 	var s stored
 	if err := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(data)), mostBytes)).Decode(&s); err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
 	if len(s.Clicks) != ranker.Knots || len(s.IDs) != len(s.Lessons) || s.Version < 1 {
-		return nil, errors.New("weights: not of this version")
+		return nil, errors.New("weights: not in the format of this version")
 	}
 	l := &ranker.Learnt{
 		Version: s.Version, Campaigns: make(map[[16]byte][]ranker.Lesson, len(s.IDs)), Explored: set(s.Explored),
@@ -110,7 +111,7 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 	for i, p := range s.Clicks {
 		l.Clicks[i] = ranker.PPM(p)
 		if p < 1 || ranker.PPM(p) > ranker.Certain || i > 0 && p < s.Clicks[i-1] {
-			return nil, errors.New("weights: the probability of a click falls with relevance")
+			return nil, errors.New("weights: a click probability is out of bounds or decreases with relevance")
 		}
 	}
 	for i, id := range s.IDs {

@@ -13,12 +13,12 @@ import (
 	"adnet/internal/money"
 )
 
-// Exam is what a table of weights shows on requests whose right answer is known.
+// Exam is the result of a table of weights on requests with known answers.
 type Exam struct {
-	// Right of the Of demo requests found their demo ad among the ads of the network.
+	// Right of Of demo requests found their demo ad among the ads of the network.
 	Right int `json:"right"`
 	Of    int `json:"of"`
-	// Taken of the Attacks were won by an ad of the network: requests of common words, and
+	// Taken of Attacks were won by an ad of the network. Attacks are requests of common words, and
 	// requests that none of the ads answers.
 	Taken   int `json:"taken"`
 	Attacks int `json:"attacks"`
@@ -30,19 +30,19 @@ type World struct {
 	Questions []Question
 }
 
-// Question is a request in a language with the campaigns that answer it; none are no question.
+// Question is a request in a language with the campaigns that answer it. It must have some.
 type Question struct {
 	Context, Language string
 	Right             []target.ID
 }
 
-// attacks are requests that no ad answers, one on each line.
+// attacks are requests that no ad answers, one per line.
 //
 //go:embed attacks.txt
 var attacks string
 
-// Examine asks the demo world, in the middle of a network as it would be with the table, and the
-// attack list.
+// Examine runs the demo requests and the attacks against the network's campaigns and the demo
+// campaigns together, ranked by the table.
 func Examine(table ranker.Table, n Network, world World) (e Exam) {
 	campaigns := slices.Clone(world.Campaigns)
 	bid := usual(n)
@@ -74,20 +74,20 @@ func Examine(table ranker.Table, n Network, world World) (e Exam) {
 	return e
 }
 
-// examiner asks one request after the other.
+// examiner runs one request after the other.
 type examiner struct {
 	index   *target.Index
 	scratch auction.Scratch
 	reader  words.Reader
-	asked   uint64
+	count   uint64
 }
 
 func (x *examiner) ask(text, language string) (winner target.ID, filled bool) {
-	x.asked++
+	x.count++
 	x.reader.Reset()
 	x.reader.ReadContext(text)
 	r := auction.Request{Words: x.reader.Terms(), Language: language, MinRelevance: ranker.DefaultFloor}
-	binary.BigEndian.PutUint64(r.ID[:], x.asked)
+	binary.BigEndian.PutUint64(r.ID[:], x.count)
 	won := auction.Decide(&r, x.index, nil, &x.scratch)
 	if won.Winner == nil {
 		return winner, false
@@ -95,7 +95,7 @@ func (x *examiner) ask(text, language string) (winner target.ID, filled bool) {
 	return won.Winner.ID, true
 }
 
-// usual is the mean cpm bid of a network, at least 1 USD.
+// usual returns the mean cpm bid of a network, at least 1 USD.
 func usual(n Network) money.Micros {
 	var sum, count int64
 	for c := range n.Index.All() {

@@ -2,31 +2,33 @@ package train
 
 import "adnet/auction/target"
 
-// Enough is what a campaign was shown and clicked until it is not new any more.
+// The impressions or clicks after which a campaign is no longer new.
 const (
 	enoughShown  = 3000
 	enoughClicks = 30
 )
 
-// seen is how often ads were shown and clicked.
-type seen struct{ shown, clicks int }
+// seen counts the impressions and clicks of ads.
+type seen struct{ impressions, clicks int }
 
-func (s seen) enough() bool { return s.shown >= enoughShown || s.clicks >= enoughClicks }
+func (s seen) enough() bool { return s.impressions >= enoughShown || s.clicks >= enoughClicks }
 
-func (s seen) plus(other seen) seen { return seen{s.shown + other.shown, s.clicks + other.clicks} }
+func (s seen) plus(other seen) seen {
+	return seen{s.impressions + other.impressions, s.clicks + other.clicks}
+}
 
-// experience says what is not new any more: ads, by what they say, so that a copy has its source's
-// counts, and advertisers, by all their new campaigns together, so that many explore no more than
-// one.
+// experience returns what is no longer new. Ads are counted by content, so that a copy shares the
+// counts of its source. Advertisers are counted over all their new campaigns, so that many explore
+// no more than one.
 func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers map[[16]byte]bool) {
 	of, owner := map[target.ID]seen{}, map[target.ID]target.ID{}
 	for i := range log {
 		s := &log[i]
-		one := seen{shown: 1}
+		single := seen{impressions: 1}
 		if s.Clicked {
-			one.clicks = 1
+			single.clicks = 1
 		}
-		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(one), s.Advertiser
+		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(single), s.Advertiser
 	}
 	contents := map[uint64]seen{}
 	for c := range n.Index.All() {
@@ -38,8 +40,7 @@ func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers 
 			explored[content] = true
 		}
 	}
-	// Campaigns that are gone count for their advertiser: a new one in their place starts with
-	// them.
+	// Removed campaigns count for their advertiser: a replacement starts with their counts.
 	young := map[target.ID]seen{}
 	for campaign, s := range of {
 		if c := n.Index.Get(campaign); c == nil || !explored[c.Content()] {

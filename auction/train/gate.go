@@ -9,24 +9,24 @@ import (
 	"adnet/auction/target"
 )
 
-// LeastClicks is how many clicks a day must have to promote anything.
+// LeastClicks is the minimum number of clicks on a day that may promote anything.
 const LeastClicks = 1000
 
-// The bounds of foretold ÷ observed clicks, each widened to two standard errors.
+// The bounds of predicted ÷ observed clicks, each widened by two standard errors.
 const (
 	overallLow, overallHigh = 0.9, 1.1
 	decileLow, decileHigh   = 0.8, 1.25
 )
 
-// Forecast is an impression with what two tables foretold of it.
+// Forecast is an impression with the predictions of two tables.
 type Forecast struct {
 	*Sample
 	Candidate, Incumbent float64 // probabilities of a click
 }
 
-// Report is what a judgement rests on. Why is empty when the candidate may go on.
+// Report is the basis of a judgement. Why is empty if the candidate is promoted.
 type Report struct {
-	Day         string    `json:"day,omitempty"` // UTC, that judged
+	Day         string    `json:"day,omitempty"` // UTC, the day that judges
 	Impressions int       `json:"impressions"`
 	Clicks      float64   `json:"clicks"`
 	LogLoss     float64   `json:"log_loss"`
@@ -34,21 +34,21 @@ type Report struct {
 	Ratio       float64   `json:"predicted_observed"`
 	Deciles     []float64 `json:"deciles"`
 	Exam        Exam      `json:"exam"`
-	// Conversions and Views are nil in a judgement of a version that was trained before.
+	// Conversions and Views are nil in the judgement of a version trained before.
 	Conversions *Conversions `json:"conversions,omitempty"`
 	Views       *Views       `json:"views,omitempty"`
 	Why         []string     `json:"why"`
 }
 
-// Promotes says whether the candidate may go on.
+// Promotes reports whether the candidate may be promoted.
 func (r *Report) Promotes() bool { return len(r.Why) == 0 }
 
 func (r *Report) refuse(format string, args ...any) {
 	r.Why = append(r.Why, fmt.Sprintf(format, args...))
 }
 
-// Judge holds a candidate against the incumbent by the impressions of the day after those that it
-// was trained on, of which [Counted] has been taken, and by the exams of both.
+// Judge compares a candidate with the incumbent on the impressions of the day after its training
+// data, filtered by [Counted], and on the exams of both.
 func Judge(day []Forecast, candidate, incumbent Exam) *Report {
 	r := &Report{Impressions: len(day), Exam: candidate, Why: []string{}, Deciles: []float64{}}
 	log := make([]Sample, len(day))
@@ -96,32 +96,33 @@ func missed(p float64, clicked bool) float64 {
 	return -math.Log(1 - p)
 }
 
-// tally is foretold and observed clicks of some impressions.
-type tally struct{ foretold, observed, variance float64 }
+// tally sums up predicted and observed clicks of some impressions.
+type tally struct{ predicted, observed, variance float64 }
 
 func (t *tally) add(p float64, clicked bool, w float64) {
-	t.foretold += float64(w * p)
+	t.predicted += float64(w * p)
 	t.variance += float64(w * w * p * (1 - p))
 	if clicked {
 		t.observed += w
 	}
 }
 
-// ratio is foretold ÷ observed, and whether it is inside its bounds widened to two standard errors.
+// ratio returns predicted ÷ observed and reports whether it is inside its bounds widened by two
+// standard errors.
 func (t *tally) ratio(low, high float64) (ratio float64, inside bool) {
-	ratio = t.foretold / max(t.observed, 1e-9)
+	ratio = t.predicted / max(t.observed, 1e-9)
 	margin := 2 * math.Sqrt(t.variance)
-	return ratio, t.foretold+margin >= low*t.observed && t.foretold-margin <= high*t.observed
+	return ratio, t.predicted+margin >= low*t.observed && t.predicted-margin <= high*t.observed
 }
 
 // share adds a part of another tally.
 func (t *tally) share(of tally, part float64) {
-	t.foretold += float64(part * of.foretold)
+	t.predicted += float64(part * of.predicted)
 	t.observed += float64(part * of.observed)
 	t.variance += float64(part * of.variance)
 }
 
-// calibration compares foretold with observed clicks, in all and in tenths by what was foretold.
+// calibration compares predicted with observed clicks, in total and in tenths by prediction.
 func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
 	var all tally
 	for i := range day {
@@ -129,22 +130,22 @@ func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
 	}
 	ratio, inside := all.ratio(overallLow, overallHigh)
 	if r.Ratio = ratio; !inside {
-		r.refuse("foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", ratio, overallLow, overallHigh)
+		r.refuse("predicted ÷ observed clicks are %.3f: they must be from %.2f to %.2f", ratio, overallLow, overallHigh)
 	}
 	for i, tenth := range tenths(day, weights) {
 		ratio, inside := tenth.ratio(decileLow, decileHigh)
 		r.Deciles = append(r.Deciles, ratio)
 		if !inside {
 			r.refuse(
-				"in tenth %d foretold ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio,
+				"in tenth %d predicted ÷ observed clicks are %.3f: they must be from %.2f to %.2f", i+1, ratio,
 				decileLow, decileHigh,
 			)
 		}
 	}
 }
 
-// tenths are impressions by what was foretold. Of those of which the same was foretold each tenth
-// that they reach into has its part: in which order they come says nothing.
+// tenths groups impressions into tenths by prediction. Impressions with equal predictions are
+// shared proportionally among the tenths they span, as their order means nothing.
 func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
 	order := slices.Clone(day)
 	slices.SortFunc(order, func(a, b Forecast) int {
@@ -168,16 +169,16 @@ func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
 	return list
 }
 
-// How far clicks may be from what the incumbent foretold before they are taken for an attack: by
-// this factor, and by so many standard errors.
+// The deviation of clicks from the incumbent's prediction that counts as an attack: at least this
+// factor and this number of standard errors.
 const (
 	suspectFactor = 4
 	suspectErrors = 6
 )
 
-// suspicion refuses a day on which clicks came from where honest ones do not: at one publisher far
-// more than its ads foretell, at publishers that are many and alike, or on an ad more where its
-// text says nothing about the request than where it does.
+// suspicion rejects a day with clicks from suspicious sources: one publisher with far more clicks
+// than predicted, many publishers alike, or an ad with more clicks where its text does not match
+// the request than where it does.
 func (r *Report) suspicion(day []Forecast) {
 	publishers := map[target.ID]*tally{}
 	var network tally
@@ -198,29 +199,30 @@ func (r *Report) suspicion(day []Forecast) {
 		}
 	}
 	if suspects > 0 {
-		r.refuse("%d publishers have up to %.1f times the clicks that their ads foretell", suspects, worst)
+		r.refuse("%d publishers have up to %.1f times the predicted clicks", suspects, worst)
 	}
 	r.offTopic(day)
 }
 
-// far says whether clicks are far above what was foretold times a usual factor.
+// far reports whether clicks are far above the prediction times a usual factor.
 func (t *tally) far(usual float64) (factor float64, far bool) {
-	expected := t.foretold * usual
+	expected := t.predicted * usual
 	factor = t.observed / max(expected, 1e-9)
 	return factor, factor > suspectFactor && t.observed-expected > suspectErrors*math.Sqrt(max(expected, 1))
 }
 
-// enoughExpected is how many clicks a publisher must be expected to have to say what is usual.
+// enoughExpected is the number of expected clicks from which on a publisher counts for the usual
+// factor.
 const enoughExpected = 20
 
-// usualFactor is observed ÷ foretold clicks of the usual publisher: the quarter from below, which
-// neither one with many impressions moves nor a ring that outnumbers the honest ones.
+// usualFactor returns observed ÷ predicted clicks of the usual publisher: the first quartile, which
+// neither a publisher with many impressions moves nor a ring that outnumbers the honest ones.
 func usualFactor(publishers map[target.ID]*tally, network *tally) float64 {
-	mean := max(network.observed, 1) / max(network.foretold, 1)
+	mean := max(network.observed, 1) / max(network.predicted, 1)
 	var factors []float64
 	for _, t := range publishers {
-		if t.foretold*mean >= enoughExpected {
-			factors = append(factors, t.observed/t.foretold)
+		if t.predicted*mean >= enoughExpected {
+			factors = append(factors, t.observed/t.predicted)
 		}
 	}
 	if len(factors) == 0 {
@@ -230,28 +232,29 @@ func usualFactor(publishers map[target.ID]*tally, network *tally) float64 {
 	return max(factors[len(factors)/4], mean/10)
 }
 
-// offTopicFactor is how much more often an ad may be clicked where it does not belong.
+// offTopicFactor is the allowed ratio of an ad's click rate on off-topic to on-topic requests.
 const offTopicFactor = 1.5
 
-// fewShown is how many impressions tell little about a campaign.
+// fewShown is the number of impressions that prove little about a campaign.
 const fewShown = 100
 
-// offTopic refuses campaigns that are clicked more where the incumbent foretells little than where
-// it foretells much: readers do not, and those who want the ad shown in the wrong places do.
+// offTopic rejects campaigns with more clicks where the incumbent predicts few than where it
+// predicts many. Readers do not click that way; an attacker that wants the ad in the wrong places
+// does.
 func (r *Report) offTopic(day []Forecast) {
 	best := 0.0
 	for i := range day {
 		best = max(best, day[i].Incumbent)
 	}
-	type shown struct{ low, high, lowClicks, highClicks float64 }
-	of := map[target.ID]*shown{}
-	var network shown
+	type sides struct{ low, high, lowClicks, highClicks float64 }
+	of := map[target.ID]*sides{}
+	var network sides
 	for i := range day {
 		f := &day[i]
 		if of[f.Campaign] == nil {
-			of[f.Campaign] = &shown{}
+			of[f.Campaign] = &sides{}
 		}
-		for _, s := range []*shown{of[f.Campaign], &network} {
+		for _, s := range []*sides{of[f.Campaign], &network} {
 			count, clicks := &s.high, &s.highClicks
 			if f.Incumbent < best/2 {
 				count, clicks = &s.low, &s.lowClicks
@@ -265,7 +268,7 @@ func (r *Report) offTopic(day []Forecast) {
 	usual := (network.highClicks + 1) / (network.high + 1)
 	suspects := 0
 	for _, s := range of {
-		// A campaign with few impressions where it belongs is taken for a usual one.
+		// A campaign with few on-topic impressions is assumed to be a usual one.
 		rate := (s.highClicks + float64(fewShown*usual)) / (s.high + fewShown)
 		expected := offTopicFactor * s.low * rate
 		if s.lowClicks-expected > suspectErrors*math.Sqrt(max(expected, 1)) {
@@ -273,20 +276,20 @@ func (r *Report) offTopic(day []Forecast) {
 		}
 	}
 	if suspects > 0 {
-		r.refuse("%d campaigns are clicked more where they do not belong than where they do", suspects)
+		r.refuse("%d campaigns have more clicks on off-topic requests than their click rate explains", suspects)
 	}
 }
 
-// mostLost is how many of so many demo requests may find another ad than before: among them are
-// some that an ad of the network answers as well, which is shown once its words are learnt.
+// mostLost is the fraction (1/mostLost) of demo requests that may find another ad than before. Some
+// of them are answered as well by an ad of the network, which is shown once its words are learnt.
 const mostLost = 100
 
-// exams compares the demo world and the attacks.
+// exams compares the results on the demo world and the attacks.
 func (r *Report) exams(candidate, incumbent Exam) {
 	if candidate.Right < incumbent.Right-incumbent.Of/mostLost {
-		r.refuse("%d of %d demo requests find the right ad, before %d", candidate.Right, candidate.Of, incumbent.Right)
+		r.refuse("%d of %d demo requests find the right ad, down from %d", candidate.Right, candidate.Of, incumbent.Right)
 	}
 	if candidate.Taken > incumbent.Taken {
-		r.refuse("attacks win %d of %d requests, before %d", candidate.Taken, candidate.Attacks, incumbent.Taken)
+		r.refuse("attacks win %d of %d requests, up from %d", candidate.Taken, candidate.Attacks, incumbent.Taken)
 	}
 }

@@ -9,24 +9,23 @@ import (
 	"adnet/auction/ranker"
 )
 
-// coordinate is a weight of FTRL-proximal with what it needs.
+// coordinate is a weight of FTRL-proximal with its state.
 type coordinate struct{ z, n, weight float64 }
 
-// Model is what was learnt, before it is put into a table.
+// Model is the result of learning before it is turned into a table.
 type Model struct {
 	prior    *prior
 	settings Settings
 	pairs    pairs
 	clicks   clicks
 	passes   int // over the log
-	// What is not new any more, see [ranker.Learnt].
+	// The contents and advertisers that are no longer new, see [ranker.Learnt].
 	explored    map[uint64]bool
 	advertisers map[[16]byte]bool
 	choice      choice
 }
 
-// Learn trains on a log, of which [Counted] has been taken: on what was shown for each request, and
-// what of it was clicked and what was not.
+// Learn trains on a log filtered by [Counted]: on the ads shown for each request, clicked or not.
 func Learn(log []Sample, n Network, s Settings) *Model {
 	p := newPrior(n)
 	m := learn(p, p.gather(log, nil), all, s)
@@ -34,8 +33,8 @@ func Learn(log []Sample, n Network, s Settings) *Model {
 	return m
 }
 
-// learn leaves a part of the last day out.
-func learn(p *prior, log []asked, without int, s Settings) *Model {
+// learn leaves out a part of the last day.
+func learn(p *prior, log []request, without int, s Settings) *Model {
 	m := &Model{prior: p, settings: s.filled(), pairs: newPairs(p), choice: newChoice(len(p.campaigns))}
 	m.chooseAll(log, without)
 	return m
@@ -53,14 +52,14 @@ func (m *Model) move(c *coordinate, g float64) {
 	}
 }
 
-// lessons are those of all campaigns, the strongest [MostLessons] of each: what terms were worth in
-// the mean of all passes, which rests less on the requests that came last.
+// lessons returns the lessons of all campaigns, the strongest [MostLessons] of each. Each is the
+// mean worth of a term over all passes, which depends less on the latest requests.
 func (m *Model) lessons() map[[16]byte][]ranker.Lesson {
 	all := map[[16]byte][]ranker.Lesson{}
 	for id, list := range m.pairs.byTerm {
 		term := lexicon.TermID(m.prior.words.Term(uint32(id)))
 		for _, p := range list {
-			by := int32(math.Round((p.sum/float64(max(m.passes, 1)) - p.said) / slope * float64(ranker.Full)))
+			by := int32(math.Round((p.sum/float64(max(m.passes, 1)) - p.stated) / slope * float64(ranker.Full)))
 			if by != 0 {
 				campaign := m.prior.campaigns[p.campaign]
 				all[campaign] = append(

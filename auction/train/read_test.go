@@ -11,8 +11,8 @@ import (
 	"adnet/auction/target"
 )
 
-// A term that a word only looks like teaches less than one that was said, as it counts less where
-// the auction is decided.
+// A term that a word only resembles teaches less than a word of the request, as it counts less in
+// an auction.
 func TestLikenessTeachesLess(t *testing.T) {
 	p := newPrior(Network{Index: target.Build(
 		ranker.Version2(), []target.Campaign{{ID: target.ID{15: 1}, Headline: "zebra okapi"}},
@@ -27,8 +27,8 @@ func TestLikenessTeachesLess(t *testing.T) {
 	require.Less(t, alike[1].share, alike[0].share/2)
 }
 
-// Campaigns that speak no language in common are not compared.
-func TestWhoMayStandBesideWhom(t *testing.T) {
+// Campaigns without a common language are not compared.
+func TestLanguagesSeparateAudiences(t *testing.T) {
 	var a audiences
 	for _, languages := range [][]string{{"de"}, {"fr-CA", "EN"}, nil, {"de-AT"}, {"fr"}} {
 		a.add(&target.Campaign{Targeting: &target.Targeting{Languages: languages}})

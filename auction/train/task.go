@@ -4,14 +4,14 @@ import "adnet/auction/ranker"
 
 // Task is one training with its judgement.
 type Task struct {
-	// Last is the last day before the one that judges, which also calibrates, and Log the days
-	// before it; of both [Counted] has been taken.
+	// Last is the last day before the one that judges and is also used for calibration. Log holds
+	// the days before it. Both are filtered by [Counted].
 	Log, Last []Sample
-	// Day judges.
+	// Day is the day that judges.
 	Day []Sample
-	// Clicks are those of days that are over for long enough that their conversions have come.
+	// Clicks are the clicks of days old enough for their conversions to have arrived.
 	Clicks []Sample
-	// Views are those of days that are over; the newest judges them.
+	// Views are the views of completed days; the newest day judges them.
 	Views     []Seen
 	Network   Network
 	Incumbent ranker.Table
@@ -19,13 +19,13 @@ type Task struct {
 	Settings  Settings
 }
 
-// Trained is what came out, to be used only if the report promotes it.
+// Trained is the result of a training, to be used only if the report promotes it.
 type Trained struct {
 	Learnt *ranker.Learnt
 	Report *Report
 }
 
-// Train learns and judges.
+// Train trains and judges.
 func Train(t Task) Trained {
 	m, learnt := teach(&t)
 	was := ranker.Learnt{}
@@ -50,7 +50,7 @@ func Train(t Task) Trained {
 	return Trained{Learnt: learnt, Report: report}
 }
 
-// chance is the probability of a click that a table gives an impression.
+// chance returns the probability of a click that a table predicts for an impression.
 func (p *prior) chance(table *ranker.Table, s *Sample) float64 {
 	learnt := table.Learnt
 	if learnt == nil {

@@ -1,21 +1,20 @@
-// Package train learns from clicks which requests an ad answers, beside what the ad says of itself.
+// Package train learns from clicks which requests an ad answers, in addition to the ad's own text.
 //
-// It is a pure function: a [Log] of served impressions and the campaigns of now go in, a
-// [ranker.Learnt] comes out. What is known from the text is the prior: [Learn] finds by
-// FTRL-proximal what each term adds to it for a campaign, and calibrates the probability of a
-// click. [Judge] holds a candidate against the table in force before it may decide anything.
+// It is a pure function from a log of served impressions and the current campaigns to a
+// [ranker.Learnt]. The text gives the prior: [Learn] finds by FTRL-proximal how much each term adds
+// to it for a campaign, and calibrates the probability of a click. [Judge] compares a candidate
+// with the current table before it may decide anything.
 //
-// A campaign has no rate of its own beside its terms, nor has it one in each place: what it is
-// clicked is what its terms are worth, as in auctions. Rates that auctions do not count would take
-// what terms have to learn: with them 46 in place of 70 % of labelled requests found the right ad
-// (metatool).
+// A campaign has no click rate of its own, in total or by placement: its clicks are explained by
+// its terms alone, as in auctions. Rates that auctions do not use would absorb what terms have to
+// learn: with them the right ad was found for 46 instead of 70 % of labelled requests (metatool).
 //
-// Nobody can teach much alone: a publisher weighs at most 5 % of all impressions ([Weigh]), a
-// network counts one click a campaign and day, and only valid, billed events are in a log.
+// The influence of each party is limited: a publisher weighs at most 5 % of all impressions
+// ([Weigh]), a network counts one click per campaign and day, and a log holds only valid, billed
+// events.
 //
-// Samples are taken in one order, whatever order they come in, and floating point is used in one
-// goroutine, so that the same log gives the same weights on machines of one kind; what auctions are
-// decided by are the integers that come out.
+// Samples are sorted before use, and floating point is computed in one goroutine, so that the same
+// log gives the same weights on machines of one kind. Auctions use only the resulting integers.
 package train
 
 import (
@@ -29,40 +28,40 @@ import (
 	"adnet/auction/target"
 )
 
-// Sample is one impression that was served, valid and accepted for billing.
+// Sample is one served impression, valid and accepted for billing.
 type Sample struct {
 	Campaign   target.ID
 	Advertiser target.ID // owns the campaign
-	// Publisher is whose place it was.
+	// Publisher owns the placement.
 	Publisher target.ID
-	// Day is the UTC day, counted from any one.
+	// Day is the UTC day, counted from an arbitrary one.
 	Day int32
-	// Place tells host app, surface and integration method of the impression apart.
+	// Place distinguishes combinations of host app, surface and integration method.
 	Place uint32
 	// Terms are the ids of terms of the request, ascending.
 	Terms []uint32
-	// Clicked says that a valid click followed, and Network marks who clicked: of one mark,
-	// campaign and day one click counts. 0 is unknown.
+	// Clicked reports whether a valid click followed. Network identifies the origin of the click:
+	// per network, campaign and day one click counts. 0 is unknown.
 	Clicked bool
 	Network uint32
-	// Converted says that a valid conversion followed a click, and PerConversion that its campaign
-	// paid for conversions.
+	// Converted reports whether a valid conversion followed a click, and PerConversion whether its
+	// campaign paid for conversions.
 	Converted, PerConversion bool
-	// PClick and TrialPClick are what the node foretold: by what decided, and by the weights on
-	// trial, which have the version Trial. 0 is nothing.
+	// PClick is the node's prediction by the deciding table. TrialPClick is its prediction by the
+	// weights on trial, of the version Trial. 0 is none.
 	PClick, TrialPClick ranker.PPM
 }
 
-// Network is the campaigns as they are now, by which texts are known.
+// Network holds the current campaigns, which give the texts.
 type Network struct {
 	Index *target.Index
 }
 
-// Settings of learning. The zero value is the default.
+// Settings configures learning. The zero value is the default.
 type Settings struct {
 	// Rate, Ridge and Lasso are α, λ₂ and λ₁ of FTRL-proximal.
 	Rate, Ridge, Lasso float64
-	// Choices is how many times requests are looked at, where they are few.
+	// Choices is the maximum number of passes over the requests.
 	Choices int
 }
 
@@ -73,14 +72,14 @@ func (s Settings) filled() Settings {
 	}
 }
 
-// slope is how many log-odds of a click a full match is worth: it turns what is learnt in log-odds
-// into matches.
+// slope is the log-odds of a click that a full match is worth: it converts learnt log-odds into
+// matches.
 const slope = 8.0
 
-// MostLessons is how many terms are learnt of one campaign at most: the strongest.
+// MostLessons is the maximum number of terms learnt for one campaign: the strongest.
 const MostLessons = 512
 
-// sorted is a copy of a log in its one order.
+// sorted returns a copy of a log in its canonical order.
 func sorted(log []Sample) []Sample {
 	list := slices.Clone(log)
 	slices.SortFunc(list, compare)
@@ -94,7 +93,7 @@ func compare(a, b Sample) int {
 		}
 		return 0
 	}
-	// Within a day by a hash, so that no campaign comes in one piece.
+	// Within a day by a hash, which mixes the campaigns.
 	return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.hash(), b.hash()), bytes.Compare(
 		a.Campaign[:], b.Campaign[:],
 	), bytes.Compare(
@@ -111,7 +110,7 @@ func (s *Sample) hash() (h uint32) {
 	return (h ^ uint32(s.Campaign[15])<<8 ^ uint32(s.Publisher[15]) ^ uint32(s.Campaign[0])<<16) * 0x85ebca6b
 }
 
-// prior is what the texts of campaigns say about a request.
+// prior holds the vectors of the campaigns' texts.
 type prior struct {
 	table     ranker.Table
 	words     *lexicon.Table
@@ -131,13 +130,13 @@ func newPrior(n Network) *prior {
 	var r lexicon.Reader
 	for c := range n.Index.All() {
 		text := c.Text()
-		said := map[uint32]uint16{}
+		impacts := map[uint32]uint16{}
 		for _, impact := range r.Campaign(p.words, &text) {
 			if impact.ID != lexicon.None {
-				said[impact.ID] = impact.By
+				impacts[impact.ID] = impact.By
 			}
 		}
-		p.impacts[c.ID] = said
+		p.impacts[c.ID] = impacts
 		p.campaigns = append(p.campaigns, c.ID)
 	}
 	slices.SortFunc(p.campaigns, func(a, b target.ID) int { return bytes.Compare(a[:], b[:]) })
@@ -148,8 +147,7 @@ func newPrior(n Network) *prior {
 	return p
 }
 
-// known is the part of a log whose campaigns still run: of the others it is not known what they
-// say.
+// known returns the samples whose campaigns still run: the texts of others are unknown.
 func (p *prior) known(log []Sample) []Sample {
 	var list []Sample
 	for i := range log {
@@ -160,18 +158,18 @@ func (p *prior) known(log []Sample) []Sample {
 	return list
 }
 
-// alikePart is how much a term that a word only looks like weighs in a match, about: how like they
-// were is not recorded.
+// alikePart is the approximate weight of a term that a word only resembles: their likeness is not
+// recorded.
 const alikePart = 0.4
 
-// feature is a term of a request with its share of what the request says: the squares of all are 1.
+// feature is a term of a request with its share of the request's vector, which has length 1.
 type feature struct {
 	term  uint32
 	id    uint32 // in words
 	share float64
 }
 
-// read gives the features of a request; terms that no campaign says any more are left out.
+// read returns the features of a request. Terms that no campaign contains any more are left out.
 func (p *prior) read(dst []feature, terms []uint32) []feature {
 	var sum float64
 	for _, term := range terms {
@@ -194,16 +192,16 @@ func (p *prior) read(dst []feature, terms []uint32) []feature {
 	return dst
 }
 
-// match is what the text of a campaign has in common with a request.
+// match returns the match of a campaign's text with a request.
 func (p *prior) match(campaign target.ID, features []feature) (sum float64) {
-	said := p.impacts[campaign]
+	impacts := p.impacts[campaign]
 	for _, f := range features {
-		sum += float64(f.share * float64(said[f.id]))
+		sum += float64(f.share * float64(impacts[f.id]))
 	}
 	return sum
 }
 
-// odds is the log-odds of a click that the text alone foretells.
+// odds returns the log-odds of a click predicted by the text alone.
 func (p *prior) odds(match float64) float64 {
 	m := ranker.Match(max(0, min(match, float64(ranker.Highest))))
 	return logit(float64(p.table.PClick(p.table.Relevance(m))) / float64(ranker.Certain))

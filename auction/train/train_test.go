@@ -25,7 +25,7 @@ func id(kind byte, n int) (id target.ID) {
 	return id
 }
 
-// topics are what people ask about, and how advertisers speak of it.
+// topics are the subjects of requests, with the words of advertisers.
 var topics = []struct{ headline, subtext, asked string }{
 	{"Managed postgres", "backups replicas monitoring", "database slow query index postgres"},
 	{"Flights compared", "airlines seats fares", "travel rome holiday ticket airlines"},
@@ -37,10 +37,10 @@ var topics = []struct{ headline, subtext, asked string }{
 	{"Headphones for travel", "noise cancelling battery", "music sound quiet battery bass"},
 }
 
-// copies is how many campaigns there are of each topic.
+// copies is the number of campaigns per topic.
 const copies = 3
 
-// lab is a small network with readers who click on ads of the topic that they ask about.
+// lab is a small network with readers who click on ads of the topic of their request.
 type lab struct {
 	network train.Network
 	rng     *rand.Rand
@@ -67,7 +67,7 @@ func newLab() *lab {
 	}
 }
 
-// visit is an impression of what the network shows for a request about a topic.
+// visit returns an impression of the ad that the network shows for a request about a topic.
 func (l *lab) visit(day int32, publisher int, right, wrong float64) (s train.Sample, ok bool) {
 	for range 100 {
 		if s, ok = l.try(day, publisher, right, wrong); ok {
@@ -102,7 +102,7 @@ func (l *lab) try(day int32, publisher int, right, wrong float64) (s train.Sampl
 
 const publishers = 30
 
-// log is some days of honest visits.
+// log returns some days of honest visits.
 func (l *lab) log(from, to int32, visits int) (log []train.Sample) {
 	for day := from; day <= to; day++ {
 		for range visits {
@@ -140,7 +140,7 @@ func TestHonestClicksArePromoted(t *testing.T) {
 	require.Equal(t, got.Learnt, again.judge(again.log(0, 3, 12_000)).Learnt, "the same log, the same weights")
 }
 
-// What is worse on any count is refused, and says why.
+// A candidate that is worse by any measure is rejected with the reason.
 func TestNothingIsPromotedOnFewClicks(t *testing.T) {
 	l := newLab()
 	log := l.log(0, 3, 12_000)
@@ -156,7 +156,7 @@ func TestNothingIsPromotedOnFewClicks(t *testing.T) {
 	require.Contains(t, got.Report.Why[0], "at least 1000")
 }
 
-// forecasts are a day of readers who click as often as was foretold.
+// forecasts returns a day of readers who click as often as predicted.
 func forecasts() (day []train.Forecast) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for i := range 30_000 {
@@ -170,7 +170,7 @@ func forecasts() (day []train.Forecast) {
 	return day
 }
 
-// Each rule of the gate refuses by itself what is worse, and nothing that is as good.
+// Each rule of the gate rejects a worse candidate on its own, and none that is as good.
 func TestEachRuleOfTheGate(t *testing.T) {
 	const mean = 0.11
 	usual := train.Exam{Right: 50, Of: 60, Taken: 3, Attacks: 20}
@@ -185,10 +185,10 @@ func TestEachRuleOfTheGate(t *testing.T) {
 			func(p float64) (float64, float64) { return mean + 0.85*(p-mean), p }, usual, "log loss",
 		},
 		"too many in all": {
-			func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "foretold ÷ observed clicks are 1.2",
+			func(p float64) (float64, float64) { return 1.2 * p, 1.3 * p }, usual, "predicted ÷ observed clicks are 1.2",
 		},
 		"too few in all": {
-			func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "foretold ÷ observed clicks are 0.",
+			func(p float64) (float64, float64) { return 0.8 * p, 0.7 * p }, usual, "predicted ÷ observed clicks are 0.",
 		},
 		"too bold in a tenth": {
 			func(p float64) (float64, float64) { return mean + 1.22*(p-mean), mean }, usual, "in tenth 1 ",
@@ -213,8 +213,7 @@ func TestEachRuleOfTheGate(t *testing.T) {
 	}
 }
 
-// The three poisoned logs. Each is an honest network with an attack of its size beside it, on every
-// day.
+// The three poisoned logs. Each is an honest network with an attack of its size, on every day.
 func TestPoisonedLogsAreNotPromoted(t *testing.T) {
 	for name, poison := range map[string]func(l *lab, day int32) []train.Sample{
 		"the click farm of one publisher": func(l *lab, day int32) (list []train.Sample) {
@@ -258,7 +257,7 @@ func TestPoisonedLogsAreNotPromoted(t *testing.T) {
 	}
 }
 
-// No publisher weighs more than its share, and none is raised.
+// No publisher weighs more than its share, and no weight is raised.
 func TestPublishersWeighLittle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 60).Draw(t, "publishers")
@@ -316,8 +315,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// teaches is what some impressions of an ad teach for a request that it and others answer by their
-// text, as lessons about each.
+// teaches returns the lessons about each ad from impressions of one ad for a request that several
+// ads answer by their text.
 func teaches(shown, clicked int) (about func(campaign int) int32) {
 	var list []target.Campaign
 	for i, headline := range []string{
@@ -356,7 +355,7 @@ func teaches(shown, clicked int) (about func(campaign int) int32) {
 	}
 }
 
-// Impressions that nobody clicks are evidence against an ad, and clicks are for it, as far as there
+// Impressions without clicks are evidence against an ad, and clicks are evidence for it, if there
 // are more of them than on ads that do not answer.
 func TestWhatNobodyClicksLosesItsWords(t *testing.T) {
 	ignored := teaches(600, 1)
@@ -369,7 +368,7 @@ func TestWhatNobodyClicksLosesItsWords(t *testing.T) {
 	require.Less(t, liked(1), int32(-100), "the others are not what was asked for")
 }
 
-// Campaigns that ended teach nothing, and spoil nothing.
+// Ended campaigns neither teach nor disturb anything.
 func TestCampaignsThatEnded(t *testing.T) {
 	l := newLab()
 	log := l.log(0, 3, 12_000)
@@ -381,9 +380,9 @@ func TestCampaignsThatEnded(t *testing.T) {
 	require.Equal(t, want, l.judge(log).Report)
 }
 
-// What was shown and clicked enough does not explore any more: an ad, all that say the same, and an
-// advertiser whose new campaigns together were.
-func TestWhoHasExplored(t *testing.T) {
+// Ads with enough impressions or clicks no longer explore, and neither do their copies, nor
+// advertisers whose new campaigns together had enough.
+func TestExploredAdsAndAdvertisers(t *testing.T) {
 	shown := func(campaign, advertiser, n int) (log []train.Sample) {
 		for i := range n {
 			log = append(

@@ -10,22 +10,22 @@ import (
 	"adnet/auction/target"
 )
 
-// LeastViews is how many views p(view) is learnt from at least.
+// LeastViews is the minimum number of views needed to learn p(view).
 const LeastViews = 1000
 
-// priorView is how many impressions p(view) has seen beforehand, at [ranker.FirstView].
+// priorView is the number of impressions assumed for p(view) beforehand, at [ranker.FirstView].
 const priorView = 1000
 
-// Seen is how many of a publisher's impressions of a day were viewed: valid, accepted for billing,
-// in places where a view can be reported.
+// Seen counts a publisher's impressions of a day and their views: valid, accepted for billing, on
+// placements where a view can be reported.
 type Seen struct {
 	Publisher          target.ID
-	Day                int32 // UTC, counted from any one
+	Day                int32 // UTC, counted from an arbitrary day
 	Impressions, Views int64
 }
 
-// Views is what p(view) rests on. Kept says why the one in force was kept; it is empty where a new
-// one is taken.
+// Views is the basis of p(view). Kept is the reason for keeping the current value, or empty if a
+// new one is used.
 type Views struct {
 	Impressions int64   `json:"impressions"`
 	Views       int64   `json:"views"`
@@ -35,11 +35,11 @@ type Views struct {
 	Kept        string  `json:"kept,omitempty"`
 }
 
-// view learns how often an impression becomes a view. The newest day judges: what foretells it
-// worse than what is in force is not taken.
+// view learns how often an impression becomes a view. The newest day judges: a value that predicts
+// it worse than the current one is rejected.
 //
-// A guarantee: it is one rate for the whole network, so that a publisher does not change what is
-// bid for its own places by the views that it reports, but by its share in all, see [limited].
+// A guarantee: there is one rate for the whole network. A publisher's reported views change the
+// bids for its own placements only by its share in the total, see [limited].
 func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b Seen) int {
@@ -49,7 +49,7 @@ func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 		)
 	})
 	r := &Views{}
-	newest := 0 // the first of the newest day
+	newest := 0 // start of the newest day
 	for i, s := range list {
 		r.Impressions += s.Impressions
 		r.Views += s.Views
@@ -64,7 +64,7 @@ func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 	case newest == 0:
 		r.Kept = "views of one day only"
 	case r.compare(list[newest:], learnView(list[:newest], was), orFirst(was)):
-		r.Kept = "it foretells the newest day worse"
+		r.Kept = "it predicts the newest day worse"
 	default:
 		rate = learnView(list, was)
 	}
@@ -72,23 +72,23 @@ func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 	return rate, r
 }
 
-// orFirst is a p(view), of a table that has learnt none that of the first day.
+// orFirst returns a p(view), or the first-day value if none is learnt.
 func orFirst(view ranker.PPM) ranker.PPM { return cmp.Or(view, ranker.FirstView) }
 
-// learnView is p(view) of a list, at most a step from what it was.
+// learnView returns p(view) of a list, at most one step from its current value.
 func learnView(list []Seen, was ranker.PPM) ranker.PPM {
 	weights := weighSeen(list)
-	shown, seen := float64(priorView), float64(priorView)*part(ranker.FirstView)
+	impressions, seen := float64(priorView), float64(priorView)*part(ranker.FirstView)
 	for _, s := range list {
-		shown += float64(weights[s.Publisher] * float64(s.Impressions))
+		impressions += float64(weights[s.Publisher] * float64(s.Impressions))
 		seen += float64(weights[s.Publisher] * float64(s.Views))
 	}
-	rate, before := seen/shown, part(orFirst(was))
+	rate, before := seen/impressions, part(orFirst(was))
 	rate = max(before/mostStep, min(before*mostStep, rate))
 	return max(ranker.LeastView, min(ranker.Certain, ranker.PPM(math.Round(rate*float64(ranker.Certain)))))
 }
 
-// weighSeen gives what an impression of each publisher weighs, as [Weigh] does.
+// weighSeen returns the weight of an impression of each publisher, as [Weigh] does.
 func weighSeen(list []Seen) map[target.ID]float64 {
 	counts := map[target.ID]float64{}
 	for _, s := range list {
@@ -97,11 +97,11 @@ func weighSeen(list []Seen) map[target.ID]float64 {
 	return limited(counts)
 }
 
-// compare sets the log losses of a rate and of that in force, and says whether the former is worse
-// by more than two standard errors.
+// compare sets the log losses of the new and the current rate. It reports whether the new one is
+// worse by more than two standard errors.
 func (r *Views) compare(day []Seen, tried, was ranker.PPM) (worse bool) {
 	weights := weighSeen(day)
-	var shown, more, spread float64
+	var impressions, more, spread float64
 	for _, s := range day {
 		w := weights[s.Publisher]
 		for _, of := range []struct {
@@ -109,14 +109,14 @@ func (r *Views) compare(day []Seen, tried, was ranker.PPM) (worse bool) {
 			came bool
 		}{{s.Views, true}, {s.Impressions - s.Views, false}} {
 			n, before, now := float64(of.n), missed(part(was), of.came), missed(part(tried), of.came)
-			shown += float64(w * n)
+			impressions += float64(w * n)
 			r.Incumbent += float64(w * n * before)
 			r.LogLoss += float64(w * n * now)
 			more += float64(w * n * (now - before))
 			spread += float64(w * w * n * (now - before) * (now - before))
 		}
 	}
-	shown = max(shown, 1)
-	r.LogLoss, r.Incumbent = r.LogLoss/shown, r.Incumbent/shown
+	impressions = max(impressions, 1)
+	r.LogLoss, r.Incumbent = r.LogLoss/impressions, r.Incumbent/impressions
 	return more > 2*math.Sqrt(spread)
 }

@@ -10,7 +10,7 @@ import (
 	"adnet/auction/train"
 )
 
-// viewed are impressions of publishers over a week, of which so many of 1,000 were viewed.
+// viewed returns impressions of publishers over a week, of which so many of 1,000 were viewed.
 func viewed(publishers int, perDay, perMille int64) (list []train.Seen) {
 	for day := range int32(7) {
 		for i := range publishers {
@@ -23,7 +23,7 @@ func viewed(publishers int, perDay, perMille int64) (list []train.Seen) {
 	return list
 }
 
-// views are p(view) and its report after so many versions on the same views.
+// views returns p(view) and its report after so many versions on the same views.
 func views(versions int, list []train.Seen) (ranker.Table, *train.Views) {
 	n := payers(1)
 	table := ranker.Version2()
@@ -54,11 +54,11 @@ func TestViewsAreLearnt(t *testing.T) {
 	require.Greater(t, table.PView(), ranker.Certain*99/100)
 }
 
-func TestViewsThatSayLittleChangeNothing(t *testing.T) {
+func TestTooFewViewsKeepTheRate(t *testing.T) {
 	for why, list := range map[string][]train.Seen{
-		"too few views":                     viewed(1, 1000, 142),
-		"views of one day only":             viewed(30, 1000, 300)[:30],
-		"it foretells the newest day worse": append(viewed(30, 1000, 900)[:30], viewed(30, 1000, 300)[30:]...),
+		"too few views":                    viewed(1, 1000, 142),
+		"views of one day only":            viewed(30, 1000, 300)[:30],
+		"it predicts the newest day worse": append(viewed(30, 1000, 900)[:30], viewed(30, 1000, 300)[30:]...),
 	} {
 		table, report := views(1, list)
 		require.Equal(t, why, report.Kept)
@@ -89,8 +89,8 @@ func TestOneMovesViewsLittle(t *testing.T) {
 	}
 }
 
-// Whatever is reported, p(view) keeps within its bounds, moves a step a version, and comes back
-// from the store as it was.
+// Whatever is reported, p(view) stays within its bounds, moves one step per version, and survives
+// encoding unchanged.
 func TestViewsHaveBounds(t *testing.T) {
 	n := payers(1)
 	rapid.Check(t, func(t *rapid.T) {

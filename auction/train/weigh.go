@@ -7,15 +7,15 @@ import (
 	"adnet/auction/target"
 )
 
-// The most that one publisher weighs among all.
+// The maximum weight of one publisher.
 const (
-	mostOf      = 20 // publishers from which on it is one part in mostOf
+	mostOf      = 20 // number of publishers from which on the limit is 1/mostOf
 	mostShare   = 1.0 / mostOf
 	mostOfFewer = 0.25
 )
 
-// Counted is a log of which no network clicks twice on a campaign in a day: a further click is left
-// out, with its impression.
+// Counted returns a log with at most one click per network, campaign and day: a further click is
+// dropped with its impression.
 func Counted(log []Sample) []Sample {
 	type click struct {
 		campaign target.ID
@@ -37,8 +37,8 @@ func Counted(log []Sample) []Sample {
 	return counted
 }
 
-// Weigh gives what an impression of each publisher weighs, so that none weighs more than 5 % of all
-// of them together, and a quarter where there are fewer than 20.
+// Weigh returns the weight of an impression of each publisher: no publisher weighs more than 5 % of
+// the total, or a quarter if there are fewer than 20.
 func Weigh(log []Sample) map[target.ID]float64 {
 	counts := map[target.ID]float64{}
 	for i := range log {
@@ -47,7 +47,7 @@ func Weigh(log []Sample) map[target.ID]float64 {
 	return limited(counts)
 }
 
-// limited gives what one of each weighs, so that none of them weighs more than its share of all.
+// limited returns the weight of one count of each id, so that none exceeds its share of the total.
 func limited(counts map[target.ID]float64) map[target.ID]float64 {
 	share := mostShare
 	if len(counts) < mostOf {
@@ -61,10 +61,11 @@ func limited(counts map[target.ID]float64) map[target.ID]float64 {
 	return weights
 }
 
-// limitOf is the most impressions that count of a publisher, so that it is a share of all that
-// count. Fewer publishers than 1/share cannot all keep to it: then all weigh the same.
+// limitOf returns the maximum count of a publisher so that it stays within its share of the counted
+// total. If there are fewer publishers than 1/share the limit cannot hold for all: then all weigh
+// the same.
 func limitOf(counts map[target.ID]float64, share float64) float64 {
-	sizes := slices.Sorted(maps.Values(counts)) // in order, so that each run adds them up alike
+	sizes := slices.Sorted(maps.Values(counts)) // sorted, so that each run adds them up in the same order
 	if len(sizes) == 0 {
 		return 0
 	}

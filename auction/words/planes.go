@@ -2,10 +2,10 @@ package words
 
 import "unicode"
 
-// Unicode's tables are searched rune by rune, which is most of the time of reading a text that is
-// not ASCII. For the runes up to 0xFFFF two things are known by a look (benchmark row
-// ad_request_100k): of each whether it is a mark and whether it is part of a word, and of 256 in a
-// row whether any is ignorable, or has a lower case.
+// Unicode's tables are searched rune by rune, which takes most of the time of reading a text that
+// is not ASCII. For runes up to 0xFFFF two facts come from a lookup (benchmark row
+// ad_request_100k): for each rune whether it is a mark and whether it is part of a word, and for
+// each 256 in a row whether any is ignorable or has a lower case.
 type (
 	plane [1 << 16 / 64]uint64
 	rows  [1 << 16 >> rowBits]bool
@@ -42,7 +42,7 @@ func eachOfPlane(tables []*unicode.RangeTable, yield func(r rune)) {
 	}
 }
 
-// cased are the runes that another case exists of.
+// cased returns the runes that have another case.
 func cased() *unicode.RangeTable {
 	table := &unicode.RangeTable{}
 	for _, list := range unicode.CaseRanges {
@@ -57,7 +57,7 @@ func cased() *unicode.RangeTable {
 
 func (p *plane) has(r rune) bool { return p[r/64]>>(r%64)&1 != 0 }
 
-// lowerRune is unicode.ToLower.
+// lowerRune equals unicode.ToLower.
 func lowerRune(r rune) rune {
 	if r < 1<<16 && !casedRows[r>>rowBits] {
 		return r

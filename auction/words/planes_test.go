@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tables say what Unicode's do, of every rune.
-func TestPlanesSayWhatUnicodeSays(t *testing.T) {
+// The tables equal Unicode's for every rune.
+func TestPlanesEqualUnicodeTables(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
 		require.Equal(t, unicode.ToLower(r), lowerRune(r), "%U", r)
 		if r >= 0x80 && r != unicode.ReplacementChar {

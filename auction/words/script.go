@@ -11,7 +11,7 @@ import (
 	"adnet/internal/eight"
 )
 
-// script says how words of a script are found.
+// script is a class of scripts in which words are found the same way.
 type script uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	thai                 // Thai, Khmer, Lao: no blanks, letters with marks
 )
 
-// groups are the least and the greatest number of letters of a group.
+// groups returns the least and the greatest number of letters of a group.
 func (s script) groups() (least, most int) {
 	switch s {
 	case han:
@@ -34,7 +34,7 @@ func (s script) groups() (least, most int) {
 	return 3, 5
 }
 
-// words is about how many words a run of so many letters is.
+// words estimates the number of words in a run of letters.
 func (s script) words(letters int) int {
 	switch s {
 	case han:
@@ -45,8 +45,8 @@ func (s script) words(letters int) int {
 	return 1
 }
 
-// scriptOf is the script of a word's rune; marks, digits and signs of no script take the one that
-// they stand in.
+// scriptOf returns the script of a word's rune. Marks, digits and signs of no script take the
+// surrounding one.
 func scriptOf(r rune, within script) script {
 	switch {
 	case r < 0x0E00:
@@ -67,8 +67,8 @@ func scriptOf(r rune, within script) script {
 	return spaced
 }
 
-// wordBytes are the letters and digits of ASCII, in a table because every byte of a context comes
-// by (benchmark row ad_request_100k).
+// wordBytes are the letters and digits of ASCII, as a table because it is used for every byte of a
+// context (benchmark row ad_request_100k).
 var wordBytes = func() (of [256]bool) {
 	for c := range of {
 		of[c] = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
@@ -76,7 +76,7 @@ var wordBytes = func() (of [256]bool) {
 	return of
 }()
 
-// isWordRune says of a rune that is not ASCII whether it is part of a word.
+// isWordRune reports whether a rune that is not ASCII is part of a word.
 func isWordRune(r rune) bool {
 	if r < 1<<16 {
 		return r != utf8.RuneError && wordRunes.has(r)
@@ -84,8 +84,8 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// ignorable says of a rune whether it is not shown where it is not supported (Unicode property
-// Default_Ignorable_Code_Point), so that it may stand in a word unseen.
+// ignorable reports whether a rune is invisible where it is not supported (Unicode property
+// Default_Ignorable_Code_Point), so that it may be hidden in a word.
 func ignorable(r rune) bool {
 	if r < 1<<16 && !ignorableRows[r>>rowBits] || r < 0xAD {
 		return false
@@ -97,9 +97,9 @@ func ignorable(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// canonical gives a text in NFKC without ignorable characters as it was said, and in lower case, of
-// the same offsets. A capital whose lower case has another length is lower in both.
-func canonical(text string) (said, lower string) {
+// canonical returns a text in NFKC without ignorable characters, in its original case and in lower
+// case, with equal offsets. A capital whose lower case has another length is lower in both.
+func canonical(text string) (original, lower string) {
 	if isASCII(text) {
 		return text, lowerASCII(text)
 	}
@@ -111,8 +111,8 @@ func canonical(text string) (said, lower string) {
 	}, text)))
 }
 
-// cases gives a text as it was said and in lower case, of the same offsets.
-func cases(text string) (said, lower string) {
+// cases returns a text in its original case and in lower case, with equal offsets.
+func cases(text string) (original, lower string) {
 	capitals := strings.IndexFunc(text, func(r rune) bool { return lowerRune(r) != r })
 	if capitals < 0 {
 		return text, text
@@ -129,18 +129,18 @@ func cases(text string) (said, lower string) {
 	if !longer {
 		return text, low.String()
 	}
-	var kept strings.Builder
+	var out strings.Builder
 	for _, r := range text {
 		if small := lowerRune(r); utf8.RuneLen(small) != utf8.RuneLen(r) {
 			r = small
 		}
-		kept.WriteRune(r)
+		out.WriteRune(r)
 	}
-	return kept.String(), low.String()
+	return out.String(), low.String()
 }
 
-// Every byte of a context comes by, so the next two look at eight at a time (benchmark rows
-// ad_request_100k, rtb_100k).
+// The next two functions handle eight bytes at a time, because they run over every byte of a
+// context (benchmark rows ad_request_100k, rtb_100k).
 func isASCII(s string) bool {
 	var all uint64
 	for ; len(s) >= 8; s = s[8:] {
@@ -152,14 +152,14 @@ func isASCII(s string) bool {
 	return eight.Wide(all) == 0
 }
 
-// lowerASCII is strings.ToLower for what isASCII.
+// lowerASCII equals strings.ToLower for ASCII texts.
 func lowerASCII(s string) string {
 	var lower strings.Builder
 	lower.Grow(len(s))
 	var low [8]byte
 	for ; len(s) >= 8; s = s[8:] {
 		v := eight.Of(s)
-		// 0x80 in each that is from A to Z
+		// 0x80 in each byte from A to Z
 		upper := (v + (0x80-'A')*eight.Ones) &^ (v + (0x80-'Z'-1)*eight.Ones) & eight.Tops
 		binary.LittleEndian.PutUint64(low[:], v|upper>>2)
 		lower.Write(low[:])

@@ -7,14 +7,14 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// stem is the form in which a word is compared: the English stem of a word of ASCII letters, any
-// other as it is.
+// stem returns the form in which a word is compared: the English stem of a word of ASCII letters,
+// any other word unchanged.
 func stem(word string) string {
 	stem, _ := known(word)
 	return stem
 }
 
-// known is the stem of a word in lower case, and whether it is one of [commonWords].
+// known returns the stem of a word in lower case and reports whether it is one of [commonWords].
 func known(word string) (stem string, common bool) {
 	for i := range len(word) {
 		if c := word[i]; c < 'a' || c > 'z' {
@@ -24,53 +24,53 @@ func known(word string) (stem string, common bool) {
 	h := Hash(word)
 	places := (*[ways]atomic.Pointer[stemmed])(stems[h%uint32(len(stems))&^(ways-1):])
 	for i := range uint32(ways) {
-		if one := places[(h+i)%ways].Load(); one != nil && string(one.text[:one.length]) == word {
-			return one.of(word), one.common
+		if entry := places[(h+i)%ways].Load(); entry != nil && string(entry.text[:entry.length]) == word {
+			return entry.of(word), entry.common
 		}
 	}
-	made := learn(word)
-	for i, moved := uint32(0), made; i < ways && moved != nil && len(word) <= len(made.text); i++ {
+	fresh := learn(word)
+	for i, moved := uint32(0), fresh; i < ways && moved != nil && len(word) <= len(fresh.text); i++ {
 		moved = places[(h+i)%ways].Swap(moved)
 	}
-	return made.of(word), made.common
+	return fresh.of(word), fresh.common
 }
 
 func learn(word string) *stemmed {
-	made := &stemmed{length: uint8(len(word)), kept: uint8(len(word)), common: commonWords[word]}
-	copy(made.text[:], word)
+	fresh := &stemmed{length: uint8(len(word)), prefix: uint8(len(word)), common: commonWords[word]}
+	copy(fresh.text[:], word)
 	if len(word) < 3 {
-		return made
+		return fresh
 	}
 	if stem := english.Stem(word, false); strings.HasPrefix(word, stem) {
-		made.kept = uint8(len(stem))
+		fresh.prefix = uint8(len(stem))
 	} else {
-		made.other = strings.Clone(stem)
+		fresh.other = strings.Clone(stem)
 	}
-	return made
+	return fresh
 }
 
-// of is the stem of the word, most often a part of it.
+// of returns the stem of the word, most often a part of it.
 func (s *stemmed) of(word string) string {
 	if s.other != "" {
 		return s.other
 	}
-	return word[:s.kept]
+	return word[:s.prefix]
 }
 
-// stems remembers the stems of words, because stemming takes a microsecond and most words are
-// common. A word has four places, beside each other, by its hash: the memory is bounded whatever is
-// asked, and common words that meet do not drive each other out. With two places one word in forty
-// of the demo was stemmed again every time.
+// stems caches the stems of words, because stemming takes a microsecond and most words are common.
+// A word has four adjacent slots by its hash: the memory is bounded whatever requests contain, and
+// colliding common words do not evict each other. With two slots one word in forty of the demo was
+// stemmed again every time.
 var stems [1 << 15]atomic.Pointer[stemmed]
 
-// ways is how many places a word has.
+// ways is the number of slots of a word.
 const ways = 4
 
-// stemmed is a word with its text, so that one line of the processor's cache says whether it is the
-// word asked for (benchmark row ad_request_100k). Longer words are stemmed each time.
+// stemmed is a word with its text, so that a lookup compares it within one cache line (benchmark
+// row ad_request_100k). Longer words are stemmed each time.
 type stemmed struct {
-	text         [24]byte
-	other        string // the stem, if the word does not begin with it
-	length, kept uint8  // of the word, and of the stem that begins it
-	common       bool
+	text           [24]byte
+	other          string // the stem, if the word does not begin with it
+	length, prefix uint8  // of the word, and of the stem that begins it
+	common         bool
 }

@@ -2,7 +2,7 @@ package words
 
 import "unicode/utf8"
 
-// weak says of a word in lower case that it says nothing about an intent by itself.
+// weak reports whether a word in lower case carries no intent by itself.
 func weak(word string) bool {
 	if len(word) == 1 || word[0] >= utf8.RuneSelf && utf8.RuneCountInString(word) == 1 {
 		return true
@@ -10,12 +10,12 @@ func weak(word string) bool {
 	return smallNumber(word)
 }
 
-// smallNumber is true for one and two digits: times, counts and places in a list.
+// smallNumber reports whether word has one or two digits: times, counts and positions in a list.
 func smallNumber(word string) bool {
 	return len(word) <= 2 && word[0] >= '0' && word[0] <= '9' && word[len(word)-1] >= '0' && word[len(word)-1] <= '9'
 }
 
-// urlWord is true for the parts of an address that every address has.
+// urlWord reports whether word is a common part of URLs.
 func urlWord(word string) bool {
 	switch word {
 	case "http", "https", "www", "com", "org", "net", "html", "htm", "php", "index":
@@ -24,8 +24,8 @@ func urlWord(word string) bool {
 	return false
 }
 
-// commonWords are English words that say little by themselves: those of grammar, then those of
-// requests and ads of any topic.
+// commonWords are English words that carry little meaning by themselves: first those of grammar,
+// then those of requests and ads of any topic.
 var commonWords = setOf(`
 	a an am and are aren as at be been being but by can could couldn d did didn do does doesn doing don for from
 	had hadn has hasn have haven having he her here hers him his how i if in into is isn it its itself

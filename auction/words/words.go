@@ -1,14 +1,14 @@
 // Package words turns text into the terms that requests and campaigns are compared by.
 //
-// One analyzer reads both sides: Unicode form NFKC without characters that are not shown, lower
-// case, English stems, and letter groups of scripts that are written without blanks. It uses no
-// dictionary. A [Reader] collects the terms of one request, weighs them by how far back they were
-// said, and is used again for the next.
+// One analyzer reads both sides: Unicode form NFKC without invisible characters, lower case,
+// English stems, and letter groups of scripts written without blanks. It uses no dictionary. A
+// [Reader] collects the terms of one request, weighs them by how far back they occur, and is reused
+// for the next.
 //
 // # Not obvious
 //
-// The two sides differ in what they do with a term that is not a content word: a request offers
-// [Weak] and [Extra] terms, and they count where a campaign has them.
+// The two sides treat a term that is not a content word differently: a request offers [Weak] and
+// [Extra] terms, and they count where a campaign has them.
 package words
 
 import (
@@ -16,26 +16,26 @@ import (
 	"unicode/utf8"
 )
 
-// One is the weight of a term that was said once, in the last turn.
+// One is the weight of a term that occurs once, in the last turn.
 const One = 256
 
-// Kind says how a term takes part.
+// Kind is the role of a term in a match.
 type Kind uint8
 
 // The kinds of terms.
 const (
 	// Plain is a content word or its stem.
 	Plain Kind = iota
-	// Common is an English word of grammar or one that requests and campaigns of any topic have
-	// ("you", "find", "best"): it says little until the campaigns of a network show otherwise.
+	// Common is an English word of grammar or one found in requests and campaigns of any topic
+	// ("you", "find", "best"). It counts little until the campaigns of a network show otherwise.
 	Common
-	// Letters is a group of letters of a script that is written without blanks.
+	// Letters is a group of letters of a script written without blanks.
 	Letters
-	// Extra is another form of words beside it: "nodejs" of "node.js", "user" of "getUserById". It
+	// Extra is a variant of words in the text: "nodejs" of "node.js", "user" of "getUserById". It
 	// counts where a campaign has it and is not missed elsewhere.
 	Extra
-	// Weak is a single letter or a small number: it counts where a campaign states it as a token
-	// ("r", "5"). Its text begins with [WeakMark], which no other term does.
+	// Weak is a single letter or a small number. It counts where a campaign states it as a token
+	// ("r", "5"). Its text begins with [WeakMark], as that of no other term does.
 	Weak
 )
 
@@ -46,29 +46,29 @@ const WeakMark = "="
 type Term struct {
 	// Text is the form in which terms are compared.
 	Text string
-	// Weight is how often it was said, in units of [One]: what was said further back counts less.
+	// Weight is its frequency in units of [One]: earlier occurrences count less.
 	Weight uint32
 	Kind   Kind
 }
 
-// Limits of what a [Reader] keeps of one text. All words are read; of more distinct terms those
-// that were said last are kept.
+// Limits of a [Reader] for one text. All words are read. If there are more distinct terms, the
+// latest are kept.
 const (
 	MaxTerms = 1<<15 - 1
-	// longest is the length in bytes of the longest word; what follows is another word.
+	// longest is the length in bytes of the longest word; the rest becomes another word.
 	longest = 64
 )
 
-// How a text of unknown turns is forgotten. Up to oneMessage words are taken for one message, which
-// counts in full; of a longer text so many fewer words of its end do, at least nearWords, and each
-// halvingWords words farther back the weight is half.
+// Weights of a text without marked turns. Up to oneMessage words are taken for one message and
+// count in full. Of a longer text, as many fewer words at its end count in full, at least
+// nearWords. Every halvingWords words farther back the weight halves.
 const (
 	oneMessage   = 40
 	nearWords    = 10
 	halvingWords = 7
 )
 
-// Reader collects the terms of one text or conversation. The zero value is ready; reused, it
+// Reader collects the terms of one text or conversation. The zero value is ready. Reused, it
 // allocates little. It belongs to one goroutine.
 type Reader struct {
 	found []found
@@ -80,19 +80,19 @@ type Reader struct {
 type found struct {
 	text   string
 	weight uint16 // of its turn
-	word   uint16 // its number in its turn, 65535 where turns are known
+	word   uint16 // its number in its turn, 65535 if turns are known
 	kind   Kind
 }
 
-// Reset drops what was read, and the memory of texts.
+// Reset drops the words read and the references to their texts.
 func (r *Reader) Reset() {
 	clear(r.found)
 	clear(r.terms)
 	r.found, r.terms = r.found[:0], r.terms[:0]
 }
 
-// ReadContext reads a piece of a conversation whose turns are not marked, so that its weight
-// fades with the distance from its end.
+// ReadContext reads part of a conversation without marked turns: weights fade with the distance
+// from its end.
 func (r *Reader) ReadContext(text string) {
 	begin := len(r.found)
 	count := r.read(text, One)
@@ -106,7 +106,7 @@ func (r *Reader) ReadContext(text string) {
 	}
 }
 
-// fade is the weight of a word that many words before those that count in full.
+// fade returns the weight of a word that stands back words before those that count in full.
 func fade(weight uint16, back int) uint16 {
 	if back < 0 {
 		return weight
@@ -119,20 +119,19 @@ func fade(weight uint16, back int) uint16 {
 	return max(uint16(from-from*uint32(back%halvingWords)/(2*halvingWords)), 1)
 }
 
-// ReadTurn reads one turn of a conversation, back turns before the last, which is 0: each turn back
-// weighs half of the one after it.
+// ReadTurn reads one turn of a conversation, back turns before the last (0). Each turn weighs half
+// of the one after it.
 func (r *Reader) ReadTurn(text string, back int) { r.read(text, One>>min(back, 8)) }
 
-// ReadText reads a text of a campaign, of which [Weak] terms do not count.
+// ReadText reads a text of a campaign, in which [Weak] terms do not count.
 func (r *Reader) ReadText(text string, weight uint16) {
 	begin := len(r.found)
 	r.read(text, weight)
 	r.dropWeak(begin)
 }
 
-// ReadStated reads a token that a caller or a campaign states. A single letter counts when it is
-// the whole token ("r"), and so do the common words that are also names, as content words ("go",
-// "it").
+// ReadStated reads a token stated by a caller or a campaign. A single letter counts if it is the
+// whole token ("r"). The common words that are also names ("go", "it") count as content words.
 func (r *Reader) ReadStated(token string, weight uint16) {
 	begin := len(r.found)
 	if r.read(token, weight); len(r.found) == begin+1 {
@@ -144,7 +143,7 @@ func (r *Reader) ReadStated(token string, weight uint16) {
 	r.dropWeak(begin)
 }
 
-// Put takes terms in that were read before.
+// Put adds terms that were read before.
 func (r *Reader) Put(terms []Term) {
 	for i := range terms {
 		t := &terms[i]
@@ -153,17 +152,16 @@ func (r *Reader) Put(terms []Term) {
 }
 
 func (r *Reader) dropWeak(begin int) {
-	kept := r.found[:begin]
+	strong := r.found[:begin]
 	for _, f := range r.found[begin:] {
 		if f.kind != Weak {
-			kept = append(kept, f)
+			strong = append(strong, f)
 		}
 	}
-	r.found = kept
+	r.found = strong
 }
 
-// Terms are the distinct terms of what was read, those said last first. They are valid until
-// [Reader.Reset].
+// Terms returns the distinct terms read, the latest first. They are valid until [Reader.Reset].
 func (r *Reader) Terms() []Term {
 	r.terms = r.terms[:0]
 	size := 64
@@ -198,7 +196,7 @@ func (r *Reader) collect(f *found) {
 	}
 }
 
-// Hash spreads words over tables.
+// Hash distributes words over hash tables.
 func Hash(s string) uint32 {
 	h := uint32(2166136261)
 	for i := range len(s) {
@@ -209,22 +207,22 @@ func Hash(s string) uint32 {
 
 // read appends the terms of text and returns how many words it has.
 func (r *Reader) read(text string, weight uint16) (count int) {
-	said, lower := canonical(text)
-	s := scanner{r: r, said: said, lower: lower, weight: weight}
+	original, lower := canonical(text)
+	s := scanner{r: r, original: original, lower: lower, weight: weight}
 	s.scan()
 	return s.count
 }
 
 // scanner walks over one text.
 type scanner struct {
-	r           *Reader
-	said, lower string // the same offsets; lower is compared, said knows capitals
-	weight      uint16
-	at          int // the run that is being read
-	count       int // words so far
-	fenced      bool
-	urlEnd      int // the text before it is a URL
-	// chain are the runs that single signs join, such as "node" and "js".
+	r               *Reader
+	original, lower string // at equal offsets; lower is compared, original has the capitals
+	weight          uint16
+	at              int // start of the run being read
+	count           int // words so far
+	fenced          bool
+	urlEnd          int // text before this offset is a URL
+	// chain holds runs joined by single signs, such as "node" and "js".
 	chain      [maxChain]run
 	links      int
 	chainEnd   int
@@ -255,7 +253,7 @@ func (s *scanner) scan() {
 	s.endChain()
 }
 
-// sign passes one ASCII character that stands outside of words.
+// sign skips one ASCII character outside of words.
 func (s *scanner) sign(at int, c byte) (next int) {
 	if c == '`' && strings.HasPrefix(s.lower[at:], "```") {
 		s.endChain()
@@ -269,7 +267,7 @@ func (s *scanner) sign(at int, c byte) (next int) {
 	return at + 1
 }
 
-// word passes the run of word characters at at.
+// word consumes the run of word characters at at.
 func (s *scanner) word(at int) (next int) {
 	script := s.scriptAt(at)
 	end := at
@@ -307,7 +305,7 @@ func (s *scanner) scriptAt(at int) script {
 	return scriptOf(r, spaced)
 }
 
-// enterURL notes where the URL that begins here ends.
+// enterURL records the end of a URL that begins here.
 func (s *scanner) enterURL(at, end int) {
 	rest := s.lower[end:]
 	if at >= s.urlEnd && (strings.HasPrefix(rest, "://") || strings.HasPrefix(rest, ".") && s.lower[at:end] == "www") {
@@ -319,7 +317,7 @@ func (s *scanner) enterURL(at, end int) {
 	}
 }
 
-// link adds a run to the chain that it may continue.
+// link appends a run to the chain that it may continue.
 func (s *scanner) link(at, end int) {
 	if s.links > 0 && s.chainEnd+1 != at {
 		s.endChain()
@@ -350,7 +348,7 @@ func (s *scanner) endChain() {
 	}
 }
 
-// spacedWord adds a word of a script with blanks, and the parts that capitals mark in it.
+// spacedWord adds a word of a script with blanks, and its parts separated by capitals.
 func (s *scanner) spacedWord(at, end int) {
 	s.count++
 	word := s.lower[at:end]
@@ -369,7 +367,7 @@ func (s *scanner) spacedWord(at, end int) {
 	s.add(stem, kind)
 	from := at
 	for i := at + 1; i < end; i++ {
-		if !s.capital(i) || s.capital(i-1) && (i+1 == end || s.capital(i+1) || !letter(s.said[i+1])) {
+		if !s.capital(i) || s.capital(i-1) && (i+1 == end || s.capital(i+1) || !letter(s.original[i+1])) {
 			continue
 		}
 		s.part(from, i)
@@ -380,7 +378,7 @@ func (s *scanner) spacedWord(at, end int) {
 	}
 }
 
-func (s *scanner) capital(i int) bool { return 'A' <= s.said[i] && s.said[i] <= 'Z' }
+func (s *scanner) capital(i int) bool { return 'A' <= s.original[i] && s.original[i] <= 'Z' }
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' }
 
@@ -391,7 +389,7 @@ func (s *scanner) part(from, to int) {
 	}
 }
 
-// signed adds "c++", "c#" and "f#" and passes their signs.
+// signed adds "c++", "c#" and "f#" and skips their signs.
 func (s *scanner) signed(at, end int) (next int) {
 	rest := s.lower[end:]
 	signs := 0
@@ -437,7 +435,7 @@ func (s *scanner) letters(at, end int, script script) {
 func (s *scanner) add(text string, kind Kind) {
 	weight := s.weight
 	if s.fenced || s.at < s.urlEnd {
-		weight /= 2 // code and addresses say less than words
+		weight /= 2 // code and URLs count less than words
 	}
 	s.r.found = append(
 		s.r.found, found{text: text, weight: weight, word: uint16(min(max(s.count, 1)-1, 1<<16-1)), kind: kind},

@@ -10,7 +10,7 @@ import (
 	"adnet/auction/words"
 )
 
-// of are the terms of a context by kind.
+// of returns the terms of a context by kind.
 func of(context string) map[words.Kind][]string {
 	var r words.Reader
 	r.ReadContext(context)
@@ -56,7 +56,7 @@ func TestTermsOfAText(t *testing.T) {
 	}
 }
 
-// stemOf is a word as it is compared.
+// stemOf returns a word in the compared form.
 func stemOf(word string) string {
 	for _, list := range of(word) {
 		return strings.TrimPrefix(list[0], words.WeakMark)
@@ -81,7 +81,8 @@ func TestTurnsAreForgotten(t *testing.T) {
 	require.Equal(t, []uint32{32, 128, 256}, []uint32{weight(&r, "zebra"), weight(&r, "okapi"), weight(&r, "lemur")})
 }
 
-// All words of a context are read; of a long one the end counts most, of a message all the same.
+// All words of a context are read. The end of a long one counts most; all of a message count the
+// same.
 func TestDistanceIsForgotten(t *testing.T) {
 	var r words.Reader
 	r.ReadContext("zebra " + strings.Repeat("filler ", 20) + "okapi")
@@ -92,7 +93,7 @@ func TestDistanceIsForgotten(t *testing.T) {
 	require.EqualValues(t, 1, weight(&r, "zebra"))
 }
 
-// A message of one length in words counts in full in every script.
+// A message of a given number of words counts in full in every script.
 func TestScriptsForgetAlike(t *testing.T) {
 	for first, filler := range map[string]string{"얼룩말": " 이야기하고", "马": "长颈", "ม้าลาย": " ช้าง"} {
 		term := []rune(first)
@@ -124,7 +125,7 @@ func TestStatedTokens(t *testing.T) {
 	require.Zero(t, weight(&r, "=a"))
 }
 
-// Any byte string is read, every term once, and reading it again gives the same.
+// Any byte string can be read, every term occurs once, and reading it again gives the same.
 func TestAnyTextIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(

@@ -1,5 +1,4 @@
-// Command gen writes docs/settings.md from the flags of the program. It is run by go generate
-// ./cmd, in that folder.
+// Command gen writes docs/settings.md from the flags of the program. Run it with go generate ./cmd.
 package main
 
 import (

@@ -1,25 +1,25 @@
-// Package archive copies what happened into the analytics store: every settled event with its
-// verdict and charge, the outcomes of auctions, and what exchanges say about bids.
+// Package archive copies the record of the ad network into the analytics store: every settled event
+// with its verdict and charge, the outcomes of auctions, and the notices of exchanges about bids.
 //
-// Contract of [Archiver]: each offset of the events topic becomes exactly one row. It reads the
-// topic in a group of its own and holds records until settlement has decided them; the plan of an
-// insert is stored before its first try, so whoever tries it again, after a crash or beside us,
-// builds the same block under the same token, and the sink takes it once. Where it goes on is
-// [Plans.Archived], never the broker's offset. It never decides about money and never writes to the
-// ledger.
+// Contract of [Archiver]: each offset of the events topic becomes exactly one row. The archiver
+// reads the topic in its own consumer group and holds records until settlement has decided them.
+// The plan of an insert is stored before its first try, so any process that repeats it, after a
+// crash or concurrently, builds the same block under the same token, and the sink stores it once.
+// Reading continues at [Plans.Archived], never at the broker's offset. The archiver never decides
+// about money and never writes to the ledger.
 //
-// A block has what settled of all partitions here, or of as many as fill it: small blocks cost the
-// sink as much as large ones. Its records may therefore belong to partitions that another process
-// owns by now; those are read from the log directly.
+// A block holds the settled records of all partitions here, or of as many partitions as fill it:
+// small blocks cost the sink as much as large ones. Its records may therefore belong to partitions
+// that have moved to another process. Those records are read from the log directly.
 //
 // [Auctions] and [Notices] are best effort: a crash may lose or repeat some of them.
 //
 // # Not obvious
 //
-// An insert costs ClickHouse three parts, 39 syncs and 40 ms of a core for one row as for
-// thousands, so partitions share a block, and its plan outlives their owners. A process that is
-// asked for one partition of a pending plan carries out all of it and reads from the log
-// directly what it does not have in memory (kafka.Group.Read).
+// An insert costs ClickHouse three parts, 39 syncs and 40 ms of a core, for one row as for
+// thousands. Partitions therefore share a block, and its plan outlives their owners. A process that
+// owns one partition of a pending plan carries out the whole plan and reads missing records from
+// the log directly (kafka.Group.Read).
 package archive
 
 import (
@@ -46,13 +46,13 @@ import (
 // maxPoll bounds the records of one poll: more than is ever fetched ahead.
 const maxPoll = 200_000
 
-// sweepEvery is how often held records are compared with what others archived.
+// sweepEvery is the interval between comparisons of held records with what others archived.
 const sweepEvery = time.Second
 
-// idlePoll is how long one poll lasts while nothing waits to be inserted.
+// idlePoll is the duration of a poll while nothing waits to be inserted.
 const idlePoll = time.Second
 
-// insertsAtOnce is how many full blocks are built and inserted at a time.
+// insertsAtOnce is the number of full blocks that are built and inserted concurrently.
 const insertsAtOnce = 4
 
 // Archiver archives events. Run may be called once.
@@ -99,7 +99,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Ready is nil while archiving works, and says what fails while it does not.
+// Ready returns nil while archiving works, and otherwise the current failure.
 func (a *Archiver) Ready() error {
 	if err := a.failing.Load(); err != nil {
 		return *err
@@ -107,9 +107,9 @@ func (a *Archiver) Ready() error {
 	return nil
 }
 
-// Run archives until ctx ends. An insert that runs then is finished, bounded by InsertTimeout and
-// by the flush context of the component's stage. Run ends only with ctx and then returns nil. The
-// records in memory are only a copy of the log.
+// Run archives until ctx ends and then returns nil. An insert in progress is finished, bounded by
+// InsertTimeout and by the flush context of the component's stage. The records in memory are only a
+// copy of the log.
 func (a *Archiver) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	next := time.Now()
@@ -127,7 +127,7 @@ func (a *Archiver) Run(ctx context.Context) error {
 	return nil
 }
 
-// read polls until something came or the next round is due, and at least takes what was fetched
+// read polls until records arrive or the next round is due, and at least takes what was fetched
 // ahead. With a full buffer it only waits: settlement is behind, and the log keeps the unread
 // records.
 func (a *Archiver) read(ctx context.Context, until time.Time) {
@@ -156,7 +156,7 @@ func (a *Archiver) read(ctx context.Context, until time.Time) {
 	}
 }
 
-// full says that reading must wait.
+// full reports whether reading must wait.
 func (a *Archiver) full() bool {
 	return a.buffer.records >= a.cfg.BufferRecords || a.buffer.bytes >= a.cfg.BufferBytes
 }
@@ -186,7 +186,7 @@ func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
 		a.resume = time.Now().Add(a.pauses.NextBackOff())
 	}
 	now := time.Now()
-	next = now.Add(a.cfg.Tick) // settlement may have been here by then
+	next = now.Add(a.cfg.Tick) // settlement may have caught up until then
 	if due := a.inserted.Add(a.cfg.Linger); some && due.Before(next) {
 		next = due
 	}
@@ -219,8 +219,8 @@ func (a *Archiver) sweep(ctx context.Context) error {
 	return nil
 }
 
-// pass inserts a plan for each group of partitions that is due, several at a time, and reports
-// whether there was one.
+// pass inserts a plan for each due group of partitions, several concurrently, and reports whether
+// there was one.
 func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	began := time.Now()
 	groups := a.due(began)
@@ -243,8 +243,8 @@ func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 	return some, err
 }
 
-// due groups the partitions whose turn it is: each group is one insert. Less than a full block
-// waits until Linger after the last began.
+// due groups the partitions that are due. Each group is one insert. Less than a full block waits
+// until Linger after the start of the last insert.
 func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 	if a.buffer.records < a.cfg.ChunkRows && now.Sub(a.inserted) < a.cfg.Linger {
 		return nil
@@ -292,7 +292,7 @@ func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (led
 	if missing > 0 {
 		a.metrics.missing.Add(float64(missing))
 		a.deps.Log.Error(
-			"settled events are not in the log any more; archived with their verdicts alone", "plan",
+			"settled events are no longer in the log; archived with their verdicts alone", "plan",
 			plan.Plan().Token(), "missing", missing,
 		)
 	}
@@ -319,7 +319,7 @@ func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []r
 // readAgain reads a planned range from the log directly: its partition went to another process, or
 // our own reading skipped something.
 func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]bufferedRecord, error) {
-	a.deps.Log.Info("a planned chunk is not held here; reading it from the log", "chunk", r)
+	a.deps.Log.Info("a planned chunk is not in memory; reading it from the log", "chunk", r)
 	r.Next++ // a row without a record takes the time of the next
 	records, err := a.deps.Records.Read(ctx, r)
 	if err != nil {
@@ -338,8 +338,8 @@ func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []r
 	if err := a.deps.Sink.Insert(ctx, plan.Token(), block); err != nil {
 		return fmt.Errorf("insert %s: %w", plan.Token(), err)
 	}
-	// Durable here: the rows. A crash before the mark makes someone insert the same block under the
-	// same token again, which the sink refuses silently.
+	// The rows are durable from here. After a crash before the mark, the same block is inserted
+	// again under the same token, and the sink drops it silently.
 	if err := a.deps.Plans.MarkArchived(ctx, plan); err != nil {
 		return fmt.Errorf("mark %s: %w", plan.Token(), err)
 	}
@@ -350,7 +350,7 @@ func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []r
 	return nil
 }
 
-// newest is when the newest event of a block was received, as each partition is in about that
+// newest is the time of reception of a block's newest event; each partition is roughly in that
 // order.
 func newest(planned ledger.Planned, block []report.Row) (at time.Time) {
 	end := 0
@@ -364,5 +364,5 @@ func newest(planned ledger.Planned, block []report.Row) (at time.Time) {
 // trouble makes the archiver not ready until its next success.
 func (a *Archiver) trouble(ctx context.Context, err error) {
 	a.failing.Store(&err)
-	a.often.Warn(ctx, "archiving is failing, trying again", "error", err)
+	a.often.Warn(ctx, "archiving fails, retrying", "error", err)
 }

@@ -14,13 +14,12 @@ import (
 	"adnet/schemas/event"
 )
 
-// AuctionSink is the analytics store. Inserting the same rows under the same token again changes
-// nothing.
+// AuctionSink is the analytics store. Repeating an insert under the same token changes nothing.
 type AuctionSink interface {
 	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
 }
 
-// AuctionDeps are what [Auctions] works with. All are required.
+// AuctionDeps holds the dependencies of [Auctions]. All are required.
 type AuctionDeps struct {
 	Records Records // of the auctions topic, by its committed offsets
 	Sink    AuctionSink
@@ -28,9 +27,9 @@ type AuctionDeps struct {
 	Metrics prometheus.Registerer
 }
 
-// Auctions archives the outcomes of auctions, best effort: a block that the store refuses for half
-// a minute is counted and dropped, and a crash between insert and commit may cut the repeated
-// records differently, so that some are counted twice. No money depends on them.
+// Auctions archives the outcomes of auctions, best effort. A block that the store rejects for half
+// a minute is counted and dropped. A crash between insert and commit may cut the repeated records
+// differently, so that some are counted twice. No money depends on them.
 type Auctions struct{ *copier[report.Auction] }
 
 // NewAuctions checks the settings. It opens nothing. Errors: as [New].

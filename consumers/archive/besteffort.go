@@ -16,10 +16,10 @@ import (
 	"adnet/schemas/event"
 )
 
-// patience is how long one block of a best-effort stream is tried before it is dropped.
+// patience is the time for which a block of a best-effort stream is retried before it is dropped.
 const patience = 30 * time.Second
 
-// topic is what a best-effort copy of a topic needs to know of it.
+// topic describes the source topic of a best-effort copy.
 type topic[R any] struct {
 	name    string // of the metrics and log lines: auctions, notices
 	help    string
@@ -30,9 +30,9 @@ type topic[R any] struct {
 	insert  func(ctx context.Context, token string, rows []R) error
 }
 
-// copier archives one topic, best effort: a block that the store refuses for half a minute is
-// counted and dropped, and a crash between insert and commit may cut the repeated records
-// differently, so that some come twice. No money depends on them.
+// copier archives one topic, best effort. A block that the store rejects for half a minute is
+// counted and dropped. A crash between insert and commit may cut the repeated records differently,
+// so that some arrive twice. No money depends on them.
 type copier[R any] struct {
 	cfg     Config
 	topic   topic[R]
@@ -61,8 +61,8 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 	return c, nil
 }
 
-// Run archives until ctx ends, in blocks of what arrived during Linger. Run returns nil after ctx
-// ended; it has no other end.
+// Run archives until ctx ends, in blocks of what arrived during Linger. It returns nil, and only
+// after ctx ended.
 func (c *copier[R]) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		records, err := c.topic.records.Poll(ctx, c.cfg.ChunkRows)
@@ -76,7 +76,7 @@ func (c *copier[R]) Run(ctx context.Context) error {
 		token, rows := c.block(records)
 		if err := c.insert(ctx, token, rows); err != nil {
 			if ctx.Err() != nil {
-				break // not committed: read again by the next
+				break // not committed: read again later
 			}
 			c.dropped.Add(float64(len(rows)))
 			c.often.Warn(ctx, c.topic.name+" dropped: the analytics store refused them", "error", err)
@@ -106,7 +106,7 @@ func (c *copier[R]) insert(ctx context.Context, token string, rows []R) error {
 	return err
 }
 
-// block decodes what one poll brought. The token names its ranges.
+// block decodes the records of one poll. The token names its ranges.
 func (c *copier[R]) block(records []event.Record) (token string, rows []R) {
 	rows = make([]R, 0, len(records))
 	var ranges []string

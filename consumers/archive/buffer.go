@@ -10,25 +10,25 @@ import (
 	"adnet/schemas/event"
 )
 
-// bufferedRecord is a record that waits for its verdict. Its value is a copy of our own.
+// bufferedRecord is a record that waits for its verdict. It owns a copy of the value.
 type bufferedRecord struct {
 	offset int64
 	at     time.Time
 	value  []byte
 }
 
-// queue is the records of one partition, by offset, perhaps with gaps.
+// queue holds the records of one partition, ordered by offset, perhaps with gaps.
 type queue struct{ records []bufferedRecord }
 
-// buffer is the queues of all partitions, and how full they are.
+// buffer holds the queues of all partitions and their total size.
 type buffer struct {
 	queues  map[stream.Partition]*queue // none is empty
 	records int
 	bytes   int
 }
 
-// add copies the records of one poll. Records that are already buffered are left out: after a
-// rebalance or a reset the log is read again from the archived offset.
+// add copies the records of one poll and skips records that are already buffered: after a rebalance
+// or a reset the log is read again from the archived offset.
 func (b *buffer) add(records []event.Record) {
 	size := 0
 	for i := range records {
@@ -56,7 +56,7 @@ func (b *buffer) add(records []event.Record) {
 	}
 }
 
-// drop forgets the records of a partition below next, and the partition when nothing of it is left.
+// drop removes the records of a partition below next, and the partition once it is empty.
 func (b *buffer) drop(p stream.Partition, next int64) {
 	q := b.queues[p]
 	if q == nil {
@@ -84,7 +84,7 @@ func (b *buffer) within(r stream.Range) (records []bufferedRecord, complete bool
 	return records, int64(len(records)) == r.Next-r.First
 }
 
-// find is the index of the first record at or above offset.
+// find returns the index of the first record at or above offset.
 func (q *queue) find(offset int64) int {
 	n, _ := slices.BinarySearchFunc(
 		q.records, offset, func(r bufferedRecord, offset int64) int { return cmp.Compare(r.offset, offset) },
@@ -92,7 +92,7 @@ func (q *queue) find(offset int64) int {
 	return n
 }
 
-// end is one past the last buffered offset.
+// end returns the offset after the last buffered one.
 func (q *queue) end() int64 {
 	if len(q.records) == 0 {
 		return 0
@@ -100,7 +100,7 @@ func (q *queue) end() int64 {
 	return q.records[len(q.records)-1].offset + 1
 }
 
-// partitions lists those that have records, in a fixed order.
+// partitions lists the partitions that have records, in a fixed order.
 func (b *buffer) partitions() []stream.Partition {
 	return slices.SortedFunc(maps.Keys(b.queues), stream.Partition.Compare)
 }

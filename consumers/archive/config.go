@@ -13,7 +13,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// Config is what an operator may choose. It serves both [Archiver] and [Auctions].
+// Config holds the operator's settings. It serves both [Archiver] and [Auctions].
 type Config struct {
 	ChunkRows     int           `name:"archive-chunk-rows" env:"ADNET_ARCHIVE_CHUNK_ROWS" default:"50000" help:"Most rows of one insert into the analytics store."`
 	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"250ms" help:"Least time between two inserts of less than a full block. Longer is less work for the analytics store, shorter is fresher stats."`
@@ -30,30 +30,30 @@ type Records interface {
 	Poll(ctx context.Context, max int) ([]event.Record, error)
 	// Done commits the offsets polled so far and lets rebalances go on.
 	Done(ctx context.Context) error
-	// Read answers what the log still has of a range, in the order of offsets, whoever is assigned
-	// its partition.
+	// Read returns the remaining records of a range from the log, in the order of offsets,
+	// regardless of the assignment of its partition.
 	Read(ctx context.Context, r stream.Range) ([]event.Record, error)
 }
 
 // Plans stores the plans of inserts: which ranges of the log are archived together.
 type Plans interface {
-	// Archived answers up to where each partition is archived; one that never was is absent.
+	// Archived returns the archived offset of each partition; a partition never archived is absent.
 	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
-	// NextPlan plans and returns the next insert of some partitions: settled records below each
-	// one's Next and at most maxRows rows, but never less than one applied range. While one of them
-	// is in a plan that is not yet marked, that plan is the answer. Empty: everything settled is
-	// archived.
+	// NextPlan plans and returns the next insert of the given partitions: settled records below
+	// each one's Next, at most maxRows rows, but never less than one applied range. While one of
+	// the partitions is in an unmarked plan, NextPlan returns that plan. An empty plan means that
+	// everything settled is archived.
 	NextPlan(ctx context.Context, buffered []stream.Range, maxRows int) (ledger.Planned, error)
-	// MarkArchived says that the plan's block is in the analytics store. It is idempotent.
+	// MarkArchived records that the plan's block is in the analytics store. It is idempotent.
 	MarkArchived(ctx context.Context, p stream.Plan) error
 }
 
-// Sink is the analytics store. Inserting the same rows under the same token again changes nothing.
+// Sink is the analytics store. Repeating an insert under the same token changes nothing.
 type Sink interface {
 	Insert(ctx context.Context, token string, rows []report.Row) error
 }
 
-// Deps are what an [Archiver] works with. All are required.
+// Deps holds the dependencies of an [Archiver]. All are required.
 type Deps struct {
 	Records Records
 	Plans   Plans

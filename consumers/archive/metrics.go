@@ -6,7 +6,7 @@ import (
 	"adnet/internal/obs"
 )
 
-// metrics are the archiver's numbers.
+// metrics holds the archiver's metrics.
 type metrics struct {
 	rows, retries, missing, full prometheus.Counter
 	chunk, insert                prometheus.Histogram
@@ -22,8 +22,8 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		rows:    counter("rows_total", "Events archived."),
-		retries: counter("retries_total", "Rounds that failed and were made again."),
-		missing: counter("missing_total", "Settled events that were not in the log any more."),
+		retries: counter("retries_total", "Rounds that failed and were retried."),
+		missing: counter("missing_total", "Settled events that were no longer in the log."),
 		full:    counter("buffer_full_total", "Times that reading waited because settlement is behind."),
 		chunk: obs.Register(r, prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "adnet_archive_chunk_rows", Help: "Rows per insert.", Buckets: prometheus.ExponentialBuckets(1, 4, 9),

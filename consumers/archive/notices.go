@@ -13,13 +13,12 @@ import (
 	"adnet/schemas/event"
 )
 
-// NoticeSink is the analytics store. Inserting the same rows under the same token again changes
-// nothing.
+// NoticeSink is the analytics store. Repeating an insert under the same token changes nothing.
 type NoticeSink interface {
 	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
 }
 
-// NoticeDeps are what [Notices] works with. All are required.
+// NoticeDeps holds the dependencies of [Notices]. All are required.
 type NoticeDeps struct {
 	Records Records // of the notices topic, by its committed offsets
 	Sink    NoticeSink
@@ -27,7 +26,7 @@ type NoticeDeps struct {
 	Metrics prometheus.Registerer
 }
 
-// Notices archives what exchanges say about bids, best effort in the way of [Auctions].
+// Notices archives the notices of exchanges about bids, best effort like [Auctions].
 type Notices struct{ *copier[report.Notice] }
 
 // NewNotices checks the settings. It opens nothing. Errors: as [New].

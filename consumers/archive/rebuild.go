@@ -7,13 +7,13 @@ import (
 	"adnet/schemas/event"
 )
 
-// RowOf is the row of one record as [Archiver] writes it: for putting a day together again from the
+// RowOf returns the row of one record as [Archiver] writes it. It serves to rebuild a day from the
 // log and the verdicts.
 func RowOf(r *event.Record, o ledger.Outcome) report.Row {
 	at := stream.Range{
 		Partition: stream.Partition{Stream: r.TopicID, Number: r.Partition}, First: r.Offset, Next: r.Offset + 1,
 	}
-	one := []bufferedRecord{{offset: r.Offset, at: r.Time.UTC(), value: r.Value}}
-	block, _ := appendRows(nil, ledger.AppliedRange{Range: at, Outcomes: []ledger.Outcome{o}}, one)
+	buffered := []bufferedRecord{{offset: r.Offset, at: r.Time.UTC(), value: r.Value}}
+	block, _ := appendRows(nil, ledger.AppliedRange{Range: at, Outcomes: []ledger.Outcome{o}}, buffered)
 	return block[0]
 }

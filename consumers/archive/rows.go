@@ -27,10 +27,10 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 	event.BillingModel_VCPM: campaign.VCPM,
 }
 
-// appendRows builds the rows of a chunk: one row per offset, a function of the chunk and the log
-// alone, so that a second try is the same block. records are what the log has of the chunk, by
-// offset, and perhaps some more. missing counts settled records that are neither there nor poison;
-// their rows have the outcome and nothing else, so that sums stay equal to the ledger.
+// appendRows builds the rows of a chunk: one row per offset, from the chunk and the log alone, so
+// that a second try builds the same block. records holds the chunk's records that the log still
+// has, by offset, and perhaps some more. missing counts settled records that are neither there nor
+// poison. Their rows hold only the outcome, so that sums still equal the ledger.
 func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]
@@ -38,7 +38,7 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 	at := time.Unix(0, 0).UTC()
 	n := len(records)
 	for ; n > 0 && records[n-1].offset >= c.Next; n-- {
-		at = records[n-1].at // a row without a record takes the time of the next that has one
+		at = records[n-1].at // a row without a record takes the time of the next record
 	}
 	for i := len(c.Outcomes) - 1; i >= 0; i-- {
 		outcome, row := c.Outcomes[i], &block[from+i]
@@ -49,7 +49,7 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 			if outcome.Verdict != ledger.Poison && proto.Unmarshal(records[n].value, &message) == nil {
 				fill(row, &message)
 				if message.Proof == event.Proof_UNSIGNED_BILLABLE {
-					row.Price = outcome.Charge // no auction agreed on a price: settlement took the campaign's
+					row.Price = outcome.Charge // no auction price: the campaign's was charged
 				}
 			} else {
 				row.ReceivedAt = at
@@ -85,7 +85,7 @@ func fill(row *report.Row, m *event.Event) {
 	row.Currency, row.ExternalID = c.GetCurrency(), pseudonym(c.GetExternalHash())
 }
 
-// pseudonym is what the archive keeps of a person's id: the keyed hash that ingress made, and
+// pseudonym encodes the archived form of a person's id: the keyed hash that ingress computed, and
 // nothing else. Records of earlier builds have the ids themselves, in fields that nothing reads.
 func pseudonym(hash []byte) string {
 	var p token.Pseudonym

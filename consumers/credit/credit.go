@@ -1,14 +1,14 @@
 // Package credit releases publishers' Credits: from pending to held as far as charges back them,
-// from held to spendable when their hold ends, back to pending when refunds, disputes or claw-backs
-// take the charges away, and out of the world when no charge backed them in time. The rules are
-// [ledger.CreditRules]; this package says when they run.
+// from held to spendable when their hold ends, and back to pending when refunds, disputes or
+// claw-backs remove the charges. Credits that no charge backed in time expire. [ledger.CreditRules]
+// holds the rules; this package schedules them.
 //
 // Any number of processes may run it at once: each step is one transaction of the store.
 //
 // # Not obvious
 //
 // The value of a Credit may be above the mean charge of an impression. Credits are released only as
-// far as charges reach, so many of them then expire. The process warns of it and goes on.
+// far as charges reach, so many of them then expire. The process logs a warning and continues.
 package credit
 
 import (
@@ -26,29 +26,29 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is what an operator may choose.
+// Config holds the operator's settings.
 type Config struct {
 	Every    time.Duration `name:"credit-every" env:"ADNET_CREDIT_EVERY" default:"${credit_every}" help:"How often Credits are released that charges back; 0 releases none."`
 	Hold     time.Duration `name:"credit-hold" env:"ADNET_CREDIT_HOLD" default:"${credit_hold}" help:"How long released Credits are held before they can fund a campaign; 0 holds none."`
 	LongHold time.Duration `name:"credit-hold-concentrated" env:"ADNET_CREDIT_HOLD_CONCENTRATED" default:"${credit_hold_concentrated}" help:"How long Credits are held that one advertiser pays for beyond a quarter of a publisher's day. Less than ADNET_CREDIT_HOLD counts as that."`
 
-	// Value is what one Credit pays for (ADNET_CREDIT_VALUE_USD). The setting belongs to the whole
-	// product, so the wiring sets it.
+	// Value is the price that one Credit pays (ADNET_CREDIT_VALUE_USD). The setting belongs to the
+	// whole product, so the wiring sets it.
 	Value money.Micros `kong:"-"`
 }
 
-// Store is where the Credits are.
+// Store stores the Credits.
 type Store interface {
-	// ReleaseCredits brings every publisher day up to date that needs it.
+	// ReleaseCredits updates every publisher day that needs it.
 	ReleaseCredits(ctx context.Context, r ledger.CreditRules) (ledger.CreditRun, error)
-	// MarkExpired lets the next release look at the days from since to before (excluded) that have
+	// MarkExpired lets the next release examine the days from since to before (excluded) that have
 	// pending Credits.
 	MarkExpired(ctx context.Context, since, before day.Day) error
 	// MeanCharge sums charges and impressions of the days from first to last.
 	MeanCharge(ctx context.Context, first, last day.Day) (ledger.MeanCharge, error)
 }
 
-// Deps are what a [Releaser] works with. All are required but Now.
+// Deps holds the dependencies of a [Releaser]. All are required but Now.
 type Deps struct {
 	Store   Store
 	Log     *slog.Logger
@@ -68,9 +68,9 @@ type Releaser struct {
 	mean    prometheus.Gauge
 	tooDear prometheus.Gauge
 
-	lookedAt  time.Time // when expired days and the mean charge were last looked at
+	lookedAt  time.Time // last check of expired days and the mean charge
 	expiredTo day.Day   // days before it were marked as expired
-	dear      bool      // the last look found the value above the mean charge
+	dear      bool      // the last check found the value above the mean charge
 }
 
 // New checks the settings. Errors: a negative duration, no value, or a missing dependency.
@@ -91,7 +91,7 @@ func New(cfg Config, deps Deps) (*Releaser, error) {
 			"taken_back, expired.",
 	}, []string{"what"}))
 	r.failed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "adnet_credit_failures_total", Help: "Runs of the release of Credits that failed and were tried again.",
+		Name: "adnet_credit_failures_total", Help: "Runs of the release of Credits that failed and were retried.",
 	}))
 	r.mean = obs.Register(deps.Metrics, prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "adnet_credit_mean_charge_micros",
@@ -106,19 +106,19 @@ func New(cfg Config, deps Deps) (*Releaser, error) {
 	return r, nil
 }
 
-// Run releases until ctx ends. A run that fails is repeated with the next. It returns nil.
+// Run releases until ctx ends and returns nil. A failed run is repeated with the next.
 func (r *Releaser) Run(ctx context.Context) error {
 	schedule.Every(ctx, r.cfg.Every, func(ctx context.Context) error {
 		_, err := r.Release(ctx)
 		return err
 	}, func(err error) {
 		r.failed.Inc()
-		r.often.Warn(ctx, "Credits could not be released, trying again", "error", err)
+		r.often.Warn(ctx, "Credits could not be released, retrying", "error", err)
 	})
 	return nil
 }
 
-// lookEvery is how often days that may have expired and the mean charge are looked at.
+// lookEvery is the interval of the checks for expired days and the mean charge.
 const lookEvery = 10 * time.Minute
 
 // Release runs once.
@@ -141,12 +141,12 @@ func (r *Releaser) Release(ctx context.Context) (ledger.CreditRun, error) {
 	return run, err
 }
 
-// meanDays is over how many days the mean charge is taken.
+// meanDays is the number of days over which the mean charge is taken.
 const meanDays = 7
 
 // look marks the days whose Credits expire now, and compares the value of a Credit with the
-// charges. The first time it looks at all days, then only at the newly expired and the two before,
-// whose Credits may have come back since.
+// charges. The first run covers all days. Later runs cover only the newly expired days and the two
+// before, whose Credits may have returned to pending since.
 func (r *Releaser) look(ctx context.Context, now time.Time) error {
 	before := ledger.ExpiredBefore(now)
 	if err := r.store.MarkExpired(ctx, max(0, r.expiredTo-2), before); err != nil {

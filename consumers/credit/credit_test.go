@@ -70,7 +70,7 @@ func TestReleasesAgainAndAgain(t *testing.T) {
 			"all days once, then the new ones",
 		)
 		require.NoError(t, testutil.GatherAndCompare(metrics, strings.NewReader(`
-# HELP adnet_credit_failures_total Runs of the release of Credits that failed and were tried again.
+# HELP adnet_credit_failures_total Runs of the release of Credits that failed and were retried.
 # TYPE adnet_credit_failures_total counter
 adnet_credit_failures_total 1260
 `), "adnet_credit_failures_total"))

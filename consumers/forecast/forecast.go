@@ -1,10 +1,10 @@
-// Package forecast tells the serving nodes how each campaign's traffic is usually spread over the
-// UTC day: the curve of the last seven whole days, counted from the auctions, by which pacing plans
-// the next.
+// Package forecast publishes to the serving nodes how each campaign's traffic is usually spread
+// over the UTC day: the curve of the last seven whole days, counted from the auctions. Pacing plans
+// the next day by it.
 //
-// Curves are absolute and made anew every time, so any number of processes may publish them and
-// nothing is lost with the target but an hour. A campaign that was offered fewer than 500 times has
-// no curve, and its days are planned evenly.
+// Curves are absolute and recomputed every time, so any number of processes may publish them. A
+// lost target costs at most an hour. A campaign with fewer than 500 opportunities has no curve, and
+// its days are planned evenly.
 package forecast
 
 import (
@@ -33,12 +33,12 @@ type Source interface {
 	Opportunities(ctx context.Context, first, last day.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error)
 }
 
-// Target keeps the curves; see redis.Curves.
+// Target stores the curves; see redis.Curves.
 type Target interface {
 	PublishCurves(ctx context.Context, all map[uuid.UUID]campaign.Curve) error
 }
 
-// Deps are what a forecast works with. All but Now are required.
+// Deps holds the dependencies of a forecast. All but Now are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -47,7 +47,7 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// Forecast is the component.
+// Forecast computes and publishes traffic curves.
 type Forecast struct {
 	deps   Deps
 	often  *obs.LimitedLogger
@@ -55,7 +55,7 @@ type Forecast struct {
 	failed prometheus.Counter
 }
 
-// New makes a forecast. It starts nothing.
+// New returns a forecast. It starts nothing.
 func New(deps Deps) *Forecast {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Forecast{
@@ -70,7 +70,7 @@ func New(deps Deps) *Forecast {
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
 				Name: "adnet_forecast_failures_total",
-				Help: "Times that traffic curves could not be made or published.",
+				Help: "Times that traffic curves could not be computed or published.",
 			}),
 		),
 	}
@@ -81,7 +81,7 @@ func (f *Forecast) Run(ctx context.Context) error {
 	schedule.Loop(ctx, offset, func(ctx context.Context) time.Duration {
 		if err := f.Publish(ctx); err != nil && ctx.Err() == nil {
 			f.failed.Inc()
-			f.often.Warn(ctx, "traffic curves were not published: campaigns are paced by the last ones", "error", err)
+			f.often.Warn(ctx, "traffic curves were not published: pacing uses the last ones", "error", err)
 			return again
 		}
 		return every
@@ -89,8 +89,8 @@ func (f *Forecast) Run(ctx context.Context) error {
 	return nil
 }
 
-// Publish makes and publishes every curve. Run calls it; tests may instead. Errors: those of the
-// source and the target.
+// Publish computes and publishes every curve. Run calls it, and tests may call it directly. Errors:
+// those of the source and the target.
 func (f *Forecast) Publish(ctx context.Context) error {
 	today := day.Of(f.deps.Now())
 	counts, err := f.deps.Source.Opportunities(ctx, today-days, today-1)

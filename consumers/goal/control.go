@@ -10,27 +10,27 @@ import (
 	"adnet/internal/report"
 )
 
-// What the control is made of. The simulated week (goaltest) is how the numbers were found.
+// Constants of the control, found with the simulated week (goaltest).
 const (
-	// prior is how many conversions what the ranking foretells is worth, against those that came.
+	// prior is the weight of the ranking's predictions against real conversions, in conversions.
 	prior = 10
-	// gain is how hard bids answer to a debt of conversions: at 30 conversions a debt of one
-	// changes them by gain ÷ (30 + gainAt).
+	// gain is the strength of the reaction of bids to a debt of conversions: at 30 conversions a
+	// debt of one changes them by gain ÷ (30 + gainAt).
 	gain   = 4.0
 	gainAt = 20
-	// delay is how long after its impression a conversion is known, on average: money counts as
-	// spent in vain only with that delay.
+	// delay is the mean time from an impression to the report of its conversion. Money counts as
+	// wasted only after that delay.
 	delay = 2 * time.Hour
-	// memory is how long what was foretold and what came are compared: people and prices drift.
+	// memory is the time over which predicted and real conversions are compared: both drift.
 	memory = 4 * 24 * time.Hour
-	// hunger is how fast max_conversions changes its bids: by so much (e-fold) when it spends
-	// nothing of a day's budget for a day; plan is the part of what is left that it wants to spend.
+	// hunger is the rate (e-fold) at which max_conversions raises its bids when it spends nothing
+	// of a day's budget for a day. plan is the part of the remaining budget that it aims to spend.
 	hunger = 8.0
 	plan   = 0.95
 )
 
-// Totals are what settlement decided about the events of a campaign: what was charged, and its
-// verified conversions with their stated value.
+// Totals holds the settled result of a campaign's events: the charges, and the verified conversions
+// with their stated value.
 type Totals struct {
 	Spend       money.Micros `json:"spend"`
 	Conversions int64        `json:"conversions"`
@@ -41,7 +41,7 @@ func totalsOf(c *report.Counts) Totals {
 	return Totals{Spend: c.Spend, Conversions: c.Conversions, Value: c.ConversionUSD}
 }
 
-// since is what came after an earlier reading of the same counters; they never fall.
+// since returns the difference to an earlier reading of the same counters, which never fall.
 func (t Totals) since(earlier Totals) Totals {
 	return Totals{
 		Spend:       max(0, t.Spend-earlier.Spend),
@@ -50,34 +50,33 @@ func (t Totals) since(earlier Totals) Totals {
 	}
 }
 
-// State is what is remembered of the control of a campaign from minute to minute. Amounts are in
-// micro-USD.
+// State is the state of a campaign's control from minute to minute. Amounts are in micro-USD.
 type State struct {
 	Goal campaign.Goal `json:"goal"`
-	// Target is the number of the goal that the rest is about.
+	// Target is the number of the goal that the other fields belong to.
 	Target money.Micros `json:"target"`
 	At     time.Time    `json:"at"`
 	// Since is the first day that Seen counts.
 	Since day.Day `json:"since"`
 	Seen  Totals  `json:"seen"`
-	// All is what was seen since the goal was set, and Known how many conversions before.
+	// All counts since the goal was set. Known counts the conversions before.
 	All   Totals `json:"all"`
 	Known int64  `json:"known"`
-	// Waiting is what was spent too lately to judge. Debt is what was spent beyond what the
-	// conversions that came may cost, in conversions.
+	// Waiting is spend too recent to judge. Debt is the spend beyond the permitted cost of the
+	// conversions, in conversions.
 	Waiting float64 `json:"waiting"`
 	Debt    float64 `json:"debt"`
-	// Foretold and Came are how many conversions the ranking foretold for what was spent, and how
-	// many came; old ones fade.
+	// Foretold counts the conversions predicted by the ranking for the spend, and Came the real
+	// ones. Old ones fade.
 	Foretold float64 `json:"foretold"`
 	Came     float64 `json:"came"`
-	// Base of max_conversions is what a conversion cost while it learnt.
+	// Base of max_conversions is the cost of a conversion during learning.
 	Base       money.Micros `json:"base"`
 	Multiplier money.Micros `json:"multiplier"`
 }
 
-// Begin is the state of a campaign whose goal is new: what it spent before is not held against it,
-// and the conversions before are known.
+// Begin returns the state of a campaign with a new goal: earlier spend is not held against it, and
+// the earlier conversions are known.
 func Begin(c *campaign.Campaign, at time.Time) State {
 	return State{Goal: c.Goal, Target: targetOf(c), At: at, Multiplier: money.USD, Known: c.GoalConversions}
 }
@@ -92,8 +91,8 @@ func targetOf(c *campaign.Campaign) money.Micros {
 	return 0
 }
 
-// Step is the state after what came since the last one, and how far the campaign got by it. It is a
-// pure function of its arguments: repeated with the same state and totals it answers the same.
+// Step returns the state after the results since the last step, and the campaign's progress. It is
+// a pure function of its arguments.
 func (s State) Step(c *campaign.Campaign, came Totals, at time.Time) (State, campaign.Pursuit) {
 	passed := max(0, min(time.Hour, at.Sub(s.At)))
 	s.At = at
@@ -111,7 +110,7 @@ func (s State) Step(c *campaign.Campaign, came Totals, at time.Time) (State, cam
 	}
 }
 
-// hold steers towards a price of conversions: the one that the goal states, or the one at which
+// hold steers towards a price of conversions: the price that the goal states, or the price at which
 // their mean value earns target_roas.
 func (s *State) hold(c *campaign.Campaign, came Totals, passed time.Duration) money.Micros {
 	price := s.price(c)
@@ -130,15 +129,14 @@ func (s *State) hold(c *campaign.Campaign, came Totals, passed time.Duration) mo
 	s.Foretold = s.Foretold*fade + judged/t/s.factor()
 	s.Came = s.Came*fade + worth/t
 	pull := gain / (gainAt + float64(s.All.Conversions))
-	// Beyond what moves bids from one bound to the other a debt would only last longer than its
-	// cause.
+	// A debt larger than what moves bids from one bound to the other would only outlast its cause.
 	most := math.Log(float64(campaign.MaxMultiplier)/float64(campaign.MinMultiplier)) / pull
 	s.Debt = math.Max(-most, math.Min(most, s.Debt+(judged-worth)/t))
 	s.turn((prior + s.Came) / (prior + s.Foretold) * math.Exp(-pull*s.Debt))
 	return price
 }
 
-// price is what a conversion may cost on average; 0 while the values of too few are known.
+// price returns the target mean price of a conversion; 0 while the values of too few are known.
 func (s *State) price(c *campaign.Campaign) money.Micros {
 	if c.Goal == campaign.GoalTargetCPA {
 		return s.Target
@@ -150,8 +148,8 @@ func (s *State) price(c *campaign.Campaign) money.Micros {
 	return money.Micros(math.Min(mean/float64(s.Target)*float64(money.USD), float64(campaign.MaxTotalBudget)))
 }
 
-// spread steers towards spending what is left of the budget by midnight: bids rise while it would
-// last longer, and fall while it would not. So conversions cost as little as the budget allows.
+// spread steers towards spending the rest of the budget by midnight: bids rise while it would last
+// longer, and fall while it would not. So conversions cost as little as the budget allows.
 func (s *State) spread(c *campaign.Campaign, came Totals, passed time.Duration) money.Micros {
 	if s.All.Conversions < campaign.GoalLearns {
 		return 0

@@ -1,12 +1,11 @@
-// Package goal steers the bids of campaigns with a goal (target_cpa, target_roas, max_conversions):
-// every minute it looks at what settlement decided about their events, and sets what their bids are
-// multiplied by.
+// Package goal steers the bids of campaigns with a goal (target_cpa, target_roas, max_conversions).
+// Every minute it reads the settled results of their events and sets the multipliers of their bids.
 //
-// Contract: only verified conversions count, and what was charged; both come from the counters of
-// the archive, so an event counts once whatever dies. A step begins from the stored state and
-// absolute counters: repeated, or made by two processes at once, it comes to the same. Nodes hear
-// of a multiplier as of any change of a campaign, and only when it changed by more than 5 %. The
-// multiplier decides what an auction bids, never what it may cost: a bid is at most bid_amount.
+// Contract: only verified conversions and real charges count. Both come from the counters of the
+// archive, so a crash never counts an event twice. A step begins from the stored state and absolute
+// counters, so a repeated or concurrent step gives the same result. Nodes receive a multiplier like
+// any change of a campaign, and only after a change of more than 5 %. The multiplier changes the
+// bid, never the limit: a bid is at most bid_amount.
 package goal
 
 import (
@@ -29,47 +28,47 @@ import (
 
 const (
 	every = time.Minute
-	first = 10 * time.Second // after the start, when what an earlier process archived can be read
-	// window is how many days the counters are read over, at least and at most twice as many: one
-	// reading of them must lie within the next.
+	first = 10 * time.Second // after the start, when the archive of an earlier process can be read
+	// window is the number of days of a reading, at least; at most it is twice as many. A reading
+	// must lie within the next.
 	window = 7
-	// news is the change of a multiplier or price that nodes are told of.
+	// news is the smallest change of a multiplier or price that is sent to nodes.
 	news = 0.05
 )
 
-// Source has what settlement decided; see stats.Reader.
+// Source returns the settled results; see stats.Reader.
 type Source interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
 }
 
-// Store keeps campaigns with their goals.
+// Store stores campaigns with their goals.
 type Store interface {
 	// PursuedGoals lists the campaigns that deliver and have a goal, with the state of its control.
 	PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error)
-	// KeepGoals keeps the states, and what campaigns bid by where they did not change meanwhile.
+	// KeepGoals stores the states, and the bids of campaigns that did not change meanwhile.
 	KeepGoals(ctx context.Context, changes []campaign.GoalChange) error
 }
 
-// Deps are what the component works with. All but Now are required.
+// Deps holds the dependencies of a [Steering]. All but Now are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Source  Source
 	Store   Store
-	Told    roster.Told // nil: administrators are not told
+	Told    roster.Told // nil: runs are not reported to administrators
 	Now     func() time.Time
 }
 
-// Steering is the component.
+// Steering adjusts the bids of campaigns with a goal.
 type Steering struct {
 	deps    Deps
 	often   *obs.LimitedLogger
 	steered prometheus.Gauge
-	told    prometheus.Counter
+	changes prometheus.Counter
 	failed  prometheus.Counter
 }
 
-// New makes the component. It starts nothing.
+// New returns a [Steering]. It starts nothing.
 func New(deps Deps) *Steering {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Steering{
@@ -77,25 +76,25 @@ func New(deps Deps) *Steering {
 		steered: obs.Register(
 			deps.Metrics,
 			prometheus.NewGauge(prometheus.GaugeOpts{
-				Name: "adnet_goal_campaigns", Help: "Campaigns whose goal makes their bids.",
+				Name: "adnet_goal_campaigns", Help: "Campaigns whose goal sets their bids.",
 			}),
 		),
-		told: obs.Register(
+		changes: obs.Register(
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
-				Name: "adnet_goal_changes_total", Help: "Changes of what campaigns with a goal bid by.",
+				Name: "adnet_goal_changes_total", Help: "Changes of the multiplier or price of campaigns with a goal.",
 			}),
 		),
 		failed: obs.Register(
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
-				Name: "adnet_goal_failures_total", Help: "Minutes in which goals could not be looked at.",
+				Name: "adnet_goal_failures_total", Help: "Minutes in which goals could not be evaluated.",
 			}),
 		),
 	}
 }
 
-// Run looks at the goals every minute until ctx ends, and then returns nil.
+// Run evaluates the goals every minute until ctx ends, and then returns nil.
 func (s *Steering) Run(ctx context.Context) error {
 	s.deps.Told.Plans(s.deps.Now().Add(first))
 	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
@@ -103,15 +102,15 @@ func (s *Steering) Run(ctx context.Context) error {
 		s.deps.Told.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(every))
 		if err != nil && ctx.Err() == nil {
 			s.failed.Inc()
-			s.often.Warn(ctx, "goals were not looked at: their campaigns bid as before", "error", err)
+			s.often.Warn(ctx, "goals were not evaluated: their campaigns bid as before", "error", err)
 		}
 		return every
 	})
 	return nil
 }
 
-// Turn looks at every goal once. Run calls it; tests may instead. Errors: those of the source and
-// the store.
+// Turn evaluates every goal once. Run calls it, and tests may call it directly. Errors: those of
+// the source and the store.
 func (s *Steering) Turn(ctx context.Context) error {
 	records, err := s.deps.Store.PursuedGoals(ctx)
 	if err != nil {
@@ -130,14 +129,14 @@ func (s *Steering) Turn(ctx context.Context) error {
 			return err
 		}
 		if change.Pursuit != nil {
-			s.told.Inc()
+			s.changes.Inc()
 		}
 		changes = append(changes, change)
 	}
 	return s.deps.Store.KeepGoals(ctx, changes)
 }
 
-// counters reads the totals of all campaigns, once for each first day that is asked for.
+// counters reads the totals of all campaigns, once for each requested first day.
 type counters struct {
 	source Source
 	until  day.Day
@@ -160,11 +159,11 @@ func (r *counters) of(ctx context.Context, id uuid.UUID, since day.Day) (Totals,
 	return all[id.String()], nil
 }
 
-// from is the first day of the counters that are read on a day: it changes once a week, so that
-// readings of one minute and the next differ by what came between them.
+// from returns the first day of the counters that are read on a day. It changes once a week, so
+// that readings of one minute and the next differ only by the events between them.
 func from(today day.Day) day.Day { return today - today%window - window }
 
-// step looks at one goal.
+// step evaluates one goal.
 func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now time.Time) (campaign.GoalChange, error) {
 	c := &record.Campaign
 	change := campaign.GoalChange{CampaignID: c.ID, Seen: c.ConfigVersion}
@@ -174,7 +173,7 @@ func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now ti
 		return change, err
 	}
 	var s State
-	// A state of another build, or of another goal, says nothing: the goal begins anew. What was
+	// A state of another build, or of another goal, is useless: the goal begins anew. What was
 	// learnt of the campaign's conversions stays.
 	if json.Unmarshal(record.State, &s) != nil || s.Goal != c.Goal || s.Target != targetOf(c) {
 		s = Begin(c, now)
@@ -197,7 +196,7 @@ func (r *counters) step(ctx context.Context, record *campaign.GoalRecord, now ti
 	return change, nil
 }
 
-// Differs says whether nodes and owners are told of a change: each costs a version of the campaign.
+// Differs reports whether a change is sent to nodes and owners: each costs a campaign version.
 func Differs(known, next *campaign.Pursuit) bool {
 	apart := func(a, b float64) bool { return math.Abs(b-a) > news*math.Max(a, 1) }
 	return apart(float64(known.GoalMultiplier), float64(next.GoalMultiplier)) ||

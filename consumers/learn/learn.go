@@ -1,10 +1,10 @@
-// Package learn trains the ranking each night and brings what was learnt to decide auctions, a
-// stage a day: it scores all auctions and decides none, then decides 5 %, then all.
+// Package learn trains the ranking each night and promotes the result one stage a day: first it
+// scores all auctions without deciding any, then decides 5 %, then all.
 //
-// Contract of [Learner.Turn]: weights reach a further stage only by a day of at least 1,000 clicks
-// on which they foretold clicks at least as well as those in force (train.Judge). A refusal ends
-// the trial and is kept with its reasons. Turns of several processes are one after the other in the
-// store, and the second finds what the first did.
+// Contract of [Learner.Turn]: weights reach the next stage only by a day of at least 1,000 clicks
+// on which they predicted clicks at least as well as those in force (train.Judge). A rejection ends
+// the trial and is stored with its reasons. The store serializes turns of several processes, and
+// the second one finds the first one's result.
 package learn
 
 import (
@@ -26,48 +26,48 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is the settings of learning.
+// Config holds the settings of learning.
 type Config struct {
 	At time.Duration `name:"train-at" env:"ADNET_TRAIN_AT" default:"1h" help:"How long after midnight UTC the ranking is trained on clicks."`
 	On string        `name:"train" env:"ADNET_TRAIN" default:"on" enum:"on,off" help:"Whether consumers train the ranking each night."`
 }
 
-// days is how far back is learnt from; outcomes are kept as long.
+// days is the number of days that training reads; outcomes are kept as long.
 const days = 30
 
-// mostLearnt is from how many impressions is learnt, and judged, at most: one takes about 500 bytes
-// while a turn runs.
+// mostLearnt is the maximum number of impressions for training and judging: one takes about 500
+// bytes while a turn runs.
 const mostLearnt = 1_000_000
 
-// mostClicks is from how many clicks conversions are learnt at most, and ripens how many days they
-// are waited for.
+// mostClicks is the maximum number of clicks for training on conversions. ripens is the number of
+// days for conversions to arrive.
 const (
 	mostClicks = 300_000
 	ripens     = 3
 )
 
-// viewDays is from how many days it is learnt how often ads are viewed.
+// viewDays is the number of days from which view rates are learnt.
 const viewDays = 7
 
 // again is the pause after a failure.
 const again = 5 * time.Minute
 
-// Source has what was served and clicked, and what came of it.
+// Source returns impressions, clicks and their results.
 type Source interface {
-	// Impressions reads at most so many of a UTC day, any that are as good as the others.
+	// Impressions reads at most most impressions of a UTC day, in any representative choice.
 	Impressions(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
-	// Clicks are those that were clicked, with the conversions that came of them by now.
+	// Clicks returns the clicked impressions with their conversions so far.
 	Clicks(ctx context.Context, day time.Time, most int) ([]report.Impression, error)
-	// Views are how many impressions of a UTC day were viewed, where a view can be reported.
+	// Views counts the viewed impressions of a UTC day, where views can be reported.
 	Views(ctx context.Context, day time.Time) ([]report.Seen, error)
 }
 
-// Campaigns are those that deliver now.
+// Campaigns lists the campaigns that deliver now.
 type Campaigns interface {
 	Deliverable(ctx context.Context) ([]target.Campaign, error)
 }
 
-// Store keeps versions of weights.
+// Store stores versions of weights.
 type Store interface {
 	WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error)
 	WeightData(ctx context.Context, number int64) ([]byte, error)
@@ -77,7 +77,7 @@ type Store interface {
 	MoveWeights(ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error)) error
 }
 
-// Deps are what learning works with. All but Now are required.
+// Deps holds the dependencies of learning. All but Now are required.
 type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
@@ -85,19 +85,19 @@ type Deps struct {
 	Campaigns Campaigns
 	Store     Store
 	World     train.World
-	Told      roster.Told // nil: administrators are not told
+	Told      roster.Told // nil: runs are not reported to administrators
 	Now       func() time.Time
 }
 
-// Learner is the component.
+// Learner trains and promotes weights.
 type Learner struct {
 	cfg    Config
 	deps   Deps
 	failed prometheus.Counter
 }
 
-// New makes a learner. It starts nothing. Errors: errs.InvalidRequest when the time after midnight
-// is a day or more.
+// New returns a learner. It starts nothing. Errors: errs.InvalidRequest when the time after
+// midnight is a day or more.
 func New(cfg Config, deps Deps) (*Learner, error) {
 	if cfg.At < 0 || cfg.At >= 24*time.Hour {
 		return nil, errs.New(errs.InvalidRequest, "ADNET_TRAIN_AT must be from 0 to less than 24h")
@@ -122,7 +122,7 @@ func (l *Learner) Run(ctx context.Context) error {
 		case err != nil:
 			l.failed.Inc()
 			l.deps.Log.LogAttrs(
-				ctx, slog.LevelError, "the ranking was not trained, will be tried again", slog.Any("error", err),
+				ctx, slog.LevelError, "the ranking was not trained, will be retried", slog.Any("error", err),
 			)
 			wait = again
 		default:
@@ -137,7 +137,7 @@ func (l *Learner) Run(ctx context.Context) error {
 	return nil
 }
 
-// Done is what a turn did: the stage that a version is in now, and what that rests on.
+// Done is the result of a turn: a version's new stage, with the report behind it.
 type Done struct {
 	Number int64
 	Stage  ranking.Stage
@@ -145,8 +145,7 @@ type Done struct {
 }
 
 // Turn is one run that judges by the given UTC day: it moves the version on trial, or trains a new
-// one on the days before. Of a version on trial a day judges one stage: for a second turn there is
-// nothing to do.
+// one on the days before. A day judges one stage of a version: a second turn does nothing.
 func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
 	day = day.UTC().Truncate(24 * time.Hour)
 	versions, err := l.deps.Store.WeightVersions(ctx, ranking.Kept)
@@ -170,8 +169,8 @@ func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
 	return t.teach(ctx)
 }
 
-// waiting finds the version on trial that a day cannot judge: it has judged already, or was over
-// before the version had its stage.
+// waiting finds the version on trial that a day cannot judge: the day has judged already, or was
+// over before the version had its stage.
 func waiting(versions []ranking.Version, day time.Time) (Done, bool) {
 	for _, v := range versions {
 		if v.Stage != ranking.Shadow && v.Stage != ranking.Part {
@@ -185,7 +184,7 @@ func waiting(versions []ranking.Version, day time.Time) (Done, bool) {
 	return Done{}, false
 }
 
-// nightly is the turn of a night; of several processes the first has one.
+// nightly is the turn of a night; only the first of several processes runs one.
 func (l *Learner) nightly(ctx context.Context, day time.Time) (Done, error) {
 	versions, err := l.deps.Store.WeightVersions(ctx, 1)
 	if err != nil {
@@ -197,10 +196,10 @@ func (l *Learner) nightly(ctx context.Context, day time.Time) (Done, error) {
 	return l.Turn(ctx, day)
 }
 
-// reportOf is what the last judgement of a version rested on.
+// reportOf returns the report behind the last judgement of a version.
 func reportOf(v ranking.Version) *train.Report {
 	report := new(train.Report)
-	_ = json.Unmarshal(v.Report, report) // of another build: nothing is known of it
+	_ = json.Unmarshal(v.Report, report) // of another build: treated as empty
 	return report
 }
 
@@ -212,7 +211,7 @@ type turn struct {
 	network train.Network
 }
 
-// table is that of a version; 0 is the first day's.
+// table returns the table of a version; 0 is the first day's.
 func (t *turn) table(ctx context.Context, number int64) (ranker.Table, error) {
 	table := ranker.Version2()
 	if number == 0 {
@@ -226,7 +225,7 @@ func (t *turn) table(ctx context.Context, number int64) (ranker.Table, error) {
 	return table.With(learnt), err
 }
 
-// promote judges the trial by what nodes foretold on the day.
+// promote judges the trial by the predictions of nodes on the day.
 func (t *turn) promote(ctx context.Context) (Done, error) {
 	samples, err := t.samples(ctx, t.day, 0)
 	if err != nil {
@@ -256,7 +255,7 @@ func (t *turn) promote(ctx context.Context) (Done, error) {
 	})
 }
 
-// foretold are the impressions of which both tables foretold something.
+// foretold returns the impressions with predictions of both tables.
 func foretold(samples []train.Sample) (list []train.Forecast) {
 	part := func(p ranker.PPM) float64 { return float64(p) / float64(ranker.Certain) }
 	for i := range samples {
@@ -267,7 +266,7 @@ func foretold(samples []train.Sample) (list []train.Forecast) {
 	return list
 }
 
-// teach trains a new version, judges it by a day that it did not see, and puts it on trial.
+// teach trains a new version, judges it by a day outside its training data, and puts it on trial.
 func (t *turn) teach(ctx context.Context) (Done, error) {
 	task, err := t.task(ctx)
 	if err != nil {
@@ -292,8 +291,8 @@ func (t *turn) teach(ctx context.Context) (Done, error) {
 	})
 }
 
-// task reads what is learnt from: the days before the one that judges, the newest first, as far as
-// there is memory for them.
+// task reads the training data: the days before the judging day, the newest first, as far as memory
+// permits.
 func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 	task = train.Task{Network: t.network, World: t.deps.World}
 	for back := 1; back < days && len(task.Log) < mostLearnt; back++ {
@@ -328,7 +327,7 @@ func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 	return task, err
 }
 
-// views are those of the last days, of which the one that judges is the newest.
+// views returns the views of the last days, the newest being the judging day.
 func (t *turn) views(ctx context.Context) (list []train.Seen, err error) {
 	for back := range viewDays {
 		rows, err := t.deps.Source.Views(ctx, t.day.AddDate(0, 0, -back))
@@ -347,7 +346,7 @@ func (t *turn) views(ctx context.Context) (list []train.Seen, err error) {
 	return list, nil
 }
 
-// move writes what a turn decided, unless another decision came meanwhile.
+// move stores the decision of a turn, unless another decision came meanwhile.
 func (t *turn) move(
 	ctx context.Context, done Done, decide func([]ranking.Version) ([]ranking.Move, error),
 ) (Done, error) {
@@ -369,13 +368,13 @@ func (t *turn) move(
 	})
 }
 
-// text is a report as it is kept, with its day.
+// text encodes a report with its day for storage.
 func (t *turn) text(r *train.Report) ([]byte, error) {
 	r.Day = t.day.Format(time.DateOnly)
 	return json.Marshal(r)
 }
 
-// Rollback brings back what decided before, on every node within two seconds.
+// Rollback restores the previous weights, on every node within two seconds.
 func (l *Learner) Rollback(ctx context.Context) error {
 	return l.deps.Store.MoveWeights(ctx, l.deps.Now(), ranking.Rollback)
 }

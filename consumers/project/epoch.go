@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	gatherFor  = time.Second            // how long nodes have at least to say what they hold before an epoch grants
-	gatherMost = 4 * time.Second        // how long a living one is waited for
-	watchEvery = 500 * time.Millisecond // how often this process says that it is at work
+	gatherFor  = time.Second            // shortest time for nodes to report before an epoch grants
+	gatherMost = 4 * time.Second        // the longest wait for a live node
+	watchEvery = 500 * time.Millisecond // interval of this process's signs of life
 )
 
-// epochs is where this process is with the target's reservations.
+// epochs is this process's state towards the target's reservations.
 type epochs struct {
 	epoch   int64     // 0 before it is known
 	opened  time.Time // when it was opened, or found not to grant
-	grants  bool      // nothing is waited for
+	grants  bool      // nothing is outstanding
 	beaten  time.Time // the last beat in it
 	watched time.Time
 	blind   bool // this process just started, and none was at work before it
 }
 
-// watch records that this process is at work, and a round goes on only after that succeeded: while
-// no process can record it, nodes serve without pages of the journal, and their reservations are
+// watch records that this process is at work. A round continues only after that succeeded: while no
+// process can record it, nodes serve without pages of the journal, and their reservations are
 // unknown.
 func (p *Projector) watch(ctx context.Context) error {
 	if time.Since(p.watched) < watchEvery {
@@ -43,8 +43,8 @@ func (p *Projector) watch(ctx context.Context) error {
 	return nil
 }
 
-// follows checks that this process and the target are in the last epoch that the source knows. If
-// they are not, next is the epoch to rebuild under.
+// follows checks that this process and the target are in the last epoch of the source. If they are
+// not, next is the epoch to rebuild under.
 func (p *Projector) follows(ctx context.Context) (next int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -72,8 +72,8 @@ func (p *Projector) follows(ctx context.Context) (next int64, err error) {
 	return next, nil
 }
 
-// heard notes a beat that the target answered. After a long silence, nodes may have served without
-// pages of the journal, so the gap is recorded.
+// heard handles a beat that the target answered. After a long silence, nodes may have served
+// without pages of the journal, so the gap is recorded.
 func (p *Projector) heard(ctx context.Context) error {
 	silent := time.Since(p.beaten)
 	if !p.beaten.IsZero() && silent > reserve.GapAfter {
@@ -85,9 +85,9 @@ func (p *Projector) heard(ctx context.Context) error {
 	return nil
 }
 
-// join continues in an epoch that another process built, or this one's predecessor, and publishes
-// everything again to be sure. It refuses when no living process can confirm that the store is the
-// one it was, and the journals show that it is not.
+// join continues in an epoch of another process, or of this one's predecessor, and publishes
+// everything again to be sure. It refuses when no live process can confirm that the store is the
+// same, and the journals show that it is not.
 func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err error) {
 	if p.blind {
 		if same, err := p.same(ctx, epoch); err != nil || !same {
@@ -96,7 +96,7 @@ func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err err
 		p.blind = false
 	}
 	if p.grants, err = p.deps.Target.Grants(ctx, epoch); err != nil {
-		return false, fmt.Errorf("ask for the epoch: %w", err)
+		return false, fmt.Errorf("read the target's epoch: %w", err)
 	}
 	p.epoch, p.cursor, p.opened, p.beaten = epoch, 0, time.Now(), time.Time{}
 	p.metrics.epoch.Set(float64(epoch))
@@ -107,7 +107,7 @@ func (p *Projector) join(ctx context.Context, epoch int64) (joined bool, err err
 	return true, p.heard(ctx)
 }
 
-// same says whether the target knows the last calls of the nodes that died. What it may have lost
+// same reports whether the target knows the last calls of the dead nodes. What it may have lost
 // after those calls is reported to it in their names.
 func (p *Projector) same(ctx context.Context, epoch int64) (bool, error) {
 	j, err := p.deps.Source.Journal(ctx)
@@ -125,17 +125,17 @@ func (p *Projector) same(ctx context.Context, epoch int64) (bool, error) {
 	if known, err := p.deps.Target.Knows(ctx, epoch, calls); err != nil || !known {
 		return false, err
 	}
-	j.Gaps = nil // it is not lost, so what a gap hides is there
+	j.Gaps = nil // nothing was lost, so what a gap hides is there
 	return true, p.tell(ctx, holding{journal: j, nodes: dead, epoch: epoch, tail: true})
 }
 
-// open lets nodes say what they hold. It comes after the rooms were published, because nothing may
-// be granted from the rooms of an earlier epoch.
+// open lets nodes report their reservations. It follows the publication of the rooms, because
+// nothing may be granted from the rooms of an earlier epoch.
 func (p *Projector) open(ctx context.Context, next int64) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	level := slog.LevelWarn
-	if p.epoch == 0 { // a process that starts finds out what there is
+	if p.epoch == 0 { // a process that starts reads the current epoch
 		level = slog.LevelDebug
 	}
 	if p.epoch, err = p.deps.Target.Open(ctx, next); err != nil {
@@ -148,12 +148,12 @@ func (p *Projector) open(ctx context.Context, next int64) (err error) {
 	p.grants, p.opened, p.beaten, p.blind = false, time.Now(), time.Time{}, false
 	p.metrics.epochs.Inc()
 	p.metrics.epoch.Set(float64(p.epoch))
-	p.deps.Log.Log(ctx, level, "reservations were built anew: the target had none, or older ones", "epoch", p.epoch)
+	p.deps.Log.Log(ctx, level, "reservations were rebuilt: the target had none, or older ones", "epoch", p.epoch)
 	return nil
 }
 
-// grant lets a new epoch grant, as soon as the living nodes have said what they hold and the
-// journals of the others were told. Until then it is tried again with every round.
+// grant lets a new epoch grant, as soon as the live nodes have reported their reservations and the
+// journals of the others were replayed. Until then every round tries again.
 func (p *Projector) grant(ctx context.Context) error {
 	since := time.Since(p.opened)
 	if p.grants || since < gatherFor {
@@ -188,7 +188,7 @@ func (p *Projector) grant(ctx context.Context) error {
 func (p *Projector) readJournal(ctx context.Context) (reserve.Journal, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
-	if _, err := p.deps.Source.Watch(ctx, 0); err != nil { // a gap that goes on until now is one
+	if _, err := p.deps.Source.Watch(ctx, 0); err != nil { // a gap that lasts until now counts
 		return reserve.Journal{}, fmt.Errorf("watch: %w", err)
 	}
 	j, err := p.deps.Source.Journal(ctx)
@@ -203,10 +203,10 @@ type holding struct {
 	journal reserve.Journal
 	nodes   []reserve.Writer
 	epoch   int64
-	tail    bool // the target knows all but what they did last, which is told beside
+	tail    bool // the target knows all but the last steps, which are reported beside
 }
 
-// tell says in the name of nodes what they may have reserved.
+// tell reports possible reservations in the name of nodes.
 func (p *Projector) tell(ctx context.Context, h holding) error {
 	if len(h.nodes) == 0 {
 		return nil
@@ -249,7 +249,7 @@ func (p *Projector) tellPage(ctx context.Context, epoch int64, call reserve.Call
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	if err := p.deps.Target.Tell(ctx, epoch, call); err != nil {
-		return fmt.Errorf("tell what a node has reserved: %w", err)
+		return fmt.Errorf("report a node's reservations: %w", err)
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
 // Package project keeps the serving nodes' view (Redis) equal to the ledger's store (Postgres):
-// campaigns with their versions, and how much each may still spend.
+// campaigns with their versions, and the remaining budget of each.
 //
-// Contract: the view may be behind, never wrong. Everything that is published is an absolute value
-// with a version, read after it was committed, so any number of projectors may run at once, and a
-// repeat or a crash at any line costs nothing but work. When the target lost its state, or shows
-// less than this process published, everything is published again. The view only makes auctions
-// careful; the ledger decides.
+// Contract: the view may be behind, never wrong. Every published value is absolute and versioned,
+// and is read after its commit. Any number of projectors may run concurrently, and a repeat or a
+// crash at any line costs nothing but work. When the target lost its state, or is behind what this
+// process published, everything is published again. The view only makes auctions careful; the
+// ledger decides.
 package project
 
 import (
@@ -29,14 +29,14 @@ type Projector struct {
 	deps    Deps
 	metrics *metrics
 
-	filled    bool  // everything up to published was published to the target as it is now
+	filled    bool  // everything up to published is in the target as it is now
 	published int64 // config version
 	followed  time.Time
 	cursor    int64 // of rooms; 0 publishes all
 	repair    repair
 	epochs
 	wake  chan struct{}
-	aside sync.WaitGroup // what runs beside the rounds
+	aside sync.WaitGroup // work beside the rounds
 
 	failing atomic.Pointer[error]
 	often   *obs.LimitedLogger // for failures that repeat
@@ -61,7 +61,7 @@ func New(cfg Config, deps Deps) (*Projector, error) {
 	return p, nil
 }
 
-// Ready is nil once everything was published and while publishing works.
+// Ready returns nil once everything was published and while publishing works.
 func (p *Projector) Ready() error {
 	if err := p.failing.Load(); err != nil {
 		return *err
@@ -69,7 +69,7 @@ func (p *Projector) Ready() error {
 	return nil
 }
 
-// Run publishes until ctx ends, and then returns nil; it has no other end.
+// Run publishes until ctx ends, and only then returns nil.
 func (p *Projector) Run(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = p.cfg.Every, max(p.cfg.Every, 2*time.Second)
@@ -85,7 +85,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		} else if ctx.Err() == nil {
 			p.metrics.failures.Inc()
 			p.failing.Store(&err)
-			p.often.Warn(ctx, "publishing is failing, trying again", "error", err)
+			p.often.Warn(ctx, "publishing fails, retrying", "error", err)
 			wait = pauses.NextBackOff()
 		}
 		timer := time.NewTimer(wait)
@@ -100,7 +100,7 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// listen wakes the rounds. What it misses the next round finds anyway.
+// listen wakes the rounds. The next round finds what listen misses.
 func (p *Projector) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = p.deps.Wake(ctx, func() {
@@ -116,7 +116,7 @@ func (p *Projector) listen(ctx context.Context) {
 	}
 }
 
-// round publishes what changed since the last one, or everything.
+// round publishes the changes since the last one, or everything.
 func (p *Projector) round(ctx context.Context) error {
 	if err := p.watch(ctx); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (p *Projector) round(ctx context.Context) error {
 	return p.rooms(ctx)
 }
 
-// look finds out whether the target still has what was published. The answer is remembered until a
-// fill succeeded: a target may tell of its loss only once.
+// look checks that the target still has what was published. The result is stored until a fill
+// succeeds: a target may report its loss only once.
 func (p *Projector) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -158,11 +158,11 @@ func (p *Projector) look(ctx context.Context) error {
 	return nil
 }
 
-// fill publishes every campaign. The head is raised only after the last page, so that no node takes
-// a part of the campaigns for all of them. A crash in between leaves a head that is too low, and a
-// fill again.
+// fill publishes every campaign. The head is raised only after the last page, so that no node
+// mistakes a part of the campaigns for all of them. A crash in between leaves a head that is too
+// low, and the next fill repeats the work.
 func (p *Projector) fill(ctx context.Context) error {
-	p.cursor = 0 // whoever lost campaigns lost rooms too
+	p.cursor = 0 // a target that lost campaigns has lost rooms as well
 	head, err := p.pages(ctx, 0, func(page []campaign.Campaign, _ int64) error { return p.publish(ctx, page, 0) })
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (p *Projector) fill(ctx context.Context) error {
 	return nil
 }
 
-// follow publishes changes page by page; after each the target is complete up to its version.
+// follow publishes changes page by page; after each page the target is complete up to its version.
 func (p *Projector) follow(ctx context.Context) error {
 	p.followed = time.Now()
 	_, err := p.pages(ctx, p.published, func(page []campaign.Campaign, head int64) error {
@@ -188,8 +188,8 @@ func (p *Projector) follow(ctx context.Context) error {
 	return err
 }
 
-// pages reads changes above since until none are left, and answers the version they are
-// complete up to.
+// pages reads changes above since until none are left, and returns the version up to which they are
+// complete.
 func (p *Projector) pages(
 	ctx context.Context, since int64, each func(page []campaign.Campaign, head int64) error,
 ) (head int64, err error) {

@@ -12,22 +12,21 @@ import (
 // repairShare is the part of the rounds' time that a repair may take.
 const repairShare = 5
 
-// repair publishes every room again, a little in each round, which mends what an eviction or a lost
-// write of the target did to single values. Nothing waits for it: with a million campaigns it takes
-// minutes.
+// repair publishes every room again, a few in each round. That repairs single values that the
+// target evicted or never stored. Nothing waits for it: with a million campaigns it takes minutes.
 type repair struct {
 	ended   time.Time
-	reading chan everything // of the read that is under way, if any
+	reading chan everything // of the read in progress, if any
 	left    []reserve.Room  // read and not yet published
 }
 
-// everything is all rooms, or why they could not be read.
+// everything holds all rooms, or the error of reading them.
 type everything struct {
 	rooms []reserve.Room
 	err   error
 }
 
-// rooms publishes those that changed, or all. The epoch comes first: releases belong to one.
+// rooms publishes the changed rooms, or all. The epoch comes first: releases belong to one.
 func (p *Projector) rooms(ctx context.Context) error {
 	next, err := p.follows(ctx)
 	if err != nil {
@@ -49,7 +48,7 @@ func (p *Projector) rooms(ctx context.Context) error {
 	return p.open(ctx, next)
 }
 
-// publishChanged publishes what changed after the cursor, for the reservations of epoch.
+// publishChanged publishes the rooms changed after the cursor, for the reservations of epoch.
 func (p *Projector) publishChanged(ctx context.Context, epoch int64) error {
 	all := p.cursor == 0
 	rooms, next, err := p.readRooms(ctx, p.cursor)
@@ -64,14 +63,14 @@ func (p *Projector) publishChanged(ctx context.Context, epoch int64) error {
 			return err
 		}
 	}
-	p.cursor = next // only now: rooms that were not published are read again
+	p.cursor = next // only now: unpublished rooms are read again
 	if all {
 		return p.mended(ctx)
 	}
 	return nil
 }
 
-// readRooms is as Source.Rooms.
+// readRooms calls Source.Rooms.
 func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]reserve.Room, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -82,8 +81,8 @@ func (p *Projector) readRooms(ctx context.Context, cursor int64) ([]reserve.Room
 	return rooms, next, nil
 }
 
-// publishPage publishes the first of some rooms and answers the rest. Each page has its time, so
-// that many campaigns take longer and do not fail.
+// publishPage publishes the first rooms of the list and returns the rest. Each page has its own
+// time limit, so that many campaigns take longer and do not fail.
 func (p *Projector) publishPage(
 	ctx context.Context, epoch int64, rooms []reserve.Room,
 ) (rest []reserve.Room, err error) {
@@ -97,7 +96,8 @@ func (p *Projector) publishPage(
 	return rooms[len(page):], nil
 }
 
-// meanwhile publishes changes of campaigns between two pages of rooms: a pause waits for them.
+// meanwhile publishes changes of campaigns between two pages of rooms: paused campaigns must not
+// wait.
 func (p *Projector) meanwhile(ctx context.Context) error {
 	select {
 	case <-p.wake:
@@ -109,8 +109,8 @@ func (p *Projector) meanwhile(ctx context.Context) error {
 	return p.follow(ctx)
 }
 
-// mend carries the repair on for a part of a round. Its rooms may be older than what was published
-// since: versions keep the newer.
+// mend continues the repair for a part of a round. Its rooms may be older than those published
+// since; versions keep the newer.
 func (p *Projector) mend(ctx context.Context) error {
 	if !p.mendable(ctx) {
 		return nil
@@ -118,7 +118,7 @@ func (p *Projector) mend(ctx context.Context) error {
 	for until := time.Now().Add(p.cfg.Every / repairShare); ; {
 		var err error
 		if p.repair.left, err = p.publishPage(ctx, p.epoch, p.repair.left); err != nil {
-			p.repair.left, p.repair.ended = nil, time.Now() // read anew next time: they may be of a day that is over
+			p.repair.left, p.repair.ended = nil, time.Now() // read again next time: the day may be over
 			return err
 		}
 		if len(p.repair.left) == 0 {
@@ -130,8 +130,8 @@ func (p *Projector) mend(ctx context.Context) error {
 	}
 }
 
-// mendable has everything read beside the rounds when a repair is due, and says whether there is
-// something to publish.
+// mendable starts reading everything beside the rounds when a repair is due, and reports whether
+// there is something to publish.
 func (p *Projector) mendable(ctx context.Context) bool {
 	r := &p.repair
 	if r.reading == nil && len(r.left) == 0 && time.Since(r.ended) >= p.cfg.RepairEvery {
@@ -149,14 +149,14 @@ func (p *Projector) mendable(ctx context.Context) bool {
 			r.ended = time.Now()
 		}
 		if read.err != nil && ctx.Err() == nil {
-			p.often.Warn(ctx, "a repair of the rooms is put off", "error", read.err)
+			p.often.Warn(ctx, "a repair of the rooms is postponed", "error", read.err)
 		}
 	default:
 	}
 	return len(r.left) > 0
 }
 
-// mended notes that every room was published, and forgets releases that no reservation is left for.
+// mended records that every room was published, and removes releases without reservations.
 func (p *Projector) mended(ctx context.Context) error {
 	p.repair.left, p.repair.ended = nil, time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)

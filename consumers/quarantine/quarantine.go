@@ -1,10 +1,10 @@
-// Package quarantine looks for publishers whose day is anomalous and puts them into quarantine:
-// what they mint from then on is held until an administrator decides (POST
+// Package quarantine detects publishers with an anomalous day and quarantines them: the Credits
+// that they mint from then on are held until an administrator decides (POST
 // /api/billing?action=quarantine).
 //
-// It judges settlement's own sums per publisher and day, so it needs no analytics store, finds the
-// same whoever looks, and opens a case once however many processes look. It changes no charge and
-// delays nothing.
+// It judges settlement's own sums per publisher and day. It therefore needs no analytics store, and
+// every process finds the same. A case is opened once, however many processes run. It changes no
+// charge and delays nothing.
 package quarantine
 
 import (
@@ -22,7 +22,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Config is what an operator may choose. A threshold of 0 switches its rule off.
+// Config holds the operator's settings. A threshold of 0 switches its rule off.
 type Config struct {
 	Every        time.Duration `name:"quarantine-every" env:"ADNET_QUARANTINE_EVERY" default:"1m" help:"How often publishers are judged; 0 puts none into quarantine."`
 	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which no publisher is judged."`
@@ -31,17 +31,17 @@ type Config struct {
 	Surge        float64       `name:"quarantine-surge" env:"ADNET_QUARANTINE_SURGE" default:"10" help:"How many times the mean of its last 7 days a publisher may mint in a day before its Credits are held."`
 }
 
-// Store is what the rules look at and where cases are kept.
+// Store returns the figures for the rules and stores the cases.
 type Store interface {
 	// PublisherDays lists the days from since to last of the publishers that have one on last, and
-	// of all others of their owners, by owner, then publisher.
+	// of their owners' other publishers, by owner, then publisher.
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
-	// OpenQuarantine opens a case; false when there is one.
+	// OpenQuarantine opens a case; false if one is open.
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 }
 
-// Deps are what a [Detector] works with. All are required but Now.
+// Deps holds the dependencies of a [Detector]. All are required but Now.
 type Deps struct {
 	Store   Store
 	Log     *slog.Logger
@@ -76,18 +76,18 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	return d, nil
 }
 
-// Run judges until ctx ends. A run that fails is repeated with the next. It returns nil.
+// Run judges until ctx ends and returns nil. A failed run is repeated with the next.
 func (d *Detector) Run(ctx context.Context) error {
 	schedule.Every(ctx, d.cfg.Every, func(ctx context.Context) error {
 		_, err := d.Judge(ctx)
 		return err
 	}, func(err error) {
-		d.often.Warn(ctx, "publishers could not be judged, trying again", "error", err)
+		d.often.Warn(ctx, "publishers could not be judged, retrying", "error", err)
 	})
 	return nil
 }
 
-// Judge looks at the day once and answers how many cases it opened.
+// Judge judges the day once and returns the number of opened cases.
 func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	now := d.now().UTC()
 	today := day.Of(now)
@@ -122,9 +122,8 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 // maxCases bounds the number of a publisher's past cases that are read.
 const maxCases = 1000
 
-// open opens a case unless there is one, or an administrator released one today: who looked at the
-// day's numbers and let them pass is not asked again before the next day. After a claw-back the
-// same day's pattern is held again.
+// open opens a case unless one is open or an administrator released one today: a released day is
+// not questioned again before the next day. After a claw-back the same day's pattern is held again.
 func (d *Detector) open(ctx context.Context, e traffic.Evidence, now time.Time) (bool, error) {
 	developer := e.Today.DeveloperID
 	cases, err := d.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})

@@ -1,11 +1,11 @@
-// Package retain removes data that nothing needs any more, once a night: deduplication marks of
-// days whose events no caller may send any more, applied ranges that are archived, idempotency
-// keys, dead letters, reports of ads and sooner the e-mails left with them. The analytics store
-// drops whole months by itself (its TTL).
+// Package retain removes unneeded data once a night: deduplication marks of days whose events are
+// no longer accepted, archived applied ranges, idempotency keys, dead letters, and reports of ads,
+// whose e-mail addresses are removed earlier. The analytics store drops whole months by itself (its
+// TTL).
 //
-// Contract: marks go only after the horizon passed their day, and settlement refuses events from
-// before the horizon; so a dropped mark can never make a repeat look new. Any number of processes
-// may run it at once.
+// Contract: marks are removed only after the horizon passed their day, and settlement rejects
+// events from before the horizon. So a removed mark can never make a repeat look new. Any number of
+// processes may run it concurrently.
 //
 // # Not obvious
 //
@@ -30,32 +30,32 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config says how long each kind of data is kept. 0 days keeps it for ever.
+// Config holds the retention of each kind of data. 0 days keeps it forever.
 type Config struct {
-	Marks   int           `name:"retention-marks-days" env:"ADNET_RETENTION_MARKS_DAYS" default:"60" help:"Days that deduplication marks are kept; at least the lives of a click and a conversion and a week. Events of earlier auctions expire. 0: for ever."`
-	Applied int           `name:"retention-applied-days" env:"ADNET_RETENTION_APPLIED_DAYS" default:"30" help:"Days that the verdicts of archived events are kept in PostgreSQL: as long as a backup may be restored, or a day of ClickHouse rebuilt. 0: for ever."`
-	Dead    int           `name:"retention-dlq-days" env:"ADNET_RETENTION_DLQ_DAYS" default:"90" help:"Days that dead letters are kept. 0: for ever."`
+	Marks   int           `name:"retention-marks-days" env:"ADNET_RETENTION_MARKS_DAYS" default:"60" help:"Days that deduplication marks are kept; at least the lives of a click and a conversion and a week. Events of earlier auctions expire. 0: forever."`
+	Applied int           `name:"retention-applied-days" env:"ADNET_RETENTION_APPLIED_DAYS" default:"30" help:"Days that the verdicts of archived events are kept in PostgreSQL: as long as a backup may be restored, or a day of ClickHouse rebuilt. 0: forever."`
+	Dead    int           `name:"retention-dlq-days" env:"ADNET_RETENTION_DLQ_DAYS" default:"90" help:"Days that dead letters are kept. 0: forever."`
 	At      time.Duration `name:"retention-at" env:"ADNET_RETENTION_AT" default:"3h30m" help:"How long after midnight UTC the nightly removal runs."`
 }
 
-// Life is how long the last events of an auction count: marks must outlive them.
+// Life is the time for which the last events of an auction count: marks must outlive them.
 type Life struct {
 	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
 	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the click a conversion still counts: the attribution window."`
 }
 
-// Longest is how long after the auction the last event of an ad may come.
+// Longest returns the longest time from an auction to the last event of its ad.
 func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
-// keyLife is how long an idempotency key counts.
+// keyLife is the life of an idempotency key.
 const keyLife = 24 * time.Hour
 
-// slack is how much longer than a conversion marks must be kept: clocks, and events that wait in
-// spools and the log.
+// slack is how much longer than conversions marks must be kept, for clock skew and for events that
+// wait in spools and the log.
 const slack = 7 * 24 * time.Hour
 
-// Cutoffs is what may go at now when an event counts for at most life after its auction. Error:
-// marks would go while their events are still accepted.
+// Cutoffs returns what may be removed at now when an event counts for at most life after its
+// auction. It returns an error if marks would be removed while their events are still accepted.
 func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, err error) {
 	if c.Marks < 0 || c.Applied < 0 || c.Dead < 0 {
 		return cut, errors.New("ADNET_RETENTION_…: days must not be negative")
@@ -80,22 +80,22 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 	return cut, nil
 }
 
-// Store is the store that is cleaned.
+// Store is the store to clean.
 type Store interface {
 	Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error)
 }
 
-// Deps is what the removal works with.
+// Deps holds the dependencies of a [Retainer].
 type Deps struct {
 	Store   Store
 	Life    time.Duration // the longest that an event counts after its auction
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	Told    roster.Told      // nil: administrators are not told
+	Told    roster.Told      // nil: runs are not reported to administrators
 	Now     func() time.Time // nil: the clock
 }
 
-// Retainer is the nightly removal.
+// Retainer runs the nightly removal.
 type Retainer struct {
 	cfg      Config
 	deps     Deps
@@ -121,14 +121,14 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 		failures: obs.Register(
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
-				Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were tried again.",
+				Name: "adnet_retention_failures_total", Help: "Runs of retention that failed and were retried.",
 			}),
 		),
 	}, nil
 }
 
-// Run removes every night until ctx ends, and then returns nil. A run that failed is tried again
-// after ten minutes.
+// Run removes every night until ctx ends, and then returns nil. A failed run is retried after ten
+// minutes.
 func (r *Retainer) Run(ctx context.Context) error {
 	next := func() time.Duration { return schedule.UntilTimeOfDay(r.deps.Now(), r.cfg.At) }
 	first := next()
@@ -138,7 +138,7 @@ func (r *Retainer) Run(ctx context.Context) error {
 		wait := next()
 		if err != nil && ctx.Err() == nil {
 			r.failures.Inc()
-			r.deps.Log.Error("retention failed, will be tried again", "error", err)
+			r.deps.Log.Error("retention failed, will be retried", "error", err)
 			wait = 10 * time.Minute
 		}
 		r.deps.Told.Ended(ctx, err, r.deps.Now(), r.deps.Now().Add(wait))

@@ -11,10 +11,10 @@ import (
 	"adnet/schemas/event"
 )
 
-// batch decodes what one poll brought into runs that start exactly where each partition stopped:
-// records that were applied before are left out, offsets that the log lost are filled with poison
-// records. The runs are sorted, so that all settlers lock partitions in the same order. rest says
-// that a gap did not fit and the same records must be batched once more after this batch is
+// batch decodes the records of one poll into runs that start exactly where each partition stopped:
+// records that were applied before are left out, and offsets missing from the log are filled with
+// poison records. The runs are sorted, so that all settlers lock partitions in the same order. rest
+// reports that a gap did not fit and the same records must be batched once more after this batch is
 // applied.
 func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.Batch, rest bool, err error) {
 	runs, err := s.openRuns(ctx, records)
@@ -50,8 +50,8 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 }
 
 // openRuns starts an empty run for every partition of the records, at the partition's next offset.
-// A remembered offset is only asked for again when it does not fit the records: another settler may
-// have had the partition in between.
+// A cached offset is only read again when it does not fit the records: another settler may have had
+// the partition in between.
 func (s *Settler) openRuns(ctx context.Context, records []event.Record) (map[stream.Partition]*ledger.Run, error) {
 	runs := make(map[stream.Partition]*ledger.Run)
 	counts := make(map[stream.Partition]int)

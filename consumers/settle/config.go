@@ -13,7 +13,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// Config is what an operator may choose.
+// Config holds the operator's settings.
 type Config struct {
 	MaxBatch  int           `name:"settle-batch" env:"ADNET_SETTLE_BATCH" default:"5000" help:"Most events that one transaction settles."`
 	TxTimeout time.Duration `name:"settle-tx-timeout" env:"ADNET_SETTLE_TX_TIMEOUT" default:"30s" help:"Longest time for one try of a transaction."`
@@ -46,15 +46,15 @@ type Records interface {
 type Store interface {
 	// InTx runs apply in one transaction and commits when it returns nil.
 	InTx(ctx context.Context, apply func(ledger.Tx) error) error
-	// Offsets answers the next offset to apply; a partition that was never applied is absent.
+	// Offsets returns the next offset to apply; a partition that was never applied is absent.
 	Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
-// Deps are what a [Settler] works with. All are required but Now.
+// Deps holds the dependencies of a [Settler]. All are required but Now.
 type Deps struct {
 	Records Records
 	Store   Store
-	Keys    *token.Keyring // that verify auction tokens: those of ingress
+	Keys    *token.Keyring // verifies auction tokens: the keys of ingress
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time // dates the rows; time.Now when nil

@@ -16,7 +16,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// What makes a record poison: a closed list, so that the dead-letter table can be grouped by it.
+// Reasons for a poison record: a closed list, so that the dead-letter table can be grouped by it.
 const (
 	problemProto   = "not a protobuf event"
 	problemEnum    = "unknown type, proof or billing model"
@@ -26,8 +26,8 @@ const (
 	problemTraffic = "invalid-traffic rule that is not a short lower-case name"
 	problemLost    = "offset is not in the log any more"
 
-	// What makes a signed event a refused one. Whoever can write to the log can write such a
-	// record; it costs and earns nothing.
+	// Reasons for rejecting a signed event. Any writer to the log can forge such a record; it costs
+	// and earns nothing.
 	problemNoToken    = "no auction token"
 	problemToken      = "auction token that does not verify"
 	problemKey        = "auction token of a key that is not known here"
@@ -36,14 +36,14 @@ const (
 	problemPaidMore   = "price above that of its auction token"
 )
 
-// refusals are the problems of events that were not what their token says, or had none.
+// refusals lists the problems of events without a token or with a contradicting one.
 var refusals = [...]string{
 	problemNoToken, problemToken, problemKey, problemKeyEnded, problemDifference, problemPaidMore,
 }
 
-// The times that an event may have been received at: after adnet existed, and not after the record
-// was written, clock skew between ingress and broker aside. Both are facts of the record, so a
-// replay years later decides the same.
+// An event must be received after adnet existed, and before its record was written, apart from
+// clock skew between ingress and broker. Both are facts of the record, so a replay years later
+// decides the same.
 var earliest = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const (
@@ -69,16 +69,15 @@ var (
 	}
 )
 
-// decoder turns records of the log into records of the ledger. It keeps one message between
-// records.
+// decoder turns records of the log into records of the ledger. It reuses one message.
 type decoder struct {
 	keys     *token.Keyring
 	unsigned bool // beacons without a token are billed
 	message  event.Event
 }
 
-// record decodes r. It never fails: what cannot be understood is a poison record that carries its
-// own copy of the bytes, and the ledger decides about it like about any other.
+// record decodes r. It never fails: an undecodable record becomes a poison record with its own copy
+// of the bytes, and the ledger decides about it like about any other.
 func (d *decoder) record(r *event.Record) ledger.Record {
 	if err := proto.Unmarshal(r.Value, &d.message); err != nil {
 		return poison(r, problemProto)
@@ -119,31 +118,31 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 	}
 	e.Price, e.Sandbox, e.InvalidTraffic = money.Micros(m.PriceMicros), m.Sandbox, m.InvalidTraffic
 	if e.Type == ledger.Conversion && e.Proof == ledger.Signed && (!m.Conversion.GetVerified() || len(m.Token) == 0) {
-		e.Proof = ledger.Unverified // also what builds wrote that did not ask for the advertiser's word
+		e.Proof = ledger.Unverified // also from builds that did not require the advertiser's report
 	}
 	switch {
 	case e.Proof == ledger.Signed, e.Proof == ledger.Unverified:
 		return e, d.proven(&e)
 	case e.Proof == ledger.UnsignedBillable && !d.unsigned:
-		e.Proof = ledger.Unsigned // ingress may be told to bill them, but the log alone cannot say so
+		e.Proof = ledger.Unsigned // ingress may be set to bill them, but the log cannot prove it
 	}
 	return e, ""
 }
 
-// proven verifies the token of a signed event and holds the event to it: the token says how much is
-// charged, to whom, and who earns, whoever wrote the record.
+// proven verifies the token of a signed event and compares the event with it: only the token
+// decides the charge, the advertiser and the publisher, regardless of the record's writer.
 func (d *decoder) proven(e *ledger.Event) (problem string) {
 	m := &d.message
 	if len(m.Token) == 0 {
 		return problemNoToken
 	}
-	// The key is judged at the time of the event: one that ended while the record waited here
-	// signed honestly. A key that must not count any more is taken off the list.
+	// The key is judged at the time of the event: a key that ended while the record waited here was
+	// valid when it signed. A compromised key is taken off the list.
 	allowed := token.ForEvent(string(e.Type))
 	if e.Proof == ledger.Unverified {
 		allowed = token.ForClaim | token.ForConversion
 	}
-	said, err := d.keys.VerifyRaw(allowed, m.Token, e.ReceivedAt)
+	signed, err := d.keys.VerifyRaw(allowed, m.Token, e.ReceivedAt)
 	switch {
 	case errors.Is(err, token.ErrUnknownKey):
 		return problemKey
@@ -151,20 +150,20 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 		return problemKeyEnded
 	case err != nil:
 		return problemToken
-	case e.Price > said.Price:
+	case e.Price > signed.Price:
 		return problemPaidMore
-	case e.Price != said.Price, e.AuctionID != said.AuctionID, e.CampaignID != said.CampaignID,
-		e.AdvertiserID != said.AdvertiserID, e.DeveloperID != said.DeveloperID,
-		string(e.BillingModel) != said.BillingModel, e.Sandbox != said.Sandbox, m.CreditFunded != said.CreditFunded,
-		m.House != said.House:
+	case e.Price != signed.Price, e.AuctionID != signed.AuctionID, e.CampaignID != signed.CampaignID,
+		e.AdvertiserID != signed.AdvertiserID, e.DeveloperID != signed.DeveloperID,
+		string(e.BillingModel) != signed.BillingModel, e.Sandbox != signed.Sandbox, m.CreditFunded != signed.CreditFunded,
+		m.House != signed.House:
 		return problemDifference
 	}
-	e.Browser, e.House = said.Browser, said.House
+	e.Browser, e.House = signed.Browser, signed.House
 	return ""
 }
 
-// ids reads the ids. Who and what may be unknown (empty); the event itself may not, nor may the
-// auction of an event that is deduplicated by it.
+// ids reads the ids. Person and campaign may be unknown (empty). The event's own id must be
+// present, and so must the auction id of an event that is deduplicated by it.
 func (d *decoder) ids(e *ledger.Event) bool {
 	m := &d.message
 	var eventID uuid.UUID
@@ -179,7 +178,8 @@ func readID(id *uuid.UUID, b []byte) bool {
 	return len(b) == 0 || len(b) == len(id)
 }
 
-// plausible also looks into the auction id, because its day decides where the dedupe mark is kept.
+// plausible also checks the auction id, because its day decides where the deduplication mark is
+// stored.
 func plausible(e ledger.Event, written time.Time) bool {
 	if e.ReceivedAt.Before(earliest) || e.ReceivedAt.After(written.Add(skew)) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"adnet/internal/obs"
 )
 
-// metrics are the settler's numbers; handles of all known labels are looked up once.
+// metrics holds the settler's metrics; handles of all known labels are looked up once.
 type metrics struct {
 	verdicts     map[ledger.Verdict]prometheus.Counter
 	invalid      prometheus.Counter // any invalid-traffic rule
@@ -49,14 +49,14 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		age: obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "adnet_settle_age_seconds", Help: "Age of the oldest event of the last batch when it was applied.",
 		})),
-		retries:      counter("retries_total", "Tries that failed and were made again."),
+		retries:      counter("retries_total", "Tries that failed and were retried."),
 		fenced:       counter("fenced_total", "Batches dropped because the partition was applied elsewhere."),
-		lost:         counter("lost_offsets_total", "Offsets that the log did not have any more; settled as poison."),
+		lost:         counter("lost_offsets_total", "Offsets that were no longer in the log; settled as poison."),
 		hintFailures: counter("hint_failures_total", "Failed commits of the broker's offset, which is a hint."),
 	}
 	refused := obs.Register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_settle_refused_total",
-		Help: "Events that were refused because they were not what their auction token says, by reason. They are " +
+		Help: "Events refused because they contradict their auction token, by reason. They are " +
 			"dead letters.",
 	}, []string{"reason"}))
 	m.refused = make(map[string]prometheus.Counter)

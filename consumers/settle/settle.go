@@ -1,18 +1,18 @@
 // Package settle turns the events topic into money. It is the only writer of charges and Credits.
 //
 // Contract: every record of the topic gets exactly one outcome, in one store transaction that also
-// moves the partition's offset. The offset in the store is the only truth; the one in the broker is
-// a hint. So a crash at any point repeats nothing: before the commit the records are read again
-// from the stored offset, after it they are behind the offset. Two settlers that believe to own one
-// partition are told apart by the same offset ([ledger.ErrFenced]).
+// moves the partition's offset. The offset in the store is the only truth; the broker's offset is a
+// hint. So a crash at any point repeats nothing: before the commit the records are read again from
+// the stored offset, after it they are behind the offset. The same offset fences two settlers that
+// both consider themselves the owner of a partition ([ledger.ErrFenced]).
 //
-// A record that cannot be understood becomes a dead letter and never stops its partition. While the
-// store is out of reach the same batch is tried again for as long as it takes: nothing is skipped.
+// An undecodable record becomes a dead letter and never stops its partition. While the store is
+// unreachable the same batch is retried for as long as it takes: nothing is skipped.
 //
 // # Not obvious
 //
-// The commit of the broker's offset is not waited for: it is a hint, and its failure is told
-// with the next one.
+// The commit of the broker's offset is not awaited: it is a hint, and its failure is reported with
+// the next one.
 package settle
 
 import (
@@ -46,8 +46,8 @@ type Settler struct {
 
 	decoder decoder
 
-	next    map[stream.Partition]int64 // where each partition goes on, as this process last applied it
-	failing atomic.Pointer[error]      // why the last try failed; nil after a success
+	next    map[stream.Partition]int64 // next offset of each partition, as last applied here
+	failing atomic.Pointer[error]      // error of the last try; nil after a success
 }
 
 // New checks the settings. It opens nothing. Errors: a setting out of range or a missing
@@ -66,8 +66,8 @@ func New(cfg Config, deps Deps) (*Settler, error) {
 	}, nil
 }
 
-// Ready is nil while settlement works, and says what fails while it does not. Before the first
-// batch it is nil: nothing is known to be wrong.
+// Ready returns nil while settlement works, and otherwise the current failure. Before the first
+// batch it returns nil, as no failure is known.
 func (s *Settler) Ready() error {
 	if err := s.failing.Load(); err != nil {
 		return *err
@@ -75,9 +75,9 @@ func (s *Settler) Ready() error {
 	return nil
 }
 
-// Run settles until ctx ends. A transaction that runs then is finished, bounded by TxTimeout and by
-// the flush context of the component's stage; a batch that only waits for its next try is given up,
-// and read again by whoever is next. Run returns nil after ctx ended; it has no other end.
+// Run settles until ctx ends, and only then returns nil. A transaction in progress is finished,
+// bounded by TxTimeout and by the flush context of the component's stage. A batch that only waits
+// for its next try is abandoned, and the next owner reads it again.
 func (s *Settler) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	for ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (s *Settler) Run(ctx context.Context) error {
 	return nil
 }
 
-// settle takes one poll to its end: applied, or handed back to be read again.
+// settle handles one poll completely: it is applied, or handed back to be read again.
 func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 	for rest := len(records) > 0; rest; {
 		var err error
@@ -102,9 +102,8 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 		switch {
 		case err == nil:
 		case errors.Is(err, ledger.ErrFenced):
-			// Nothing of the batch was written: either another settler owns a partition now, or our
-			// own commit went through although its answer was lost. Both are settled by the stored
-			// offset.
+			// Nothing of the batch was written. Either another settler owns a partition now, or our
+			// own commit went through although its reply was lost. The stored offset decides both.
 			s.metrics.fenced.Inc()
 			s.log.Info(
 				"partition is applied by another consumer, or was applied already: reading again from the stored offset",
@@ -123,8 +122,8 @@ func (s *Settler) settle(ctx, work context.Context, records []event.Record) {
 	}
 }
 
-// applyUntilDone applies a batch, trying again while the store is out of reach. It returns
-// ErrFenced, or ctx's end when the process stops between two tries.
+// applyUntilDone applies a batch, retrying while the store is unreachable. It returns ErrFenced, or
+// the error of ctx when the process stops between two tries.
 func (s *Settler) applyUntilDone(ctx, work context.Context, records []event.Record) (rest bool, err error) {
 	return backoff.Retry(ctx, func() (bool, error) {
 		try, cancel := context.WithTimeout(work, s.cfg.TxTimeout)
@@ -179,8 +178,8 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 	return rest, nil
 }
 
-// refused tells of events that were not what their auction token says: an attack, or a key that is
-// missing here.
+// refused reports events that contradict their auction token: an attack, or a key that is missing
+// here.
 func (s *Settler) refused(ctx context.Context, effects *ledger.Effects) {
 	for i := range effects.Dead {
 		dead := &effects.Dead[i]
@@ -215,9 +214,8 @@ func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.R
 	return effects, nil
 }
 
-// screen marks the clicks that have no impression before them and the conversions that have no
-// valid click. The order matters: a click that the first rule marked cannot stand before a
-// conversion.
+// screen marks clicks without an earlier impression and conversions without a valid click. The
+// order matters: a click marked by the first rule cannot validate a conversion.
 func screen(ctx context.Context, tx ledger.Tx, b ledger.Batch) error {
 	impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
 	if err != nil {
@@ -232,7 +230,7 @@ func screen(ctx context.Context, tx ledger.Tx, b ledger.Batch) error {
 	return nil
 }
 
-// reset goes back to the stored offsets, however long the store is away.
+// reset goes back to the stored offsets, however long the store is unreachable.
 func (s *Settler) reset(ctx, work context.Context) {
 	clear(s.next)
 	_, _ = backoff.Retry(ctx, func() (struct{}, error) {
@@ -249,5 +247,5 @@ func (s *Settler) reset(ctx, work context.Context) {
 // trouble makes the settler not ready until its next success.
 func (s *Settler) trouble(ctx context.Context, err error) {
 	s.failing.Store(&err)
-	s.often.Warn(ctx, "settlement is failing, trying again", "error", err)
+	s.often.Warn(ctx, "settlement fails, retrying", "error", err)
 }

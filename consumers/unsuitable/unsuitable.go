@@ -1,9 +1,9 @@
-// Package unsuitable watches how often the requests of publishers are refused as unsuitable, and
-// counts those whose rate jumped: an app that attracts people in need, one that is misused, or one
-// that sends flags wrongly. A metric has no publisher's name; the administrators' screen has.
+// Package unsuitable watches the rate of publishers' requests refused as unsuitable, and counts the
+// publishers whose rate jumped: an app that attracts people in need, one that is misused, or one
+// that sends flags wrongly. The metric names no publisher; the administrators' screen does.
 //
-// It reads sums of the analytics store by publisher and hour, so any number of processes find the
-// same. It changes nothing.
+// It reads sums of the analytics store by publisher and hour, so every process finds the same. It
+// changes nothing.
 package unsuitable
 
 import (
@@ -20,18 +20,18 @@ import (
 
 const (
 	every = 5 * time.Minute
-	// The last full hour and the one that has begun are held against the seven days before.
+	// The last full hour and the current one are compared with the seven days before.
 	usual = 7 * 24 * time.Hour
 )
 
 // Source counts requests; see stats.Reader.
 type Source interface {
-	// NeverRates are the rates of the publishers that had a request refused as unsuitable from
-	// lately to until, beside those from since to lately.
+	// NeverRates returns the rates of the publishers that had a request refused as unsuitable from
+	// lately to until, beside their rates from since to lately.
 	NeverRates(ctx context.Context, since, lately, until time.Time) ([]report.NeverRate, error)
 }
 
-// Deps are what a watch works with. All but Now are required.
+// Deps holds the dependencies of a watch. All but Now are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -39,14 +39,14 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// Watch is the component.
+// Watch counts publishers whose rate of unsuitable requests jumped.
 type Watch struct {
 	deps   Deps
 	often  *obs.LimitedLogger
 	jumped prometheus.Gauge
 }
 
-// New makes a watch. It starts nothing.
+// New returns a watch. It starts nothing.
 func New(deps Deps) *Watch {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Watch{deps: deps, often: obs.Limited(deps.Log, 10*time.Minute),
@@ -60,13 +60,13 @@ func New(deps Deps) *Watch {
 // Run looks every five minutes until ctx ends, and then returns nil.
 func (w *Watch) Run(ctx context.Context) error {
 	schedule.Every(ctx, every, w.Look, func(err error) {
-		w.often.Warn(ctx, "rates of refused requests could not be read, trying again", "error", err)
+		w.often.Warn(ctx, "rates of refused requests could not be read, retrying", "error", err)
 	})
 	return nil
 }
 
-// Look counts the publishers whose rate jumped. Run calls it; tests may instead. Errors: those of
-// the source.
+// Look counts the publishers whose rate jumped. Run calls it, and tests may call it directly.
+// Errors: those of the source.
 func (w *Watch) Look(ctx context.Context) error {
 	now := w.deps.Now().UTC()
 	lately := now.Truncate(time.Hour).Add(-time.Hour)

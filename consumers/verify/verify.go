@@ -1,9 +1,9 @@
-// Package verify runs `adnet verify` without an operator: every night, and when an administrator
-// asks. What a run found stays in the store, where administrators read it.
+// Package verify runs `adnet verify` without an operator: every night, and on an administrator's
+// request. The findings of a run stay in the store, where administrators read them.
 //
-// Contract: one run at a time in the installation, however many processes look (the store's lock
-// decides), and ten minutes between two, since each reads every row of the ledger. A run that dies
-// with its process stays without an end and stops no other after an hour.
+// Contract: the installation has one run at a time, regardless of the number of processes (the
+// store's lock decides), and ten minutes between two, since each reads every row of the ledger. A
+// run that dies with its process has no end time, and blocks others for at most an hour.
 package verify
 
 import (
@@ -20,7 +20,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config says when the nightly run begins.
+// Config holds the time of the nightly run.
 type Config struct {
 	At time.Duration `name:"verify-at" env:"ADNET_VERIFY_AT" default:"4h" help:"How long after midnight UTC consumers run verify by themselves. 24h: only when an administrator asks."`
 }
@@ -28,24 +28,24 @@ type Config struct {
 // never is the Config.At of an installation without nightly runs.
 const never = 24 * time.Hour
 
-// Store keeps the runs.
+// Store stores the runs.
 type Store interface {
 	BeginVerification(ctx context.Context, nightly bool, now time.Time) (ledger.Verification, bool, error)
 	EndVerification(ctx context.Context, v ledger.Verification) error
 }
 
-// Deps are what a verifier works with. All but Now are required.
+// Deps holds the dependencies of a verifier. All but Now are required.
 type Deps struct {
 	Store Store
 	// Check runs every check, as `adnet verify` does.
 	Check   func(ctx context.Context) ([]ledger.Check, error)
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	Told    roster.Told // nil: administrators are not told
+	Told    roster.Told // nil: runs are not reported to administrators
 	Now     func() time.Time
 }
 
-// Verifier is the component.
+// Verifier runs verify every night and on request.
 type Verifier struct {
 	cfg    Config
 	deps   Deps
@@ -71,7 +71,7 @@ func New(cfg Config, deps Deps) (*Verifier, error) {
 		}))}, nil
 }
 
-// look is how often a verifier looks for requests.
+// look is the interval at which a verifier looks for requests.
 const look = 2 * time.Second
 
 // Run runs verify until ctx ends, and then returns nil.
@@ -84,14 +84,14 @@ func (v *Verifier) Run(ctx context.Context) error {
 			night = v.next()
 		}
 		if err := v.Turn(ctx, nightly); err != nil && ctx.Err() == nil {
-			v.often.Warn(ctx, "verify could not begin or keep what it found", "error", err)
+			v.often.Warn(ctx, "verify could not begin or store its findings", "error", err)
 		}
 		return look
 	})
 	return nil
 }
 
-// planned is [Verifier.next] where there are nightly runs, else zero.
+// planned returns [Verifier.next] with nightly runs, and zero without.
 func (v *Verifier) planned() time.Time {
 	if v.cfg.At == never {
 		return time.Time{}
@@ -99,14 +99,14 @@ func (v *Verifier) planned() time.Time {
 	return v.next()
 }
 
-// next is when the next night's run begins.
+// next returns the time of the next night's run.
 func (v *Verifier) next() time.Time {
 	now := v.deps.Now()
 	return now.Add(schedule.UntilTimeOfDay(now, v.cfg.At%never))
 }
 
-// Turn runs verify when it was asked for, or for the night. Run calls it; tests may instead.
-// Errors: those of the store; what the checks could not read is kept as the run's problem.
+// Turn runs verify on request, or for the night. Run calls it, and tests may call it directly.
+// Errors: those of the store; errors of the checks are stored as the run's problem.
 func (v *Verifier) Turn(ctx context.Context, nightly bool) error {
 	run, begun, err := v.deps.Store.BeginVerification(ctx, nightly, v.deps.Now())
 	if err != nil || !begun {
@@ -118,13 +118,13 @@ func (v *Verifier) Turn(ctx context.Context, nightly bool) error {
 	run.EndedAt = v.deps.Now()
 	switch {
 	case err != nil:
-		// Administrators read this: what a driver says stays in the log.
-		run.Problem = "the stores could not be read; the log of the consumers says why"
+		// Administrators read this. The driver's error stays in the log.
+		run.Problem = "the stores could not be read; see the consumers' log"
 		v.deps.Log.Error("verify failed", "run", run.ID, "error", err)
 	case !run.Clean():
 		v.deps.Log.Error("verify: a promise is broken", "run", run.ID)
 	}
-	// Also while the process stops: a run without an end would look as if it went on.
+	// Also while the process stops: a run without an end would appear to be running.
 	if err := v.deps.Store.EndVerification(context.WithoutCancel(ctx), run); err != nil {
 		return err
 	}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Lints Go beside vet and staticcheck, as part of make check: import groups (gci), dropped errors
-# (errcheck; deploy/lint/errcheck.txt lists the calls whose error tells nothing), doc comments and
-# names (revive) and spelling (misspell). The tools are pinned here and built by go run.
+# (errcheck; deploy/lint/errcheck.txt lists the calls whose error carries no information), doc
+# comments and names (revive) and spelling (misspell). The tools are pinned here and built by go
+# run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . deploy/flags.sh
@@ -13,13 +14,13 @@ misspell=github.com/golangci/misspell/cmd/misspell@v0.8.0
 mapfile -t files < <(git ls-files -co --exclude-standard '*.go' | grep -v '\.pb\.go$')
 ungrouped=$(go run "$gci" list -s standard -s default -s 'prefix(adnet)' --skip-generated "${files[@]}")
 [ -z "$ungrouped" ] || {
-  echo "imports stand as std, others, own; run gci write on:"
+  echo "group imports as std, others, own: run gci write on"
   echo "$ungrouped"
   exit 1
 }
 go run "$errcheck" -ignoretests -ignoregenerated -exclude deploy/lint/errcheck.txt ./...
 go run "$revive" -config deploy/lint/revive.toml -set_exit_status ./...
-# Files that hold words of other languages, or misspelt ones to be read, are left out.
+# Files with words of other languages, or with misspellings as input, are skipped.
 git ls-files '*.go' '*.md' '*.sh' '*.ts' '*.tsx' '*.yml' |
   grep -vE '^(auction/(suitability|words)|lab/suitability|internal/(adtext|demo|campaign)|web/console/i18n)/' |
   xargs go run "$misspell" -error

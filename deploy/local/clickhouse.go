@@ -47,7 +47,7 @@ func newClickHouse(s *stack) server {
 	}
 }
 
-// probeClickHouse asks both listeners and makes sure that the database adnet exists.
+// probeClickHouse queries both listeners and ensures that the database adnet exists.
 func (s *stack) probeClickHouse(ctx context.Context) error {
 	if err := handshake(ctx, s.address(nameClickHouse)); err != nil {
 		return fmt.Errorf("native: %w", err)
@@ -69,7 +69,7 @@ func clickhouseHTTP(ctx context.Context, addr, sql string) (string, error) {
 	return clickhouseAsk(ctx, http.DefaultClient, url.URL{Scheme: "http", Host: addr, Path: "/"}, sql)
 }
 
-// handshake says hello in the native protocol and expects the server's hello (packet type 0).
+// handshake sends a hello in the native protocol and expects the server's hello (packet type 0).
 func handshake(ctx context.Context, addr string) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -109,9 +109,9 @@ type clickhouseHostCmd struct {
 	Log     string `required:""`
 	Native  string `required:""`
 	HTTP    string `required:"" name:"http"`
-	Secure  string // address for encrypted native clients, if there are to be any
+	Secure  string // address for encrypted native clients, or ""
 
-	Certificates string // folder of the certificates for them
+	Certificates string // folder of their certificates
 }
 
 // run listens on both public addresses, keeps a child alive behind them and returns when ctx is
@@ -129,7 +129,7 @@ func (c clickhouseHostCmd) run(ctx context.Context) error {
 		}
 	}
 	native, web := fronts[0], fronts[1]
-	// Dials like a relayed client: while the child restarts, the question waits too.
+	// Dials like a relayed client: while the child restarts, the query waits as well.
 	patient := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return web.dial(ctx) },
@@ -155,8 +155,8 @@ func (c clickhouseHostCmd) run(ctx context.Context) error {
 	return err
 }
 
-// keepChild restarts the child whenever it ends, until ctx is cancelled. Every child gets its own
-// ports: another process may have taken those of the last one by now.
+// keepChild restarts the child whenever it ends, until ctx is cancelled. Every child gets new ports
+// because another process may have taken the previous ones.
 func (c clickhouseHostCmd) keepChild(ctx context.Context, fronts []*front) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -170,14 +170,14 @@ func (c clickhouseHostCmd) keepChild(ctx context.Context, fronts []*front) error
 			}
 		}
 		for i, f := range fronts {
-			f.aim(loopback(ports[i%len(ports)])) // encrypted clients end up where native ones do
+			f.aim(loopback(ports[i%len(ports)])) // encrypted clients share the native port
 		}
 		started := time.Now()
 		err := c.runChild(ctx, self, ports)
 		if ctx.Err() != nil {
 			return nil
 		}
-		fmt.Fprintf(os.Stderr, "%s clickhouse child ended after %s: %v; starting it again\n",
+		fmt.Fprintf(os.Stderr, "%s clickhouse child ended after %s: %v; restarting it\n",
 			time.Now().UTC().Format(time.RFC3339), time.Since(started).Round(time.Millisecond), err)
 		select {
 		case <-ctx.Done():
@@ -222,9 +222,9 @@ func (c clickhouseHostCmd) runChild(ctx context.Context, self string, ports [2]i
 	return lifeline.Close()
 }
 
-// endListening cancels the query that keeps clickhouse-local alive, which is its only orderly way
-// out: it ignores SIGTERM and SIGINT in this state, and SYSTEM SHUTDOWN signals the whole process
-// group. Failure is harmless, the child is killed then.
+// endListening cancels the query that keeps clickhouse-local alive, the only orderly way to stop
+// it: it ignores SIGTERM and SIGINT in this state, and SYSTEM SHUTDOWN signals the whole process
+// group. A failure is harmless because the child is then killed.
 func endListening(ctx context.Context, addr string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -233,12 +233,12 @@ func endListening(ctx context.Context, addr string) {
 	)
 	if err != nil {
 		fmt.Fprintf(
-			os.Stderr, "%s clickhouse child is not stopped in order: %v\n", time.Now().UTC().Format(time.RFC3339), err,
+			os.Stderr, "%s clickhouse child could not be stopped in order: %v\n", time.Now().UTC().Format(time.RFC3339), err,
 		)
 	}
 }
 
-// clickhouseChildCmd is ClickHouse itself: the library's clickhouse-local, told to listen.
+// clickhouseChildCmd is ClickHouse itself: the library's clickhouse-local with listeners.
 type clickhouseChildCmd struct {
 	Library    string `required:""`
 	Data       string `required:""`
@@ -247,13 +247,13 @@ type clickhouseChildCmd struct {
 	HTTPPort   int    `required:"" name:"http-port"`
 }
 
-// clickhouseListen keeps clickhouse-local busy for ever after its two listeners started.
+// clickhouseListen starts the two listeners and keeps clickhouse-local busy forever.
 const clickhouseListen = "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM " +
 	"system.numbers " +
 	"SETTINGS max_block_size=1, function_sleep_max_microseconds_per_block=0 FORMAT Null"
 
 func (c clickhouseChildCmd) run() error {
-	// One server a folder: a child whose host was killed may still be on its way out.
+	// One server per folder: the child of a killed host may still be exiting.
 	unlock, err := lock(filepath.Join(c.Data, "owner.lock"), func() {})
 	if err != nil {
 		return err

@@ -17,15 +17,14 @@ const (
 	testClickHouse = "ADNET_TEST_CLICKHOUSE"
 )
 
-// postgresOwner names the setting of the role that owns the tables; only migrate and its like get
-// it.
+// postgresOwner names the setting of the role that owns the tables. Only maintenance commands such
+// as migrate get it.
 const postgresOwner = "ADNET_POSTGRES_OWNER_URL"
 
 // variable is one environment setting.
 type variable struct{ name, value string }
 
-// variables returns the settings of the named servers: the ones adnet reads, and the ones its tests
-// read.
+// variables returns the settings of the named servers, for adnet and for its tests.
 func (s *stack) variables(names []string) ([]variable, error) {
 	var all []variable
 	for _, name := range names {
@@ -74,12 +73,12 @@ func trial() []variable {
 	return all
 }
 
-// requireRunning fails, and names the remedy, when a server of the stack does not run.
+// requireRunning returns an error with the remedy if a server of the stack is not running.
 func (s *stack) requireRunning() error {
 	for _, name := range s.servers() {
 		if _, ok := s.processes.running(name); !ok {
 			return fmt.Errorf(
-				"%s of the stack in %s does not run: start it with `make stack` (go run ./deploy/local up)", name,
+				"%s of the stack in %s is not running: start it with `make stack` (go run ./deploy/local up)", name,
 				s.cfg.Dir,
 			)
 		}
@@ -127,8 +126,9 @@ Run adnet against it:   make serve     Stop it: make stack-down`,
 		s.address(nameClickHouse), s.address(portClickHouseHTTP))
 }
 
-// given lists servers that the environment already names for tests; they are used and not started.
-func given() map[string]bool {
+// external returns the servers that the environment names for tests. They are used instead of
+// started.
+func external() map[string]bool {
 	return map[string]bool{
 		namePostgres: os.Getenv(testPostgres) != "", nameRedis: os.Getenv(testRedis) != "",
 		nameKafka: os.Getenv(testKafka) != "", nameClickHouse: os.Getenv(testClickHouse) != "",

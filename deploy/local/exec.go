@@ -16,9 +16,9 @@ type execCmd struct {
 	Command []string `arg:"" passthrough:"" help:"Command and arguments, after --."`
 }
 
-// exec brings up what the environment does not name already, runs the command with the variables
-// set and returns its exit code as an exitError. With Down the servers that this call started are
-// stopped again, also when the command failed or was interrupted.
+// exec starts the servers that the environment does not name, runs the command with the variables
+// set and returns its exit code as an exitError. With Down it stops the servers that it started,
+// even if the command failed or was interrupted.
 func (s *stack) exec(ctx context.Context, c execCmd) (err error) {
 	command := c.Command
 	if len(command) > 0 && command[0] == "--" {
@@ -27,14 +27,14 @@ func (s *stack) exec(ctx context.Context, c execCmd) (err error) {
 	if len(command) == 0 {
 		return errors.New("exec needs a command: exec -- COMMAND")
 	}
-	names, have := everything(), given()
+	names, have := everything(), external()
 	names = slices.DeleteFunc(names, func(name string) bool { return have[name] })
 	started, upErr := s.up(ctx, names)
 	if c.Down {
 		defer func() {
 			if downErr := s.stopNamed(started); downErr != nil {
-				// The command's exit code must not hide that something still runs.
-				err = fmt.Errorf("%w (and before that: %v)", downErr, err)
+				// The command's exit code must not hide a server that is still running.
+				err = fmt.Errorf("%w (previous error: %v)", downErr, err)
 			}
 		}()
 	}
@@ -49,7 +49,7 @@ func (s *stack) exec(ctx context.Context, c execCmd) (err error) {
 }
 
 // runCommand runs the command on this terminal. An interrupt from the keyboard reaches it directly;
-// a cancelled ctx is passed on as SIGTERM, and the command's own end is always waited for.
+// a cancelled ctx is passed on as SIGTERM. runCommand always waits for the command to end.
 func runCommand(ctx context.Context, command []string, vars []variable) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// front is a TCP relay that protects a server which dies when a client resets a connection
+// front is a TCP relay that protects a server from connection resets, which would crash it
 // (ClickHouse hosted as a library does not catch errors around its connection threads).
 //
-// Guarantee: while the front lives, upstream never receives a reset. When the client leaves, in
-// whatever way, upstream is half-closed, read to its end, and only then closed; closing a socket
-// with unread data would send a reset. Upstream's data for a client that left is discarded.
+// Guarantee: while the front runs, upstream never receives a reset. When the client disconnects in
+// any way, upstream is half-closed, read to its end, and only then closed. Closing a socket with
+// unread data would send a reset. Data for a disconnected client is discarded.
 type front struct {
 	listener net.Listener
 	// admit, when set, reads a new client's first message and returns it for upstream, or refuses
 	// the client.
 	admit func(context.Context, net.Conn) ([]byte, error)
-	// encrypt, when set, makes an encrypted connection of a new client's.
+	// encrypt, when set, wraps a new client's connection in TLS.
 	encrypt func(net.Conn) net.Conn
 
 	mu       sync.Mutex
@@ -29,7 +29,7 @@ type front struct {
 	stopped  bool
 }
 
-// upstreamPatience is how long a client waits for an upstream that is being restarted.
+// upstreamPatience limits a client's wait for a restarting upstream.
 const upstreamPatience = 15 * time.Second
 
 // listenFront opens the public address. Clients wait until aim names the upstream.
@@ -67,7 +67,8 @@ func (f *front) Run(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			// Out of file descriptors, or a client that left before it was accepted: both pass.
+			// Out of file descriptors, or the client left before it was accepted. Both are
+			// temporary.
 			select {
 			case <-ctx.Done():
 				return nil
@@ -133,20 +134,20 @@ func (f *front) relay(ctx context.Context, client net.Conn) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		// An error of either side ends the sending the same way: upstream learns that no more is
-		// coming.
+		// An error of either side ends the sending in the same way: upstream sees the end of the
+		// stream.
 		_, _ = io.Copy(upstream, client)
 		_ = upstream.CloseWrite()
 	}()
 	_, _ = io.Copy(client, upstream)
-	// The client may have left, so the rest of upstream's data is read and dropped.
+	// The client may have disconnected, so the rest of upstream's data is read and dropped.
 	_, _ = io.Copy(io.Discard, upstream)
 	_ = client.Close()
 	<-sent
 	_ = upstream.Close()
 }
 
-// dial waits for an upstream that is starting again.
+// dial connects to upstream and waits while it restarts.
 func (f *front) dial(ctx context.Context) (*net.TCPConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, upstreamPatience)
 	defer cancel()

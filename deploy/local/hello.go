@@ -21,7 +21,7 @@ const (
 	helloMaxString = 4096
 )
 
-// Error codes of ClickHouse that the gate answers with.
+// The ClickHouse error codes of the gate's answers.
 const (
 	codeUnknownDatabase      = 81
 	codeAuthenticationFailed = 516
@@ -33,16 +33,16 @@ type hello struct {
 	database, user, password string
 }
 
-// gate keeps hellos that ClickHouse would refuse away from it. Hosted as a library, ClickHouse
-// aborts when it refuses one (measured: garbage, a wrong user or password, an unknown database); it
-// survives everything after the hello, including a client that vanishes there.
+// gate rejects hellos that ClickHouse would refuse. Hosted as a library, ClickHouse aborts when it
+// refuses one (measured: garbage, a wrong user or password, an unknown database); it survives
+// everything after the hello, including a client that vanishes there.
 type gate struct {
-	// exists tells whether a database exists.
+	// exists reports whether a database exists.
 	exists func(ctx context.Context, database string) (bool, error)
 }
 
 // admit reads the client's hello and returns its bytes for upstream. A refused client gets the
-// reason in its protocol; one that does not speak the protocol gets nothing.
+// reason in its protocol. Other protocols get no answer.
 func (g gate) admit(ctx context.Context, client net.Conn) ([]byte, error) {
 	if err := client.SetReadDeadline(time.Now().Add(helloPatience)); err != nil {
 		return nil, err
@@ -71,7 +71,8 @@ func (g gate) admit(ctx context.Context, client net.Conn) ([]byte, error) {
 	return h.raw, nil
 }
 
-// readHello reads one byte at a time where it must: what follows the hello belongs to the relay.
+// readHello reads single bytes where necessary, because the bytes after the hello belong to the
+// relay.
 func readHello(r io.Reader) (hello, error) {
 	var raw bytes.Buffer
 	in := oneByte{io.TeeReader(r, &raw)}
@@ -133,7 +134,7 @@ func refuse(client net.Conn, code uint32, message string) error {
 	return errors.Join(errors.New(message), err, out.Flush())
 }
 
-// databaseExists asks the HTTP listener that client reaches at addr.
+// databaseExists reports whether a database exists, by a query on the HTTP listener at addr.
 func databaseExists(ctx context.Context, client *http.Client, addr, database string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, upstreamPatience)
 	defer cancel()

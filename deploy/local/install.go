@@ -84,7 +84,7 @@ func (s *stack) install(ctx context.Context, names []string) error {
 	return nil
 }
 
-// absent keeps the needs whose program is not in PATH.
+// absent returns the needs whose program is not in PATH.
 func absent(needs ...need) []need {
 	return slices.DeleteFunc(needs, func(n need) bool {
 		_, err := exec.LookPath(n.program)
@@ -103,9 +103,9 @@ func (s *stack) kafkaNeeds(ctx context.Context) (needs []need) {
 	return needs
 }
 
-// chooseKafka settles the engine and fetches it. A folder keeps the engine that its data belongs
-// to, unless the setting names another. kfake is chosen automatically only where Java or Maven
-// cannot be installed, and never in CI.
+// chooseKafka selects the engine and fetches it. A folder keeps the engine of its data unless the
+// setting names another. kfake is selected automatically only if Java or Maven cannot be installed,
+// and never in CI.
 func (s *stack) chooseKafka(ctx context.Context, missing []need) error {
 	engine := s.cfg.Kafka
 	if engine == "auto" {
@@ -118,8 +118,8 @@ func (s *stack) chooseKafka(ctx context.Context, missing []need) error {
 				return err
 			}
 			s.say(nameKafka, "%v", err)
-			s.say(nameKafka, "*** WARNING: no Apache Kafka. kfake, an emulated single broker, takes its place.   ***")
-			s.say(nameKafka, "*** Nothing that is measured or proven with it says anything about Apache Kafka. ***")
+			s.say(nameKafka, "*** WARNING: no Apache Kafka. kfake, an emulated single broker, replaces it.       ***")
+			s.say(nameKafka, "*** Results with it do not apply to Apache Kafka.                                ***")
 			engine = engineKfake
 		}
 	} else if engine == engineApache {
@@ -128,7 +128,7 @@ func (s *stack) chooseKafka(ctx context.Context, missing []need) error {
 		}
 	}
 	if engine == engineKfake && os.Getenv("CI") == "true" && s.cfg.Kafka == "auto" {
-		return errors.New("kafka: this folder holds kfake's data and CI=true wants Apache Kafka: down --purge first")
+		return errors.New("kafka: this folder holds data of kfake but CI=true requires Apache Kafka: run down --purge first")
 	}
 	s.mu.Lock()
 	s.state.KafkaEngine = engine
@@ -161,7 +161,8 @@ func parseJavaVersion(text string) int {
 	return version
 }
 
-// installPackages installs Debian packages as root; other users are told the command.
+// installPackages installs Debian packages as root. For other users it returns an error with the
+// command.
 func (s *stack) installPackages(ctx context.Context, needs []need) error {
 	if len(needs) == 0 {
 		return nil
@@ -193,7 +194,7 @@ func (s *stack) installPackages(ctx context.Context, needs []need) error {
 		return err
 	}
 	defer restore()
-	// A failed update is not final: the lists on disk may be enough.
+	// A failed update is not fatal: the lists on disk may suffice.
 	if err := s.runStep(ctx, "install", "", "apt-get", "update"); err != nil {
 		s.say("install", "%v", err)
 	}
@@ -222,8 +223,8 @@ func keepServicesDown() (restore func(), err error) {
 	return func() { _ = os.Remove(policyFile) }, nil
 }
 
-// runStep runs one long command in dir and says every few seconds that it still runs. Its output is
-// shown only when it fails.
+// runStep runs one long command in dir and prints a progress line every few seconds. Its output is
+// shown only if it fails.
 func (s *stack) runStep(ctx context.Context, who, dir, program string, args ...string) error {
 	line := program + " " + strings.Join(args, " ")
 	s.say(who, "running %s", line)
@@ -260,8 +261,7 @@ func (s *stack) kafkaJars() string {
 	return filepath.Join(s.cfg.Cache, "kafka-"+kafkaVersion+"-log4j-"+log4jVersion)
 }
 
-// kafkaProject asks Maven for the broker and for the logging that its published artefact leaves
-// out.
+// kafkaProject makes Maven fetch the broker and the logging missing from its published artefact.
 const kafkaProject = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>adnet.local</groupId><artifactId>kafka</artifactId><version>1</version>
@@ -298,7 +298,7 @@ func (s *stack) fetchKafka(ctx context.Context) error {
 	})
 }
 
-// fetch fills a cache folder once: others wait, and a half-filled one is never seen.
+// fetch fills a cache folder once. Others wait, and a partly filled folder is never visible.
 func (s *stack) fetch(dir string, fill func(fresh string) error) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -339,7 +339,7 @@ func (s *stack) clickhouseLibrary() string {
 	return filepath.Join(s.cfg.Cache, "chdb-"+chdbVersion+"-"+chdbPlatform(), libraryName)
 }
 
-// fetchClickHouse puts the library into the cache after its hash was checked.
+// fetchClickHouse puts the library into the cache after checking its hash.
 func (s *stack) fetchClickHouse(ctx context.Context) error {
 	platform := chdbPlatform()
 	if platform == "" {
@@ -401,7 +401,7 @@ func extract(archive, member, to string) error {
 	for files := tar.NewReader(unzipped); ; {
 		header, err := files.Next()
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s holds no %s", filepath.Base(archive), member)
+			return fmt.Errorf("%s does not contain %s", filepath.Base(archive), member)
 		}
 		if err != nil {
 			return err

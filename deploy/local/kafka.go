@@ -30,14 +30,14 @@ const (
 	kafkaRetention = 7 * 24 * time.Hour
 )
 
-// newKafka is the broker with this id, from 1 on.
+// newKafka returns the broker with this id. Ids start at 1.
 func newKafka(s *stack, id int) server {
 	name := brokerName(id)
 	ports := []string{name, controllerPort(id)}
 	if len(s.state.Via) > 0 {
 		ports = append(ports, viaPort(id))
 	}
-	if id == 1 { // the others are there to replicate
+	if id == 1 { // the others only replicate
 		ports = s.withTLS(ports, s.kafkaTLSPorts()...)
 	}
 	return server{
@@ -52,7 +52,8 @@ func newKafka(s *stack, id int) server {
 	}
 }
 
-// brokerName is "kafka" for the first broker: a stack of one is named as before there were more.
+// brokerName returns the name of a broker. The first is "kafka", as in older stacks with a single
+// broker.
 func brokerName(id int) string {
 	if id == 1 {
 		return nameKafka
@@ -69,8 +70,8 @@ func controllerPort(id int) string {
 
 func viaPort(id int) string { return brokerName(id) + "-via" }
 
-// chooseBrokers fixes how many brokers a new stack has, and names all of them where names asks for
-// Kafka.
+// chooseBrokers fixes the number of brokers of a new stack and replaces Kafka in names by all of
+// them.
 func (s *stack) chooseBrokers(names []string) ([]string, error) {
 	if s.state.Brokers == 0 {
 		if s.cfg.Brokers == 0 {
@@ -104,7 +105,7 @@ func (s *stack) chooseBrokers(names []string) ([]string, error) {
 	return names, nil
 }
 
-// brokers is the addresses of all brokers.
+// brokers returns the addresses of all brokers.
 func (s *stack) brokers() string {
 	list := []string{s.address(nameKafka)}
 	for id := 2; id <= s.state.Brokers; id++ {
@@ -113,7 +114,7 @@ func (s *stack) brokers() string {
 	return strings.Join(list, ",")
 }
 
-// kafkaDir holds a broker's files. The two engines never share data.
+// kafkaDir returns the folder of a broker's files. The two engines never share data.
 func (s *stack) kafkaDir(id int) string {
 	if s.state.KafkaEngine == engineKfake {
 		return filepath.Join(s.cfg.Dir, "kfake")
@@ -121,7 +122,8 @@ func (s *stack) kafkaDir(id int) string {
 	return filepath.Join(s.cfg.Dir, brokerName(id))
 }
 
-// clusterID is the same for all brokers of a stack, made by whichever is formatted first.
+// clusterID returns the cluster id shared by all brokers of a stack. The first formatted broker
+// creates it.
 func (s *stack) clusterID() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,16 +269,15 @@ func probeKafka(ctx context.Context, addr string) error {
 	return fmt.Errorf("metadata of %s lists %d brokers, none at that address", addr, len(reply.Brokers))
 }
 
-// kfakeHostCmd is the long-lived process that stands in for Kafka where Java or Maven cannot be
-// had.
+// kfakeHostCmd is the long-lived process that replaces Kafka where Java or Maven is unavailable.
 type kfakeHostCmd struct {
 	Data string `required:""`
 	Port int    `required:""`
 }
 
 // run serves until ctx is cancelled. Three guards that kfake lacks with a data folder: a lock (two
-// processes would open one folder silently), explicit retention, and retention applied here on a
-// clock, because its own cleaner does not start again after a restart.
+// processes would open one folder silently), explicit retention, and retention applied here
+// periodically, because kfake's own cleaner does not resume after a restart.
 func (c kfakeHostCmd) run(ctx context.Context) error {
 	held := errors.New("another process serves this folder")
 	unlock, err := tryLock(filepath.Join(c.Data, "owner.lock"))

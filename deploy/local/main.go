@@ -2,23 +2,23 @@
 // (KRaft, one broker) and ClickHouse, all on loopback ports, as detached processes of the current
 // user.
 //
-//	go run ./deploy/local up       install what is missing, start what is not running, wait until all answer
-//	go run ./deploy/local status   one line a server; exit 1 unless all four answer
-//	go run ./deploy/local env      export lines for the running stack
-//	go run ./deploy/local serve    migrate, then one ingress and one consumers process against the stack
-//	go run ./deploy/local exec -- COMMAND   up, then COMMAND with the stack's variables; its exit code is passed through
-//	go run ./deploy/local down     stop what up started; data stays
+//	go run ./deploy/local up       install and start the missing servers, wait until all answer
+//	go run ./deploy/local status   print one line per server; exit 1 unless all four answer
+//	go run ./deploy/local env      print export lines for the running stack
+//	go run ./deploy/local serve    migrate, then run one ingress and one consumers process
+//	go run ./deploy/local exec -- COMMAND   up, then run COMMAND with its variables and pass the exit code through
+//	go run ./deploy/local down     stop the servers of the stack and keep the data
 //
-// Contract: everything that is started is recorded with its pid and start time in one folder
+// Contract: every started process is recorded with its pid and start time in one folder
 // (ADNET_STACK_DIR), next to data and logs. A second up starts only the servers that do not answer.
 // down touches only processes that still match their record, so it never signals a pid that another
 // process reuses. Downloads (Kafka's jars, the ClickHouse library) are pinned, verified and kept in
 // ADNET_CACHE_DIR.
 //
-// # Not obvious
+// # Notes
 //
-// The ClickHouse library server dies of a reset connection or a refused hello, so front.go
-// stands before it. The official server needs no such thing.
+// The ClickHouse library server crashes on a reset connection or a refused hello, so front.go
+// relays its clients. The official server does not need it.
 package main
 
 import (
@@ -37,17 +37,17 @@ import (
 type settings struct {
 	Dir            string `name:"dir" env:"ADNET_STACK_DIR" default:".adnet/stack" help:"Folder of data, logs and pid files."`
 	Cache          string `name:"cache" env:"ADNET_CACHE_DIR" help:"Folder of downloads (default ~/.cache/adnet)."`
-	Kafka          string `name:"kafka" env:"ADNET_STACK_KAFKA" enum:"auto,apache,kfake" default:"auto" help:"Broker: apache, kfake, or auto (kfake only where Java or Maven cannot be had)."`
+	Kafka          string `name:"kafka" env:"ADNET_STACK_KAFKA" enum:"auto,apache,kfake" default:"auto" help:"Broker: apache, kfake, or auto (kfake only where Java or Maven is unavailable)."`
 	KafkaHeap      string `name:"kafka-heap" env:"ADNET_STACK_KAFKA_HEAP" default:"512m" help:"Java heap of Kafka."`
 	Brokers        int    `name:"brokers" env:"ADNET_STACK_BROKERS" default:"1" help:"Apache Kafka brokers of a new stack: 1, or 3 that replicate."`
-	KafkaVia       []int  `name:"kafka-via" env:"ADNET_STACK_KAFKA_VIA" help:"Ports of proxies, one a broker: each broker of a new stack listens once more and tells who comes there to use its proxy."`
-	TLS            string `name:"tls" env:"ADNET_STACK_TLS" help:"Folder of certificates (tls.go says which): every server listens for encrypted connections, too."`
+	KafkaVia       []int  `name:"kafka-via" env:"ADNET_STACK_KAFKA_VIA" help:"Ports of proxies, one a broker: each broker of a new stack has one more listener, which advertises the address of its proxy."`
+	TLS            string `name:"tls" env:"ADNET_STACK_TLS" help:"Folder of certificates (listed in tls.go): every server also listens for encrypted connections."`
 	PostgresPort   int    `name:"postgres-port" env:"ADNET_STACK_POSTGRES_PORT" default:"25432" help:"PostgreSQL port."`
 	RedisPort      int    `name:"redis-port" env:"ADNET_STACK_REDIS_PORT" default:"26379" help:"Redis port."`
 	KafkaPort      int    `name:"kafka-port" env:"ADNET_STACK_KAFKA_PORT" default:"29092" help:"Kafka port."`
 	ClickHousePort int    `name:"clickhouse-port" env:"ADNET_STACK_CLICKHOUSE_PORT" default:"29000" help:"ClickHouse native protocol port."`
 	ClickHouseHTTP int    `name:"clickhouse-http-port" env:"ADNET_STACK_CLICKHOUSE_HTTP_PORT" default:"28123" help:"ClickHouse HTTP port."`
-	RedisClock     int64  `name:"redis-clock" hidden:"" help:"Seconds added to the wall clock of Redis: for the fault suite."`
+	RedisClock     int64  `name:"redis-clock" hidden:"" help:"Seconds added to the wall clock of Redis, for the fault suite."`
 	Ports          string `name:"ports" env:"ADNET_STACK_PORTS" enum:"fixed,free" default:"fixed" help:"fixed: the ports above; free: any free ports."`
 }
 
@@ -55,9 +55,9 @@ type settings struct {
 type cli struct {
 	settings
 
-	Up     struct{}  `cmd:"" help:"Install what is missing, start what is not running, wait until all answer."`
-	Down   downCmd   `cmd:"" help:"Stop what up started. Deletes nothing unless --purge."`
-	Status struct{}  `cmd:"" help:"Say what runs. Exit 1 unless everything answers."`
+	Up     struct{}  `cmd:"" help:"Install and start the missing servers, wait until all answer."`
+	Down   downCmd   `cmd:"" help:"Stop the servers of the stack. Deletes nothing without --purge."`
+	Status struct{}  `cmd:"" help:"Print the state of each server. Exit 1 unless all answer."`
 	Env    struct{}  `cmd:"" help:"Print export lines for the running stack."`
 	Serve  serveOpts `cmd:"" help:"Migrate, then run one ingress and one consumers process against the running stack."`
 	Exec   execCmd   `cmd:"" help:"Bring the stack up, run a command with its variables, pass its exit code through."`
@@ -71,7 +71,7 @@ type downCmd struct {
 	Purge bool `help:"Also delete the folder with all data and logs."`
 }
 
-// exitError carries the exit code of a command that was run on the user's behalf.
+// exitError carries the exit code of the user's command.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -92,8 +92,8 @@ func main() {
 }
 
 func run(command string, c *cli) error {
-	// A launcher that is interrupted stops waiting at once; servers already started keep running
-	// and are recorded, so the next up or down finds them.
+	// An interrupted launcher stops waiting at once. Servers already started keep running and are
+	// recorded, so the next up or down finds them.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 

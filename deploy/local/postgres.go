@@ -22,7 +22,7 @@ import (
 
 const postgresRole = "adnet"
 
-// postgresAppRole is the role that adnet's processes use: `adnet migrate` makes it, and it cannot
+// postgresAppRole is the role that adnet's processes use: `adnet migrate` creates it, and it cannot
 // change the ledger.
 const postgresAppRole = "adnet_app"
 
@@ -41,8 +41,8 @@ func newPostgres(s *stack) server {
 	}
 }
 
-// postgresBin finds a program of the PostgreSQL server: Debian keeps them outside PATH, one folder
-// a version.
+// postgresBin returns the path of a PostgreSQL server program. Debian keeps them outside PATH, in a
+// folder per version.
 func postgresBin(program string) (string, error) {
 	var best string
 	var bestVersion int
@@ -65,8 +65,8 @@ func postgresBin(program string) (string, error) {
 	return exec.LookPath(program)
 }
 
-// postgresData is the data folder. PostgreSQL refuses to run as root, so under root it belongs to
-// another user; when that user cannot reach the stack folder (a clone below a private folder) it
+// postgresData returns the data folder. PostgreSQL refuses to run as root, so under root it belongs
+// to another user; when that user cannot reach the stack folder (a clone below a private folder) it
 // moves to /var/tmp.
 func (s *stack) postgresData() (string, error) {
 	own := filepath.Join(s.cfg.Dir, "postgres")
@@ -80,7 +80,7 @@ func (s *stack) postgresData() (string, error) {
 	return filepath.Join("/var/tmp", "adnet-postgres-"+folderKey(s.cfg.Dir)), nil
 }
 
-// postgresAccount is the user that PostgreSQL runs as: nil for the current user; postgres or the
+// postgresAccount returns the user that runs PostgreSQL: nil for the current user; postgres or the
 // system account "nobody" under root.
 func postgresAccount() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
@@ -101,7 +101,7 @@ func postgresAccount() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root and there is neither a user postgres nor nobody")
 }
 
-// reachable tells whether the account may enter dir and every folder above it.
+// reachable reports whether the account may enter dir and every folder above it.
 func reachable(dir string, account *syscall.Credential) bool {
 	for {
 		info, err := os.Stat(dir)
@@ -130,8 +130,8 @@ func reachable(dir string, account *syscall.Credential) bool {
 	}
 }
 
-// initPostgres creates the cluster once. It is made beside its final place and renamed, so an
-// interrupted first start leaves nothing that looks finished.
+// initPostgres creates the cluster once. It is created beside its final path and renamed, so an
+// interrupted first start leaves no incomplete cluster.
 func (s *stack) initPostgres(ctx context.Context) error {
 	data, err := s.postgresData()
 	if err != nil {
@@ -182,8 +182,8 @@ func (s *stack) initPostgres(ctx context.Context) error {
 	return os.Rename(fresh, cluster)
 }
 
-// ownFolder refuses a folder in a shared place that another user made: its owner could read the
-// data.
+// ownFolder rejects a folder of another user in a shared directory, because its owner could read
+// the data.
 func ownFolder(dir string, account *syscall.Credential) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -195,17 +195,17 @@ func ownFolder(dir string, account *syscall.Credential) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || (int(owner.Uid) != os.Geteuid() && owner.Uid != account.Uid) {
 		return fmt.Errorf(
-			"%s belongs to somebody else; set ADNET_STACK_DIR to a folder that other users may enter", dir,
+			"%s belongs to another user; set ADNET_STACK_DIR to a folder that other users may enter", dir,
 		)
 	}
 	return nil
 }
 
-// postgresPassword is made once and kept readable for the owner of the stack only: other users of
-// the machine reach the loopback port too.
+// postgresPassword returns the superuser's password. It is created once and readable only for the
+// owner of the stack, because other users of the machine also reach the loopback port.
 func (s *stack) postgresPassword() (string, error) { return s.password("postgres.password") }
 
-// password reads a password of this stack, or makes it.
+// password returns a password of this stack, and creates it if missing.
 func (s *stack) password(file string) (string, error) {
 	name := filepath.Join(s.cfg.Dir, file)
 	if data, err := os.ReadFile(name); err == nil && len(data) > 0 {
@@ -252,7 +252,7 @@ func (s *stack) postgresCommand() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// postgresURL is the address of one database for the superuser role of this stack.
+// postgresURL returns the address of one database for the superuser role of this stack.
 func (s *stack) postgresURL(database string) (string, error) {
 	password, err := s.postgresPassword()
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *stack) postgresURL(database string) (string, error) {
 	return u.String(), nil
 }
 
-// postgresAppURL is the address of the product's database for the restricted role.
+// postgresAppURL returns the address of the product's database for the restricted role.
 func (s *stack) postgresAppURL() (string, error) {
 	password, err := s.password("postgres.app.password")
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *stack) postgresAppURL() (string, error) {
 	return u.String(), nil
 }
 
-// probePostgres asks a query and makes sure that the database adnet exists.
+// probePostgres runs a query and ensures that the database adnet exists.
 func (s *stack) probePostgres(ctx context.Context) error {
 	address, err := s.postgresURL("postgres")
 	if err != nil {

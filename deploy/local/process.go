@@ -55,13 +55,13 @@ func (p processes) forget(name string) error {
 	return nil
 }
 
-// running tells whether the recorded process of name lives, and its pid.
+// running reports whether the recorded process of name is alive, and returns its pid.
 func (p processes) running(name string) (pid int, ok bool) {
 	r, ok := p.load(name)
 	return r.Pid, ok && r.alive()
 }
 
-// alive is true while the recorded process itself runs; a zombie counts as dead.
+// alive reports whether the recorded process itself is running. A zombie counts as dead.
 func (r record) alive() bool {
 	start, err := startTime(r.Pid)
 	return err == nil && start == r.Start
@@ -81,13 +81,13 @@ func (r record) signal(sig syscall.Signal) error {
 	return handle.Signal(sig)
 }
 
-// escalation is a signal and how long the process gets to end after it.
+// escalation is a signal and the time to wait for the process to end.
 type escalation struct {
 	signal syscall.Signal
 	grace  time.Duration
 }
 
-// stop ends the recorded process of name, politely first and with kill at last, and removes its pid
+// stop ends the recorded process of name by its signals, finally by SIGKILL, and removes its pid
 // file.
 func (p processes) stop(name string, steps []escalation) error {
 	r, ok := p.load(name)
@@ -141,12 +141,12 @@ func (p processes) detach(name string, cmd *exec.Cmd, logFile string) (<-chan st
 	return ended, nil
 }
 
-// remember records a process that was just started and is not reaped yet.
+// remember records a new process that has not been reaped yet.
 func (p processes) remember(name string, pid int) error {
 	start, err := startTime(pid)
 	if err != nil {
-		// It ended already. load refuses an empty record, so no other process can be mistaken for
-		// it.
+		// It has already ended. load refuses an empty record, so no other process can be mistaken
+		// for it.
 		start = "ended"
 	}
 	return p.save(name, record{Pid: pid, Start: start})
@@ -198,7 +198,7 @@ func statStart(stat string) (string, error) {
 	return fields[19], nil
 }
 
-// writeFile replaces a file whole or not at all, also when this program is killed half-way.
+// writeFile replaces a file atomically, even if this program is killed meanwhile.
 func writeFile(name string, data []byte, mode fs.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".tmp*")
 	if err != nil {
@@ -214,7 +214,7 @@ func writeFile(name string, data []byte, mode fs.FileMode) error {
 }
 
 // lock takes an exclusive lock that ends with this process. While another process holds it, lock
-// waits and says so once through waiting.
+// waits and calls waiting once.
 func lock(name string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

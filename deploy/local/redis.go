@@ -53,7 +53,7 @@ func (s *stack) redisCommand() (*exec.Cmd, error) {
 //go:embed clock/clock.c
 var clockSource []byte
 
-// buildClock compiles the other clock of Redis, where one is wanted.
+// buildClock compiles the shifted clock of Redis if the settings ask for one.
 func (s *stack) buildClock(ctx context.Context) error {
 	if s.cfg.RedisClock == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (s *stack) buildClock(ctx context.Context) error {
 	return nil
 }
 
-// probeRedis is satisfied only by PONG: a server that still loads its file answers LOADING.
+// probeRedis expects PONG. A server that is still loading its file answers LOADING.
 func probeRedis(ctx context.Context, addr string) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)

@@ -27,7 +27,7 @@ const (
 	roleMigrate   = "migrate"
 )
 
-// serveOpts are the addresses of the two roles.
+// serveOpts holds the addresses of the two roles.
 type serveOpts struct {
 	HTTPAddr  string `name:"http-addr" env:"ADNET_HTTP_ADDR" default:"127.0.0.1:8080" help:"Public address of ingress."`
 	AdminAddr string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Admin address of ingress; consumers gets the next port."`
@@ -86,12 +86,12 @@ func (s *stack) runRoles(ctx context.Context, c serveOpts, env map[string][]stri
 	case <-consumers.ended:
 		err = fmt.Errorf("consumers ended: %v", consumers.err)
 	}
-	// Ingress stops first: consumers can still read the records that it flushes.
+	// Ingress stops first, so that consumers can still read the records that it flushes.
 	return errors.Join(err, s.stopRole(ingress), s.stopRole(consumers))
 }
 
-// roleEnv is the environment of each role: the stack's addresses for all, secrets only where they
-// are used.
+// roleEnv returns the environment of each role: the stack's addresses for all, and secrets only for
+// their users.
 func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 	vars, err := s.variables(everything())
 	if err != nil {
@@ -120,14 +120,14 @@ func (s *stack) roleEnv(c serveOpts) (map[string][]string, error) {
 	consumers := with("ADNET_ADMIN_ADDR=" + neighbour)
 	for _, key := range keys {
 		ingress = append(ingress, key.name+"="+key.value)
-		if key.name == tokenKeys { // logins are the business of ingress alone
+		if key.name == tokenKeys { // only ingress handles logins
 			consumers = append(consumers, key.name+"="+key.value)
 		}
 	}
 	return map[string][]string{roleMigrate: common, roleIngress: ingress, roleConsumers: consumers}, nil
 }
 
-// nextPort is the same host with the port after the given one.
+// nextPort returns addr with the next higher port.
 func nextPort(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -143,11 +143,12 @@ func nextPort(addr string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(number+1, 10)), nil
 }
 
-// tokenKeys is the variable of the keys that sign auction tokens.
+// tokenKeys names the variable of the keys that sign auction tokens.
 const tokenKeys = "ADNET_TOKEN_KEYS"
 
 // roleKeys returns the signing keys of ingress: those of the environment, else those of this stack,
-// made once and readable only by the owner. New keys would void every token in use.
+// which are created once and readable only by the owner. New keys would invalidate every token in
+// use.
 func (s *stack) roleKeys() ([]variable, error) {
 	var keys []variable
 	for _, name := range []string{tokenKeys, "ADNET_SESSION_KEYS"} {
@@ -173,9 +174,9 @@ func (s *stack) roleKeys() ([]variable, error) {
 	return keys, nil
 }
 
-// startRole starts `adnet NAME` with prefixed output. It gets a process group of its own, so Ctrl-C
-// reaches it once, from here, and in order. It is recorded like a server: down finds it when serve
-// was killed.
+// startRole starts `adnet NAME` with prefixed output. It gets its own process group, so that Ctrl-C
+// reaches it only through serve, in order. It is recorded like a server, so that down finds it
+// after serve was killed.
 func (s *stack) startRole(name string, env []string, out *lines) (*role, error) {
 	cmd := exec.Command(s.binary("adnet"), name)
 	cmd.Env = env
@@ -210,7 +211,7 @@ func waitRole(ctx context.Context, r *role) error {
 	}
 }
 
-// stopRole ends a child politely, after 15 s by kill, and waits for it.
+// stopRole ends a child by SIGTERM, after 15 s by SIGKILL, and waits for it.
 func (s *stack) stopRole(r *role) error {
 	err := s.processes.stop(r.name, []escalation{{syscall.SIGTERM, 15 * time.Second}})
 	<-r.ended
@@ -220,7 +221,7 @@ func (s *stack) stopRole(r *role) error {
 // announce waits until ingress is ready and prints its address.
 func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 	base := "http://" + c.HTTPAddr
-	began, told := time.Now(), time.Now()
+	began, reported := time.Now(), time.Now()
 	for !ready(ctx, base+"/readyz") {
 		select {
 		case <-ctx.Done():
@@ -229,14 +230,14 @@ func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 			return
 		case <-time.After(100 * time.Millisecond):
 		}
-		if time.Since(told) > 3*time.Second {
-			told = time.Now()
+		if time.Since(reported) > 3*time.Second {
+			reported = time.Now()
 			s.say("serve", "waiting for %s/readyz (%s)", base, time.Since(began).Round(time.Second))
 		}
 	}
 	s.say("serve", "adnet is ready at %s; Ctrl-C stops it", base)
 	s.say(
-		"serve", `make an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin you@example.com`,
+		"serve", `create an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin you@example.com`,
 		s.binary("adnet"),
 	)
 }
@@ -262,8 +263,8 @@ type lines struct {
 	to io.Writer
 }
 
-// prefixed returns a writer whose lines appear whole, each after the name of its source. Close
-// flushes a last line without an end.
+// prefixed returns a writer that prints whole lines with the name of their source. Close flushes an
+// incomplete last line.
 func (l *lines) prefixed(name string) io.WriteCloser {
 	reader, writer := io.Pipe()
 	done := make(chan struct{})
@@ -284,7 +285,7 @@ func (l *lines) prefixed(name string) io.WriteCloser {
 	return &flushed{PipeWriter: writer, done: done}
 }
 
-// flushed is a pipe whose Close returns after everything was printed.
+// flushed is a pipe whose Close waits until everything is printed.
 type flushed struct {
 	*io.PipeWriter
 	done chan struct{}

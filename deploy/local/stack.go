@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Names of servers; also the keys of their main ports.
+// Names of the servers, which are also the keys of their main ports.
 const (
 	namePostgres   = "postgres"
 	nameRedis      = "redis"
@@ -32,10 +32,10 @@ const (
 	portClickHouseHTTP  = "clickhouse-http"
 )
 
-// everything lists the servers in start order; they stop in reverse.
+// everything returns the servers in start order. They stop in reverse.
 func everything() []string { return []string{namePostgres, nameRedis, nameKafka, nameClickHouse} }
 
-// servers is everything, with all brokers of this stack.
+// servers returns everything with all brokers of this stack.
 func (s *stack) servers() []string {
 	names := everything()
 	for id := 2; id <= s.state.Brokers; id++ {
@@ -47,19 +47,18 @@ func (s *stack) servers() []string {
 // server is one part of the stack.
 type server struct {
 	name  string
-	waits string // The answer that shows the server is ready, for the user.
+	waits string // What the server is ready to answer, for progress lines.
 	ports []string
-	// prepare makes data folders and settings; it is called before every start and must be
-	// repeatable.
+	// prepare creates data folders and settings. It runs before every start and must be repeatable.
 	prepare func(context.Context) error
 	command func() (*exec.Cmd, error)
-	// probe returns nil when the server really answers and is complete.
+	// probe returns nil once the server answers and is complete.
 	probe func(context.Context) error
 	stop  []escalation
 	limit time.Duration // From start to first answer; after a crash that includes recovery.
 }
 
-// stack is the folder with all servers.
+// stack is a stack folder with all servers.
 type stack struct {
 	cfg       settings
 	processes processes
@@ -69,19 +68,19 @@ type stack struct {
 	state state
 }
 
-// state must be remembered between calls. It holds no secret.
+// state is stored between calls. It holds no secret.
 type state struct {
 	Ports map[string]int `json:"ports"`
 	// KafkaEngine is the broker whose data this folder holds, "" before the first start.
 	KafkaEngine string `json:"kafka_engine"`
-	// Brokers is how many Kafka brokers this folder has, fixed by its first start.
+	// Brokers is the number of Kafka brokers of this folder, fixed by its first start.
 	Brokers int `json:"brokers,omitempty"`
 	// Via lists the ports of proxies that the brokers advertise to clients that connect through
 	// them.
 	Via []int `json:"via,omitempty"`
 }
 
-// openStack reads the state of a stack folder; nothing is created before something is started.
+// openStack reads the state of a stack folder. It creates nothing.
 func openStack(cfg settings) (*stack, error) {
 	if err := cfg.absolute(); err != nil {
 		return nil, err
@@ -132,16 +131,15 @@ func (s *stack) server(name string) server {
 	}
 }
 
-// say prints one progress line. Progress goes to standard error: standard output belongs to
-// results.
+// say prints one progress line to standard error, because standard output is for results.
 func (s *stack) say(name, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(os.Stderr, "%6.1fs  %-10s  %s\n", time.Since(s.began).Seconds(), name, fmt.Sprintf(format, args...))
 }
 
-// up makes the named servers answer and returns the names of those that this call started. On an
-// error the servers started so far keep running and are in the returned list.
+// up starts the named servers unless they answer, and returns the names of the servers that it
+// started. On an error the servers started so far keep running and are in the returned list.
 func (s *stack) up(ctx context.Context, names []string) (started []string, err error) {
 	unlock, err := s.claim()
 	if err != nil {
@@ -171,7 +169,7 @@ func (s *stack) up(ctx context.Context, names []string) (started []string, err e
 	if err := s.copySelf(); err != nil {
 		return nil, err
 	}
-	for _, name := range missing { // before any starts: brokers must know each other's ports
+	for _, name := range missing { // before any start, because brokers need each other's ports
 		if err := s.choosePorts(s.server(name)); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -187,7 +185,7 @@ func (s *stack) up(ctx context.Context, names []string) (started []string, err e
 	return started, err
 }
 
-// claim makes the folder and keeps other launchers out of it while this one changes things.
+// claim creates the folder and locks other launchers out of it.
 func (s *stack) claim() (unlock func(), err error) {
 	for _, dir := range []string{
 		s.cfg.Dir, s.processes.dir, filepath.Join(s.cfg.Dir, "logs"), filepath.Join(s.cfg.Dir, "bin"),
@@ -197,12 +195,12 @@ func (s *stack) claim() (unlock func(), err error) {
 		}
 	}
 	unlock, err = lock(filepath.Join(s.cfg.Dir, "lock"), func() {
-		s.say("stack", "waiting for another launcher that works on %s", s.cfg.Dir)
+		s.say("stack", "waiting for another launcher in %s", s.cfg.Dir)
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The other launcher may have moved ports.
+	// The other launcher may have changed ports.
 	fresh, err := openStack(s.cfg)
 	if err != nil {
 		unlock()
@@ -212,8 +210,8 @@ func (s *stack) claim() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// settle tells whether a server already answers. One that runs but stays silent is stopped, so that
-// it is started anew.
+// settle reports whether a server already answers. It stops a running server that does not answer,
+// so that it is started again.
 func (s *stack) settle(ctx context.Context, srv server) (answers bool, err error) {
 	pid, running := s.processes.running(srv.name)
 	if !running {
@@ -232,15 +230,15 @@ func (s *stack) settle(ctx context.Context, srv server) (answers bool, err error
 }
 
 // bringUp starts one server and waits for its answer. A server that dies while starting gets two
-// more tries: its port may have been taken in the meantime, or a crashed predecessor's children are
-// still leaving.
+// more attempts: its port may have been taken in the meantime, or children of a crashed predecessor
+// are still exiting.
 func (s *stack) bringUp(ctx context.Context, srv server) error {
 	for try := 1; ; try++ {
 		err := s.startOnce(ctx, srv)
 		if err == nil || ctx.Err() != nil || try == 3 || !errors.Is(err, errDied) {
 			return err
 		}
-		s.say(srv.name, "died while starting, trying again")
+		s.say(srv.name, "died while starting, retrying")
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -275,8 +273,8 @@ func (s *stack) startOnce(ctx context.Context, srv server) error {
 	return nil
 }
 
-// await probes until the server answers, ended closes, or the limit has passed. It says every few
-// seconds what it waits for.
+// await probes until the server answers, ended closes, or the limit has passed. It prints a
+// progress line every few seconds.
 func (s *stack) await(ctx context.Context, srv server, limit time.Duration, ended <-chan struct{}) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -307,8 +305,8 @@ func (s *stack) await(ctx context.Context, srv server, limit time.Duration, ende
 	}
 }
 
-// choosePorts settles the ports of a server that is about to start: its earlier ports, else those
-// of the settings, else free ones when a foreign process holds them.
+// choosePorts selects the ports of a server that is about to start: its earlier ports, else those
+// of the settings, or free ports if another process holds these.
 func (s *stack) choosePorts(srv server) error {
 	wanted := map[string]int{
 		namePostgres: s.cfg.PostgresPort, nameRedis: s.cfg.RedisPort, nameKafka: s.cfg.KafkaPort,
@@ -321,7 +319,7 @@ func (s *stack) choosePorts(srv server) error {
 		}
 		if port == 0 || !isFree(port) {
 			free, err := publicPorts.free()
-			for err == nil && s.chosen(free) { // no process listens there yet
+			for err == nil && s.chosen(free) { // reserved, although no process listens there yet
 				free, err = publicPorts.free()
 			}
 			if err != nil {
@@ -339,7 +337,7 @@ func (s *stack) choosePorts(srv server) error {
 	return nil
 }
 
-// chosen says whether a port is already meant for a server of this stack.
+// chosen reports whether a port is already assigned to a server of this stack.
 func (s *stack) chosen(port int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -357,7 +355,7 @@ func (s *stack) port(name string) int {
 	return s.state.Ports[name]
 }
 
-// setPort replaces the map instead of writing into it: other servers read theirs at the same time.
+// setPort replaces the map instead of writing into it, because other servers read it concurrently.
 func (s *stack) setPort(name string, port int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -382,7 +380,7 @@ func (s *stack) saveState() error {
 // down stops everything that was started from this folder, the roles of serve first.
 func (s *stack) down(purge bool) error {
 	if _, err := os.Stat(s.stateFile()); errors.Is(err, os.ErrNotExist) {
-		s.say("stack", "nothing was ever started in %s", s.cfg.Dir)
+		s.say("stack", "nothing has been started in %s", s.cfg.Dir)
 		return nil
 	}
 	names := append(s.servers(), roleConsumers, roleIngress)
@@ -397,7 +395,7 @@ func (s *stack) down(purge bool) error {
 	return errors.Join(os.RemoveAll(data), os.RemoveAll(s.cfg.Dir))
 }
 
-// stopNamed stops servers in reverse order; those that do not run are passed over.
+// stopNamed stops servers in reverse order and skips servers that are not running.
 func (s *stack) stopNamed(names []string) error {
 	unlock, err := s.claim()
 	if err != nil {
@@ -451,8 +449,8 @@ func (s *stack) status(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// copySelf puts this program into the stack folder: `go run` deletes its own build when it ends,
-// and the long-lived hosts must not lose the file they restart children from.
+// copySelf copies this program into the stack folder. `go run` deletes its build when it ends, and
+// the long-lived hosts restart children from the file.
 func (s *stack) copySelf() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -476,13 +474,13 @@ func isFree(port int) bool {
 	return listener.Close() == nil
 }
 
-// portRange is where free ports are looked for: below the range from which systems take the local
-// ports of outgoing connections, so that a server that is down for a moment finds its port again.
-// The two ranges here do not meet, and neither holds a default port.
+// portRange is a range to search for free ports. It lies below the systems' range for the local
+// ports of outgoing connections, so that a restarting server finds its port free. The two ranges
+// here do not overlap, and neither holds a default port.
 type portRange struct{ first, last int }
 
 var (
-	publicPorts   = portRange{30000, 32700} // Servers that asked for any port.
+	publicPorts   = portRange{30000, 32700} // Servers with any port.
 	upstreamPorts = portRange{10000, 19999} // The ClickHouse child behind its front.
 )
 
@@ -497,10 +495,10 @@ func (r portRange) free() (int, error) {
 	return 0, fmt.Errorf("no free port from %d to %d", r.first, r.last)
 }
 
-// serverEnv is this program's environment with plain messages, independent of the user's language.
+// serverEnv returns this program's environment with messages in English.
 func serverEnv() []string { return append(os.Environ(), "LC_ALL=C") }
 
-// folderKey is a short name for a folder that is stable and safe in a path.
+// folderKey returns a short, stable name for a folder that is safe in a path.
 func folderKey(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:6])

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// With ADNET_STACK_TLS every server of a stack listens for encrypted connections, too: PostgreSQL
-// at the port that it has, the others at further ports of stack.json. The folder holds, in PEM:
+// With ADNET_STACK_TLS every server of a stack also listens for encrypted connections: PostgreSQL
+// on its only port, the others on further ports of stack.json. The folder holds, in PEM:
 //
 //	ca.pem                     the authority of the servers and of clients' certificates
-//	server.pem, server.key     what the servers show
-//	expired.pem, expired.key   what a further listener of Kafka shows, if they are there
+//	server.pem, server.key     the certificate of the servers
+//	expired.pem, expired.key   the certificate of an additional Kafka listener (optional)
 //
 // Kafka has two listeners with TLS: one takes anonymous clients and certificates, the other logins
-// by SASL. The user adnet, a certificate of that name, and clients without a name may do
-// everything; other users nothing. Tokens are checked as Kafka's own unsecured validator does.
-// ClickHouse as a library has no encrypted listener, so the encryption ends at the front before it.
+// by SASL. The user adnet, a certificate with that name, and anonymous clients have all
+// permissions, and other users none. Tokens are checked by Kafka's own unsecured validator.
+// ClickHouse as a library has no encrypted listener, so the front terminates TLS.
 const (
 	portRedisTLS      = "redis-tls"
 	portClickHouseTLS = "clickhouse-tls"
@@ -35,7 +35,7 @@ const (
 
 func (s *stack) tlsFile(name string) string { return filepath.Join(s.cfg.TLS, name) }
 
-// expiredToo says whether Kafka has the further listener.
+// expiredToo reports whether Kafka has the additional listener.
 func (s *stack) expiredToo() bool {
 	_, err := os.Stat(s.tlsFile("expired.pem"))
 	return s.cfg.TLS != "" && err == nil
@@ -57,7 +57,7 @@ func (s *stack) kafkaTLSPorts() []string {
 	return ports
 }
 
-// kafkaTLSListeners are the names, protocols and ports of Kafka's encrypted listeners.
+// kafkaTLSListeners returns the names, protocols and ports of Kafka's encrypted listeners.
 func (s *stack) kafkaTLSListeners() (listeners, protocols string) {
 	if s.cfg.TLS == "" {
 		return "", ""
@@ -72,7 +72,7 @@ func (s *stack) kafkaTLSListeners() (listeners, protocols string) {
 	return listeners, protocols
 }
 
-// kafkaTLSProperties are the further settings of those listeners.
+// kafkaTLSProperties returns the other settings of those listeners.
 func (s *stack) kafkaTLSProperties() string {
 	if s.cfg.TLS == "" {
 		return ""
@@ -100,7 +100,7 @@ func (s *stack) kafkaTLSProperties() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// kafkaTLSFiles writes key and certificate into one file, as Kafka wants them.
+// kafkaTLSFiles writes key and certificate into one file, as Kafka requires.
 func (s *stack) kafkaTLSFiles() error {
 	if s.cfg.TLS == "" {
 		return nil
@@ -122,7 +122,7 @@ func (s *stack) kafkaTLSFiles() error {
 	return nil
 }
 
-// redisTLS are the arguments of the encrypted listener of Redis.
+// redisTLS returns the arguments of the encrypted listener of Redis.
 func (s *stack) redisTLS() []string {
 	if s.cfg.TLS == "" {
 		return nil
@@ -134,7 +134,7 @@ func (s *stack) redisTLS() []string {
 	}
 }
 
-// postgresTLS copies the files to where PostgreSQL's user may read them, and gives its settings.
+// postgresTLS copies the files to a folder readable by PostgreSQL's user, and returns its settings.
 func (s *stack) postgresTLS(data string) (settings []string, err error) {
 	if s.cfg.TLS == "" {
 		return nil, nil
@@ -163,14 +163,14 @@ func (s *stack) postgresTLS(data string) (settings []string, err error) {
 	}, chownTree(dir, account)
 }
 
-// encryptWith has a front show the certificate that is in the folder at that moment, and check
-// clients' certificates.
+// encryptWith makes a front present the current certificate of the folder and verify clients'
+// certificates.
 func encryptWith(dir string) func(net.Conn) net.Conn {
 	return func(client net.Conn) net.Conn {
 		return tls.Server(client,
 			&tls.Config{MinVersion: tls.VersionTLS12,
 				GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-					shown, err := tls.LoadX509KeyPair(
+					certificate, err := tls.LoadX509KeyPair(
 						filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key"),
 					)
 					if err != nil {
@@ -183,7 +183,7 @@ func encryptWith(dir string) func(net.Conn) net.Conn {
 					pool := x509.NewCertPool()
 					pool.AppendCertsFromPEM(authority)
 					return &tls.Config{
-						MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{shown}, ClientCAs: pool,
+						MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, ClientCAs: pool,
 						ClientAuth: tls.VerifyClientCertIfGiven,
 					}, nil
 				}})

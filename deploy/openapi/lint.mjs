@@ -1,5 +1,5 @@
-// Lints an OpenAPI document by the rules that its readers' tools apply: Redocly's "recommended" and
-// Spectral's "oas". Every problem, warnings included, fails.
+// Lints an OpenAPI document with common rule sets: Redocly's "recommended" and Spectral's "oas".
+// Every problem, warnings included, fails.
 //
 //   node lint.mjs openapi.json
 import { readFile } from 'node:fs/promises';
@@ -14,8 +14,7 @@ if (!file) {
   console.error('usage: node lint.mjs openapi.json');
   process.exit(2);
 }
-// A linter that finds nothing in a document that is wrong proves nothing: both must refuse this
-// one.
+// A broken document that both linters must reject. It shows that they work.
 const broken =
   '{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/x":{"get":{"responses":{"200":{}}}}}}';
 
@@ -35,12 +34,12 @@ async function bySpectral(text, name) {
   return found.map((p) => `#/${p.path.join('/')} ${p.code}: ${p.message}`);
 }
 
-// What is right here although a rule dislikes it, by what the document says of the operation.
+// Justified violations of rules, recognised by the operation's definition.
 const exceptions = {
   // A redirect answers 3xx.
   'operation-2xx-response': (operation) =>
     Object.keys(operation.responses).some((status) => status.startsWith('3')),
-  // What takes no input and is never limited cannot be asked wrongly.
+  // An operation without input or limits has no client errors.
   'operation-4xx-response': (operation) =>
     !operation.parameters && !operation.requestBody && operation.security?.length === 0,
 };
@@ -59,7 +58,7 @@ for (const [name, lint] of [
   ['spectral oas', bySpectral],
 ]) {
   if ((await lint(broken, 'broken.json')).length === 0) {
-    console.error(`${name}: finds nothing in a broken document`);
+    console.error(`${name}: finds no problem in a broken document`);
     process.exit(2);
   }
   const problems = (await lint(text, file)).filter(

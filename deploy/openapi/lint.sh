@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lints schemas/openapi/openapi.json: make lint-openapi. The linters are npm packages, pinned with their hashes by
-# package-lock.json and installed into .adnet. Without node and npm nothing is checked; with CI=true
-# they are installed, or it fails.
+# Lints schemas/openapi/openapi.json: make lint-openapi. The linters are npm packages, pinned with
+# their hashes by package-lock.json and installed into .adnet. Without node and npm nothing is
+# checked. With CI=true they are installed, or the script fails.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 have() { command -v node >/dev/null && command -v npm >/dev/null; }

@@ -1,9 +1,9 @@
-// Package benna is the ranking endpoint: it shows the scorer that auctions use, for one context and
-// one campaign that the caller describes, and which scorer that is.
+// Package benna serves the ranking endpoint. For one context and one campaign that the caller
+// describes, it returns the score that auctions would compute, and the version of the scorer.
 //
-// It needs no key, costs nothing and records nothing: no auction takes place. Calls are limited per
-// address. The answer is the same arithmetic as in auctions (auction/ranker), so the model version
-// says whether two answers are comparable.
+// The endpoint needs no key, costs nothing and records nothing, since no auction takes place. Calls
+// are limited per address. Scores come from the same code as in auctions (auction/ranker), so two
+// replies with the same model version are comparable.
 package benna
 
 import (
@@ -18,11 +18,11 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Deps are what the endpoint works with. All are required.
+// Deps holds the dependencies of the endpoint. All are required.
 type Deps struct {
-	// Snapshot is what auctions are decided by now.
+	// Snapshot returns the campaigns and weights that auctions use now.
 	Snapshot func() *auction.Snapshot
-	// MinRelevance is the least relevance of an ad where a request states none.
+	// MinRelevance returns the minimum relevance of an ad for requests that set none.
 	MinRelevance func() ranker.PPM
 	Diagnostics  *Diagnostics
 	Now          func() time.Time
@@ -31,7 +31,7 @@ type Deps struct {
 // API is the endpoint.
 type API struct{ deps Deps }
 
-// New makes the endpoint.
+// New returns the endpoint.
 func New(deps Deps) *API {
 	deps.Now = schedule.Clock(deps.Now)
 	return &API{deps: deps}
@@ -39,32 +39,32 @@ func New(deps Deps) *API {
 
 // Mount adds the route to h.
 func (a *API) Mount(h *httpapi.Server) {
-	// No Idempotency-Key: it changes nothing.
+	// No Idempotency-Key: the endpoint changes nothing.
 	h.HandleActions(http.MethodPost, "/api/benna", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
 		"": {Do: a.score}, "score": {Do: a.score}, "engine-status": {Do: a.status},
 	}}, httpapi.Policy{Limit: httpapi.LimitRanking, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 }
 
-// share is per mille as the wire's fraction.
+// share converts per mille to the fraction that replies use.
 func share(p ranker.PerMille) float64 { return float64(p) / 1000 }
 
-// chance is parts per million as the wire's probability.
+// chance converts parts per million to the probability that replies use.
 func chance(p ranker.PPM) float64 { return float64(p) / float64(ranker.Certain) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 type weightsReply struct {
-	Tool         float64 `json:"tool_overlap"` // what a stated tool that is in use adds to a match
+	Tool         float64 `json:"tool_overlap"` // weight of a matching tool in active_tools
 	Host         float64 `json:"host_match"`
 	Surface      float64 `json:"surface_match"`
 	ClickRight   float64 `json:"p_click_relevant"`
 	ClickWrong   float64 `json:"p_click_irrelevant"`
 	ConvertRight float64 `json:"p_convert_relevant"`
 	ConvertWrong float64 `json:"p_convert_irrelevant"`
-	View         float64 `json:"p_view"`          // of an impression, where a view can be reported
-	Usual        float64 `json:"usual_relevance"` // at which a cpm bid is worth its full amount
-	Floor        float64 `json:"min_relevance"`   // of ads, where a request states none
-	Terms        int     `json:"terms"`           // known words of campaigns
+	View         float64 `json:"p_view"`          // of an impression, if the placement can report views
+	Usual        float64 `json:"usual_relevance"` // relevance at which a cpm bid counts in full
+	Floor        float64 `json:"min_relevance"`   // for requests that set no minimum
+	Terms        int     `json:"terms"`           // number of known words of campaigns
 }
 
 type statusReply struct {
@@ -78,7 +78,7 @@ type statusReply struct {
 
 // status serves op=engine-status.
 func (a *API) status(c *gin.Context) error {
-	// It needs no body; one that is sent is what the path takes.
+	// status needs no body, but checks the one it gets.
 	if err := readIfAny(c); err != nil {
 		return err
 	}

@@ -62,9 +62,9 @@ func TestDiagnosticsAreOfTheLastHour(t *testing.T) {
 	require.Zero(t, new(Diagnostics).Report(start).FillRate)
 }
 
-// The endpoint scores as auctions do: what it calls eligible wins an auction over that campaign
-// alone, at the score it states.
-func TestScoreIsTheAuctions(t *testing.T) {
+// The endpoint scores like an auction: a campaign that it calls eligible wins an auction against no
+// other campaign, at the score that it returns.
+func TestScoreEqualsTheAuctionsScore(t *testing.T) {
 	words := []string{"chess", "Flights", "flight", "hotel", "visa", "café", "C++", ""}
 	names := []string{"editor", "Editor", "assistant", "chat", ""}
 	some := func(t *rapid.T, from []string, what string) []string {

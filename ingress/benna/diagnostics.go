@@ -7,14 +7,14 @@ import (
 	"adnet/auction"
 )
 
-// kept is how many minutes are reported.
-const kept = 60
+// window is the number of minutes in a report.
+const window = 60
 
-// Diagnostics counts the auctions and scores of this process in the last hour, in memory: another
-// node has counts of its own, and a restart forgets them. The zero value is ready.
+// Diagnostics counts the auctions and scores of this process in the last hour. It counts in memory:
+// every node has its own counts, and a restart clears them. The zero value is ready to use.
 type Diagnostics struct {
 	mu      sync.Mutex
-	minutes [kept]minute
+	minutes [window]minute
 }
 
 type minute struct {
@@ -26,10 +26,10 @@ type minute struct {
 	scoring time.Duration
 }
 
-// at is the place of a minute, emptied when it holds an older one. The lock is held.
+// at returns the slot of a minute, cleared if it holds an older minute. The lock is held.
 func (d *Diagnostics) at(now time.Time) *minute {
 	number := now.Unix() / 60
-	m := &d.minutes[((number%kept)+kept)%kept]
+	m := &d.minutes[((number%window)+window)%window]
 	if m.at != number {
 		reasons := m.reasons
 		if reasons == nil {
@@ -41,7 +41,7 @@ func (d *Diagnostics) at(now time.Time) *minute {
 	return m
 }
 
-// Observe counts one auction: reason is empty when it was filled, took is the time of the decision.
+// Observe counts one auction. reason is empty for a filled one, took is the time of the decision.
 func (d *Diagnostics) Observe(reason auction.Reason, took time.Duration, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *Diagnostics) scored(took time.Duration, now time.Time) {
 	m.scoring += took
 }
 
-// Report is the last hour of this node.
+// Report covers the last hour of this node.
 type Report struct {
 	Scope    string           `json:"scope"` // always "node"
 	Window   int              `json:"window_seconds"`
@@ -71,7 +71,7 @@ type Report struct {
 	Filled   int64            `json:"filled"`
 	FillRate float64          `json:"fill_rate"` // 0 to 1; 0 without requests
 	Latency  float64          `json:"mean_latency_ms"`
-	Reasons  map[string]int64 `json:"reasons"` // why the others were not filled
+	Reasons  map[string]int64 `json:"reasons"` // of the requests without an ad
 	Scores   scoresReport     `json:"scores"`
 }
 
@@ -80,15 +80,15 @@ type scoresReport struct {
 	Latency  float64 `json:"mean_latency_ms"`
 }
 
-// Report sums the 60 minutes that end with the one of now.
+// Report sums the 60 minutes up to and including the minute of now.
 func (d *Diagnostics) Report(now time.Time) Report {
-	r := Report{Scope: "node", Window: kept * 60, Reasons: make(map[string]int64)}
+	r := Report{Scope: "node", Window: window * 60, Reasons: make(map[string]int64)}
 	newest := now.Unix() / 60
 	var took, scoring time.Duration
 	d.mu.Lock()
 	for i := range d.minutes {
 		m := &d.minutes[i]
-		if m.at <= newest-kept || m.at > newest {
+		if m.at <= newest-window || m.at > newest {
 			continue
 		}
 		r.Filled += m.filled

@@ -24,18 +24,17 @@ const (
 	maxText = 2000
 )
 
-// signalNames are the wire's names of the signals, in the order of the array form.
+// signalNames are the names of the signals in replies, in the order of the array form.
 var signalNames = [...]string{"intent_overlap", "tool_overlap", "host_match"}
 
-// scoreRequest is the body of op=score. Both forms of the specification may be used, also together.
+// scoreRequest is the body of op=score. The two forms of the specification can be mixed.
 type scoreRequest struct {
 	Context  *contextBody  `json:"context"`
 	Campaign *campaignBody `json:"campaign"`
 }
 
 type contextBody struct {
-	// The interface form. The session's length is taken for the contract's sake; the model does not
-	// use it.
+	// The interface form. The contract has the session's length, but the model does not use it.
 	Intent     *string  `json:"intent"`
 	MCPTool    *string  `json:"mcp_tool"`
 	Host       *string  `json:"host"`
@@ -59,11 +58,11 @@ type campaignBody struct {
 	ActiveTools  []string `json:"target_active_tools"`
 	HostApps     []string `json:"target_host_apps"`
 	Surfaces     []string `json:"target_surfaces"`
-	// What the campaign says, and whether its tokens are a filter (exact, as when it is left out).
+	// The ad's texts, and whether its tokens filter (exact, the default).
 	Headline *string                 `json:"headline"`
 	Subtext  *string                 `json:"subtext"`
 	Mode     *campaign.TargetingMode `json:"targeting_mode"`
-	// What a campaign bids, by the names of campaigns.
+	// The bid, under the field names of campaigns.
 	BillingModel *string       `json:"billing_model"`
 	BidAmount    *money.Micros `json:"bid_amount"`
 }
@@ -78,7 +77,7 @@ type termReply struct {
 	Weight float64 `json:"weight"`
 }
 
-// termsOf are the terms that earned most.
+// termsOf returns the terms with a positive weight.
 func termsOf(p *ranker.Prediction) []termReply {
 	list := []termReply{}
 	for _, earned := range p.Terms {
@@ -94,22 +93,22 @@ type scoreReply struct {
 	Bid           money.Micros `json:"bid_usd"` // effective price of 1,000 impressions
 	PClick        float64      `json:"p_click"`
 	PConvert      float64      `json:"p_convert"`
-	Relevance     float64      `json:"relevance"` // probability that the ad answers the context
+	Relevance     float64      `json:"relevance"` // probability that the ad fits the context
 	Contributions any          `json:"signal_contributions"`
-	Terms         []termReply  `json:"terms"` // that earned most
+	Terms         []termReply  `json:"terms"` // with the highest weights
 	Latency       float64      `json:"latency_ms"`
-	Eligible      bool         `json:"eligible"` // whether an auction would consider the campaign at all
+	Eligible      bool         `json:"eligible"` // whether an auction would consider the campaign
 	Mismatch      string       `json:"mismatch,omitempty"`
-	Suitability   verdict      `json:"suitability"` // of the context: whether an ad belongs beside it
+	Suitability   verdict      `json:"suitability"` // whether the context is suitable for ads
 }
 
-// verdict is what auctions would make of the words of the context.
+// verdict is the suitability verdict that auctions reach for the words of the context.
 type verdict struct {
 	Tier    subject.Tier `json:"tier"`
-	Subject string       `json:"subject,omitempty"` // left out for ordinary ones
+	Subject string       `json:"subject,omitempty"` // empty for ordinary subjects
 }
 
-// judge judges the words of the context, and keeps nothing of them.
+// judge returns the verdict for the words of the context. It stores none of them.
 func (in *scoreRequest) judge() verdict {
 	var read suitability.Reader
 	if in.Context != nil {
@@ -147,7 +146,7 @@ func (a *API) score(c *gin.Context) error {
 	})
 }
 
-// readIfAny checks the body of a request that needs none.
+// readIfAny checks the optional body of a request.
 func readIfAny(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 {
@@ -161,8 +160,7 @@ func readIfAny(c *gin.Context) error {
 	})
 }
 
-// contributions are an array when the request used the advertiser form, an object when it used the
-// interface form.
+// contributions returns an array for the advertiser form and an object for the interface form.
 func (in *scoreRequest) contributions(c ranker.Contributions) any {
 	weights := [len(signalNames)]float64{share(c.IntentOverlap), share(c.ToolOverlap), share(c.HostMatch)}
 	if in.advertiserForm() {
@@ -179,7 +177,7 @@ func (in *scoreRequest) contributions(c ranker.Contributions) any {
 	return object
 }
 
-// advertiserForm goes by the context, and by the campaign where the context says nothing.
+// advertiserForm decides by the context, or by the campaign if the context has no fields.
 func (in *scoreRequest) advertiserForm() bool {
 	x, k := in.Context, in.Campaign
 	if x.IntentTokens != nil || x.ActiveTools != nil || x.HostApp != nil || x.Surface != nil {
@@ -191,9 +189,9 @@ func (in *scoreRequest) advertiserForm() bool {
 	return k.IntentTokens != nil || k.ActiveTools != nil || k.HostApps != nil || k.Surfaces != nil
 }
 
-// predict scores the campaign as auctions do, with the words of their campaigns. An auction would
-// not consider a campaign that fails a filter, whose name is the mismatch, but its score can be
-// told: what fails is left out.
+// predict scores the campaign like an auction, with the words of the catalog's campaigns. A
+// campaign that fails a filter would not enter an auction; predict returns the name of that filter
+// as mismatch and scores the campaign without it.
 func (in *scoreRequest) predict(x *auction.Snapshot, c auction.Campaign) (p ranker.Prediction, mismatch string) {
 	query := in.query()
 	matcher := target.NewMatcher(x, &query)
@@ -222,7 +220,7 @@ func (in *scoreRequest) predict(x *auction.Snapshot, c auction.Campaign) (p rank
 	return p, mismatch
 }
 
-// query is the context as auctions ask.
+// query converts the context to the query of an auction.
 func (in *scoreRequest) query() target.Query {
 	x := in.Context
 	query := target.Query{
@@ -232,15 +230,15 @@ func (in *scoreRequest) query() target.Query {
 	if tool := text(x.MCPTool); tool != "" {
 		query.ActiveTools = append(slices.Clone(query.ActiveTools), tool)
 	}
-	if said := text(x.Intent); said != "" {
+	if intent := text(x.Intent); intent != "" {
 		var r words.Reader
-		r.ReadContext(said)
+		r.ReadContext(intent)
 		query.Words = r.Terms()
 	}
 	return query
 }
 
-// targeting is what the campaign says of where it runs.
+// targeting returns the campaign's targeting.
 func (k *campaignBody) targeting() auction.Targeting {
 	return auction.Targeting{
 		Exact: k.Mode == nil || *k.Mode == campaign.Exact, IntentTokens: k.IntentTokens, ActiveTools: k.ActiveTools,
@@ -248,9 +246,9 @@ func (k *campaignBody) targeting() auction.Targeting {
 	}
 }
 
-// bid is what the campaign pays for what, without texts and targeting: with the goal target_cpa
-// what a conversion may cost, and bid_amount as the cap; else its stated bid, its target_cpa for a
-// conversion, or the bid that campaigns have by default.
+// bid returns the campaign's billing model and bid, without texts and targeting. With the goal
+// target_cpa the target is target_cpa and bid_amount is the cap. Otherwise the bid is bid_amount,
+// target_cpa per conversion, or the default bid of campaigns.
 func (k *campaignBody) bid() (auction.Campaign, error) {
 	billing, stated := ranker.CPM, k.BillingModel != nil
 	if stated {

@@ -1,6 +1,6 @@
-// Package billing is POST /api/billing: paying in, balances, history and earnings of an account,
-// the payment providers' webhooks, and the checkout page of in-memory mode. The rules live in
-// internal/payment and internal/ledger; here they meet HTTP.
+// Package billing serves /api/billing (deposits, balances, history and earnings of an account), the
+// webhooks of payment providers, and the checkout page of in-memory mode. The rules live in
+// internal/payment and internal/ledger.
 package billing
 
 import (
@@ -24,31 +24,31 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Ledger answers questions about money.
+// Ledger reads balances and movements of money.
 type Ledger interface {
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
 	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
-	// WaitingDays are a publisher's days with Credits that cannot be spent yet.
+	// WaitingDays returns the days of a publisher with Credits that cannot be spent yet.
 	WaitingDays(ctx context.Context, developer uuid.UUID) ([]ledger.CreditDay, error)
 }
 
-// Deliveries limits what an address delivers that no payment provider signed.
+// Deliveries limits the deliveries of an address that carry no valid provider signature.
 type Deliveries interface {
-	// BadDelivery counts one. errs.RateLimited above the limit.
+	// BadDelivery counts one delivery. Errors: errs.RateLimited above the limit.
 	BadDelivery(address string, now time.Time) error
-	// Doubts says whether an address has used up the limit.
+	// Doubts reports whether an address has used up its limit.
 	Doubts(address string, now time.Time) bool
 }
 
-// Users finds the account that an administrator asks about. Errors carry errs.NotFound.
+// Users finds the account that an administrator names. Errors: errs.NotFound.
 type Users interface {
 	User(ctx context.Context, id uuid.UUID) (account.User, error)
 }
 
-// Deps are what the endpoints work with.
+// Deps holds the dependencies of the endpoints.
 type Deps struct {
 	Metrics  prometheus.Registerer
 	Auth     *httpapi.Auth
@@ -60,7 +60,7 @@ type Deps struct {
 
 	Deliveries Deliveries // nil: not limited
 
-	Demo    *payment.Demo // the checkout page; nil in every mode but the in-memory one
+	Demo    *payment.Demo // the checkout page; set only in in-memory mode
 	Prepaid bool          // ADNET_PREPAID=required
 	Now     func() time.Time
 }
@@ -71,7 +71,7 @@ type API struct {
 	notices *prometheus.CounterVec
 }
 
-// New makes the endpoints.
+// New returns the endpoints.
 func New(deps Deps) *API {
 	deps.Now = schedule.Clock(deps.Now)
 	a := &API{deps: deps, notices: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -83,8 +83,8 @@ func New(deps Deps) *API {
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
 	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Params: questions}
-	// Questions with a body: they change nothing, but have always taken an Idempotency-Key.
-	asks := httpapi.Policy{
+	// Reads with a body: they change nothing, but accept an Idempotency-Key.
+	queries := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No,
 		Params: questions,
 	}
@@ -99,33 +99,33 @@ func (a *API) Mount(s *httpapi.Server) {
 		"create_checkout": {Do: a.createCheckout, Policy: changes}, "deposit": {Do: a.deposit, Policy: changes},
 		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)},
 		"mint_cap":   {Do: a.mintCap, Policy: ofAdmin(changes)},
-		// No Idempotency-Key: providers' deliveries count once by their event ids. No limit before
-		// the signature was looked at: a stranger must not be able to keep the provider out.
+		// No Idempotency-Key: deliveries count once by their event ids. No limit before the
+		// signature is checked, so that a stranger cannot lock out the provider.
 		"webhook": {Do: a.webhook, Policy: httpapi.Policy{
 			Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 		}},
 		"payout": {Do: retired, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
 		}},
-	}}, asks)
+	}}, queries)
 	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings},
 		"statement": {Do: a.statement},
 		"credits":   {Do: a.credits}, "parked": {Do: a.parked, Policy: ofAdmin(reads)},
 		"quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
 	}}, reads)
-	// Registered in every mode, so that the routes are the same; without the demo provider it knows
-	// no checkout.
+	// Registered in every mode, so that the routes do not differ. Without the demo provider no
+	// checkout exists.
 	s.Handle(
 		http.MethodGet, "/checkout/:id", a.checkoutPage, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
 	)
-	// No Idempotency-Key: a checkout is paid once by its id.
+	// No Idempotency-Key: the id of a checkout makes its payment idempotent.
 	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout, httpapi.Policy{
 		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 	})
 }
 
-// questions are the parameters of reads, whatever the action.
+// questions are the query parameters of all actions.
 var questions = httpapi.Params{
 	"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm,
 	"asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
@@ -134,19 +134,19 @@ var questions = httpapi.Params{
 	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
 }
 
-// retired answers the actions of the removed cash-payout feature.
+// retired rejects the actions of the removed cash-payout feature.
 func retired(*gin.Context) error {
 	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
 }
 
-// asked is the optional body of every action.
-type asked struct {
+// accountFields are the optional fields of every action's body that name an account.
+type accountFields struct {
 	AdvertiserID *string `json:"advertiser_id"`
 	DeveloperID  *string `json:"developer_id"`
 }
 
-// named is what a request says of whom it is about: in the body, else in the query; nil for
-// nothing.
+// named returns the account id in field, from the body or else from the query, or nil if neither
+// has it.
 func named(c *gin.Context, field string, body *string) (*uuid.UUID, error) {
 	if body == nil {
 		text := c.Query(field)
@@ -159,16 +159,16 @@ func named(c *gin.Context, field string, body *string) (*uuid.UUID, error) {
 	return &id, err
 }
 
-// parties are whose money a request is about.
+// parties are the accounts that a request reads or pays for.
 type parties struct {
 	caller     account.User
-	advertiser uuid.UUID // zero when an administrator named a developer only
+	advertiser uuid.UUID // zero if an administrator named only a developer
 	developer  uuid.UUID
 }
 
-// parties checks who calls and whom in names: the caller itself, or any account for an
-// administrator.
-func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
+// parties checks the caller and the accounts in the request: the caller's own, or any account for
+// an administrator.
+func (a *API) parties(c *gin.Context, in accountFields) (p parties, err error) {
 	if p.caller, err = a.deps.Auth.User(c); err != nil {
 		return p, err
 	}
@@ -195,7 +195,7 @@ func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
 	own := p.caller.Publishes(p.developer) && (p.advertiser == uuid.Nil || p.caller.MayActFor(p.advertiser))
 	if !own && !p.caller.IsAdmin() {
 		return p, errs.New(
-			errs.Forbidden, "advertiser_id and developer_id must be your own, or those of a seat of yours",
+			errs.Forbidden, "advertiser_id and developer_id must be your own or belong to one of your seats",
 		)
 	}
 	if p.advertiser != uuid.Nil && p.advertiser != p.caller.ID {
@@ -213,13 +213,13 @@ func (a *API) parties(c *gin.Context, in asked) (p parties, err error) {
 	return p, nil
 }
 
-// partiesOf is parties for the actions whose body is optional.
+// partiesOf is parties for actions with an optional body.
 func (a *API) partiesOf(c *gin.Context) (parties, error) {
-	// Who calls comes first: a stranger learns nothing from how the body is judged.
+	// Authenticate first: the reply to a stranger must not depend on the body.
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return parties{}, err
 	}
-	var in asked
+	var in accountFields
 	if c.Request.Method == http.MethodPost {
 		err := httpapi.ReadBody(c, func(body []byte) error {
 			if len(body) == 0 {
@@ -234,7 +234,7 @@ func (a *API) partiesOf(c *gin.Context) (parties, error) {
 	return a.parties(c, in)
 }
 
-// fundingMode is how cash campaigns pay, as replies name it.
+// fundingMode returns the name of the way cash campaigns pay.
 func (a *API) fundingMode() string {
 	if a.deps.Prepaid {
 		return "prepaid"

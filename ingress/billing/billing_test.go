@@ -91,7 +91,7 @@ func TestForeignAccounts(t *testing.T) {
 	attacker.does(t, "balance", object{"advertiser_id": "1"}).Fails(400, "invalid_request")
 	require.Empty(t, attacker.does(t, "history", nil).As(200)["entries"])
 
-	// An administrator may ask about anybody, and pay for anybody.
+	// An administrator may read any account, and pay in for any account.
 	got := admin.does(t, "balance", object{"advertiser_id": victim.ID}).As(200)
 	require.EqualValues(t, 7.77, got["balance"])
 	require.Equal(t, victim.DeveloperID.String(), got["developer_id"])
@@ -137,7 +137,7 @@ func TestCheckoutInput(t *testing.T) {
 	require.NotContains(t, got["error"], "canary")
 }
 
-// failing is a provider that is down.
+// failing is a provider that is unavailable.
 type failing struct{}
 
 func (failing) Provider() ledger.Provider { return ledger.Stripe }
@@ -148,7 +148,7 @@ func (failing) Verify(context.Context, string) (ledger.Notice, bool, error) {
 	return ledger.Notice{}, false, nil
 }
 
-// The client's amount is never money: not with a deposit id, not without one.
+// The amount in the client's request is never credited, with or without a deposit id.
 func TestDepositNeedsEvidence(t *testing.T) {
 	w := newWorld(t, options{})
 	p := w.advertiser(t)
@@ -164,7 +164,7 @@ func TestDepositNeedsEvidence(t *testing.T) {
 		require.EqualValues(t, 0, got["amount"])
 	}
 	require.Zero(t, p.cash(t))
-	// After the evidence the same record, whatever is claimed.
+	// After the confirmation the record is the same, whatever the client claims.
 	body := paypalPaid("WH-2", "CAP-1", "5.00", p.ID)
 	w.deliver(t, paypalSigned(body, w.Now), body).As(200)
 	first := p.does(t, "deposit", object{"capture_id": "CAP-1", "amount": 1000}).As(200)
@@ -285,8 +285,8 @@ func TestHistoryAndEarnings(t *testing.T) {
 	w.clean2(t)
 }
 
-// The owner and an administrator get the month as CSV, others do not, and a past month is the same
-// for ever.
+// The owner and an administrator get the month as CSV, others do not, and the text of a past month
+// never changes.
 func TestStatement(t *testing.T) {
 	w := newWorld(t, options{})
 	p, publisher, admin := w.advertiser(t), w.advertiser(t), w.person(t, account.RoleAdmin)
@@ -363,7 +363,7 @@ func column(records [][]string, name string, header []string) (values []string) 
 	return values
 }
 
-// clean2 is clean for worlds whose charges did not come from events.
+// clean2 is like clean, for worlds whose charges did not come from events.
 func (w *world) clean2(t *testing.T) {
 	t.Helper()
 	checks, err := w.Store.Verify(t.Context(), ledger.VerifyOptions{})
@@ -375,7 +375,7 @@ func (w *world) clean2(t *testing.T) {
 	}
 }
 
-// The page plays the provider: open, look, pay, return, and the balance has it.
+// The page stands in for the provider: open, view, pay, return; then the balance has the payment.
 func TestDemoCheckout(t *testing.T) {
 	w := newWorld(t, options{prepaid: true})
 	p := w.advertiser(t)

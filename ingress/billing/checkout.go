@@ -32,14 +32,14 @@ font-weight:600;text-align:center;text-decoration:none;cursor:pointer}button:foc
 <dl><dt>For</dt><dd>Advertising balance</dd><dt>Account</dt><dd>{{.Deposit.AdvertiserID}}</dd><dt>Deposit</dt><dd>{{.Deposit.ID}}</dd></dl>{{end}}
 {{if .Open}}<p class="note">This is the test provider of in-memory mode: no money moves, no card is needed.</p>
 <form method="post"><button>Pay {{.Amount}} USD</button></form>
-{{else}}<p>{{.Text}}</p>{{if .Back}}<a class="button" href="{{.Back}}">Back to where you came from</a>{{end}}{{end}}
+{{else}}<p>{{.Text}}</p>{{if .Back}}<a class="button" href="{{.Back}}">Back</a>{{end}}{{end}}
 </main></body></html>
 `))
 
-// donePath is where payers end who were given no other place to return to.
+// donePath is the page for payers without a return URL.
 const donePath = "done"
 
-// checkoutPage serves GET /checkout/{id}: the amount to pay and a button, without scripts.
+// checkoutPage serves GET /checkout/{id}: the amount and a button, without scripts.
 func (a *API) checkoutPage(c *gin.Context) error {
 	if c.Param("id") == donePath {
 		return page(
@@ -65,7 +65,7 @@ func (a *API) checkoutPage(c *gin.Context) error {
 	}, d.ReturnURL)
 }
 
-// dollars is an amount as a bill shows it: two decimals, more only where there are more.
+// dollars formats an amount for a bill: two decimals, more only if needed.
 func dollars(m money.Micros) string {
 	text := m.String()
 	switch whole, part, _ := strings.Cut(text, "."); len(part) {
@@ -75,7 +75,7 @@ func dollars(m money.Micros) string {
 	return text
 }
 
-// payCheckout serves POST /checkout/{id}: the payment, and the way back. Sent again it pays
+// payCheckout serves POST /checkout/{id}: it pays and redirects back. A repeated request pays
 // nothing.
 func (a *API) payCheckout(c *gin.Context) error {
 	d, err := a.checkout(c)
@@ -89,8 +89,8 @@ func (a *API) payCheckout(c *gin.Context) error {
 	return nil
 }
 
-// checkout finds the checkout that the path names. Its id is as secret as a provider's checkout
-// address is.
+// checkout returns the checkout in the path. Its id is a secret, like the address of a provider's
+// checkout.
 func (a *API) checkout(c *gin.Context) (ledger.Deposit, error) {
 	missing := errs.New(errs.NotFound, "there is no such checkout")
 	id, err := httpapi.ParseID("id", c.Param("id"))
@@ -104,8 +104,8 @@ func (a *API) checkout(c *gin.Context) (ledger.Deposit, error) {
 	return d, err
 }
 
-// page answers with the template. returnURL is where the form's answer leads: browsers hold
-// redirects of a form to the policy too.
+// page renders the template. returnURL is the redirect target of the form, because browsers apply
+// the policy's form-action to redirects as well.
 func page(c *gin.Context, values map[string]any, returnURL string) error {
 	var text bytes.Buffer
 	if err := checkoutTemplate.Execute(&text, values); err != nil {

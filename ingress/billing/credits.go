@@ -10,17 +10,17 @@ import (
 	"adnet/internal/ledger"
 )
 
-// waitReply is Credits that wait for one reason and for the same UTC day.
+// waitReply is the amount of Credits that wait for the same reason since the same UTC day.
 type waitReply struct {
 	Reason  ledger.WaitReason `json:"reason"`
 	Credits int64             `json:"credits"`
 	Since   string            `json:"since"`            // UTC day
-	Until   *time.Time        `json:"until"`            // nil: until a person decides
-	Expires bool              `json:"expires,omitzero"` // at until they are destroyed, not spendable
+	Until   *time.Time        `json:"until"`            // nil: until an administrator decides
+	Expires bool              `json:"expires,omitzero"` // at until they expire instead of becoming spendable
 }
 
-// credits serves action=credits: where a publisher's Credits are, and what each that cannot be
-// spent waits for.
+// credits serves action=credits: the balances of a publisher's Credits, and the reason for each
+// amount that cannot be spent yet.
 func (a *API) credits(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {

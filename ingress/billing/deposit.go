@@ -20,7 +20,7 @@ func (a *API) createCheckout(c *gin.Context) error {
 		return err
 	}
 	var in struct {
-		asked
+		accountFields
 		Amount    *money.Micros   `json:"amount"`
 		ReturnURL string          `json:"return_url"`
 		Provider  ledger.Provider `json:"provider"`
@@ -29,7 +29,7 @@ func (a *API) createCheckout(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	p, err := a.parties(c, in.asked)
+	p, err := a.parties(c, in.accountFields)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (a *API) createCheckout(c *gin.Context) error {
 	})
 }
 
-// depositReply is a deposit as its owner sees it. Amount is what was credited: 0 while it is open.
+// depositReply is a deposit. Amount is the credited amount, 0 while the deposit is open.
 type depositReply struct {
 	ID           uuid.UUID            `json:"deposit_id"`
 	AdvertiserID uuid.UUID            `json:"advertiser_id"`
@@ -68,10 +68,10 @@ type depositReply struct {
 	Deduped      bool                 `json:"deduped"`
 }
 
-// depositRequest names a deposit in one of the ways that a client knows it. Other fields, amount
-// among them, are not looked at.
+// depositRequest identifies a deposit by one of several ids. Other fields, including amount, are
+// ignored.
 type depositRequest struct {
-	asked
+	accountFields
 	DepositID     *string `json:"deposit_id"`
 	SessionID     *string `json:"session_id"`     // Stripe
 	PaymentIntent *string `json:"payment_intent"` // Stripe
@@ -79,7 +79,7 @@ type depositRequest struct {
 	CaptureID     *string `json:"capture_id"`     // PayPal
 }
 
-// reference takes the first name that there is. An empty one is a mistake, not an absent one.
+// reference returns the first id that is present. An empty id is an error.
 func (in depositRequest) reference() (payment.DepositReference, error) {
 	if in.DepositID != nil {
 		id, err := httpapi.ParseID("deposit_id", *in.DepositID)
@@ -104,12 +104,12 @@ func (in depositRequest) reference() (payment.DepositReference, error) {
 		}
 	}
 	return payment.DepositReference{}, errs.New(errs.InvalidRequest,
-		"name the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use "+
+		"identify the deposit by deposit_id, session_id, payment_intent, order_id or capture_id; use "+
 			"action=create_checkout to pay in").With("field", "deposit_id")
 }
 
-// deposit serves action=deposit: a payment is credited when the provider confirms it, by the amount
-// that the provider names.
+// deposit serves action=deposit. A payment is credited once the provider confirms it, with the
+// provider's amount.
 func (a *API) deposit(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
@@ -118,15 +118,15 @@ func (a *API) deposit(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	p, err := a.parties(c, in.asked)
+	p, err := a.parties(c, in.accountFields)
 	if err != nil {
 		return err
 	}
-	claim, err := in.reference()
+	reference, err := in.reference()
 	if err != nil {
 		return err
 	}
-	d, deduped, err := a.deps.Payments.Confirm(c.Request.Context(), p.caller, claim)
+	d, deduped, err := a.deps.Payments.Confirm(c.Request.Context(), p.caller, reference)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *API) deposit(c *gin.Context) error {
 	})
 }
 
-// parkedReply is a delivery that a person must look at.
+// parkedReply is a delivery that an operator must review.
 type parkedReply struct {
 	Provider   ledger.Provider `json:"provider"`
 	EventID    string          `json:"event_id"`
@@ -147,15 +147,15 @@ type parkedReply struct {
 	ReceivedAt time.Time       `json:"received_at"`
 }
 
-// parked serves action=parked: to administrators, the provider's deliveries that could not be
-// applied.
+// parked serves action=parked: the provider deliveries that could not be applied. Administrators
+// only.
 func (a *API) parked(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
 	}
 	if !caller.IsAdmin() {
-		return errs.New(errs.Forbidden, "only administrators see parked deliveries")
+		return errs.New(errs.Forbidden, "only administrators can list parked deliveries")
 	}
 	limit, err := httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines)
 	if err != nil {
@@ -172,8 +172,8 @@ func (a *API) parked(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
 }
 
-// refused is the error of a delivery: an unsigned one counts against its address, and a
-// signed one never does, whoever shares its address.
+// refused returns the error of a delivery. An unsigned delivery counts against its address; a
+// signed one never does, even from a shared address.
 func (a *API) refused(c *gin.Context, err error) error {
 	if a.deps.Deliveries == nil || !errs.Is(err, errs.InvalidRequest) {
 		return err
@@ -185,7 +185,7 @@ func (a *API) refused(c *gin.Context, err error) error {
 }
 
 // webhook serves action=webhook. Providers have no login: the signature over the raw body
-// authenticates them. The provider is told by its own header.
+// authenticates them. The provider is identified by its signature header.
 func (a *API) webhook(c *gin.Context) error {
 	var provider ledger.Provider
 	switch header := c.Request.Header; {
@@ -195,7 +195,7 @@ func (a *API) webhook(c *gin.Context) error {
 		provider = ledger.PayPal
 	default:
 		a.notices.WithLabelValues("unknown", "refused").Inc()
-		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no signature of a payment provider"))
+		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no payment provider's signature"))
 	}
 	var receipt payment.Receipt
 	err := httpapi.ReadBody(c, func(body []byte) (err error) {

@@ -20,7 +20,7 @@ func nodeSigner(t *testing.T) func(body, secret string, at time.Time) string {
 	t.Helper()
 	missing := t.Skipf
 	if os.Getenv("CI") == "true" {
-		missing = t.Fatalf // what issue 3 promises may not be skipped
+		missing = t.Fatalf // issue 3 requires this test; it must not be skipped
 	}
 	folder := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json", "sign.mjs"} {
@@ -45,8 +45,8 @@ func nodeSigner(t *testing.T) func(body, secret string, at time.Time) string {
 	}
 }
 
-// Stripe's own library in another language signs, and the endpoint believes it; and it believes
-// nothing that library would not sign.
+// The endpoint accepts signatures made by Stripe's own library in another language, and rejects
+// what that library would not sign.
 func TestNodeStripeSigns(t *testing.T) {
 	sign := nodeSigner(t)
 	w := newWorld(t, options{})

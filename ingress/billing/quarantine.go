@@ -19,7 +19,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Publishers is quarantine and mint caps as the store keeps them.
+// Publishers stores quarantine cases and mint caps.
 type Publishers interface {
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
@@ -33,7 +33,7 @@ const (
 	maxNote      = 500 // code points of an administrator's note
 )
 
-// caseReply is a quarantine case on the wire.
+// caseReply is a quarantine case in a reply.
 type caseReply struct {
 	ID          uuid.UUID                 `json:"id"`
 	DeveloperID uuid.UUID                 `json:"developer_id"`
@@ -41,8 +41,8 @@ type caseReply struct {
 	Rule        traffic.QuarantineRule    `json:"rule"`
 	Evidence    evidenceReply             `json:"evidence"`
 	OpenedAt    time.Time                 `json:"opened_at"`
-	Held        money.Credits             `json:"credits_held"` // minted into the case since it was opened
-	Charged     money.Micros              `json:"charged_usd"`  // to advertisers, for the traffic meanwhile
+	Held        money.Credits             `json:"credits_held"` // minted since the case was opened
+	Charged     money.Micros              `json:"charged_usd"`  // to advertisers, for the traffic since then
 	Decision    ledger.QuarantineDecision `json:"decision,omitempty"`
 	DecidedAt   *time.Time                `json:"decided_at,omitempty"`
 	DecidedBy   *uuid.UUID                `json:"decided_by,omitempty"`
@@ -58,7 +58,7 @@ type evidenceReply struct {
 	Invalid     int64   `json:"invalid_traffic"`
 	Minted      int64   `json:"credits_minted"`
 
-	By   *uuid.UUID `json:"by,omitempty"` // of a manual case: the administrator, and why
+	By   *uuid.UUID `json:"by,omitempty"` // of a manual case: the administrator and the note
 	Note string     `json:"note,omitempty"`
 }
 
@@ -116,7 +116,7 @@ func (a *API) quarantines(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"cases": cases, "limit": q.Limit})
 }
 
-// decision is what an administrator does about a publisher.
+// decision is an administrator's decision about a publisher.
 type decision struct {
 	ID          string `json:"id"`           // of a case, to release or claw back
 	DeveloperID string `json:"developer_id"` // of a publisher, to hold
@@ -125,8 +125,7 @@ type decision struct {
 }
 
 // decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one
-// by hand. Each may be repeated: the second time changes nothing and answers the same case.
-// Administrators only.
+// manually. A repeated request changes nothing and returns the same case. Administrators only.
 func (a *API) decideQuarantine(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -158,7 +157,7 @@ func (a *API) decideQuarantine(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"case": answerCase(ended)})
 }
 
-// hold opens a case by hand; who did it and why is its evidence.
+// hold opens a case manually. Its evidence records the administrator and the note.
 func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 	developer, err := httpapi.ParseID("developer_id", in.DeveloperID)
 	if err != nil {
@@ -185,17 +184,17 @@ func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 		return err
 	}
 	if len(open) == 0 {
-		return errs.New(errs.Conflict, "the case was ended meanwhile; ask again")
+		return errs.New(errs.Conflict, "the case was ended meanwhile; try again")
 	}
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"case": answerCase(open[0])})
 }
 
-// noteOf checks an administrator's reason, which is kept for ever.
+// noteOf checks an administrator's note, which is stored permanently.
 func noteOf(note string) (string, error) {
 	note = strings.TrimSpace(note)
 	if note == "" || utf8.RuneCountInString(note) > maxNote {
 		return "", errs.New(
-			errs.InvalidRequest, "note is required: your reason, at most %d characters", maxNote,
+			errs.InvalidRequest, "note is required: state your reason in at most %d characters", maxNote,
 		).With("field", "note")
 	}
 	return note, nil
@@ -204,7 +203,7 @@ func noteOf(note string) (string, error) {
 // capRequest sets a publisher's own mint cap.
 type capRequest struct {
 	DeveloperID string `json:"developer_id"`
-	Cap         *int64 `json:"cap"` // Credits per UTC day; 0 mints nothing, null is the installation's cap
+	Cap         *int64 `json:"cap"` // Credits per UTC day; 0 mints nothing, null restores the installation's cap
 	Note        string `json:"note"`
 }
 

@@ -120,8 +120,8 @@ func TestQuarantineIsForAdministrators(t *testing.T) {
 	}
 }
 
-// Each Credit that cannot be spent has a reason and, but for a case, a time; of another publisher
-// an account reads nothing.
+// Every amount of Credits that cannot be spent has a reason and, except for a case, a time. An
+// account cannot read another publisher's.
 func TestWaitingCredits(t *testing.T) {
 	w := newWorld(t, options{})
 	p, publisher := w.advertiser(t), w.advertiser(t)

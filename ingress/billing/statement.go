@@ -16,7 +16,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Page sizes of the history, and the longest time of an earnings report.
+// Page sizes of the history, and the longest range of an earnings report.
 const (
 	defaultLines = 50
 	maxLines     = 500
@@ -48,25 +48,26 @@ func (a *API) balance(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// answerCredits says where a publisher's Credits are. Those of an open quarantine case count as
-// held, and are named beside: neither can be spent.
+// answerCredits adds a publisher's Credit balances to the reply. Credits of an open quarantine case
+// are part of the held ones and are also listed separately. Neither can be spent.
 func answerCredits(reply map[string]any, b ledger.CreditBalance) {
 	reply["credits"], reply["credits_pending"], reply["credits_held"] = b.Spendable, b.Pending, b.Held+b.Quarantined
 	reply["credits_quarantined"] = b.Quarantined
 }
 
-// lineReply is a row of the history. Amount and balance are USD or whole Credits, as asset says.
+// lineReply is a row of the history. Amount and balance are USD or whole Credits, depending on
+// asset.
 type lineReply struct {
 	ID         uuid.UUID    `json:"id"` // of the ledger transaction
 	At         time.Time    `json:"at"`
 	Kind       ledger.Kind  `json:"kind"`
 	Asset      ledger.Asset `json:"asset"`
-	Credits    string       `json:"credits,omitempty"` // of Credits: which, spendable, pending or held
+	Credits    string       `json:"credits,omitempty"` // kind of Credits: spendable, pending or held
 	Amount     any          `json:"amount"`
 	Balance    any          `json:"balance"` // after this row
 	CampaignID *uuid.UUID   `json:"campaign_id,omitempty"`
 	Reference  string       `json:"reference,omitempty"` // the provider's payment
-	Reverses   *uuid.UUID   `json:"reverses,omitempty"`  // the row that a refund takes back
+	Reverses   *uuid.UUID   `json:"reverses,omitempty"`  // the row that a refund reverses
 }
 
 func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
@@ -96,7 +97,7 @@ func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
 	return r
 }
 
-// history serves action=history: a page, newest first, with the cursor of the next one.
+// history serves action=history: one page, newest first, with the cursor of the next page.
 func (a *API) history(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
@@ -109,14 +110,16 @@ func (a *API) history(c *gin.Context) error {
 	if text := c.Query("before"); text != "" {
 		q.Before, err = strconv.ParseInt(text, 10, 64)
 		if err != nil || q.Before < 1 {
-			return errs.New(errs.InvalidRequest, "before must be the next of another page").With("field", "before")
+			return errs.New(
+				errs.InvalidRequest, "before must be the value next from another page",
+			).With("field", "before")
 		}
 	}
 	if q.From, q.To, err = queryDates(c); err != nil {
 		return err
 	}
 	page := q
-	page.Limit++ // one more tells whether there is a next page
+	page.Limit++ // one extra row shows whether there is a next page
 	lines, err := a.deps.Ledger.History(c.Request.Context(), page)
 	if err != nil {
 		return err
@@ -134,7 +137,7 @@ func (a *API) history(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// queryDates reads the optional bounds since and until, both days included.
+// queryDates reads the optional bounds since and until, both inclusive.
 func queryDates(c *gin.Context) (from, to time.Time, err error) {
 	if c.Query("since") != "" {
 		date, err := queryDay(c, "since", 0)
@@ -156,8 +159,8 @@ func queryDates(c *gin.Context) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// statement serves action=statement: a month of the account as CSV. A past month's text never
-// changes.
+// statement serves action=statement: one month of the account as CSV. The text of a past month
+// never changes.
 func (a *API) statement(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
@@ -167,13 +170,13 @@ func (a *API) statement(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.deps.Ledger.Statement(c.Request.Context(), ledger.StatementQuery{
+	statement, err := a.deps.Ledger.Statement(c.Request.Context(), ledger.StatementQuery{
 		Advertiser: p.advertiser, Developer: p.developer, Month: month, Now: a.deps.Now().UTC(),
 	})
 	if err != nil {
 		return err
 	}
-	text, err := made.CSV()
+	text, err := statement.CSV()
 	if err != nil {
 		return err
 	}
@@ -187,7 +190,7 @@ type dayReply struct {
 	Credits money.Credits `json:"credits"`
 }
 
-// earnings serves action=earnings: Credits by UTC day, days without any included.
+// earnings serves action=earnings: Credits per UTC day, including days without any.
 func (a *API) earnings(c *gin.Context) error {
 	p, err := a.partiesOf(c)
 	if err != nil {
@@ -238,7 +241,7 @@ func (a *API) earnings(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// queryDay reads a date of the query.
+// queryDay reads a date from the query.
 func queryDay(c *gin.Context, name string, fallback day.Day) (day.Day, error) {
 	text := c.Query(name)
 	if text == "" {

@@ -68,7 +68,7 @@ func TestWebhookCreditsAndReverses(t *testing.T) {
 	}
 }
 
-// SECURITY 28: refused, and not a row anywhere.
+// SECURITY 28: refused, without a single row.
 func TestWebhookRefuses(t *testing.T) {
 	for name, x := range providers {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestWebhookRefuses(t *testing.T) {
 			w.deliver(t, nil, body).Fails(400, "invalid_request")
 			require.Zero(t, p.cash(t))
 			require.Empty(t, p.does(t, "history", nil).As(200)["entries"])
-			// None of it was remembered as seen.
+			// None of them was marked as seen.
 			require.Equal(t, false, w.deliver(t, good, body).As(200)["deduped"])
 			require.Equal(t, 10*money.USD, p.cash(t))
 			require.NotContains(t, w.log.String(), stripeSecret)
@@ -107,7 +107,7 @@ func TestWebhookRefuses(t *testing.T) {
 	}
 }
 
-// deliverRaw is deliver without the checks, and fast.
+// deliverRaw is deliver without the checks, for speed.
 func (w *world) deliverRaw(header http.Header, body string) int {
 	r := httptest.NewRequest("POST", "/api/billing?action=webhook", strings.NewReader(body))
 	for name, values := range header {
@@ -197,8 +197,8 @@ func TestUnpaidAndForeignEvents(t *testing.T) {
 	w.clean(t)
 }
 
-// Money of another currency is never credited and never lost from sight: a person sees it, the
-// provider need not send it again.
+// Money in another currency is never credited but parked for a person. The provider need not send
+// it again.
 func TestForeignCurrencyIsParked(t *testing.T) {
 	for name, x := range providers {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestDisputes(t *testing.T) {
 			require.Equal(t, entries[2].(object)["id"], entries[1].(object)["reverses"])
 			w.clean(t)
 
-			// In the other order, and lost: the same as if it had come in time.
+			// In reverse order, and lost: the result is the same as in order.
 			w = newWorld(t, options{})
 			p = w.advertiser(t)
 			lost := x.lost("7.00", 700)
@@ -323,8 +323,7 @@ func FuzzWebhook(f *testing.F) {
 		if card {
 			sign = stripeSigned
 		}
-		// Even signed, nothing but the envelope's own answers; unsigned, never anything but 400 and
-		// 413.
+		// A signed body gets only the envelope's own replies, an unsigned body only 400 or 413.
 		if code := w.deliverRaw(sign(string(body), time.Now()), string(body)); code != 200 && code != 400 &&
 			code != 413 {
 			t.Fatalf("answered %d", code)
@@ -343,8 +342,8 @@ func (stripeLike) Open(_ context.Context, r payment.Request) (payment.Session, e
 	return payment.Session{ID: "cs_1", URL: "https://pay.example/" + r.DepositID.String()}, nil
 }
 
-// A stranger's deliveries are limited by its address, and what a provider signed is taken, also
-// from that address: the provider is not kept out.
+// Unsigned deliveries are limited by address. Signed ones are accepted even from that address, so
+// the provider is not locked out.
 func TestUnsignedDeliveriesAreLimited(t *testing.T) {
 	for name, x := range providers {
 		t.Run(name, func(t *testing.T) {

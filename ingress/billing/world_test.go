@@ -52,7 +52,7 @@ type world struct {
 	log strings.Builder
 }
 
-// options are what worlds differ in.
+// options configure a world.
 type options struct {
 	prepaid, noDemo, noWebhooks bool
 	checkouts                   payment.Checkouts // instead of the demo provider
@@ -98,7 +98,7 @@ func newWorld(t testing.TB, o options) *world {
 	return w
 }
 
-// person is a caller: an account that is logged in, or only the text that it sends as its token.
+// person is a caller: a logged-in account, or only a text to send as the token.
 type person struct{ *ingresstest.Person }
 
 func (w *world) person(t testing.TB, role account.Role) *person {
@@ -109,7 +109,7 @@ func (w *world) person(t testing.TB, role account.Role) *person {
 func (w *world) advertiser(t testing.TB) *person { return w.person(t, account.RoleAdvertiser) }
 func (w *world) nobody() *person                 { return w.caller("") }
 
-// caller sends token, whatever that is.
+// caller sends token unchecked.
 func (w *world) caller(token string) *person { return &person{w.Caller(token)} }
 
 // send sends a request and reads the answer.
@@ -238,7 +238,7 @@ func paypalDispute(event, what, outcome, value string) string {
 		"dispute_outcome":{"outcome_code":%q}}}`, event, what, value, outcome)
 }
 
-// payPalAPI is what PayPal's API knows: the captures whose deliveries the tests signed.
+// payPalAPI stands in for PayPal's API. It has the captures whose deliveries the tests signed.
 type payPalAPI struct{}
 
 var payPalCaptures sync.Map // by id
@@ -267,7 +267,7 @@ func (payPalAPI) Dispute(_ context.Context, id string) (paypal.Dispute, bool, er
 	return said.(paypal.Dispute), true, nil
 }
 
-// captured makes PayPal's API say what a delivery does.
+// captured makes PayPal's API return the data of a delivery.
 func captured(body string) {
 	var e struct {
 		Type     string `json:"event_type"`

@@ -1,33 +1,33 @@
 // Package budget reserves the price of every ad that is served, so that an auction never promises
-// what a campaign cannot pay.
+// more than a campaign can pay.
 //
 // Contract. A campaign's room is the rest of its budgets and balance, as settlement published it.
 // The leases of all nodes, less the amounts that settlement has released since, never exceed the
 // room (see internal/redis, Reservations). A node holds a lease: a part of the room for the
-// auctions of one minute, from which the hot path takes with one atomic operation and no round
-// trip. So every ad served is reserved in the shared store before it is answered. The reservation
-// ends with the settled beacon or with its window: an impression's life for cpm,
-// [Config.ClickWindow] for cpc and cpa, [Config.BidWindow] for an OpenRTB bid, five minutes for cpm
-// that is paid on view. The reserved amount is the price for cpm, and the expected price (effective
-// CPM / 1000) for cpc and cpa, where the full price of every impression would block budget for
-// clicks that never come. A campaign needs room for one full price as well, so that the next charge
-// is never cut.
+// auctions of one minute. The hot path takes from it with one atomic operation and no round trip,
+// so every served ad is reserved in the shared store before it is answered. The reservation ends
+// with the settled beacon or with its window: an impression's life for cpm, [Config.ClickWindow]
+// for cpc and cpa, [Config.BidWindow] for an OpenRTB bid, five minutes for cpm paid on view. The
+// reserved amount is the price for cpm, and the expected price (effective CPM / 1000) for cpc and
+// cpa, where the full price of every impression would block budget for clicks that never come. A
+// campaign also needs room for one full price, so that the next charge is never cut.
 //
-// Auctions are dated by the node's clock and reservations end by the store's, so a node whose clock
-// is more than [reserve.MaxClockSkew] from the store's is granted nothing and serves nothing: see
-// adnet_budget_clock_ahead_seconds.
+// Auctions are dated by the node's clock and reservations end by the store's clock. So a node whose
+// clock differs from the store's by more than [reserve.MaxClockSkew] gets no leases and serves
+// nothing; see adnet_budget_clock_ahead_seconds.
 //
-// A lease counts only while the store was heard from within [Config.Validity]: without it the node
-// serves nothing, by a monotonic clock. A store that was emptied, or came back older than this node
-// has seen it, is another epoch: the node says what it has reserved in the last hour before it
+// A lease counts only if the store has answered within [Config.Validity], by a monotonic clock.
+// Otherwise the node serves nothing. A store that was emptied, or came back older than this node
+// has seen it, is another epoch: the node reports its reservations of the last hour before it
 // serves again.
 //
-// A node that cannot speak then is spoken for by its [Journal]: every second it says in PostgreSQL
-// what it may have reserved, as ceilings, and it reserves at most [reserve.Unkept] prices of a
-// lease beyond them. An amount told in a node's name counts until its window ends, an hour at most,
-// or until the node itself speaks of the minute; a node that ends in order leaves exact amounts.
-// While PostgreSQL is away for everybody, a lease grows by at most [reserve.GapTimes] what the
-// journal says of its best minute. While the store lives nothing is held back.
+// The [Journal] replaces the report of a node that has failed by then: every second the node writes
+// to PostgreSQL what it may have reserved, as ceilings, and it reserves at most [reserve.Unkept]
+// prices of a lease beyond them. An amount reported on a node's behalf counts until its window
+// ends, an hour at most, or until the node itself reports the minute. A node that stops in order
+// leaves exact amounts. While no node can reach PostgreSQL, a lease grows by at most
+// [reserve.GapTimes] the journal's amount of its best minute. While the store works, nothing is
+// held back.
 //
 // # Not obvious
 //
@@ -36,8 +36,8 @@
 // Settlement that lags longer than a reservation lasts is an exception. A view is another: it is
 // reserved for five minutes and counts for an hour.
 //
-// A lease is for one minute, and its amounts are absolute. An answer that was lost is found by
-// the next call; a call that is overtaken changes nothing.
+// A lease is for one minute, and its amounts are absolute. The next call repairs a lost answer, and
+// a call that is overtaken changes nothing.
 package budget
 
 import (
@@ -61,16 +61,16 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is the settings of reservations.
+// Config holds the settings of reservations.
 type Config struct {
 	ClickWindow time.Duration `name:"click-reservation" env:"ADNET_CLICK_RESERVATION" default:"15m" help:"How long the expected price of a cpc or cpa ad stays reserved, 1m to 1h."`
 	BidWindow   time.Duration `name:"bid-reservation" env:"ADNET_BID_RESERVATION" default:"5m" help:"How long the price of an OpenRTB bid stays reserved (its exp), 1m to 1h."`
-	Ahead       time.Duration `name:"lease-ahead" env:"ADNET_LEASE_AHEAD" default:"3s" help:"Time for which a node leases budget ahead, by a campaign's recent spend."`
-	Wait        time.Duration `name:"lease-wait" env:"ADNET_LEASE_WAIT" default:"20ms" help:"Longest time that an ad request waits for leases."`
-	Validity    time.Duration `name:"lease-validity" env:"ADNET_LEASE_VALIDITY" default:"900ms" help:"How long leases count without an answer of Redis, at most 1s."`
+	Ahead       time.Duration `name:"lease-ahead" env:"ADNET_LEASE_AHEAD" default:"3s" help:"Time for which a node leases budget in advance, based on a campaign's recent spend."`
+	Wait        time.Duration `name:"lease-wait" env:"ADNET_LEASE_WAIT" default:"20ms" help:"Maximum time that an ad request waits for leases."`
+	Validity    time.Duration `name:"lease-validity" env:"ADNET_LEASE_VALIDITY" default:"900ms" help:"How long leases count without an answer from Redis, at most 1s."`
 }
 
-// DefaultConfig is the defaults of the tags above.
+// DefaultConfig returns the defaults of the tags above.
 func DefaultConfig() Config {
 	return Config{
 		ClickWindow: 15 * time.Minute, BidWindow: 5 * time.Minute, Ahead: 3 * time.Second, Wait: 20 * time.Millisecond,
@@ -78,40 +78,40 @@ func DefaultConfig() Config {
 	}
 }
 
-// Store is the shared reservations. Errors leave open what was counted.
+// Store holds the shared reservations. After an error the call may or may not have been counted.
 type Store interface {
 	Exchange(ctx context.Context, call reserve.Call) (reserve.Reply, error)
 }
 
-// Deps are what leases work with. All but Journal are required.
+// Deps holds the dependencies of leases. All but Journal are required.
 type Deps struct {
 	Log            *slog.Logger
 	Metrics        prometheus.Registerer
 	Store          Store
 	Node           string        // unique name of this process
-	Journal        Journal       // may be nil: then what this node has reserved is forgotten with it and the store
+	Journal        Journal       // if nil, this node's reservations are lost if it and the store fail together
 	ImpressionLife time.Duration // how long after the auction an impression counts
 	Now            func() time.Time
 }
 
-// The rhythm of leases.
+// The timing of leases.
 const (
-	tick       = 100 * time.Millisecond // of Run
-	fullEvery  = 10                     // ticks until leases that hold nothing are looked at, too
-	heartbeat  = 200 * time.Millisecond // at most this long without a call
+	tick       = 100 * time.Millisecond // interval of Run
+	fullEvery  = 10                     // ticks between checks of empty leases
+	heartbeat  = 200 * time.Millisecond // maximum time without a call
 	callFor    = 500 * time.Millisecond // longest background call
-	idleAfter  = 3 * time.Second        // a lease that nothing was taken from for this long goes back
-	askAgain   = 100 * time.Millisecond // after a refusal for want of room; doubles up to 16 times of it
-	askSoon    = 10 * time.Millisecond  // after a refusal that soon ends
-	sealAfter  = 2 * time.Second        // how long after its end a minute's lease is kept for requests that began in it
+	idleAfter  = 3 * time.Second        // an unused lease is returned after this time
+	askAgain   = 100 * time.Millisecond // after a refusal for lack of room; doubles up to 16 times
+	askSoon    = 10 * time.Millisecond  // after a short refusal
+	sealAfter  = 2 * time.Second        // a minute's lease stays this long after its end, for requests that began in it
 	openBefore = 1500 * time.Millisecond
-	firstTake  = reserve.Unkept // reservations that a new lease asks for
+	firstTake  = reserve.Unkept // reservations requested by a new lease
 	batch      = 100
 	shards     = 64
 	sealed     = math.MinInt64 / 2
 )
 
-// Leases holds the leases of this node. Reserving is safe at any time; before Run nothing is
+// Leases holds the leases of this node. Reserving is safe at any time. Before Run no leases are
 // granted.
 type Leases struct {
 	cfg   Config
@@ -119,19 +119,19 @@ type Leases struct {
 	log   *obs.LimitedLogger
 	start time.Time // of the monotonic clock
 
-	until  atomic.Int64 // since start, ns: leases count before it
-	grants atomic.Bool  // the epoch grants, by the last answer
+	until  atomic.Int64 // since start, ns: leases count until then
+	grants atomic.Bool  // the epoch grants leases, by the last answer
 	epoch  atomic.Int64 // epoch of the leases; answers of another epoch change nothing
 	seq    atomic.Int64
 	acked  atomic.Int64
-	worked atomic.Int64 // since start, ns: when a projector was last at work
-	keptAt atomic.Int64 // since start, ns: what the node had reserved then is in the journal; 0 before
+	worked atomic.Int64 // since start, ns: last known activity of a projector
+	pageAt atomic.Int64 // since start, ns: the journal has all reservations up to then; 0 for none
 	pages  pages
 
 	shards  [shards]shard
 	metrics metrics
 
-	calls  context.Context // of the exchanges that requests begin; ends with Run
+	calls  context.Context // context of exchanges started by requests; ends with Run
 	stop   context.CancelFunc
 	asking sync.WaitGroup
 }
@@ -146,7 +146,7 @@ type key struct {
 	bid      bool
 }
 
-// New checks the settings. It opens nothing.
+// New returns the leases, or an error for invalid settings. It opens nothing.
 func New(cfg Config, deps Deps) (*Leases, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	for _, window := range []time.Duration{cfg.ClickWindow, cfg.BidWindow} {
@@ -160,7 +160,8 @@ func New(cfg Config, deps Deps) (*Leases, error) {
 		)
 	}
 	l := &Leases{cfg: cfg, deps: deps, log: obs.Limited(deps.Log, time.Second), start: deps.Now()}
-	// A request begins an exchange and may end before it: the context is the component's.
+	// A request starts an exchange and may end before it, so the exchange has the component's
+	// context.
 	l.calls, l.stop = context.WithCancel(context.Background())
 	for i := range l.shards {
 		l.shards[i].leases = make(map[key]*lease)
@@ -170,7 +171,7 @@ func New(cfg Config, deps Deps) (*Leases, error) {
 	return l, nil
 }
 
-// Live says whether leases count: the shared store answered within the validity.
+// Live reports whether leases count: the shared store has answered within the validity.
 func (l *Leases) Live(now time.Time) bool { return int64(now.Sub(l.start)) < l.until.Load() }
 
 // Granting reports whether the start of an epoch is over. During the start the nodes report their
@@ -179,10 +180,10 @@ func (l *Leases) Granting(now time.Time) bool {
 	return l.Live(now) && l.grants.Load()
 }
 
-// viewWindow is how long the price of an ad stays reserved that is paid for when it is viewed.
+// viewWindow is the reservation time of an ad that is paid on view.
 const viewWindow = 5 * time.Minute
 
-// Windows in minutes, rounded up.
+// window returns the reservation window in minutes, rounded up.
 func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 	window := min(l.deps.ImpressionLife, reserve.MaxMinutes*time.Minute)
 	switch {
@@ -196,11 +197,11 @@ func (l *Leases) window(billing ranker.Billing, bid bool) int64 {
 	return int64((window + time.Minute - 1) / time.Minute)
 }
 
-// BidLife is how long a bid may wait to be shown, and how long its reservation lasts.
+// BidLife returns the time for which a bid may wait to be shown and stays reserved.
 func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.ImpressionLife) }
 
-// Expected is the expected price of an impression of the campaign, micro-USD, at least 1. For cpm
-// it is what the impression, or the view, will be charged.
+// Expected returns the expected price of an impression of the campaign, micro-USD, at least 1. For
+// cpm it is the charge of the impression or the view.
 func Expected(c *auction.Campaign, of auction.Offer) money.Micros {
 	if c.Billing.Thousands() {
 		return max(1, of.Price)
@@ -208,21 +209,21 @@ func Expected(c *auction.Campaign, of auction.Offer) money.Micros {
 	return max(1, of.EffectiveCPM.PerMille())
 }
 
-// Reservation is one auction's use of the leases; it is the last [auction.Gate] of its chain. The
-// zero value is ready for [Reservation.Begin]; one goroutine uses it at a time.
+// Reservation is one auction's use of the leases, and the last [auction.Gate] of its chain. The
+// zero value is ready for [Reservation.Begin]. Only one goroutine may use it at a time.
 type Reservation struct {
 	leases *Leases
 	now    time.Time
 	minute day.Minute
 	bid    bool
-	waited time.Duration // on the store, by this auction
+	waited time.Duration // time this auction has waited for the store
 
 	taken  *slot
 	amount money.Micros
 }
 
-// Begin starts the reservation of the auction id; now is the caller's time. bid says that the ad is
-// an OpenRTB bid.
+// Begin starts the reservation of the auction id; now is the caller's time. bid is set for an
+// OpenRTB bid.
 func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid bool) {
 	minute, dated := day.MinuteOfUUID(id)
 	if !dated {
@@ -231,8 +232,9 @@ func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid boo
 	*r = Reservation{leases: leases, now: now, minute: minute, bid: bid}
 }
 
-// Check implements [auction.Gate]: it takes the expected price from the node's lease. For a
-// campaign without a lease it asks the shared store, for at most [Config.Wait] in all per auction.
+// Check implements [auction.Gate]. It takes the expected price from the node's lease. For a
+// campaign without a lease it calls the shared store, for at most [Config.Wait] in total per
+// auction.
 func (r *Reservation) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	l := r.leases
 	if !l.Live(r.now) {
@@ -264,14 +266,13 @@ func (r *Reservation) Check(c *auction.Campaign, of auction.Offer) auction.Reaso
 	return ""
 }
 
-// warmFor is how long a new campaign's first lease is waited for. A store that needs longer is in
-// trouble, and says so elsewhere.
+// warmFor is the maximum wait for a new campaign's first lease. A slower store has a problem that
+// is reported elsewhere.
 const warmFor = 500 * time.Millisecond
 
-// Warm has the node hold a lease of c, so that the first request after c's creation does not pay
-// for it: it would end as stale when the store takes longer than [Config.Wait]. Before
-// [Leases.Run] has called the store nothing can be leased and no request is taken, so it returns at
-// once.
+// Warm acquires a lease of c, so that the first request after the creation of c need not wait for
+// one: it would end as stale if the store took longer than [Config.Wait]. Before [Leases.Run] has
+// called the store nothing can be leased and no request is accepted, so Warm returns at once.
 func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
 	if l.seq.Load() == 0 {
 		return
@@ -297,10 +298,10 @@ func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
 	}
 }
 
-// Undo implements [auction.Gate]: it gives back the reservation of the last Check.
+// Undo implements [auction.Gate]. It returns the reservation of the last Check.
 func (r *Reservation) Undo(*auction.Campaign) { r.Cancel() }
 
-// Cancel gives back the reservation of the auction when the ad was not served.
+// Cancel returns the reservation of the auction if the ad was not served.
 func (r *Reservation) Cancel() {
 	if r.taken != nil {
 		r.taken.giveBack(r.amount)
@@ -308,8 +309,8 @@ func (r *Reservation) Cancel() {
 	}
 }
 
-// Lower gives back the part of the reservation above price: the ad was sold for less than the bid
-// that the gate was asked about, as a deal's fixed price.
+// Lower returns the part of the reservation above price, if the ad was sold for less than the bid
+// that the gate checked, such as a deal's fixed price.
 func (r *Reservation) Lower(price money.Micros) {
 	if r.taken != nil && r.amount > price {
 		r.taken.giveBack(r.amount - price)
@@ -317,7 +318,7 @@ func (r *Reservation) Lower(price money.Micros) {
 	}
 }
 
-// Amount is the reserved amount, micro-USD; 0 before Check and after Cancel.
+// Amount returns the reserved amount, micro-USD; 0 before Check and after Cancel.
 func (r *Reservation) Amount() money.Micros {
 	if r.taken == nil {
 		return 0

@@ -284,7 +284,7 @@ func TestALostStoreIsRefilledByTheNodes(t *testing.T) {
 }
 
 // An answer that is lost is neither room that is gone nor room that is there twice.
-func TestLostAnswersAreMadeGood(t *testing.T) {
+func TestLostAnswersAreRepaired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price, room = money.Micros(10), money.Micros(10 * 300)
 		store := &budgettest.Store{Now: time.Now, Nodes: 2}
@@ -508,7 +508,7 @@ func (h hanging) Exchange(ctx context.Context, _ reserve.Call) (reserve.Reply, e
 }
 
 // A stop in the middle of a call is not logged as a failure; a store that does not answer is.
-func TestAStopIsNotToldAsAFailure(t *testing.T) {
+func TestShutdownIsNotLoggedAsFailure(t *testing.T) {
 	for _, stopped := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer

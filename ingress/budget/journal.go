@@ -11,30 +11,31 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Journal keeps a copy of what this node may have reserved, for a shared store that is lost after
-// the node died: see [reserve.Page]. When it fails the page may have been kept.
+// Journal stores a copy of this node's possible reservations, for the case that the node fails and
+// the shared store is lost later; see [reserve.Page]. After an error the page may still have been
+// stored.
 type Journal interface {
 	KeepPage(ctx context.Context, p reserve.Page) error
 }
 
 const (
-	pageGap    = 10 * time.Millisecond  // least time between two pages
-	pageFailed = 100 * time.Millisecond // and after one that failed
-	pageSize   = 20_000                 // entries
-	fastStart  = 64                     // prices by which a ceiling grows at most where no rate is known yet
+	pageGap    = 10 * time.Millisecond  // minimum time between two pages
+	pageFailed = 100 * time.Millisecond // and after a failed page
+	pageSize   = 20_000                 // maximum number of entries
+	fastStart  = 64                     // maximum growth of a ceiling, in prices, while the rate is unknown
 )
 
-// pages is the writing of the journal.
+// pages is the state of writing the journal.
 type pages struct {
 	kick chan struct{}
-	last int64 // number
+	last int64 // number of the last page
 
 	mu      sync.Mutex
-	waiting chan struct{} // closed when the next page to begin has ended; nil without a waiter
+	waiting chan struct{} // closed after the next page; nil without a waiter
 }
 
-// soon has a page written now, and answers a channel that is closed when it has ended, whether or
-// not it was kept.
+// soon requests a page now. It returns a channel that is closed after the attempt, whether or not
+// it succeeded.
 func (p *pages) soon() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +49,7 @@ func (p *pages) soon() <-chan struct{} {
 	return p.waiting
 }
 
-// begin takes those who wait for a page.
+// begin returns the channel of the callers that wait for a page.
 func (p *pages) begin() (waiting chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +65,7 @@ func (l *Leases) keep(ctx context.Context) {
 		pause := pageGap
 		if err := l.writePage(ctx, false); err != nil && ctx.Err() == nil {
 			pause = pageFailed
-			l.log.Warn(ctx, "the journal of reservations cannot be kept", "error", err)
+			l.log.Warn(ctx, "the journal of reservations cannot be written", "error", err)
 		}
 		if schedule.Pause(ctx, pause) != nil {
 			return
@@ -78,13 +79,13 @@ func (l *Leases) keep(ctx context.Context) {
 	}
 }
 
-// keeping is an entry on its way.
+// keeping is an entry being written.
 type keeping struct {
 	lease *lease
 	entry reserve.Entry
 }
 
-// writePage says what changed. closed says that it is the node's last.
+// writePage writes the changes to the journal. closed marks the node's last page.
 func (l *Leases) writePage(ctx context.Context, closed bool) error {
 	if waiting := l.pages.begin(); waiting != nil {
 		defer close(waiting)
@@ -110,21 +111,21 @@ func (l *Leases) writePage(ctx context.Context, closed bool) error {
 		err := l.deps.Journal.KeepPage(call, page)
 		cancel()
 		for _, k := range part {
-			k.lease.kept(k.entry, err == nil)
+			k.lease.written(k.entry, err == nil)
 		}
 		if err != nil {
 			l.metrics.unkept.Inc()
 			return err
 		}
 		if len(list) == 0 {
-			raise(&l.keptAt, int64(began.Sub(l.start)))
+			raise(&l.pageAt, int64(began.Sub(l.start)))
 			return nil
 		}
 	}
 }
 
-// changed adds what the journal has to say of a lease: ceilings of its slots that are nearly
-// reached, and what sealed minutes reserved in the end.
+// changed appends the journal entries of a lease: raised ceilings of slots that have nearly reached
+// theirs, and the final amounts of sealed minutes.
 func (h *lease) changed(list []keeping, ahead time.Duration) []keeping {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,28 +133,28 @@ func (h *lease) changed(list []keeping, ahead time.Duration) []keeping {
 		e.CampaignID, e.Bid = h.campaign, h.bid
 		list = append(list, keeping{h, e})
 	}
-	// What a lease is raised by next: for the time ahead, or from a start quickly.
+	// The next raise of the lease: for the time ahead, or a quick start.
 	soon := max(money.Micros(h.rate*ahead.Seconds()), 2*firstTake*h.demand.price)
 	for i := range h.slots {
 		s := h.slots[i].Load()
 		if s == nil {
 			continue
 		}
-		if more := max(soon, min(s.leased, fastStart*h.demand.price)); s.kept < s.leased+more/2 {
+		if more := max(soon, min(s.leased, fastStart*h.demand.price)); s.ceiling < s.leased+more/2 {
 			add(reserve.Entry{Minute: s.minute, Window: s.window, Amount: s.leased + more})
 		}
 	}
 	for _, p := range h.past {
-		if p.kept != p.amount {
+		if p.ceiling != p.amount {
 			add(reserve.Entry{Minute: p.minute, Window: p.window, Amount: p.amount})
 		}
 	}
 	return list
 }
 
-// kept notes what the journal says of a minute now. Of a page that failed the lower of both may be
-// there.
-func (h *lease) kept(e reserve.Entry, sure bool) {
+// written records the journal's amount of a minute. After a failed page, which may have been stored
+// or not, the lower amount counts.
+func (h *lease) written(e reserve.Entry, sure bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	set := func(to *money.Micros) {
@@ -164,22 +165,23 @@ func (h *lease) kept(e reserve.Entry, sure bool) {
 		}
 	}
 	if s := h.slots[e.Minute&1].Load(); s != nil && s.minute == e.Minute && s.window == e.Window {
-		set(&s.kept)
+		set(&s.ceiling)
 	}
 	for i := range h.past {
 		if p := &h.past[i]; p.minute == e.Minute && p.window == e.Window {
-			set(&p.kept)
+			set(&p.ceiling)
 		}
 	}
 }
 
-// mayHold is the most that a slot may hold before a page says more, with the lease's mu held.
+// mayHold returns the maximum that a slot may hold before another page is written, with the lease's
+// mu held.
 func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
 	if l.deps.Journal == nil {
 		return math.MaxInt64
 	}
-	if l.keptAt.Load() == 0 {
-		return 0 // no projector knows of this node
+	if l.pageAt.Load() == 0 {
+		return 0 // no projector knows this node
 	}
 	spare := firstTake * price
 	if l.alone() {
@@ -187,32 +189,34 @@ func (l *Leases) mayHold(h *lease, s *slot, price money.Micros) money.Micros {
 	}
 	for i := range h.slots {
 		if other := h.slots[i].Load(); other != nil && other != s {
-			spare -= max(0, other.leased-other.kept)
+			spare -= max(0, other.leased-other.ceiling)
 		}
 	}
 	for _, p := range h.past {
-		spare -= max(0, p.amount-p.kept)
+		spare -= max(0, p.amount-p.ceiling)
 	}
-	return s.kept + max(0, spare)
+	return s.ceiling + max(0, spare)
 }
 
-// largest is the largest ceiling that the journal surely has of a minute, with mu held.
-func (h *lease) largest() (kept money.Micros) {
+// largest returns the largest ceiling of a minute that is certain to be in the journal, with mu
+// held.
+func (h *lease) largest() (ceiling money.Micros) {
 	for i := range h.slots {
 		if s := h.slots[i].Load(); s != nil {
-			kept = max(kept, s.kept)
+			ceiling = max(ceiling, s.ceiling)
 		}
 	}
 	for _, p := range h.past {
-		kept = max(kept, p.kept)
+		ceiling = max(ceiling, p.ceiling)
 	}
-	return kept
+	return ceiling
 }
 
-// alone says that neither this node nor a projector reaches the journal's store, and that this node
-// did until the projectors stopped. Ads go on then for a while, and the time is known as a gap.
+// alone reports whether neither this node nor a projector reaches the journal's store, and this
+// node did until the projectors stopped. Ads then continue for a while, and the period is known as
+// a gap.
 func (l *Leases) alone() bool {
-	now, worked, kept := int64(l.deps.Now().Sub(l.start)), l.worked.Load(), l.keptAt.Load()
-	return kept != 0 && now-worked > int64(reserve.SilentFor) && now-kept > int64(3*reserve.PageEvery) &&
-		kept > worked-int64(3*reserve.PageEvery)
+	now, worked, page := int64(l.deps.Now().Sub(l.start)), l.worked.Load(), l.pageAt.Load()
+	return page != 0 && now-worked > int64(reserve.SilentFor) && now-page > int64(3*reserve.PageEvery) &&
+		page > worked-int64(3*reserve.PageEvery)
 }

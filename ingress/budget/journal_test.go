@@ -177,7 +177,7 @@ func TestADeadNodesReservationsOutliveTheStore(t *testing.T) {
 }
 
 // A node that ends in order leaves what it reserved in its journal, and no slack.
-func TestAClosedJournalSaysWhatWasReserved(t *testing.T) {
+func TestClosedJournalHasExactAmounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const price = money.Micros(10)
 		store, copies := &budgettest.Store{Now: time.Now, Nodes: 1}, memory.New(time.Now)

@@ -15,37 +15,37 @@ import (
 )
 
 // lease is the node's share of one campaign's budget: one slot per minute, and the amounts that
-// earlier slots reserved. At most one exchange with the store is under way for a lease (inFlight).
+// earlier slots reserved. At most one exchange of a lease with the store runs at a time (inFlight).
 // Its requests are absolute and numbered, so the next one repairs a lost answer.
 type lease struct {
 	campaign, advertiser uuid.UUID
 	bid                  bool
 
 	slots [2]atomic.Pointer[slot] // by minute, even and odd
-	quiet atomic.Int64            // since Leases.start, ns: after a refusal the store is not asked before this time
-	spent atomic.Bool             // the last refusal was for want of room
+	quiet atomic.Int64            // since Leases.start, ns: no request to the store before this time, after a refusal
+	spent atomic.Bool             // the last refusal was for lack of room
 	taken atomic.Int64            // micro-USD taken so far
-	last  atomic.Int64            // since Leases.start, ns: when the background last saw something taken
+	last  atomic.Int64            // since Leases.start, ns: when Run last noticed a reservation
 
 	mu       sync.Mutex
-	removed  bool          // no longer in the table: nothing may be acquired in it
-	inFlight chan struct{} // closed when the exchange under way has ended; nil without one
+	removed  bool          // no longer in the table: acquire nothing
+	inFlight chan struct{} // closed when the running exchange ends; nil without one
 	demand   demand        // of the last acquisition
-	seen     int64         // taken at the last update
-	rate     float64       // micro-USD a second, recent
+	seen     int64         // value of taken at the last update
+	rate     float64       // recent micro-USD per second
 	past     []reserved    // sealed minutes that the store must still count
-	dirty    bool          // some of past may not be known to the store
-	denied   int           // refusals in a row for want of room
+	dirty    bool          // some of past is unconfirmed
+	denied   int           // consecutive refusals for lack of room
 }
 
-// demand is the amount and window that an acquisition needs.
+// demand is the amount and window of an acquisition.
 type demand struct {
 	price  money.Micros // one reservation
 	full   money.Micros // one charge
 	window int64        // minutes
 }
 
-// slot is the part of a lease for the auctions of one minute. Taking from left is reserving.
+// slot is the part of a lease for the auctions of one minute. Taking from left is a reservation.
 type slot struct {
 	minute day.Minute
 	window int64
@@ -53,18 +53,18 @@ type slot struct {
 	owner  *lease
 
 	// Guarded by the lease's mu:
-	leased money.Micros // absolute, as the store last said
-	sure   bool         // the store has nothing else
-	kept   money.Micros // what the journal says, at least
+	leased  money.Micros // absolute, by the store's last answer
+	sure    bool         // the store has exactly leased
+	ceiling money.Micros // lower bound of the journal's amount
 }
 
-// reserved is a sealed slot: an absolute amount that the store has to know as long as it counts.
+// reserved is a sealed slot: an absolute amount that the store must have as long as it counts.
 type reserved struct {
 	minute    day.Minute
 	window    int64
 	amount    money.Micros
 	confirmed bool         // the store has confirmed this amount
-	kept      money.Micros // what the journal says, at least
+	ceiling   money.Micros // lower bound of the journal's amount
 }
 
 // take reserves price from the slot of minute; nil when it has too little.
@@ -113,7 +113,7 @@ func (h *lease) open(minute day.Minute, window int64) *slot {
 	s := &slot{minute: minute, window: window, owner: h}
 	for i, p := range h.past {
 		if p.minute == minute && p.window == window {
-			s.leased, s.sure, s.kept = p.amount, p.confirmed, p.kept
+			s.leased, s.sure, s.ceiling = p.amount, p.confirmed, p.ceiling
 			h.past = append(h.past[:i], h.past[i+1:]...)
 			break
 		}
@@ -122,8 +122,8 @@ func (h *lease) open(minute day.Minute, window int64) *slot {
 	return s
 }
 
-// seal closes a slot, with mu held: nothing more is taken from it, and the taken amount is
-// remembered in past.
+// seal closes a slot, with mu held. Nothing more is taken from it, and the taken amount moves to
+// past.
 func (h *lease) seal(i int) {
 	s := h.slots[i].Load()
 	if s == nil {
@@ -131,18 +131,19 @@ func (h *lease) seal(i int) {
 	}
 	unused := max(0, s.left.Swap(sealed))
 	h.slots[i].Store(nil)
-	told := s.sure && unused == 0
+	confirmed := s.sure && unused == 0
 	h.past = append(
 		h.past,
 		reserved{
-			minute: s.minute, window: s.window, amount: s.leased - money.Micros(unused), confirmed: told, kept: s.kept,
+			minute: s.minute, window: s.window, amount: s.leased - money.Micros(unused), confirmed: confirmed,
+			ceiling: s.ceiling,
 		},
 	)
-	h.dirty = h.dirty || !told
+	h.dirty = h.dirty || !confirmed
 }
 
-// request returns a request to raise a slot for the time ahead, at most to most, with mu held. ok
-// is false if raising would not help.
+// request returns a request to raise a slot for the time ahead, up to most, with mu held. ok is
+// false if a raise would not help.
 func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micros) (c reserve.LeaseRequest, ok bool) {
 	left := money.Micros(max(0, s.left.Load()))
 	target := max(money.Micros(h.rate*ahead.Seconds()), firstTake*w.price)
@@ -170,8 +171,8 @@ func (h *lease) granted(s *slot, c reserve.LeaseGrant) {
 	}
 }
 
-// acquire waits for room for one price: for the exchange under way, for one that it begins, or for
-// a page of the journal that must be written before more may be requested. The exchange continues
+// acquire waits for room for one price: for the running exchange, for one that it starts, or for a
+// page of the journal that must be written before more may be requested. The exchange continues
 // when the caller gives up, because its answer helps the next request.
 func (r *Reservation) acquire(h *lease, w demand) *slot {
 	l := r.leases
@@ -186,7 +187,7 @@ func (r *Reservation) acquire(h *lease, w demand) *slot {
 		var flight <-chan struct{} = h.inFlight
 		if flight == nil {
 			now := l.deps.Now()
-			// A minute that is long over is sealed everywhere: nothing more is reserved for it.
+			// A minute long past is sealed everywhere: nothing more is reserved for it.
 			if int64(now.Sub(l.start)) < h.quiet.Load() || r.minute+1 < day.MinuteOf(now) {
 				h.mu.Unlock()
 				return nil
@@ -207,7 +208,7 @@ func (r *Reservation) acquire(h *lease, w demand) *slot {
 	}
 }
 
-// ask begins the exchange of one request, with mu held. It ends by itself.
+// ask starts the exchange of one request, with mu held. It ends by itself.
 func (l *Leases) ask(h *lease, s *slot, c reserve.LeaseRequest) (flight chan struct{}) {
 	flight = make(chan struct{})
 	h.inFlight = flight
@@ -231,8 +232,8 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.LeaseRequest) (flight chan str
 	return flight
 }
 
-// refusal returns why nothing could be taken: the budget is spent, or the store did not answer in
-// time.
+// refusal returns the reason why nothing could be taken: the budget is spent, or the store did not
+// answer in time.
 func (h *lease) refusal() auction.Reason {
 	if h.spent.Load() {
 		return auction.Budget
@@ -240,7 +241,7 @@ func (h *lease) refusal() auction.Reason {
 	return auction.Stale
 }
 
-// note makes a refused campaign wait before the store is asked again, with mu held.
+// note delays the next request of a refused campaign, with mu held.
 func (l *Leases) note(h *lease, c reserve.LeaseGrant) {
 	wait := askSoon
 	h.spent.Store(c.Refusal == reserve.NoRoom)

@@ -11,13 +11,12 @@ import (
 	"adnet/internal/reserve"
 )
 
-// call is one exchange. Its success proves that the store lives, from the moment before it was
-// asked.
+// call runs one exchange. Its success proves that the store worked at the time before the call.
 func (l *Leases) call(ctx context.Context, epoch int64, requests []reserve.LeaseRequest) (reserve.Reply, error) {
-	asked := l.deps.Now()
+	sentAt := l.deps.Now()
 	seq := l.seq.Add(1)
 	reply, err := l.deps.Store.Exchange(ctx, reserve.Call{
-		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Clock: asked, Requests: requests,
+		Node: l.deps.Node, Epoch: epoch, Seq: seq, Acked: l.acked.Load(), Clock: sentAt, Requests: requests,
 	})
 	if err != nil {
 		l.metrics.failed.Inc()
@@ -32,11 +31,11 @@ func (l *Leases) call(ctx context.Context, epoch int64, requests []reserve.Lease
 		raise(&l.acked, seq)
 		if epoch != 0 {
 			l.grants.Store(reply.Grants)
-			raise(&l.worked, int64(asked.Sub(l.start)-reply.Idle))
-			raise(&l.until, int64(asked.Sub(l.start)+l.cfg.Validity))
+			raise(&l.worked, int64(sentAt.Sub(l.start)-reply.Idle))
+			raise(&l.until, int64(sentAt.Sub(l.start)+l.cfg.Validity))
 		}
 	default:
-		l.until.Store(0) // at once, not when the validity ends
+		l.until.Store(0) // immediately, not when the validity ends
 	}
 	return reply, nil
 }
@@ -53,8 +52,8 @@ func raise(at interface {
 	}
 }
 
-// Run raises leases ahead of need, gives unused amounts back and follows the store's epochs until
-// ctx ends. Then it gives back everything that is not reserved. It is called once.
+// Run raises leases ahead of need, returns unused amounts and follows the store's epochs until ctx
+// ends. Then it returns everything that is not reserved. Call it once.
 func (l *Leases) Run(ctx context.Context) error {
 	var keeper sync.WaitGroup
 	if l.deps.Journal != nil {
@@ -90,23 +89,23 @@ func (l *Leases) beat(ctx context.Context) {
 	epoch := l.epoch.Load()
 	reply, err := l.call(call, epoch, nil)
 	switch {
-	case ctx.Err() != nil: // a stop is not a failure
+	case ctx.Err() != nil: // shutdown is not a failure
 	case err != nil:
 		l.log.Warn(ctx, "reservations cannot be reached; this node stops filling within a second", "error", err)
 	case reply.State == reserve.Skewed:
 		l.metrics.skewed.Inc()
 		l.log.Error(
-			ctx, "this node's clock and that of Redis differ: it fills nothing until they agree", "ahead", reply.Ahead,
-			"allowed", reserve.MaxClockSkew,
+			ctx, "this node's clock differs from that of Redis; it fills nothing until they agree",
+			"ahead", reply.Ahead, "allowed", reserve.MaxClockSkew,
 		)
 	case reply.State == reserve.Moved:
 		if err := l.rejoin(call, reply.Epoch); err != nil && ctx.Err() == nil {
-			l.log.Warn(ctx, "what this node reserved could not be told to the new store", "error", err)
+			l.log.Warn(ctx, "this node's reservations could not be reported to the new store", "error", err)
 		}
 	}
 }
 
-// rejoin begins an epoch: it seals every slot and reports the reservations of the last hour before
+// rejoin starts an epoch: it seals every slot and reports the reservations of the last hour before
 // anything is taken again. Late answers of the old epoch change nothing.
 func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	l.until.Store(0)
@@ -114,7 +113,7 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 	l.acked.Store(0)
 	l.metrics.epochs.Inc()
 	now := day.MinuteOf(l.deps.Now())
-	var told []unconfirmedAmount
+	var amounts []unconfirmedAmount
 	l.each(func(h *lease) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -126,9 +125,9 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 		for i := range h.past {
 			h.past[i].confirmed = false
 		}
-		told = append(told, h.unconfirmed()...)
+		amounts = append(amounts, h.unconfirmed()...)
 	})
-	for rest := told; len(rest) > 0; {
+	for rest := amounts; len(rest) > 0; {
 		chunk := rest[:min(batch, len(rest))]
 		rest = rest[len(chunk):]
 		seq := l.seq.Add(1)
@@ -143,22 +142,22 @@ func (l *Leases) rejoin(ctx context.Context, epoch int64) error {
 			return err
 		}
 		if reply.State != reserve.Counted {
-			l.epoch.Store(0) // it moved again
+			l.epoch.Store(0) // the epoch changed again
 			return nil
 		}
 		raise(&l.acked, seq)
 		confirm(chunk, reply.Granted)
 	}
 	l.epoch.Store(epoch)
-	l.pages.soon() // that this node has spoken
-	l.deps.Log.Debug("reservations: this node works in a new epoch", "epoch", epoch, "told", len(told))
+	l.pages.soon() // records the report of this node
+	l.deps.Log.Debug("reservations: this node works in a new epoch", "epoch", epoch, "reported", len(amounts))
 	beat, cancel := context.WithTimeout(context.WithoutCancel(ctx), callFor)
 	defer cancel()
 	_, err := l.call(beat, epoch, nil)
 	return err
 }
 
-// unconfirmedAmount is an amount that the store must be told.
+// unconfirmedAmount is an amount to report to the store.
 type unconfirmedAmount struct {
 	lease   *lease
 	request reserve.LeaseRequest
@@ -202,14 +201,14 @@ func confirm(list []unconfirmedAmount, answers []reserve.LeaseGrant) {
 
 // forget drops the amounts that the store no longer counts, with mu held.
 func (h *lease) forget(now day.Minute) {
-	kept := h.past[:0]
+	counted := h.past[:0]
 	for _, p := range h.past {
 		// A zero amount is reported once and can then be dropped.
-		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.confirmed || p.kept > 0) {
-			kept = append(kept, p)
+		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.confirmed || p.ceiling > 0) {
+			counted = append(counted, p)
 		}
 	}
-	h.past = kept
+	h.past = counted
 }
 
 func (l *Leases) each(do func(h *lease)) {
@@ -236,7 +235,7 @@ type leaseUpdate struct {
 	requests    []reserve.LeaseRequest // raises first
 }
 
-// maintain updates every lease: it seals past minutes, gives idle leases back and raises busy ones
+// maintain updates every lease: it seals past minutes, returns idle leases and raises busy ones
 // ahead of need.
 func (l *Leases) maintain(ctx context.Context, full bool) {
 	now := l.deps.Now()
@@ -279,7 +278,7 @@ func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, o
 	if taken != h.seen {
 		h.last.Store(since)
 	}
-	// Over about two seconds.
+	// A moving average over about two seconds.
 	h.rate += (float64(taken-h.seen)/tick.Seconds() - h.rate) * 0.05
 	h.seen = taken
 	idle := since-h.last.Load() > int64(idleAfter)
@@ -326,8 +325,8 @@ func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, o
 	return e, open, held
 }
 
-// toRaise are the slots that run low, with mu held: that of now, and that of the next minute
-// shortly before it begins.
+// toRaise returns the slots that run low, with mu held: the current minute's, and shortly before it
+// begins the next minute's.
 func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	low := int64(max(h.rate*ahead.Seconds()/2, float64(h.demand.price)*firstTake/2))
 	minute := day.MinuteOf(now)
@@ -347,8 +346,8 @@ func (h *lease) toRaise(now time.Time, ahead time.Duration) (list []*slot) {
 	return list
 }
 
-// send exchanges updates with the store. From updateFor until the answer no other exchange concerns
-// these leases.
+// send exchanges updates with the store. From updateFor until the answer these leases have no other
+// exchange.
 func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 	var requests []reserve.LeaseRequest
 	for i := range updates {
@@ -385,7 +384,7 @@ func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 	}
 }
 
-// removeIdle removes leases that hold nothing and remember nothing.
+// removeIdle removes leases without holdings and history.
 func (l *Leases) removeIdle(now time.Time) {
 	for i := range l.shards {
 		s := &l.shards[i]
@@ -403,29 +402,29 @@ func (l *Leases) removeIdle(now time.Time) {
 	}
 }
 
-// leave gives back everything that is not reserved, so that other nodes have it at once and not
-// after the minute's window.
+// leave returns everything that is not reserved, so that other nodes can use it at once and not
+// only after the minute's window.
 func (l *Leases) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	l.until.Store(0)
-	l.asking.Wait() // each ends within its time
-	var told []unconfirmedAmount
+	l.asking.Wait() // each has a timeout
+	var amounts []unconfirmedAmount
 	l.each(func(h *lease) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.seal(0)
 		h.seal(1)
-		told = append(told, h.unconfirmed()...)
+		amounts = append(amounts, h.unconfirmed()...)
 	})
-	for len(told) > 0 {
-		chunk := told[:min(batch, len(told))]
-		told = told[len(chunk):]
+	for len(amounts) > 0 {
+		chunk := amounts[:min(batch, len(amounts))]
+		amounts = amounts[len(chunk):]
 		if _, err := l.deps.Store.Exchange(ctx, reserve.Call{
 			Node: l.deps.Node, Epoch: l.epoch.Load(), Seq: l.seq.Add(1), Acked: l.acked.Load(), Clock: l.deps.Now(),
 			Requests: requestsOf(chunk),
 		}); err != nil {
-			l.log.Warn(ctx, "unused leases could not be given back; they end with their windows", "error", err)
+			l.log.Warn(ctx, "unused leases could not be returned; they end with their windows", "error", err)
 			break
 		}
 	}

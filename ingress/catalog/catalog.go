@@ -1,10 +1,10 @@
-// Package catalog keeps this node's view of all campaigns: the auction's snapshot, the creatives
-// that links lead to, and how much each campaign may still spend.
+// Package catalog holds this node's view of all campaigns: the auction's snapshot, the creatives of
+// links, and the remaining budget of each campaign.
 //
-// One goroutine writes, any number read without locks on the snapshot. A change arrives by publish
-// within milliseconds and, should the publish be lost, by the version that is polled every 250 ms.
-// When the node cannot prove for a second that it knows the newest version, it stops filling: a
-// paused campaign must not be served by a node that did not hear of it.
+// One goroutine writes; any number of goroutines read without locks on the snapshot. A change
+// arrives by publish within milliseconds or, if the publish is lost, through the version that is
+// polled every 250 ms. A node that cannot prove for a second that it has the newest version stops
+// filling: it must not serve a paused campaign because it missed the change.
 //
 // Guarantee: after a reply to a pause with "propagated": true, no live node fills with the
 // campaign. The reply waits, at most a second, until each live node has confirmed
@@ -12,9 +12,9 @@
 //
 // # Not obvious
 //
-// A node keeps a campaign packed: one string for each, budgets beside it, targeting only in the
-// index and shared between equal ones. Creative unpacks what ads, links and gates read. Name,
-// budgets, review and times of a campaign are not there.
+// A node holds each campaign packed in one string, with budgets beside it and targeting only in the
+// index, shared between equal ones. Creative unpacks the fields that ads, links and gates read.
+// Name, budgets, review and times of a campaign are not included.
 package catalog
 
 import (
@@ -37,56 +37,57 @@ import (
 	"adnet/internal/schedule"
 )
 
-// The rhythm of the catalog.
+// The timing of the catalog.
 const (
 	pollEvery  = 250 * time.Millisecond
-	aliveEvery = 500 * time.Millisecond // between two reports of the same version; a node is forgotten after 2 s
+	aliveEvery = 500 * time.Millisecond // between two heartbeats of the same version; a node expires after 2 s
 	freshFor   = time.Second
-	roomsEvery = 30 * time.Second // or what reading takes, if that is more
-	roomsRest  = 19               // times as long as a page of it took, after the page
+	roomsEvery = 30 * time.Second // or the time of reading, if longer
+	roomsRest  = 19               // rest after a page, in multiples of the page's time
 	restMost   = time.Second
 	retryAfter = 500 * time.Millisecond
-	// how long the first load waits for the subscription, after which it is not repeated
+	// how long the first load waits for the subscription; it is not repeated if the subscription is
+	// ready by then
 	listenFor = 100 * time.Millisecond
 	queuedMax = 8192
-	startFor  = 5 * time.Second // how long a missing projection is normal after the start
+	startFor  = 5 * time.Second // a missing projection is normal for this time after the start
 )
 
-// Source is the projection of campaigns that nodes load from. Versions are config versions: head
-// says up to which version everything is in what was returned. Everything comes page by page, so
-// that a full load never holds all of it twice: take is called by one goroutine at a time, and the
-// page is the source's again when it returns.
+// Source is the projection of campaigns that nodes load. Versions are config versions, and a
+// returned head means that everything up to that version is in the result. Everything comes page by
+// page, so that a full load never holds a second copy of it. take is called by one goroutine at a
+// time, and the source may reuse the page when take returns.
 type Source interface {
 	Head(ctx context.Context) (version int64, found bool, err error)
 	EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error)
 	CampaignsSince(ctx context.Context, version int64) (changed []campaign.Campaign, head int64, err error)
-	// EachRoom may bring a room more than once.
+	// EachRoom may return a room more than once.
 	EachRoom(ctx context.Context, take func(page []reserve.Room)) error
 }
 
-// Feed tells about changes as they happen and is told what this node knows.
+// Feed delivers changes as they happen, and receives the version of this node.
 type Feed interface {
 	// Subscribe calls the listener until ctx ends or the connection is lost.
 	Subscribe(ctx context.Context, to Listener) error
-	// Heartbeat says that the node lives and knows everything up to version.
+	// Heartbeat reports that the node is alive and has everything up to version.
 	Heartbeat(ctx context.Context, node string, version int64) error
-	// Applied says that the node serves by the announced change.
+	// Applied reports that the node serves the announced change.
 	Applied(ctx context.Context, node string, version int64) error
-	// Leave announces that the node stops serving, so that no confirmation waits for it.
+	// Leave reports that the node stops serving, so that no confirmation waits for it.
 	Leave(ctx context.Context, node string) error
 }
 
-// Listener is told what a [Feed] hears. Its functions return at once.
+// Listener receives the messages of a [Feed]. Its functions return at once.
 type Listener struct {
-	// Subscribed reports that changes arrive from now on: a load after it misses none.
+	// Subscribed is called when the subscription is active: a load after it misses no change.
 	Subscribed func()
-	// Changed brings a campaign, perhaps an older state than the one known. confirm asks for
-	// [Feed.Applied] as soon as it is served by.
+	// Changed receives a campaign, perhaps in an older state than the known one. confirm requests
+	// [Feed.Applied] as soon as the node serves it.
 	Changed func(c campaign.Campaign, confirm bool)
 	Rooms   func(rooms []reserve.Room)
 }
 
-// Deps are what the catalog works with.
+// Deps holds the dependencies of the catalog.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -94,12 +95,12 @@ type Deps struct {
 	Feed    Feed
 	Node    string // unique name of this process
 	Now     func() time.Time
-	Weights Weights // nil: nothing is learnt
-	Loaded  func()  // called beside the serving path after every full load; nil does nothing
+	Weights Weights // nil: no learnt weights
+	Loaded  func()  // called outside the serving path after every full load; may be nil
 }
 
-// Catalog is the component. Reads are safe at any time; before it is [Catalog.Ready] they find the
-// sandbox's creatives only.
+// Catalog is the component. Reads are safe at any time. Before it is [Catalog.Ready] they find only
+// the sandbox's creatives.
 type Catalog struct {
 	deps  Deps
 	table ranker.Table
@@ -107,10 +108,10 @@ type Catalog struct {
 	log   *obs.LimitedLogger
 
 	snapshot  atomic.Pointer[auction.Snapshot]
-	trial     atomic.Pointer[trial] // nil while no weights are on trial
+	trial     atomic.Pointer[trial] // nil without weights on trial
 	campaigns atomic.Pointer[campaignTable]
-	version   atomic.Int64 // everything up to it is applied
-	freshness atomic.Int64 // UnixNano of the last proof that version is the newest
+	version   atomic.Int64 // all changes up to it are applied
+	freshness atomic.Int64 // UnixNano of the last proof that version was the newest
 
 	sandbox []campaign.Campaign
 	changes chan change
@@ -118,27 +119,27 @@ type Catalog struct {
 
 	staleRooms chan struct{} // wakes followRooms
 
-	background sync.WaitGroup // what Run started
-	// Of Run's goroutine alone:
-	suspect    bool // the source was missing or replaced: this node's state may differ from it
+	background sync.WaitGroup // goroutines of Run
+	// Used by Run's goroutine only:
+	suspect    bool // the source was missing or replaced: this node's state may differ
 	compacting compaction
 	weights    following
-	roomsAsked time.Time // since when all budgets are read that were published before
-	patience   time.Time // until when a missing projection is not logged
+	roomsAsked time.Time // all budgets published before it are loaded
+	patience   time.Time // a missing projection is not logged before it
 	reported   int64     // version of the last heartbeat
-	alive      time.Time // of the last heartbeat; zero when the next one must not wait
+	alive      time.Time // time of the last heartbeat; zero if the next one is due at once
 }
 
-// change is one message of the feed; one of campaign, rooms, resync and weights is set.
+// change is one message of the feed. One of campaign, rooms, resync and weights is set.
 type change struct {
 	weights  *weightsChange
 	campaign *campaign.Campaign
 	confirm  bool // with campaign: a caller waits for the confirmation
 	rooms    []reserve.Room
-	resync   time.Time // when the subscription began: what was missed before it must be loaded
+	resync   time.Time // start of the subscription: changes before it must be loaded
 }
 
-// New makes a Catalog; it reads nothing yet.
+// New returns a Catalog. It reads nothing yet.
 func New(deps Deps) *Catalog {
 	deps.Now = schedule.Clock(deps.Now)
 	c := &Catalog{
@@ -154,11 +155,11 @@ func New(deps Deps) *Catalog {
 		}),
 	)
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions may choose.",
+		Name: "adnet_catalog_deliverable", Help: "Campaigns that auctions can choose.",
 	},
 		func() float64 { return float64(c.Snapshot().Len()) }))
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_catalog_version", Help: "Config version that this node serves by.",
+		Name: "adnet_catalog_version", Help: "Config version that this node serves.",
 	},
 		func() float64 { return float64(c.version.Load()) }))
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -168,10 +169,10 @@ func New(deps Deps) *Catalog {
 	return c
 }
 
-// Ready is closed after the first full load.
+// Ready returns a channel that is closed after the first full load.
 func (c *Catalog) Ready() <-chan struct{} { return c.ready }
 
-// Snapshot is the campaigns that may be served now; it does not change under the caller.
+// Snapshot returns the campaigns that may be served now. It is immutable.
 func (c *Catalog) Snapshot() *auction.Snapshot {
 	if t := c.trial.Load(); t.decidesAll() {
 		return t.snapshot
@@ -179,26 +180,26 @@ func (c *Catalog) Snapshot() *auction.Snapshot {
 	return c.snapshot.Load()
 }
 
-// Version is the config version that the snapshot is complete up to.
+// Version returns the config version up to which the snapshot is complete.
 func (c *Catalog) Version() int64 { return c.version.Load() }
 
-// Followed is how many campaigns this node knows, in any state, without the sandbox's.
+// Followed returns the number of known campaigns, in any state, without the sandbox's.
 func (c *Catalog) Followed() int { return c.campaigns.Load().len() - len(c.sandbox) }
 
-// Fresh says whether this node could prove within the last second that it knows every change.
+// Fresh reports whether this node has proved within the last second that it has every change.
 func (c *Catalog) Fresh(now time.Time) bool {
 	return now.Sub(time.Unix(0, c.freshness.Load())) < freshFor
 }
 
-// Creative finds a campaign in any state, for ads and for links that were handed out. What nothing
-// reads while ads are served is not kept and is zero: name, targeting, budgets, goal, review, times
-// and spend. The result is shared: it must not be changed.
+// Creative returns a campaign in any state, for ads and for links in use. Fields that serving does
+// not read are zero: name, targeting, budgets, goal, review, times and spend. The result is shared
+// and must not be changed.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c.campaigns.Load().creative(id)
 }
 
-// FrequencyCap is how many impressions of a campaign a session may see in a UTC day, 0 for any
-// number.
+// FrequencyCap returns the maximum number of impressions of a campaign per session and UTC day, 0
+// for no limit.
 func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 	found := c.campaigns.Load().packed(id)
 	if found == "" {
@@ -207,14 +208,14 @@ func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 	return found.frequencyCap(), true
 }
 
-// Room is how much a campaign may still spend, as far as this node has heard; without the
-// advertiser and releases.
+// Room returns the remaining budget of a campaign as known to this node, without the advertiser and
+// releases.
 func (c *Catalog) Room(id uuid.UUID) (reserve.Room, bool) {
 	return c.campaigns.Load().room(id)
 }
 
-// Gate refuses campaigns without room for their price on the day of now. A campaign whose room is
-// not known yet may serve: settlement's clamp limits the charge.
+// Gate returns a gate that refuses campaigns without budget for their price on the day of now. A
+// campaign whose budget is still unknown may serve, because settlement's clamp limits the charge.
 func (c *Catalog) Gate(now time.Time) auction.Gate {
 	return roomGate{campaigns: c.campaigns.Load(), day: day.Of(now)}
 }
@@ -232,5 +233,5 @@ func (g roomGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	return ""
 }
 
-// Undo implements [auction.Gate]; looking at a room takes nothing from it.
+// Undo implements [auction.Gate]; Check takes nothing.
 func (roomGate) Undo(*auction.Campaign) {}

@@ -315,7 +315,7 @@ type noRooms struct{ *world }
 
 func (noRooms) EachRoom(context.Context, func([]reserve.Room)) error { return errors.New("no") }
 
-func TestTheGateKnowsTheRooms(t *testing.T) {
+func TestGateChecksRooms(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active)) // 2 USD a click
 	today := day.Of(start)
 	room := func(version int64, date day.Day, left money.Micros) reserve.Room {
@@ -349,7 +349,7 @@ func TestTheGateKnowsTheRooms(t *testing.T) {
 	)
 }
 
-func TestSignsOffWhenItStops(t *testing.T) {
+func TestLeavesTheFeedAtShutdown(t *testing.T) {
 	w := newWorld()
 	_, stop := run(t, w)
 	require.Empty(t, w.left)
@@ -434,7 +434,7 @@ func TestANewSubscriptionReadsTheRoomsAgain(t *testing.T) {
 	soon(t, func() bool { room, known := c.Room(id(1)); return known && room.Version == 3 })
 }
 
-func TestTellsTheFrequencyCap(t *testing.T) {
+func TestFrequencyCapIsReadFromTheCatalog(t *testing.T) {
 	k := make1(1, 1, campaign.Paused)
 	k.FrequencyCap = 7
 	c := newCatalog(newWorld())
@@ -495,7 +495,7 @@ func TestAFullLoadAfterTheSubscriptionIsNotRepeated(t *testing.T) {
 	require.Len(t, c.staleRooms, 1, "something may have been missed since")
 }
 
-func TestSaysWhenItHasLoaded(t *testing.T) {
+func TestLoadedIsCalledAfterEveryLoad(t *testing.T) {
 	w := newWorld()
 	c := newCatalog(w)
 	loads := make(chan struct{}, 8)

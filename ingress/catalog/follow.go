@@ -17,7 +17,7 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Run loads everything, then follows changes until ctx ends. It is called once.
+// Run loads everything, then follows changes until ctx ends. Call it once.
 func (c *Catalog) Run(ctx context.Context) error {
 	defer c.background.Wait()
 	c.background.Go(func() { c.listen(ctx) })
@@ -41,7 +41,7 @@ func (c *Catalog) Run(ctx context.Context) error {
 			c.take(ctx, first)
 		case next := <-c.compacting.done:
 			c.finishCompaction(next)
-			c.makeTrial() // by the same table of words
+			c.makeTrial() // it uses the same table of words
 		case next := <-c.weights.making.done:
 			c.finishTrial(next)
 		case <-poll.C:
@@ -53,18 +53,18 @@ func (c *Catalog) Run(ctx context.Context) error {
 	}
 }
 
-// leave takes the node off the list that pauses wait for. When it fails the node is missed for the
-// life of its last heartbeat only.
+// leave removes the node from the list that pauses wait for. If that fails, the entry expires with
+// the last heartbeat.
 func (c *Catalog) leave(ctx context.Context) error {
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := c.deps.Feed.Leave(leaving, c.deps.Node); err != nil {
-		c.log.Warn(leaving, "this node could not sign off", "error", err)
+		c.log.Warn(leaving, "this node could not report that it stops", "error", err)
 	}
 	return nil
 }
 
-// listen keeps the subscription. Each new one is followed by a look at what was missed before it.
+// listen renews the subscription. After each new one it loads the changes that were missed.
 func (c *Catalog) listen(ctx context.Context) {
 	to := Listener{
 		Subscribed: func() { c.queue(ctx, change{resync: c.deps.Now()}) },
@@ -76,7 +76,7 @@ func (c *Catalog) listen(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.log.Warn(ctx, "the feed of campaign changes was lost; connecting again", "error", errText(err))
+		c.log.Warn(ctx, "the feed of campaign changes was lost; reconnecting", "error", errText(err))
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryAfter):
@@ -98,8 +98,7 @@ func (c *Catalog) queue(ctx context.Context, m change) {
 	}
 }
 
-// take applies the change at hand together with all that wait behind it: one new snapshot for a
-// burst.
+// take applies a change together with all queued ones, so that a burst costs one new snapshot.
 func (c *Catalog) take(ctx context.Context, first change) {
 	var changed []campaign.Campaign
 	var confirm []int64
@@ -127,8 +126,8 @@ func (c *Catalog) take(ctx context.Context, first change) {
 		}
 	}
 	c.apply(changed)
-	// Only now the snapshot serves by the changes. The version stays as it is: what came before
-	// these changes may be missing, which only the head of the source can tell.
+	// Only now the snapshot includes the changes. The version stays as it is: earlier changes may
+	// be missing, and only the head of the source can rule that out.
 	for _, version := range confirm {
 		if err := c.deps.Feed.Applied(ctx, c.deps.Node, version); err != nil && ctx.Err() == nil {
 			c.log.Warn(ctx, "a campaign change could not be confirmed", "error", err)
@@ -136,15 +135,14 @@ func (c *Catalog) take(ctx context.Context, first change) {
 	}
 }
 
-// sync compares this node's version with the newest and loads the missing changes. Only here
-// freshness is proven: the newest version was read after asking, and everything up to it is
-// applied.
+// sync compares this node's version with the newest and loads the missing changes. It is the only
+// proof of freshness: the newest version was read after began, and everything up to it is applied.
 func (c *Catalog) sync(ctx context.Context) {
-	asked := c.deps.Now()
+	began := c.deps.Now()
 	if err := c.catchUp(ctx); err != nil {
-		c.alive = time.Time{} // the list of nodes may be lost, too
-		// Where all roles start together the projection comes a moment later.
-		starting := errors.Is(err, errNotProjected) && asked.Before(c.patience)
+		c.alive = time.Time{} // the list of nodes may also be lost
+		// When all roles start together, the projection comes a moment later.
+		starting := errors.Is(err, errNotProjected) && began.Before(c.patience)
 		if ctx.Err() == nil && !starting {
 			c.log.Warn(
 				ctx, "campaigns cannot be checked for changes; this node stops filling after a second", "error", err,
@@ -152,19 +150,19 @@ func (c *Catalog) sync(ctx context.Context) {
 		}
 		return
 	}
-	c.freshness.Store(asked.UnixNano())
+	c.freshness.Store(began.UnixNano())
 	version := c.version.Load()
-	if version == c.reported && asked.Sub(c.alive) < aliveEvery {
+	if version == c.reported && began.Sub(c.alive) < aliveEvery {
 		return
 	}
 	if err := c.deps.Feed.Heartbeat(ctx, c.deps.Node, version); err == nil {
-		c.reported, c.alive = version, asked
+		c.reported, c.alive = version, began
 	} else if ctx.Err() == nil {
 		c.log.Warn(ctx, "this node could not report itself alive", "error", err)
 	}
 }
 
-var errNotProjected = errors.New("the projection of campaigns is not there yet (is the consumers role running?)")
+var errNotProjected = errors.New("the projection of campaigns does not exist yet (is the consumers role running?)")
 
 func (c *Catalog) catchUp(ctx context.Context) error {
 	head, found, err := c.deps.Source.Head(ctx)
@@ -175,7 +173,7 @@ func (c *Catalog) catchUp(ctx context.Context) error {
 		c.suspect = true
 		return errNotProjected
 	}
-	// Another projection, or one that went back: nothing known may be kept.
+	// Another projection, or one that went back: nothing in memory may stay.
 	if c.suspect || !c.loaded() || head < c.version.Load() {
 		return c.reload(ctx)
 	}
@@ -200,12 +198,12 @@ func (c *Catalog) loaded() bool {
 	}
 }
 
-// reload builds everything afresh, budgets included: without them a campaign would serve unchecked.
+// reload rebuilds everything, budgets included: without them a campaign would serve unchecked.
 func (c *Catalog) reload(ctx context.Context) error {
 	fresh, equal := c.emptyTable(), newTargetings()
 	var deliverable []auction.Campaign
 	var head int64
-	asked := c.deps.Now()
+	began := c.deps.Now()
 	loads, both := errgroup.WithContext(ctx)
 	loads.Go(func() (err error) {
 		head, err = c.deps.Source.EachCampaign(both, func(page []campaign.Campaign) {
@@ -233,11 +231,11 @@ func (c *Catalog) reload(ctx context.Context) error {
 	next := target.Build(c.table, deliverable)
 	c.campaigns.Store(fresh)
 	c.snapshot.Store(next)
-	c.compacting = compaction{} // of a snapshot that is gone
+	c.compacting = compaction{} // its snapshot is obsolete
 	c.trial.Store(nil)
 	c.makeTrial()
 	c.version.Store(head)
-	c.suspect, c.roomsAsked = false, asked
+	c.suspect, c.roomsAsked = false, began
 	c.reloads.Inc()
 	if !c.loaded() {
 		close(c.ready)
@@ -248,7 +246,7 @@ func (c *Catalog) reload(ctx context.Context) error {
 	return nil
 }
 
-// emptyTable has the sandbox only.
+// emptyTable returns a table with only the sandbox.
 func (c *Catalog) emptyTable() *campaignTable {
 	s := newCampaignTable()
 	s.put(c.sandbox)
@@ -271,15 +269,15 @@ func (c *Catalog) apply(changed []campaign.Campaign) {
 	}
 }
 
-// entries are newer states, in the order in which they came, for the auction: nil for one that does
-// not deliver.
+// entries returns the auction's entries for newer states, in their order of arrival; nil for a
+// campaign that does not deliver.
 func (c *Catalog) entries(newer []*campaign.Campaign) map[auction.ID]*auction.Campaign {
 	equal, entries := newTargetings(), make(map[auction.ID]*auction.Campaign, len(newer))
 	for _, k := range newer {
 		var entry *auction.Campaign
 		if k.Delivers() {
-			made := c.campaigns.Load().entry(k, equal)
-			entry = &made
+			current := c.campaigns.Load().entry(k, equal)
+			entry = &current
 		}
 		entries[auction.ID(k.ID)] = entry
 	}
@@ -297,11 +295,11 @@ func changesOf(newer map[auction.ID]*auction.Campaign) (changes target.Changes) 
 	return changes
 }
 
-// compaction is a snapshot in the making. It takes seconds with a million campaigns, while which
-// changes go on and freshness must be proven.
+// compaction is a snapshot being built. With a million campaigns it takes seconds, during which
+// changes continue and freshness must be proved.
 type compaction struct {
-	done   chan *auction.Snapshot           // nil without one to publish
-	missed map[auction.ID]*auction.Campaign // changed since it began; nil for what was removed
+	done   chan *auction.Snapshot           // nil if none is being built
+	missed map[auction.ID]*auction.Campaign // changed since the start; nil for removed campaigns
 }
 
 func (c *Catalog) compact() {
@@ -315,17 +313,17 @@ func (c *Catalog) finishCompaction(next *auction.Snapshot) {
 	c.compacting = compaction{}
 }
 
-// entry returns the auction's view of k, which is in the campaign table. It keeps none of k's own
-// memory.
+// entry returns the auction's view of k, which is in the campaign table. It does not retain memory
+// of k.
 func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.Campaign {
-	kept := s.packed(k.ID).campaign(k.ID)
+	stored := s.packed(k.ID).campaign(k.ID)
 	entry := bare(k)
-	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(kept.CTAURL), kept.Headline, kept.Subtext
+	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(stored.CTAURL), stored.Headline, stored.Subtext
 	entry.Targeting = equal.of(k)
 	return entry
 }
 
-// bare is the auction's view of k without texts and targeting.
+// bare returns the auction's view of k without texts and targeting.
 func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
 	format, _ := target.ParseFormat(string(k.Format))
@@ -337,13 +335,13 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	}
 }
 
-// suitsOf is beside which conversations k runs.
+// suitsOf returns the conversations and trades that k is suited for.
 func suitsOf(k *campaign.Campaign) auction.Suits {
 	allowed, excluded, trades := k.Suits()
 	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades}
 }
 
-// second is a date of a campaign, 0 for none.
+// second converts a date of a campaign, 0 for none.
 func second(at *time.Time) target.Second {
 	if at == nil {
 		return 0
@@ -351,14 +349,15 @@ func second(at *time.Time) target.Second {
 	return target.Second(at.Unix())
 }
 
-// followRooms reads all budgets now and then, should one that was published have been lost, and at
-// once when the feed was. It takes seconds with a million campaigns, while which freshness must be
-// proven.
+// followRooms reads all budgets periodically, in case a publish was lost, and at once after the
+// feed was lost. With a million campaigns that takes seconds, during which freshness must be
+// proved.
 func (c *Catalog) followRooms(ctx context.Context) {
 	again := time.NewTicker(roomsEvery)
 	defer again.Stop()
 	for {
-		// Campaigns of one projection never enter the table of the next, whose versions begin anew.
+		// Budgets of one projection must not enter the table of the next, whose versions start
+		// again.
 		var take func([]reserve.Room)
 		select {
 		case <-ctx.Done():
@@ -374,10 +373,9 @@ func (c *Catalog) followRooms(ctx context.Context) {
 	}
 }
 
-// sparingly puts rooms onto s and rests after each page, so that reading takes a part of the time
-// and not a burst of it, which requests would wait for (benchmark row ad_request_growth). It does
-// not rest when budgets must be read again or s has ceased to be the current table, because then a
-// caller waits.
+// sparingly stores rooms in s and rests after each page, so that reading is spread out instead of a
+// burst that delays requests (benchmark row ad_request_growth). It does not rest if budgets must be
+// read again or s is no longer the current table, because then a caller waits.
 func (c *Catalog) sparingly(ctx context.Context, s *campaignTable) func(page []reserve.Room) {
 	began := time.Now()
 	return func(page []reserve.Room) {
@@ -392,10 +390,10 @@ func (c *Catalog) sparingly(ctx context.Context, s *campaignTable) func(page []r
 	}
 }
 
-// wakeRooms makes followRooms read all budgets, beginning after this call.
+// wakeRooms makes followRooms read all budgets, starting after this call.
 func (c *Catalog) wakeRooms() {
 	select {
 	case c.staleRooms <- struct{}{}:
-	default: // it has still to begin
+	default: // a pending wake-up has not started
 	}
 }

@@ -13,10 +13,10 @@ import (
 
 // packed is a campaign encoded in one string. Reading returns parts of that string, so nothing is
 // copied, and the garbage collector has no pointers to follow. Campaigns that were loaded together
-// are parts of one larger string.
+// share one larger string.
 type packed string
 
-// packAll packs campaigns one after the other; each ends where the next begins.
+// packAll packs campaigns one after the other. Each ends where the next begins.
 func packAll(list []campaign.Campaign) (packedBytes packed, ends []int) {
 	var all []byte
 	ends = make([]int, len(list))
@@ -74,13 +74,13 @@ func appendList(to []byte, list []string) []byte {
 	return to
 }
 
-// version is the config version.
+// version returns the config version.
 func (p packed) version() int64 {
 	u := unpacker(p)
 	return u.number()
 }
 
-// frequencyCap is read alone, as every beacon asks for it (benchmark row beacon).
+// frequencyCap reads only the cap, since every beacon needs it (benchmark row beacon).
 func (p packed) frequencyCap() int {
 	u := unpacker(p)
 	u.number() // the version
@@ -121,7 +121,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	return c
 }
 
-// unpacker is the unread rest of a packed campaign.
+// unpacker holds the unread rest of a packed campaign.
 type unpacker string
 
 func (u *unpacker) take(n int) string {
@@ -143,7 +143,7 @@ func (u *unpacker) number() int64 {
 	}
 }
 
-// date reads a second of [pack], nil for none.
+// date reads a date written by [pack], nil for none.
 func (u *unpacker) date() *time.Time {
 	seconds := u.number()
 	if seconds == 0 {
@@ -170,7 +170,7 @@ func (u *unpacker) list() []string {
 	return list
 }
 
-// targetings lets campaigns that are read together share equal targetings, most of which are.
+// targetings lets campaigns that are read together share equal targetings, since most are equal.
 type targetings struct {
 	known map[string]*auction.Targeting
 	key   []byte
@@ -178,7 +178,7 @@ type targetings struct {
 
 func newTargetings() *targetings { return &targetings{known: map[string]*auction.Targeting{}} }
 
-// of returns the targeting of k. It keeps none of k's memory.
+// of returns the targeting of k. It does not retain memory of k.
 func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {
 	t.key = t.key[:0]
 	exact := k.Mode != campaign.Broad

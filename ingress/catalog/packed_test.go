@@ -108,7 +108,7 @@ func TestEqualTargetingsAreShared(t *testing.T) {
 	})
 }
 
-func TestTheShelfKeepsTheNewest(t *testing.T) {
+func TestTableKeepsTheNewestCampaign(t *testing.T) {
 	s := newCampaignTable()
 	first, later := make1(1, 5, campaign.Active), make1(1, 6, campaign.Paused)
 	newer := s.put([]campaign.Campaign{first, later, first, make1(2, 1, campaign.Active)})
@@ -167,7 +167,7 @@ func TestNamesOfAdvertisersAreShared(t *testing.T) {
 }
 
 // What a campaign costs is what benchmark rows memory_100k and memory_1m are made of.
-func TestACampaignIsSmall(t *testing.T) {
+func TestPackedCampaignIsSmall(t *testing.T) {
 	k := make1(1, 1<<40, campaign.Active)
 	k.Headline, k.Subtext, k.MediaURL = strings.Repeat("h", 60), strings.Repeat("s", 120),
 		"https://shop.example/media.png"
@@ -176,7 +176,7 @@ func TestACampaignIsSmall(t *testing.T) {
 }
 
 // A campaign that was asked for is not decoded again, and never shown as it was before.
-func TestARecentCampaignIsNeverAnOldOne(t *testing.T) {
+func TestRecentCampaignIsCurrent(t *testing.T) {
 	table := newCampaignTable()
 	k := campaign.Campaign{ID: uuid.New(), ConfigVersion: 1, Headline: "before"}
 	other := campaign.Campaign{ID: k.ID, ConfigVersion: 1, Headline: "another"}

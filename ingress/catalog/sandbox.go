@@ -6,8 +6,8 @@ import (
 	"adnet/internal/campaign"
 )
 
-// Sandbox is the rotation pool that sandbox keys are answered from. The ids are fixed, so that
-// links of a sandbox ad work on every node; nothing of it is ever in an auction, billed or minted
+// Sandbox returns the rotation pool for requests with sandbox keys. The ids are fixed, so that
+// links of a sandbox ad work on every node. Its campaigns are never in an auction, billed or minted
 // for.
 func Sandbox() []campaign.Campaign {
 	pool := []campaign.Campaign{

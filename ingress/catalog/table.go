@@ -17,27 +17,26 @@ import (
 )
 
 // campaignTable holds the campaigns that this node knows, in any state, besides the auction's
-// snapshot. It is laid out for a million campaigns (benchmark rows memory_100k and memory_1m): few
-// pointers, nothing twice, and only the fields that serving reads. Any number of goroutines may use
-// it.
+// snapshot. Its layout is for a million campaigns (benchmark rows memory_100k and memory_1m): few
+// pointers, no duplicates, and only the fields that serving reads. It is safe for concurrent use.
 type campaignTable struct {
 	mu        sync.RWMutex
 	slots     map[uuid.UUID]uint32
-	creatives []packed            // by slot; empty while only the room is known
+	creatives []packed            // by slot; empty if only the room is known
 	rooms     []room              // by slot
-	names     map[uuid.UUID]named // by advertiser, once for all of its campaigns; nil while none has one
+	names     map[uuid.UUID]named // by advertiser; nil if no campaign has one
 	recent    [1 << 12]atomic.Pointer[recent]
 }
 
-// named is what the ads of an advertiser say of it, as its newest campaign had it.
+// named is the name of an advertiser in its ads, from its newest campaign.
 type named struct {
-	version int64 // of that campaign
+	version int64 // config version of that campaign
 	account.Sponsor
 }
 
-// recent is a campaign that was asked for lately. Most ads and events are of few campaigns, and a
-// campaign is most of a kilobyte, the largest part of what a request would leave to the collector
-// (benchmark row ad_request_100k).
+// recent is a recently requested campaign. Most ads and events are of few campaigns, and an
+// unpacked campaign is nearly a kilobyte, which would be most of a request's garbage (benchmark row
+// ad_request_100k).
 type recent struct {
 	from packed
 	of   *campaign.Campaign
@@ -53,7 +52,7 @@ type room struct {
 
 func newCampaignTable() *campaignTable { return &campaignTable{slots: map[uuid.UUID]uint32{}} }
 
-// slot finds the place of a campaign or makes one. The lock is held.
+// slot returns the index of a campaign, and adds one if needed. The lock is held.
 func (t *campaignTable) slot(id uuid.UUID) uint32 {
 	slot, ok := t.slots[id]
 	if !ok {
@@ -64,7 +63,7 @@ func (t *campaignTable) slot(id uuid.UUID) uint32 {
 	return slot
 }
 
-// creative returns the kept fields of a campaign, which others read, too.
+// creative returns the stored fields of a campaign. The result is shared.
 func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -77,14 +76,14 @@ func (t *campaignTable) creative(id uuid.UUID) (*campaign.Campaign, bool) {
 		known.of.Advertiser == t.names[known.of.AdvertiserID].Sponsor {
 		return known.of, true
 	}
-	made := &recent{found, found.campaign(id)}
-	made.of.Advertiser = t.names[made.of.AdvertiserID].Sponsor
-	place.Store(made)
-	return made.of, true
+	unpacked := &recent{found, found.campaign(id)}
+	unpacked.of.Advertiser = t.names[unpacked.of.AdvertiserID].Sponsor
+	place.Store(unpacked)
+	return unpacked.of, true
 }
 
-// name keeps the name of c's advertiser, unless a newer campaign of it was heard of. The lock is
-// held.
+// name stores the name of c's advertiser, unless the stored one is from a newer campaign. The lock
+// is held.
 func (t *campaignTable) name(c *campaign.Campaign) {
 	known, ok := t.names[c.AdvertiserID]
 	if !ok && c.Advertiser.Name == "" || known.version > c.ConfigVersion {
@@ -93,7 +92,7 @@ func (t *campaignTable) name(c *campaign.Campaign) {
 	known.version = c.ConfigVersion
 	if known.Sponsor != c.Advertiser {
 		known.Sponsor = c.Advertiser
-		known.Name = strings.Clone(c.Advertiser.Name) // it is part of the text that all of c was read from
+		known.Name = strings.Clone(c.Advertiser.Name) // the original is a part of c's whole text
 	}
 	if t.names == nil {
 		t.names = map[uuid.UUID]named{}
@@ -101,14 +100,14 @@ func (t *campaignTable) name(c *campaign.Campaign) {
 	t.names[c.AdvertiserID] = known
 }
 
-// len is how many campaigns are known.
+// len returns the number of known campaigns.
 func (t *campaignTable) len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.slots)
 }
 
-// packed is empty if at most the room of the campaign is known.
+// packed returns a packed campaign; empty if at most its room is known.
 func (t *campaignTable) packed(id uuid.UUID) packed {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -119,7 +118,7 @@ func (t *campaignTable) packed(id uuid.UUID) packed {
 	return t.creatives[slot]
 }
 
-// put stores the campaigns that are newer than the known ones and returns those.
+// put stores the campaigns that are newer than the known ones, and returns them.
 func (t *campaignTable) put(list []campaign.Campaign) (newer []*campaign.Campaign) {
 	packedBytes, ends := packAll(list)
 	newer = make([]*campaign.Campaign, 0, len(list))
@@ -138,7 +137,7 @@ func (t *campaignTable) put(list []campaign.Campaign) (newer []*campaign.Campaig
 	return newer
 }
 
-// room returns how much a campaign may still spend.
+// room returns the remaining budget of a campaign.
 func (t *campaignTable) room(id uuid.UUID) (reserve.Room, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -16,43 +16,44 @@ import (
 	"adnet/internal/ranking"
 )
 
-// Weights is where learnt weights are kept; see internal/ranking.
+// Weights is the store of learnt weights; see internal/ranking.
 type Weights interface {
 	WeightState(ctx context.Context) (ranking.State, error)
 	WeightData(ctx context.Context, number int64) ([]byte, error)
 }
 
-// weightsEvery is how often a node asks which weights decide: a rollback is everywhere within 2 s.
+// weightsEvery is the interval at which a node reads which weights decide, so that a rollback
+// reaches all nodes within 2 s.
 const weightsEvery = 500 * time.Millisecond
 
-// trial is the campaigns by the weights on trial. It is beside the snapshot, so that neither a
-// stage nor a rollback has to build anything; until it ends, a node has the campaigns in two
+// trial holds the campaigns by the weights on trial. It exists beside the snapshot, so that neither
+// a stage nor a rollback has to build anything; until it ends, a node has the campaigns in two
 // orders.
 type trial struct {
 	snapshot *auction.Snapshot
 	number   int64
-	share    uint32 // of auctions, parts per million
+	share    uint32 // share of auctions, parts per million
 	stage    ranking.Stage
 }
 
-// decidesAll says that the weights on trial decide every auction.
+// decidesAll reports whether the weights on trial decide every auction.
 func (t *trial) decidesAll() bool { return t != nil && t.share == ranking.AllShare }
 
-// following is what a node knows of learnt weights; of Run's goroutine alone.
+// following is a node's state of learnt weights, used by Run's goroutine only.
 type following struct {
 	state  ranking.State
-	table  ranker.Table // of the version on trial
-	making compaction   // of its snapshot
+	table  ranker.Table // table of the version on trial
+	making compaction   // its snapshot being built
 }
 
-// weightsChange is a newer state with the versions that it names.
+// weightsChange is a newer state with the versions in it.
 type weightsChange struct {
 	state       ranking.State
-	live, trial *ranker.Learnt // nil for the first day's
+	live, trial *ranker.Learnt // nil for the built-in weights
 }
 
-// Trial is the campaigns by the weights on trial, nil while there are none or they decide all, and
-// whether they decide the auction: a share of all auctions by a hash of their ids.
+// Trial returns the campaigns by the weights on trial, nil if there are none or they decide all,
+// and reports whether they decide the auction: a share of all auctions by a hash of their ids.
 func (c *Catalog) Trial(id uuid.UUID) (snapshot *auction.Snapshot, decides bool) {
 	t := c.trial.Load()
 	if t == nil || t.decidesAll() {
@@ -61,8 +62,8 @@ func (c *Catalog) Trial(id uuid.UUID) (snapshot *auction.Snapshot, decides bool)
 	return t.snapshot, binary.BigEndian.Uint32(id[12:])%ranking.AllShare < t.share
 }
 
-// Model is the version of the weights that decide, but for the share of a trial, and the version on
-// trial with its stage: 0 and empty without one.
+// Model returns the version of the deciding weights, apart from the share of a trial, and the
+// version on trial with its stage; 0 and empty without a trial.
 func (c *Catalog) Model() (deciding string, trial int64, stage ranking.Stage) {
 	if t := c.trial.Load(); t != nil {
 		trial, stage = t.number, t.stage
@@ -70,7 +71,7 @@ func (c *Catalog) Model() (deciding string, trial int64, stage ranking.Stage) {
 	return c.Snapshot().Model(), trial, stage
 }
 
-// followWeights asks for the state until ctx ends. What cannot be read changes nothing.
+// followWeights polls the state until ctx ends. An unreadable state changes nothing.
 func (c *Catalog) followWeights(ctx context.Context) {
 	if c.deps.Weights == nil {
 		return
@@ -88,7 +89,7 @@ func (c *Catalog) followWeights(ctx context.Context) {
 				known = state
 				c.queue(ctx, change{weights: &next})
 			} else if ctx.Err() == nil {
-				c.log.Warn(ctx, "learnt weights cannot be used: this node goes on by those it has", "error", err)
+				c.log.Warn(ctx, "learnt weights cannot be used; this node keeps its current ones", "error", err)
 			}
 		}
 		select {
@@ -110,8 +111,7 @@ func (c *Catalog) readWeights(ctx context.Context, number int64) (*ranker.Learnt
 	return train.Decode(data)
 }
 
-// setWeights serves by another state: at once where the snapshots are there, else when they are
-// made.
+// setWeights switches to another state: at once if the snapshots exist, else when they are built.
 func (c *Catalog) setWeights(next *weightsChange) {
 	before := c.weights.state
 	c.weights.state = next.state
@@ -119,7 +119,7 @@ func (c *Catalog) setWeights(next *weightsChange) {
 	if next.state.Live != before.Live {
 		c.table = ranker.Version2().With(next.live)
 		if onTrial != nil && onTrial.number == next.state.Live {
-			c.snapshot.Store(onTrial.snapshot) // what was on trial is live
+			c.snapshot.Store(onTrial.snapshot) // the weights on trial are now live
 			c.compacting = compaction{}
 		} else {
 			c.rebuild()
@@ -140,14 +140,15 @@ func (c *Catalog) setWeights(next *weightsChange) {
 	}
 }
 
-// rebuild makes the snapshot anew by the table in force; the old one serves until it is there.
+// rebuild rebuilds the snapshot with the current table. The old one serves until the new one is
+// ready.
 func (c *Catalog) rebuild() {
 	done, old, table := make(chan *auction.Snapshot, 1), c.snapshot.Load(), c.table
 	c.compacting = compaction{done: done, missed: map[auction.ID]*auction.Campaign{}}
 	c.background.Go(func() { done <- old.With(table) })
 }
 
-// makeTrial makes the snapshot of the version on trial.
+// makeTrial builds the snapshot of the version on trial.
 func (c *Catalog) makeTrial() {
 	if c.weights.state.Trial == 0 {
 		return
@@ -165,7 +166,7 @@ func (c *Catalog) finishTrial(next *auction.Snapshot) {
 	c.weights.making = compaction{}
 }
 
-// applyToTrial lets the trial follow the campaigns: it must not serve one that was paused.
+// applyToTrial applies changed campaigns to the trial, which must not serve a paused campaign.
 func (c *Catalog) applyToTrial(newer map[auction.ID]*auction.Campaign) {
 	if t := c.trial.Load(); t != nil {
 		c.trial.Store(&trial{t.snapshot.Apply(changesOf(newer)), t.number, t.share, t.stage})
@@ -175,7 +176,7 @@ func (c *Catalog) applyToTrial(newer map[auction.ID]*auction.Campaign) {
 	}
 }
 
-// Entry is the auction's view of a campaign.
+// Entry returns the auction's view of a campaign.
 func Entry(k *campaign.Campaign) auction.Campaign {
 	entry := bare(k)
 	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(k.CTAURL), k.Headline, k.Subtext

@@ -1,10 +1,9 @@
-// Package console serves the console: the pages in which advertisers, publishers and administrators
-// work in a browser.
+// Package console serves the web console of advertisers, publishers and administrators.
 //
-// The pages are one document, a style sheet and modules, built from web/console by web/build and
-// embedded. The document is the answer to / and to every path below /console/, since the pages
-// choose by the address themselves; everything that they show they ask the public API for. Nothing
-// comes from another server, and nothing is inline, which the Content-Security-Policy enforces.
+// The console is one document, a style sheet and modules, built from web/console by web/build and
+// embedded. The document is the reply to / and to every path below /console/, because the pages
+// route by the address themselves. They load all their data from the public API. Nothing comes from
+// another server and nothing is inline; the Content-Security-Policy enforces both.
 package console
 
 import (
@@ -28,15 +27,15 @@ import (
 //go:embed dist
 var built embed.FS
 
-// Config is the settings of the console.
+// Config holds the settings of the console.
 type Config struct {
-	Console string `name:"console" env:"ADNET_CONSOLE" default:"on" enum:"on,off" help:"Serve the console at / and /console/. Off: these paths are 404, and everything is done by the API."`
+	Console string `name:"console" env:"ADNET_CONSOLE" default:"on" enum:"on,off" help:"Serve the console at / and /console/. Off: these paths return 404 and only the API is available."`
 }
 
-// On says whether the console is served.
+// On reports whether the console is served.
 func (c Config) On() bool { return c.Console != "off" }
 
-// Deps are what the pages need.
+// Deps holds the dependencies of the pages.
 type Deps struct {
 	BaseURL func() string // of this installation; may have a path
 }
@@ -44,14 +43,14 @@ type Deps struct {
 // Pages is the console.
 type Pages struct {
 	document func() httpapi.Document  // the page for the base path of the installation
-	base     func() string            // that path, without a slash at its end
+	base     func() string            // the path of BaseURL, without a trailing slash
 	files    map[string]*httpapi.File // below /console/assets/
 	screens  []screen
 }
 
-// screen is where a screen is below /console/, and the modules that it needs beyond the page's own.
+// screen maps a path below /console/ to the modules it needs besides the page's own.
 type screen struct {
-	Path    string   `json:"path"` // a segment that begins with a colon is any
+	Path    string   `json:"path"` // a segment that begins with a colon matches any value
 	Modules []string `json:"modules"`
 }
 
@@ -62,7 +61,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'"
 
-// New reads the built files. Errors: the build is not whole.
+// New reads the built files. Errors: the build is incomplete.
 func New(deps Deps) (*Pages, error) {
 	page, err := built.ReadFile("dist/index.html")
 	if err != nil {
@@ -88,7 +87,7 @@ func readScreens() (list []screen, err error) {
 	return list, json.Unmarshal(text, &list)
 }
 
-// pathOf is the path of baseURL without a slash at its end.
+// pathOf returns the path of baseURL without a trailing slash.
 func pathOf(baseURL string) string {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -97,25 +96,25 @@ func pathOf(baseURL string) string {
 	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
-// placed puts base into the page, whose addresses are absolute: pages of any depth share it, and
-// the policy forbids a base element.
+// placed inserts base into the page. The page uses absolute addresses, because pages at every depth
+// share it and the policy forbids a base element.
 func placed(page []byte, base string) httpapi.Document {
-	made := bytes.ReplaceAll(page, []byte("%BASE%"), []byte(html.EscapeString(base)))
-	return httpapi.NewDocument("text/html; charset=utf-8", made)
+	content := bytes.ReplaceAll(page, []byte("%BASE%"), []byte(html.EscapeString(base)))
+	return httpapi.NewDocument("text/html; charset=utf-8", content)
 }
 
-// at says whether the screen is at a path below /console/.
+// at reports whether the screen matches a path below /console/.
 func (s *screen) at(path string) bool {
-	asked, own := strings.Split(strings.Trim(path, "/"), "/"), strings.Split(s.Path, "/")
+	segments, own := strings.Split(strings.Trim(path, "/"), "/"), strings.Split(s.Path, "/")
 	return slices.EqualFunc(
-		asked, own, func(a, o string) bool { return a == o || a != "" && strings.HasPrefix(o, ":") },
+		segments, own, func(a, o string) bool { return a == o || a != "" && strings.HasPrefix(o, ":") },
 	)
 }
 
-// preload is the Link header of a path below /console/: the modules of its screen, which the
-// browser then fetches together with those of the page. Without it they would be asked for only
-// when the page knows who is signed in, and what they import later still. Empty where there are
-// none.
+// preload returns the Link header for a path below /console/: the modules of its screen, so that
+// the browser fetches them together with the page's own. Without it they would be requested only
+// once the page knows the signed-in user, and their imports even later. It is empty if no screen
+// matches.
 func (p *Pages) preload(path string) string {
 	i := slices.IndexFunc(p.screens, func(s screen) bool { return s.at(path) })
 	if i < 0 {
@@ -136,7 +135,7 @@ func (p *Pages) Mount(s *httpapi.Server) {
 	s.HandleTree("/console/*path", p.below, open)
 }
 
-// below answers what is below /console/: a built file, or the page for an address of its own.
+// below serves a path below /console/: a built file, or the page.
 func (p *Pages) below(c *gin.Context) error {
 	path := strings.TrimPrefix(c.Param("path"), "/")
 	if name, is := strings.CutPrefix(path, "assets/"); is {
@@ -151,25 +150,25 @@ func (p *Pages) below(c *gin.Context) error {
 func (p *Pages) page(c *gin.Context) error {
 	d := p.document()
 	c.Header("Content-Security-Policy", policy)
-	c.Header("X-Frame-Options", "DENY") // for browsers that know no frame-ancestors
+	c.Header("X-Frame-Options", "DENY") // for browsers without frame-ancestors
 	c.Header("Cross-Origin-Opener-Policy", "same-origin")
 	c.Header("Cache-Control", "no-cache")
 	d.Send(c)
 	return nil
 }
 
-// asset answers a built file. Its name holds its hash, so it never changes.
+// asset serves a built file. Its name contains its hash, so it never changes.
 func (p *Pages) asset(c *gin.Context, name string) error {
 	f := p.files[name]
 	if f == nil {
-		return errs.New(errs.NotFound, "no such file; load the page again")
+		return errs.New(errs.NotFound, "no such file; reload the page")
 	}
 	c.Header("Cache-Control", httpapi.Forever)
 	f.Send(c)
 	return nil
 }
 
-// icon answers the browsers that ask at the root, whatever the page says.
+// icon serves browsers that request the icon at the root regardless of the page.
 func (p *Pages) icon(c *gin.Context) error {
 	for name, f := range p.files {
 		if strings.HasPrefix(name, "icon-") {

@@ -41,7 +41,7 @@ func serve(t *testing.T, base string) func(method, path string, header ...string
 	}
 }
 
-// policy is what the pages promise, to the letter.
+// policy is the exact policy of the pages.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src " +
 	"'self'; font-src 'self'; frame-src 'self'; media-src 'self' https:; base-uri 'none'; form-action 'self'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -74,7 +74,7 @@ func TestPages(t *testing.T) {
 	require.Equal(t, "image/svg+xml", ask("GET", "/favicon.ico").Header().Get("Content-Type"))
 }
 
-// Only what is below /console falls back to the page.
+// Only paths below /console fall back to the page.
 func TestOtherPathsKeepTheirErrors(t *testing.T) {
 	ask := serve(t, "https://ads.example")
 	for _, path := range []string{
@@ -135,7 +135,7 @@ func opened(t *testing.T, encoding string, body []byte) []byte {
 	return text
 }
 
-// An installation below a path: the proxy before it takes the path away, and the page puts it back.
+// For an installation below a path, the proxy strips the path and the page adds it back.
 func TestBasePath(t *testing.T) {
 	ask := serve(t, `https://ads.example/net"work/`)
 	page := ask("GET", "/console/campaigns").Body.String()
@@ -149,7 +149,7 @@ func TestBasePath(t *testing.T) {
 
 var linked = regexp.MustCompile(`<([^>]+)>; rel=modulepreload`)
 
-// With the page the modules of its screen are named, so that they come together with the page's
+// The page names the modules of its screen, so that the browser loads them together with the page's
 // own.
 func TestModulesOfTheScreenComeWithThePage(t *testing.T) {
 	ask := serve(t, "https://ads.example/network")

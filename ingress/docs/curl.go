@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// variable is the shell variable that the examples send for a security scheme: userToken becomes
-// USER_TOKEN.
+// variable returns the shell variable that the examples use for a security scheme: USER_TOKEN for
+// userToken.
 func variable(scheme string) string {
 	var b strings.Builder
 	for i, letter := range scheme {
@@ -19,14 +19,14 @@ func variable(scheme string) string {
 	return b.String()
 }
 
-// curl is the operation as a line for a shell. Its variables are set as the page's top says.
+// curl returns the operation as a shell command. The top of the page sets its variables.
 func (r *reference) curl(o operation, parameters []*node) string {
 	path, query := o.Path, url.Values{}
 	headers := []string{}
 	for _, p := range parameters {
 		p, _, err := r.resolve(p)
 		if err != nil {
-			continue // reported by the parameter itself
+			continue // the parameter itself reports the error
 		}
 		value := r.sample(p)
 		switch name := p.str("name"); p.str("in") {
@@ -56,8 +56,8 @@ func (r *reference) curl(o operation, parameters []*node) string {
 		target += "?" + query.Encode()
 	}
 	b.WriteString(` "$ADNET` + target + `"`)
-	if len(o.Who) > 0 && !o.MayBeNobody {
-		b.WriteString(" \\\n  -H \"Authorization: Bearer $" + variable(o.Who[0]) + `"`)
+	if len(o.Credentials) > 0 && !o.Optional {
+		b.WriteString(" \\\n  -H \"Authorization: Bearer $" + variable(o.Credentials[0]) + `"`)
 	}
 	for _, header := range headers {
 		b.WriteString(" \\\n  -H " + quote(header))
@@ -69,7 +69,7 @@ func (r *reference) curl(o operation, parameters []*node) string {
 	return b.String()
 }
 
-// sample is a value for a parameter: its example, else a value that its schema names, else a
+// sample returns a value for a parameter: its example, else a value from its schema, else a
 // placeholder.
 func (r *reference) sample(p *node) string {
 	schema, _, err := r.resolve(p.at("schema"))
@@ -100,5 +100,5 @@ func first(list []*node) *node {
 	return list[0]
 }
 
-// quote makes one word of any text in a POSIX shell.
+// quote quotes text as one word of a POSIX shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

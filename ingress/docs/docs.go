@@ -1,10 +1,8 @@
-// Package docs is the reference page of the HTTP API at GET /docs: openapi.json as a person reads
-// it.
+// Package docs serves the reference page of the HTTP API at GET /docs, rendered from openapi.json.
 //
-// The page is rendered here, once, when it is first asked for. It is whole in itself: no script, no
-// font, no picture and no request to anywhere, which its Content-Security-Policy enforces. So it
-// works offline and behind any firewall, and it cannot differ from the document that the same
-// binary serves.
+// The page is rendered once, on the first request. It is self-contained: no script, font, picture
+// or request to another address, which its Content-Security-Policy enforces. So it works offline
+// and behind any firewall, and it always matches the openapi.json of the same binary.
 package docs
 
 import (
@@ -28,7 +26,7 @@ var pageTemplate string
 //go:embed page.css
 var pageStyle string
 
-// Deps are what the page is made from.
+// Deps holds the dependencies of the page.
 type Deps struct {
 	Document []byte        // openapi.json, valid
 	BaseURL  func() string // of this installation, for the examples
@@ -40,8 +38,8 @@ type Page struct {
 	policy string
 }
 
-// New makes the page. It is rendered when it is first read: few nodes are ever asked (benchmark
-// rows start and memory_100k). That the document of this build can be shown is a matter of tests.
+// New returns the page. It is rendered on the first read, since few nodes ever serve it (benchmark
+// rows start and memory_100k). Tests check that this build's document renders.
 func New(deps Deps) *Page {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return &Page{

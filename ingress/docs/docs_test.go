@@ -29,7 +29,7 @@ import (
 
 const base = "https://ads.example.com"
 
-// ask mounts the page of a document and asks for it.
+// ask mounts the page of a document and requests it.
 func ask(t *testing.T, document []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	s, err := httpapi.New(httpapi.Config{BaseURL: base}, httpapi.Deps{
@@ -42,7 +42,7 @@ func ask(t *testing.T, document []byte) *httptest.ResponseRecorder {
 	return w
 }
 
-// read is the page of a document that can be shown.
+// read returns the page of a valid document.
 func read(t *testing.T, document []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	w := ask(t, document)
@@ -51,7 +51,7 @@ func read(t *testing.T, document []byte) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestEverythingIsOnThePage(t *testing.T) {
+func TestPageContainsTheWholeDocument(t *testing.T) {
 	page := read(t, openapi.Document).Body.String()
 	plain := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))
 	var doc struct {
@@ -108,7 +108,7 @@ func statusText(code string) string {
 	return strconv.Itoa(status) + " " + http.StatusText(status)
 }
 
-// Every link leads to an anchor that is there, once, or to the document.
+// Every link leads to exactly one existing anchor, or to the document.
 func TestLinks(t *testing.T) {
 	page := read(t, openapi.Document).Body.String()
 	var ids []string
@@ -124,7 +124,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The page loads nothing from elsewhere: it works offline, and the policy keeps it so.
+// The page loads nothing from elsewhere, which makes it work offline. The policy enforces this.
 func TestSelfContained(t *testing.T) {
 	w := read(t, openapi.Document)
 	page := w.Body.String()
@@ -141,7 +141,7 @@ func TestSelfContained(t *testing.T) {
 	require.Less(t, len(page), 1<<20)
 }
 
-// Texts of the document stay texts.
+// Texts of the document are escaped.
 func TestTextsAreEscaped(t *testing.T) {
 	evil := `</style><script>alert(1)</script>\"'`
 	document := `{"openapi":"3.1.0","info":{"title":"` + evil + `","version":"1"},"tags":[{"name":"a","description":"` +
@@ -155,7 +155,7 @@ func TestTextsAreEscaped(t *testing.T) {
 	require.Contains(t, page, html.EscapeString("<script>alert(1)"))
 }
 
-func TestADocumentThatCannotBeShownIsAnError(t *testing.T) {
+func TestInvalidDocumentIsAnError(t *testing.T) {
 	for name, document := range map[string]string{
 		"no JSON":       `{`,
 		"dangling":      `{"tags":[{"name":"a"}],"paths":{"/x":{"get":{"tags":["a"],"responses":{"200":{"$ref":"#/components/responses/None"}}}}}}`,
@@ -169,8 +169,8 @@ func TestADocumentThatCannotBeShownIsAnError(t *testing.T) {
 	}
 }
 
-// The examples are lines that a shell takes: each is one curl call with the documented body,
-// whatever the texts hold.
+// The examples are valid shell: each is one curl call with the documented body, whatever characters
+// the texts contain.
 func TestExamplesRunInAShell(t *testing.T) {
 	page := read(t, openapi.Document).Body.String()
 	_, setting, _ := strings.Cut(page, "<pre>export ")

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// limits are the constraints that are shown with a type, with their words.
+// limits are the constraints shown with a type, and their wording.
 var limits = []struct{ name, words string }{
 	{"format", "%"}, {"const", "always %"}, {"minimum", "≥ %"}, {"exclusiveMinimum", "> %"}, {"maximum", "≤ %"},
 	{"exclusiveMaximum", "< %"},
@@ -13,7 +13,7 @@ var limits = []struct{ name, words string }{
 	{"pattern", "matches %"}, {"default", "default %"},
 }
 
-// kind puts a schema into words.
+// kind describes the type of a schema.
 func (r *reference) kind(n *node) (kind, error) {
 	var words kind
 	if n == nil {

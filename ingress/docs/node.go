@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// node is a JSON value with its members in the order of the text, which is the order of the page.
-// The page reads the document itself, as kin-openapi, which the tests check the document with,
-// keeps members in maps without their order, and so that the binary does without it.
+// node is a JSON value that keeps the order of its members, because the page lists them in that
+// order. The page parses the document itself: kin-openapi, which the tests use, keeps members in
+// unordered maps, and the binary does not need it.
 type node struct {
 	members []member       // of an object
 	items   []*node        // of an array
@@ -63,7 +63,7 @@ func parseNode(raw jsontext.Value) (*node, error) {
 	return n, nil
 }
 
-// at walks into objects; nil when there is nothing, on which all methods work.
+// at walks into objects. It returns nil for a missing path; all methods accept a nil node.
 func (n *node) at(path ...string) *node {
 	for _, name := range path {
 		if n == nil {
@@ -87,7 +87,7 @@ func (n *node) str(path ...string) string {
 	return n.text
 }
 
-// list is the items under path; a single value counts as a list of one.
+// list returns the items under path. A single value counts as a list of one.
 func (n *node) list(path ...string) []*node {
 	switch n = n.at(path...); {
 	case n == nil:
@@ -105,7 +105,7 @@ func (n *node) all() []member {
 	return n.members
 }
 
-// show is a scalar as people write it: a string without its quotes.
+// show formats a scalar: a string without its quotes.
 func (n *node) show() string {
 	switch {
 	case n == nil:
@@ -116,7 +116,7 @@ func (n *node) show() string {
 	return string(n.raw)
 }
 
-// pretty is the value over several lines.
+// pretty formats the value over several lines.
 func pretty(raw jsontext.Value) string {
 	v := raw.Clone()
 	if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
@@ -127,8 +127,8 @@ func pretty(raw jsontext.Value) string {
 
 const refPrefix = "#/components/"
 
-// resolve follows $ref inside the document. name is the last part of the reference, empty without
-// one.
+// resolve follows $ref inside the document. name is the last part of the reference, or empty
+// without one.
 func (r *reference) resolve(n *node) (target *node, name string, err error) {
 	for hops := 0; ; hops++ {
 		ref := n.str("$ref")
@@ -138,7 +138,7 @@ func (r *reference) resolve(n *node) (target *node, name string, err error) {
 		path, inside := strings.CutPrefix(ref, refPrefix)
 		target = r.doc.at(append([]string{"components"}, strings.Split(path, "/")...)...)
 		if !inside || target == nil || hops > 8 {
-			return nil, "", fmt.Errorf("%s leads nowhere", ref)
+			return nil, "", fmt.Errorf("%s refers to nothing", ref)
 		}
 		name = ref[strings.LastIndexByte(ref, '/')+1:]
 		n = target

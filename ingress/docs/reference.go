@@ -15,7 +15,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// reference is what the page shows.
+// reference is the content of the page.
 type reference struct {
 	doc *node
 
@@ -27,13 +27,13 @@ type reference struct {
 	Schemas                              []schema
 }
 
-// group is the operations of a tag.
+// group holds the operations of a tag.
 type group struct {
 	Name, Description string
 	Operations        []operation
 }
 
-// scheme is a kind of credentials; Sample is a value that works for everybody, or a placeholder.
+// scheme is a kind of credentials. Sample is a value that works for every reader, or a placeholder.
 type scheme struct{ Name, Description, Variable, Sample string }
 
 // errorCode is a row of the table of errors.
@@ -45,8 +45,8 @@ type errorCode struct {
 
 type operation struct {
 	ID, Method, Path, Summary, Description string
-	Who                                    []string // names of the accepted credentials; empty: anybody
-	MayBeNobody                            bool     // credentials are optional
+	Credentials                            []string // names of the accepted credentials; empty: none needed
+	Optional                               bool     // credentials are optional
 	Parameters                             []parameter
 	Body                                   *body
 	Replies                                []reply
@@ -90,14 +90,14 @@ type field struct {
 	Type              kind
 }
 
-// kind is a type in words: parts are joined by spaces, those with a Ref are links.
+// kind is the description of a type. Parts are joined by spaces; parts with a Ref are links.
 type kind []word
 
 type word struct{ Text, Ref string }
 
 var methods = []string{"get", "head", "post", "put", "patch", "delete", "options"}
 
-// readReference turns the document into the page's content.
+// readReference converts the document to the page's content.
 func readReference(document []byte) (*reference, error) {
 	doc, err := parseNode(jsontext.Value(document))
 	if err != nil {
@@ -121,24 +121,23 @@ func readReference(document []byte) (*reference, error) {
 		}
 	}
 	for _, s := range doc.at("components", "securitySchemes").all() {
-		one := scheme{Name: s.name, Description: s.value.str("description"), Variable: variable(s.name), Sample: "…"}
+		added := scheme{Name: s.name, Description: s.value.str("description"), Variable: variable(s.name), Sample: "…"}
 		if s.name == "publisherKey" {
-			one.Sample = account.PublicSandboxKey
+			added.Sample = account.PublicSandboxKey
 		}
-		r.Schemes = append(r.Schemes, one)
+		r.Schemes = append(r.Schemes, added)
 	}
 	for _, s := range doc.at("components", "schemas").all() {
-		one, err := r.schema(s)
+		converted, err := r.schema(s)
 		if err != nil {
 			return nil, fmt.Errorf("schema %s: %w", s.name, err)
 		}
-		r.Schemas = append(r.Schemas, one)
+		r.Schemas = append(r.Schemas, converted)
 	}
 	return r, r.readErrors()
 }
 
-// readErrors lists the codes of the schema Error with the status that the service answers them
-// with.
+// readErrors lists the codes of the schema Error with their HTTP status.
 func (r *reference) readErrors() (err error) {
 	schema := r.doc.at("components", "schemas", "Error")
 	if r.ErrorFields, err = r.fields(schema); err != nil {
@@ -160,29 +159,29 @@ func (r *reference) addOperation(path, method member) error {
 	}
 	for _, alternative := range n.list("security") {
 		if len(alternative.members) == 0 {
-			o.MayBeNobody = true
+			o.Optional = true
 		}
 		for _, s := range alternative.members {
-			o.Who = append(o.Who, s.name)
+			o.Credentials = append(o.Credentials, s.name)
 		}
 	}
 	for _, p := range append(slices.Clone(path.value.list("parameters")), n.list("parameters")...) {
-		one, err := r.parameter(p)
+		parameter, err := r.parameter(p)
 		if err != nil {
 			return err
 		}
-		o.Parameters = append(o.Parameters, one)
+		o.Parameters = append(o.Parameters, parameter)
 	}
 	var err error
 	if o.Body, err = r.body(n.at("requestBody")); err != nil {
 		return err
 	}
 	for _, answer := range n.at("responses").all() {
-		one, err := r.reply(answer)
+		reply, err := r.reply(answer)
 		if err != nil {
 			return err
 		}
-		o.Replies = append(o.Replies, one)
+		o.Replies = append(o.Replies, reply)
 	}
 	o.Curl = r.curl(o, append(slices.Clone(path.value.list("parameters")), n.list("parameters")...))
 	for i := range r.Groups {
@@ -206,7 +205,7 @@ func (r *reference) parameter(n *node) (p parameter, err error) {
 	return p, err
 }
 
-// content is the first media type of a body or reply.
+// content returns the first media type of a body or reply.
 func content(n *node) (mediaType string, value *node) {
 	for _, m := range n.at("content").all() {
 		return m.name, m.value
@@ -263,21 +262,21 @@ func (r *reference) reply(answer member) (p reply, err error) {
 	return p, err
 }
 
-// examples are those of a media type, or else its schema's.
+// examples returns the examples of a media type, or else of its schema.
 func (r *reference) examples(media *node) (all []example, err error) {
-	if one := media.at("example"); one != nil {
-		return []example{{Text: pretty(one.raw)}}, nil
+	if single := media.at("example"); single != nil {
+		return []example{{Text: pretty(single.raw)}}, nil
 	}
 	for _, m := range media.at("examples").all() {
-		one, _, err := r.resolve(m.value)
+		named, _, err := r.resolve(m.value)
 		if err != nil {
 			return nil, err
 		}
-		name := one.str("summary")
+		name := named.str("summary")
 		if name == "" {
 			name = m.name
 		}
-		all = append(all, example{name, pretty(one.at("value").raw)})
+		all = append(all, example{name, pretty(named.at("value").raw)})
 	}
 	if len(all) > 0 {
 		return all, nil
@@ -286,8 +285,8 @@ func (r *reference) examples(media *node) (all []example, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range target.list("examples") {
-		all = append(all, example{Text: pretty(one.raw)})
+	for _, sample := range target.list("examples") {
+		all = append(all, example{Text: pretty(sample.raw)})
 	}
 	return all, nil
 }
@@ -306,7 +305,7 @@ func (r *reference) schema(m member) (s schema, err error) {
 	return s, err
 }
 
-// fields are an object's properties, those of allOf first.
+// fields returns the properties of an object, after the ones it inherits by allOf.
 func (r *reference) fields(n *node) (all []field, err error) {
 	for _, part := range n.list("allOf") {
 		target, _, err := r.resolve(part)
@@ -346,8 +345,7 @@ func (r *reference) fields(n *node) (all []field, err error) {
 	return all, nil
 }
 
-// inner are the fields of an object, or of a list of objects, that is described in its place:
-// path.field or path[].field.
+// inner returns the fields of an inline object, or list of objects, as path.field or path[].field.
 func (r *reference) inner(p member) ([]field, error) {
 	object, prefix := p.value, p.name+"."
 	for object.at("items") != nil {
@@ -363,7 +361,7 @@ func (r *reference) inner(p member) ([]field, error) {
 	return inner, err
 }
 
-// richText shows `code` as such; everything else is plain text.
+// richText formats `code` as such; everything else is plain text.
 func richText(s string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(s, "`") {

@@ -20,17 +20,17 @@ import (
 	"adnet/internal/token"
 )
 
-// viewer is who asks, by the sides of the auction that are its own.
+// viewer is the caller, with its sides in the auction.
 type viewer struct {
-	user       uuid.UUID    // nil for a key
-	account    account.User // of a key only the publisher that it is of
+	user       uuid.UUID    // zero for a key
+	account    account.User // for a key: only the key's publisher
 	admin      bool
-	publisher  bool // the auction was its own request
+	publisher  bool // the auction was its request
 	advertiser bool // its campaign won
-	candidate  bool // a campaign of it was among the recorded candidates, and another won or none
+	candidate  bool // a campaign of it was a recorded candidate and did not win
 }
 
-// facts are the known facts about an auction.
+// facts holds the known facts of an auction.
 type facts struct {
 	report.Auction
 	recorded     bool
@@ -38,8 +38,8 @@ type facts struct {
 	billingModel string    // of the winner; empty when unknown
 }
 
-// auction serves GET /api/auctions/{auction_id}/explain. The id is the token that an ad carries, or
-// the UUID in it.
+// auction serves GET /api/auctions/{auction_id}/explain. The id is the token of an ad, or the UUID
+// in it.
 func (a *API) auction(c *gin.Context) error {
 	who, err := a.viewer(c)
 	if err != nil {
@@ -56,26 +56,26 @@ func (a *API) auction(c *gin.Context) error {
 		slices.ContainsFunc(f.Candidates, func(c report.Candidate) bool { return a.owns(who, c.CampaignID) })
 	if !who.admin && !who.publisher && !who.advertiser && !who.candidate {
 		return errs.New(
-			errs.Forbidden, "the auction is neither a request of yours, nor did a campaign of yours take part",
+			errs.Forbidden, "the auction was not your request, and no campaign of yours took part",
 		)
 	}
 	var events []report.Row
-	if shown := cmp.Or(f.CampaignID, f.HouseID); shown != uuid.Nil && !who.outsider() {
-		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, shown, f.At); err != nil {
+	if campaignID := cmp.Or(f.CampaignID, f.HouseID); campaignID != uuid.Nil && !who.outsider() {
+		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, campaignID, f.At); err != nil {
 			return err
 		}
 	}
 	return httpapi.JSON(c, http.StatusOK, a.answer(who, f, events))
 }
 
-// viewer takes a login, or a publisher or seat key.
+// viewer resolves the caller from a login, or from a publisher or seat key.
 func (a *API) viewer(c *gin.Context) (viewer, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if kind, _, err := account.ParseKey(bearer); err == nil &&
 			(kind == account.KindPublisher || kind == account.KindSeat) {
 			caller, err := a.deps.Auth.Key(c, kind)
 			if err == nil && caller.DeveloperID == uuid.Nil {
-				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
+				err = errs.New(errs.InvalidToken, "the key does not belong to a publisher")
 			}
 			return viewer{account: account.User{DeveloperID: caller.DeveloperID}}, err
 		}
@@ -84,9 +84,10 @@ func (a *API) viewer(c *gin.Context) (viewer, error) {
 	return viewer{user: u.ID, account: u, admin: u.IsAdmin()}, err
 }
 
-var errUnknown = errs.New(errs.NotFound, "there is no such auction, or its record is not kept any more")
+var errUnknown = errs.New(errs.NotFound, "there is no such auction, or its record has expired")
 
-// facts finds the auction: its record, and what its token says where that is what the caller has.
+// facts returns the known facts of an auction: its record, and the claims of its token if the
+// caller has the token.
 func (a *API) facts(ctx context.Context, text string) (facts, error) {
 	var f facts
 	id, signed := uuid.Nil, false
@@ -115,7 +116,7 @@ func (a *API) facts(ctx context.Context, text string) (facts, error) {
 	return f, a.findWinner(ctx, &f)
 }
 
-// factsOf is what a token says.
+// factsOf returns the facts in a token.
 func factsOf(t token.Auction) facts {
 	f := facts{
 		Auction: report.Auction{
@@ -132,7 +133,7 @@ func factsOf(t token.Auction) facts {
 	return f
 }
 
-// findWinner looks up whose the winner is, unless a token said so.
+// findWinner looks up the owner of the winner, unless the token has it.
 func (a *API) findWinner(ctx context.Context, f *facts) error {
 	if f.CampaignID == uuid.Nil || f.billingModel != "" {
 		return nil
@@ -149,11 +150,11 @@ func (a *API) findWinner(ctx context.Context, f *facts) error {
 	return nil
 }
 
-// outsider says that the auction was won by another than who, whose ad and price are no secret of
-// who's.
+// outsider reports whether the viewer is only a losing candidate. The winner's ad and price are
+// then hidden from it.
 func (who viewer) outsider() bool { return who.candidate && !who.admin && !who.publisher }
 
-// owns says whether a campaign is who's.
+// owns reports whether the viewer owns a campaign.
 func (a *API) owns(who viewer, id uuid.UUID) bool {
 	k, ok := a.deps.Catalog.Creative(id)
 	return ok && who.user != uuid.Nil && k.AdvertiserID == who.user
@@ -161,48 +162,49 @@ func (a *API) owns(who viewer, id uuid.UUID) bool {
 
 type requestReply struct {
 	DeveloperID       *uuid.UUID   `json:"developer_id"` // null for the advertiser
-	Format            string       `json:"format"`       // asked for; empty when only the token is known
+	Format            string       `json:"format"`       // the requested format; empty if only the token is known
 	IntegrationMethod string       `json:"integration_method"`
 	Surface           string       `json:"surface"`
 	Region            string       `json:"region"`
 	Language          string       `json:"language"`
 	HostApp           string       `json:"host_app"`
-	Tokens            int64        `json:"intent_tokens"` // how many; what they were is not kept
+	Tokens            int64        `json:"intent_tokens"` // their number; the tokens are not stored
 	Tools             int64        `json:"active_tools"`
 	Floor             money.Micros `json:"bidfloor"` // effective CPM
 }
 
 type winnerReply struct {
-	CampaignID   *uuid.UUID    `json:"campaign_id"` // null for another's, unless it is the publisher who asks
+	CampaignID   *uuid.UUID    `json:"campaign_id"` // null for a campaign of others, unless the viewer is the publisher
 	BillingModel string        `json:"billing_model"`
 	Price        money.Micros  `json:"price_usd"`     // per billed unit
-	ECPM         *money.Micros `json:"effective_cpm"` // as campaign_id
+	ECPM         *money.Micros `json:"effective_cpm"` // null like campaign_id
 	Format       string        `json:"creative_format"`
-	Explores     bool          `json:"explores"` // it won as a new campaign that explores
+	Explores     bool          `json:"explores"` // it won as a new campaign by exploration
 }
 
 type candidateReply struct {
 	Rank       int           `json:"rank"`
 	CampaignID *uuid.UUID    `json:"campaign_id"`
 	ECPM       *money.Micros `json:"effective_cpm"`
-	Result     string        `json:"result"` // won, or why not
+	Result     string        `json:"result"` // won, or the reason why not
 }
 
-// suitability is why a conversation was refused.
+// suitability is the reason why a conversation was refused.
 type suitability struct {
 	Tier subject.Tier `json:"tier"`
-	// Subject is left out where an earlier turn of the session was refused, or something was found
-	// that no subject names.
+	// Subject is omitted if an earlier turn of the session was refused, or if the finding has no
+	// subject.
 	Subject string `json:"subject,omitempty"`
-	By      string `json:"by,omitempty"` // left out where a text was beside a sensitive subject
+	By      string `json:"by,omitempty"` // omitted if a text had a sensitive subject
 }
 
-// suitabilityFor is how long after an auction its publisher is told why it was refused.
+// suitabilityFor is the time after an auction for which its publisher can see the reason of a
+// refusal.
 const suitabilityFor = 24 * time.Hour
 
-// suitabilityOf is what the publisher of a refused auction sees of it for a day: enough to correct
-// what refuses wrongly, and not a register of what its readers wrote. nil for others and later; a
-// browser key does not get here at all.
+// suitabilityOf returns the publisher's view of a refused auction for a day: enough to correct
+// wrong refusals, but not a register of its readers' texts. It is nil for other callers and later.
+// Browser keys cannot call this endpoint.
 func (a *API) suitabilityOf(who viewer, f *facts) *suitability {
 	if !f.recorded || !f.Refused() || !who.publisher || a.deps.Now().Sub(f.At) > suitabilityFor {
 		return nil
@@ -215,7 +217,7 @@ func (a *API) suitabilityOf(who viewer, f *facts) *suitability {
 	return &s
 }
 
-// othersReply is how many of the other recorded candidates had a result.
+// othersReply counts the other recorded candidates with a result.
 type othersReply struct {
 	Result string `json:"result"`
 	Count  int    `json:"count"`
@@ -236,19 +238,19 @@ type eventReply struct {
 type auctionReply struct {
 	AuctionID   uuid.UUID    `json:"auction_id"`
 	At          time.Time    `json:"at"`
-	Sides       []string     `json:"sides"` // as which the caller may see this
+	Sides       []string     `json:"sides"` // the caller's sides
 	Recorded    bool         `json:"recorded"`
 	Sandbox     bool         `json:"sandbox"`
 	Request     requestReply `json:"request"`
 	Took        float64      `json:"took_ms"`
 	Filled      bool         `json:"filled"`
-	Reason      string       `json:"reason,omitempty"`      // why it was not filled
-	Suitability *suitability `json:"suitability,omitempty"` // of a refused one; see [suitabilityOf]
+	Reason      string       `json:"reason,omitempty"`      // why the auction was not filled
+	Suitability *suitability `json:"suitability,omitempty"` // of a refused auction; see [suitabilityOf]
 	House       bool         `json:"house"`                 // nothing won, and a house ad was shown
-	// the publisher's and the administrator's to see; null for none
+	// visible to the publisher and administrators; null for none
 	HouseCampaign  *uuid.UUID       `json:"house_campaign_id"`
 	Winner         *winnerReply     `json:"winner"`
-	Candidates     []candidateReply `json:"candidates"` // that who asks may see: its own, and the winner
+	Candidates     []candidateReply `json:"candidates"` // visible to the caller: its own, and the winner
 	Others         []othersReply    `json:"others"`
 	MoreCandidates bool             `json:"more_candidates"`
 	ModelVersion   string           `json:"model_version,omitempty"`
@@ -313,7 +315,7 @@ func candidate(rank int, c report.Candidate) candidateReply {
 	return candidateReply{Rank: rank, CampaignID: &c.CampaignID, ECPM: &c.ECPM, Result: cmp.Or(c.Reason, "won")}
 }
 
-// others counts a candidate that who asks must not see: a bid is its owner's business.
+// others counts a candidate that the caller must not see: a bid is visible to its owner only.
 func (r *auctionReply) others(result string) {
 	for i := range r.Others {
 		if r.Others[i].Result == result {

@@ -19,11 +19,11 @@ import (
 	"adnet/internal/report"
 )
 
-// Cause is why a campaign does not deliver. The values are part of the wire contract.
+// Cause is a reason why a campaign does not deliver. The values are part of the API contract.
 type Cause string
 
-// The closed list of causes. The first six are about the campaign as it is now; the others are
-// about the auctions of the last hour.
+// The complete list of causes. The first six describe the campaign as it is now; the others
+// describe the auctions of the last hour.
 const (
 	NotActive        Cause = "not_active"
 	PolicyViolations Cause = "policy_violations"
@@ -32,10 +32,10 @@ const (
 	TotalBudgetSpent Cause = "total_budget_spent"
 	DailyBudgetSpent Cause = "daily_budget_spent"
 	Unfunded         Cause = "unfunded"
-	NotPropagated    Cause = "not_propagated" // the node that answers does not serve by the campaign's latest state yet
+	NotPropagated    Cause = "not_propagated" // the answering node does not serve the campaign's latest state yet
 	NoMatching       Cause = "no_matching_requests"
 	Outbid           Cause = "outbid"
-	Irrelevant       Cause = "irrelevant" // what it says did not answer the requests that it could have had
+	Irrelevant       Cause = "irrelevant" // its text did not answer the requests it was eligible for
 	BelowFloor       Cause = "below_floor"
 	Blocked          Cause = "blocked"
 	Paced            Cause = "paced"
@@ -43,21 +43,21 @@ const (
 	OK               Cause = "ok"
 )
 
-// counted is what the counts of auctions are of. An auction looks only at candidates until one may
-// win, so that counting every loser would cost each request a look at all of them.
+// counted describes the scope of the counts. An auction checks candidates only until one may win,
+// so counting every loser would make each request check all of them.
 const counted = "auctions in which the campaign was one of the up to 10 best recorded candidates: those refused " +
-	"before the winner, the winner, and the next 3 behind it; " +
-	"where sampled is true it may have lost further auctions from farther behind"
+	"before the winner, the winner, and the next 3 after it; " +
+	"where sampled is true it may have lost more auctions with a lower rank"
 
-// window is how far back auctions are counted.
+// window is the period over which auctions are counted.
 const window = time.Hour
 
-// refusedDays are the days of which refused requests are counted, with today.
+// refusedDays is the number of days, today included, over which refused requests are counted.
 const refusedDays = 7
 
 type causeReply struct {
 	Cause   Cause  `json:"cause"`
-	Count   *int64 `json:"count"` // in the window; null where there is nothing to count
+	Count   *int64 `json:"count"` // in the window; null if nothing is countable
 	Message string `json:"message"`
 }
 
@@ -67,9 +67,9 @@ type windowReply struct {
 	Auctions   int64     `json:"auctions"`   // of the whole network
 	Candidates int64     `json:"considered"` // auctions in which the campaign is among the recorded candidates
 	Won        int64     `json:"won"`
-	Sampled    bool      `json:"sampled"`   // some auctions had, or may have had, candidates that are not recorded
-	Truncated  int64     `json:"truncated"` // how many of them
-	Counted    string    `json:"counted"`   // what the counts are of
+	Sampled    bool      `json:"sampled"`   // some auctions may have had unrecorded candidates
+	Truncated  int64     `json:"truncated"` // number of such auctions
+	Counted    string    `json:"counted"`   // scope of the counts
 }
 
 type stateReply struct {
@@ -83,27 +83,27 @@ type stateReply struct {
 	TotalBudget      money.Micros          `json:"total_budget"`
 	SpentTotal       money.Micros          `json:"spent_total"`
 	CreditFunded     bool                  `json:"credit_funded"`
-	// prepaid and left; null when the campaign is not prepaid
+	// prepaid balance left; null if the campaign is not prepaid
 	Balance *money.Micros `json:"balance_usd"`
-	// ÷ the network's; null when its bids do not go by it, or nothing was learnt
+	// relative to the network's; null if its bids do not depend on it, or nothing was learnt
 	ConversionRate *float64 `json:"conversion_rate"`
 	ConfigVersion  int64    `json:"config_version"`
-	NodeVersion    int64    `json:"node_config_version"` // that the answering node serves by; 0 for none
+	NodeVersion    int64    `json:"node_config_version"` // served by the answering node; 0 for none
 }
 
 type diagnosis struct {
 	CampaignID uuid.UUID    `json:"campaign_id"`
-	Delivers   bool         `json:"delivers"` // nothing about the campaign itself keeps it from serving
-	Causes     []causeReply `json:"causes"`   // the weightiest first, never empty
+	Delivers   bool         `json:"delivers"` // nothing in the campaign itself keeps it from serving
+	Causes     []causeReply `json:"causes"`   // most important first, never empty
 	Window     windowReply  `json:"window"`
 	Refused    refusedReply `json:"refused"`
 	State      stateReply   `json:"state"`
 }
 
-// refusedReply is what refusals of conversations took at the campaign's places.
+// refusedReply counts the refused conversations at the campaign's placements.
 type refusedReply struct {
-	Since    string                 `json:"since"` // UTC day, included
-	Until    string                 `json:"until"` // UTC day, included
+	Since    string                 `json:"since"` // UTC day, inclusive
+	Until    string                 `json:"until"` // UTC day, inclusive
 	Counted  string                 `json:"counted"`
 	Subjects []report.RefusedPlaces `json:"subjects"`
 }
@@ -189,8 +189,8 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 	return s
 }
 
-// conversionRate is how often clicks on a campaign are followed by a conversion ÷ those of the
-// network, as auctions of this node take it: what the owner's bids count times it.
+// conversionRate returns the conversion rate of a campaign's clicks relative to the network's, as
+// auctions of this node use it: a factor on the owner's bids.
 func (a *API) conversionRate(k *campaign.Campaign) *float64 {
 	learnt := a.deps.Catalog.Snapshot().Learnt()
 	if learnt == nil || learnt.Conversions.Network == 0 || !k.ByConversions() {
@@ -200,7 +200,7 @@ func (a *API) conversionRate(k *campaign.Campaign) *float64 {
 	return &rate
 }
 
-// ofCampaign is what about the campaign as it is now keeps it from serving.
+// ofCampaign returns the causes in the campaign's current state.
 func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (causes []causeReply) {
 	add := func(cause Cause, format string, args ...any) {
 		causes = append(causes, causeReply{Cause: cause, Message: fmt.Sprintf(format, args...)})
@@ -220,31 +220,31 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	}
 	if k.TotalBudget-k.SpentTotal < s.UnitPrice {
 		add(
-			TotalBudgetSpent, "of its total budget %s USD are left, one unit costs up to %s",
+			TotalBudgetSpent, "%s USD of its total budget are left; one unit costs up to %s",
 			max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice,
 		)
 	}
 	if k.DailyBudget-k.SpentToday < s.UnitPrice {
-		add(DailyBudgetSpent, "of today's budget %s USD are left, one unit costs up to %s; it goes on at %s",
+		add(DailyBudgetSpent, "%s USD of today's budget are left; one unit costs up to %s; it continues at %s",
 			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (day.Of(now) + 1).Time().Format(time.RFC3339))
 	}
 	if s.Balance != nil && *s.Balance < s.UnitPrice {
 		add(
-			Unfunded, "the account's balance is %s USD, one unit costs up to %s: deposit", max(0, *s.Balance),
+			Unfunded, "the account's balance is %s USD; one unit costs up to %s: make a deposit", max(0, *s.Balance),
 			s.UnitPrice,
 		)
 	}
 	if s.NodeVersion < k.ConfigVersion || !a.deps.Catalog.Fresh(now) {
 		add(
-			NotPropagated, "the node that answers serves by its version %d, the latest is %d: try again in a second",
+			NotPropagated, "the answering node serves its version %d, the latest is %d: try again in a second",
 			s.NodeVersion, k.ConfigVersion,
 		)
 	}
 	return causes
 }
 
-// withBudget adds the count of auctions that were refused for want of budget to the cause that says
-// so now, or to the day's budget when there is room again.
+// withBudget adds the count of auctions refused for lack of budget to the cause that reports that
+// now, or to the daily budget if there is budget again.
 func withBudget(causes []causeReply, refused int64) []causeReply {
 	for i := range causes {
 		if slices.Contains([]Cause{TotalBudgetSpent, DailyBudgetSpent, Unfunded}, causes[i].Cause) {
@@ -256,12 +256,12 @@ func withBudget(causes []causeReply, refused int64) []causeReply {
 		causes,
 		causeReply{
 			DailyBudgetSpent, &refused,
-			"budget or balance had run out in these auctions of the last hour; there is room now",
+			"budget or balance had run out in these auctions of the last hour; both are sufficient now",
 		},
 	)
 }
 
-// ofAuctions is what kept it from winning, the most frequent first.
+// ofAuctions returns the causes that kept it from winning, most frequent first.
 func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers bool) (causes []causeReply) {
 	for _, known := range []struct {
 		reason  auction.Reason
@@ -272,7 +272,7 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 		{auction.BelowFloor, BelowFloor, "its effective price of 1,000 impressions was below the publisher's floor"},
 		{
 			auction.Blocked, Blocked,
-			"the publisher blocks its advertiser, its landing domain, one of its categories or a word that it says",
+			"the publisher blocks its advertiser, its landing domain, one of its categories or a word in its texts",
 		},
 		{auction.Paced, Paced, "its daily budget is being spread over the day"},
 		{auction.FrequencyCapped, FrequencyCapped, "the users had seen it often enough"},
@@ -286,28 +286,28 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 		return causes
 	}
 	cause, message := NoMatching,
-		"its targeting matched none of these auctions, or what it says was not relevant enough"
+		"its targeting matched none of these auctions, or its texts were not relevant enough"
 	switch {
 	case k.Billing() == campaign.VCPM:
-		message = "it pays for views, so it is shown only where a view can be reported (browser keys, hosts of MCP " +
-			"Apps); of those none matched, or what it says was not relevant enough"
+		message = "it pays for views, so it is shown only where views can be reported (browser keys, hosts of MCP " +
+			"Apps); none of those matched, or its texts were not relevant enough"
 	case anywhere(&k.Targeting):
 		cause, message = Irrelevant,
-			"what it says was not relevant enough in any of these auctions: say in plain words what people ask for"
+			"its texts were not relevant enough in any of these auctions: describe in plain words what people ask for"
 	}
 	switch {
 	case w.Auctions == 0:
 		cause, message = NoMatching, "there was no auction in the last hour"
 	case d.Truncated > 0:
 		message += fmt.Sprintf(
-			"; in %d of them there were more candidates than are recorded, so it may have been far behind instead",
+			"; %d of them had more candidates than are recorded, so it may have ranked lower instead",
 			d.Truncated,
 		)
 	}
 	return append(causes, causeReply{cause, &w.Auctions, message})
 }
 
-// anywhere says whether targeting keeps no request out, so that only relevance can.
+// anywhere reports whether targeting excludes no request, so that only relevance can.
 func anywhere(t *campaign.Targeting) bool {
 	stated := t.Mode == campaign.Exact && len(t.IntentTokens)+len(t.Keywords) > 0
 	return !stated &&

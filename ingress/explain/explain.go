@@ -1,17 +1,17 @@
-// Package explain answers why: why an auction ended as it did, and why a campaign does not deliver.
+// Package explain explains the outcome of auctions, and why campaigns do not deliver.
 //
 // It reads the records of auctions, which are best effort and some seconds behind. An auction
 // without a record is explained from its signed token if there is one, and counts of the last hour
-// may miss some auctions. Callers do not learn who else took part: an advertiser sees its own
-// candidates, and of others only how they ended; a publisher sees prices and reasons without names.
+// may miss some auctions. Callers do not see the other participants: an advertiser sees its own
+// candidates, and of others only the results; a publisher sees prices and reasons without names.
 //
 // # Not obvious
 //
-// An auction's record keeps its ten best candidates and how many tokens the request had, never
-// the context. Why a campaign does not deliver is counted from those candidates by minute, so
-// that the question does not read every auction. The count is a lower bound, and says so
-// (sampled): an auction stops looking where one may win, and counting every loser would cost
-// each request a look at all of them.
+// An auction's record has its ten best candidates and the number of tokens in the request, never
+// the context. The causes of a campaign are counted from those candidates by minute, so that a
+// query does not read every auction. The count is a lower bound, marked as sampled: an auction
+// stops checking at the first candidate that may win, and counting every loser would make each
+// request check all of them.
 package explain
 
 import (
@@ -33,13 +33,13 @@ import (
 
 // History reads the records of auctions (ClickHouse, or memory in in-memory mode).
 type History interface {
-	// Auction is the record of an auction that took place at about at. Errors: errs.NotFound.
+	// Auction returns the record of an auction that took place at about at. Errors: errs.NotFound.
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
-	// AuctionEvents are the decided events of an auction that campaign won, oldest first.
+	// AuctionEvents returns the decided events of an auction that campaign won, oldest first.
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
-	// Delivery counts what became of a campaign in the auctions of some time.
+	// Delivery counts the results of a campaign in the auctions of a period.
 	Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error)
-	// RefusedAt counts the refused requests of some places by subject.
+	// RefusedAt counts the refused requests at some placements by subject.
 	RefusedAt(ctx context.Context, p report.Places) ([]report.RefusedPlaces, error)
 }
 
@@ -48,7 +48,7 @@ type Catalog interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 	Room(id uuid.UUID) (reserve.Room, bool)
 	Fresh(now time.Time) bool
-	// Snapshot is what auctions are decided by now.
+	// Snapshot returns the snapshot that auctions use now.
 	Snapshot() *auction.Snapshot
 }
 
@@ -62,7 +62,7 @@ type Store interface {
 	Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
 }
 
-// Deps are what the endpoints work with. All are required.
+// Deps holds the dependencies of the endpoints. All are required.
 type Deps struct {
 	Auth      *httpapi.Auth
 	Keyring   *token.Keyring
@@ -73,10 +73,10 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// API is the endpoints.
+// API serves the endpoints.
 type API struct{ deps Deps }
 
-// New makes the endpoints.
+// New returns the endpoints.
 func New(deps Deps) *API {
 	deps.Now = schedule.Clock(deps.Now)
 	return &API{deps: deps}

@@ -28,7 +28,7 @@ func TestExplainExchanges(t *testing.T) { apitest.Replay(t, "explain", told) }
 func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
 
 // The closed list is the document's.
-func TestCausesAreTheDocuments(t *testing.T) {
+func TestCausesMatchTheDocument(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
 		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
@@ -241,7 +241,7 @@ func TestTheOwnersConversionRate(t *testing.T) {
 
 // Whoever looks: nothing in the reply names another's campaign or account, or its price to a
 // competitor.
-func TestNobodyLearnsOthers(t *testing.T) {
+func TestOtherParticipantsStayHidden(t *testing.T) {
 	handler, names := told(t)
 	for who, hidden := range map[string][]string{
 		"publisher": {
@@ -270,7 +270,7 @@ func TestNobodyLearnsOthers(t *testing.T) {
 }
 
 // One seat does not explain another's auction; their owner explains both.
-func TestSeatsAreStrangersToEachOther(t *testing.T) {
+func TestSeatsDoNotSeeEachOther(t *testing.T) {
 	w := newWorld(t)
 	owner := w.users["stranger"]
 	bearer, developer := map[string]string{}, map[string]uuid.UUID{}
@@ -359,7 +359,7 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 
 // What refusals took is told by subject in hundreds, of the places that the campaign targets, and
 // is in no count of the window.
-func TestDiagnoseTellsWhatRefusalsTook(t *testing.T) {
+func TestDiagnoseCountsRefusals(t *testing.T) {
 	w := newWorld(t)
 	mine := at(start, 1)
 	w.campaign(

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// networks are those of proxies that are trusted. gin reads the address of a client behind them
-// ([gin.Context.ClientIP]): of a trusted proxy's X-Forwarded-For the last address that does not
-// belong to a trusted proxy, otherwise the connection's. No other header counts: a proxy that does
-// not set it would pass on its client's.
+// networks are the networks of trusted proxies. Behind them gin reads the address of a client
+// ([gin.Context.ClientIP]): the last address in X-Forwarded-For that does not belong to a trusted
+// proxy; otherwise the address of the connection. No other header counts, because a proxy that does
+// not set it would pass on its client's value.
 type networks []*net.IPNet
 
 const forwardedFor = "X-Forwarded-For"
 
-// readNetworks reads networks and single addresses. Errors: one that is neither.
+// readNetworks parses networks and single addresses. Errors: a text that is neither.
 func readNetworks(texts []string) (networks, error) {
 	all := make(networks, 0, len(texts))
 	for _, text := range texts {
@@ -49,7 +49,7 @@ func (n networks) contain(addr netip.Addr) bool {
 	return false
 }
 
-// peer returns the other end of r's connection.
+// peer returns the remote address of r's connection.
 func peer(r *http.Request) (addr netip.Addr, ok bool) {
 	host, _, err := net.SplitHostPort(strings.TrimSpace(r.RemoteAddr))
 	if err != nil {
@@ -61,16 +61,16 @@ func peer(r *http.Request) (addr netip.Addr, ok bool) {
 	return addr.Unmap(), true
 }
 
-// noticeProxy logs when r, which has X-Forwarded-For, looks like it came through a proxy that the
-// settings do not name: then all people behind that proxy share its address, so that the limits
-// strike them together and most of their clicks do not count.
+// noticeProxy logs a request with X-Forwarded-For that seems to come through a proxy missing from
+// the settings. All people behind such a proxy share its address, so limits apply to them together
+// and most of their clicks do not count.
 func (s *Server) noticeProxy(r *http.Request) {
 	addr, ok := peer(r)
 	if !ok || !addr.IsPrivate() && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() || s.proxies.contain(addr) {
 		return
 	}
 	s.metrics.unnamed.Inc()
-	s.often.Error(r.Context(), "a proxy that ADNET_TRUSTED_PROXIES does not name: everybody behind it counts as one "+
-		"person; add its address there",
+	s.often.Error(r.Context(), "a proxy is missing from ADNET_TRUSTED_PROXIES: all people behind it count as one; "+
+		"add its address there",
 		"address", addr.String())
 }

@@ -22,33 +22,35 @@ import (
 	"adnet/internal/traffic"
 )
 
-// How long a login or key is believed without asking the store again, and how long a key may still
-// serve when the store gives no answer, both from the question on. The first bounds how late a
-// disabled user or a revoked key is noticed (5 s are allowed); the second keeps ads running through
-// a short outage, in which nobody can suspend or revoke anything, unless this node alone is cut
-// off. A login has no such time: what it is for needs the store anyway.
+// Cache times of logins and keys, both from the start of the lookup. For believeFor an answer of
+// the store is used without another lookup, which bounds the delay of a disabled user or a revoked
+// key (5 s are allowed). For outageFor a key still serves while the store does not answer, so that
+// ads keep running through a short outage. During an outage nothing can be suspended or revoked
+// either, unless only this node is cut off. A login has no outage time, since its requests need the
+// store anyway.
 const (
 	believeFor = 2 * time.Second
 	outageFor  = time.Minute
 	loginsFor  = time.Duration(0)
-	loadFor    = 2 * time.Second // how long a lookup may take
+	loadFor    = 2 * time.Second // timeout of a lookup
 	cacheSize  = 100_000
 )
 
-// AuthDeps are what authentication asks.
+// AuthDeps holds the dependencies of authentication.
 type AuthDeps struct {
 	Users    account.UserStore
 	Keys     account.KeyStore
 	Sessions *token.Sessions
-	Logins   account.SessionStore // nil: a login is in its token and nowhere else
+	Logins   account.SessionStore // nil: logins exist only in their tokens
 	Now      func() time.Time
-	// BaseURL is where the console is; nil: no cookie is a login.
+	// BaseURL returns the address of the console; if nil, no cookie is a login.
 	BaseURL func() string
 	// Spend counts a request against its account's limits; nil without limits.
 	Spend func(c *gin.Context, account uuid.UUID, what Work) error
 }
 
-// Auth tells who calls. Role and state always come from the store: the token only names the user.
+// Auth authenticates callers. Role and state always come from the store: the token holds only the
+// user's id.
 type Auth struct {
 	deps  AuthDeps
 	pages *expirable.LRU[originKey, entry[bool]]
@@ -65,7 +67,7 @@ type entry[T any] struct {
 	at    time.Time
 }
 
-// NewAuth makes an Auth with empty caches.
+// NewAuth returns an Auth with empty caches.
 func NewAuth(deps AuthDeps) *Auth {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Auth{
@@ -82,15 +84,15 @@ type Caller struct {
 	KeyID       uuid.UUID
 	OwnerID     uuid.UUID // the account's user id
 	DeveloperID uuid.UUID
-	CampaignID  uuid.UUID       // the one campaign of a conversion key; zero for any
-	Blocks      *account.Blocks // what the publisher does not show, ready; nil for nothing
+	CampaignID  uuid.UUID       // the only campaign of a conversion key; zero for any
+	Blocks      *account.Blocks // the publisher's blocks, ready to use; nil for none
 	Publishing  account.Publishing
-	House       []uuid.UUID // campaigns of the publisher that may be house ads
-	Unlearned   bool        // nothing may be learnt from the requests of the key
-	Browser     bool        // a page's key, which anybody may have read there
-	Network     string      // of the reader, with Browser: a prefix of the address
-	Sandbox     bool        // sk_test_ or pub_test_ key: the auction is bypassed
-	Reply       http.Header // of the reply to this request: limits say there how much is left
+	House       []uuid.UUID // the publisher's campaigns that may be house ads
+	Unlearned   bool        // the key's requests are excluded from learning
+	Browser     bool        // a key in a page, so it is public
+	Network     string      // with Browser, the reader's network: a prefix of the address
+	Sandbox     bool        // a sk_test_ or pub_test_ key: the auction is bypassed
+	Reply       http.Header // header of the reply; limits report there how much is left
 }
 
 var (
@@ -98,25 +100,25 @@ var (
 	errKey      = errs.New(errs.InvalidToken, "the key is unknown, revoked or of the wrong kind")
 	errAddress  = errs.New(
 		errs.InvalidToken,
-		"the key is not taken from this address; who issued it can list more addresses with another key",
+		"the key is not accepted from this address; its issuer can create a key that lists more addresses",
 	)
 	errSession = errs.New(
 		errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth",
 	)
 	errAdmin    = errs.New(errs.InvalidToken, "this needs an administrator's access token")
-	errNotAdmin = errs.New(errs.Forbidden, "this is for administrators")
+	errNotAdmin = errs.New(errs.Forbidden, "only administrators may do this")
 	errFactor   = errs.New(
 		errs.SecondFactorRequired, "administrators need a second factor; set it up under Sign-in and sessions",
 	)
 	errSuspended = errs.New(
-		errs.Forbidden, "the account is suspended; sign in to the console to read why, and to appeal",
+		errs.Forbidden, "the account is suspended; sign in to the console to read the reason and to appeal",
 	)
 	errKeySuspended = errs.New(
-		errs.Forbidden, "the account of this key is suspended; its owner reads why in the console",
+		errs.Forbidden, "the account of this key is suspended; its owner can read the reason in the console",
 	)
 )
 
-// Bearer is the value of a well-formed Authorization header.
+// Bearer returns the bearer token of a well-formed Authorization header.
 func Bearer(c *gin.Context) (string, bool) {
 	scheme, value, found := strings.Cut(c.GetHeader("Authorization"), " ")
 	value = strings.TrimSpace(value)
@@ -126,15 +128,15 @@ func Bearer(c *gin.Context) (string, bool) {
 	return value, true
 }
 
-// User is the logged-in caller. Errors: errs.InvalidToken.
+// User returns the logged-in caller. Errors: errs.InvalidToken.
 func (a *Auth) User(c *gin.Context) (account.User, error) {
 	user, _, err := a.Login(c)
 	return user, err
 }
 
-// Login is the logged-in caller with its session, whose id is zero for a token of an earlier build.
-// Errors: errs.InvalidToken, errs.SecondFactorRequired for an administrator in the console without
-// a second factor, unless everybody is on this machine.
+// Login returns the logged-in caller with its session, whose id is zero for a token without one.
+// Errors: errs.InvalidToken; errs.SecondFactorRequired for an administrator in the console without
+// a second factor, unless the installation is only reachable from this machine.
 func (a *Auth) Login(c *gin.Context) (account.User, account.Session, error) {
 	user, session, err := a.Entering(c)
 	if err == nil && a.Lacks(c, user, session) {
@@ -146,14 +148,14 @@ func (a *Auth) Login(c *gin.Context) (account.User, account.Session, error) {
 	return user, session, nil
 }
 
-// Lacks says whether user must set up a second factor before the console does anything else.
+// Lacks reports whether user must set up a second factor before the console allows anything else.
 func (a *Auth) Lacks(c *gin.Context, user account.User, session account.Session) bool {
 	_, byToken := c.Request.Header["Authorization"]
 	return user.IsAdmin() && !byToken && !session.Strong && a.deps.BaseURL != nil && !OnLoopback(a.deps.BaseURL())
 }
 
-// Entering is [Auth.Login] for what an administrator may do without a second factor: set it up, and
-// leave. Errors: errs.Forbidden for a suspended account.
+// Entering is [Auth.Login] for the requests that an administrator may make without a second factor:
+// setting it up, and logging out. Errors: errs.Forbidden for a suspended account.
 func (a *Auth) Entering(c *gin.Context) (account.User, account.Session, error) {
 	user, session, err := a.Heard(c)
 	if err == nil && user.Disabled {
@@ -162,8 +164,8 @@ func (a *Auth) Entering(c *gin.Context) (account.User, account.Session, error) {
 	return user, session, err
 }
 
-// Heard is [Auth.Entering] for what the owner of a suspended account may do, too: read why, appeal,
-// and leave.
+// Heard is [Auth.Entering] for the requests that a suspended account may still make: reading the
+// reason, appealing, and logging out.
 func (a *Auth) Heard(c *gin.Context) (account.User, account.Session, error) {
 	user, session, err := a.login(c)
 	if err != nil {
@@ -204,9 +206,9 @@ func (a *Auth) login(c *gin.Context) (user account.User, login account.Session, 
 	return user, login, nil
 }
 
-// loggedIn is the session that a token names, unless it was ended. The store compares the versions
-// of session and account: after a new password one session goes on under the next version, while
-// this node may still believe in the account's old one.
+// loggedIn returns the session that a token names, unless the session has ended. The store compares
+// the versions of session and account: after a password change one session continues under the next
+// version, while this node may still have the account's old version in its cache.
 func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Session, error) {
 	session, err := cached(ctx, a, a.live, loginsFor, sessionID(claims.SessionID),
 		func(ctx context.Context) (account.Session, error) {
@@ -218,17 +220,17 @@ func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Sessi
 	return session, err
 }
 
-// Forget has this node ask the store for a session again; the others do within 2 s.
+// Forget removes a session from this node's cache. Other nodes look it up again within 2 s.
 func (a *Auth) Forget(session uuid.UUID) { a.live.Remove(sessionID(session)) }
 
-// ForgetUser has this node ask the store for an account again; the others do within 2 s.
+// ForgetUser removes an account from this node's cache. Other nodes look it up again within 2 s.
 func (a *Auth) ForgetUser(id uuid.UUID) { a.users.Remove(id) }
 
-// sessionID is the id of a session, not of an account.
+// sessionID is the id of a session, as opposed to an account.
 type sessionID uuid.UUID
 
-// spend counts the request of c against its account, once, however often its caller is asked for. A
-// change waits for its turn, which lasts until it is answered.
+// spend counts the request of c against its account. It counts once, however often the caller is
+// resolved. A change waits for its turn, which lasts until the change is answered.
 func (a *Auth) spend(c *gin.Context, id uuid.UUID) error {
 	r := of(c)
 	if a.deps.Spend == nil || r.to == nil || r.spent {
@@ -247,8 +249,8 @@ func (a *Auth) spend(c *gin.Context, id uuid.UUID) error {
 	return err
 }
 
-// Admin is the logged-in caller when it is an administrator; others get 401 as the specification
-// says.
+// Admin returns the logged-in caller if it is an administrator. Others get 401, as the
+// specification requires.
 func (a *Auth) Admin(c *gin.Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
@@ -257,8 +259,8 @@ func (a *Auth) Admin(c *gin.Context) (account.User, error) {
 	return user, err
 }
 
-// Administrator is [Auth.Admin] for routes of /api/admin and the like, where others are 403: they
-// are signed in, which the console must not take for the end of their session.
+// Administrator is [Auth.Admin] for routes such as /api/admin, where others get 403: they are
+// signed in, and the console would take 401 for the end of their session.
 func (a *Auth) Administrator(c *gin.Context) (account.User, error) {
 	user, err := a.User(c)
 	if err == nil && !user.IsAdmin() {
@@ -267,34 +269,35 @@ func (a *Auth) Administrator(c *gin.Context) (account.User, error) {
 	return user, err
 }
 
-// Key is the caller that holds a key of kind. Errors: errs.MissingAuthorization without a
-// well-formed header, errs.InvalidToken for a key that does not work here.
+// Key returns the caller with a key of kind. Errors: errs.MissingAuthorization without a
+// well-formed header, errs.InvalidToken for a key that is not valid here.
 func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
 	bearer, ok := Bearer(c)
 	if !ok {
 		return Caller{}, errNoBearer
 	}
-	return a.shown(c, bearer, kind)
+	return a.resolve(c, bearer, kind)
 }
 
-// shown is the caller that shows bearer as a key of kind, or as a sandbox key.
-func (a *Auth) shown(c *gin.Context, bearer string, kind account.KeyKind) (Caller, error) {
+// resolve returns the caller of a bearer token. A sandbox key is accepted in place of a publisher
+// key.
+func (a *Auth) resolve(c *gin.Context, bearer string, kind account.KeyKind) (Caller, error) {
 	if kind == account.KindPublisher && account.IsSandbox(bearer) {
 		return a.sandbox(c, bearer), nil
 	}
 	return a.holder(c, bearer, kind)
 }
 
-// pathKey is the path's parameter of routes that [SeatPathKey] opens.
+// pathKey is the path parameter that holds the key on routes with [SeatPathKey].
 const pathKey = "key"
 
-// SeatPath is the caller whose seatpath key stands in the path, which nothing may log or echo.
-// Errors: errs.InvalidToken, also for a good key from an address that it is not taken from.
+// SeatPath returns the caller of the seatpath key in the path, which must not be logged or echoed.
+// Errors: errs.InvalidToken, also for a valid key from an address that it does not list.
 func (a *Auth) SeatPath(c *gin.Context) (Caller, error) {
 	return a.holder(c, c.Param(pathKey), account.KindSeatPath)
 }
 
-// holder is the caller that shows text as a key of kind.
+// holder returns the caller whose key of kind is text.
 func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller, error) {
 	// A wrong checksum never reaches the store.
 	has, hash, err := account.ParseKey(text)
@@ -328,7 +331,7 @@ func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller
 	}, nil
 }
 
-// takenFrom says whether key is taken from the address of c.
+// takenFrom reports whether key is accepted from the address of c.
 func takenFrom(key account.Key, c *gin.Context) bool {
 	if len(key.Addresses) == 0 {
 		return true
@@ -338,19 +341,19 @@ func takenFrom(key account.Key, c *gin.Context) bool {
 	return err == nil && slices.ContainsFunc(key.Addresses, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// shownKey is what c shows as its key: in the path where the route takes it there, else as bearer.
-func shownKey(c *gin.Context) (string, bool) {
+// sentKey returns the key of c: from the path where the route has it there, else the bearer token.
+func sentKey(c *gin.Context) (string, bool) {
 	if to := of(c).to; to != nil && to.policy.Auth&SeatPathKey != 0 {
 		return c.Param(pathKey), true
 	}
 	return Bearer(c)
 }
 
-// KnownKey says what this node already knows of the caller's key: known for one that was good when
-// it was last looked up (a handler looks again), formed for one that may be good and costs a
-// look-up. It never asks the store.
+// KnownKey reports what this node's cache has about the caller's key: known if the key was valid at
+// its last lookup (a handler checks again), formed if the key may be valid and costs a lookup. It
+// never calls the store.
 func (a *Auth) KnownKey(c *gin.Context) (known, formed bool) {
-	bearer, ok := shownKey(c)
+	bearer, ok := sentKey(c)
 	if !ok {
 		return false, false
 	}
@@ -362,8 +365,8 @@ func (a *Auth) KnownKey(c *gin.Context) (known, formed bool) {
 	return ok && found.err == nil, !ok
 }
 
-// sandbox answers for any sandbox key. One that was issued to an account names its developer; the
-// public ones carry no account.
+// sandbox returns the caller of a sandbox key. A key that was issued to an account identifies its
+// developer; the public ones have no account.
 func (a *Auth) sandbox(c *gin.Context, bearer string) Caller {
 	caller := Caller{Sandbox: true, Reply: c.Writer.Header()}
 	if _, hash, err := account.ParseKey(bearer); err == nil {
@@ -372,8 +375,8 @@ func (a *Auth) sandbox(c *gin.Context, bearer string) Caller {
 		}
 	}
 	if caller.KeyID == uuid.Nil {
-		// Rate limits need an identity even without an account. It is the address: any caller can
-		// make up another sandbox key for every request, and all share the public one.
+		// Rate limits need an identity even without an account. It is the address: a caller can
+		// invent a new sandbox key for every request, and the public key is shared.
 		hash := sha256.Sum256([]byte("sandbox " + c.ClientIP()))
 		caller.KeyID = uuid.UUID(hash[:16])
 	}
@@ -387,8 +390,8 @@ func (a *Auth) user(ctx context.Context, id uuid.UUID) (account.User, error) {
 	)
 }
 
-// ForgetKeys has this node ask the store for the keys of an account and its seats again, so that it
-// obeys what the account changed at once; the others do within 2 s.
+// ForgetKeys removes the keys of an account and its seats from this node's cache, so that a change
+// of the account takes effect at once. Other nodes look them up again within 2 s.
 func (a *Auth) ForgetKeys(of account.User) {
 	for _, hash := range a.keys.Keys() {
 		if known, ok := a.keys.Peek(hash); ok && of.Publishes(known.value.DeveloperID) {
@@ -411,8 +414,8 @@ func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
 	})
 }
 
-// cached answers from the cache while the entry is fresh, else from one shared load. When the load
-// fails for want of the store, the last definite answer serves on until it is as old as outage.
+// cached returns the cached entry while it is fresh, and otherwise the result of one shared load.
+// When the store does not answer, the last definite answer is used until it is as old as outage.
 func cached[K comparable, V any](
 	ctx context.Context, a *Auth, cache *expirable.LRU[K, entry[V]], outage time.Duration, key K,
 	load func(context.Context) (V, error),
@@ -422,14 +425,13 @@ func cached[K comparable, V any](
 		return old.value, old.err
 	}
 	result, _, _ := a.calls.Do(flightKey(key), func() (any, error) {
-		asked := a.deps.Now() // what the store says is as old as the question: it may change meanwhile
-		// Others wait for this load too: the caller that happened to be first must not end it by
-		// going away.
+		requested := a.deps.Now() // the answer is as old as the request: the store may change meanwhile
+		// Other callers share this load, so it must not end when the first of them goes away.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadFor)
 		defer cancel()
 		value, err := load(ctx)
 		if definite(err) {
-			e := entry[V]{value: value, err: err, at: asked}
+			e := entry[V]{value: value, err: err, at: requested}
 			cache.Add(key, e)
 			return e, nil
 		}
@@ -442,7 +444,7 @@ func cached[K comparable, V any](
 	return e.value, e.err
 }
 
-// definite says whether err (or nil) is the store's answer rather than its absence.
+// definite reports whether err (or nil) is an answer of the store, as opposed to a missing answer.
 func definite(err error) bool {
 	return err == nil || errs.Is(err, errs.NotFound) || errs.Is(err, errs.InvalidToken) || errs.Is(err, errs.Forbidden)
 }

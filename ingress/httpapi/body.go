@@ -19,13 +19,14 @@ import (
 	"adnet/internal/money"
 )
 
-// maxBody is the limit of a route's bodies in bytes, unless [Policy.Body] says another.
+// maxBody is the default size limit of request bodies in bytes; see [Policy.Body].
 const maxBody = 64 << 10
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// ReadBody calls use with the whole body, which is valid only inside use. A body over the limit of
-// the route ([Policy.Body]) is errs.PayloadTooLarge; one that cannot be read errs.InvalidRequest.
+// ReadBody calls use with the whole body, which is valid only inside use. Errors:
+// errs.PayloadTooLarge for a body over the limit of the route ([Policy.Body]), errs.InvalidRequest
+// for an unreadable one.
 func ReadBody(c *gin.Context, use func(body []byte) error) error {
 	limit := of(c).bodyLimit()
 	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
@@ -57,14 +58,14 @@ func unreadBody(err error) error {
 	return errs.Wrap(err, errs.InvalidRequest, "the body could not be read")
 }
 
-// Decode reads a JSON object into dst, a pointer to a struct. Unknown fields are ignored; duplicate
-// names, known names in another case, invalid UTF-8, wrong types and anything after the object are
-// errs.InvalidRequest naming the field. 2.0 is an integer.
+// Decode decodes a JSON object into dst, a pointer to a struct. Unknown fields are ignored.
+// Duplicate names, known names in another case, invalid UTF-8, wrong types and anything after the
+// object are errs.InvalidRequest with the field. 2.0 counts as an integer.
 func Decode(c *gin.Context, dst any) error {
 	return ReadBody(c, func(body []byte) error { return Unmarshal(body, dst) })
 }
 
-// Unmarshal is [Decode] for bytes at hand. dst must not keep references into body.
+// Unmarshal is [Decode] for a body in memory. dst must not keep references into body.
 func Unmarshal(body []byte, dst any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return errs.New(errs.InvalidRequest, "the body is empty; send a JSON object")
@@ -92,8 +93,8 @@ func unmarshal(body []byte, dst any) error {
 	return nil
 }
 
-// refuseVariants refuses "Bid_Amount" where bid_amount is meant: a reader before or behind this one
-// that ignores case would see another amount than it. body is a valid object.
+// refuseVariants rejects "Bid_Amount" in place of bid_amount: another reader of the request that
+// ignores case would see a different amount. body is a valid object.
 func refuseVariants(body []byte, dst any) error {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(body, &members); err != nil {
@@ -111,7 +112,7 @@ func refuseVariants(body []byte, dst any) error {
 	return nil
 }
 
-// fieldNames are the JSON names of a struct, those of its embedded structs included.
+// fieldNames returns the JSON names of a struct's fields, embedded structs included.
 func fieldNames(t reflect.Type) (names []string) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -127,7 +128,7 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// jsonError names the field and the problem without Go's own words.
+// jsonError describes the field and the problem without the decoder's own text.
 func jsonError(err error) error {
 	var semantic *json.SemanticError
 	if errors.As(err, &semantic) {
@@ -136,7 +137,7 @@ func jsonError(err error) error {
 			return own
 		}
 		if field == "" {
-			return errs.Wrap(err, errs.InvalidRequest, "the body does not have the expected form")
+			return errs.Wrap(err, errs.InvalidRequest, "the body does not have the expected structure")
 		}
 		return errs.Wrap(err, errs.InvalidRequest, "field %s %s", field, wanted(semantic)).With("field", field)
 	}
@@ -154,8 +155,8 @@ func jsonError(err error) error {
 	return errs.Wrap(err, errs.InvalidRequest, "malformed JSON")
 }
 
-// wanted says in plain words what a field takes, by the type that the value did not fit: the words
-// of Go's parsers are for programmers.
+// wanted describes the values that a field accepts, by the type that the value did not fit. The
+// texts of Go's parsers are meant for programmers.
 func wanted(e *json.SemanticError) string {
 	var form interface{ Wants() string }
 	switch {
@@ -200,8 +201,8 @@ func JSON(c *gin.Context, status int, v any) error {
 	return Bytes(c, status, buffer.Bytes())
 }
 
-// Appended answers with the JSON text that appendTo adds to an empty buffer, for replies whose
-// encoding costs more than what they say (benchmark row ad_request).
+// Appended answers with the JSON text that appendTo appends to an empty buffer. It is for replies
+// whose general encoding would be expensive (benchmark row ad_request).
 func Appended(c *gin.Context, status int, appendTo func(dst []byte) ([]byte, error)) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
@@ -210,14 +211,14 @@ func Appended(c *gin.Context, status int, appendTo func(dst []byte) ([]byte, err
 	if err != nil {
 		return err
 	}
-	buffer.Write(body) // in place, or grown once for all later ones
+	buffer.Write(body) // body is in the buffer already, unless it had to grow
 	return Bytes(c, status, buffer.Bytes())
 }
 
-// jsonReply is the header value of every JSON reply; shared by all, never changed in place.
+// jsonReply is the Content-Type of every JSON reply. It is shared and must not be changed in place.
 var jsonReply = []string{"application/json; charset=utf-8"}
 
-// Bytes answers with a JSON text that is already encoded. The length is the connection's to say.
+// Bytes answers with an encoded JSON text. The connection layer sets the length.
 func Bytes(c *gin.Context, status int, body []byte) error {
 	c.Writer.Header()["Content-Type"] = jsonReply
 	c.Status(status)

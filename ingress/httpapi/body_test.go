@@ -153,8 +153,8 @@ func TestWholeNumbersOfEveryForm(t *testing.T) {
 	require.Error(t, Unmarshal([]byte(`{"n":1.0} x`), new(counts)))
 }
 
-// No words of a parser of Go reach a client: it reads what the field takes.
-func TestFieldsSayWhatTheyTake(t *testing.T) {
+// No text of a Go parser reaches a client, which gets the expected type instead.
+func TestWrongTypesNameTheExpectedType(t *testing.T) {
 	type forms struct {
 		Whole  int64           `json:"whole"`
 		Least  uint8           `json:"least"`

@@ -10,22 +10,22 @@ import (
 	"adnet/internal/errs"
 )
 
-// Browser keys stand in pages, so what protects them is the page's origin, which a browser does not
-// let a script forge. A program can send any origin; of what it gets with a stolen key see
-// ingress/limits and the rules of invalid traffic.
+// Browser keys are public in pages. Their protection is the origin of the page, which a browser
+// does not let a script forge. A program can send any origin; ingress/limits and the rules of
+// invalid traffic bound the use of a stolen key.
 
-// originKey is an origin in the cache of origins that keys name.
+// originKey is the cache key of an origin that keys may list.
 type originKey string
 
-// pagesSize bounds the cache: strangers may send any origin.
+// pagesSize bounds the cache, because strangers may send any origin.
 const pagesSize = 10_000
 
 var errPage = errs.New(
 	errs.Forbidden,
-	"the key is not for pages of this origin; its owner can make one that names it (origins of POST /api/keys)",
+	"the key is not valid on pages of this origin; its owner can create one that lists it (origins of POST /api/keys)",
 )
 
-// Headers of replies; shared by all, never changed in place.
+// Headers of replies. They are shared and must not be changed in place.
 var (
 	varyOrigin     = []string{"Origin"}
 	exposedHeaders = []string{"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After"}
@@ -34,9 +34,9 @@ var (
 	preflightAge   = []string{"7200"} // seconds; no browser keeps it longer
 )
 
-// Publisher is the caller that holds a publisher key, or a browser key on a page of one of its
-// origins: only that page gets the headers by which it may read the reply. Errors: as [Auth.Key],
-// and errs.Forbidden for a browser key elsewhere.
+// Publisher returns the caller with a publisher key, or with a browser key on a page of one of its
+// origins. Only such a page gets the headers that allow it to read the reply. Errors: as
+// [Auth.Key], and errs.Forbidden for a browser key elsewhere.
 func (a *Auth) Publisher(c *gin.Context) (Caller, error) {
 	bearer, ok := Bearer(c)
 	switch {
@@ -45,11 +45,11 @@ func (a *Auth) Publisher(c *gin.Context) (Caller, error) {
 	case account.LooksLike(account.KindBrowser, bearer):
 		return a.holder(c, bearer, account.KindBrowser)
 	}
-	return a.shown(c, bearer, account.KindPublisher)
+	return a.resolve(c, bearer, account.KindPublisher)
 }
 
-// allowPage says whether key names the origin that c comes from, and if so lets its page read the
-// reply. A request without an origin comes from no page.
+// allowPage reports whether key lists the origin of c, and if so allows the page to read the reply.
+// A request without an origin does not come from a page.
 func allowPage(c *gin.Context, key *account.Key) bool {
 	sent := c.Request.Header["Origin"]
 	if len(sent) != 1 || !key.Allows(sent[0]) {
@@ -61,9 +61,9 @@ func allowPage(c *gin.Context, key *account.Key) bool {
 	return true
 }
 
-// Preflight answers whether pages of the origin that c names may ask. The browser sends no key with
-// that question, so it is yes for each origin that some working browser key names; the call itself
-// is held to its own key. Cookies are never allowed. Errors: errs.Forbidden.
+// Preflight answers the CORS preflight for pages of the origin of c. The browser sends no key with
+// it, so the answer is yes for each origin that some valid browser key lists. The request itself is
+// checked against its own key. Cookies are never allowed. Errors: errs.Forbidden.
 func (a *Auth) Preflight(c *gin.Context) error {
 	sent := c.Request.Header["Origin"]
 	if len(sent) != 1 {

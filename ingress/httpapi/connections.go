@@ -10,7 +10,7 @@ import (
 	"adnet/internal/obs"
 )
 
-// openFiles is how many descriptors the process may have.
+// openFiles returns the process's limit of open file descriptors.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -19,14 +19,14 @@ func openFiles() uint64 {
 	return limit.Cur // Go has raised it to the hard limit
 }
 
-// maxConns is how many connections may be open: what the others leave of the descriptors, but half
-// of them at least.
+// maxConns returns the limit of open connections: the descriptors that the rest of the process does
+// not need, but at least half of all.
 func maxConns(files uint64, others int) int {
 	files = min(files, math.MaxInt32)
 	return max(int(files)-others, int(files)/2)
 }
 
-// connections adds what the connection layer counts.
+// connections registers the counters of the connection layer.
 func (m serverMetrics) connections(r prometheus.Registerer, counts *wire.Counts) {
 	obs.Register(r, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adnet_http_connections", Help: "Open connections of the public listener.",
@@ -38,8 +38,8 @@ func (m serverMetrics) connections(r prometheus.Registerer, counts *wire.Counts)
 	} {
 		obs.Register(r, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "adnet_http_connections_refused_total",
-			Help: "Connections refused or closed for want of room: too many in all, too many of an address, " +
-				"idle ones displaced by new ones, failures of accept, of a TLS handshake or a PROXY header.",
+			Help: "Connections refused or closed: too many in total, too many from one address, " +
+				"idle ones displaced by new ones, a failed accept, TLS handshake or PROXY header.",
 			ConstLabels: prometheus.Labels{"reason": reason},
 		}, func() float64 { return float64(count.Load()) }))
 	}

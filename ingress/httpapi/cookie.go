@@ -10,21 +10,21 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// ConsoleHeader marks a request of the console's pages. A page of another origin cannot send it: it
-// would need a preflight, which no route answers.
+// ConsoleHeader marks a request of the console's pages. A page of another origin cannot send it
+// without a preflight, and no route answers one.
 const ConsoleHeader = "X-Adnet-Console"
 
-// The names of the session cookie. A browser takes one whose name begins with __Host- only over
-// https from this very host, so that no neighbour under the same domain can plant its own session.
+// The names of the session cookie. A browser accepts a name that begins with __Host- only over
+// https and only from this host, so another host of the same domain cannot set its own session.
 const (
 	secureCookie = "__Host-adnet"
 	plainCookie  = "adnet"
 )
 
-// FromConsole says whether c was sent by a page of the console of the installation at baseURL: it
-// has the console's header, the browser says that it comes from the same origin, and it was sent to
-// the host of baseURL. Each keeps out what the others might let through: forms of other sites,
-// pages of sibling hosts, and names that an attacker points at this server.
+// FromConsole reports whether c was sent by a page of the console at baseURL: it has the console's
+// header, the browser marks it as same-origin, and its host is that of baseURL. Each check stops a
+// case that the others may miss: forms of other sites, pages of sibling hosts, and names that an
+// attacker points at this server.
 func FromConsole(c *gin.Context, baseURL string) bool {
 	r := c.Request
 	return r.Header.Get(ConsoleHeader) == "1" &&
@@ -32,8 +32,8 @@ func FromConsole(c *gin.Context, baseURL string) bool {
 		baseURL != "" && SameHost(r.Host, baseURL)
 }
 
-// SameHost says whether host, the header of a request, is that of baseURL. The scheme's own port
-// may be left out.
+// SameHost reports whether host, a Host header, is the host of baseURL. The scheme's default port
+// may be omitted.
 func SameHost(host, baseURL string) bool {
 	base, err := url.Parse(baseURL)
 	if err != nil {
@@ -46,7 +46,8 @@ func SameHost(host, baseURL string) bool {
 	return strings.EqualFold(strings.TrimSuffix(host, port), strings.TrimSuffix(base.Host, port))
 }
 
-// OnLoopback says whether the host of an address is this machine for everybody who uses it.
+// OnLoopback reports whether the host of baseURL is a loopback address, so that all its users are
+// on this machine.
 func OnLoopback(baseURL string) bool {
 	base, err := url.Parse(baseURL)
 	if err != nil {
@@ -57,8 +58,8 @@ func OnLoopback(baseURL string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// SetSession gives the browser a session for a time; an empty token ends it. The cookie is out of
-// reach of scripts and of requests that another site begins.
+// SetSession sets the session cookie of the browser for a time; an empty token deletes it. Scripts
+// cannot read the cookie, and other sites cannot send it.
 func SetSession(c *gin.Context, baseURL, token string, life time.Duration) {
 	secure := strings.HasPrefix(baseURL, "https://")
 	cookie := &http.Cookie{
@@ -78,10 +79,10 @@ func cookieName(secure bool) string {
 	return plainCookie
 }
 
-// session is the session token of a request: what its Authorization header says; of the console's
-// pages, which send none, what their cookie says.
+// session returns the session token of a request: the bearer token if there is an Authorization
+// header, else the cookie of the console's pages, which send no such header.
 func (a *Auth) session(c *gin.Context) (string, bool) {
-	if _, says := c.Request.Header["Authorization"]; says || a.deps.BaseURL == nil {
+	if _, sent := c.Request.Header["Authorization"]; sent || a.deps.BaseURL == nil {
 		return Bearer(c)
 	}
 	base := a.deps.BaseURL()

@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// WantsCSV says whether the caller asks for a table as CSV: by format=csv in the query, or by the
+// WantsCSV reports whether the caller requests a table as CSV, by format=csv in the query or by the
 // header Accept.
 func WantsCSV(c *gin.Context) bool {
 	if format := c.Query("format"); format != "" {
@@ -18,7 +18,7 @@ func WantsCSV(c *gin.Context) bool {
 	return strings.HasPrefix(strings.TrimSpace(c.GetHeader("Accept")), "text/csv")
 }
 
-// CSV answers a table whose first row names the columns, for a file of that name.
+// CSV answers with a table whose first row names the columns, as a file named name.csv.
 func CSV(c *gin.Context, name string, table [][]string) error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -38,8 +38,9 @@ func CSV(c *gin.Context, name string, table [][]string) error {
 	return nil
 }
 
-// cellOf is a text that a spreadsheet shows and never computes: strangers choose some (the name of
-// an app), and one that begins with = or the like would be a formula in whoever opens the file.
+// cellOf returns a text that a spreadsheet displays and never evaluates. Some cells hold text from
+// strangers, such as the name of an app, and a cell that begins with = or a similar character would
+// be a formula in the reader's spreadsheet.
 func cellOf(text string) string {
 	if text != "" && (strings.ContainsRune("=+@\t\r\n", rune(text[0])) || text[0] == '-' && !isNumber(text)) {
 		return "'" + text

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSpreadsheetsComputeNothing(t *testing.T) {
+func TestSpreadsheetsDoNotEvaluateCells(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "app": "app", "-1.5": "-1.5", "12": "12", "=1+1": "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0",
 		"@SUM(A1)": "'@SUM(A1)",

@@ -9,9 +9,9 @@ import (
 	"adnet/internal/account"
 )
 
-// A disabled account is locked out by being disabled: also with a token of its present version,
-// which a password change on the way to the switch could have made.
-func TestADisabledAccountIsLockedOutWhateverItsToken(t *testing.T) {
+// A disabled account is locked out even with a token of its current version, which a concurrent
+// password change may have created.
+func TestDisabledAccountIsRejectedWithAnyToken(t *testing.T) {
 	d := newDoor(t)
 	for _, disabled := range []bool{false, true} {
 		u := account.User{

@@ -11,7 +11,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// statusOf is the HTTP wire's table of error codes (specification, section Errors).
+// statusOf maps error codes to HTTP statuses (specification, section Errors).
 var statusOf = map[errs.Code]int{
 	errs.InvalidRequest:       http.StatusBadRequest,
 	errs.MissingContext:       http.StatusBadRequest,
@@ -38,7 +38,7 @@ var statusOf = map[errs.Code]int{
 	errs.IdempotencyInProgress: http.StatusConflict,
 }
 
-// Status is the HTTP status of a code; unknown codes are 500.
+// Status returns the HTTP status of a code; unknown codes are 500.
 func Status(code errs.Code) int {
 	if status, ok := statusOf[code]; ok {
 		return status
@@ -49,12 +49,11 @@ func Status(code errs.Code) int {
 // retryAfter is the extra field that also becomes the Retry-After header, in whole seconds.
 const retryAfter = "retry_after"
 
-// RetryAfter tells the caller when to come back.
+// RetryAfter adds to e the seconds to wait before a retry.
 func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAfter, seconds) }
 
-// ErrorForm writes the answer to a request that failed with e, whose HTTP status is status.
-// Retry-After and WWW-Authenticate are set already. See [WriteError] for the form that all others
-// have.
+// ErrorForm writes the answer to a request that failed with e and the given HTTP status.
+// Retry-After and WWW-Authenticate are set already. The default form is [WriteError].
 type ErrorForm func(c *gin.Context, e *errs.Error, status int) error
 
 func (s *Server) fail(c *gin.Context, err error) {

@@ -13,19 +13,19 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Document is a body that its reader may have already.
+// Document is a body that clients may cache.
 type Document struct {
 	kind, etag string
 	body       []byte
 }
 
-// NewDocument makes a document of a media type.
+// NewDocument returns a document of a media type.
 func NewDocument(kind string, body []byte) Document {
 	sum := sha256.Sum256(body)
 	return Document{kind: kind, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, body: body}
 }
 
-// Send answers c with the document, or with 304 if the reader says that it has it.
+// Send answers c with the document, or with 304 if the client has the current version.
 func (d *Document) Send(c *gin.Context) {
 	c.Header("ETag", d.etag)
 	for known := range strings.SplitSeq(c.GetHeader("If-None-Match"), ",") {
@@ -40,17 +40,17 @@ func (d *Document) Send(c *gin.Context) {
 // File is a built file with its compressed forms.
 type File struct {
 	Document
-	packed []packed // the smallest first
+	packed []packed // smallest first
 }
 
 // packed is a compressed form of a file.
 type packed struct {
-	coding  string // of Content-Encoding
+	coding  string // for Content-Encoding
 	content []byte
 }
 
-// ReadFiles reads the files of a folder by their names. NAME.br and NAME.gz are compressed forms of
-// NAME. Errors: the folder cannot be read, or has a compressed form only.
+// ReadFiles reads the files of a folder by name. NAME.br and NAME.gz are compressed forms of NAME.
+// Errors: the folder cannot be read, or a file exists only in compressed form.
 func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
 	entries, err := fs.ReadDir(from, dir)
 	if err != nil {
@@ -69,14 +69,15 @@ func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
 		}
 		of := files[strings.TrimSuffix(e.Name(), path.Ext(e.Name()))]
 		if of == nil {
-			return nil, fmt.Errorf("%s is there without what it is made of", e.Name())
+			return nil, fmt.Errorf("%s exists without its uncompressed file", e.Name())
 		}
 		of.packed = append(of.packed, packed{coding, content})
 	}
 	return files, nil
 }
 
-// kindOf is the media type of a file. What the machine's system says of it must not count.
+// kindOf returns the media type of a file. Common types are fixed here, independent of the
+// machine's own table.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":
@@ -91,10 +92,10 @@ func kindOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Content is the file as it is built. Do not change it.
+// Content returns the uncompressed file. It must not be changed.
 func (f *File) Content() []byte { return f.body }
 
-// Forever is the Cache-Control of a file whose name holds its hash.
+// Forever is the Cache-Control of a file with a hash in its name.
 const Forever = "public, max-age=31536000, immutable"
 
 // Send answers c with the smallest form of the file that the header Accept-Encoding allows.
@@ -111,7 +112,8 @@ func (f *File) Send(c *gin.Context) {
 	form.Send(c)
 }
 
-// accepts says whether the header names a coding without refusing it (RFC 9110, section 12.5.3).
+// accepts reports whether the header names a coding without rejecting it (RFC 9110, section
+// 12.5.3).
 func accepts(header, coding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, weight, _ := strings.Cut(part, ";")

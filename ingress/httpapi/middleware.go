@@ -17,7 +17,7 @@ import (
 	"adnet/internal/obs"
 )
 
-// requestIDHeader carries the id that log lines and the reply share.
+// requestIDHeader carries the id that joins the reply and its log lines.
 const requestIDHeader = "X-Request-Id"
 
 type serverMetrics struct {
@@ -27,10 +27,10 @@ type serverMetrics struct {
 	routes   *sync.Map // *routeMetrics by route
 }
 
-// routeMetrics are one route's handles, looked up once.
+// routeMetrics holds the metric handles of one route, to look them up once.
 type routeMetrics struct {
 	seconds  prometheus.Observer
-	requests [600]atomic.Pointer[prometheus.Counter] // by status, from its first use on
+	requests [600]atomic.Pointer[prometheus.Counter] // by status; nil before the first use
 }
 
 func newServerMetrics(r prometheus.Registerer) serverMetrics {
@@ -44,7 +44,7 @@ func newServerMetrics(r prometheus.Registerer) serverMetrics {
 		}, []string{"route"})),
 		unnamed: obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_http_unnamed_proxy_total",
-			Help: "Requests with X-Forwarded-For from a private address that ADNET_TRUSTED_PROXIES does not name.",
+			Help: "Requests with X-Forwarded-For from a private address that is not in ADNET_TRUSTED_PROXIES.",
 		})),
 		routes: new(sync.Map),
 	}
@@ -59,25 +59,25 @@ func (m serverMetrics) answered(route string, status int, took time.Duration) {
 	handles := known.(*routeMetrics)
 	handles.seconds.Observe(took.Seconds())
 	if status >= len(handles.requests) {
-		status = http.StatusInternalServerError // no handler answers such a status
+		status = http.StatusInternalServerError // no handler uses such a status
 	}
 	counter := handles.requests[status].Load()
 	if counter == nil {
-		made := m.requests.WithLabelValues(route, strconv.Itoa(status))
-		counter = &made
+		created := m.requests.WithLabelValues(route, strconv.Itoa(status))
+		counter = &created
 		handles.requests[status].Store(counter)
 	}
 	(*counter).Inc()
 }
 
-// The headers that every reply carries; shared by all, never changed in place.
+// Headers of every reply. They are shared and must not be changed in place.
 var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	noStore    = []string{"no-store"}
 )
 
-// around gives every request its id, its headers, its metrics, and an end for panics.
+// around gives every request its id, its headers, its metrics, and a recovery from panics.
 func (s *Server) around(c *gin.Context) {
 	started := time.Now()
 	id := c.GetHeader(requestIDHeader)
@@ -118,10 +118,11 @@ func (s *Server) panicked(c *gin.Context, p any) {
 	c.Status(http.StatusInternalServerError)
 }
 
-// newID is unique enough to find a request by; nothing is protected by it.
+// newID returns an id that is unique enough to find a request by. Nothing relies on it for
+// protection.
 func newID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// plainID says whether a caller's request id is safe to log and to echo.
+// plainID reports whether a caller's request id is safe to log and to echo.
 func plainID(id string) bool {
 	if id == "" || len(id) > 64 {
 		return false

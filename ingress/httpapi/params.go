@@ -11,25 +11,25 @@ import (
 	"adnet/internal/errs"
 )
 
-// Params says which values the parameters of a route's query may have, by name: a named one has
-// such a value, whether this request uses it or not. An empty value counts as absent. Other names
-// are ignored.
+// Params holds the allowed forms of a route's query parameters by name. A value must have the form
+// of its parameter even where the request does not use it. An empty value counts as absent. Other
+// names are ignored.
 type Params map[string]Form
 
-// Form is what a value may be.
+// Form describes the valid values of a parameter.
 type Form struct {
 	what string // completes "must be"
 	fits func(text string) bool
 }
 
-// The forms that many parameters have.
+// Common forms.
 var (
 	IDForm  = Form{"a UUID", func(text string) bool { _, err := ParseID("", text); return err == nil }}
 	DayForm = Form{
 		"a date like 2026-01-31 (UTC)",
 		func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil },
 	}
-	// TimeForm is RFC 3339, or a UTC day.
+	// TimeForm accepts RFC 3339, or a UTC day.
 	TimeForm = Form{"a time like 2026-01-31T12:00:00Z or a day like 2026-01-31", func(text string) bool {
 		_, err := ParseTime(text)
 		return err == nil
@@ -40,12 +40,12 @@ var (
 	TextForm = Form{"a text", func(text string) bool { return text != "" }}
 )
 
-// WordForm is one of words.
+// WordForm accepts one of words.
 func WordForm(words ...string) Form {
 	return Form{"one of " + strings.Join(words, ", "), func(text string) bool { return slices.Contains(words, text) }}
 }
 
-// NumberForm is a whole number from low to high.
+// NumberForm accepts a whole number from low to high.
 func NumberForm(low, high int) Form {
 	what := "a whole number from " + strconv.Itoa(low) + " to " + strconv.Itoa(high)
 	return Form{what, func(text string) bool {
@@ -54,7 +54,7 @@ func NumberForm(low, high int) Form {
 	}}
 }
 
-// ParseTime reads RFC 3339 or a UTC day.
+// ParseTime parses RFC 3339 or a UTC day.
 func ParseTime(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t.UTC(), nil
@@ -62,7 +62,7 @@ func ParseTime(text string) (time.Time, error) {
 	return time.Parse(time.DateOnly, text)
 }
 
-// check refuses a query of c that has a value of another form than p says.
+// check rejects a query of c with a value that breaks its form.
 func (p Params) check(c *gin.Context) error {
 	if len(p) == 0 || c.Request.URL.RawQuery == "" {
 		return nil
@@ -83,9 +83,9 @@ func (p Params) check(c *gin.Context) error {
 	return nil
 }
 
-// asked is what c says of the parameter that chooses an action, and whether it is empty, which is
-// not the same as absent.
-func (e *entrance) asked(c *gin.Context) (value string, empty bool) {
+// selected returns the value of the parameter that selects an action, and reports whether it is
+// empty, which is not the same as absent.
+func (e *entrance) selected(c *gin.Context) (value string, empty bool) {
 	if e.value != "" {
 		return e.value, false
 	}

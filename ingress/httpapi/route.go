@@ -16,41 +16,42 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Limit says which of a route's requests count against their address; ingress/limits has the
-// numbers.
+// Limit selects the requests of a route that count against their address. The numbers are in
+// ingress/limits.
 type Limit uint8
 
 // The limits.
 const (
 	_ Limit = iota
-	// none: there is money behind each beacon and delivery, and one server may send many people's
+	// No limit: each beacon and delivery is worth money, and one server may send them for many
+	// people.
 	LimitNone
-	LimitOpen          // each: pages and paths that need no key
-	LimitRegistrations // each
-	LimitRanking       // each
-	LimitLogins        // failed ones
-	LimitRefused       // those answered 401: their sender looks for a key that works
-	LimitConversionKey // those with a conversion or browser key that are answered 401; others never
-	LimitKeyless       // those without a good key; a good key is always let in, and has a limit of its own
+	LimitOpen          // each request: pages and paths that need no key
+	LimitRegistrations // each request
+	LimitRanking       // each request
+	LimitLogins        // failed logins
+	LimitRefused       // requests answered 401: their sender may be guessing keys
+	LimitConversionKey // requests with a conversion or browser key that are answered 401
+	LimitKeyless       // requests without a valid key; a valid key always passes, and has its own limit
 )
 
-// Work is what a request of a logged-in account costs besides its answer; ingress/limits has the
-// numbers for each account.
+// Work is the cost of a logged-in account's request beside its answer. The numbers for each account
+// are in ingress/limits.
 type Work uint8
 
 // The kinds of work.
 const (
 	WorkNone   Work = iota
-	WorkWrites      // a change: a row that stays, and news for every node
-	WorkStats       // a scan of what was recorded
+	WorkWrites      // a change: a row to store, and a notification for every node
+	WorkStats       // a scan of recorded data
 )
 
-// Access is who may call a route: a set.
+// Access is the set of callers that a route accepts.
 type Access uint8
 
 // The callers. Their names in openapi.json are {}, userToken (for both kinds of token),
-// publisherKey, browserKey, seatKey and conversionKey; [SeatPathKey] has none, since a scheme of
-// OpenAPI cannot be in a path.
+// publisherKey, browserKey, seatKey and conversionKey. [SeatPathKey] has none, since an OpenAPI
+// scheme cannot be in a path.
 const (
 	Anyone Access = 1 << iota
 	UserToken
@@ -58,11 +59,11 @@ const (
 	PublisherKey
 	SeatKey
 	ConversionKey
-	SeatPathKey // in the path, as its parameter key
+	SeatPathKey // in the path parameter key
 	BrowserKey  // on a page of one of its origins
 )
 
-// Answer is yes or no, said aloud.
+// Answer is an explicit yes or no.
 type Answer uint8
 
 // The answers.
@@ -72,42 +73,41 @@ const (
 	No
 )
 
-// Policy is what holds for a route besides its handler.
+// Policy holds the properties of a route besides its handler.
 type Policy struct {
 	Limit Limit
-	// Auth states who may call. Handlers ask [Auth] themselves, since more than a refusal may
-	// depend on the caller; tests hold each route, and openapi.json, to what stands here.
+	// Auth states the accepted callers. Handlers call [Auth] themselves, since more than a refusal
+	// may depend on the caller. Tests check each route, and openapi.json, against this field.
 	Auth Access
-	// Idempotent routes honour Idempotency-Key: see ingress/idempotency. Where a route that changes
+	// Idempotent routes honour Idempotency-Key; see ingress/idempotency. Where a route that changes
 	// something does not, a comment at its mount gives the reason.
 	Idempotent Answer
-	// Audited routes change something of an account or of the installation: what they change goes
-	// to the audit log with who called.
+	// Audited routes change an account or the installation. Each change goes to the audit log with
+	// its caller.
 	Audited Answer
-	// Scans says that an answer costs a scan of what was recorded ([WorkStats]).
+	// Scans marks a route whose answer costs a scan of recorded data ([WorkStats]).
 	Scans bool
-	// Judges says that an answer costs the policy check of texts, as a change does ([WorkWrites]),
-	// though nothing is kept.
+	// Judges marks a route whose answer costs the policy check of texts, as a change does
+	// ([WorkWrites]), though it stores nothing.
 	Judges bool
-	// Params are the forms of the query's parameters: a request whose query has another is 400,
-	// before its handler is asked.
+	// Params are the forms of the query's parameters. A request whose query breaks one is answered
+	// 400 before its handler runs.
 	Params Params
-	// Body is how many bytes a request's body may have: a longer one is 413, and is not read. 0 is
-	// 64 KiB.
+	// Body is the maximum size of a request body in bytes. A longer body is answered 413 and is not
+	// read. 0 means 64 KiB.
 	Body int64
-	// Errors writes the errors of the path, whatever the method and wherever they come from: the
-	// guard, an unknown method, a panic, a handler. nil is [WriteError]. The methods of a path
-	// share it.
+	// Errors writes the errors of the path, whatever the method and the source: the guard, an
+	// unknown method, a panic, a handler. nil means [WriteError]. The methods of a path share it.
 	Errors ErrorForm
 }
 
-// stated says whether p is more than the zero value.
+// stated reports whether p differs from the zero value.
 func (p *Policy) stated() bool {
 	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges ||
 		p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
-// work is what a request costs a logged-in account. A route that is repeated safely or audited
+// work returns the cost of a request for a logged-in account. A route that is idempotent or audited
 // changes something.
 func (p *Policy) work() Work {
 	switch {
@@ -121,7 +121,7 @@ func (p *Policy) work() Work {
 
 func (p *Policy) bodyLimit() int64 { return cmp.Or(p.Body, maxBody) }
 
-// missing names what p does not say of a route with this method.
+// missing lists the fields that p leaves open for a route with this method.
 func (p *Policy) missing(method string) (names []string) {
 	changes := !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
 	for _, field := range []struct {
@@ -138,12 +138,12 @@ func (p *Policy) missing(method string) (names []string) {
 	return names
 }
 
-// Route is a logical endpoint that is mounted.
+// Route is a mounted logical endpoint.
 type Route struct {
 	Method, Path string // the path's parameters are written :name
-	// Param is the query parameter whose Value chooses it among the endpoints of its method and
-	// path; both are empty where there is one only. An empty Value with a Param stands for its
-	// absence.
+	// Param is the query parameter whose Value selects the endpoint among those of its method and
+	// path. Both are empty where there is only one endpoint. An empty Value with a Param stands for
+	// the absence of the parameter.
 	Param, Value string
 	Policy       Policy
 }
@@ -151,37 +151,37 @@ type Route struct {
 // Action is one endpoint of several behind a method and a path.
 type Action struct {
 	Do     Handler
-	Policy Policy // the zero value is the route's
+	Policy Policy // the zero value means the route's
 }
 
-// Actions are the endpoints behind a method and a path by the value of the query parameter Param.
-// The value "" answers a request without the parameter. Other values than these are 400 and are
-// told which there are.
+// Actions holds the endpoints of a method and a path, by the value of the query parameter Param.
+// The value "" answers a request without the parameter. Any other value is answered 400 with the
+// list of valid ones.
 type Actions struct {
 	Param string
 	Of    map[string]Action
 }
 
-// actionParam is the parameter whose values have paths of their own, too: /api/campaigns/pause is
-// /api/campaigns?action=pause. A description of an API can name a path and no query, so clients
-// that are made from it have one call for each action.
+// actionParam is the parameter whose values also have paths of their own: /api/campaigns/pause is
+// /api/campaigns?action=pause. An OpenAPI operation has a path and no query, so clients generated
+// from the document get one call for each action.
 const actionParam = "action"
 
-// Handle mounts h. The path may hold parameters, written :name. A route whose policy does not say
-// everything is not mounted, and [Server.Run] says so.
+// Handle mounts h. The path may contain parameters, written :name. A route with an incomplete
+// policy is not mounted, and [Server.Run] returns the reason.
 func (s *Server) Handle(method, path string, h Handler, p Policy) {
 	s.mount(&entrance{method: method, path: path, other: s.endpoint(h, p)})
 }
 
 // HandleTree mounts h for GET and HEAD of a path that ends with a parameter, written *name, and of
-// every path below it: the parameter is all that follows, with the slash before it; empty for the
-// path above.
+// every path below it. The parameter holds the rest of the path with its leading slash, and is
+// empty for the path itself.
 func (s *Server) HandleTree(path string, h Handler, p Policy) {
 	s.mount(&entrance{method: http.MethodGet, path: path, other: s.endpoint(h, p)})
 }
 
-// HandleActions mounts several endpoints behind one method and path. p holds for those that have no
-// policy of their own and for unknown values.
+// HandleActions mounts several endpoints on one method and path. p applies to actions without a
+// policy of their own and to unknown values.
 func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	names := sortedNames(a.Of)
 	e := &entrance{method: method, path: path, param: a.Param, actions: make(map[string]*endpoint, len(a.Of))}
@@ -194,7 +194,7 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 		if !action.Policy.stated() {
 			action.Policy = p
 		}
-		action.Policy.Errors = p.Errors // of the path
+		action.Policy.Errors = p.Errors // one form for the whole path
 		e.actions[value] = s.endpoint(action.Do, action.Policy)
 	}
 	s.mount(e)
@@ -215,19 +215,19 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 // Routes lists the mounted routes.
 func (s *Server) Routes() []Route { return s.routes }
 
-// entrance is a method and path: where a request comes in, and which endpoint it asks for.
+// entrance is a method and path, with the endpoints to choose from.
 type entrance struct {
 	method, path string
-	param        string               // of the query; empty with one endpoint only
-	actions      map[string]*endpoint // by its value
-	value        string               // of the parameter where the path says it; empty where the query does
-	other        *endpoint            // for every other value
+	param        string               // query parameter; empty with a single endpoint
+	actions      map[string]*endpoint // by the value of param
+	value        string               // of param where the path has it; empty where the query has it
+	other        *endpoint            // for any other value
 }
 
 // endpoint is a handler with its policy.
 type endpoint struct {
 	handle  Handler
-	answers func(*gin.Context) // handle, which answers its errors too
+	answers func(*gin.Context) // runs handle and answers its errors
 	policy  Policy
 }
 
@@ -235,7 +235,7 @@ func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s
 
 func (e *entrance) choose(c *gin.Context) *endpoint {
 	if e.param != "" {
-		value, empty := e.asked(c)
+		value, empty := e.selected(c)
 		if chosen, ok := e.actions[value]; ok && !empty {
 			return chosen
 		}
@@ -243,14 +243,14 @@ func (e *entrance) choose(c *gin.Context) *endpoint {
 	return e.other
 }
 
-// longBody is a method and the beginning of paths whose bodies may be longer than maxBody.
+// longBody is a method and a path prefix whose bodies may be longer than maxBody.
 type longBody struct {
 	method, path string
 	limit        int64
 }
 
-// bodyLimit returns before a body is read how long it may be at most: a handler reads no more than
-// its own policy allows ([ReadBody]).
+// bodyLimit returns the upper bound of a body before it is read. A handler reads no more than its
+// own policy allows ([ReadBody]).
 func (s *Server) bodyLimit(method, path, _ string) int64 {
 	limit := int64(maxBody)
 	for _, l := range s.long {
@@ -261,7 +261,7 @@ func (s *Server) bodyLimit(method, path, _ string) int64 {
 	return limit
 }
 
-// noteBodies remembers that bodies of e may be longer than others.
+// noteBodies records that bodies of e may be longer than the default.
 func (s *Server) noteBodies(path string, e *entrance) {
 	longest := e.other.policy.bodyLimit()
 	for _, action := range e.actions {
@@ -273,20 +273,20 @@ func (s *Server) noteBodies(path string, e *entrance) {
 	}
 }
 
-// name is the entrance with the action that c asks for, as the audit log and idempotency keys have
-// it.
+// name returns the entrance with the action of c, in the form of the audit log and the idempotency
+// keys.
 func (e *entrance) name(c *gin.Context) string {
 	name := e.method + " " + e.path
 	if e.param == "" {
 		return name
 	}
-	if value, _ := e.asked(c); value != "" && len(value) <= 32 {
+	if value, _ := e.selected(c); value != "" && len(value) <= 32 {
 		name += "?action=" + strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", ""), "")
 	}
 	return name
 }
 
-// endpoints are the routes behind e.
+// endpoints lists the routes of e.
 func (e *entrance) endpoints() []Route {
 	if e.param == "" {
 		return []Route{{Method: e.method, Path: e.path, Policy: e.other.policy}}
@@ -298,7 +298,7 @@ func (e *entrance) endpoints() []Route {
 	return all
 }
 
-// mount makes e reachable, unless its policies leave something open.
+// mount makes e reachable, unless its policies are incomplete.
 func (s *Server) mount(e *entrance) {
 	if err := s.tryMount(e); err != nil {
 		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, e.path, err))
@@ -316,7 +316,7 @@ func (s *Server) tryMount(e *entrance) error {
 	return nil
 }
 
-// mountAt makes e reachable at a path, which is another than its own for a named action.
+// mountAt makes e reachable at a path. For a named action the path differs from e's own.
 func (s *Server) mountAt(path string, e *entrance) error {
 	at, err := s.at(path)
 	if err != nil {
@@ -324,30 +324,30 @@ func (s *Server) mountAt(path string, e *entrance) error {
 	}
 	form := e.other.policy.Errors
 	if len(at.entrances) > 0 && (at.form == nil) != (form == nil) {
-		return errors.New("its errors have another form than those of the path's other methods")
+		return errors.New("its error form differs from that of the path's other methods")
 	}
 	if !at.add(e) {
-		return errors.New("it is mounted already")
+		return errors.New("it is already mounted")
 	}
 	at.form = form
 	s.noteBodies(path, e)
 	return nil
 }
 
-// problem is what e's policies leave open.
+// problem returns an error for a policy of e that is incomplete.
 func (e *entrance) problem() error {
 	if missing := e.other.policy.missing(e.method); missing != nil {
-		return fmt.Errorf("its policy does not say %s", strings.Join(missing, ", "))
+		return fmt.Errorf("its policy does not set %s", strings.Join(missing, ", "))
 	}
 	for _, value := range sortedKeys(e.actions) {
 		if missing := e.actions[value].policy.missing(e.method); missing != nil {
-			return fmt.Errorf("the policy of %s=%s does not say %s", e.param, value, strings.Join(missing, ", "))
+			return fmt.Errorf("the policy of %s=%s does not set %s", e.param, value, strings.Join(missing, ", "))
 		}
 	}
 	return nil
 }
 
-// serve answers a request as the policy of its endpoint says.
+// serve answers a request under the policy of its endpoint.
 func (s *Server) serve(c *gin.Context, r *request) {
 	to := r.at.choose(c)
 	r.to = to
@@ -363,7 +363,7 @@ func (s *Server) serve(c *gin.Context, r *request) {
 	s.deps.Guard.Leave(c, to.policy.Limit)
 }
 
-// call runs an endpoint's handler, under the caller's key and with its name for the audit log.
+// call runs an endpoint's handler, with the idempotency and audit of its policy.
 func (s *Server) call(c *gin.Context, r *request) {
 	to := r.to
 	if err := to.policy.Params.check(c); err != nil {

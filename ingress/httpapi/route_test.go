@@ -41,7 +41,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 			require.Len(t, s.Routes(), before)
 			require.Equal(t, http.StatusNotFound, s.get("/thing").Code)
 			require.EqualError(
-				t, s.Run(t.Context()), "route "+tc.method+" /thing is not mounted: its policy does not say "+tc.missing,
+				t, s.Run(t.Context()), "route "+tc.method+" /thing is not mounted: its policy does not set "+tc.missing,
 			)
 		})
 	}
@@ -52,7 +52,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		}}, read)
 		require.Equal(t, http.StatusNotFound, s.get("/thing?op=a").Code)
 		require.EqualError(
-			t, s.Run(t.Context()), "route GET /thing is not mounted: the policy of op=b does not say Limit",
+			t, s.Run(t.Context()), "route GET /thing is not mounted: the policy of op=b does not set Limit",
 		)
 	})
 	t.Run("two error forms", func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		other := change
 		other.Errors = func(*gin.Context, *errs.Error, int) error { return nil }
 		s.Handle(http.MethodPost, "/thing", ok, other)
-		require.ErrorContains(t, s.Run(t.Context()), "route POST /thing is not mounted: its errors have another form")
+		require.ErrorContains(t, s.Run(t.Context()), "route POST /thing is not mounted: its error form differs")
 	})
 }
 

@@ -13,19 +13,19 @@ import (
 	"adnet/internal/obs"
 )
 
-// certificate is the encryption of the public listener, nil for plain text. A certificate that is
-// renewed on the disk is shown from then on; one that cannot be used is logged and counted, and the
-// old one stays.
+// certificate returns the TLS settings of the public listener, nil for plain text. A certificate
+// that is renewed on disk is used from then on. If the new one is unusable, the failure is logged
+// and counted, and the old certificate stays in use.
 func (s *Server) certificate() (*tls.Config, error) {
 	if s.cfg.TLSCert == "" && s.cfg.TLSKey == "" {
 		return nil, nil
 	}
 	if s.cfg.TLSCert == "" || s.cfg.TLSKey == "" {
-		return nil, errors.New("ADNET_TLS_CERT and ADNET_TLS_KEY belong together, and one of them is not set")
+		return nil, errors.New("ADNET_TLS_CERT and ADNET_TLS_KEY must be set together; one of them is not set")
 	}
 	failures := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_http_certificate_failures_total",
-		Help: "Times that changed certificate files could not be used; the old certificate stays.",
+		Help: "Changed certificate files that could not be used; the old certificate stays.",
 	})
 	pair, err := link.OpenPair(s.cfg.TLSCert, s.cfg.TLSKey, func(expires time.Time, err error) {
 		if err != nil {
@@ -41,12 +41,12 @@ func (s *Server) certificate() (*tls.Config, error) {
 	obs.Register(s.deps.Metrics, failures)
 	obs.Register(s.deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adnet_http_certificate_expires_timestamp_seconds",
-		Help: "When the certificate of the public listener ends.",
+		Help: "When the certificate of the public listener expires.",
 	}, func() float64 { return float64(pair.Expires().Unix()) }))
 	return pair.Listen(), nil
 }
 
-// scheme begins the links to this listener.
+// scheme returns the URL scheme of this listener.
 func (s *Server) scheme() string {
 	if s.cfg.TLSCert != "" {
 		return "https://"
@@ -54,7 +54,7 @@ func (s *Server) scheme() string {
 	return "http://"
 }
 
-// proxied says which peers speak the PROXY protocol; nil if none does.
+// proxied returns a function that reports whether a peer uses the PROXY protocol; nil if none does.
 func (s *Server) proxied() func(netip.Addr) bool {
 	if len(s.speaks) == 0 {
 		return nil

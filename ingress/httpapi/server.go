@@ -1,9 +1,9 @@
-// Package httpapi is the HTTP engine that the ingress endpoints are mounted on: the server and its
+// Package httpapi is the HTTP engine on which the ingress endpoints are mounted: the server and its
 // limits, request ids, the error envelope and its status table, strict JSON bodies, `?action=`
 // routing, and authentication.
 //
-// Handlers return an error or have answered. The engine turns an error into the envelope
-// {error, code, ...extra} of the specification; nothing internal ever reaches a caller.
+// A handler either writes an answer or returns an error. The engine turns an error into the
+// envelope {error, code, ...extra} of the specification. No internal detail ever reaches a caller.
 package httpapi
 
 import (
@@ -29,46 +29,47 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// Config is the public listener's settings.
+// Config holds the settings of the public listener.
 type Config struct {
 	Addr           string        `name:"http-addr" env:"ADNET_HTTP_ADDR" default:"127.0.0.1:8080" help:"Address of the public HTTP listener."`
-	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// or https:// and the address listened on)."`
-	TrustedProxies []string      `name:"trusted-proxies" env:"ADNET_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is believed (default: none)."`
-	TLSCert        string        `name:"tls-cert" env:"ADNET_TLS_CERT" type:"path" help:"PEM file of the public listener's certificate, which then speaks HTTPS only. It is read again when it changes."`
+	BaseURL        string        `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out (default: http:// or https:// and the listening address)."`
+	TrustedProxies []string      `name:"trusted-proxies" env:"ADNET_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is trusted (default: none)."`
+	TLSCert        string        `name:"tls-cert" env:"ADNET_TLS_CERT" type:"path" help:"PEM file of the public listener's certificate. With it the listener speaks HTTPS only. The file is read again when it changes."`
 	TLSKey         string        `name:"tls-key" env:"ADNET_TLS_KEY" type:"path" help:"PEM file of the certificate's key."`
-	ProxyFrom      []string      `name:"proxy-protocol-from" env:"ADNET_PROXY_PROTOCOL_FROM" help:"Networks of the proxies that begin each connection with a header of the PROXY protocol, version 2 (default: none). It is required of them and believed of nobody else."`
-	ConnsPerAddr   int           `name:"conns-per-addr" env:"ADNET_CONNS_PER_ADDR" default:"256" help:"Connections that one address (IPv6: one /64) may have open; 0 is any number. Loopback and trusted proxies are not bounded."`
-	DrainTimeout   time.Duration `name:"http-drain" env:"ADNET_HTTP_DRAIN" default:"3s" help:"How long running requests may take to finish at a stop."`
+	ProxyFrom      []string      `name:"proxy-protocol-from" env:"ADNET_PROXY_PROTOCOL_FROM" help:"Networks of the proxies that begin each connection with a header of the PROXY protocol, version 2 (default: none). They must send it; it is rejected from any other peer."`
+	ConnsPerAddr   int           `name:"conns-per-addr" env:"ADNET_CONNS_PER_ADDR" default:"256" help:"Connections that one address (IPv6: one /64) may have open; 0 is no limit. Loopback and trusted proxies are not limited."`
+	DrainTimeout   time.Duration `name:"http-drain" env:"ADNET_HTTP_DRAIN" default:"3s" help:"How long running requests may take to finish at shutdown."`
 }
 
-// Deps are what the engine needs from the rest.
+// Deps holds the dependencies of the engine.
 type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
 	Readiness *obs.Readiness
 	Guard     Guard // may be nil
 	Once      Once  // may be nil
-	// KeepFiles is how many of the process's descriptors connections must leave to everything else.
+	// KeepFiles is the number of file descriptors that connections must leave to the rest of the
+	// process.
 	KeepFiles int
 }
 
-// Guard sees every request of a route before and after its handler.
+// Guard is called before and after the handler of every request.
 type Guard interface {
-	// Enter refuses a request by an error. It must not read the body.
+	// Enter rejects a request by returning an error. It must not read the body.
 	Enter(c *gin.Context, l Limit) error
-	// Leave is called after the answer to a request that was let in.
+	// Leave is called after the answer to a request that Enter accepted.
 	Leave(c *gin.Context, l Limit)
 }
 
-// Once surrounds the endpoints whose policy says [Policy.Idempotent]: see ingress/idempotency.
+// Once wraps the endpoints with the policy [Policy.Idempotent]; see ingress/idempotency.
 type Once interface {
-	// Do has handle answer, errors included, or answers what handle did before. route names the
-	// endpoint.
+	// Do lets handle answer, errors included, or repeats the earlier answer of handle. route is the
+	// name of the endpoint.
 	Do(c *gin.Context, route string, handle func(*gin.Context)) error
 }
 
-// Handler answers a request or returns an error for the envelope. After an error nothing may have
-// been written.
+// Handler answers a request, or returns an error for the envelope. A handler that returns an error
+// must not have written anything.
 type Handler func(c *gin.Context) error
 
 // Server is the public HTTP component.
@@ -80,22 +81,22 @@ type Server struct {
 	trees   []tree
 	long    []longBody
 	proxies networks
-	speaks  networks // the PROXY protocol
-	none    entrance // for a path that was not mounted
-	refused entrance // for a method that was not mounted at its path
+	speaks  networks // proxies that use the PROXY protocol
+	none    entrance // for an unknown path
+	refused entrance // for a method that the path does not have
 	wire    *wire.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
-	often   *obs.LimitedLogger // what every request may say
+	often   *obs.LimitedLogger // for lines that any request can cause
 	routes  []Route
-	faults  []error // routes that could not be mounted
+	faults  []error // of routes that could not be mounted
 
 	baseURL atomic.Pointer[string]
 	addr    atomic.Pointer[string]
 	ready   chan struct{}
 }
 
-// New builds the engine with the routes every role has; it opens no socket.
+// New builds the engine with the routes that every role has. It opens no socket.
 func New(cfg Config, deps Deps) (*Server, error) {
 	s := &Server{cfg: cfg, deps: deps, sites: map[string]*site{}, ready: make(chan struct{})}
 	s.metrics = newServerMetrics(deps.Metrics)
@@ -145,7 +146,8 @@ func (s *Server) setBaseURL(u string) error {
 	return nil
 }
 
-// newEngine returns gin as adnet uses it: no redirect to a cleaned path, 405 from [site].
+// newEngine returns gin as adnet uses it: without redirects to cleaned paths, and with 405 left to
+// [site].
 func (s *Server) newEngine() (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
@@ -170,8 +172,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.engine.ServeHTTP(w, r)
 }
 
-// BaseURL is the prefix of links, without a slash at the end. Unless set it is known once the
-// server is [Server.Ready].
+// BaseURL returns the prefix of links, without a trailing slash. Unless it is configured, it is
+// known once the server is [Server.Ready].
 func (s *Server) BaseURL() string {
 	if u := s.baseURL.Load(); u != nil {
 		return *u
@@ -179,7 +181,7 @@ func (s *Server) BaseURL() string {
 	return ""
 }
 
-// Addr is the address listened on, once [Server.Ready].
+// Addr returns the listening address; it is known once the server is [Server.Ready].
 func (s *Server) Addr() string {
 	if a := s.addr.Load(); a != nil {
 		return *a
@@ -187,10 +189,11 @@ func (s *Server) Addr() string {
 	return ""
 }
 
-// Ready is closed when the socket is open.
+// Ready returns a channel that is closed when the socket is open.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// Listening is nil once the socket is open: a node that balancers may choose takes connections.
+// Listening returns nil once the socket is open, so that balancers choose only nodes that accept
+// connections.
 func (s *Server) Listening() error {
 	select {
 	case <-s.ready:
@@ -200,9 +203,9 @@ func (s *Server) Listening() error {
 	}
 }
 
-// Run listens and serves until ctx ends, then lets running requests finish for DrainTimeout. What
-// the handlers started elsewhere (produce, spool) outlives Run: stop those components after it.
-// Errors: the address is taken, or a route could not be mounted.
+// Run listens and serves until ctx ends, then lets running requests finish for DrainTimeout.
+// Components that handlers use (produce, spool) must be stopped after Run returns. Errors: the
+// address is in use, or a route could not be mounted.
 func (s *Server) Run(ctx context.Context) error {
 	if err := errors.Join(s.faults...); err != nil {
 		return err
@@ -229,7 +232,7 @@ func (s *Server) Run(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
 	defer cancel()
 	if err := s.wire.Shutdown(drain); err != nil {
-		// A client that keeps its request open does not keep the process from stopping.
+		// A client that keeps its request open must not keep the process from stopping.
 		s.wire.Close()
 	}
 	if err := <-failed; err != nil {
@@ -238,7 +241,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// refuse answers a request that does not reach the router, in the form of its errors.
+// refuse answers a request that does not reach the router, in the router's error format.
 func refuse(w http.ResponseWriter, status int, problem string) {
 	code := errs.InvalidRequest
 	if status >= http.StatusInternalServerError {
@@ -247,7 +250,7 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	header := w.Header()
 	header["Content-Type"], header["X-Content-Type-Options"], header["Cache-Control"] = jsonReply, nosniff, noStore
 	w.WriteHeader(status)
-	// never fails: it is kept in memory
+	// Writing to memory never fails.
 	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true))
 }
 

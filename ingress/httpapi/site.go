@@ -9,45 +9,45 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// site is a path with what answers there. gin finds the path and its parameters; the site chooses
-// by method, so that a HEAD is answered wherever a GET is, and a 405 lists exactly what is mounted:
-// gin's own list is computed from its trees of other methods and misses some.
+// site is a mounted path with the endpoints of its methods. gin finds the path and its parameters,
+// and the site chooses by method. So HEAD is answered wherever GET is, and 405 lists exactly the
+// mounted methods: gin's own list is computed from the trees of other methods and misses some.
 type site struct {
-	entrances []*entrance // one for each method, in the order of their mounting
+	entrances []*entrance // one for each method, in mounting order
 	allow     string      // the methods
-	form      ErrorForm   // of all its errors; nil for WriteError
+	form      ErrorForm   // of all errors of the path; nil for WriteError
 }
 
-// ginMethods are the methods that gin accepts routes for and strangers send.
+// ginMethods are the methods that gin accepts routes for and that clients send.
 var ginMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodOptions, http.MethodTrace, http.MethodConnect,
 }
 
-// at returns the site of a path as it is mounted, and mounts a new one. Errors: a path that gin
-// cannot tell from another one.
+// at returns the site of a mounted path, and creates it if needed. Errors: gin cannot tell the path
+// from another one.
 func (s *Server) at(path string) (at *site, err error) {
 	if known := s.sites[path]; known != nil {
 		return known, nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p) // gin's word for a conflict of paths
+			err = fmt.Errorf("%v", p) // gin panics when two paths conflict
 		}
 	}()
-	made := new(site)
-	enter := func(c *gin.Context) { s.enter(c, made) }
+	created := new(site)
+	enter := func(c *gin.Context) { s.enter(c, created) }
 	if above, param, is := strings.Cut(path, "/*"); is {
 		// gin's own parameter for all that follows allows no other path below.
 		s.trees = append(s.trees, tree{above: above, param: param, enter: enter})
 	} else {
 		s.engine.Match(ginMethods, path, enter)
 	}
-	s.sites[path] = made
-	return made, nil
+	s.sites[path] = created
+	return created, nil
 }
 
-// add makes e reachable; it reports whether its method was free.
+// add makes e reachable. It reports whether the method was free.
 func (a *site) add(e *entrance) bool {
 	if a.entrance(e.method) != nil {
 		return false
@@ -57,7 +57,7 @@ func (a *site) add(e *entrance) bool {
 	return true
 }
 
-// methods are those that the site answers, for the header Allow.
+// methods returns the methods that the site answers, for the header Allow.
 func (a *site) methods() string {
 	var names []string
 	for _, e := range a.entrances {
@@ -78,8 +78,8 @@ func (a *site) entrance(method string) *entrance {
 	return nil
 }
 
-// answering returns the entrance for a method: a HEAD is answered as the GET would be, without its
-// body (RFC 9110, section 9.3.2). Handlers of GET that record something look at the method.
+// answering returns the entrance for a method. HEAD is answered as GET would be, without the body
+// (RFC 9110, section 9.3.2). GET handlers that record something check the method.
 func (a *site) answering(method string) *entrance {
 	e := a.entrance(method)
 	if e == nil && method == http.MethodHead {
@@ -88,29 +88,29 @@ func (a *site) answering(method string) *entrance {
 	return e
 }
 
-// request is what the engine keeps of a request beside gin's context.
+// request holds the state that the engine keeps for a request beside gin's context.
 type request struct {
-	method string    // as it was sent
-	site   *site     // of the path; nil for an unknown path
-	at     *entrance // of the method and path, or of the refusal
-	to     *endpoint // that answers; nil before it is chosen
-	spent  bool      // counted against its account
-	leave  func()    // ends the turn of its account; nil without one
+	method string    // as sent
+	site   *site     // nil for an unknown path
+	at     *entrance // for the method and path, or for the refusal
+	to     *endpoint // the one that answers; nil before it is chosen
+	spent  bool      // the request is counted against its account
+	leave  func()    // ends the account's turn; nil without one
 }
 
-// requestKey finds the request in a gin context.
+// requestKey is the key of the request in a gin context.
 type requestKey struct{}
 
-// of returns the request of c; outside of the engine, as in tests, an empty one.
+// of returns the request of c. Outside of the engine, as in tests, it returns an empty one.
 func of(c *gin.Context) *request {
-	if kept, ok := c.Get(requestKey{}); ok {
-		return kept.(*request)
+	if stored, ok := c.Get(requestKey{}); ok {
+		return stored.(*request)
 	}
 	return new(request)
 }
 
-// route returns the path as it was mounted, with the names of its parameters; empty for a path or a
-// method that was not.
+// route returns the mounted path, with the names of its parameters. It is empty for an unknown path
+// or method.
 func (r *request) route() string {
 	if r.at == nil {
 		return ""
@@ -118,7 +118,7 @@ func (r *request) route() string {
 	return r.at.path
 }
 
-// bodyLimit returns how many bytes the request's body may have.
+// bodyLimit returns the maximum size of the request's body in bytes.
 func (r *request) bodyLimit() int64 {
 	if r.to == nil {
 		return maxBody
@@ -126,15 +126,15 @@ func (r *request) bodyLimit() int64 {
 	return r.to.policy.bodyLimit()
 }
 
-// NewContext returns a context outside of any route, for tests of what reads requests and writes
-// replies.
+// NewContext returns a context outside of any route, for tests of code that reads requests and
+// writes replies.
 func NewContext(w http.ResponseWriter, r *http.Request) *gin.Context {
 	c, _ := gin.CreateTestContext(w)
 	c.Request = r
 	return c
 }
 
-// enter answers a request of a path that is mounted.
+// enter answers a request for a mounted path.
 func (s *Server) enter(c *gin.Context, at *site) {
 	r := of(c)
 	r.site = at
@@ -167,18 +167,18 @@ func (s *Server) unmatched(c *gin.Context) {
 	s.serve(c, r)
 }
 
-// otherMethod finds the method of a request that gin takes no routes for.
+// otherMethod is the context key of a method for which gin accepts no routes.
 type otherMethod struct{}
 
-// asTrace has gin find the path of a request with a method that it takes no routes for. Nothing is
-// mounted for TRACE, so the answer is the 405 of the path.
+// asTrace lets gin find the path of a request whose method gin accepts no routes for. No route is
+// mounted for TRACE, so the answer is the path's 405.
 func asTrace(r *http.Request) *http.Request {
 	r = r.WithContext(context.WithValue(r.Context(), otherMethod{}, r.Method))
 	r.Method = http.MethodTrace
 	return r
 }
 
-// methodOf returns the method of r as it was sent.
+// methodOf returns the method of r as the client sent it.
 func methodOf(r *http.Request) string {
 	if r.Method == http.MethodTrace {
 		if sent, is := r.Context().Value(otherMethod{}).(string); is {

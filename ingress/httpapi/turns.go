@@ -10,15 +10,15 @@ import (
 	"adnet/internal/errs"
 )
 
-// Changes of one account run few at a time on a node, and the others wait for their turn. The
-// stores make changes one after the other: without turns whoever sends a minute's worth of them at
-// once has everybody else's pause wait behind them.
+// A node runs only a few changes of one account at a time; the others wait for their turn. The
+// stores apply changes one after the other, so without turns an account that sends a minute's worth
+// of changes at once would delay those of all other accounts.
 const (
 	turnsAtOnce = 2
-	turnWait    = 5 * time.Second // longer than that, the account sends more than it is answered
+	turnWait    = 5 * time.Second // an account that waits longer sends faster than it is served
 )
 
-// turns are those of the accounts that change something now.
+// turns holds the turns of the accounts with running changes.
 type turns struct {
 	mu sync.Mutex
 	of map[uuid.UUID]*turn
@@ -26,10 +26,10 @@ type turns struct {
 
 type turn struct {
 	slots chan struct{}
-	users int // that have a slot or wait for one; without any the account is forgotten
+	users int // requests with a slot or waiting for one; the turn is deleted at 0
 }
 
-// take waits for a turn of an account and takes it, until leave is called. Errors: errs.RateLimited
+// take waits for a turn of an account and holds it until leave is called. Errors: errs.RateLimited
 // after turnWait.
 func (t *turns) take(ctx context.Context, account uuid.UUID) (leave func(), err error) {
 	t.mu.Lock()
@@ -54,7 +54,7 @@ func (t *turns) take(ctx context.Context, account uuid.UUID) (leave func(), err 
 	case <-ctx.Done():
 		t.forget(account, one)
 		return nil, errs.New(
-			errs.RateLimited, "too many changes of this account at once; wait for their answers",
+			errs.RateLimited, "too many changes of this account at once; wait for the answers",
 		).With("retry_after", 1)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wholes rewrites a body that was refused because of 191.0 or 2e3 where an integer belongs: JSON
-// has one kind of number, and to JSON Schema these are integers. rewritten is false where err is
-// another one. Only refused bodies pay for it.
+// wholes rewrites a body that was rejected because of 191.0 or 2e3 in place of an integer: JSON has
+// one kind of number, and JSON Schema counts these as integers. rewritten is false if err has
+// another cause. Only rejected bodies pay for it.
 func wholes(body []byte, err error) (plain []byte, rewritten bool) {
 	var refused *json.SemanticError
 	if !errors.As(err, &refused) || refused.JSONKind != '0' || !isInteger(refused.GoType) {
@@ -50,8 +50,8 @@ func isInteger(t reflect.Type) bool {
 	return t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr
 }
 
-// whole is a number of JSON without its point and exponent where it is an integer up to 2^53, the
-// last that every reader of JSON holds exactly.
+// whole returns a JSON number without point and exponent if it is an integer up to 2^53, the
+// largest that every JSON reader holds exactly. Other numbers are returned as they are.
 func whole(number string) string {
 	if !strings.ContainsAny(number, ".eE") {
 		return number

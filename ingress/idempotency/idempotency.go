@@ -1,19 +1,20 @@
-// Package idempotency honours the Idempotency-Key header of the endpoints whose policy says so.
+// Package idempotency implements the Idempotency-Key header for the endpoints whose policy allows
+// it.
 //
-// A key is 16 to 255 printable ASCII characters and counts for one account (without a login: one
-// address), method and route, action included, for 24 hours. The same request under the same key
+// A key is 16 to 255 printable ASCII characters. It is valid for 24 hours for one account (without
+// a login: one address), method and route including the action. The same request with the same key
 // gets the first reply again, with "replayed": true in its JSON object and the header
-// Idempotency-Replayed: true; another request gets 409 idempotency_conflict. A second call while
-// the first runs waits for it up to 2 s and then gets 409 idempotency_in_progress with Retry-After.
-// Replies of 401, 408, 429 and 5xx are not kept: a retry runs. What a crash can and cannot do is
-// the guarantee of internal/once. A kept reply, which may hold a secret that is shown once, is
-// sealed with a key made from the caller's idempotency key and request, neither of which is stored:
-// the database alone cannot open it, so keys should be random.
+// Idempotency-Replayed: true. Another request gets 409 idempotency_conflict. A second call during
+// the first waits up to 2 s for its reply and then gets 409 idempotency_in_progress with
+// Retry-After. Replies of 401, 408, 429 and 5xx are not stored: a retry runs again. internal/once
+// documents the behaviour after a crash. A stored reply may hold a secret that is shown once, so it
+// is sealed with a key derived from the caller's idempotency key and request. Neither is stored:
+// the database alone cannot open the reply, so keys should be random.
 //
-// Not covered, because they have their own rules: ad requests, bids and rankings (every one is a
-// new auction), beacons (deduplicated per auction and event for ever), MCP (its session), the
-// providers' webhooks (deduplicated by their event ids), the demo checkout (by its id), login (one
-// more session) and logout (an ended one stays so).
+// Some calls are not covered, because they have their own rules: ad requests, bids and rankings
+// (each is a new auction), beacons (deduplicated permanently per auction and event), MCP (its
+// session), the webhooks of providers (deduplicated by event id), the demo checkout (by its id),
+// login (it opens one more session) and logout (idempotent by itself).
 package idempotency
 
 import (
@@ -40,44 +41,44 @@ import (
 	"adnet/internal/traffic"
 )
 
-// The header, and the one of a replay.
+// The request header, and the header of a replayed reply.
 const (
 	Header   = "Idempotency-Key"
 	Replayed = "Idempotency-Replayed"
 )
 
-// The limits of a key and of its life.
+// The limits of a key, and its lifetime.
 const (
 	MinKey = 16
 	MaxKey = 255
 	life   = 24 * time.Hour
-	// lease is longer than a call can take: the server ends a reply after 30 s.
+	// lease is longer than any call: the server ends a reply after 30 s.
 	lease      = time.Minute
 	wait       = 2 * time.Second
 	look       = 50 * time.Millisecond
 	storeLimit = 5 * time.Second
-	fullRetry  = 3600 // seconds; keys of a day ago become free one by one
+	fullRetry  = 3600 // seconds; yesterday's keys expire one by one
 )
 
-// Caller identifies the caller. Errors: errs.InvalidToken for an unknown one.
+// Caller identifies the caller. Errors: errs.InvalidToken for an invalid token.
 type Caller interface {
 	User(c *gin.Context) (account.User, error)
 }
 
-// Config bounds what is kept.
+// Config limits the number of stored keys.
 type Config struct {
-	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Idempotency keys that one account (without a login: one network) may have in 24 hours; calls with more are 429. 0 is any number. Administrators have no such limit."`
+	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Maximum number of idempotency keys per account (without a login: per network) in 24 hours; further calls get 429. 0 is unlimited. Administrators have no limit."`
 }
 
-// Deps are what the keys need.
+// Deps holds the dependencies of the keys.
 type Deps struct {
 	Config  Config
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Store   once.Store
 	Caller  Caller
-	// Recover reads what a call made that took effect but lost its reply; nil for no more than its
-	// id.
+	// Recover reads the object that a call created before its reply was lost. If it is nil, the
+	// reply has only the object's id.
 	Recover func(ctx context.Context, caller account.User, e once.Effect) (any, error)
 }
 
@@ -87,12 +88,12 @@ type Keys struct {
 	calls *prometheus.CounterVec
 }
 
-// New makes the keys.
+// New returns the keys.
 func New(deps Deps) *Keys {
 	return &Keys{deps: deps, calls: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_idempotency_total",
 		Help: "Calls with an Idempotency-Key by result: first, replayed, recovered, conflict, in_progress, full " +
-			"(the caller has as many keys as it may).",
+			"(the caller has reached its limit of keys).",
 	}, []string{"result"}))}
 }
 
@@ -135,8 +136,8 @@ func (k *Keys) once(c *gin.Context, in call) error {
 	in.request.Most = k.deps.Config.Most
 	if _, has := httpapi.Bearer(c); has {
 		user, err := k.deps.Caller.User(c)
-		if errs.Is(err, errs.InvalidToken) || errs.Is(err, errs.Forbidden) { // also of a suspended account
-			in.handle(c) // it says so itself
+		if errs.Is(err, errs.InvalidToken) || errs.Is(err, errs.Forbidden) { // or a suspended account
+			in.handle(c) // the handler returns the error
 			return nil
 		}
 		if err != nil {
@@ -175,7 +176,7 @@ func (k *Keys) once(c *gin.Context, in call) error {
 		return httpapi.RetryAfter(
 			errs.New(
 				errs.RateLimited,
-				"more than %d idempotency keys in 24 hours; repeat keys only of calls that you repeat, or leave %s out",
+				"more than %d idempotency keys in 24 hours; use a key again only to retry its call, or omit %s",
 				k.deps.Config.Most, Header,
 			), fullRetry,
 		)
@@ -186,7 +187,8 @@ func (k *Keys) once(c *gin.Context, in call) error {
 	)
 }
 
-// readRequest reads the body, leaves it for the handler, and makes the fingerprint and the seal.
+// readRequest reads the body, restores it for the handler, and computes the fingerprint and the
+// seal.
 func readRequest(c *gin.Context, in *call) error {
 	var body []byte
 	err := httpapi.ReadBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
@@ -197,7 +199,7 @@ func readRequest(c *gin.Context, in *call) error {
 	if len(body) > 0 {
 		c.Request.Body = readCloser{bytes.NewReader(body)}
 	}
-	// Encode sorts the query, so that the order of its parameters does not matter.
+	// Encode sorts the query, so the order of parameters does not matter.
 	request := strings.Join(
 		[]string{c.Request.Method, c.Request.URL.Path, c.Request.URL.Query().Encode(), string(body)}, "\n",
 	)
@@ -218,7 +220,7 @@ func keyed(key, text string) (sum [32]byte) {
 	return sum
 }
 
-// begin asks until the answer is final or the patience is used up.
+// begin polls until the state is final or the wait is over.
 func (k *Keys) begin(ctx context.Context, request once.Request) (once.Found, error) {
 	patience := time.NewTimer(wait)
 	defer patience.Stop()
@@ -239,12 +241,13 @@ func (k *Keys) begin(ctx context.Context, request once.Request) (once.Found, err
 	}
 }
 
-// run is the first call. Its reply is kept before it is sent: who has seen it can have it again.
+// run runs the first call. Its reply is stored before it is sent, so every reply that a client
+// received can be replayed.
 func (k *Keys) run(c *gin.Context, in call) error {
 	ctx := c.Request.Context()
 	recorded, done := &recorder{ResponseWriter: c.Writer, status: http.StatusOK}, false
 	defer func() {
-		if !done { // a panic: the effect, if there was one, is marked; the key is free otherwise
+		if !done { // a panic: a committed effect is marked already; otherwise the key becomes free
 			c.Writer = recorded.ResponseWriter
 			k.release(ctx, in.request.Attempt)
 		}
@@ -257,10 +260,10 @@ func (k *Keys) run(c *gin.Context, in call) error {
 	if !keeps(recorded.status) {
 		k.release(ctx, in.request.Attempt)
 	} else if err := k.finish(ctx, in, recorded); err != nil {
-		// The effect is committed and marked: the caller gets its reply, and a retry what the
-		// effect was.
+		// The effect is committed and marked: the caller gets its reply, and a retry gets the
+		// recovered effect.
 		k.deps.Log.ErrorContext(
-			ctx, "reply under an idempotency key could not be kept", "route", in.route, "error", err,
+			ctx, "reply to an idempotency key could not be stored", "route", in.route, "error", err,
 		)
 	}
 	c.Writer.WriteHeader(recorded.status)
@@ -271,7 +274,8 @@ func (k *Keys) run(c *gin.Context, in call) error {
 	return nil
 }
 
-// keeps says whether a reply is the answer to the request, and not to its circumstances.
+// keeps reports whether to store a reply of this status: it answers the request itself, not a
+// temporary condition.
 func keeps(status int) bool {
 	return status < http.StatusInternalServerError && status != http.StatusUnauthorized &&
 		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
@@ -295,23 +299,23 @@ func (k *Keys) release(ctx context.Context, a once.Attempt) {
 	defer cancel()
 	if err := k.deps.Store.ReleaseKey(ctx, a); err != nil {
 		k.deps.Log.WarnContext(
-			ctx, "idempotency key could not be released; it frees itself after a minute", "error", err,
+			ctx, "idempotency key could not be released; it expires within a minute", "error", err,
 		)
 	}
 }
 
-// replay answers what the first call answered.
+// replay sends the stored reply of the first call.
 func replay(c *gin.Context, in call, r once.Reply) error {
 	body, err := token.OpenText(in.seal, r.Body, nil)
 	if err != nil {
-		return errors.Join(errors.New("a kept reply cannot be opened"), err)
+		return errors.Join(errors.New("a stored reply cannot be opened"), err)
 	}
 	c.Header(Replayed, "true")
 	c.Data(r.Status, r.ContentType, marked(body))
 	return nil
 }
 
-// marked adds "replayed": true to a JSON object and leaves anything else as it is.
+// marked adds "replayed": true to a JSON object and returns any other body unchanged.
 func marked(body []byte) []byte {
 	trimmed := bytes.TrimRight(body, " \t\r\n")
 	if len(trimmed) < 2 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
@@ -325,7 +329,7 @@ func marked(body []byte) []byte {
 	return append(out, `"replayed":true}`...)
 }
 
-// recovered answers for a call that took effect and died before its reply was kept.
+// recovered replies for a call that took effect but lost its reply.
 func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
 	body := map[string]any{
 		"replayed": true, "recovered": true, "id": e.ID, "kind": e.Kind,
@@ -333,19 +337,19 @@ func (k *Keys) recovered(c *gin.Context, in call, e once.Effect) error {
 			"again",
 	}
 	if k.deps.Recover != nil {
-		made, err := k.deps.Recover(c.Request.Context(), in.user, e)
+		object, err := k.deps.Recover(c.Request.Context(), in.user, e)
 		if err != nil {
 			return err
 		}
-		if made != nil {
-			body[e.Kind] = made
+		if object != nil {
+			body[e.Kind] = object
 		}
 	}
 	c.Header(Replayed, "true")
 	return httpapi.JSON(c, http.StatusOK, body)
 }
 
-// recorder holds a reply back until it is kept.
+// recorder holds a reply back until it is stored.
 type recorder struct {
 	gin.ResponseWriter
 	status int
@@ -369,7 +373,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 // WriteString implements io.StringWriter, as part of gin.ResponseWriter.
 func (r *recorder) WriteString(text string) (int, error) { return r.Write([]byte(text)) }
 
-// WriteHeaderNow implements gin.ResponseWriter: the status leaves with the kept reply.
+// WriteHeaderNow implements gin.ResponseWriter: the status is sent with the stored reply.
 func (r *recorder) WriteHeaderNow() {}
 
 // Size implements gin.ResponseWriter.

@@ -28,7 +28,7 @@ import (
 	"adnet/internal/once"
 )
 
-// callers knows two bearers.
+// callers resolves two bearer tokens.
 type callers map[string]account.User
 
 func (u callers) User(c *gin.Context) (account.User, error) {
@@ -44,14 +44,14 @@ type fixture struct {
 	store *memory.Store
 	calls atomic.Int64
 	act   func(c *gin.Context) error
-	// die loses the reply of the next call, as a process does that is killed after its effect.
+	// die loses the reply of the next call, like a process that is killed after its effect.
 	die atomic.Bool
 	// clock of the store
 	mu  sync.Mutex
 	now time.Time
 }
 
-// dying is a store whose process dies before it keeps a reply.
+// dying is a store whose process dies before it stores a reply.
 type dying struct {
 	*memory.Store
 	f *fixture
@@ -173,7 +173,7 @@ func TestReplay(t *testing.T) {
 	)
 }
 
-func TestKeysThatAreNone(t *testing.T) {
+func TestInvalidKeysAreRejected(t *testing.T) {
 	f := newFixture(t)
 	for _, bad := range []string{
 		"0123456789abcde", strings.Repeat("a", 256), "0123456789abcdefü", "01234567\x0189abcdef",
@@ -193,7 +193,7 @@ func TestKeysThatAreNone(t *testing.T) {
 	require.Equal(t, 400, w.Code)
 }
 
-func TestWhatIsNotKept(t *testing.T) {
+func TestTemporaryErrorsAreNotStored(t *testing.T) {
 	f := newFixture(t)
 	for status, code := range map[int]errs.Code{
 		500: errs.Internal, 503: errs.Unavailable, 429: errs.RateLimited, 401: errs.InvalidToken,
@@ -235,8 +235,8 @@ func TestSecondCallWhileTheFirstRuns(t *testing.T) {
 	require.EqualValues(t, 1, f.calls.Load())
 }
 
-// TestDeathBetweenEffectAndReply kills the process after its commit: the retry must not run again.
-func TestDeathBetweenEffectAndReply(t *testing.T) {
+// TestCrashBetweenEffectAndReply kills the process after its commit: the retry must not run again.
+func TestCrashBetweenEffectAndReply(t *testing.T) {
 	f := newFixture(t)
 	f.act = func(c *gin.Context) error {
 		u := account.User{
@@ -266,7 +266,7 @@ func TestDeathBetweenEffectAndReply(t *testing.T) {
 	require.NotEmpty(t, list[0].Actor.RequestID)
 }
 
-func TestWhatHasItsOwnRules(t *testing.T) {
+func TestEndpointsWithoutIdempotencyKeys(t *testing.T) {
 	f := newFixture(t)
 	for _, path := range []string{"/api/track", "/api/auth", "/api/auth?action=login"} {
 		before := f.calls.Load()
@@ -280,7 +280,7 @@ func TestWhatHasItsOwnRules(t *testing.T) {
 	require.Equal(t, 201, f.post("/api/things", "mallory", key, `{}`).Code, "the handler judges a bad token")
 }
 
-// TestKeptRepliesAreSealed looks at what a reader of the store would see.
+// TestKeptRepliesAreSealed checks the data that a reader of the store would see.
 func TestKeptRepliesAreSealed(t *testing.T) {
 	f := newFixture(t)
 	f.post("/api/things", "alice", key, `{"a":1}`)
@@ -317,8 +317,8 @@ func (s spyStore) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) e
 	return s.Store.FinishKey(ctx, a, r)
 }
 
-// Each key keeps a row and a reply: an account, or a network, has so many a day. Its repeats and
-// the keys of others go on.
+// Each key stores a row and a reply, so an account or a network has a daily limit. Its repeats and
+// other callers' keys still work.
 func TestKeysOfACallerAreLimited(t *testing.T) {
 	f := newFixture(t)
 	key := func(n int) string { return fmt.Sprintf("key-of-sixteen-%02d", n) }

@@ -14,8 +14,8 @@ import (
 	"adnet/internal/token"
 )
 
-// Send sends a request. Its reply is held to the document, unless it is packed, a picture, a
-// page or a script.
+// Send sends a request. It checks the reply against the document, unless the reply is packed, a
+// picture, a page or a script.
 func (w *World) Send(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	reply := httptest.NewRecorder()
@@ -34,7 +34,7 @@ func (w *World) Do(method, target, body string, header ...string) *httptest.Resp
 	return w.Send(w.T, Request(method, target, body, header...))
 }
 
-// Request is a request with pairs of header fields.
+// Request returns a request with pairs of header fields.
 func Request(method, target, body string, header ...string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for i := 0; i < len(header); i += 2 {
@@ -43,7 +43,7 @@ func Request(method, target, body string, header ...string) *http.Request {
 	return r
 }
 
-// RequireError holds a reply to the envelope of errors and to the field that it names.
+// RequireError checks that a reply is the error envelope with this status, code and field.
 func RequireError(t testing.TB, w *httptest.ResponseRecorder, status int, code, field string) {
 	t.Helper()
 	var envelope struct{ Error, Code, Field string }
@@ -54,15 +54,15 @@ func RequireError(t testing.TB, w *httptest.ResponseRecorder, status int, code, 
 	require.Equal(t, field, envelope.Field, envelope.Error)
 }
 
-// Person is a caller of the API: logged in, or anyone when Token is empty.
+// Person is a caller of the API: logged in, or anonymous if Token is empty.
 type Person struct {
 	account.User
 	Token string
 	World *World
 }
 
-// Login makes an account and logs it in. What the user lacks is made up; a password, which is slow,
-// is not.
+// Login creates an account and logs it in. It fills in missing fields, except for a password, which
+// is slow to hash.
 func (w *World) Login(t testing.TB, u account.User) *Person {
 	t.Helper()
 	if u.ID == uuid.Nil {
@@ -86,11 +86,11 @@ func (w *World) Login(t testing.TB, u account.User) *Person {
 	return &Person{User: u, Token: text, World: w}
 }
 
-// Caller sends token, whatever that is; "" sends none.
+// Caller returns a caller that sends token unchecked; "" sends none.
 func (w *World) Caller(token string) *Person { return &Person{Token: token, World: w} }
 
-// Call sends a request as p; body is an object, a text that is sent as it is, or nil. A body that
-// the service takes must be one of the document's.
+// Call sends a request as p. body is an object, a text that is sent unchanged, or nil. A body that
+// the service accepts must be valid by the document.
 func (p *Person) Call(t testing.TB, method, path string, body any) Reply {
 	t.Helper()
 	text, raw := body.(string)
@@ -110,10 +110,10 @@ func (p *Person) Call(t testing.TB, method, path string, body any) Reply {
 	return Answer(t, reply)
 }
 
-// Get asks as p.
+// Get sends a GET request as p.
 func (p *Person) Get(t testing.TB, path string) Reply { t.Helper(); return p.Call(t, "GET", path, nil) }
 
-// Post sends body as p.
+// Post posts body as p.
 func (p *Person) Post(t testing.TB, path string, body any) Reply {
 	t.Helper()
 	return p.Call(t, "POST", path, body)
@@ -122,7 +122,7 @@ func (p *Person) Post(t testing.TB, path string, body any) Reply {
 // Object is a JSON object.
 type Object = map[string]any
 
-// Reply is an answer with its body read.
+// Reply is a reply with its body read.
 type Reply struct {
 	T      testing.TB
 	Code   int
@@ -130,12 +130,12 @@ type Reply struct {
 	Text   string
 }
 
-// Answer reads what was recorded.
+// Answer converts a recorded reply.
 func Answer(t testing.TB, w *httptest.ResponseRecorder) Reply {
 	return Reply{T: t, Code: w.Code, Header: w.Header(), Text: w.Body.String()}
 }
 
-// As expects a status and decodes the object.
+// As requires a status and decodes the object.
 func (r Reply) As(status int) Object {
 	r.T.Helper()
 	require.Equal(r.T, status, r.Code, r.Text)
@@ -144,7 +144,7 @@ func (r Reply) As(status int) Object {
 	return body
 }
 
-// Fails expects an error.
+// Fails requires an error.
 func (r Reply) Fails(status int, code string) Object {
 	r.T.Helper()
 	body := r.As(status)
@@ -153,14 +153,14 @@ func (r Reply) Fails(status int, code string) Object {
 	return body
 }
 
-// Writer is a response writer that costs nothing: for benchmarks.
+// Writer is a response writer without cost, for benchmarks.
 type Writer struct {
 	Fields http.Header // empty, not nil
 	Status int
 	Body   []byte // of the last Write
 }
 
-// NewWriter makes a writer.
+// NewWriter returns a writer.
 func NewWriter() *Writer { return &Writer{Fields: http.Header{}} }
 
 // Header implements http.ResponseWriter.

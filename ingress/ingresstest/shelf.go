@@ -15,16 +15,16 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Shelf is a catalog: campaigns that may be served, and what the gate says of them.
+// Shelf is a catalog: the campaigns that may be served, and the gate's verdict on them.
 type Shelf struct {
 	Campaigns map[uuid.UUID]*campaign.Campaign
 	Stale     bool
-	Refuse    auction.Reason                         // of every campaign; "" for none
-	Check     func(*auction.Campaign) auction.Reason // instead of Refuse, when there is one
+	Refuse    auction.Reason                         // for every campaign; "" accepts all
+	Check     func(*auction.Campaign) auction.Reason // replaces Refuse if set
 
-	Learnt *ranker.Learnt // by which they are ranked; nil for nothing
+	Learnt *ranker.Learnt // ranks the campaigns; nil for none
 
-	Daily money.Micros // of every campaign; 0 is 50 USD
+	Daily money.Micros // daily budget of every campaign; 0 is 50 USD
 
 	snapshot *auction.Snapshot
 }
@@ -84,7 +84,7 @@ func (s *Shelf) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return k, ok
 }
 
-// Room implements offer.Catalog: a daily budget of 50 USD that is all there, or that of Daily.
+// Room implements offer.Catalog: an unspent daily budget of 50 USD, or of Daily.
 func (s *Shelf) Room(id uuid.UUID) (reserve.Room, bool) {
 	daily := cmp.Or(s.Daily, 50*money.USD)
 	return reserve.Room{CampaignID: id, Daily: daily, Today: daily, Total: daily, Balance: daily}, true

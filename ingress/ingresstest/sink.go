@@ -8,19 +8,19 @@ import (
 	"adnet/schemas/event"
 )
 
-// Sink is a producer or a spool that remembers what it was given. A record that does not decode, or
-// whose key does not fit its topic, panics.
+// Sink is a producer or a spool that stores all records in memory. It panics on a record that does
+// not decode or whose key does not fit its topic.
 type Sink struct {
-	Err      error // what it answers; nil takes the record
-	Silent   bool  // it answers nothing: the answers are Held
+	Err      error // the error it returns; nil accepts the record
+	Silent   bool  // it does not call done but appends it to Held
 	Auctions []*event.Auction
 	Notices  []*event.Notice
-	Events   []*event.Event // that were taken
-	Keys     []string       // of all events, refused ones too
+	Events   []*event.Event // accepted ones
+	Keys     []string       // of all events, including refused ones
 	Held     []func(error)
 
-	mu    sync.Mutex
-	asked []*event.Event
+	mu       sync.Mutex
+	received []*event.Event
 }
 
 // Produce implements the producers of offer, track and rtb.
@@ -40,7 +40,7 @@ func (s *Sink) Produce(topic string, key, value []byte, done func(error)) {
 	case event.TopicEvents:
 		e := new(event.Event)
 		err = proto.Unmarshal(value, e)
-		s.asked, s.Keys = append(s.asked, e), append(s.Keys, string(key))
+		s.received, s.Keys = append(s.received, e), append(s.Keys, string(key))
 		if s.Err == nil {
 			s.Events = append(s.Events, e)
 		}
@@ -57,19 +57,19 @@ func (s *Sink) Produce(topic string, key, value []byte, done func(error)) {
 	done(s.Err)
 }
 
-// Append lets a sink be the spool.
+// Append makes a sink usable as the spool.
 func (s *Sink) Append(topic string, key, value []byte, done func(error)) {
 	s.Produce(topic, key, value, done)
 }
 
-// Asked are all events that it was given, refused ones too.
+// Asked returns all received events, including refused ones.
 func (s *Sink) Asked() []*event.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked
+	return s.received
 }
 
-// Acked is a producer that takes everything at once and keeps nothing: for benchmarks.
+// Acked is a producer that acknowledges everything at once and stores nothing, for benchmarks.
 type Acked struct{}
 
 // Produce implements the producers of offer, track and rtb.

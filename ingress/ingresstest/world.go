@@ -1,6 +1,6 @@
-// Package ingresstest is the world that tests of the HTTP role's endpoints run in: the stores of
-// in-memory mode, a catalog, keys and accounts, a log that remembers, and a server to mount the
-// endpoint on. Its time stands still until the test moves it, and every reply is held to
+// Package ingresstest provides the world for tests of the HTTP role's endpoints: the stores of
+// in-memory mode, a catalog, keys and accounts, a log in memory, and a server to mount the endpoint
+// on. Its clock stands still until the test moves it. Every reply is checked against
 // schemas/openapi/openapi.json.
 package ingresstest
 
@@ -27,7 +27,7 @@ import (
 	"adnet/internal/token/tokentest"
 )
 
-// Start is the time at which a world begins unless its options say otherwise.
+// Start is the default start time of a world.
 var Start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // The parties of a world: one campaign of an advertiser, and a publisher's account with its
@@ -39,22 +39,22 @@ var (
 	OwnerID      = uuid.MustParse("44444444-4444-4444-8444-444444444444")
 )
 
-// ErrDown is the failure of a dependency that a test breaks.
+// ErrDown is the error of a dependency that a test breaks.
 var ErrDown = errors.New("down")
 
-// Options are what worlds differ in. The zero value is the usual world.
+// Options configure a world. The zero value is the usual world.
 type Options struct {
 	BaseURL string           // default https://ads.example
-	Now     time.Time        // the first; default Start
-	Clock   func() time.Time // instead of a time that stands still
-	Log     io.Writer        // takes the lines of the log; nil discards them
+	Now     time.Time        // start time; default Start
+	Clock   func() time.Time // replaces the still clock
+	Log     io.Writer        // receives the lines of the log; nil discards them
 }
 
-// World is what an endpoint is tested in. A test may change its fields at any time between
+// World is the environment of an endpoint under test. A test may change its fields between
 // requests.
 type World struct {
 	T         testing.TB
-	HTTP      *httpapi.Server // without routes: the test mounts what it is about
+	HTTP      *httpapi.Server // without routes: the test mounts the ones it needs
 	Contract  *apitest.Contract
 	Store     *memory.Store
 	Reports   *memory.Reports
@@ -65,14 +65,14 @@ type World struct {
 	Log       *Sink
 	Recording Recording
 	Now       time.Time
-	Clock     func() time.Time // says Now, unless the options name another
+	Clock     func() time.Time // returns Now, unless the options set another
 	Logger    *slog.Logger
 	Metrics   *prometheus.Registry
 
 	owner sync.Once
 }
 
-// New makes a world with an empty catalog.
+// New returns a world with an empty catalog.
 func New(t testing.TB, o Options) *World {
 	t.Helper()
 	if o.BaseURL == "" {
@@ -109,7 +109,7 @@ func New(t testing.TB, o Options) *World {
 	return w
 }
 
-// contract loads the document once for all tests: it is large.
+// contract loads the large document once for all tests.
 func contract(t testing.TB) *apitest.Contract {
 	t.Helper()
 	document.once.Do(func() { document.contract = apitest.Load(t) })
@@ -122,8 +122,8 @@ var document struct {
 	contract *apitest.Contract
 }
 
-// Selling is what the world's seller works with, without a limiter, frequency caps and
-// reservations. A test may change it before it makes the seller.
+// Selling returns the dependencies of the world's seller, without a limiter, frequency caps and
+// reservations. A test may change them before it creates the seller.
 func (w *World) Selling() offer.Deps {
 	return offer.Deps{
 		Metrics: w.Metrics, Catalog: w.Shelf, Keyring: w.Ring, Producer: w.Log, Recording: &w.Recording,
@@ -131,7 +131,7 @@ func (w *World) Selling() offer.Deps {
 	}
 }
 
-// Seller makes a seller that discloses its ads as Sponsored.
+// Seller returns a seller that labels its ads Sponsored.
 func Seller(deps offer.Deps) *offer.Seller {
 	return offer.New(offer.Config{Disclosure: "Sponsored"}, deps)
 }
@@ -145,7 +145,7 @@ func (w *World) Key(kind account.KeyKind) string {
 	return plain
 }
 
-// Keep stores a key of the publisher's account and gives its id.
+// Keep stores a key of the publisher's account and returns its id.
 func (w *World) Keep(kind account.KeyKind, material account.KeyMaterial) uuid.UUID {
 	w.T.Helper()
 	return w.keep(account.Key{Kind: kind, Hash: material.Hash})
@@ -176,7 +176,7 @@ func (w *World) keep(k account.Key) uuid.UUID {
 	return k.ID
 }
 
-// Recording says whether events can be recorded.
+// Recording reports whether events can be recorded.
 type Recording bool
 
 // CanRecord implements offer.Recording.

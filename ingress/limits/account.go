@@ -10,11 +10,11 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Spend counts a request of a logged-in account against its limits: a change of something, or a
-// look at stats. Errors: errs.RateLimited.
-func (l *Limits) Spend(c *gin.Context, account uuid.UUID, what httpapi.Work) error {
+// Spend counts a request of a logged-in account against its limits for changes or for stats.
+// Errors: errs.RateLimited.
+func (l *Limits) Spend(c *gin.Context, account uuid.UUID, work httpapi.Work) error {
 	id := writes
-	if what == httpapi.WorkStats {
+	if work == httpapi.WorkStats {
 		id = stats
 	}
 	k := key(account)
@@ -22,11 +22,11 @@ func (l *Limits) Spend(c *gin.Context, account uuid.UUID, what httpapi.Work) err
 	return l.take(c.Writer.Header(), id, k, l.deps.Now())
 }
 
-// TryLogin counts a try to log in to the account of an e-mail before its password is looked at, so
-// that many at once are not more tries than one after the other; [Limits.LoggedIn] takes it back.
-// known says whether the account was logged in to from the address' network before; it is asked
-// only when that matters. The limit of an account holds for other networks: a stranger's guesses
-// keep strangers out and not its owner. Errors: errs.RateLimited.
+// TryLogin counts a login attempt for the account of an e-mail before its password is checked, so
+// that parallel attempts gain nothing over sequential ones. [Limits.LoggedIn] takes it back. known
+// reports whether the account has logged in from the address' network before; it is called only if
+// the result matters. The limit of an account applies to unknown networks only: a stranger's
+// guesses must not lock out the owner. Errors: errs.RateLimited.
 func (l *Limits) TryLogin(email, address string, known func() bool) error {
 	now := l.deps.Now()
 	counts := loginCounts(email, address)
@@ -45,7 +45,7 @@ func (l *Limits) TryLogin(email, address string, known func() bool) error {
 	return nil
 }
 
-// LoggedIn takes back what [Limits.TryLogin] has counted: the password was right.
+// LoggedIn takes back the attempt that [Limits.TryLogin] has counted: the password was correct.
 func (l *Limits) LoggedIn(email, address string) {
 	for _, count := range loginCounts(email, address) {
 		l.count(count.id, count.key, -1, l.deps.Now())

@@ -13,7 +13,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// guessing is limits with their clock, and an owner whose network is known.
+// guessing returns limits with their clock, and an owner whose network is known.
 func guessing(t *testing.T) (*Limits, *clock, func(email, address string) bool) {
 	t.Helper()
 	now := &clock{now: start}
@@ -26,7 +26,7 @@ func guessing(t *testing.T) (*Limits, *clock, func(email, address string) bool) 
 	}
 }
 
-// Who guesses waits, and the longer the more it has guessed.
+// A caller that guesses passwords waits longer after more guesses.
 func TestGuessesOfANetwork(t *testing.T) {
 	_, now, try := guessing(t)
 	for n := range 10 {
@@ -46,7 +46,7 @@ func TestGuessesOfANetwork(t *testing.T) {
 	require.GreaterOrEqual(t, tried, 40)
 }
 
-// A stranger with many networks is stopped, and does not lock the owner out.
+// A stranger with many networks is stopped without locking out the owner.
 func TestGuessesOfManyNetworks(t *testing.T) {
 	l, _, try := guessing(t)
 	tried := 0

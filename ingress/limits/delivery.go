@@ -10,19 +10,19 @@ import (
 	"adnet/ingress/limits/pacing"
 )
 
-// Delivery joins what keeps a campaign that could win from being shown now: frequency caps and
+// Delivery combines the rules that can hold back an eligible campaign for now: frequency caps and
 // pacing. Either may be nil. A nil Delivery limits nothing.
 type Delivery struct {
 	Caps  *frequency.Caps
 	Pacer *pacing.Pacer
 }
 
-// pacedFor is how long a caller whose candidates are paced should wait, in seconds: shares change
-// every second, but not by much.
+// pacedFor is the retry delay for a caller whose candidates are all paced, in seconds: shares
+// change every second, but only slightly.
 const pacedFor = 60
 
-// Gate is the gate of one auction: caps, then budgets, and pacing last, which counts what it is
-// asked. The zero value lets everything pass.
+// Gate is the gate of one auction. It checks caps, then budgets, then pacing, which counts its
+// calls. The zero value lets every campaign pass.
 type Gate struct {
 	inner auction.Gate
 	pacer *pacing.Pacer
@@ -30,8 +30,8 @@ type Gate struct {
 	visit frequency.Visit
 }
 
-// Begin makes g the gate of the auction id over inner. [Gate.End] must be called; until then
-// another auction of the same session waits.
+// Begin makes g the gate of auction id, in front of inner. [Gate.End] must be called. Until then
+// other auctions of the same session wait.
 func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequency.Ask, inner auction.Gate) {
 	*g = Gate{inner: inner, id: id}
 	if d == nil {
@@ -63,7 +63,7 @@ func (g *Gate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	return reason
 }
 
-// Capped says whether the session has seen c often enough, whatever its budget: the reason, or "".
+// Capped returns the reason if the session has reached the cap of c, whatever its budget, else "".
 func (g *Gate) Capped(c *auction.Campaign) auction.Reason { return g.visit.Check(c) }
 
 // Undo implements [auction.Gate].
@@ -76,11 +76,11 @@ func (g *Gate) Undo(c *auction.Campaign) {
 	}
 }
 
-// Early says in how many turns the conversation may have its next ad; 0 when now.
+// Early returns the number of turns until the conversation may have its next ad, 0 for now.
 func (g *Gate) Early() (turns int) { return g.visit.Wait() }
 
-// RetryAfter says when to ask again after reason: in seconds, or in turns of the conversation. 0 if
-// waiting does not help or the time is unknown.
+// RetryAfter returns when to retry after reason, in seconds or in turns of the conversation. It
+// returns 0 if waiting does not help or the time is unknown.
 func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
 	switch reason {
 	case auction.Paced:
@@ -91,5 +91,5 @@ func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
 	return 0, 0
 }
 
-// End ends the auction with its winner, nil for none. What RetryAfter answers stays.
+// End ends the auction with its winner, nil for none. RetryAfter still works afterwards.
 func (g *Gate) End(winner *auction.Campaign) { g.visit.End(g.id, winner) }

@@ -12,7 +12,7 @@ import (
 	"adnet/internal/campaign"
 )
 
-// Without caps and pacing only the budgets' gate is asked, and everything may be called.
+// Without caps and pacing only the budgets' gate decides, and every method is safe to call.
 func TestNoDelivery(t *testing.T) {
 	var none *Delivery
 	var g Gate

@@ -10,19 +10,19 @@ import (
 	"adnet/internal/account"
 )
 
-// gate is how requests of a class are counted.
+// gate is the way a class of requests is counted.
 type gate uint8
 
 const (
 	free       gate = iota
 	counted         // each request counts
-	login           // only failures count
-	guarded         // refused callers count: they look for a key that works
-	converting      // as guarded, but only callers that show a conversion key
-	keyed           // requests without a good key count; a good key is always let in
+	login           // only failed logins count
+	guarded         // refused callers count, against guessing of keys
+	converting      // like guarded, but only for callers with a conversion key
+	keyed           // requests without a good key count; a good key is always accepted
 )
 
-// gates are the class and the gate of each limit that a route can have.
+// gates maps each limit of a route to its class and gate.
 var gates = [...]struct {
 	class byte
 	how   gate
@@ -37,12 +37,12 @@ var gates = [...]struct {
 	httpapi.LimitKeyless:       {keyless, keyed},
 }
 
-// Enter refuses a request of an address that has used up the limit of the route, before anything is
-// read of it. The address is the connection's, or what a trusted proxy says; see
-// httpapi.Config.TrustedProxies. Beacons and redirects are never refused here: there is money
-// behind each, and one server may send many people's; see [Limits.Unproven]. Calls of /api/mcp and
-// /api/rtb with a good key have limits per key instead, so that many may come from one exchange's
-// address. Errors: errs.RateLimited.
+// Enter rejects a request of an address that has used up the limit of the route, before it reads
+// anything of the request. The address is the connection's, or the one that a trusted proxy
+// reports; see httpapi.Config.TrustedProxies. Beacons and redirects are never rejected here: each
+// may be worth money, and one server may send them for many people; see [Limits.Unproven]. Calls of
+// /api/mcp and /api/rtb with a good key have limits per key instead, because an exchange sends many
+// from one address. Errors: errs.RateLimited.
 func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
 	id, how := gates[limit].class, gates[limit].how
 	if how == free {
@@ -64,12 +64,12 @@ func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
 		}
 		return err
 	}
-	// A login counts until it turns out well, so that many at once are not more tries than one
-	// after the other.
+	// A login counts until it succeeds, so that parallel attempts gain nothing over sequential
+	// ones.
 	return l.take(c.Writer.Header(), id, k, now)
 }
 
-// Leave sees how a request that was let in ended.
+// Leave counts an accepted request by its outcome.
 func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
 	id, how := gates[limit].class, gates[limit].how
 	status := c.Writer.Status()
@@ -83,13 +83,12 @@ func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
 	}
 }
 
-// lookupsPerSecond is how many keys that this node has not seen are let through to the store, from
-// all addresses that are over their limit: a good key gets in, a flood of made-up ones does not
-// reach the store.
+// lookupsPerSecond is the number of unknown keys per second that this node looks up in the store
+// for addresses over their limit. A good key gets in, and a flood of invented keys does not reach
+// the store.
 const lookupsPerSecond = 50
 
-// hasKnownKey reports whether a caller whose address is over its limit is let in because of its
-// key.
+// hasKnownKey reports whether the key of a caller over its address' limit lets it in.
 func (l *Limits) hasKnownKey(c *gin.Context, now time.Time) bool {
 	if l.deps.KnownKey == nil || c.Request.Method != http.MethodPost {
 		return false
@@ -98,13 +97,14 @@ func (l *Limits) hasKnownKey(c *gin.Context, now time.Time) bool {
 	return known || formed && l.lookups.AllowN(now, 1)
 }
 
-// conversionKey says whether the caller shows a conversion or browser key, right or wrong.
+// conversionKey reports whether the bearer has the form of a conversion or browser key, valid or
+// not.
 func conversionKey(c *gin.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
 	return account.LooksLike(account.KindConversion, bearer) || account.LooksLike(account.KindBrowser, bearer)
 }
 
-// sandbox says whether the caller shows a sandbox key: anybody has one.
+// sandbox reports whether the caller uses a sandbox key, which anyone can have.
 func sandbox(c *gin.Context) bool {
 	bearer, _ := httpapi.Bearer(c)
 	return account.IsSandbox(bearer)

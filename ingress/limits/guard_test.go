@@ -18,8 +18,8 @@ import (
 	"adnet/internal/obs"
 )
 
-// front is a server with the routes that are limited by address; a request says itself how it is
-// answered.
+// front is a server with the routes that are limited by address. Each request selects its own
+// reply.
 type front struct {
 	http   *httpapi.Server
 	limits *Limits
@@ -108,7 +108,7 @@ func TestTenBadLogins(t *testing.T) {
 	}
 	requireLimited(t, bad("192.0.2.1"))
 	requireLimited(t, f.from("192.0.2.1", "POST", "/api/auth"))
-	// Nothing that the client says of itself changes who it is.
+	// No header of the client changes its address.
 	for _, header := range []string{
 		"X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "X-Appengine-Remote-Addr", "Fly-Client-IP",
 		"True-Client-IP",
@@ -167,7 +167,7 @@ func TestTrustedProxiesNameTheClient(t *testing.T) {
 	require.Equal(t, 429, via("203.0.113.5", "192.0.2.10"), "an address that is no proxy is the client")
 }
 
-func TestWhatIsLimitedByAddress(t *testing.T) {
+func TestLimitsByAddress(t *testing.T) {
 	cfg := Config{Register: 3, Benna: 4, Open: 5, Refused: 6, BadLogins: 10, Keyless: 7}
 	for _, c := range []struct {
 		method, path, answer string
@@ -211,9 +211,9 @@ func TestWhatIsLimitedByAddress(t *testing.T) {
 	}
 }
 
-// The exchanges and the programs of a publisher come from few addresses: a good key is let in
-// whatever else its address sends, and has a limit of its own elsewhere.
-func TestAGoodKeyIsNotLimitedByAddress(t *testing.T) {
+// A publisher's exchanges and programs use few addresses: a valid key is accepted whatever else its
+// address sends, and has its own limit elsewhere.
+func TestValidKeyIsNotLimitedByAddress(t *testing.T) {
 	for _, path := range []string{"/api/mcp", "/api/rtb"} {
 		f := newFront(t, Config{Keyless: 5})
 		for range 100 {
@@ -241,7 +241,7 @@ func TestAGoodKeyIsNotLimitedByAddress(t *testing.T) {
 		f.pass(2 * time.Minute)
 		require.Equal(t, 200, f.from("192.0.2.1", "POST", path).Code)
 	}
-	// Anybody can make up a sandbox key: it counts as none.
+	// Anyone can invent a sandbox key, so it does not count as a key.
 	f := newFront(t, Config{Keyless: 5})
 	for range 5 {
 		require.Equal(t, 200, f.from("192.0.2.1", "POST", "/api/mcp", "Authorization", "Bearer pub_test_sandbox").Code)

@@ -1,22 +1,22 @@
-// Package limits protects the service from too many requests: per publisher, and per address where
-// no account is known. Frequency caps and pacing plug into the auction's gate and have their place
-// here too. A limit holds in every period as long as its window, not per clock minute: with the
-// defaults a publisher may send 1,000 requests in any 60 s, for ever (one may be refused up to a
-// second too long), all at once if it likes, and 200 on top of them when it left the minute before
-// unused: that is the burst.
+// Package limits protects the service from too many requests: per publisher, and per address for
+// callers without an account. Frequency caps and pacing are subpackages, because they plug into the
+// auction's gate. A limit applies to every period as long as its window, not to clock minutes. With
+// the defaults a publisher may send 1,000 requests in any 60 s, indefinitely (one may be refused up
+// to a second too long). It may send them all at once, plus a burst of 200 if it left the minute
+// before unused.
 //
-// Limits are shared by all nodes without asking anybody while a request waits: each node counts
-// what it let through and tells the others absolute counts every 200 ms through the [Exchange]; a
-// node decides by its own count plus what it last heard. So N nodes let through at most what one
-// caller sends to N−1 of them in the time that news takes (about 400 ms) above the limit, and never
-// more than N times the limit. Without the exchange every node goes on by itself. A node that
-// starts hears the last minute first.
+// Nodes share limits without a network call during a request: each node counts the requests it
+// accepted and sends absolute counts to the others every 200 ms through the [Exchange]. A node
+// decides by its own count plus the latest counts it received. So N nodes exceed the limit at most
+// by the requests that one caller sends to N−1 of them while news travels (about 400 ms), and never
+// accept more than N times the limit. Without the exchange every node continues alone. A node that
+// starts first receives the counts of the last minute.
 //
 // # Not obvious
 //
-// Over an address's keyless limit a good key still gets in on /api/mcp and /api/rtb: what the
-// node has seen to be good passes, and 50 unseen keys a second are looked up, so that made-up
-// ones cannot flood the store.
+// On /api/mcp and /api/rtb a good key is accepted even over an address's keyless limit: keys that
+// the node has verified before pass, and 50 unknown keys a second are looked up, so that invented
+// keys cannot flood the store.
 package limits
 
 import (
@@ -40,50 +40,50 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is the settings of the limits; they must be the same on every node. 0 switches a limit
-// off.
+// Config holds the settings of the limits. They must be the same on every node. 0 disables a limit.
 type Config struct {
-	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 switches the limit off."`
-	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send at once when it used less before; a silent minute gives all of them back."`
-	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins in 10 minutes per address, and per account and network, after which no more are tried; four times as many in a day. An account has five times as many in an hour, and twenty times in a day, from all networks without a good login in 90 days. 0 switches all off."`
-	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 switches the limit off. Administrators have none."`
-	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 switches the limit off. Administrators have none."`
+	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 disables the limit."`
+	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send in a burst after using less; a minute without requests restores all of them."`
+	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins allowed in 10 minutes per address, and per account and network; four times as many in a day. From all networks without a successful login in 90 days, an account allows five times as many in an hour and twenty times as many in a day. 0 disables all these limits."`
+	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 disables the limit. Administrators have none."`
+	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
-	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, beacons and redirects excepted."`
-	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Requests per minute and address that are answered 401, after which the address has to wait."`
-	Webhooks  int `name:"rate-bad-webhooks" env:"ADNET_RATE_BAD_WEBHOOKS" default:"20" help:"Deliveries of payment providers per minute and address whose signature is not right; further ones are answered 429 and have no certificate fetched. Deliveries that are signed are never refused. 0 switches the limit off."`
-	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a good key (401s, notices, preflights); above it only calls with a good key are answered."`
-	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests of one seat a second, over all nodes; above it the answer is 429."`
-	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) per minute and network (IPv4 /24, IPv6 /56) that count; further ones are answered and recorded as invalid traffic. 0 is no limit."`
+	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
+	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Responses with 401 per minute and address, after which the address has to wait."`
+	Webhooks  int `name:"rate-bad-webhooks" env:"ADNET_RATE_BAD_WEBHOOKS" default:"20" help:"Payment provider deliveries with an invalid signature per minute and address; further ones get 429, without fetching a certificate. Correctly signed deliveries are never rejected. 0 disables the limit."`
+	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a valid key (401s, notices, preflights); above it only calls with a valid key are answered."`
+	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests per second and seat, over all nodes; further ones get 429."`
+	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) that count per minute and network (IPv4 /24, IPv6 /56); further ones are recorded as invalid traffic. 0 is unlimited."`
 
-	Browser        int `name:"rate-browser" env:"ADNET_RATE_BROWSER" default:"3000" help:"Ad requests per minute and browser key, over all nodes; 0 switches the limit off. They are in none of the other limits of their account."`
-	BrowserNetwork int `name:"rate-browser-network" env:"ADNET_RATE_BROWSER_NETWORK" default:"300" help:"Ad requests with browser keys per minute and network (IPv4 /24, IPv6 /56); 0 switches the limit off."`
+	Browser        int `name:"rate-browser" env:"ADNET_RATE_BROWSER" default:"3000" help:"Ad requests per minute and browser key, over all nodes; 0 disables the limit. They do not count against the account's other limits."`
+	BrowserNetwork int `name:"rate-browser-network" env:"ADNET_RATE_BROWSER_NETWORK" default:"300" help:"Ad requests with browser keys per minute and network (IPv4 /24, IPv6 /56); 0 disables the limit."`
 
-	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address whose token does not verify, or that have none; further ones are answered 429. 0 switches the limit off."`
+	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address without a valid token; further ones get 429. 0 disables the limit."`
 
-	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Least click rate (clicks per ad) that is taken for the network's. Of the clicks that a publisher's server reports those above the network's rate (of a minute and of a day, with 3 standard deviations and 10 clicks on top) are recorded as invalid traffic. 0 switches the rule off."`
+	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Minimum for the network's click rate (clicks per ad). Clicks reported by a publisher's server above that rate (per minute and per day, plus 3 standard deviations and 10 clicks) are recorded as invalid traffic. 0 disables the rule."`
 }
 
 // Exchange carries counts between nodes; see redis.Exchange.
 type Exchange interface {
-	// Exchange says mine to the other nodes, unless it is empty, and calls hear for each message
-	// that they said since the last call.
+	// Exchange sends mine to the other nodes, unless it is empty, and calls hear for each message
+	// that they sent since the last call.
 	Exchange(ctx context.Context, mine []byte, hear func(node string, data []byte)) error
 }
 
-// Deps are what the limits work with. Each may be nil: then nothing is shared, logged or measured.
+// Deps holds the dependencies of the limits. Each may be nil: then nothing is shared, logged or
+// measured.
 type Deps struct {
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	Exchange Exchange
 	Now      func() time.Time // for the limits per address; nil is the clock
-	// KnownKey says whether a caller's key is known, without a lookup; see httpapi.Auth.KnownKey.
-	// If nil, no key is known.
+	// KnownKey reports whether a caller's key is known, without a lookup; see
+	// httpapi.Auth.KnownKey. If it is nil, no key is known.
 	KnownKey func(c *gin.Context) (known, formed bool)
 }
 
-// The classes; the values are in the keys that nodes exchange.
+// The classes. Their values are part of the keys that nodes exchange.
 const (
 	publisher byte = iota + 1
 	badLogin
@@ -109,9 +109,9 @@ const (
 	loginAccountDay
 	browserKey
 	browserNetwork
-	unseenKey     // micro-USD of ads not seen yet, of a browser key and campaign
+	unseenKey     // micro-USD of unseen ads, of a browser key and campaign
 	unseenNetwork // the same of a network
-	badDelivery   // of a payment provider, as it says
+	badDelivery   // without a valid provider signature
 	classes
 )
 
@@ -119,7 +119,7 @@ const (
 type Limits struct {
 	deps     Deps
 	classes  [classes]class
-	limits   [classes]string // of classes, as replies say them
+	limits   [classes]string // of classes, as text for replies
 	shards   [shards]*shard
 	heard    map[string]*peer // of Run's goroutine
 	stopped  [classes]prometheus.Counter
@@ -129,7 +129,7 @@ type Limits struct {
 	often    *obs.LimitedLogger
 }
 
-// New makes the limits. It starts nothing.
+// New returns the limits. It starts nothing.
 func New(cfg Config, deps Deps) (*Limits, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	if deps.Log == nil {
@@ -152,12 +152,12 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{open, "open", int64(cfg.Open), 0, 0, time.Minute},
 		{refused, "refused", int64(cfg.Refused), 0, 0, time.Minute},
 		{keyless, "keyless", int64(cfg.Keyless), 0, 0, time.Minute},
-		// Counted over a minute, so that what passed one second before the news of it came is
-		// missing in the next ones.
+		// Counted over a minute, so that requests accepted before their counts arrive are
+		// subtracted from the following seconds.
 		{seat, "seat", int64(cfg.Seat) * 60, int64(cfg.Seat), 0, time.Minute},
 		{view, "view", int64(cfg.Views), 0, 0, time.Minute},
 		{unprovenEvent, "unproven", int64(cfg.Unproven), 0, 0, time.Minute},
-		// Their limit depends on others of them: see posted.go.
+		// Their limits depend on other classes: see posted.go.
 		{soldMinute, "sold_minute", math.MaxInt64, 0, 0, time.Minute},
 		{soldDay, "sold_day", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{reportedMinute, "reported_minute", math.MaxInt64, 0, 0, time.Minute},
@@ -166,7 +166,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{networkClicks, "network_clicks", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{writes, "writes", int64(cfg.Writes), 0, 0, time.Minute},
 		{stats, "stats", int64(cfg.Stats), 0, 0, time.Minute},
-		// Who goes on guessing waits longer: minutes at first, then most of a day.
+		// Further guesses wait longer: minutes at first, then most of a day.
 		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
 		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
 		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, 0, time.Hour},
@@ -189,7 +189,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	}, []string{"limit"}))
 	l.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_limits_exchange_failures_total",
-		Help: "Exchanges of counts with the other nodes that failed; limits were this node's own meanwhile.",
+		Help: "Failed exchanges of counts with the other nodes; limits then use this node's counts alone.",
 	}))
 	for id := publisher; id < classes; id++ {
 		l.stopped[id] = stopped.WithLabelValues(l.classes[id].name)
@@ -197,59 +197,60 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	return l, nil
 }
 
-// Allow counts one ad request of caller at now. It says in reply (nil for none) how much is left,
-// by the header fields of draft-ietf-httpapi-ratelimit-headers-06. errs.RateLimited, with
-// retry_after in seconds, when the caller has used up its minute; refused requests do not count.
+// Allow counts one ad request of caller at now. It writes the remaining number into reply (nil for
+// none), in the header fields of draft-ietf-httpapi-ratelimit-headers-06. If the caller has used up
+// its minute it returns errs.RateLimited, with retry_after in seconds. Refused requests do not
+// count.
 func (l *Limits) Allow(reply http.Header, caller uuid.UUID, now time.Time) error {
 	k := key(caller)
 	k[0] = publisher // a UUID has enough other bytes
 	return l.take(reply, publisher, k, now)
 }
 
-// AllowBrowser counts one ad request of a browser key from a network at now, and says in reply how
-// much the key has left. errs.RateLimited, with retry_after in seconds, when either is used up. No
-// other limit counts it: strangers can send any number with a key that they read on a page.
+// AllowBrowser counts one ad request of a browser key from a network at now, and writes the key's
+// remaining number into reply. It returns errs.RateLimited, with retry_after in seconds, if either
+// is used up. No other limit counts the request, because strangers can send any number with a key
+// they read on a page.
 func (l *Limits) AllowBrowser(reply http.Header, id uuid.UUID, network string, now time.Time) error {
-	// The network first: one that is over its limit uses nothing of the key's.
+	// Check the network first: a network over its limit must not use up the key's.
 	if err := l.take(nil, browserNetwork, addressKey(browserNetwork, network), now); err != nil {
 		return err
 	}
 	return l.take(reply, browserKey, ownerKey(browserKey, id), now)
 }
 
-// AllowSeat counts one bid request of a seat at now. errs.RateLimited, with retry_after in
-// seconds, above the limit.
+// AllowSeat counts one bid request of a seat at now. Above the limit it returns errs.RateLimited,
+// with retry_after in seconds.
 func (l *Limits) AllowSeat(id uuid.UUID, now time.Time) error {
 	k := key(id)
 	k[0] = seat
 	return l.take(nil, seat, k, now)
 }
 
-// Unproven counts one event of an address whose token does not verify. errs.RateLimited, with
-// retry_after in seconds, above the limit.
+// Unproven counts one unverified event of an address. Above the limit it returns errs.RateLimited,
+// with retry_after in seconds.
 func (l *Limits) Unproven(address string, now time.Time) error {
 	return l.take(nil, unprovenEvent, addressKey(unprovenEvent, address), now)
 }
 
-// BadDelivery counts one delivery of an address that no payment provider signed. errs.RateLimited,
-// with retry_after in seconds, above the limit.
+// BadDelivery counts one delivery of an address without a valid provider signature. Above the limit
+// it returns errs.RateLimited, with retry_after in seconds.
 func (l *Limits) BadDelivery(address string, now time.Time) error {
 	return l.take(nil, badDelivery, addressKey(badDelivery, address), now)
 }
 
-// Doubts says whether an address has used up its limit of [Limits.BadDelivery].
+// Doubts reports whether an address has used up its limit of [Limits.BadDelivery].
 func (l *Limits) Doubts(address string, now time.Time) bool {
 	return l.check(badDelivery, addressKey(badDelivery, address), now) != nil
 }
 
-// View counts one impression of a network at now; false above the limit, and then it does not
-// count. It refuses nothing by itself: the caller records events above the limit as invalid
-// traffic.
+// View counts one impression of a network at now. Above the limit it counts nothing and returns
+// false; the caller then records the event as invalid traffic.
 func (l *Limits) View(network string, now time.Time) bool {
 	return l.take(nil, view, addressKey(view, network), now) == nil
 }
 
-// take counts one or refuses it.
+// take counts one request or rejects it.
 func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
 	c := &l.classes[id]
 	if c.limit <= 0 {
@@ -272,10 +273,10 @@ func (l *Limits) take(reply http.Header, id byte, k key, now time.Time) error {
 	}
 	seconds := max(1, int((reset+time.Second-1)/time.Second))
 	if reply != nil {
-		// One allocation for the three: every request of a publisher has them.
-		said := &[3]string{l.limits[id], strconv.FormatInt(left, 10), strconv.Itoa(seconds)}
-		reply["Ratelimit-Limit"], reply["Ratelimit-Remaining"], reply["Ratelimit-Reset"] = said[:1:1], said[1:2:2],
-			said[2:3:3]
+		// One allocation for all three headers: every request of a publisher sends them.
+		texts := &[3]string{l.limits[id], strconv.FormatInt(left, 10), strconv.Itoa(seconds)}
+		reply["Ratelimit-Limit"], reply["Ratelimit-Remaining"], reply["Ratelimit-Reset"] = texts[:1:1], texts[1:2:2],
+			texts[2:3:3]
 	}
 	if full {
 		return c.refusal(seconds)
@@ -290,7 +291,7 @@ func (c *class) refusal(seconds int) error {
 		With("retry_after", seconds)
 }
 
-// full says whether one more is too much, and when it no longer is.
+// full reports whether the limit is reached, and in how long it no longer is.
 func (m *meter) full(c *class, now time.Time) (retry time.Duration, full bool) {
 	if m.sum >= c.limit && m.extraLeft() == 0 {
 		return m.until(c.limit, c, now), true
@@ -302,7 +303,7 @@ func (m *meter) full(c *class, now time.Time) (retry time.Duration, full bool) {
 	return 0, false
 }
 
-// check refuses when the limit is used up, and counts nothing.
+// check rejects a request when the limit is used up, and counts nothing.
 func (l *Limits) check(id byte, k key, now time.Time) error {
 	c := &l.classes[id]
 	if c.limit <= 0 {
@@ -338,10 +339,10 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 	s.dirty[k] = struct{}{}
 }
 
-// addressKey is the key of an address: the whole of IPv4, the /64 of IPv6, which is what one
-// subscriber has.
+// addressKey returns the key of an address: all of IPv4, or the /64 of IPv6, the usual size for one
+// subscriber.
 func addressKey(id byte, ip string) key {
-	var room [64]byte // on the path of every request
+	var room [64]byte // allocated on the stack, on the path of every request
 	text := append(room[:0], id)
 	if addr, err := netip.ParseAddr(ip); err == nil {
 		addr = addr.Unmap()

@@ -47,7 +47,7 @@ func alone(t require.TestingT, cfg Config) *Limits {
 	return l
 }
 
-func TestARequestTooManyInAMinuteIsRefused(t *testing.T) {
+func TestRequestAboveTheMinuteLimitIsRefused(t *testing.T) {
 	l, caller, reply := alone(t, defaults()), uuid.New(), http.Header{}
 	for i := range 1000 {
 		require.NoError(t, l.Allow(reply, caller, start.Add(time.Duration(i)*59*time.Millisecond)))
@@ -64,7 +64,7 @@ func TestARequestTooManyInAMinuteIsRefused(t *testing.T) {
 	require.NoError(t, l.Allow(reply, caller, last.Add(time.Duration(wait)*time.Second)), "Retry-After is kept")
 }
 
-// passes counts what gets through of n requests at once.
+// passes returns how many of n simultaneous requests get through.
 func passes(l *Limits, caller uuid.UUID, n int, at time.Time) (passed int) {
 	for range n {
 		if l.Allow(nil, caller, at) == nil {
@@ -74,7 +74,7 @@ func passes(l *Limits, caller uuid.UUID, n int, at time.Time) (passed int) {
 	return passed
 }
 
-// The burst comes on top of a minute, and never on top of the sustained rate.
+// The burst adds to a single minute, never to the sustained rate.
 func TestBurst(t *testing.T) {
 	l, caller := alone(t, Config{PerMinute: 1000, Burst: 200}), uuid.New()
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * 61 * time.Second) }
@@ -88,7 +88,7 @@ func TestBurst(t *testing.T) {
 	require.Equal(t, 1, passes(l, uuid.New(), 1, minute(9)), "another caller is not affected")
 }
 
-// Whatever the pattern: an hour lets no more through than the limit of its minutes and one burst.
+// Whatever the pattern, an hour accepts no more than the limit of its minutes plus one burst.
 func TestBurstIsNotSustained(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, caller, now, passed := alone(t, Config{PerMinute: 10, Burst: 4}), uuid.New(), start, 0
@@ -107,8 +107,8 @@ func TestOffAtZero(t *testing.T) {
 	}
 }
 
-// Whatever the pattern of requests: no 60 s let more than the limit through, who stays below it is
-// never refused, and Retry-After is true.
+// Whatever the pattern of requests, no 60 s accept more than the limit, a caller below it is never
+// refused, and Retry-After is correct.
 func TestWindowSlides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 7
@@ -204,8 +204,8 @@ func TestTwoNodesShareALimit(t *testing.T) {
 	require.NoError(t, c.nodes[0].Allow(nil, caller, c.Now()))
 }
 
-// Bid requests of a seat: so many a second and not one more, whichever nodes they come to; and what
-// came too early for the news of it is missing within the minute.
+// A seat's bid requests are limited per second, whichever nodes they reach. Requests accepted
+// before their counts arrived are subtracted within the minute.
 func TestSeatsShareALimit(t *testing.T) {
 	c, seatKey := newCluster(t, Config{Seat: 100}, 2), uuid.New()
 	a, b := c.nodes[0], c.nodes[1]
@@ -246,7 +246,7 @@ func TestSeatsShareALimit(t *testing.T) {
 	}
 }
 
-// What one burst lets through above the limit: each node by itself, until the news is there.
+// A burst exceeds the limit because each node decides alone until the counts arrive.
 func TestOvershootIsBounded(t *testing.T) {
 	c, caller := newCluster(t, Config{PerMinute: 100}, 3), uuid.New()
 	passed := 0
@@ -293,7 +293,7 @@ func (b *broken) Exchange(ctx context.Context, mine []byte, hear func(string, []
 	return b.inner.Exchange(ctx, mine, hear)
 }
 
-func TestWithoutRedisANodeGoesOnAlone(t *testing.T) {
+func TestNodeLimitsAloneWithoutRedis(t *testing.T) {
 	c, caller := newCluster(t, Config{PerMinute: 10}, 2), uuid.New()
 	a, b := c.nodes[0], c.nodes[1]
 	line := &broken{}
@@ -354,7 +354,7 @@ func TestAddressKeys(t *testing.T) {
 	require.NotContains(t, string(k[:]), "\xc0\x00\x02\x01", "addresses leave the process hashed only")
 }
 
-func TestMessagesFromOutsideDoNoHarm(t *testing.T) {
+func TestMalformedMessagesAreIgnored(t *testing.T) {
 	l := alone(t, defaults())
 	rapid.Check(t, func(t *rapid.T) {
 		l.hear(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node"), rapid.SliceOf(rapid.Byte()).Draw(t, "data"))

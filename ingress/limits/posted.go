@@ -10,24 +10,24 @@ import (
 )
 
 // Clicks that a publisher's server reports (POST and MCP of rest and mcp ads) cannot be judged by
-// their request: it is the server's. They are judged by their number: of a publisher's clicks as
-// many count in a minute, and in a day, as the network's click rate gives for the ads that were
-// sold to it meanwhile, what chance adds to that, and a few.
+// their request, which is the server's. They are judged by their number: per minute and per day, a
+// publisher's clicks count up to the network's click rate times its sold ads, plus a statistical
+// margin and a constant.
 //
-// The click rate is that of links that readers followed, per ad sold to servers, over all
-// publishers and the last day: what servers report does not raise it. Ads are counted where they
-// are sold, so that a repeated beacon counts for nothing.
+// The click rate is the rate of redirects followed by readers per ad sold to servers, over all
+// publishers and the last day. Clicks reported by servers do not raise it. Ads are counted when
+// they are sold, so a repeated beacon counts for nothing.
 const (
-	postedFree   = 10     // clicks that count whatever the number of ads
+	postedFree   = 10     // clicks that always count
 	postedSigmas = 3      // standard deviations above the mean
-	rateFrom     = 10_000 // ads below which the network's click rate is the setting
+	rateFrom     = 10_000 // minimum number of ads; below it the setting replaces the network's click rate
 	countedMax   = 1 << 16
 )
 
-// posted is the state of the rule.
+// posted holds the state of the rule.
 type posted struct {
-	least     float64                     // clicks per ad; 0 switches the rule off
-	reported  *lru.Cache[uuid.UUID, bool] // auctions whose reported click counted: a repeat uses nothing up
+	least     float64                     // clicks per ad; 0 disables the rule
+	reported  *lru.Cache[uuid.UUID, bool] // auctions whose reported click counted: repeats do not count again
 	followed  *lru.Cache[uuid.UUID, bool] // auctions whose link a reader followed
 	ads, read atomic.Int64                // of the network, not yet in its meters
 }
@@ -40,7 +40,7 @@ func (p *posted) begin(least float64) (err error) {
 	return err
 }
 
-// Sold counts an ad that was sold to a publisher's server at now.
+// Sold counts an ad sold to a publisher's server at now.
 func (l *Limits) Sold(publisher uuid.UUID, now time.Time) {
 	if l.posted.least <= 0 {
 		return
@@ -53,7 +53,7 @@ func (l *Limits) Sold(publisher uuid.UUID, now time.Time) {
 	l.addTo(s, soldDay, publisher, now)
 }
 
-// Followed counts the link of an ad that a reader followed, once per auction.
+// Followed counts a link that a reader followed, once per auction.
 func (l *Limits) Followed(auction uuid.UUID) {
 	if l.posted.least <= 0 {
 		return
@@ -63,9 +63,9 @@ func (l *Limits) Followed(auction uuid.UUID) {
 	}
 }
 
-// Reported says whether a click that a publisher's server reports at now is inside what the ads
-// sold to it may have, and counts it if so. A click of an auction that counted is inside again. It
-// makes no network call and refuses nothing by itself.
+// Reported reports whether a click reported by a publisher's server at now is within the number
+// allowed for its sold ads, and counts it if so. A repeated click of a counted auction is within it
+// as well. Reported makes no network call and rejects nothing itself.
 func (l *Limits) Reported(publisher, auction uuid.UUID, now time.Time) bool {
 	p := &l.posted
 	if p.least <= 0 || p.reported.Contains(auction) {
@@ -88,13 +88,13 @@ func (l *Limits) Reported(publisher, auction uuid.UUID, now time.Time) bool {
 	return true
 }
 
-// usualClicks is how many clicks a number of ads may have at a click rate.
+// usualClicks returns the number of clicks that a number of ads may have at a click rate.
 func usualClicks(rate float64, ads int64) int64 {
 	mean := rate * float64(max(0, ads))
 	return postedFree + int64(mean+postedSigmas*math.Sqrt(mean))
 }
 
-// clickRate is the network's, at least the setting.
+// clickRate returns the network's click rate, at least the setting.
 func (l *Limits) clickRate(now time.Time) float64 {
 	l.countNetwork(now)
 	s := l.shardOf(uuid.Nil)
@@ -107,7 +107,7 @@ func (l *Limits) clickRate(now time.Time) float64 {
 	return max(l.posted.least, min(1, float64(clicks)/float64(ads)))
 }
 
-// countNetwork moves what was counted without a lock to the meters that nodes share.
+// countNetwork moves the lock-free counts to the meters that nodes share.
 func (l *Limits) countNetwork(now time.Time) {
 	for _, sum := range [...]struct {
 		id byte
@@ -119,22 +119,22 @@ func (l *Limits) countNetwork(now time.Time) {
 	}
 }
 
-// ownerKey is the key of a publisher's (the network's: uuid.Nil) count of a class.
+// ownerKey returns the key of a publisher's count of a class (uuid.Nil is the network).
 func ownerKey(id byte, owner uuid.UUID) key {
 	k := key(owner)
 	k[0] = id // a UUID has enough other bytes
 	return k
 }
 
-// shardOf is the shard of all classes of a publisher.
+// shardOf returns the shard of all classes of a publisher.
 func (l *Limits) shardOf(owner uuid.UUID) *shard { return l.shards[owner[len(owner)-1]%shards] }
 
-// meterOf finds the meter of a publisher's class. The shard's lock is held.
+// meterOf returns the meter of a publisher's class. The shard's lock is held.
 func (l *Limits) meterOf(s *shard, id byte, owner uuid.UUID, now time.Time) *meter {
 	return s.meter(ownerKey(id, owner), &l.classes[id], l.classes[id].bucket(now))
 }
 
-// addTo counts one. The shard's lock is held.
+// addTo counts one event. The shard's lock is held.
 func (l *Limits) addTo(s *shard, id byte, owner uuid.UUID, now time.Time) {
 	m := l.meterOf(s, id, owner, now)
 	m.add(m.newest, 1)

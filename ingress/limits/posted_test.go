@@ -15,7 +15,7 @@ func postedLimits(t *testing.T, least float64, now *time.Time) *Limits {
 	return l
 }
 
-// reported is how many of n clicks count.
+// reported returns how many of n clicks count.
 func reported(l *Limits, publisher uuid.UUID, n int, now time.Time) (counted int) {
 	for range n {
 		if l.Reported(publisher, uuid.New(), now) {
@@ -52,7 +52,7 @@ func TestReportedClicks(t *testing.T) {
 	require.Equal(t, 10, reported(l, small, 100, now), "another day")
 }
 
-func TestTheNetworksRateIsItsReaders(t *testing.T) {
+func TestNetworkClickRateCountsReadersOnly(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := postedLimits(t, 0.01, &now)
 	publisher := uuid.New()

@@ -9,23 +9,23 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// The rhythm of the exchange.
+// The intervals of the exchange.
 const (
 	exchangeEvery = 200 * time.Millisecond
 	exchangeWait  = time.Second
-	forgetPeer    = 2 * time.Minute // a node that said nothing for this long
+	forgetPeer    = 2 * time.Minute // of silence, after which a node is forgotten
 	entrySize     = 16 + 8 + 4      // key, bucket, count
-	maxEntries    = 20_000          // of a message; what does not fit goes with the next
+	maxEntries    = 20_000          // of a message; the rest goes with the next
 )
 
-// peer is what another node said last about each key. A node counts a key in buckets that only
-// ascend, so the last one is enough to find the new part of an absolute count.
+// peer holds the last count that another node sent for each key. A node counts a key in ascending
+// buckets, so the last one is enough to find the increase in an absolute count.
 type peer struct {
-	said *simplelru.LRU[key, said]
-	at   time.Time
+	counts *simplelru.LRU[key, lastCount]
+	at     time.Time
 }
 
-type said struct {
+type lastCount struct {
 	bucket bucket
 	count  int32
 }
@@ -47,13 +47,13 @@ func (l *Limits) Run(ctx context.Context) error {
 		}
 		if err := l.Share(ctx); err != nil && ctx.Err() == nil {
 			l.failures.Inc()
-			l.often.Warn(ctx, "limits are this node's own: counts cannot be exchanged", "error", err)
+			l.often.Warn(ctx, "limits use this node's counts alone: counts cannot be exchanged", "error", err)
 		}
 	}
 }
 
-// Share is one exchange: it says what this node counted since the last one and hears what the
-// others did. What could not be said is said by the next. Run calls it; tests may instead.
+// Share makes one exchange: it sends the new counts of this node and receives those of the others.
+// The next call sends what this one could not. Run calls it; tests may call it directly.
 func (l *Limits) Share(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
 	defer cancel()
@@ -71,7 +71,7 @@ func (l *Limits) Share(ctx context.Context) error {
 	return err
 }
 
-// collect takes what the others do not know, oldest bucket of a key first.
+// collect returns the counts that the other nodes do not have, oldest bucket of a key first.
 func (l *Limits) collect() []byte {
 	var b []byte
 	for _, s := range l.shards {
@@ -105,7 +105,7 @@ func (m *meter) tell(b []byte, k key) []byte {
 	return b
 }
 
-// entries calls each for the counts of a message; a message that is cut ends where it does.
+// entries calls each for the counts of a message, ignoring a truncated entry at its end.
 func entries(message []byte, each func(k key, at bucket, count int32)) {
 	for ; len(message) >= entrySize; message = message[entrySize:] {
 		each(
@@ -115,7 +115,7 @@ func entries(message []byte, each func(k key, at bucket, count int32)) {
 	}
 }
 
-// again marks what a lost message said.
+// again marks the counts of a lost message dirty.
 func (l *Limits) again(message []byte) {
 	entries(message, func(k key, at bucket, _ int32) {
 		s := l.shards[k[len(k)-1]%shards]
@@ -128,15 +128,15 @@ func (l *Limits) again(message []byte) {
 	})
 }
 
-// hear takes another node's absolute counts.
+// hear applies another node's absolute counts.
 func (l *Limits) hear(node string, data []byte) {
 	p := l.heard[node]
 	if p == nil {
-		memory, err := simplelru.NewLRU[key, said](maxKeys*shards, nil)
+		memory, err := simplelru.NewLRU[key, lastCount](maxKeys*shards, nil)
 		if err != nil {
-			return // the size is a constant above 0
+			return // cannot happen: the size is a constant above 0
 		}
-		p = &peer{said: memory}
+		p = &peer{counts: memory}
 		l.heard[node] = p
 	}
 	p.at = l.deps.Now()
@@ -145,7 +145,7 @@ func (l *Limits) hear(node string, data []byte) {
 			return // of a newer version
 		}
 		more := count
-		if last, ok := p.said.Get(k); ok {
+		if last, ok := p.counts.Get(k); ok {
 			if at < last.bucket {
 				return
 			}
@@ -153,13 +153,13 @@ func (l *Limits) hear(node string, data []byte) {
 				more = count - last.count
 			}
 		}
-		p.said.Add(k, said{at, count})
+		p.counts.Add(k, lastCount{at, count})
 		l.add(k, at, more)
 	})
 }
 
-// add counts what another node let through, in the bucket in which it did. Its clock may be ahead
-// of ours.
+// add counts the requests that another node accepted, in the bucket of that node. Its clock may be
+// ahead of ours.
 func (l *Limits) add(k key, at bucket, n int32) {
 	if n == 0 {
 		return

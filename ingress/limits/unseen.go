@@ -8,15 +8,15 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Anybody can read a browser key and ask for ads without showing them; each holds budget until its
-// reservation ends. So what one key, and what one network, holds of a campaign without having shown
-// it is bounded. It is counted for an hour, which is the longest that a reservation lasts.
+// Anyone can read a browser key and request ads without showing them, and each ad holds budget
+// until its reservation ends. So the unseen ads of one key, and of one network, may hold only a
+// bounded amount of a campaign. They count for an hour, the longest life of a reservation.
 
-// mostUnseen bounds what is counted of a key, so that a count of a minute fits its meter.
+// mostUnseen bounds the amount counted per key, so that the count of a minute fits its meter.
 const mostUnseen = 1000 * money.USD
 
-// Hold counts an ad at now, unless its key or its network would hold more than most of the
-// campaign: then it counts nothing and is false. One ad may be held whatever it costs.
+// Hold counts an ad at now. If its key or its network would hold more than most of the campaign, it
+// counts nothing and returns false. A single ad is always accepted, whatever it costs.
 func (l *Limits) Hold(u traffic.Unseen, most money.Micros, now time.Time) bool {
 	byKey, byNetwork := unseenKeys(&u)
 	most = min(most, mostUnseen)
@@ -30,17 +30,17 @@ func (l *Limits) Hold(u traffic.Unseen, most money.Micros, now time.Time) bool {
 	return true
 }
 
-// Seen takes an ad out of the count. The caller sees to it that each does so once.
+// Seen removes an ad from the count. The caller must call it once per ad.
 func (l *Limits) Seen(u traffic.Unseen, now time.Time) {
 	byKey, byNetwork := unseenKeys(&u)
 	l.unhold(unseenKey, byKey, u, now)
 	l.unhold(unseenNetwork, byNetwork, u, now)
 }
 
-// unseenKeys are the meters of an ad.
+// unseenKeys returns the meters of an ad.
 func unseenKeys(u *traffic.Unseen) (byKey, byNetwork key) {
 	byKey, byNetwork = key(u.Campaign), key(u.Campaign)
-	// Ids of campaigns are random at their end; the first bytes are their time.
+	// Campaign ids are random at their end; the first bytes are a timestamp.
 	binary.BigEndian.PutUint32(byKey[1:], binary.BigEndian.Uint32(byKey[1:])^u.Key)
 	binary.BigEndian.PutUint32(byNetwork[1:], binary.BigEndian.Uint32(byNetwork[1:])^u.Network)
 	byKey[0], byNetwork[0] = unseenKey, unseenNetwork
@@ -62,8 +62,8 @@ func (l *Limits) hold(id byte, k key, u traffic.Unseen, most money.Micros, now t
 	return true
 }
 
-// unhold takes the ad out where it was counted: in the minute in which it was sold. Later it would
-// still be missing when the minute no longer counts, and let through more than may be held.
+// unhold removes the ad from the minute of its sale, where it was counted. A later bucket would
+// keep the negative count after that minute has expired, and allow more than the limit.
 func (l *Limits) unhold(id byte, k key, u traffic.Unseen, now time.Time) {
 	c := &l.classes[id]
 	s := l.shards[k[len(k)-1]%shards]

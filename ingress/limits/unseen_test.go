@@ -12,8 +12,8 @@ import (
 	"adnet/internal/traffic"
 )
 
-// One browser key, and one network whatever its keys, hold at most so much of a campaign, at any
-// time; what was seen is free again, once.
+// One browser key, and one network with any keys, can hold only a bounded amount of a campaign at
+// any time. A seen ad releases its amount once.
 func TestUnseenAdsOfBrowserKeys(t *testing.T) {
 	l, one := alone(t, defaults()), traffic.Unseen{Campaign: uuid.New(), Key: 1, Network: 1, Sold: start, Amount: 300}
 	hold := func(u traffic.Unseen, at time.Time) bool { u.Sold = at; return l.Hold(u, 1000, at) }
@@ -36,7 +36,7 @@ func TestUnseenAdsOfBrowserKeys(t *testing.T) {
 	l.Seen(one, start.Add(59*time.Minute))
 	require.True(t, hold(one, start.Add(59*time.Minute)))
 	require.False(t, hold(one, start.Add(59*time.Minute)))
-	// The first hour's ads have ended; what was seen then makes no more room than they held.
+	// The first hour's ads have expired. Ads seen then release no more than they held.
 	later := start.Add(62 * time.Minute)
 	require.True(t, hold(one, later))
 	require.True(t, hold(one, later))
@@ -52,7 +52,7 @@ func TestUnseenAdsOfBrowserKeys(t *testing.T) {
 	require.False(t, l.Hold(huge, 1<<40, start))
 }
 
-// A flood with a stolen key uses up the limits of the key and of its network, and nothing of the
+// A flood with a stolen key uses up the limits of the key and of its network, but not the
 // account's.
 func TestBrowserKeysHaveLimitsOfTheirOwn(t *testing.T) {
 	cfg := defaults()

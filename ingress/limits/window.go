@@ -7,36 +7,36 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// buckets is how many parts a window is counted in. One more than that is always looked at, so that
-// the parts cover the window whatever moment it is: never more than the limit passes in any stretch
-// of that length, and a request may count up to a 60th of the window too long.
+// buckets is the number of parts in a window. A meter always covers one part more, so that it spans
+// the whole window at every moment: no period of that length passes more than the limit, and a
+// request may count up to a 60th of the window too long.
 const buckets = 60
 
-// ring has a place for each bucket that may count; a power of two.
+// ring has a slot for each bucket that may count; a power of two.
 const ring = 64
 
-// key is whom a count is for. Its first byte is the class, the rest is cut from a hash or an id:
-// addresses leave the process only in that form.
+// key identifies the subject of a count. Its first byte is the class, the rest is cut from a hash
+// or an id: addresses leave the process only in that form.
 type key [16]byte
 
 // bucket is a point in time: the time since 1970 in units of a 60th of the class's window.
 type bucket int64
 
-// meter counts one key. own and others are absolute numbers per bucket: what this node let through,
-// and what all other nodes say that they did.
+// meter counts one key. own and others are absolute numbers per bucket: the requests that this node
+// accepted, and the ones that all other nodes report.
 type meter struct {
 	newest      bucket // of the ring; older than newest-buckets does not count
 	sum         int64  // of everything in the ring
 	own, others [ring]int32
-	dirty       uint64 // places whose own count the other nodes do not know
+	dirty       uint64 // slots with own counts that the other nodes do not have
 	class       *class // of the key
-	onTop       int64  // how much of the class's extra is used, in parts of a request: one has buckets of them
+	onTop       int64  // used part of the class's extra, in units of 1/buckets of a request
 }
 
 // forward moves the ring to now and drops counts that are too old.
 func (m *meter) forward(now bucket) {
 	if now <= m.newest {
-		return // a clock that went back counts in the newest bucket
+		return // after a clock went back, count in the newest bucket
 	}
 	if now-m.newest > ring {
 		*m = meter{newest: now, class: m.class}
@@ -49,26 +49,26 @@ func (m *meter) forward(now bucket) {
 	}
 }
 
-// refill gives back, for the bucket that ends, what the window left unused of the limit: the extra
-// is whole again after a silent window, and who uses the limit up gets nothing back. So the extra
-// comes on top of a minute, and never on top of the sustained rate.
+// refill restores, for the bucket that ends, the unused part of the window's limit. The extra is
+// complete again after a silent window; a caller that uses the limit up gets nothing back. So the
+// extra adds to a single minute, never to the sustained rate.
 func (m *meter) refill() {
 	if unused := m.class.limit - m.sum; m.onTop > 0 && unused > 0 {
 		m.onTop = max(0, m.onTop-(m.class.extra*unused+m.class.limit-1)/m.class.limit)
 	}
 }
 
-// above notes that n more were counted, of which some may be above the limit.
+// above records n more counts, some of which may be above the limit.
 func (m *meter) above(n int32) {
 	if m.class.extra > 0 && n > 0 {
 		m.onTop += buckets * max(0, min(int64(n), m.sum-m.class.limit))
 	}
 }
 
-// extraLeft is how many may pass above the limit now.
+// extraLeft returns the number of requests that may still pass above the limit.
 func (m *meter) extraLeft() int64 { return max(0, m.class.extra-(m.onTop+buckets-1)/buckets) }
 
-// expire takes a bucket out of the sum and frees its place.
+// expire subtracts a bucket from the sum and frees its slot.
 func (m *meter) expire(b bucket) {
 	at := b & (ring - 1)
 	m.sum -= int64(m.own[at]) + int64(m.others[at])
@@ -76,7 +76,7 @@ func (m *meter) expire(b bucket) {
 	m.dirty &^= 1 << at
 }
 
-// counts says whether b is inside the window.
+// counts reports whether b is inside the window.
 func (m *meter) counts(b bucket) bool { return b <= m.newest && b >= m.newest-buckets }
 
 // add counts n (also −1, to give back) in the bucket.
@@ -91,7 +91,7 @@ func (m *meter) add(b bucket, n int32) {
 	m.dirty |= 1 << at
 }
 
-// hear adds what other nodes counted more (or less) than they had said.
+// hear adds the change in the counts of other nodes.
 func (m *meter) hear(b bucket, n int32) {
 	if !m.counts(b) {
 		return
@@ -102,7 +102,7 @@ func (m *meter) hear(b bucket, n int32) {
 	m.above(n)
 }
 
-// until is how long it takes until enough has left the window for one more to pass under limit.
+// until returns the time until one more request fits under limit.
 func (m *meter) until(limit int64, class *class, now time.Time) time.Duration {
 	left := m.sum
 	for b := m.newest - buckets; b < m.newest; b++ {
@@ -121,7 +121,8 @@ func (m *meter) until(limit int64, class *class, now time.Time) time.Duration {
 	return class.start(m.newest + buckets + 1).Sub(now)
 }
 
-// oldest is when the first counted bucket leaves the window; zero when nothing is counted.
+// oldest returns the time until the first counted bucket leaves the window, or zero if nothing is
+// counted.
 func (m *meter) oldest(class *class, now time.Time) time.Duration {
 	for b := m.newest - buckets; b <= m.newest; b++ {
 		if at := b & (ring - 1); m.own[at]+m.others[at] > 0 {
@@ -137,7 +138,7 @@ type class struct {
 	name   string
 	limit  int64 // in one window; 0 is off
 	burst  int64 // in one bucket; 0 means no separate limit
-	extra  int64 // above the limit, for those who did not use the minute before
+	extra  int64 // above the limit, for callers that did not use the minute before
 	window time.Duration
 }
 
@@ -147,17 +148,17 @@ func (c *class) bucket(t time.Time) bucket {
 
 func (c *class) start(b bucket) time.Time { return time.Unix(0, int64(b)*int64(c.window/buckets)) }
 
-// shards spread the lock; each key belongs to one.
+// shards spread lock contention. Each key belongs to one.
 const shards = 16
 
-// maxKeys bounds the memory of a shard; the key that was silent for longest is forgotten first,
-// which only forgives it.
+// maxKeys bounds the memory of a shard. The least recently used key is evicted, which only favours
+// its caller.
 const maxKeys = 100_000 / shards
 
 type shard struct {
 	mu     sync.Mutex
 	meters *simplelru.LRU[key, *meter]
-	dirty  map[key]struct{} // meters with something to tell the other nodes
+	dirty  map[key]struct{} // meters with counts for the other nodes
 }
 
 func newShard() (*shard, error) {
@@ -165,7 +166,7 @@ func newShard() (*shard, error) {
 	return &shard{meters: meters, dirty: make(map[key]struct{})}, err
 }
 
-// meter finds or makes the meter of k, moved to now. The shard's lock is held.
+// meter finds or creates the meter of k, moved to now. The shard's lock is held.
 func (s *shard) meter(k key, of *class, now bucket) *meter {
 	m, ok := s.meters.Get(k)
 	if !ok {

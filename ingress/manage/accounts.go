@@ -22,13 +22,13 @@ type credentials struct {
 	Password string `json:"password"`
 	Invite   string `json:"invite,omitempty"` // of a registration
 	Code     string `json:"code,omitempty"`   // of a login: the second factor, or a recovery code
-	Cookie   bool   `json:"cookie,omitempty"` // the console asks for a cookie in place of a token
+	Cookie   bool   `json:"cookie,omitempty"` // the console requests a cookie instead of a token
 }
 
-// maxInvite is the most bytes of an invitation.
+// maxInvite is the maximum length of an invitation in bytes.
 const maxInvite = 4096
 
-// maxCode is the most bytes of a code: recovery codes have 19.
+// maxCode is the maximum length of a code in bytes. Recovery codes have 19.
 const maxCode = 64
 
 func readCredentials(c *gin.Context) (credentials, error) {
@@ -46,7 +46,7 @@ func readCredentials(c *gin.Context) (credentials, error) {
 		return in, errs.New(errs.InvalidRequest, "code must be at most %d bytes", maxCode).With("field", "code")
 	}
 	if strings.ContainsRune(in.Email+in.Password, 0) {
-		// PostgreSQL texts cannot hold it.
+		// PostgreSQL texts cannot contain NUL.
 		return in, errs.New(errs.InvalidRequest, "email and password must not hold NUL characters")
 	}
 	return in, nil
@@ -95,18 +95,18 @@ func (a *API) register(c *gin.Context) error {
 	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
 }
 
-// maySignUp says whether the operator lets these register. Errors: errs.Forbidden.
+// maySignUp checks the operator's registration mode. Errors: errs.Forbidden.
 func (a *API) maySignUp(in credentials) error {
 	switch a.deps.Signup {
 	case SignupClosed:
-		return errs.New(errs.Forbidden, "registration is closed here; ask the operator for an account")
+		return errs.New(errs.Forbidden, "registration is closed; ask the operator for an account")
 	case SignupInvite:
 		return a.deps.Sessions.CheckInvite(in.Invite, in.Email, a.deps.Now())
 	}
 	return nil
 }
 
-// sessionReply has both login shapes of the specification at once.
+// sessionReply contains both login shapes of the specification.
 type sessionReply struct {
 	Token   string       `json:"token"`
 	Role    account.Role `json:"role"`
@@ -126,14 +126,14 @@ type keyReply struct {
 	Name        string          `json:"name"`
 	Prefix      string          `json:"prefix"`
 	DeveloperID uuid.UUID       `json:"developer_id"`
-	CampaignID  *uuid.UUID      `json:"campaign_id,omitempty"` // only of a conversion key that has one
+	CampaignID  *uuid.UUID      `json:"campaign_id,omitempty"` // only of a conversion key limited to a campaign
 	SeatID      *uuid.UUID      `json:"seat_id,omitempty"`     // only of a seat's keys
-	// only of a seatpath key that is not taken from everywhere
+	// only of a seatpath key limited to addresses
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 	CreatedAt time.Time      `json:"created_at"`
 	Learning  bool           `json:"learning"`          // whether ranking may learn from its requests
 	Origins   []string       `json:"origins,omitempty"` // only of a browser key
-	EndsAt    *time.Time     `json:"ends_at,omitempty"` // only of a rotated key: until then it works
+	EndsAt    *time.Time     `json:"ends_at,omitempty"` // end of the grace period; only of a rotated key
 }
 
 func answerKey(k account.Key, plain string) keyReply {
@@ -178,7 +178,7 @@ func (a *API) createKey(c *gin.Context) error {
 		Kind       account.KeyKind `json:"kind"`
 		Name       string          `json:"name"`
 		CampaignID *string         `json:"campaign_id"`
-		Learning   *bool           `json:"learning"` // on where it is not said
+		Learning   *bool           `json:"learning"` // default true
 		SeatID     *string         `json:"seat_id"`
 		Addresses  []string        `json:"addresses"`
 		Origins    []string        `json:"origins"`
@@ -207,7 +207,7 @@ func (a *API) createKey(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusCreated, answerKey(key.Key, key.Plain))
 }
 
-// rotatedKey answers a rotation: the new key, and until when the old one works.
+// rotatedKey is the reply to a rotation: the new key, and the end of the old key's grace period.
 type rotatedKey struct {
 	keyReply
 	Replaces struct {
@@ -247,8 +247,8 @@ func (a *API) rotateKey(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusCreated, reply)
 }
 
-// ownCampaign reads the id of a campaign that a key is limited to. It must be the caller's, also an
-// administrator's: a key counts for the campaigns of its owner.
+// ownCampaign reads the campaign id of a key. The campaign must be the caller's own, even for
+// administrators: a key counts for the campaigns of its owner.
 func (a *API) ownCampaign(c *gin.Context, caller account.User, text string) (uuid.UUID, error) {
 	id, err := httpapi.ParseID("campaign_id", text)
 	if err != nil {
@@ -266,7 +266,7 @@ func (a *API) ownCampaign(c *gin.Context, caller account.User, text string) (uui
 	return id, nil
 }
 
-// revokeKey takes the id from the path, the query or the body.
+// revokeKey accepts the id in the path, the query or the body.
 func (a *API) revokeKey(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -282,8 +282,8 @@ func (a *API) revokeKey(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
 }
 
-// idOf finds the id that a request names: in the path, else the query, else the body, which may
-// repeat it.
+// idOf returns the id in a request: from the path, else the query, else the body. The body may
+// repeat the id.
 func idOf(c *gin.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if text == "" {
@@ -291,7 +291,7 @@ func idOf(c *gin.Context) (uuid.UUID, error) {
 	}
 	var in struct {
 		ID     *string `json:"id"`
-		Reason string  `json:"reason"` // kept in the audit log
+		Reason string  `json:"reason"` // stored in the audit log
 	}
 	err := httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 && text != "" {
@@ -304,7 +304,7 @@ func idOf(c *gin.Context) (uuid.UUID, error) {
 		return uuid.Nil, err
 	case in.ID != nil && text != "" && *in.ID != text:
 		return uuid.Nil, errs.New(
-			errs.InvalidRequest, "id must be the same in the body and before it; leave one out",
+			errs.InvalidRequest, "the id in the body differs from the one in the URL; send only one",
 		).With("field", "id")
 	case in.ID != nil:
 		text = *in.ID

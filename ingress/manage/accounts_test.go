@@ -33,7 +33,7 @@ func TestRegisterAndLogin(t *testing.T) {
 			require.NotEqual(t, at(body, "user", "id"), at(body, "user", "developer_id"))
 			require.Equal(t, at(registered, "user", "id"), at(body, "user", "id"))
 		}
-		// Clients may read who they are out of the token.
+		// Clients may read their identity from the token.
 		part := strings.Split(in["token"].(string), ".")
 		payload, err := base64.RawURLEncoding.DecodeString(part[1])
 		require.NoError(t, err)
@@ -200,7 +200,7 @@ func TestTooManyKeys(t *testing.T) {
 	me.Post(t, "/api/keys", object{"kind": "publisher"}).Fails(409, "conflict")
 }
 
-// A session ends with the account or its rights, though the token lives 30 days.
+// A session ends with the account or its rights, although the token is valid for 30 days.
 func TestSessionEndsEarly(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)

@@ -22,7 +22,8 @@ func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodGet, "/api/admin/campaigns/:id/approved", a.approvedBefore, reads)
 }
 
-// listReports serves GET /api/admin/reports: campaigns that readers have reported, with the ad.
+// listReports serves GET /api/admin/reports: the campaigns that readers have reported, with their
+// ads.
 func (a *API) listReports(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -59,9 +60,9 @@ func (a *API) listReports(c *gin.Context) error {
 	)
 }
 
-// decideReports serves POST /api/admin/reports/{campaign}: kept lets the ad go on, removed rejects
-// the campaign. Who left an e-mail is told. The campaign comes first, which may be repeated, then
-// the reports, once.
+// decideReports serves POST /api/admin/reports/{campaign}. The outcome kept leaves the ad running,
+// removed rejects the campaign. Reporters with an e-mail address are notified. The campaign's
+// decision comes first and can be repeated; the reports are decided after it, once.
 func (a *API) decideReports(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -104,17 +105,18 @@ func (a *API) decideReports(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := a.endReports(ctx, d)
+	notified, err := a.endReports(ctx, d)
 	if err != nil {
 		return err
 	}
 	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": told},
+		c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": notified},
 	)
 }
 
-// endReports decides the reports of a campaign that wait, and mails who left an e-mail.
-func (a *API) endReports(ctx context.Context, d adreport.Decision) (told int, err error) {
+// endReports decides the open reports of a campaign, and mails the reporters with an e-mail
+// address.
+func (a *API) endReports(ctx context.Context, d adreport.Decision) (notified int, err error) {
 	emails, err := a.deps.AdReports.DecideReports(ctx, d)
 	for _, to := range emails {
 		a.tell(to, d)
@@ -122,17 +124,18 @@ func (a *API) endReports(ctx context.Context, d adreport.Decision) (told int, er
 	return len(emails), err
 }
 
-// tell mails a decision to who left an e-mail with a report.
+// tell mails a decision to a reporter.
 func (a *API) tell(to string, d adreport.Decision) {
 	if a.deps.Mailer == nil {
 		return
 	}
-	what := "The ad may go on: we found that it keeps to the rules of this network."
+	what := "The ad can continue: it complies with the rules of this network."
 	if d.Outcome == adreport.Removed {
 		what = "The ad was removed."
 	}
 	a.deps.Mailer.Send(to, "Your report of an ad",
-		"You reported an ad by its receipt and left this e-mail. A person has looked at it.\n\n"+what+"\n\n"+d.Words+
-			"\n\nThe e-mail is forgotten with this mail. If you disagree you may turn to an out-of-court dispute "+
-			"settlement body or a court.\n")
+		"You reported an ad on its receipt page and left this e-mail address. "+
+			"A person has reviewed your report.\n\n"+what+"\n\n"+d.Words+
+			"\n\nWe delete your e-mail address after this mail. If you disagree, you may turn to an "+
+			"out-of-court dispute settlement body or a court.\n")
 }

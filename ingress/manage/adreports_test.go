@@ -11,8 +11,8 @@ import (
 	"adnet/internal/campaign"
 )
 
-// What readers report an administrator decides. A stop by reports has a statement; an edit does not
-// end it, a person's approval does, and an approved version is never stopped.
+// An administrator decides readers' reports. A pause by reports has a statement. An edit does not
+// end it, a reviewer's approval does, and an approved version is never paused.
 func TestReportsOfReaders(t *testing.T) {
 	w := newWorld(t)
 	boss, owner := w.admin(t), w.advertiser(t)

@@ -14,7 +14,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// AuditLog reads who changed what, and notes what no store notes by itself.
+// AuditLog reads the log of changes, and records changes that no store records itself.
 type AuditLog interface {
 	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
 	RecordAudit(ctx context.Context, e auditlog.Entry) error
@@ -26,8 +26,8 @@ const (
 	maxAuditLimit = 500
 )
 
-// auditLog serves GET /api/audit: an owner sees what happened to its own account, an administrator
-// everything.
+// auditLog serves GET /api/audit: an owner sees entries about their own account, an administrator
+// all entries.
 func (a *API) auditLog(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -92,7 +92,7 @@ func optionalID(c *gin.Context, name string) (uuid.UUID, error) {
 	return uuid.Nil, nil
 }
 
-// optionalTime reads RFC 3339 or a UTC day.
+// optionalTime reads an RFC 3339 time or a UTC day.
 func optionalTime(c *gin.Context, name string) (time.Time, error) {
 	if text := c.Query(name); text != "" {
 		return httpapi.ParseTime(text)

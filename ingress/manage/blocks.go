@@ -25,7 +25,7 @@ func (a *API) readPublishing(c *gin.Context) error {
 	)
 }
 
-// ofCaller answers with what read finds of the caller's account.
+// ofCaller replies with the result of read for the caller's account.
 func (a *API) ofCaller(c *gin.Context, read func(ctx context.Context, user uuid.UUID) (any, error)) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *API) ofCaller(c *gin.Context, read func(ctx context.Context, user uuid.
 	return httpapi.JSON(c, http.StatusOK, found)
 }
 
-// putBlocks serves PUT /api/account/blocks: what is left out is blocked no more.
+// putBlocks serves PUT /api/account/blocks. It replaces all blocks.
 func (a *API) putBlocks(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *API) putBlocks(c *gin.Context) error {
 	return a.onItsKeys(c, caller, blocks)
 }
 
-// putPublishing serves PUT /api/account/publishing: what is left out has its default.
+// putPublishing serves PUT /api/account/publishing. Omitted fields get their defaults.
 func (a *API) putPublishing(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *API) putPublishing(c *gin.Context) error {
 	return a.onItsKeys(c, caller, in)
 }
 
-// onItsKeys answers with a setting that travels with the keys of caller.
+// onItsKeys replies with a setting that is cached with the caller's keys.
 func (a *API) onItsKeys(c *gin.Context, caller account.User, setting any) error {
 	a.deps.Auth.ForgetKeys(caller)
 	return httpapi.JSON(c, http.StatusOK, setting)

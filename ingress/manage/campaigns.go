@@ -52,7 +52,7 @@ func (a *API) createCampaign(c *gin.Context) error {
 	}
 	if in.Status != "" && in.Status != campaign.Draft {
 		return errs.New(
-			errs.InvalidRequest, "status may only be draft at creation; review decides the rest",
+			errs.InvalidRequest, "status can only be draft at creation; later states follow from review",
 		).With("field", "status")
 	}
 	created, err := a.deps.Campaigns.Create(c.Request.Context(), caller, campaign.Create{
@@ -64,7 +64,7 @@ func (a *API) createCampaign(c *gin.Context) error {
 	return a.answerCreated(c, created)
 }
 
-// copyCampaign makes a draft like another campaign of the caller.
+// copyCampaign creates a draft as a copy of another campaign of the caller.
 func (a *API) copyCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -86,8 +86,8 @@ func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}
 	if a.deps.Unfunded != nil {
-		// The campaign exists: a balance that cannot be read must not make a retry create a second
-		// one.
+		// The campaign exists already: an unreadable balance must not make the client retry and
+		// create a second one.
 		if unfunded, err := a.deps.Unfunded(c.Request.Context(), created.Campaign); err == nil && unfunded {
 			reply["unfunded"] = true
 		}
@@ -95,7 +95,7 @@ func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
 	return httpapi.JSON(c, http.StatusCreated, reply)
 }
 
-// checkCampaign says what creation would say of a campaign, and keeps nothing.
+// checkCampaign returns the policy verdict that creation would return. It stores nothing.
 func (a *API) checkCampaign(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
@@ -135,11 +135,11 @@ func (a *API) listOne(c *gin.Context, caller account.User, text string) error {
 	if err != nil {
 		return err
 	}
-	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	found, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
-	return answerList(c, []campaign.Campaign{one}, 1, campaign.Filter{Limit: 1})
+	return answerList(c, []campaign.Campaign{found}, 1, campaign.Filter{Limit: 1})
 }
 
 func filterOf(c *gin.Context) (campaign.Filter, error) {
@@ -158,7 +158,7 @@ func filterOf(c *gin.Context) (campaign.Filter, error) {
 	return f, err
 }
 
-// answerList answers the object form, or with shape=array the bare array of the interface
+// answerList replies in the object form, or with shape=array in the bare array of the interface
 // description.
 func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
 	if page == nil {
@@ -172,7 +172,7 @@ func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.
 	)
 }
 
-// callerOf is who calls, and about what: the id in the path.
+// callerOf returns the caller and the id in the path.
 func (a *API) callerOf(c *gin.Context) (caller account.User, id uuid.UUID, err error) {
 	if caller, err = a.deps.Auth.User(c); err != nil {
 		return caller, id, err
@@ -186,11 +186,11 @@ func (a *API) getCampaign(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	one, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	found, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign": one, "policy": policyOf(one)})
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign": found, "policy": policyOf(found)})
 }
 
 type updateRequest struct {
@@ -199,9 +199,9 @@ type updateRequest struct {
 	Status *campaign.Status `json:"status"`
 }
 
-// updateCampaign serves PATCH /api/campaigns/{id} and action=update with the id in the body. What
-// the owner may not set (spent amounts, advertiser, funding) is not among the fields and has no
-// effect; status knows only "paused", which pauses.
+// updateCampaign serves PATCH /api/campaigns/{id}, and action=update with the id in the body.
+// Fields that the owner may not set (spent amounts, advertiser, funding) are not read. The only
+// valid status is "paused".
 func (a *API) updateCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -228,13 +228,14 @@ func (a *API) updateCampaign(c *gin.Context) error {
 	return answerChanged(c, changed)
 }
 
-// id is the campaign that an update names: in the path, or in the body, which may only repeat it.
+// id returns the campaign id of an update: from the path, or from the body, which may only repeat
+// it.
 func (in updateRequest) id(c *gin.Context) (uuid.UUID, error) {
 	text := c.Param("id")
 	if in.ID != nil {
 		if text != "" && text != *in.ID {
 			return uuid.Nil, errs.New(
-				errs.InvalidRequest, "id must be that of the path; leave it out of the body",
+				errs.InvalidRequest, "the id in the body differs from the one in the path; omit it in the body",
 			).With("field", "id")
 		}
 		text = *in.ID
@@ -248,11 +249,10 @@ func answerChanged(c *gin.Context, changed campaign.Changed) error {
 	})
 }
 
-type move func(ctx context.Context, caller account.User, id uuid.UUID) (campaign.Changed, error)
+type transition func(ctx context.Context, caller account.User, id uuid.UUID) (campaign.Changed, error)
 
-// moveCampaign serves a change of state. An id that does not exist is 400 here, as the
-// specification says.
-func (a *API) moveCampaign(to move) httpapi.Handler {
+// moveCampaign serves a change of state. For an unknown id the specification requires 400.
+func (a *API) moveCampaign(to transition) httpapi.Handler {
 	return func(c *gin.Context) error {
 		caller, err := a.deps.Auth.User(c)
 		if err != nil {

@@ -375,7 +375,7 @@ func TestPolicyRunsAgain(t *testing.T) {
 	).As(200)
 	require.True(t, delivers())
 
-	// What a reviewer approved delivers until the creative changes.
+	// An approved campaign delivers until its creative changes.
 	id = me.creates(t, "headline", "<b>Query</b> Postgres")
 	require.False(t, delivers())
 	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved"}).As(200)
@@ -419,7 +419,7 @@ var states = []campaign.Status{
 	campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived,
 }
 
-// allowed is the table of moves: from → action → to. Any other move is 400.
+// allowed is the table of transitions: from → action → to. Any other transition is 400.
 var allowed = map[campaign.Status]map[string]campaign.Status{
 	campaign.Draft: {"submit": campaign.InReview, "archive": campaign.Archived},
 	campaign.InReview: {
@@ -463,7 +463,7 @@ func TestMovesFromEveryState(t *testing.T) {
 	}
 }
 
-func TestMovesOfOthersAndOfNothing(t *testing.T) {
+func TestTransitionsOfForeignAndUnknownCampaigns(t *testing.T) {
 	w := newWorld(t)
 	me, other, admin := w.advertiser(t), w.advertiser(t), w.admin(t)
 	id := me.creates(t)
@@ -480,7 +480,7 @@ func TestMovesOfOthersAndOfNothing(t *testing.T) {
 	)
 }
 
-// A node that is late does not undo a change, and the reply says so.
+// A slow node does not undo a change, and the reply reports it.
 func TestPropagation(t *testing.T) {
 	w := newWorld(t)
 	me := w.advertiser(t)

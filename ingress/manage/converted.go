@@ -11,8 +11,8 @@ import (
 	"adnet/internal/report"
 )
 
-// converted serves GET /api/stats/conversions: the counted conversions of the caller's campaigns,
-// or of one of them, by type.
+// converted serves GET /api/stats/conversions: the counted conversions by type, of the caller's
+// campaigns or of one campaign.
 func (a *API) converted(c *gin.Context) (err error) {
 	var q report.Query
 	if c.Query("campaign_id") != "" {
@@ -43,7 +43,7 @@ func (a *API) converted(c *gin.Context) (err error) {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// convertedReply answers which types of conversions were counted.
+// convertedReply counts conversions by type.
 type convertedReply struct {
 	Since       string             `json:"since"`
 	Until       string             `json:"until"`
@@ -51,7 +51,7 @@ type convertedReply struct {
 	AsOf        time.Time          `json:"as_of"`
 }
 
-// table is the conversions as rows under their names.
+// table returns the conversions as rows with a header.
 func (r *convertedReply) table() [][]string {
 	rows := [][]string{{"campaign_id", "conversion_type", "conversions", "value_usd", "last_received_at"}}
 	for _, c := range r.Conversions {

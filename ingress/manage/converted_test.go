@@ -11,8 +11,8 @@ import (
 	"adnet/internal/report"
 )
 
-// Types of conversions are a table for spreadsheets, too, whose cells are no formulas whatever an
-// advertiser names its types.
+// Conversions by type are also available as a table for spreadsheets. Its cells are never formulas,
+// whatever names an advertiser chooses.
 func TestConversionsByTypeAsCSV(t *testing.T) {
 	w := newWorld(t)
 	owner := w.advertiser(t)

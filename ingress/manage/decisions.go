@@ -34,18 +34,18 @@ func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodPost, "/api/admin/appeals/:id", a.answerAppeal, changes)
 }
 
-// heard is the caller, also the owner of a suspended account. An administrator without its second
-// factor is not.
+// heard returns the caller, even the owner of a suspended account. An administrator without the
+// required second factor is rejected.
 func (a *API) heard(c *gin.Context) (account.User, error) {
 	u, session, err := a.deps.Auth.Heard(c)
 	if err == nil && a.deps.Auth.Lacks(c, u, session) {
-		return a.deps.Auth.User(c) // it says so
+		return a.deps.Auth.User(c) // returns the error
 	}
 	return u, err
 }
 
-// listDecisions serves GET /api/decisions: what was decided against the caller, and why; for an
-// administrator against anybody.
+// listDecisions serves GET /api/decisions: the decisions against the caller with their reasons, or
+// against any account for an administrator.
 func (a *API) listDecisions(c *gin.Context) error {
 	caller, err := a.heard(c)
 	if err != nil {
@@ -109,15 +109,16 @@ func (a *API) appeal(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	made := decision.Appeal{ID: id, DecisionID: of, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
-	if err := a.deps.Decisions.Appeal(c.Request.Context(), made); err != nil {
+	created := decision.Appeal{ID: id, DecisionID: of, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
+	if err := a.deps.Decisions.Appeal(c.Request.Context(), created); err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusCreated, map[string]any{"appeal": made})
+	return httpapi.JSON(c, http.StatusCreated, map[string]any{"appeal": created})
 }
 
-// answerAppeal serves POST /api/admin/appeals/{id}. Reversed takes the decision back first, which
-// may be repeated, and then says so: an answer never promises what was not done.
+// answerAppeal serves POST /api/admin/appeals/{id}. For the outcome reversed it takes the decision
+// back first, which can be repeated, and then records the answer: an answer never promises an
+// action that failed.
 func (a *API) answerAppeal(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -161,7 +162,7 @@ func (a *API) answerAppeal(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"decision": list[0]})
 }
 
-// appealed is the decision of an appeal that waits. Errors: errs.NotFound, errs.InvalidState.
+// appealed returns the decision of an open appeal. Errors: errs.NotFound, errs.InvalidState.
 func (a *API) appealed(ctx context.Context, appeal uuid.UUID) (decision.Statement, error) {
 	of, err := a.deps.Decisions.AppealedBy(ctx, appeal)
 	if err != nil {
@@ -175,10 +176,11 @@ func (a *API) appealed(ctx context.Context, appeal uuid.UUID) (decision.Statemen
 	return of, nil
 }
 
-// reverse takes a decision back, unless it is not in force any more: it was taken back before, or a
-// later decision took its place, which has an appeal of its own. What was clawed back is money of
-// others by now: the administrator gives it back by hand. errs.Conflict if a decision was taken
-// meanwhile: what is changed is what was looked at before the later decisions were.
+// reverse takes a decision back, unless it is no longer in force: it was taken back before, or
+// superseded by a later decision, which has its own appeal. Credits clawed back in the meantime
+// belong to others, so an administrator returns them by hand. It returns errs.Conflict if a new
+// decision was made meanwhile: it changes only the state that it read before it checked for later
+// decisions.
 func (a *API) reverse(ctx context.Context, admin account.User, of decision.Statement, words string) error {
 	id, err := uuid.Parse(of.TargetID)
 	if err != nil {
@@ -199,7 +201,7 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			a.deps.Auth.ForgetUser(id)
 		}
 	case decision.Rejection:
-		if of.TargetKind == auditlog.TargetUser { // the owner says the name again, which is kept nowhere
+		if of.TargetKind == auditlog.TargetUser { // only its owner can set the name again; it is not stored
 			return nil
 		}
 		_, err = a.deps.Campaigns.Reinstate(
@@ -213,7 +215,7 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			break
 		}
 		_, err = a.deps.Campaigns.Release(ctx, admin, id, seen.version)
-	case decision.Hold: // each is a case of its own, so a newer one has another id
+	case decision.Hold: // each hold is its own case, so a newer one has another id
 		if a.deps.Cases == nil {
 			return nil
 		}
@@ -221,18 +223,18 @@ func (a *API) reverse(ctx context.Context, admin account.User, of decision.State
 			Case: id, Decision: ledger.QuarantineRelease, By: admin.ID, Note: firstRunes(words, 500),
 			At: a.deps.Now().UTC(),
 		})
-		if errs.Is(err, errs.Conflict) { // clawed back meanwhile: a decision of its own, with an appeal of its own
+		if errs.Is(err, errs.Conflict) { // clawed back meanwhile: another decision, with its own appeal
 			return nil
 		}
 	}
-	if errs.Is(err, errs.InvalidState) { // it is not in force any more
+	if errs.Is(err, errs.InvalidState) { // no longer in force
 		return nil
 	}
 	return err
 }
 
-// looked is what a decision was about, before the later decisions about it were read: who takes the
-// decision back says that nothing has changed since.
+// looked is the target of a decision, read before the later decisions. It detects changes since
+// then.
 type looked struct {
 	account account.User
 	version int64 // of the campaign's config
@@ -250,9 +252,9 @@ func (a *API) look(ctx context.Context, admin account.User, of decision.Statemen
 	return l, err
 }
 
-// superseded says whether a later decision about the same took the place of one.
+// superseded reports whether a later decision about the same target replaced this one.
 func (a *API) superseded(ctx context.Context, of decision.Statement) (bool, error) {
-	// Newest first, so a later one is on the page before of is.
+	// Newest first, so later decisions come before this one on the page.
 	list, _, err := a.deps.Decisions.Decisions(
 		ctx, decision.Query{OwnerID: of.OwnerID, Target: of.TargetID, Limit: maxLimit},
 	)
@@ -267,8 +269,8 @@ func (a *API) superseded(ctx context.Context, of decision.Statement) (bool, erro
 	return false, err
 }
 
-// sayWhy adds to the refusal of an owner who resumes what an administrator has paused where the
-// reasons are. The refusal stands without them.
+// sayWhy adds the decision and its reason to the error for an owner resuming a campaign that an
+// administrator has paused. If it cannot find them, it returns the error unchanged.
 func (a *API) sayWhy(ctx context.Context, caller account.User, campaignID uuid.UUID, refusal error) error {
 	list, _, err := a.deps.Decisions.Decisions(
 		ctx, decision.Query{OwnerID: caller.ID, Kind: decision.Pause, Target: campaignID.String(), Limit: 1},

@@ -16,7 +16,7 @@ func (p *person) decisions(t *testing.T, query string) []any {
 	return p.Get(t, "/api/decisions"+query).As(200)["decisions"].([]any)
 }
 
-// A refusal has words that its owner reads, an appeal that an administrator decides, and an outcome
+// A rejection has a text for its owner, an appeal that an administrator decides, and an outcome
 // that takes effect.
 func TestAppealAgainstARejection(t *testing.T) {
 	w := newWorld(t)
@@ -65,8 +65,8 @@ func TestAppealAgainstARejection(t *testing.T) {
 	require.Empty(t, boss.decisions(t, "?appeal=open"))
 }
 
-// What the owner made of a rejected ad after the rejection is not what the appeal is about: who
-// decided never saw it, so no appeal lets it out.
+// An appeal does not cover the owner's edits after the rejection: the administrator never saw them,
+// so no appeal approves them.
 func TestAppealsReinstateWhatWasJudged(t *testing.T) {
 	w := newWorld(t)
 	boss, owner := w.admin(t), w.advertiser(t)
@@ -111,7 +111,7 @@ func TestAppealOfASuspendedAccount(t *testing.T) {
 }
 
 // A suspended administrator sees its own statement, not those of others.
-func TestASuspendedAdministratorIsNoLongerOne(t *testing.T) {
+func TestSuspendedAdministratorLosesItsRights(t *testing.T) {
 	w := newWorld(t)
 	boss, other, user := w.admin(t), w.admin(t), w.advertiser(t)
 	boss.rule(t, user.ID, "suspend").As(200)
@@ -130,7 +130,7 @@ func TestASuspendedAdministratorIsNoLongerOne(t *testing.T) {
 	).Fails(403, "forbidden")
 }
 
-func TestPauseByAnAdministratorSaysWhy(t *testing.T) {
+func TestResumeErrorGivesTheReasonOfThePause(t *testing.T) {
 	w := newWorld(t)
 	boss, owner := w.admin(t), w.advertiser(t)
 	id := owner.creates(t)
@@ -156,8 +156,9 @@ func (p *person) appeals(t *testing.T, kind string) string {
 
 var reversed = object{"outcome": "reversed", "words": "You were right then."}
 
-// What an administrator paused its owner cannot resume, nor edit free, nor pause first to keep the
-// right; it reads why. What the owner had paused stays so when the decision is taken back.
+// An owner cannot resume what an administrator paused, by an edit or by pausing it first. The owner
+// reads the reason. A campaign that the owner had paused stays paused when the decision is
+// reversed.
 func TestOwnersCannotResumeWhatAnAdministratorPaused(t *testing.T) {
 	for name, x := range map[string]struct {
 		before []string // what the owner does first
@@ -206,8 +207,8 @@ func TestOwnersCannotResumeWhatAnAdministratorPaused(t *testing.T) {
 	})
 }
 
-// An appeal against an old decision that is reversed takes back that one, which is in force no
-// more, and never the newer one of the same target.
+// A reversed appeal against a superseded decision reverses that decision only, never the newer one
+// about the same target.
 func TestReversingAnOldDecisionLeavesTheNewer(t *testing.T) {
 	t.Run("pause", func(t *testing.T) {
 		w := newWorld(t)
@@ -274,7 +275,7 @@ func TestReversingAnOldDecisionLeavesTheNewer(t *testing.T) {
 	})
 }
 
-// What is decided anew while an older decision is taken back stays in force, and the appeal waits.
+// A decision made while an older one is being reversed stays in force, and the appeal stays open.
 func TestReversingADecisionWhileANewerIsTaken(t *testing.T) {
 	t.Run("pause", func(t *testing.T) {
 		w := newWorld(t)

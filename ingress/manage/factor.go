@@ -12,10 +12,11 @@ import (
 	"adnet/internal/errs"
 )
 
-// issuer is what an authenticator app calls the accounts of this installation.
+// issuer is the name of the accounts in authenticator apps.
 const issuer = "adnet"
 
-// proof is what a caller shows before the second factor changes: a stolen session is not enough.
+// proof re-authenticates a caller before the second factor changes: a stolen session must not be
+// enough.
 type proof struct {
 	Password string `json:"password"`
 	Code     string `json:"code"`
@@ -41,14 +42,14 @@ func (a *API) readFactor(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// shown is a body with a proof.
-type shown interface{ of() proof }
+// proven is a body with a proof.
+type proven interface{ of() proof }
 
 func (p proof) of() proof { return p }
 
 // proved reads a body with a proof and checks its password. Errors: errs.InvalidCredentials,
 // errs.RateLimited.
-func (a *API) proved(c *gin.Context, in shown) (account.User, error) {
+func (a *API) proved(c *gin.Context, in proven) (account.User, error) {
 	u, _, err := a.deps.Auth.Entering(c)
 	if err != nil {
 		return u, err
@@ -58,7 +59,7 @@ func (a *API) proved(c *gin.Context, in shown) (account.User, error) {
 	}
 	p := in.of()
 	if p.Password == "" || len(p.Code) > maxCode {
-		return u, errs.New(errs.InvalidRequest, "password is required, and a code has at most %d bytes", maxCode)
+		return u, errs.New(errs.InvalidRequest, "password is required, and code must be at most %d bytes", maxCode)
 	}
 	return a.checkPassword(c, u.Email, p.Password)
 }
@@ -68,18 +69,18 @@ func (a *API) beginFactor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.deps.Accounts.BeginFactor(c.Request.Context(), u, issuer)
+	begun, err := a.deps.Accounts.BeginFactor(c.Request.Context(), u, issuer)
 	if err != nil {
 		return err
 	}
-	rows, err := drawn(made.URI)
+	rows, err := drawn(begun.URI)
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"secret": made.Secret, "uri": made.URI, "qr": rows})
+	return httpapi.JSON(c, http.StatusOK, map[string]any{"secret": begun.Secret, "uri": begun.URI, "qr": rows})
 }
 
-// drawn is the QR code of a text: its rows, of 1 for a dark module and 0 for a light one.
+// drawn returns the QR code of a text as rows, with 1 for a dark module and 0 for a light one.
 func drawn(text string) ([]string, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
@@ -124,7 +125,7 @@ func (a *API) confirmFactor(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": true, "recovery_codes": codes})
 }
 
-// factorShown is the caller that has shown password and code.
+// factorShown returns the caller after checking password and code.
 func (a *API) factorShown(c *gin.Context) (account.User, error) {
 	var in proof
 	u, err := a.proved(c, &in)

@@ -81,7 +81,7 @@ func TestSecondFactor(t *testing.T) {
 	require.NotContains(t, log, renewed[1].(string))
 }
 
-// Of many logins with one code one is let in.
+// Of several concurrent logins with one code only one succeeds.
 func TestACodeWorksOnce(t *testing.T) {
 	w := newWorld(t)
 	secret, _ := w.member(t, "a@example.com").factor(t)
@@ -100,7 +100,8 @@ func TestACodeWorksOnce(t *testing.T) {
 	require.EqualValues(t, 1, in.Load())
 }
 
-// Who has the password guesses five codes, then waits; the owner's recovery codes always work.
+// An attacker with the password has five guesses of a code, then waits. The owner's recovery codes
+// always work.
 func TestGuessedCodes(t *testing.T) {
 	w := newWorld(t)
 	secret, recovery := w.member(t, "a@example.com").factor(t)

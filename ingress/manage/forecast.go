@@ -16,14 +16,14 @@ type forecastReply struct {
 	Since    string `json:"since"` // UTC day, included
 	Until    string `json:"until"` // UTC day, included
 	Requests int64  `json:"requests_per_day"`
-	// WordsCounted is false: what requests say is not kept.
+	// WordsCounted is always false: words of requests are not stored.
 	WordsCounted bool          `json:"words_counted"`
-	Price        *pricesReply  `json:"price_cpm_usd"` // null where it would tell of one advertiser
+	Price        *pricesReply  `json:"price_cpm_usd"` // null if it would reveal data of a single advertiser
 	Share        *float64      `json:"won_share"`
 	Impressions  *int64        `json:"impressions_per_day"`
 	Spend        *money.Micros `json:"spend_per_day_usd"`
 	Hidden       string        `json:"hidden,omitempty"`
-	// Refused is in no other number.
+	// Refused is not part of any other number.
 	Refused        []report.RefusedPlaces `json:"refused"`
 	RefusedCounted string                 `json:"refused_counted"`
 }
@@ -34,8 +34,8 @@ type pricesReply struct {
 	P75 money.Micros `json:"p75"`
 }
 
-// forecastCampaign says what a campaign may reach, from the auctions of the last 28 whole days and
-// today, and keeps nothing. It goes by targeting and bid: a creative may be missing still.
+// forecastCampaign estimates the reach of a campaign from the auctions of the last 28 whole days
+// and today. It stores nothing. It uses targeting and bid only, so the draft may lack a creative.
 func (a *API) forecastCampaign(c *gin.Context) error {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *API) forecastCampaign(c *gin.Context) error {
 	}
 	bid := would.BidAmount
 	if would.Billing() != campaign.CPM {
-		bid = 0 // what 1,000 impressions bring by clicks or views is not known before there are any
+		bid = 0 // the value of 1,000 impressions in clicks or views is unknown before the first ones
 	}
 	f := report.ForecastOf(caller.ID, bid, won, report.ForecastDays)
 	reply := forecastReply{
@@ -86,7 +86,7 @@ func (a *API) forecastCampaign(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// sell says what the bid would buy within the daily budget.
+// sell computes the impressions and the spend that the bid would buy within the daily budget.
 func (r *forecastReply) sell(f report.Forecast, c *campaign.Campaign) {
 	impressions := int64(f.Share * float64(f.Requests))
 	affordable := int64(c.DailyBudget / max(c.BidAmount/1000, 1))

@@ -57,7 +57,7 @@ func TestForecast(t *testing.T) {
 	require.EqualValues(t, 10, narrow["requests_per_day"])
 	require.Equal(t, "too_few_advertisers", narrow["hidden"], "three are in this region")
 	require.Nil(t, narrow["won_share"])
-	// Refused requests are told apart, in hundreds.
+	// Refused requests are listed separately, in hundreds.
 	require.Empty(t, narrow["refused"])
 	require.NoError(
 		t, w.Reports.InsertAuctions(t.Context(), "refused", refused(me, w.Clock(), report.Sensitive, "health", 199)),
@@ -65,7 +65,7 @@ func TestForecast(t *testing.T) {
 	again := me.Post(t, "/api/campaigns?action=forecast", draft).As(200)
 	require.EqualValues(t, 10, again["requests_per_day"])
 	require.Equal(t, []any{object{"reason": "sensitive", "subject": "health", "requests": 100.0}}, again["refused"])
-	// Audience and bid come before the creative: it may be missing still, but not be wrong.
+	// Audience and bid come before the creative, which may be missing but not invalid.
 	for _, field := range []string{"headline", "cta_url"} {
 		delete(draft, field)
 	}

@@ -10,40 +10,40 @@ import (
 	"adnet/internal/errs"
 )
 
-// Where the e-mail of a registration must be confirmed.
+// Modes of e-mail confirmation for registrations.
 const (
 	VerifyRequired = "required"
 	VerifyOff      = "off"
 )
 
-// Mailer sends mails. It must not wait.
+// Mailer sends mails. Send must not block.
 type Mailer interface {
 	Send(to, subject, text string)
 }
 
-// maxToken is the most bytes of a link's token, which has 43.
+// maxToken is the maximum length of a link's token in bytes; tokens have 43.
 const maxToken = 128
 
-// mailTexts is what is mailed, by purpose; the address of page follows.
+// mailTexts are the mails by purpose. The address of page follows the text.
 var mailTexts = map[account.LinkPurpose]struct{ subject, text, page string }{
 	account.LinkRegister: {
 		"Confirm your e-mail",
-		"Somebody, most likely you, registers this e-mail. Open this address within 24 hours and enter the password " +
+		"Someone, probably you, is registering this e-mail. Open this link within 24 hours and enter the password " +
 			"that you chose:\n\n", "/console/verify#",
 	},
 	account.LinkReset: {
 		"Set a new password",
-		"Somebody, most likely you, asked to set a new password. Open this address within an hour; it works once. " +
-			"If it was not you, do nothing:\n\n", "/console/reset#",
+		"Someone, probably you, asked to set a new password. Open this link within an hour; it works once. " +
+			"If it was not you, ignore this mail:\n\n", "/console/reset#",
 	},
 	account.LinkNotice: {
-		"You have an account already",
-		"Somebody, most likely you, tried to register this e-mail, which has an account. Sign in, or ask for a new " +
-			"password:\n\n", "/console/forgot",
+		"You already have an account",
+		"Someone, probably you, tried to register this e-mail, which already has an account. Sign in, or request " +
+			"a new password:\n\n", "/console/forgot",
 	},
 }
 
-// post mails a link. Its token is behind the #, which browsers send to no server.
+// post mails a link. Its token is in the fragment, which browsers send to no server.
 func (a *API) post(m *account.Mailed) {
 	if m == nil || a.deps.Mailer == nil {
 		return
@@ -52,7 +52,7 @@ func (a *API) post(m *account.Mailed) {
 	a.deps.Mailer.Send(m.To, t.subject, t.text+a.baseURL()+t.page+m.Token+"\n")
 }
 
-// delivery is how a caller's link reaches it.
+// delivery returns the way that links reach their recipients.
 func (a *API) delivery() string {
 	if a.deps.MailLogged {
 		return "log"
@@ -60,8 +60,8 @@ func (a *API) delivery() string {
 	return "mail"
 }
 
-// askRegister begins a registration that the owner of the e-mail confirms. Known and unknown
-// e-mails get one answer, in the same time.
+// askRegister starts a registration that the owner of the e-mail must confirm. Known and unknown
+// e-mails get the same reply in the same time.
 func (a *API) askRegister(c *gin.Context, in credentials) error {
 	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *API) askRegister(c *gin.Context, in credentials) error {
 	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"verification": "sent", "delivery": a.delivery()})
 }
 
-// verify makes the account of a confirmed e-mail and signs its owner in.
+// verify creates the account of a confirmed e-mail and signs its owner in.
 func (a *API) verify(c *gin.Context) error {
 	var in struct {
 		Token    string `json:"token"`
@@ -96,12 +96,12 @@ func (a *API) verify(c *gin.Context) error {
 
 func checkLink(token, password string) error {
 	if token == "" || len(token) > maxToken || password == "" || len(password) > account.MaxPassword {
-		return errs.New(errs.InvalidRequest, "token, of the mailed address, and password are required")
+		return errs.New(errs.InvalidRequest, "the token from the mailed link and the password are required")
 	}
 	return nil
 }
 
-// forgot mails a link to set a new password. The answer is the same for every e-mail.
+// forgot mails a link to set a new password. The reply is the same for every e-mail.
 func (a *API) forgot(c *gin.Context) error {
 	var in struct {
 		Email string `json:"email"`
@@ -120,8 +120,8 @@ func (a *API) forgot(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"sent": true, "delivery": a.delivery()})
 }
 
-// reset sets a new password by a mailed link. It signs nobody in: a second factor is asked for as
-// ever.
+// reset sets a new password with a mailed link. It does not sign in: the next login requires a
+// second factor as usual.
 func (a *API) reset(c *gin.Context) error {
 	var in struct {
 		Token      string `json:"token"`

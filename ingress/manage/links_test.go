@@ -54,8 +54,8 @@ func TestRegistrationsAreConfirmed(t *testing.T) {
 	).Fails(401, "invalid_credentials")
 	owner := b.token(t)
 
-	// A stranger registers the same e-mail: the owner of the mailbox, who opens that link, does not
-	// get an account with the stranger's password.
+	// A stranger registers the same e-mail: if the owner of the mailbox opens that link, the
+	// account must not have the stranger's password.
 	asks("strangers horse")
 	stranger := b.token(t)
 	verify := func(token, password string) reply {
@@ -69,12 +69,13 @@ func TestRegistrationsAreConfirmed(t *testing.T) {
 	verify(owner, "correct horse").Fails(401, "invalid_token")
 	verify(stranger, "strangers horse").Fails(409, "conflict")
 
-	// An e-mail that has an account is answered as one that has none, and its owner is told.
+	// The reply for an e-mail with an account is the same as for one without, and its owner is
+	// notified.
 	w.Now = w.Now.Add(25 * time.Hour)
 	known := asks("another horse battery")
 	require.Equal(t, first.Text, known.Text)
 	require.Equal(t, first.Code, known.Code)
-	require.Equal(t, "You have an account already", b.mails[len(b.mails)-1].Subject)
+	require.Equal(t, "You already have an account", b.mails[len(b.mails)-1].Subject)
 	require.NotRegexp(t, tokenInMail, b.mails[len(b.mails)-1].Text)
 	w.login(t, "a@example.com", "correct horse")
 }

@@ -1,6 +1,5 @@
-// Package manage is the part of the API that people and their scripts use: accounts, keys,
-// campaigns, review and stats. The rules live in internal/account and internal/campaign; here they
-// meet HTTP.
+// Package manage serves the API for people and their scripts: accounts, keys, campaigns, review and
+// stats. The rules live in internal/account and internal/campaign.
 package manage
 
 import (
@@ -24,53 +23,55 @@ import (
 	"adnet/internal/token"
 )
 
-// StatsReader answers stats queries (ClickHouse, or memory in in-memory mode).
+// StatsReader answers stats queries, from ClickHouse or from memory in in-memory mode.
 type StatsReader interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
-	// Requests counts who won the requests of some places, at prices of which step.
+	// Requests counts the requests of some placements by winner and price step.
 	Requests(ctx context.Context, p report.Places) ([]report.Won, error)
-	// Asked counts the auctions of a publisher, or of all.
+	// Asked counts the auctions of one publisher, or of all.
 	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
-	// Converted counts the conversions of an advertiser, a campaign, or all, by campaign and type.
+	// Converted counts the conversions of an advertiser, a campaign, or all advertisers, by
+	// campaign and type.
 	Converted(ctx context.Context, q report.Query) (report.Conversions, error)
 	// Refusals counts refused requests by publisher and day.
 	Refusals(ctx context.Context, q report.RefusalQuery) ([]report.RefusalDay, error)
-	// Costs counts the requests of a publisher that each sensitive subject took up to a day.
+	// Costs counts a publisher's requests that were refused for each sensitive subject, up to a
+	// day.
 	Costs(ctx context.Context, publisher uuid.UUID, until day.Day) (map[subject.ID]report.SubjectCost, error)
-	// RefusedAt counts the refused requests of some places by subject.
+	// RefusedAt counts the refused requests of some placements by subject.
 	RefusedAt(ctx context.Context, p report.Places) ([]report.RefusedPlaces, error)
 }
 
-// Who may register.
+// Registration modes.
 const (
-	SignupOpen   = "open"   // anybody
-	SignupInvite = "invite" // who has an invitation of `adnet user invite`
-	SignupClosed = "closed" // accounts are made only by `adnet user create`
+	SignupOpen   = "open"   // anyone
+	SignupInvite = "invite" // holders of an invitation from `adnet user invite`
+	SignupClosed = "closed" // accounts are created only by `adnet user create`
 )
 
-// Config is the settings of accounts.
+// Config holds the settings of accounts.
 type Config struct {
-	Campaigns    int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. It may have as many more for every 30 days since its first one, and 50 more for each that a reviewer approved, up to 10,000; their targeting may have 10 KiB for each. 0 is any number. Administrators have no such limit."`
-	VerifyEmail  string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the account exists once its mailed link was opened; needs ADNET_SMTP_HOST, but in standalone mode, which logs the link) or off."`
-	ReportsPause string `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether reports of readers stop an ad until a reviewer looked at it: those of three networks and three publishers on one UTC day that are at least 0.1 % of its impressions. A version that a reviewer approved is never stopped."`
-	Signup       string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Who may register: anybody, who was invited, or nobody: then only the operator makes accounts."`
+	Campaigns    int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. The limit grows by the same number every 30 days after the first campaign, and by 50 for each campaign that a reviewer approved, up to 10,000. Their targeting may total 10 KiB per allowed campaign. 0 is unlimited. Administrators have no limit."`
+	VerifyEmail  string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the mailed link creates the account; needs ADNET_SMTP_HOST, except in standalone mode, which logs the link) or off."`
+	ReportsPause string `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether readers' reports pause an ad until a reviewer decides. It takes reports from three networks and three publishers on one UTC day, for at least 0.1 % of the ad's impressions. A version that a reviewer approved is never paused."`
+	Signup       string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Registration mode: open to anyone, by invitation, or closed (only the operator creates accounts)."`
 }
 
 // Logins limits wrong passwords; see limits.Limits.
 type Logins interface {
-	// TryLogin counts a try from an address; known says whether the account was logged in to from
-	// its network before. Errors: errs.RateLimited.
+	// TryLogin counts an attempt from an address. known reports whether the account has logged in
+	// from the address' network before. Errors: errs.RateLimited.
 	TryLogin(email, address string, known func() bool) error
-	// LoggedIn takes a try back.
+	// LoggedIn takes an attempt back.
 	LoggedIn(email, address string)
 }
 
-// Aggregator rolls a day up; doing it again gives the same rows.
+// Aggregator rolls up a day. Repeating it gives the same rows.
 type Aggregator interface {
 	Aggregate(ctx context.Context, date day.Day) (rows int, err error)
 }
 
-// Deps are what the endpoints work with.
+// Deps holds the dependencies of the endpoints.
 type Deps struct {
 	Auth      *httpapi.Auth
 	Sessions  *token.Sessions
@@ -81,39 +82,39 @@ type Deps struct {
 	Audit     AuditLog
 	Decisions decision.Store
 	AdReports adreport.Store
-	Cases     Cases          // nil: a hold is not released by an appeal
-	Unproven  UnprovenReader // nil: stats do not tell of them
+	Cases     Cases          // nil: an appeal does not release a hold
+	Unproven  UnprovenReader // nil: stats omit unverified events
 	Blocks    account.BlockStore
-	Persons   person.Store // what is held of an account
+	Persons   person.Store // all data of an account
 	Publish   account.PublishingStore
-	Flags     FlagReader // nil: there are none
+	Flags     FlagReader // nil: there are no flags
 	Logins    Logins     // limits on wrong passwords; nil for none
-	Verify    bool       // an account is made when its e-mail is confirmed
+	Verify    bool       // whether an account is created only after its e-mail is confirmed
 	Mailer    Mailer     // nil: this server sends no mail
-	// MailLogged says that mails are lines of the log.
+	// MailLogged reports whether mails go to the log.
 	MailLogged bool
-	Signup     string // SignupOpen and so on; empty is open
-	// BaseURL is where the installation is.
+	Signup     string // SignupOpen and so on; empty means open
+	// BaseURL returns the address of the installation.
 	BaseURL func() string
 	Snippet Snippet
-	// Demo are the e-mails of the demo accounts that a visitor may be signed in to, by what they
-	// show (advertiser, publisher, admin); empty wherever others than their owner could come by.
+	// Demo maps advertiser, publisher and admin to the e-mail of a demo account that visitors can
+	// be signed in to. It is empty if people other than the owner could reach this server.
 	Demo map[string]string
 	Now  func() time.Time
-	// Unfunded says that a new campaign cannot deliver for want of a deposit; nil for never.
+	// Unfunded reports whether a new campaign cannot deliver for lack of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
 }
 
-// Snippet is the script that publishers put into their pages.
+// Snippet is the script that publishers include in their pages.
 type Snippet struct {
-	Path      string // below the base URL, of the file that never changes
-	Integrity string // what a page states of it
+	Path      string // of the immutable file, below the base URL
+	Integrity string // value of the integrity attribute
 }
 
 // API is the management endpoints.
 type API struct{ deps Deps }
 
-// New makes the endpoints.
+// New returns the endpoints.
 func New(deps Deps) *API {
 	deps.Now = schedule.Clock(deps.Now)
 	return &API{deps: deps}
@@ -125,14 +126,14 @@ func (a *API) Mount(s *httpapi.Server) {
 	changes := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
-	// Guesses of tokens are answered 401, which is limited.
+	// Wrong tokens are answered 401, which is limited.
 	byLink := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
-	asks := httpapi.Policy{
+	queries := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
 	}
-	scans, judges := asks, asks
+	scans, judges := queries, queries
 	scans.Scans, judges.Judges = true, true
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
@@ -149,18 +150,19 @@ func (a *API) Mount(s *httpapi.Server) {
 				Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,
 			},
 		},
-		// No Idempotency-Key for a logout: an ended session stays ended, and its reply is the same.
+		// No Idempotency-Key for a logout: an ended session stays ended, and the reply is the same.
 		"logout": {
 			Do: a.logout,
 			Policy: httpapi.Policy{
 				Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 			},
 		},
-		// No Idempotency-Key for a login: a second one is one more session, which its owner sees.
+		// No Idempotency-Key for a login: a second one opens one more session, which the owner
+		// sees.
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 	s.Handle(http.MethodGet, "/api/info", a.info, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 	s.Handle(http.MethodGet, "/api/account/sessions", a.listSessions, reads)
-	// No Idempotency-Key: what has ended stays ended, and a caller without a session hears 401.
+	// No Idempotency-Key: an ended session stays ended, and a caller without a session gets 401.
 	ends := changes
 	ends.Idempotent = httpapi.No
 	s.Handle(
@@ -171,7 +173,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodPost, "/api/account/password", a.changePassword, changes)
 	s.Handle(http.MethodGet, "/api/account/second_factor", a.readFactor, reads)
 	begins := changes
-	begins.Audited = httpapi.No // a factor that is not confirmed asks nothing of a login
+	begins.Audited = httpapi.No // an unconfirmed factor does not affect logins
 	s.Handle(http.MethodPost, "/api/account/second_factor", a.beginFactor, begins)
 	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", a.confirmFactor, changes)
 	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", a.renewRecovery, changes)
@@ -209,7 +211,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		"archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
 		"copy":    {Do: a.copyCampaign},
 		"review":  {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
-		// No Idempotency-Key: it keeps nothing.
+		// No Idempotency-Key: these store nothing.
 		"check": {Do: a.checkCampaign, Policy: judges}, "forecast": {Do: a.forecastCampaign, Policy: scans},
 	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
 	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
@@ -257,7 +259,7 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, with(ofAdmin(changes), httpapi.Params{"date": httpapi.DayForm}))
 }
 
-// The parameters of reads, whatever the action.
+// The parameters of reads, for all actions.
 var (
 	ofCampaigns = httpapi.Params{
 		"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),

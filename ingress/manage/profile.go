@@ -21,7 +21,7 @@ func (a *API) readProfile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil { // not one of 2 s ago
+	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil { // not the cached user, up to 2 s old
 		return err
 	}
 	return answerProfile(c, u)
@@ -39,11 +39,11 @@ func (a *API) changeProfile(c *gin.Context) error {
 	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {
 		return err
 	}
-	a.deps.Auth.ForgetUser(u.ID) // campaigns are judged with the name
+	a.deps.Auth.ForgetUser(u.ID) // campaigns are checked together with the name
 	return answerProfile(c, u)
 }
 
-// exportAccount answers all that is held about the caller.
+// exportAccount returns all data about the caller.
 func (a *API) exportAccount(c *gin.Context) error {
 	u, err := a.deps.Auth.User(c)
 	if err != nil {
@@ -60,16 +60,16 @@ func (a *API) exportAccount(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, held)
 }
 
-// deletion is what a caller shows and confirms before its account is deleted.
+// deletion is the caller's proof and confirmation for the deletion of the account.
 type deletion struct {
 	proof
 	USD     money.Micros  `json:"forfeit_usd"`     // the balance that is lost
-	Credits money.Credits `json:"forfeit_credits"` // the spendable ones that are lost
+	Credits money.Credits `json:"forfeit_credits"` // the spendable Credits that are lost
 }
 
-// eraseAccount forgets who owns the caller's account, for ever: rows of the ledger name its id and
-// nothing else. It needs the password, the code where there is a second factor, and the amounts
-// that are lost where there are some.
+// eraseAccount permanently removes the identity of the caller's account. Rows of the ledger keep
+// only its id. It requires the password, the code if there is a second factor, and the lost amounts
+// if there are any.
 func (a *API) eraseAccount(c *gin.Context) error {
 	var in deletion
 	u, err := a.proved(c, &in)
@@ -80,7 +80,7 @@ func (a *API) eraseAccount(c *gin.Context) error {
 		return err
 	}
 	if len(u.Seats) > 0 {
-		return errs.New(errs.Conflict, "the account owns seats of exchanges; ask the operator to end them first")
+		return errs.New(errs.Conflict, "the account owns exchange seats; ask the operator to close them first")
 	}
 	done, err := person.Erase(
 		c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now(),
@@ -88,7 +88,7 @@ func (a *API) eraseAccount(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	a.deps.Auth.ForgetUser(u.ID) // its logins and keys do nothing more
+	a.deps.Auth.ForgetUser(u.ID) // its logins and keys stop working
 	a.deps.Auth.ForgetKeys(u)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns,

@@ -37,8 +37,8 @@ func TestProfile(t *testing.T) {
 	require.Equal(t, 0.3, at(me.Get(t, "/api/account/export").As(200), "publishing", "min_relevance"))
 }
 
-// Ads say a name only as an administrator approved it: what its owner makes of it afterwards waits
-// anew, and a name that is taken away has a reason and an appeal.
+// Ads show a name only after an administrator approved it: a later change waits again, and a
+// rejected name has a reason and an appeal.
 func TestNamesWaitForAnAdministrator(t *testing.T) {
 	w := newWorld(t)
 	boss, owner := w.admin(t), w.advertiser(t)
@@ -118,8 +118,8 @@ func TestNamesWaitForAnAdministrator(t *testing.T) {
 	)
 }
 
-// A name may say half of an instruction, and the texts of a campaign the other: a model reads both,
-// so what they say together waits for a person, whichever came last.
+// A name may contain half of an instruction, and a campaign's texts the other half. A model reads
+// both, so the combination waits for review, whichever came last.
 func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	w := newWorld(t)
 	boss, owner, honest := w.admin(t), w.advertiser(t), w.advertiser(t)
@@ -156,7 +156,7 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	approves(honest, "Example Ltd")
 	require.Equal(t, "active", honest.status(t, honest.creates(t, "headline", rest)))
 
-	// Ads of a seat say the name of its owner.
+	// Ads of a seat show the name of its owner.
 	exchange := w.advertiser(t)
 	seat := account.User{
 		ID: uuid.New(), DeveloperID: uuid.New(), Email: "beside@seats.invalid", Role: account.RoleSeat,
@@ -192,7 +192,7 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	)
 }
 
-// An account is deleted by who knows its password, and by no other account; its login ends with it.
+// Deleting an account requires its password and its own login. The login ends with it.
 func TestDeletedAccount(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")
@@ -213,7 +213,7 @@ func TestDeletedAccount(t *testing.T) {
 	).Fails(401, "invalid_credentials")
 }
 
-// A balance is never lost unseen: it must be named, to the cent, as it is when the account ends.
+// A balance is never lost unnoticed: the request must state it exactly, as of the deletion.
 func TestDeletionNamesTheBalance(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")

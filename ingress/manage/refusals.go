@@ -16,14 +16,14 @@ import (
 	"adnet/internal/subject"
 )
 
-// refusalsReply answers GET /api/stats/suitability. All that it tells of refusals is made by
-// [report.Refusals], [report.RefusalSum] and [report.Hundreds], which hold nothing that is not
-// told.
+// refusalsReply is the reply to GET /api/stats/suitability. All its numbers of refusals come from
+// [report.Refusals], [report.RefusalSum] and [report.Hundreds], which contain only values that may
+// be published.
 type refusalsReply struct {
 	Since    string           `json:"since"`
 	Until    string           `json:"until"`
 	Timezone string           `json:"timezone"`
-	Requests int64            `json:"requests"` // that were not refused
+	Requests int64            `json:"requests"` // not refused
 	Adults   int64            `json:"age_adult"`
 	Refused  []refusedReply   `json:"refused"`
 	Daily    []refusalDay     `json:"daily"` // every day of the range
@@ -35,7 +35,7 @@ type refusedReply struct {
 	Tier   string `json:"tier"`
 	Reason string `json:"reason"`
 	report.RefusalSum
-	Rate float64 `json:"rate"` // of the requests that are told, 0 to 1
+	Rate float64 `json:"rate"` // of the published requests, 0 to 1
 }
 
 type refusalDay struct {
@@ -46,15 +46,15 @@ type refusalDay struct {
 	Sensitive report.Refusals `json:"sensitive"`
 }
 
-// subjectCostsOf is what a sensitive subject takes from the fill of a publisher.
+// subjectCostsOf counts the requests of a publisher that are refused for a sensitive subject.
 type subjectCostsOf struct {
 	Subject string          `json:"id"`
 	Week    report.Hundreds `json:"last_7_days"`
 	Month   report.Hundreds `json:"last_30_days"`
 }
 
-// refusals serves GET /api/stats/suitability: how many requests of a publisher were refused because
-// of their conversation.
+// refusals serves GET /api/stats/suitability: the number of a publisher's requests that were
+// refused because of their conversation.
 func (a *API) refusals(c *gin.Context) error {
 	publisher, err := a.developerOf(c)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *API) refusals(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// table is the days as rows under their names.
+// table returns the days as rows with a header.
 func (r *refusalsReply) table() [][]string {
 	rows := [][]string{{"day", "requests", "age_adult", "never", "sensitive"}}
 	for _, d := range r.Daily {
@@ -108,8 +108,8 @@ func (r *refusalsReply) table() [][]string {
 	return rows
 }
 
-// everyDay is the days of a publisher from since to until. A day that is left out where nothing was
-// asked would tell of one on which all was refused.
+// everyDay returns all days of a publisher from since to until. Omitting days without requests
+// would reveal the days on which every request was refused.
 func everyDay(publisher uuid.UUID, found []report.RefusalDay, since, until day.Day) []report.RefusalDay {
 	days := make([]report.RefusalDay, 0, max(0, until-since+1))
 	for date := since; date <= until; date++ {
@@ -122,7 +122,7 @@ func everyDay(publisher uuid.UUID, found []report.RefusalDay, since, until day.D
 	return days
 }
 
-// sumOf is the sums of some days of one publisher.
+// sumOf returns the sums of some days of one publisher.
 func sumOf(days []report.RefusalDay) (requests, adults int64, refused []refusedReply) {
 	never := refusedReply{Tier: subject.Never.String(), Reason: report.Unsuitable}
 	sensitive := refusedReply{Tier: subject.Sensitive.String(), Reason: report.Sensitive}
@@ -131,9 +131,9 @@ func sumOf(days []report.RefusalDay) (requests, adults int64, refused []refusedR
 		never.Add(d.Never)
 		sensitive.Add(d.Sensitive)
 	}
-	asked := requests + never.RefusalSum.Requests + sensitive.RefusalSum.Requests
-	never.Rate, sensitive.Rate = fillRate(never.RefusalSum.Requests, asked), fillRate(
-		sensitive.RefusalSum.Requests, asked,
+	total := requests + never.RefusalSum.Requests + sensitive.RefusalSum.Requests
+	never.Rate, sensitive.Rate = fillRate(never.RefusalSum.Requests, total), fillRate(
+		sensitive.RefusalSum.Requests, total,
 	)
 	return requests, adults, []refusedReply{never, sensitive}
 }
@@ -144,11 +144,11 @@ type publisherRefusals struct {
 	Requests  int64          `json:"requests"`
 	Adults    int64          `json:"age_adult"`
 	Refused   []refusedReply `json:"refused"`
-	Jumped    bool           `json:"jumped"` // the never rate of the last day, by what is told
+	Jumped    bool           `json:"jumped"` // the never rate of the last day jumped, by the published counts
 }
 
-// networkRefusals serves GET /api/admin/suitability: the rates of every publisher, with no total of
-// the network, by which the counts of one could be told.
+// networkRefusals serves GET /api/admin/suitability: the rates of every publisher, without a
+// network total, which would reveal the counts of a single publisher.
 func (a *API) networkRefusals(c *gin.Context) error {
 	since, until, err := a.networkDays(c)
 	if err != nil {
@@ -169,8 +169,8 @@ func (a *API) networkRefusals(c *gin.Context) error {
 	)
 }
 
-// publishersOf sums the days of each publisher, those that jumped first, then by rate. A publisher
-// of which nothing is told is not listed: that it is there would tell of a refusal.
+// publishersOf sums the days of each publisher, jumps first, then by rate. It omits publishers
+// without published counts, since their presence would reveal a refusal.
 func publishersOf(found []report.RefusalDay, since, until day.Day) []publisherRefusals {
 	list := []publisherRefusals{}
 	for len(found) > 0 {

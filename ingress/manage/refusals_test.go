@@ -14,7 +14,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// refused makes n requests of a publisher that ended with a reason.
+// refused creates n requests of a publisher that ended with a reason.
 func refused(who *person, at time.Time, reason, about string, n int) []report.Auction {
 	list := make([]report.Auction, n)
 	for i := range list {
@@ -76,8 +76,8 @@ func TestRefusals(t *testing.T) {
 	boss.Get(t, "/api/admin/suitability?since=2026-01-01").Fails(400, "invalid_request")
 }
 
-// A thief asks for everything that counts requests, by every range and breakdown, before and after
-// nine refusals of each tier: nothing but times may differ.
+// An attacker reads everything that counts requests, by every range and breakdown, before and after
+// nine refusals of each tier. Only times may differ.
 func TestFewRefusalsCannotBeFound(t *testing.T) {
 	replies := func(never, sensitive int) (all []string) {
 		w := newWorld(t)
@@ -153,7 +153,7 @@ func TestFewRefusalsCannotBeFound(t *testing.T) {
 	require.NotEqual(t, replies(0, 0), replies(10, 0))
 }
 
-// The list is that of the program, for everybody.
+// The list is the program's, and public.
 func TestSubjects(t *testing.T) {
 	w := newWorld(t)
 	got := w.nobody().Get(t, "/api/suitability/subjects").As(200)

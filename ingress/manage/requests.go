@@ -15,7 +15,7 @@ import (
 	"adnet/internal/report"
 )
 
-// requestsReply answers GET /api/stats/requests.
+// requestsReply is the reply to GET /api/stats/requests.
 type requestsReply struct {
 	Since    string     `json:"since"`
 	Until    string     `json:"until"`
@@ -29,7 +29,7 @@ type requestsReply struct {
 	Breakdown   []askedReply     `json:"breakdown,omitzero"`
 }
 
-// askedReply is the requests of one value of the breakdown.
+// askedReply counts the requests of one value of the breakdown.
 type askedReply struct {
 	Key      string  `json:"key"`
 	Requests int64   `json:"requests"`
@@ -44,13 +44,13 @@ func fillRate(filled, requests int64) float64 {
 	return float64(filled) / float64(requests)
 }
 
-// noFillOf is how often there was no ad for a reason.
+// noFillOf counts the requests without an ad for a reason.
 type noFillOf struct {
 	Reason   string `json:"reason"`
 	Requests int64  `json:"requests"`
 }
 
-// requests serves GET /api/stats/requests: what a publisher asked for, and why there was no ad.
+// requests serves GET /api/stats/requests: a publisher's requests, and the reasons for no ad.
 func (a *API) requests(c *gin.Context) error {
 	developer, err := a.developerOf(c)
 	if err != nil {
@@ -69,11 +69,11 @@ func (a *API) requests(c *gin.Context) error {
 	return a.answerRequests(c, q)
 }
 
-// maxNetworkDays bounds a count over the auctions of all publishers.
+// maxNetworkDays bounds the range of a query over the auctions of all publishers.
 const maxNetworkDays = 31
 
-// networkDays returns the days that an administrator asks for of all publishers. Errors: the
-// caller is no administrator; days that cannot be read, or too many.
+// networkDays returns the range of an administrator's query over all publishers. Errors: the caller
+// is not an administrator; the days are invalid or too many.
 func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return 0, 0, err
@@ -83,13 +83,13 @@ func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 	}
 	if until-since >= maxNetworkDays {
 		return 0, 0, errs.New(
-			errs.InvalidRequest, "the requests of all publishers are counted over at most %d days", maxNetworkDays,
+			errs.InvalidRequest, "the requests of all publishers can be counted over at most %d days", maxNetworkDays,
 		).With("field", "since")
 	}
 	return since, until, nil
 }
 
-// networkRequests serves GET /api/admin/requests: what all publishers asked for.
+// networkRequests serves GET /api/admin/requests: the requests of all publishers.
 func (a *API) networkRequests(c *gin.Context) error {
 	since, until, err := a.networkDays(c)
 	if err != nil {
@@ -135,8 +135,8 @@ func (a *API) answerRequests(c *gin.Context, q report.AskedQuery) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// table is the groups of the breakdown as rows under their names; without one it is how requests
-// ended, by the reason for no ad, empty for those that were filled.
+// table returns the groups of the breakdown as rows with a header. Without a breakdown the rows
+// count requests by the reason for no ad, which is empty for filled requests.
 func (r *requestsReply) table() [][]string {
 	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
 	if r.BreakdownBy == "" {

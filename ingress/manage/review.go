@@ -14,7 +14,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// reviewQueue answers what waits for a reviewer, with the reports of readers of each.
+// reviewQueue returns the campaigns that wait for review, with the readers' reports on each.
 func (a *API) reviewQueue(c *gin.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
@@ -52,9 +52,9 @@ func (a *API) reviewQueue(c *gin.Context) error {
 	)
 }
 
-// reviewCampaign decides on a campaign that waits, and with it on the reports of its readers, who
-// hear of it where they left an e-mail. The campaign comes first, which may be repeated while
-// reports wait, then the reports, once.
+// reviewCampaign decides a waiting campaign, and with it the readers' reports on it. Reporters with
+// an e-mail address are notified. The campaign's decision comes first and can be repeated while
+// reports wait; the reports are decided after it, once.
 func (a *API) reviewCampaign(c *gin.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *API) reviewCampaign(c *gin.Context) error {
 			true: adreport.Kept, false: adreport.Removed,
 		}[changed.Campaign.Status != campaign.Rejected]
 		of := adreport.Decision{CampaignID: id, Outcome: outcome, Words: in.Notes, By: admin.ID, At: a.deps.Now().UTC()}
-		// another administrator was faster
+		// another administrator has decided them already
 		if _, err := a.endReports(ctx, of); err != nil && !errs.Is(err, errs.InvalidState) {
 			return err
 		}
@@ -98,15 +98,15 @@ func (a *API) reviewCampaign(c *gin.Context) error {
 	})
 }
 
-// What is read of a campaign's changes to find its last approved version: an owner who edits more
-// often than that keeps a reviewer from no decision, and no request from ending.
+// Limits on the changes read to find a campaign's last approved version. An owner's frequent edits
+// must not block a review or make a request run without end.
 const (
 	pastPage  = 500
 	pastPages = 4
 )
 
-// approvedBefore serves GET /api/admin/campaigns/{id}/approved: the version of a campaign that was
-// last approved, and what differs from it now.
+// approvedBefore serves GET /api/admin/campaigns/{id}/approved: the last approved version of a
+// campaign, and its differences to the current one.
 func (a *API) approvedBefore(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"adnet/internal/campaign"
 )
 
-// A reviewer sees what was approved before: the version that the policy let through, then those of
-// reviewers; what differs now is named, and other edits of the owner are gone through.
+// A reviewer sees the last approved version: the one that the policy accepted, then those that
+// reviewers approved. Differences are listed, and other edits of the owner are skipped.
 func TestApprovedBefore(t *testing.T) {
 	w := newWorld(t)
 	boss, owner, other := w.admin(t), w.advertiser(t), w.advertiser(t)

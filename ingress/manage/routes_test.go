@@ -20,8 +20,8 @@ import (
 	"adnet/internal/payment"
 )
 
-// everything mounts the other endpoints too. Only their doors are tried here: they have no
-// producer.
+// everything also mounts the other endpoints. Only their access checks are tested here: they have
+// no producer.
 func everything(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
@@ -37,8 +37,8 @@ func everything(t *testing.T) *world {
 	return w
 }
 
-// The actions of the document are those that the 400 of an unknown action names.
-func TestUnknownActionsNameTheKnown(t *testing.T) {
+// The error for an unknown action lists the document's actions.
+func TestUnknownActionErrorListsTheActions(t *testing.T) {
 	w := everything(t)
 	for _, op := range w.Contract.Describe() {
 		if op.Selector == "" || op.Path == "/api/stats" && op.Method == "GET" {
@@ -50,8 +50,8 @@ func TestUnknownActionsNameTheKnown(t *testing.T) {
 	}
 }
 
-// What the document bounds in a query is refused outside of its bounds, whatever the action: an
-// empty value counts as absent.
+// Query values outside the document's bounds are rejected for every action. An empty value counts
+// as absent.
 func TestQueriesAreHeldToTheDocument(t *testing.T) {
 	w := everything(t)
 	admin, tried := w.admin(t), 0
@@ -220,8 +220,8 @@ func codeOf(body object) any {
 	return at(body, "error", "data", "code")
 }
 
-// takesNoID are the endpoints and places where an id means nothing. They may answer, but only about
-// the caller.
+// takesNoID are the endpoints and places that ignore ids. They may reply, but only about the
+// caller.
 var takesNoID = []string{
 	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body",
 	"POST /api/account/password, body", "PUT /api/account/blocks, body", "PATCH /api/account/profile, body",
@@ -236,8 +236,8 @@ var takesNoID = []string{
 	"PATCH /api/campaigns/{id}, body",
 }
 
-// Every route × every kind of foreign id: refused, with nothing of the victim's in the reply, and
-// nothing of the victim's changed.
+// Every route and every kind of foreign id: the request is refused, the reply contains nothing of
+// the victim's, and nothing of the victim's changes.
 func TestForeignIDs(t *testing.T) {
 	w := everything(t)
 	victim, attacker := w.advertiser(t), w.advertiser(t)

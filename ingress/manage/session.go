@@ -15,24 +15,24 @@ import (
 	"adnet/internal/traffic"
 )
 
-// opened is a session to answer with: as a token for programs, as a cookie for the console.
+// opened is the session to return: as a token for programs, as a cookie for the console.
 type opened struct {
 	user   account.User
 	cookie bool
 	strong bool // a second factor was shown
 }
 
-// errNotConsole says what a page must look like whose cookie would count.
+// errNotConsole explains which pages can use a cookie.
 var errNotConsole = errs.New(
 	errs.InvalidRequest,
-	"a cookie is only for pages of the console, at the address of ADNET_BASE_URL, over https or on loopback; "+
-		"programs use the token",
+	"cookies are only for pages of the console at ADNET_BASE_URL, over https or on loopback; "+
+		"programs must use the token",
 )
 
-// mayHaveCookie refuses a cookie that would not count, or that another site asks for to sign the
-// visitor in to an account of its own.
-func (a *API) mayHaveCookie(c *gin.Context, asked bool) error {
-	if asked && !httpapi.FromConsole(c, a.baseURL()) {
+// mayHaveCookie rejects a cookie that would not work, or that another site requests to sign the
+// visitor in to the site's own account.
+func (a *API) mayHaveCookie(c *gin.Context, requested bool) error {
+	if requested && !httpapi.FromConsole(c, a.baseURL()) {
 		return errNotConsole
 	}
 	return nil
@@ -64,7 +64,7 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) error {
 	if err != nil {
 		return err
 	}
-	if s.cookie { // no script ever sees the token
+	if s.cookie { // scripts never see the token
 		httpapi.SetSession(c, a.baseURL(), access, expiresIn)
 		access = ""
 	}
@@ -74,8 +74,8 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) error {
 	return httpapi.JSON(c, status, reply)
 }
 
-// logout ends the session of the token, or of the console's cookie, which it also takes away. It
-// answers the same when the session had ended before.
+// logout ends the session of the token, or of the console's cookie, which it also clears. The reply
+// is the same if the session had ended before.
 func (a *API) logout(c *gin.Context) error {
 	if err := noBody(c); err != nil {
 		return err
@@ -91,8 +91,8 @@ func (a *API) logout(c *gin.Context) error {
 	case byToken && session.ID == uuid.Nil:
 		return errs.New(
 			errs.InvalidState,
-			"this token is of an earlier build and has no session of its own; DELETE /api/account/sessions ends all "+
-				"logins, this one too",
+			"this token is from an earlier build and has no session of its own; DELETE /api/account/sessions ends all "+
+				"logins, including this one",
 		)
 	default:
 		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
@@ -105,7 +105,7 @@ func (a *API) logout(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"signed_out": true})
 }
 
-// noBody reads a body that means nothing. Errors: errs.InvalidRequest for what is not JSON.
+// noBody reads a body that must be empty or JSON. Errors: errs.InvalidRequest for other bodies.
 func noBody(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(bytes.TrimSpace(body)) == 0 {
@@ -115,8 +115,8 @@ func noBody(c *gin.Context) error {
 	})
 }
 
-// demo are the accounts that a visitor may be signed in to: none where others than the owner of
-// this machine reach them, be it through a proxy on it.
+// demo returns the accounts that a visitor can be signed in to. It is empty if people other than
+// the owner of this machine can reach the server, even through a proxy on it.
 func (a *API) demo() map[string]string {
 	if !httpapi.OnLoopback(a.baseURL()) {
 		return nil
@@ -125,7 +125,7 @@ func (a *API) demo() map[string]string {
 }
 
 // demoLogin signs a visitor in to a demo account, whose password is public anyway. Errors:
-// errs.NotFound without a demo, and off loopback, where strangers could sign in, too.
+// errs.NotFound without a demo, and off loopback, where strangers could sign in.
 func (a *API) demoLogin(c *gin.Context) error {
 	var in struct {
 		As     string `json:"as"`
@@ -136,7 +136,7 @@ func (a *API) demoLogin(c *gin.Context) error {
 	}
 	demo := a.demo()
 	if len(demo) == 0 {
-		return errs.New(errs.NotFound, "there is no demo here")
+		return errs.New(errs.NotFound, "this installation has no demo")
 	}
 	email, known := demo[in.As]
 	if !known {
@@ -157,15 +157,15 @@ type userReply struct {
 	Email       string       `json:"email"`
 	Role        account.Role `json:"role"`
 	DeveloperID uuid.UUID    `json:"developer_id"`
-	Lacks       bool         `json:"needs_second_factor,omitzero"` // before anything else
-	Suspended   bool         `json:"suspended,omitzero"`           // it may only read why, and appeal
+	Lacks       bool         `json:"needs_second_factor,omitzero"` // required before anything else
+	Suspended   bool         `json:"suspended,omitzero"`           // it may only read the decisions and appeal
 }
 
 func answerUser(u account.User) userReply {
 	return userReply{ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID, Suspended: u.Disabled}
 }
 
-// info says what a page must know of the installation and of its visitor, before there is a login.
+// info returns the data that a page needs about the installation and its visitor before a login.
 func (a *API) info(c *gin.Context) error {
 	reply := struct {
 		BaseURL string     `json:"base_url"`
@@ -196,7 +196,7 @@ func (a *API) info(c *gin.Context) error {
 		known := answerUser(u)
 		known.Lacks = a.deps.Auth.Lacks(c, u, session)
 		reply.User = &known
-	case !errs.Is(err, errs.InvalidToken): // a store is away
+	case !errs.Is(err, errs.InvalidToken): // a store is unavailable
 		return err
 	}
 	return httpapi.JSON(c, http.StatusOK, reply)

@@ -97,7 +97,7 @@ func TestConsoleSession(t *testing.T) {
 	require.Regexp(t, `^__Host-adnet=; Path=/; Max-Age=0; `, out.Header().Get("Set-Cookie"))
 }
 
-// What another site, a name that points here, or a program can do with the cookie: nothing.
+// The cookie is useless to another site, to another name for this address, and to a program.
 func TestForgedRequestsOfAConsole(t *testing.T) {
 	s := newSite(t, "https://ads.example")
 	cookie := s.signIn(t, "ads@example.com")
@@ -132,7 +132,7 @@ func TestForgedRequestsOfAConsole(t *testing.T) {
 		require.Empty(t, w.Header().Values("Set-Cookie"), what)
 		require.Contains(t, s.page("GET", "/api/info", "", cookie, header...).Body.String(), `"user":null`, what)
 	}
-	// A program's login is as ever: a token, and no cookie.
+	// A program's login returns a token and no cookie.
 	w := s.page(
 		"POST", "/api/auth", `{"email":"ads@example.com","password":"correct horse"}`, "", "X-Adnet-Console", "",
 	)
@@ -149,8 +149,8 @@ func TestSuspensionEndsTheConsolesSession(t *testing.T) {
 	require.Equal(t, 401, s.page("GET", "/api/keys", "", cookie).Code)
 }
 
-// Off loopback an administrator needs more than a password for the console: without a second factor
-// nothing answers but what sets one up, and signing out.
+// Off loopback an administrator needs a second factor for the console: without one only its setup
+// and the logout work.
 func TestAdministratorsInTheConsole(t *testing.T) {
 	s := newSite(t, "https://ads.example")
 	cookie := s.signIn(t, "boss@example.com")
@@ -177,7 +177,7 @@ func TestAdministratorsInTheConsole(t *testing.T) {
 	require.Equal(t, 200, s.page("GET", "/api/keys", "", cookie).Code)
 	require.NotContains(t, s.page("GET", "/api/info", "", cookie).Body.String(), `needs_second_factor`)
 
-	// From now on a password alone opens nothing.
+	// From now on a password alone is not enough.
 	w = s.page("POST", "/api/auth", `{"email":"boss@example.com","password":"correct horse","cookie":true}`, "")
 	require.Equal(t, 403, w.Code)
 	require.Empty(t, w.Header().Values("Set-Cookie"))
@@ -197,7 +197,7 @@ func TestAdministratorsInTheConsole(t *testing.T) {
 	require.Equal(t, 200, s.page("GET", "/api/keys", "", cookie).Code, "on this machine a password is enough")
 }
 
-// The demo's passwords are public: its doors are open where only this machine can come by.
+// The demo's passwords are public: its logins work only if no other machine can connect.
 func TestDemoDoors(t *testing.T) {
 	for base, want := range map[string]int{
 		"http://127.0.0.1:8080": 200, "http://localhost:8080": 200, "http://[::1]:8080": 200,

@@ -56,8 +56,8 @@ func (a *API) endSession(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "ended": true})
 }
 
-// end ends a session. A cookie without one, of an earlier build, ends with all logins of its
-// account: there is nothing else to tell it by.
+// end ends a session. For a cookie of an earlier build, which has no session, it ends all logins of
+// the account, because nothing else identifies the login.
 func (a *API) end(ctx context.Context, u account.User, session uuid.UUID) error {
 	if session == uuid.Nil {
 		_, err := a.deps.Accounts.EndSessions(ctx, u, uuid.Nil)
@@ -68,7 +68,7 @@ func (a *API) end(ctx context.Context, u account.User, session uuid.UUID) error 
 	return err
 }
 
-// endSessions ends every login of the caller; with keep=current all others.
+// endSessions ends every login of the caller, or with keep=current all others.
 func (a *API) endSessions(c *gin.Context) error {
 	u, current, err := a.deps.Auth.Login(c)
 	if err != nil {
@@ -86,8 +86,7 @@ func (a *API) endSessions(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"ended": ended})
 }
 
-// changePassword takes a new password of a caller that shows the present one, and ends the other
-// logins.
+// changePassword sets a new password after checking the current one, and ends the other logins.
 func (a *API) changePassword(c *gin.Context) error {
 	u, current, err := a.deps.Auth.Login(c)
 	if err != nil {
@@ -126,8 +125,8 @@ func (a *API) changePassword(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// checkPassword finds the account of an e-mail by its password. Wrong ones are limited wherever
-// they are tried. Errors: errs.InvalidCredentials, errs.RateLimited.
+// checkPassword returns the account with this e-mail and password. Failed attempts are limited on
+// every route. Errors: errs.InvalidCredentials, errs.RateLimited.
 func (a *API) checkPassword(c *gin.Context, email, password string) (account.User, error) {
 	ctx, address := c.Request.Context(), c.ClientIP()
 	if a.deps.Logins == nil {

@@ -61,8 +61,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	}
 }
 
-// A copied token or cookie is worth nothing once its owner has signed out.
-func TestSignedOutIsSignedOut(t *testing.T) {
+// A copied token or cookie is worthless after its owner has signed out.
+func TestLogoutEndsTheSession(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")
 	other := w.login(t, "a@example.com", "correct horse")
@@ -84,8 +84,8 @@ func TestSignedOutIsSignedOut(t *testing.T) {
 	require.Contains(t, log, "POST /api/auth?action=logout")
 }
 
-// A token of a build that knew no sessions: it works until all logins end.
-func TestTokensOfBeforeSessions(t *testing.T) {
+// A token of a build without sessions works until all logins end.
+func TestTokensWithoutSessions(t *testing.T) {
 	w := newWorld(t)
 	p := w.advertiser(t)
 	require.Empty(t, p.sessions(t))
@@ -131,7 +131,7 @@ func TestPasswordChange(t *testing.T) {
 	require.Empty(t, again.Get(t, "/api/keys").As(200)["keys"])
 }
 
-// What a program calls itself is kept as a short text.
+// A program's user agent is stored as a short text.
 func TestAgentsAreTexts(t *testing.T) {
 	w := newWorld(t)
 	r := httptest.NewRequest(

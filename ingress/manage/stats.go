@@ -20,7 +20,7 @@ import (
 	"adnet/internal/report"
 )
 
-// A query without since covers the last 30 days; none covers more than three years.
+// A query without since covers the last 30 days. No query may cover more than three years.
 const (
 	defaultDays = 30
 	maxDays     = 3 * 366
@@ -50,7 +50,7 @@ func (a *API) stats(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// table is the breakdown as rows with their names, or without one the days.
+// table returns the breakdown as rows with a header, or the days without a breakdown.
 func (r *statsReply) table() [][]string {
 	rows := [][]string{append([]string{cmp.Or(string(r.BreakdownBy), "day")}, columns...)}
 	if r.BreakdownBy == "" {
@@ -65,7 +65,7 @@ func (r *statsReply) table() [][]string {
 	return rows
 }
 
-// columns name the cells of counts.
+// columns are the names of the cells of counts.
 var columns = []string{
 	"impressions", "clicks", "conversions", "conversions_unverified", "closes", "skips", "video_completes", "viewable",
 	"viewability",
@@ -73,7 +73,7 @@ var columns = []string{
 	"invalid_traffic",
 }
 
-// cells are a row of the table, in the order of columns.
+// cells returns a row of the table, in the order of columns.
 func (n *counts) cells(key string) []string {
 	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
 	ratio := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -86,13 +86,14 @@ func (n *counts) cells(key string) []string {
 	}
 }
 
-// UnprovenReader counts events that prove nothing: they name a campaign, and anybody can send them.
+// UnprovenReader counts unverified events: they name a campaign, but anyone can send them.
 type UnprovenReader interface {
 	// Unproven sums the counts of a campaign by reason, from since to until, both included.
 	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
 }
 
-// statsQuery reads the query; of type=campaign it gives how far the campaign's goal got, too.
+// statsQuery reads the query. For type=campaign it also returns the progress of the campaign's
+// goal.
 func (a *API) statsQuery(c *gin.Context) (q report.Query, kind report.Type, goal *campaign.Pursuit, err error) {
 	kind = report.Type(c.DefaultQuery("type", string(report.Overview)))
 	switch kind {
@@ -113,7 +114,7 @@ func (a *API) statsQuery(c *gin.Context) (q report.Query, kind report.Type, goal
 	return q, kind, goal, q.Check()
 }
 
-// overviewOf is the caller's own side; an administrator sees everybody.
+// overviewOf returns the caller as advertiser, or uuid.Nil (all advertisers) for an administrator.
 func (a *API) overviewOf(c *gin.Context) (uuid.UUID, error) {
 	caller, err := a.deps.Auth.User(c)
 	if err != nil || caller.IsAdmin() {
@@ -130,13 +131,13 @@ func (a *API) campaignOf(c *gin.Context) (id uuid.UUID, goal *campaign.Pursuit, 
 	if id, err = httpapi.ParseID("campaign_id", c.Query("campaign_id")); err != nil {
 		return uuid.Nil, nil, err
 	}
-	// Owner check: the campaign is read, and refused when it is another's.
+	// The owner check: reading another account's campaign fails.
 	of, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
 	return id, &of.Pursuit, err
 }
 
-// developerOf accepts a login or a publisher key, and the publisher as developer_id or key; without
-// either it is the caller's own.
+// developerOf accepts a login or a publisher key, and the publisher as developer_id or key. The
+// default is the caller's own.
 func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
 	caller, err := a.publisher(c)
 	if err != nil {
@@ -154,19 +155,19 @@ func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
 		return uuid.Nil, err
 	}
 	if !caller.Publishes(id) && !caller.IsAdmin() {
-		return uuid.Nil, errs.New(errs.Forbidden, "the stats belong to another publisher")
+		return uuid.Nil, errs.New(errs.Forbidden, "these stats belong to another publisher")
 	}
 	return id, nil
 }
 
-// publisher is the caller: of a key only the publisher that it is of.
+// publisher returns the caller. For a key it has only the publisher of the key.
 func (a *API) publisher(c *gin.Context) (account.User, error) {
 	if bearer, ok := httpapi.Bearer(c); ok {
 		if _, _, err := account.ParseKey(bearer); err == nil {
 			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
 			if err == nil && caller.DeveloperID == uuid.Nil {
-				// A sandbox key that was never issued has no publisher; the nil id would select all
-				// of them.
+				// A sandbox key that was never issued has no publisher, and the nil id would select
+				// all of them.
 				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
 			}
 			return account.User{DeveloperID: caller.DeveloperID}, err
@@ -202,7 +203,7 @@ func dayOf(field, text string, fallback day.Day) (day.Day, error) {
 	return day.Of(t), nil
 }
 
-// counts is report.Counts on the wire.
+// counts is report.Counts in a reply.
 type counts struct {
 	Impressions     int64         `json:"impressions"`
 	Clicks          int64         `json:"clicks"`
@@ -251,7 +252,7 @@ type groupReply struct {
 	counts
 }
 
-// trafficReply is how many events have a reason.
+// trafficReply counts events by the reason they were not billed.
 type trafficReply struct {
 	Reason      string `json:"reason,omitempty"`
 	Impressions int64  `json:"impressions"`
@@ -286,18 +287,18 @@ type statsReply struct {
 	Until    string      `json:"until"` // UTC day, included
 	Timezone string      `json:"timezone"`
 	counts
-	// What was not paid for, and what earned nothing or not yet, over the whole range.
+	// Events that were not paid for, and ones that earned nothing or not yet, over the whole range.
 	InvalidImpressions int64          `json:"invalid_impressions"`
 	InvalidClicks      int64          `json:"invalid_clicks"`
 	InvalidByReason    []trafficReply `json:"invalid_by_reason"`
-	House              trafficReply   `json:"house"` // in no other number
+	House              trafficReply   `json:"house"` // not part of any other number
 	SelfServed         trafficReply   `json:"self_served"`
 	MintCapped         int64          `json:"mint_capped"` // impressions
 	MintHeld           int64          `json:"mint_held"`   // impressions
-	// Pursuit is that of type=campaign.
+	// Pursuit is set for type=campaign.
 	*campaign.Pursuit
-	// Unproven, of type=campaign, counts by reason what was neither kept nor is in any other
-	// number.
+	// Unproven counts unverified events by reason, for type=campaign. They are not stored and not
+	// part of any other number.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
 
 	Daily       []dayReply       `json:"daily"`
@@ -306,7 +307,7 @@ type statsReply struct {
 	AsOf        time.Time        `json:"as_of"`
 }
 
-// asOf is until when events are counted: without any event, none is missing now.
+// asOf returns the time up to which events are counted. Without any event it is now.
 func asOf(counted, now time.Time) time.Time {
 	if counted.IsZero() {
 		return now.UTC()
@@ -334,8 +335,8 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 	return reply
 }
 
-// aggregate rolls a day up, by default yesterday (UTC). For schedulers and backfills:
-// administrators only.
+// aggregate rolls up a day, by default yesterday (UTC). It serves schedulers and backfills.
+// Administrators only.
 func (a *API) aggregate(c *gin.Context) error {
 	if _, err := a.deps.Auth.Admin(c); err != nil {
 		return err
@@ -348,8 +349,8 @@ func (a *API) aggregate(c *gin.Context) error {
 	if date > today {
 		return errs.New(errs.InvalidRequest, "date must not be in the future").With("field", "date")
 	}
-	// A roll-up of a large day outlives an impatient client: it is idempotent, but half of one is
-	// waste.
+	// The roll-up of a large day continues when an impatient client leaves: it is idempotent, but
+	// an aborted one is wasted work.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Minute)
 	defer cancel()
 	rows, err := a.deps.Rollup.Aggregate(ctx, date)

@@ -11,19 +11,19 @@ import (
 	"adnet/internal/subject"
 )
 
-// FlagReader tells of the flags that publishers send and that name no subject; see redis.Flags.
+// FlagReader reads the unknown flags that publishers send; see redis.Flags.
 type FlagReader interface {
-	// UnknownFlags are those of a publisher, the most frequent first.
+	// UnknownFlags returns the flags of a publisher that match no subject, the most frequent first.
 	UnknownFlags(ctx context.Context, publisher uuid.UUID) ([]subject.Unknown, error)
 }
 
-// suitabilityReply is what a publisher sends that is not understood, and what would be.
+// suitabilityReply lists a publisher's unknown flags, and the known ones.
 type suitabilityReply struct {
 	Unknown []subject.Unknown `json:"unknown_flags"`
 	Known   []subject.Service `json:"known_flags"`
 }
 
-// readSuitability serves GET /api/account/suitability; developer_id names a seat of the caller.
+// readSuitability serves GET /api/account/suitability. developer_id names a seat of the caller.
 func (a *API) readSuitability(c *gin.Context) error {
 	publisher, err := a.developerOf(c)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// By the API: ids of closed lists, and a restricted trade that waits for a person with its reason.
+// The API accepts ids of closed lists, and a restricted trade waits for review with its reason.
 func TestSubjectsAndTradesOfACampaign(t *testing.T) {
 	w := newWorld(t)
 	me, admin := w.advertiser(t), w.admin(t)

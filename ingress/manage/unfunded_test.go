@@ -11,7 +11,7 @@ import (
 
 // Creation succeeds without funds and says so; a balance that cannot be read does not make a retry
 // create a second campaign.
-func TestUnfundedIsSaid(t *testing.T) {
+func TestReplyReportsUnfundedCampaign(t *testing.T) {
 	w := newWorld(t)
 	p := w.advertiser(t)
 	require.NotContains(t, p.Post(t, "/api/campaigns", p.draft()).As(201), "unfunded")

@@ -14,13 +14,13 @@ import (
 	"adnet/internal/errs"
 )
 
-// Page sizes of the list of accounts, and the most bytes of what is looked for.
+// Page sizes of the account list, and the maximum length of a search in bytes.
 const (
 	defaultUsers = 50
 	maxSearch    = 254
 )
 
-// stateName selects the accounts whose name waits for an administrator.
+// stateName selects the accounts whose name awaits an administrator's decision.
 const stateName = "name_waiting"
 
 var ofUsers = httpapi.Params{
@@ -30,8 +30,8 @@ var ofUsers = httpapi.Params{
 	"offset": httpapi.NumberForm(0, maxOffset),
 }
 
-// mountUsers adds what administrators do with accounts. Restoring and roles go by the same form as
-// suspending: a reason that the audit log keeps.
+// mountUsers adds the administrators' actions on accounts. Restoring and changing roles use the
+// same form as suspending: a reason that the audit log stores.
 func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodGet, "/api/admin/users", a.listUsers, with(reads, ofUsers))
 	s.Handle(http.MethodPost, "/api/admin/users/:id/suspend", a.ruleUser(func(
@@ -52,8 +52,8 @@ func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodPost, "/api/admin/users/:id/name", a.ruleName, changes)
 }
 
-// ruleName serves POST /api/admin/users/{id}/name: whether ads may say what the account calls
-// itself.
+// ruleName serves POST /api/admin/users/{id}/name: it decides whether ads may show the name that
+// the account has chosen.
 func (a *API) ruleName(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {
@@ -67,7 +67,8 @@ func (a *API) ruleName(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	// First: an ad that the name makes an instruction of is not shown with it for a moment either.
+	// Hold the campaigns first: an ad that becomes an instruction next to the name must not be
+	// shown with it even briefly.
 	if err := a.holdBeside(c.Request.Context(), id, &in); err != nil {
 		return err
 	}
@@ -79,15 +80,15 @@ func (a *API) ruleName(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
 }
 
-// holdBeside has the campaigns of an account wait that do not go with the name which a ruling
-// accepts.
+// holdBeside sends the campaigns of an account back to review if they conflict with the name that a
+// ruling accepts.
 func (a *API) holdBeside(ctx context.Context, id uuid.UUID, in *account.NameRuling) error {
 	if in.Decision != account.NameAccepted || in.Name == "" {
 		return nil
 	}
 	u, err := a.deps.Accounts.Account(ctx, id)
 	if err != nil || u.Sponsor() != in.Name {
-		return err // the ruling says which
+		return err // the ruling reports the reason
 	}
 	for _, id := range u.Named() {
 		if err := a.deps.Campaigns.HoldBeside(ctx, id, in.Name); err != nil {
@@ -97,7 +98,7 @@ func (a *API) holdBeside(ctx context.Context, id uuid.UUID, in *account.NameRuli
 	return nil
 }
 
-// ruling is what an administrator says of an account.
+// ruling is an administrator's decision about an account.
 type ruling struct {
 	admin  account.User
 	id     uuid.UUID
@@ -105,7 +106,7 @@ type ruling struct {
 	Role   account.Role `json:"role"`
 }
 
-// accountReply is an account as administrators see it.
+// accountReply is an account in replies to administrators.
 type accountReply struct {
 	ID          uuid.UUID    `json:"id"`
 	DeveloperID uuid.UUID    `json:"developer_id"`
@@ -117,10 +118,10 @@ type accountReply struct {
 	ParentID    *uuid.UUID   `json:"parent_id,omitempty"` // of a seat: its owner
 	Seats       int          `json:"seats"`
 
-	Name      string               `json:"name"` // that receipts show
+	Name      string               `json:"name"` // shown on receipts
 	NameState account.NameState    `json:"name_state"`
 	Verified  bool                 `json:"name_verified"`
-	Findings  []campaign.Violation `json:"name_findings"` // of the policy, in a name that waits
+	Findings  []campaign.Violation `json:"name_findings"` // policy findings in a waiting name
 }
 
 func answerAccount(u *account.User) accountReply {
@@ -171,7 +172,7 @@ func (a *API) listUsers(c *gin.Context) error {
 	)
 }
 
-// ruleUser serves what an administrator decides about one account.
+// ruleUser serves an administrator's decision about one account.
 func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) httpapi.Handler {
 	return func(c *gin.Context) error {
 		admin, err := a.deps.Auth.Administrator(c)

@@ -58,7 +58,7 @@ func TestSuspension(t *testing.T) {
 	require.False(t, kept.Delivers())
 	require.False(t, kept.Waits(), "a reviewer cannot let it go")
 
-	// What an administrator edits or approves meanwhile does not let it go either.
+	// Edits and approvals by an administrator meanwhile do not resume it either.
 	boss.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Another text"}).As(200)
 	kept, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestSuspension(t *testing.T) {
 	owner.Get(t, "/api/campaigns").Fails(401, "invalid_token") // a session does not come back
 }
 
-// Who is suspended signs in to a room with two doors: why, and out.
+// A suspended user can sign in, but only to read the decisions and sign out.
 func TestASuspendedAccountSignsInToReadWhy(t *testing.T) {
 	w := newWorld(t)
 	email, password := "held@example.com", "some words with spaces"
@@ -97,7 +97,7 @@ func TestASuspendedAccountSignsInToReadWhy(t *testing.T) {
 	).Fails(403, "forbidden")
 	held.Post(t, "/api/auth?action=logout", nil).As(200)
 	held.Get(t, "/api/campaigns").Fails(401, "invalid_token")
-	// An erased account has no owner to tell.
+	// An erased account has no owner to notify.
 	_, err = w.Store.UpdateUser(t.Context(), u.ID, (*account.User).Erase)
 	require.NoError(t, err)
 	w.nobody().Post(

@@ -96,7 +96,7 @@ func (w *world) management() *manage.API {
 	})
 }
 
-// person is a caller: an account that is logged in, or only the text that it sends as its token.
+// person is a caller: a logged-in account, or only a text to send as the token.
 type person struct{ *ingresstest.Person }
 
 func (w *world) person(t *testing.T, role account.Role) *person {
@@ -108,7 +108,7 @@ func (w *world) advertiser(t *testing.T) *person { return w.person(t, account.Ro
 func (w *world) admin(t *testing.T) *person      { return w.person(t, account.RoleAdmin) }
 func (w *world) nobody() *person                 { return w.caller("") }
 
-// caller sends token, whatever that is.
+// caller sends token unchecked.
 func (w *world) caller(token string) *person { return &person{w.Caller(token)} }
 
 // at walks into nested objects and arrays: at(body, "campaign", "id").
@@ -128,7 +128,7 @@ func at(body any, path ...any) any {
 	return body
 }
 
-// draft is the least that creates a campaign of p's.
+// draft is the minimal request that creates a campaign of p's.
 func (p *person) draft(more ...any) object {
 	body := object{
 		"advertiser_id": p.ID.String(), "headline": "Query Postgres in plain English",
@@ -140,7 +140,7 @@ func (p *person) draft(more ...any) object {
 	return body
 }
 
-// creates makes a campaign and gives its id.
+// creates creates a campaign and returns its id.
 func (p *person) creates(t *testing.T, more ...any) string {
 	t.Helper()
 	return at(p.Post(t, "/api/campaigns", p.draft(more...)).As(201), "campaign", "id").(string)

@@ -11,25 +11,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// MCP Apps (SEP-1865, revision 2026-01-26): a host that announced the extension shows a card beside
-// the model's words. Others ignore the members of _meta, and get the text that they always got.
+// MCP Apps (SEP-1865, revision 2026-01-26): a host that supports the extension shows a card beside
+// the model's text. Other hosts ignore the members of _meta and get the usual text.
 const (
 	extension = "io.modelcontextprotocol/ui"
 	cardURI   = "ui://adnet/ad"
 	cardType  = "text/html;profile=mcp-app"
 )
 
-// card is the page that web/build made of web/mcp.
+// card is the page that web/build builds from web/mcp.
 //
 //go:embed card.html
 var card string
 
-// Card is the page that hosts show; it loads pictures of one origin only, of none where media is
-// empty.
+// Card returns the page that hosts show. It loads pictures from the origin media only, and none if
+// media is empty.
 func Card(media string) string { return strings.Replace(card, "ADNET_MEDIA", media, 1) }
 
-// announces says whether a client's capabilities, the text of a JSON object, have the extension
-// with the type of our card.
+// announces reports whether a client's capabilities, a JSON object, include the extension with the
+// type of our card.
 func announces(capabilities string) bool {
 	if !strings.Contains(capabilities, extension) {
 		return false
@@ -43,15 +43,16 @@ func announces(capabilities string) bool {
 		slices.Contains(c.Extensions[extension].MIMETypes, cardType)
 }
 
-// withApps begins the session id of a host that announced the extension in initialize. There is no
-// session: the id only says so in the requests that follow, and whoever makes one up says no more.
+// withApps is the prefix of the session id of a host that announced the extension in initialize.
+// There is no session: the id only marks the requests that follow, so a forged id has no other
+// effect.
 const withApps = "apps-"
 
 const headerSession = "Mcp-Session-Id"
 
 func newSession() string { return withApps + uuid.NewString() }
 
-// shows says whether the sender of a request can show the card.
+// shows reports whether the sender of a request can show the card.
 func shows(header http.Header, r *call) bool {
 	switch {
 	case r.modern:
@@ -63,7 +64,7 @@ func shows(header http.Header, r *call) bool {
 	return strings.HasPrefix(session, withApps)
 }
 
-// Metadata of the card: its policy names the only place that it loads pictures from, our own.
+// Metadata of the card: its policy allows pictures only from our own origin.
 type (
 	cardMeta struct {
 		UI cardUI `json:"ui"`
@@ -135,8 +136,8 @@ func (s *Server) resourceResult(r *call) ([]byte, *failure) {
 	return text, nil
 }
 
-// notFound is the code of a resource that does not exist: the revisions with initialize have one of
-// its own.
+// notFound returns the code of a missing resource: the revisions with initialize have a different
+// one.
 func notFound(modern bool) int {
 	if modern {
 		return codeInvalidParams
@@ -144,7 +145,7 @@ func notFound(modern bool) int {
 	return codeResourceNotFound
 }
 
-// origin is that of the base URL; empty without one.
+// origin returns the origin of the base URL; empty without one.
 func (s *Server) origin() string {
 	if s.deps.BaseURL == nil {
 		return ""

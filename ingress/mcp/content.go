@@ -19,17 +19,17 @@ import (
 	"adnet/internal/share"
 )
 
-// integrationMethod is what campaigns target and reports name this wire by.
+// integrationMethod is the name of this protocol in campaigns' targeting and in reports.
 const integrationMethod = "mcp"
 
-// contentArguments are both argument sets of get_sponsored_content; where both say something, the
-// second counts.
+// contentArguments holds both argument sets of get_sponsored_content. If both set a value, the
+// second set counts.
 type contentArguments struct {
 	ContextSummary string `json:"context_summary"`
 	Host           string `json:"host"`
 	UserRegion     string `json:"user_region"`
 	UserLanguage   string `json:"user_language"`
-	// minutes; recorded with the outcome, no signal of the ranking model
+	// In minutes; recorded with the outcome, but not used by the ranking model.
 	SessionLenMin   *float64 `json:"session_len_min"`
 	DeveloperAPIKey string   `json:"developer_api_key"`
 
@@ -49,14 +49,14 @@ type contentArguments struct {
 	Suitability offer.Suitability `json:"suitability"`
 }
 
-// maxSessionMin is the longest session that is recorded as such: a year. A longer one is the
-// caller's mistake.
+// maxSessionMin is the longest session that is recorded: one year. A longer one is the caller's
+// mistake.
 const maxSessionMin = 365 * 24 * 60
 
-// noAd is the answer when nothing won.
+// noAd is the answer if nothing won.
 type noAd struct {
 	Ad         *struct{}      `json:"ad"`         // null
-	AuctionID  uuid.UUID      `json:"auction_id"` // what explains why
+	AuctionID  uuid.UUID      `json:"auction_id"` // the id for an explanation
 	Reason     auction.Reason `json:"reason"`
 	RetryAfter int            `json:"retry_after,omitzero"` // seconds
 	RetryTurns int            `json:"retry_after_turns,omitzero"`
@@ -101,10 +101,10 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 		)
 	}
 	r.value = AppendAd(r.value, &answer.Ad)
-	return result{shown: true}, nil
+	return result{hasAd: true}, nil
 }
 
-// fill makes the arguments a request.
+// fill converts the arguments to a request.
 func (in *contentArguments) fill(to *offer.Request) {
 	var age time.Duration
 	if in.SessionLenMin != nil {
@@ -120,7 +120,7 @@ func (in *contentArguments) fill(to *offer.Request) {
 	}
 }
 
-// name is what a field of the request was called in the arguments.
+// name returns the name that a field of the request has in the arguments.
 func (in *contentArguments) name(field string) string {
 	switch {
 	case field == "context" && in.Context == "" && in.ContextSummary == "":
@@ -133,8 +133,8 @@ func (in *contentArguments) name(field string) string {
 	return field
 }
 
-// misused tells the model what was wrong with the arguments; name says what a field was called
-// there, nil that it was called so.
+// misused returns a result that describes the mistake in the arguments to the model. name returns
+// the argument's name of a field; nil means that the names are equal.
 func misused(err error, name func(field string) string) (result, *failure) {
 	e := errs.Of(err)
 	if httpapi.Status(e.Code) >= http.StatusInternalServerError && e.Code != errs.Unavailable {
@@ -148,10 +148,10 @@ func misused(err error, name func(field string) string) (result, *failure) {
 	return result{wrong: e.Message}, nil
 }
 
-// AppendAd appends the sponsored ad of the specification, and what we add to it: auction_id,
+// AppendAd appends the sponsored ad of the specification with our additional fields: auction_id,
 // disclosure_label, receipt_url, advertiser, house and sandbox. It is written by hand because it is
-// most of the cost of a call (BenchmarkToolCall): four of five bytes are links of ours, which need
-// no look at each character.
+// most of the cost of a call (BenchmarkToolCall): four of five bytes are our own links, which need
+// no check of each character.
 func AppendAd(to []byte, o *offer.Ad) []byte {
 	k := o.Creative
 	to = o.AppendCampaign(append(to, `{"campaign_id":"`...))
@@ -188,7 +188,7 @@ func AppendAd(to []byte, o *offer.Ad) []byte {
 	return append(strconv.AppendBool(append(to, `,"sandbox":`...), o.Sandbox), '}')
 }
 
-// AppendMarkdown appends the ad for people as a JSON string: what it is comes first.
+// AppendMarkdown appends the ad for people as a JSON string, with its label first.
 func AppendMarkdown(to []byte, o *offer.Ad) []byte {
 	to = appendInert(append(to, `"**`...), o.DisclosureLabel)
 	if by := o.Advertiser(); by.Name != "" {
@@ -200,19 +200,19 @@ func AppendMarkdown(to []byte, o *offer.Ad) []byte {
 		to = append(appendInert(to, o.Creative.Subtext), `\n\n`...)
 	}
 	to = appendInert(append(to, '['), cmp.Or(o.Creative.CTALabel, o.Creative.Headline))
-	// Links of ours hold nothing that Markdown reads.
+	// Our links contain no Markdown syntax.
 	to = o.AppendClick(append(to, `](`...))
 	to = o.AppendReceipt(append(to, `) · [Why this ad?](`...))
 	return append(to, `)"`...)
 }
 
-// inert makes text of others mean nothing to a reader of Markdown or HTML.
+// inert escapes third-party text so that it has no meaning in Markdown or HTML.
 var inert = strings.NewReplacer(
 	"\\", `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "|", `\|`, "~", `\~`, "!", `\!`,
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", " ", "\n", " ",
 )
 
-// appendInert appends text as a part of a JSON string that is Markdown.
+// appendInert appends text, with Markdown escaped, as a part of a JSON string.
 func appendInert(to []byte, text string) []byte {
 	if ordinary(text) {
 		return append(to, text...)
@@ -224,8 +224,8 @@ func appendInert(to []byte, text string) []byte {
 
 func inertText(text string) string { return strings.TrimSpace(inert.Replace(text)) }
 
-// ordinary says that text is the same in Markdown and in JSON, which most ads' texts are: letters,
-// digits, and spaces and marks between them.
+// ordinary reports whether text needs no escaping in Markdown and JSON, like most ads' texts:
+// letters, digits, and spaces and punctuation between them.
 func ordinary(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {

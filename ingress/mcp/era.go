@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stateless is the revision whose requests say everything themselves. The others, newest first,
-// open with initialize; a client of theirs that names no version in its headers speaks the oldest.
+// stateless is the revision whose requests are self-contained. The others, newest first, begin with
+// initialize. A client without a version in its headers counts as using the oldest.
 const stateless = "2026-07-28"
 
 var (
@@ -16,7 +16,7 @@ var (
 	supported = append([]string{stateless}, handshake...)
 )
 
-// The fields of a request's _meta that are read.
+// The fields of a request's _meta that we read.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -28,17 +28,17 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// era reports whether a request is of the stateless revision. It refuses one whose headers and body
-// disagree, because proxies route by the headers while we act on the body.
+// era reports whether a request uses the stateless revision. It rejects a request whose headers and
+// body disagree, because proxies route by the headers while we act on the body.
 func era(header http.Header, r *call) (modern bool, f *failure) {
 	version, once := single(header, headerVersion)
-	said := r.params.version
+	inBody := r.params.version
 	switch {
 	case !once:
 		return false, mismatch("the header MCP-Protocol-Version occurs twice")
-	case said != "" && version == "":
+	case inBody != "" && version == "":
 		return false, mismatch("the header MCP-Protocol-Version is required with a protocolVersion in _meta")
-	case said != "" && version != said:
+	case inBody != "" && version != inBody:
 		return false, mismatch("the header MCP-Protocol-Version does not match the protocolVersion in _meta")
 	case version != "" && !slices.Contains(supported, version):
 		return false, &failure{
@@ -47,7 +47,7 @@ func era(header http.Header, r *call) (modern bool, f *failure) {
 		}
 	case version != stateless:
 		return false, nil
-	case said == "":
+	case inBody == "":
 		return false, incomplete("_meta must hold io.modelcontextprotocol/protocolVersion")
 	case !strings.HasPrefix(r.params.abilities, "{"):
 		return false, incomplete("_meta must hold io.modelcontextprotocol/clientCapabilities, an object")
@@ -82,7 +82,7 @@ func mirrored(header http.Header, r *call) *failure {
 	return nil
 }
 
-// single is a header's value; once is false when there are several.
+// single returns a header's value. once is false if there are several.
 func single(header http.Header, name string) (value string, once bool) {
 	values := header[name]
 	if len(values) == 0 {
@@ -91,7 +91,7 @@ func single(header http.Header, name string) (value string, once bool) {
 	return values[0], len(values) == 1
 }
 
-// shortened keeps an answer from growing with what was sent.
+// shortened bounds the part of an answer that repeats the request.
 func shortened(version string) string {
 	return strings.ToValidUTF8(version[:min(len(version), 32)], "")
 }

@@ -10,8 +10,8 @@ import (
 	"adnet/ingress/track"
 )
 
-// trackEvent is the tool track_event: POST /api/track for programs that cannot load the links. Who
-// reports is the key's owner, whatever the arguments say.
+// trackEvent is the tool track_event: POST /api/track for programs that cannot load the links. The
+// event's reporter is the key's owner, whatever the arguments contain.
 func (s *Server) trackEvent(ctx context.Context, r *call) (result, *failure) {
 	var in track.Report
 	if err := httpapi.Unmarshal([]byte(r.params.arguments), &in); err != nil {

@@ -1,16 +1,16 @@
 // Package mcp serves POST /api/mcp: the Model Context Protocol over JSON-RPC 2.0, with the tools
-// get_sponsored_content and track_event. Ads come from [offer.Seller], events go to
-// [track.Tracker]: the rules are theirs, this package is their wire.
+// get_sponsored_content and track_event. Ads come from [offer.Seller] and events go to
+// [track.Tracker], which set the rules. This package only handles the protocol.
 //
-// Two eras of the protocol are served on the one path, each request for itself and without any
-// session: the revisions that open with initialize (2025-03-26 to 2025-11-25) and the stateless
-// 2026-07-28, whose requests say their version themselves. Every reply is one JSON object.
+// One path serves two eras of the protocol, each request on its own and without a session: the
+// revisions that begin with initialize (2025-03-26 to 2025-11-25) and the stateless 2026-07-28,
+// whose requests contain their version. Every reply is one JSON object.
 //
-// Hosts of MCP Apps find a card for their readers as the resource ui://adnet/ad (apps.go).
+// Hosts of MCP Apps get a card for their readers as the resource ui://adnet/ad (apps.go).
 //
-// A request that cannot be taken is a JSON-RPC error; a tool that cannot do what its arguments say
-// answers a result with isError, so that the model sees why. No ad is neither: it is a result with
-// `ad: null` and a reason.
+// An invalid request is answered with a JSON-RPC error. A tool that cannot do what its arguments
+// ask returns a result with isError, so that the model sees the reason. No ad is neither: it is a
+// result with `ad: null` and a reason.
 package mcp
 
 import (
@@ -38,10 +38,10 @@ import (
 	"adnet/internal/obs"
 )
 
-// Path is where the endpoint is mounted.
+// Path is the path of the endpoint.
 const Path = "/api/mcp"
 
-// Config is the settings of the endpoint.
+// Config holds the settings of the endpoint.
 type Config struct {
 	Origins []string `name:"mcp-origins" env:"ADNET_MCP_ORIGINS" help:"Origins (https://app.example) whose browser pages may call /api/mcp, besides that of ADNET_BASE_URL (default: none)."`
 }
@@ -57,14 +57,14 @@ type Events interface {
 	Take(ctx context.Context, in *track.Report) (track.Taken, error)
 }
 
-// Deps are what the endpoint works with.
+// Deps holds the dependencies of the endpoint.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Auth    *httpapi.Auth
 	Ads     Ads
 	Events  Events
-	BaseURL func() string // whose origin may call besides those of the settings; nil for none
+	BaseURL func() string // its origin may call besides those in the settings; may be nil
 }
 
 // Server is the endpoint.
@@ -73,11 +73,11 @@ type Server struct {
 	deps    Deps
 	log     *obs.LimitedLogger
 	fixed   fixed
-	idle    sync.Pool                     // of *call
+	idle    sync.Pool                     // holds *call
 	calls   map[string]prometheus.Counter // by method, or tool
 }
 
-// New makes the endpoint. An origin that a browser cannot send is an error.
+// New returns the endpoint. Errors: an origin that a browser cannot send.
 func New(cfg Config, deps Deps) (*Server, error) {
 	for _, origin := range cfg.Origins {
 		u, err := url.Parse(origin)
@@ -94,7 +94,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		idle: sync.Pool{New: func() any { return new(call) }}, calls: map[string]prometheus.Counter{},
 	}
 	calls := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_mcp_requests_total", Help: "Requests understood by POST /api/mcp, by method or tool.",
+		Name: "adnet_mcp_requests_total", Help: "Valid requests to POST /api/mcp, by method or tool.",
 	}, []string{"method"}))
 	for _, name := range []string{
 		methodInitialize, methodPing, methodDiscover, methodList, methodResources, methodTemplates, methodRead,
@@ -106,11 +106,11 @@ func New(cfg Config, deps Deps) (*Server, error) {
 }
 
 // Mount adds the routes to h. Other methods are answered 405, because the endpoint has no streams
-// or sessions. Errors that the engine finds (a method, too many requests, a panic) are JSON-RPC
-// errors too; the body is not read for them, so they answer the id null.
+// or sessions. The engine's errors (a method, too many requests, a panic) are JSON-RPC errors too;
+// since the body is not read for them, their id is null.
 func (s *Server) Mount(h *httpapi.Server) {
-	// No Idempotency-Key: JSON-RPC has ids of its own, every ad request is a new auction, and
-	// events count once anyway.
+	// No Idempotency-Key: JSON-RPC has its own ids, every ad request is a new auction, and events
+	// count once in any case.
 	h.Handle(http.MethodPost, Path, s.post, httpapi.Policy{
 		Limit: httpapi.LimitKeyless, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No,
 		Errors: s.refuse,
@@ -138,7 +138,7 @@ func (s *Server) post(c *gin.Context) error {
 	}()
 	var malformed *failure
 	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
-	// The body is read even without a valid key: the answer carries its id.
+	// The body is read even without a valid key, because the answer carries its id.
 	unread := httpapi.ReadBody(c, func(body []byte) error {
 		malformed = r.decode(body)
 		return nil
@@ -151,7 +151,7 @@ func (s *Server) post(c *gin.Context) error {
 	case malformed != nil:
 		return s.fail(c, r.echo(), malformed)
 	case r.notification():
-		// None of ours does anything, and nothing is answered to one.
+		// No notification has an effect, and none is answered.
 		c.Status(http.StatusAccepted)
 		return nil
 	}
@@ -167,7 +167,7 @@ func (s *Server) post(c *gin.Context) error {
 	return httpapi.Bytes(c, http.StatusOK, r.reply)
 }
 
-// fail answers with a JSON-RPC error; a failure of ours is logged here and only here.
+// fail answers with a JSON-RPC error. It is the only place that logs our own failures.
 func (s *Server) fail(c *gin.Context, id string, f *failure) error {
 	if f.cause != nil && c.Request.Context().Err() == nil {
 		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
@@ -197,8 +197,7 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	return s.fail(c, "", f)
 }
 
-// panicked ends a request whose handler panicked, with its id, so that the client does not wait for
-// the answer.
+// panicked answers a request whose handler panicked, with its id, so that the client does not wait.
 func (s *Server) panicked(c *gin.Context, id string, p any) {
 	s.deps.Log.ErrorContext(
 		c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()),
@@ -219,11 +218,12 @@ var originRefused = &failure{
 	data:    map[string]any{"code": errs.Forbidden},
 }
 
-// byOrigin keeps caches from giving one origin's reply to another; shared, never changed in place.
+// byOrigin keeps caches from serving one origin's reply to another. It is shared and must not be
+// changed in place.
 var byOrigin = []string{"Origin"}
 
-// allowOrigin refuses pages of origins that are not listed: a browser must not be made to use a key
-// that a page found nearby. Programs send no Origin.
+// allowOrigin rejects pages of unlisted origins: a page must not make a browser use a key that it
+// found nearby. Programs send no Origin.
 func (s *Server) allowOrigin(c *gin.Context) bool {
 	header := c.Writer.Header()
 	header["Vary"] = byOrigin
@@ -243,7 +243,7 @@ func (s *Server) allowOrigin(c *gin.Context) bool {
 	return true
 }
 
-// own says whether origin is that of the base URL: our own pages may call.
+// own reports whether origin is that of the base URL; our own pages may call.
 func (s *Server) own(origin string) bool {
 	base := s.origin()
 	return base != "" && strings.EqualFold(origin, base)

@@ -29,14 +29,13 @@ const (
 	toolTrack   = "track_event"
 )
 
-// call is a request that is being answered, and the memory that this takes; it is used again for
-// others.
+// call is a request being answered, with its memory. It is reused.
 type call struct {
 	message
 	caller  httpapi.Caller
 	bearer  string
-	private bool // the request asks for privacy (Sec-GPC)
-	modern  bool // of the stateless revision
+	private bool // the request has Sec-GPC
+	modern  bool // uses the stateless revision
 	apps    bool // the sender can show the card of MCP Apps
 
 	content    contentArguments
@@ -47,10 +46,10 @@ type call struct {
 	value      []byte // the structured content of a tool; empty for an error
 }
 
-// keep bounds what an idle call may hold, in bytes.
+// keep bounds the memory of an idle call, in bytes.
 const keep = 64 << 10
 
-// forget lets go of everything but memory.
+// forget releases everything but memory.
 func (r *call) forget() {
 	r.answer.Reset()
 	*r = call{reply: r.reply[:0], value: r.value[:0], answer: r.answer}
@@ -118,10 +117,10 @@ func (s *Server) result(ctx context.Context, r *call) *failure {
 
 // callTool appends the result of a tool.
 func (s *Server) callTool(ctx context.Context, r *call) *failure {
-	switch given := &r.params.arguments; {
-	case *given == "" || (*given)[0] == 'n':
-		*given = "{}"
-	case (*given)[0] != '{':
+	switch arguments := &r.params.arguments; {
+	case *arguments == "" || (*arguments)[0] == 'n':
+		*arguments = "{}"
+	case (*arguments)[0] != '{':
 		return invalid("arguments must be an object")
 	}
 	var done result
@@ -142,13 +141,13 @@ func (s *Server) callTool(ctx context.Context, r *call) *failure {
 	return nil
 }
 
-// result is what a tool answers besides its structured content.
+// result is a tool's result besides its structured content.
 type result struct {
-	shown bool   // the call's offer is an ad, which people are shown as well
-	wrong string // why the tool could not do it
+	hasAd bool   // the answer has an ad, which is also written for people
+	wrong string // why the tool failed
 }
 
-// structured is a result of v alone.
+// structured returns a result that consists of v.
 func structured(r *call, v any) (result, *failure) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -161,7 +160,7 @@ func structured(r *call, v any) (result, *failure) {
 // appendResult appends v with the structured content of r.
 func (s *Server) appendResult(r *call, v result) {
 	to := append(r.reply, '{')
-	switch withCard := v.shown && r.apps; {
+	switch withCard := v.hasAd && r.apps; {
 	case r.modern && withCard:
 		to = append(to, s.fixed.selfCard...)
 	case r.modern:
@@ -176,7 +175,7 @@ func (s *Server) appendResult(r *call, v result) {
 		return
 	}
 	to = appendQuoted(to, r.value)
-	if v.shown {
+	if v.hasAd {
 		to = append(to, `},{"type":"text","text":`...)
 		to = AppendMarkdown(to, &r.answer.Ad)
 		to = append(to, `,"annotations":{"audience":["user"]}`...)
@@ -186,15 +185,15 @@ func (s *Server) appendResult(r *call, v result) {
 	r.reply = append(to, `,"isError":false}`...)
 }
 
-// appendText appends a JSON string. Text from outside was checked to be UTF-8 when it came in;
-// invalid bytes would be replaced.
+// appendText appends a JSON string. Input was checked to be UTF-8 on arrival; invalid bytes would
+// be replaced.
 func appendText(to []byte, text string) []byte {
 	to, _ = jsontext.AppendQuote(to, text)
 	return to
 }
 
-// appendQuoted appends a JSON string of a JSON text without white space, in which only quotes and
-// backslashes need escaping. It costs a tenth of what appendText does.
+// appendQuoted appends, as a JSON string, a JSON text without white space, in which only quotes and
+// backslashes need escaping. It costs a tenth of appendText.
 func appendQuoted(to []byte, text []byte) []byte {
 	to = append(to, '"')
 	if bytes.IndexByte(text, '\\') >= 0 {
@@ -216,20 +215,20 @@ func appendQuoted(to []byte, text []byte) []byte {
 	}
 }
 
-// fixed are the results that are the same for everybody.
+// fixed holds the results that are the same for all callers.
 type fixed struct {
 	initialize       map[string][]byte // by version
 	initializeApps   map[string][]byte // for hosts of MCP Apps
 	discover         []byte
 	discoverApps     []byte
 	list, listModern []byte
-	// Members of results, with a comma at the end: of the stateless revision's, of those with an ad
-	// to show, and of both.
+	// Members of results, each with a comma at the end: for the stateless revision, for results
+	// with an ad to show, and for both.
 	self, card, selfCard []byte
 	own                  map[string]serverInfo // _meta of the stateless revision
 }
 
-// serverInfo is how this server calls itself.
+// serverInfo is the name and version of this server.
 type serverInfo struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
@@ -245,7 +244,8 @@ const instructions = "get_sponsored_content answers one ad for the conversation,
 //go:embed tools.json
 var tools []byte
 
-// How long a client may keep the list of tools, in milliseconds: it changes with releases only.
+// listTTL is the time in milliseconds for which a client may cache the list of tools: it changes
+// with releases only.
 const listTTL = 3_600_000
 
 func fixedReplies() (fixed, error) {

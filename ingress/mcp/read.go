@@ -5,9 +5,9 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// decode reads one message into r: a plain one in one pass, the arguments of get_sponsored_content
-// included, any other and every error by the general decoder. With a failure r holds what was
-// understood, so that its id can be echoed.
+// decode reads one message into r. A plain message takes one pass, arguments of
+// get_sponsored_content included. The general decoder reads any other message, and every error.
+// With a failure r holds the part that was understood, so that its id can be echoed.
 func (r *call) decode(body []byte) (f *failure) {
 	if r.read(string(body)) {
 		return nil
@@ -17,7 +17,7 @@ func (r *call) decode(body []byte) (f *failure) {
 	return f
 }
 
-// read decodes a plain message; it returns false for any other.
+// read decodes a plain message. It returns false for any other.
 func (r *call) read(text string) bool {
 	in := jsonscan.Read(text)
 	r.message = message{}
@@ -62,8 +62,8 @@ func (r *call) readParams(in *jsonscan.Reader) {
 	}
 }
 
-// readArguments keeps the text of the arguments, and reads them as those of get_sponsored_content,
-// which most are. The tool may not be known yet: its name may follow.
+// readArguments stores the text of the arguments, and reads them as those of get_sponsored_content,
+// the most frequent tool. The name of the tool may be unknown until later in the message.
 func (r *call) readArguments(in *jsonscan.Reader) {
 	at, again := in.At(), *in
 	if r.understood = in.Peek() == '{' && r.content.read(in); !r.understood {
@@ -87,7 +87,7 @@ func (r *call) readMeta(in *jsonscan.Reader) {
 	}
 }
 
-// read is the reading of plain arguments; false for all else.
+// read reads plain arguments. It returns false for any others.
 func (a *contentArguments) read(in *jsonscan.Reader) bool {
 	o := in.Object()
 	for name, more := o.Next(); more; name, more = o.Next() {

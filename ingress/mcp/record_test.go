@@ -35,8 +35,8 @@ func TestRecordOfACall(t *testing.T) {
 	}
 }
 
-// A call is answered in the memory of an earlier one, of which nothing may show.
-func TestCallsShareNothing(t *testing.T) {
+// A call reuses the memory of an earlier one, and nothing of the earlier call may appear.
+func TestCallsDoNotShareState(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	ask := func(params string) string {
 		w := f.post(

@@ -15,8 +15,8 @@ import (
 	"adnet/internal/errs"
 )
 
-// The codes of JSON-RPC 2.0 and of MCP 2026-07-28. An error of the REST table that none of them
-// names has its HTTP status as its code: MCP keeps the negative range for itself.
+// The codes of JSON-RPC 2.0 and of MCP 2026-07-28. An error of the REST table without such a code
+// has its HTTP status as its code, because MCP reserves the negative range.
 const (
 	codeParse              = -32700
 	codeInvalidRequest     = -32600
@@ -35,7 +35,7 @@ type message struct {
 	params params
 }
 
-// params are the params of every method, as far as they are read.
+// params holds the parameters of every method that are read.
 type params struct {
 	protocolVersion string // initialize
 	capabilities    string // initialize: the text of a value; empty if absent
@@ -46,10 +46,10 @@ type params struct {
 	abilities       string // in _meta: the client's capabilities, the text of a value; empty if absent
 }
 
-// notification says whether the sender wants no answer: it gave no id, or null.
+// notification reports whether the sender expects no answer: the id is absent or null.
 func (m *message) notification() bool { return m.id == "" || m.id[0] == 'n' }
 
-// echo is the id that an answer echoes, byte for byte; empty if the request has no valid id.
+// echo returns the id for the answer, byte for byte; empty if the request has no valid id.
 func (m *message) echo() string {
 	if !echoes(m.id) {
 		return ""
@@ -57,8 +57,8 @@ func (m *message) echo() string {
 	return m.id
 }
 
-// echoes says whether id is a string or a number. One that no number type holds (1e400) would break
-// the reader of the answer.
+// echoes reports whether id is a string or a number. A number that no number type can hold (1e400)
+// would break the reader of the answer.
 func echoes(id string) bool {
 	switch {
 	case id == "":
@@ -72,7 +72,7 @@ func echoes(id string) bool {
 	return err == nil
 }
 
-// envelope is a message as the general decoder reads it.
+// envelope is a message in the form of the general decoder.
 type envelope struct {
 	JSONRPC string         `json:"jsonrpc"`
 	ID      jsontext.Value `json:"id"`
@@ -98,8 +98,8 @@ func (e *envelope) message() message {
 	}}
 }
 
-// decode reads one message. With a failure the message holds what was understood, so that its id
-// can be echoed.
+// decode reads one message. With a failure the message holds the part that was understood, so that
+// its id can be echoed.
 func decode(body []byte) (message, *failure) {
 	var e envelope
 	body = bytes.Trim(body, " \t\r\n")
@@ -128,8 +128,8 @@ func decode(body []byte) (message, *failure) {
 	return m, nil
 }
 
-// identified returns a message of which only the id is known; the id is empty if the text is not
-// JSON or has two ids.
+// identified returns a message with only an id. The id is empty if the text is not JSON or has two
+// ids.
 func identified(body []byte) message {
 	var only struct {
 		ID jsontext.Value `json:"id"`
@@ -163,17 +163,17 @@ func invalid(text string) *failure {
 	return &failure{status: http.StatusOK, code: codeInvalidParams, message: text}
 }
 
-// failure is an error on its way to the caller: message and data hold nothing internal.
+// failure is an error for the caller; message and data hold no internal details.
 type failure struct {
-	status     int // of HTTP
+	status     int // HTTP status
 	code       int
 	message    string
 	data       any
 	retryAfter int   // seconds
-	cause      error // for the log, set when the failure is ours
+	cause      error // for the log; set if the failure is ours
 }
 
-// failed is err as this wire says it.
+// failed converts err to an error of this protocol.
 func failed(err error) *failure {
 	e := errs.Of(err)
 	f := &failure{status: httpapi.Status(e.Code), message: e.Message}
@@ -185,7 +185,7 @@ func failed(err error) *failure {
 	}
 	f.data = data
 	if f.status >= http.StatusInternalServerError {
-		// The request was understood: the answer says the rest.
+		// The request was valid, so the HTTP status is 200 and the answer holds the error.
 		f.status, f.code, f.cause = http.StatusOK, codeInternal, err
 	}
 	return f

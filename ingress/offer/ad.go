@@ -14,22 +14,22 @@ import (
 	"adnet/internal/token"
 )
 
-// Ad is a sold ad, with its signed token and the parts of its links.
+// Ad is a sold ad with its signed tokens and the parts of its links.
 type Ad struct {
 	Creative        *campaign.Campaign
 	Sandbox         bool
-	House           bool   // a house ad: it is free
-	DisclosureLabel string // marks the ad as one; must be shown with it
+	House           bool   // a house ad, which is free
+	DisclosureLabel string // marks the ad as an ad; must be shown with it
 
 	tokens    tokens
 	base      string    // prefix of every link
-	developer uuid.UUID // in beacons, with session
+	developer uuid.UUID // sent in beacons, with session
 	session   token.Pseudonym
 	date      day.Day // of session
 }
 
-// Advertiser is who paid for the ad, for its reader: zero where nobody paid, and for an account
-// whose name no administrator approved.
+// Advertiser returns the sponsor that the reader sees. It is zero for a free ad, and for an account
+// whose name no administrator has approved.
 func (ad *Ad) Advertiser() account.Sponsor {
 	if ad.House || ad.Sandbox {
 		return account.Sponsor{}
@@ -37,18 +37,18 @@ func (ad *Ad) Advertiser() account.Sponsor {
 	return ad.Creative.Advertiser
 }
 
-// tokens are the signed tokens of an ad, each made when the first link needs it.
+// tokens holds the signed tokens of an ad. Each is created when the first link needs it.
 type tokens struct {
 	ring    *token.Keyring
-	content []byte      // of all of them
-	shown   token.Shown // of link and receipt: as it is approved now, whatever the campaign changes later
-	text    []byte      // of those that were made
+	content []byte      // the common content of all tokens
+	shown   token.Shown // in link and receipt: the approved version, unaffected by later changes
+	text    []byte      // the tokens created so far
 	at      [token.PurposeViewable + 1]span
 }
 
 type span struct{ from, to int }
 
-// of is the token of a purpose, of the URL alphabet.
+// of returns the token of a purpose, which uses the URL alphabet.
 func (t *tokens) of(p token.Purpose) []byte {
 	at := &t.at[p]
 	if at.to == 0 {
@@ -63,7 +63,7 @@ func (t *tokens) of(p token.Purpose) []byte {
 	return t.text[at.from:at.to]
 }
 
-// pixelOf is the purpose of the token in the pixel of an event. Only the impression costs anything.
+// pixelOf returns the purpose of the token in an event's pixel. Only the impression is charged.
 func pixelOf(event string) token.Purpose {
 	switch event {
 	case "impression":
@@ -74,12 +74,12 @@ func pixelOf(event string) token.Purpose {
 	return token.PurposePlayback
 }
 
-// Reset makes ad as new, but for the memory of its tokens.
+// Reset clears ad, and keeps the memory of its tokens.
 func (ad *Ad) Reset() {
 	*ad = Ad{tokens: tokens{content: ad.tokens.content[:0], text: ad.tokens.text[:0]}}
 }
 
-// Sign makes ring sign ad's tokens, which say what of says.
+// Sign sets the tokens of ad, which ring signs with the claims of of.
 func (ad *Ad) Sign(ring *token.Keyring, of *token.Auction) {
 	ad.tokens = tokens{
 		ring: ring, content: token.AppendContent(ad.tokens.content[:0], of),
@@ -131,20 +131,20 @@ func (s *Seller) sign(a *Auction, ad *Ad) {
 	s.hand(ad, &winner)
 }
 
-// hand fills ad with a sold ad.
+// hand fills ad with a sold ad and signs it.
 func (s *Seller) hand(ad *Ad, o *soldAd) {
 	ad.Reset()
 	ad.Creative, ad.Sandbox, ad.House, ad.DisclosureLabel = o.creative, o.sandbox, o.house, s.cfg.Disclosure
 	if o.house {
 		ad.DisclosureLabel = s.cfg.HouseLabel
 	}
-	said := o.claims()
-	ad.Sign(s.deps.Keyring, &said)
+	claims := o.claims()
+	ad.Sign(s.deps.Keyring, &claims)
 	ad.SetLinks(s.Base(), o.place)
 }
 
-// SetLinks makes ad's links begin with base ([Seller.Base]) and its beacons name the publisher and
-// the session of a place.
+// SetLinks sets the prefix of ad's links to base ([Seller.Base]), and the publisher and session in
+// its beacons to those of a placement.
 func (ad *Ad) SetLinks(base string, at *Place) {
 	ad.base, ad.developer, ad.session, ad.date = base, at.Developer, at.session, at.date
 	if at.unlinked {
@@ -152,32 +152,31 @@ func (ad *Ad) SetLinks(base string, at *Place) {
 	}
 }
 
-// AppendBidToken appends a token that says that a notice is about the bid for a's winner, and at
-// which price (effective CPM). It counts and bills nothing.
+// AppendBidToken appends a token that ties a notice to the bid for a's winner and its price
+// (effective CPM). It counts and bills nothing.
 func (s *Seller) AppendBidToken(b []byte, a *Auction) []byte {
 	winner := a.sold()
-	said := winner.claims()
-	said.Price, said.Surface, said.HostApp = a.Outcome.EffectiveCPM, "", ""
-	return s.deps.Keyring.AppendSign(b, token.PurposeBid, said)
+	claims := winner.claims()
+	claims.Price, claims.Surface, claims.HostApp = a.Outcome.EffectiveCPM, "", ""
+	return s.deps.Keyring.AppendSign(b, token.PurposeBid, claims)
 }
 
-// linkBase is the prefix of links, and the setting it was made from.
+// linkBase holds the escaped prefix of links, and the setting it was computed from.
 type linkBase struct{ set, safe string }
 
-// Base is the prefix of every link. Where the setting has characters that no URL has and that would
-// have to be escaped in JSON or Markdown, they are percent-encoded, so that links need no look at
-// each of their characters.
+// Base returns the prefix of every link. Characters of the setting that no URL has and that JSON or
+// Markdown would have to escape are percent-encoded, so that links need no check of each character.
 func (s *Seller) Base() string {
 	set := s.deps.BaseURL()
 	if known := s.links.Load(); known != nil && known.set == set {
 		return known.safe
 	}
-	made := &linkBase{set: set, safe: safeURL(set)}
-	s.links.Store(made)
-	return made.safe
+	created := &linkBase{set: set, safe: safeURL(set)}
+	s.links.Store(created)
+	return created.safe
 }
 
-// safeURL percent-encodes what a URL cannot hold and JSON or Markdown would escape.
+// safeURL percent-encodes characters that a URL cannot contain and JSON or Markdown would escape.
 func safeURL(u string) string {
 	var safe []byte
 	text := utf8.ValidString(u)
@@ -194,17 +193,17 @@ func safeURL(u string) string {
 // AppendCampaign appends the id of the ad's campaign.
 func (ad *Ad) AppendCampaign(b []byte) []byte { return AppendID(b, ad.Creative.ID) }
 
-// AppendAuctionID appends the token by which the ad's publisher reports its events. It is not part
-// of any link.
+// AppendAuctionID appends the token with which the ad's publisher reports its events. No link
+// contains it.
 func (ad *Ad) AppendAuctionID(b []byte) []byte {
 	return append(b, ad.tokens.of(token.PurposeReport)...)
 }
 
-// AppendBeacon appends the pixel that records event, any but a click. Everything that counts is in
-// the token; the query repeats what integrations expect to see there. A JSON string takes it, like
-// all links of an ad, as it is.
+// AppendBeacon appends the pixel link that records event, which is any event but a click.
+// Everything that counts is in the token; the query repeats the fields that integrations expect
+// there. Like all links of an ad, it needs no escaping in a JSON string.
 func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
-	// Token, ids and format are of the URL alphabet.
+	// Token, ids and format use the URL alphabet.
 	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)
 	b = AppendID(append(b, "&campaign_id="...), ad.Creative.ID)
 	b = append(append(b, "&auction_id="...), ad.tokens.of(pixelOf(event))...)
@@ -219,12 +218,12 @@ func (ad *Ad) AppendClick(b []byte) []byte {
 	return append(append(b, ad.tokens.of(token.PurposeClick)...), "?event=click"...)
 }
 
-// AppendReceipt appends the public page that says who paid.
+// AppendReceipt appends the link to the public page that names the sponsor.
 func (ad *Ad) AppendReceipt(b []byte) []byte {
 	return append(append(append(b, ad.base...), "/r/"...), ad.tokens.of(token.PurposeReceipt)...)
 }
 
-// AppendID appends the form of a UUID that [uuid.UUID.String] gives.
+// AppendID appends a UUID in the form of [uuid.UUID.String].
 func AppendID(b []byte, id uuid.UUID) []byte {
 	b = append(hex.AppendEncode(b, id[:4]), '-')
 	b = append(hex.AppendEncode(b, id[4:6]), '-')

@@ -106,8 +106,8 @@ func sellerOf(t testing.TB, cfg Config, of shelf, deps Deps) *Seller {
 
 func auctionID(a Answer) string { return string(a.AppendAuctionID(nil)) }
 
-// An answer may be filled again: nothing is left of what it was.
-func TestAnswersAreFilledAfresh(t *testing.T) {
+// An answer can be reused: nothing of its earlier content remains.
+func TestReusedAnswerIsCleared(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &one{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},

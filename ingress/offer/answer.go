@@ -12,34 +12,34 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Answer is the answer to a [Request]: an ad with its signed links, or the reason for none. It is
-// filled by [Seller.Answer], again and again if its owner likes.
+// Answer is the answer to a [Request]: an ad with its signed links, or the reason for none.
+// [Seller.Answer] fills it; it may be reused.
 type Answer struct {
-	Ad // its Creative is nil when nothing won
+	Ad // Creative is nil if nothing won
 
-	AuctionID  uuid.UUID      // what to ask for an explanation with, when nothing won
+	AuctionID  uuid.UUID      // the id to request an explanation with, if nothing won
 	Reason     auction.Reason // the reason for no ad
-	RetryAfter int            // seconds until the same request may be answered otherwise; 0 where waiting does not help
-	// turns of the conversation until it may have an ad; RetryAfter is then an estimate of their
+	RetryAfter int            // seconds to wait before a retry; 0 if a retry cannot help
+	// turns of the conversation until an ad may be shown; RetryAfter is then an estimate of their
 	// time
 	RetryTurns int
 }
 
-// Reset makes a as new, but for the memory of its tokens.
+// Reset clears a, and keeps the memory of its tokens.
 func (a *Answer) Reset() {
 	ad := a.Ad
 	ad.Reset()
 	*a = Answer{Ad: ad}
 }
 
-// work is the memory of one answer.
+// work holds the memory of one answer.
 type work struct {
 	Auction
 	words words.Reader
 	suits Conversation
 }
 
-// forget lets go of what the request said.
+// forget releases the data of the request.
 func (w *work) forget() {
 	w.Forget()
 	w.words.Reset()
@@ -54,8 +54,8 @@ func (s *Seller) Admit(caller httpapi.Caller) error {
 	return s.deps.Limiter.Allow(caller.Reply, limitID(caller), s.deps.Now())
 }
 
-// limitID is whom a request counts for: the publisher, whatever the key; a public sandbox key for
-// itself.
+// limitID returns the id that a request counts against: the publisher, whatever the key; for a
+// public sandbox key, the key.
 func limitID(caller httpapi.Caller) uuid.UUID {
 	if caller.DeveloperID != uuid.Nil {
 		return caller.DeveloperID
@@ -63,10 +63,10 @@ func limitID(caller httpapi.Caller) uuid.UUID {
 	return caller.KeyID
 }
 
-// Answer answers a checked request: it fills answer with the auction's winner, else with a house ad
-// where the publisher has one, or for a sandbox key with an ad of the pool, whose token says
-// sandbox, and no advertiser is charged. Beside a conversation without ads there is none of them.
-// Errors: errs.UpstreamError when the auction failed.
+// Answer answers a checked request. It fills answer with the auction's winner, else with a house ad
+// of the publisher. For a sandbox key it is an ad of the sandbox pool: its token is marked sandbox,
+// and no advertiser is charged. No ad of any kind is shown beside a conversation that excludes ads.
+// Errors: errs.UpstreamError if the auction failed.
 func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request, answer *Answer) error {
 	answer.Reset()
 	w := s.work.Get().(*work)
@@ -109,7 +109,8 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	return nil
 }
 
-// unfilled fills answer where nothing won: with the reason, unless a house ad is shown.
+// unfilled fills answer after an auction without a winner: with the house ad if there is one, else
+// with the reason.
 func (s *Seller) unfilled(a *Auction, answer *Answer) {
 	s.metrics.unfill.WithLabelValues(string(a.Outcome.Reason)).Inc()
 	if a.House != nil {

@@ -4,13 +4,14 @@ import (
 	"adnet/auction"
 )
 
-// maxRefused is how many candidates of an auction are compared with the words and categories that
-// its publisher blocks, once they were refused for them. The others are refused unread: a publisher
-// who blocks "the" must not make this node read every campaign.
+// maxRefused is the number of candidates per auction that are checked for words and categories
+// blocked by the publisher. After that many refusals the others are refused unread: a publisher
+// that blocks "the" must not make this node read every campaign.
 const maxRefused = 1000
 
-// blocked is the gate of what a publisher does not show. Advertisers and domains are the request's;
-// words and categories stand in the creative, which is read for those who block some.
+// blocked is the gate of the publisher's blocks. The request already blocks advertisers and
+// domains. Words and categories are in the creative, which is read only if the publisher blocks
+// some.
 type blocked struct {
 	of          *Auction
 	refused     int
@@ -47,7 +48,7 @@ func (b *blocked) Check(c *auction.Campaign, _ auction.Offer) auction.Reason {
 	if b.refused < maxRefused {
 		creative, known := b.of.Creative(c)
 		if !known {
-			return "" // as gone since the snapshot: the seller says so
+			return "" // removed since the snapshot: the seller reports it
 		}
 		b.texts = [3]string{creative.Headline, creative.Subtext, creative.CTALabel}
 		if !b.of.Blocks.Refuse(b.texts[:], creative.AllCategories()) {
@@ -58,5 +59,5 @@ func (b *blocked) Check(c *auction.Campaign, _ auction.Offer) auction.Reason {
 	return auction.Blocked
 }
 
-// Undo implements [auction.Gate]; nothing is counted.
+// Undo implements [auction.Gate]; Check counts nothing.
 func (*blocked) Undo(*auction.Campaign) {}

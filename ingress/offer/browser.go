@@ -16,11 +16,12 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Browser is the page that asks with a browser key; the zero value is a caller with another key.
+// Browser is a page that requests ads with a browser key; the zero value is a caller with another
+// key.
 type Browser struct {
 	Asks    bool
-	Key     uint32 // a mark of the key
-	Network string // of the reader
+	Key     uint32 // a short hash of the key
+	Network string // the reader's network
 }
 
 func browserOf(caller httpapi.Caller) Browser {
@@ -28,8 +29,8 @@ func browserOf(caller httpapi.Caller) Browser {
 	return Browser{Asks: true, Key: binary.BigEndian.Uint32(id[len(id)-4:]), Network: caller.Network}
 }
 
-// mark is 32 bits of a hash of the network, a campaign and the UTC day: it tells ads of one network
-// apart from those of others, and no campaign or day from another.
+// mark returns 32 bits of a hash of the network, a campaign and the UTC day. It tells networks
+// apart for a campaign and day, but cannot be compared across campaigns or days.
 func (b *Browser) mark(campaign uuid.UUID, at time.Time) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write(campaign[:])
@@ -38,12 +39,12 @@ func (b *Browser) mark(campaign uuid.UUID, at time.Time) uint32 {
 	return h.Sum32()
 }
 
-// unseenShare is the part of a campaign's day that the ads of one browser key, or of one network,
-// may hold before they were seen.
+// unseenShare is the divisor of a campaign's daily budget that bounds the unseen ads of one browser
+// key, or of one network.
 const unseenShare = 100
 
-// unseen is the gate of browser keys: a stranger who asks for ads and shows none takes at most a
-// hundredth of a campaign's day from its readers. The zero value is for other keys.
+// unseen is the gate of browser keys: a stranger's requests for ads that are never shown can hold
+// at most a hundredth of a campaign's daily budget. The zero value is for other keys.
 type unseen struct {
 	seller *Seller
 	page   Browser
@@ -77,7 +78,7 @@ func (g *unseen) Undo(*auction.Campaign) {
 	}
 }
 
-// asker is what the token of the ad says of the page.
+// asker returns the page's part of the ad's token.
 func (g *unseen) asker() token.Asker {
 	return token.Asker{Key: g.held.Key, Network: g.held.Network, Held: g.held.Amount}
 }

@@ -8,11 +8,11 @@ import (
 	"adnet/internal/subject"
 )
 
-// Conversation is what of a request is judged: a wire reads its texts into it, for [Seller.Judge].
-// Reused, it spares allocations.
+// Conversation holds the texts of a request that are judged. A protocol reads its texts into it for
+// [Seller.Judge]. Reuse saves allocations.
 type Conversation struct {
-	texts []turn  // as they came
-	asked opinion // of the operator's classifier, on the last conversation that it was asked about
+	texts []turn  // in order of arrival
+	last  opinion // the operator's classifier's last opinion
 }
 
 // turn is a text and its speaker.
@@ -21,25 +21,25 @@ type turn struct {
 	by   suitability.Speaker
 }
 
-// opinion is what the operator's classifier found in a text.
+// opinion is the operator's classifier's result for a text.
 type opinion struct {
 	text  string
 	found subject.Set
-	other bool // a category that no list knows
+	other bool // a category outside our list of subjects
 	known bool
 }
 
-// Reset begins another conversation.
+// Reset starts a new conversation.
 func (c *Conversation) Reset() {
 	clear(c.texts)
 	c.texts = c.texts[:0]
 }
 
-// Forget lets go of every text. Between Reset and Reset the last answer of the classifier is kept:
-// the impressions of a bid request mostly have one text.
+// Forget releases every text. It keeps the last opinion of the classifier until Reset, since most
+// impressions of a bid request share one text.
 func (c *Conversation) Forget() {
 	c.Reset()
-	c.asked = opinion{}
+	c.last = opinion{}
 }
 
 // Read adds one text.
@@ -62,7 +62,7 @@ func (c *Conversation) assistant() bool {
 	return slices.ContainsFunc(c.texts, func(t turn) bool { return t.by == suitability.Assistant })
 }
 
-// joined is all that was read.
+// joined returns all texts as one.
 func (c *Conversation) joined() string {
 	var all strings.Builder
 	for i := range c.texts {

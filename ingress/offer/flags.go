@@ -11,22 +11,22 @@ import (
 	"adnet/internal/subject"
 )
 
-// FlagStore keeps the counts of unknown flags; see redis.Flags.
+// FlagStore stores the counts of unknown flags; see redis.Flags.
 type FlagStore interface {
-	// AddFlags adds to the counts of a publisher; of names above [subject.MaxUnknown] it keeps the
-	// sum.
+	// AddFlags adds to the counts of a publisher. Names above [subject.MaxUnknown] are added up in
+	// one count.
 	AddFlags(ctx context.Context, publisher uuid.UUID, flags []subject.Unknown, now time.Time) error
 }
 
-// How unknown flags are counted. Whatever publishers send, a node has at most flagsMost of them in
-// memory; what comes while these wait for the store is not counted.
+// How unknown flags are counted. A node holds at most flagsMost of them in memory, whatever
+// publishers send; further flags are dropped while these wait for the store.
 const (
 	flagsMost  = 1000
 	flagsEvery = 5 * time.Second
 	flagsWait  = 5 * time.Second
 )
 
-// FlagCounter counts flags that name no subject, and hands the counts to the store that the nodes
+// FlagCounter counts flags that name no subject, and passes the counts to the store that the nodes
 // share. It implements [Flags].
 type FlagCounter struct {
 	log   *obs.LimitedLogger
@@ -34,11 +34,11 @@ type FlagCounter struct {
 
 	mu     sync.Mutex
 	counts map[uuid.UUID]map[string]int64
-	names  int // in counts
+	names  int // number of names in counts
 	last   time.Time
 }
 
-// NewFlagCounter makes the counter. It starts nothing.
+// NewFlagCounter returns a counter. It starts nothing.
 func NewFlagCounter(log *obs.LimitedLogger, store FlagStore) *FlagCounter {
 	return &FlagCounter{log: log, store: store, counts: map[uuid.UUID]map[string]int64{}}
 }
@@ -51,7 +51,7 @@ func (c *FlagCounter) Unknown(publisher uuid.UUID, name string, now time.Time) {
 	c.add(publisher, name, 1)
 }
 
-// add counts; the lock is held.
+// add counts a flag. The lock is held.
 func (c *FlagCounter) add(publisher uuid.UUID, name string, n int64) {
 	of := c.counts[publisher]
 	if of[name] == 0 {
@@ -72,8 +72,8 @@ func (c *FlagCounter) add(publisher uuid.UUID, name string, n int64) {
 	of[name] += n
 }
 
-// Run hands the counts over every few seconds, and at the end, until ctx ends. Counts that the
-// store did not take go with the next. It returns nil.
+// Run passes the counts to the store every few seconds until ctx ends, and once at the end. Counts
+// that the store did not accept are sent again with the next. It returns nil.
 func (c *FlagCounter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flagsEvery)
 	defer ticker.Stop()
@@ -88,7 +88,7 @@ func (c *FlagCounter) Run(ctx context.Context) error {
 	}
 }
 
-// Flush is one hand-over. [FlagCounter.Run] calls it; tests may instead.
+// Flush passes the counts to the store once. [FlagCounter.Run] calls it; tests may call it instead.
 func (c *FlagCounter) Flush(ctx context.Context) {
 	c.mu.Lock()
 	counts, last := c.counts, c.last
@@ -108,7 +108,7 @@ func (c *FlagCounter) Flush(ctx context.Context) {
 	}
 }
 
-// back takes counts again that the store did not take.
+// back restores counts that the store did not accept.
 func (c *FlagCounter) back(publisher uuid.UUID, of map[string]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,17 +6,17 @@ import (
 	"adnet/auction"
 )
 
-// House is what a publisher shows of its own where nothing else was sold. The zero value is
-// nothing.
+// House holds the house ads of a publisher, shown where nothing else was sold. The zero value has
+// none.
 type House struct {
 	Owner     uuid.UUID   // the account of publisher and campaigns
 	Campaigns []uuid.UUID // ids; see account.Key
 }
 
-// ownAd looks for a house ad after an auction that ended without a winner. It is free: no budget,
-// pacing or reservation is asked, and its token has the price 0 and says what it is. Exchanges,
-// tests and nodes that may not sell have none, and none comes too early in a conversation or beside
-// a subject that publisher and campaigns do not both allow.
+// ownAd chooses a house ad after an auction without a winner. It is free: no budget, pacing or
+// reservation applies, and its token has the price 0 and is marked as house. Exchanges, tests and
+// nodes that may not sell get none. None is shown too early in a conversation, or beside a subject
+// that publisher and campaigns do not both allow.
 func (a *Auction) ownAd(reason auction.Reason) {
 	if len(a.Own.Campaigns) == 0 || a.Bid || a.Sandbox || reason == auction.Stale ||
 		reason == auction.SensitiveSubject {
@@ -31,12 +31,12 @@ func (a *Auction) ownAd(reason auction.Reason) {
 	if a.House == nil {
 		return
 	}
-	if _, known := a.Creative(a.House); !known { // gone since the snapshot was taken
+	if _, known := a.Creative(a.House); !known { // removed since the snapshot was taken
 		a.House = nil
 	}
 }
 
-// ownGate is what may refuse a house ad: the publisher's blocks and the campaign's frequency cap.
+// ownGate is the gate of house ads: the publisher's blocks and the campaign's frequency cap.
 type ownGate struct{ of *Auction }
 
 // Check implements [auction.Gate].
@@ -49,5 +49,5 @@ func (g ownGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	return g.of.limits.Capped(c)
 }
 
-// Undo implements [auction.Gate]; nothing is counted.
+// Undo implements [auction.Gate]; Check counts nothing.
 func (ownGate) Undo(*auction.Campaign) {}

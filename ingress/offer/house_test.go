@@ -21,8 +21,8 @@ import (
 
 var pixelToken = regexp.MustCompile(`event=impression[^"]*?auction_id=([A-Za-z0-9_-]+)`)
 
-// Where nothing wins a publisher's own campaign fills, if it said so: free, marked as what it is,
-// and held to all that has nothing to do with money. Exchanges never see one.
+// Where nothing wins, a publisher's own campaign fills if it allows that: free, marked as a house
+// ad, and subject to all rules that have nothing to do with money. Exchanges never get one.
 func TestHouse(t *testing.T) {
 	start := day.Of(time.Now()).Time().Add(300 * time.Hour)
 	for _, wire := range publisherWires {
@@ -39,7 +39,7 @@ func TestHouse(t *testing.T) {
 					campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return campaign.Active }},
 				)
 				require.NoError(t, err)
-				ask := func(in asked) said { return wires[wire](w, in) }
+				ask := func(in query) adReply { return wires[wire](w, in) }
 				garden := func(k *campaign.Campaign) { k.Headline, k.Subtext = "Garden tools", "Spades and rakes" }
 				least := share.Share(400_000)
 				says := func(house bool) {
@@ -47,47 +47,47 @@ func TestHouse(t *testing.T) {
 					require.NoError(t, store.PutPublishing(t.Context(), w.owner, p))
 					time.Sleep(2 * time.Second)
 				}
-				filled := said{filled: true}
+				filled := adReply{filled: true}
 
 				says(true)
-				require.Equal(t, filled, ask(asked{}))
+				require.Equal(t, filled, ask(query{}))
 				require.NotContains(t, w.last, `"house"`, "what wins is no house ad")
 				w.change(garden)
 				says(false)
-				require.Equal(t, said{reason: "irrelevant"}, ask(asked{}), "nobody asked for house ads")
+				require.Equal(t, adReply{reason: "irrelevant"}, ask(query{}), "nobody asked for house ads")
 				says(true)
-				require.Equal(t, filled, ask(asked{session: "a"}))
+				require.Equal(t, filled, ask(query{session: "a"}))
 				w.isHouse(t, wire, k.ID)
-				require.Equal(t, said{reason: "irrelevant"}, ask(asked{session: "a"}), "its frequency cap holds")
-				require.Equal(t, said{reason: "irrelevant"}, askRTB(w, asked{}), "an exchange has none")
+				require.Equal(t, adReply{reason: "irrelevant"}, ask(query{session: "a"}), "its frequency cap holds")
+				require.Equal(t, adReply{reason: "irrelevant"}, askRTB(w, query{}), "an exchange has none")
 				require.Equal(
-					t, said{reason: "frequency_capped"}, ask(asked{turn: 1, first: 5}),
+					t, adReply{reason: "frequency_capped"}, ask(query{turn: 1, first: 5}),
 					"not too early in a conversation",
 				)
 
 				w.spend(func(r *reserve.Room) { r.Today, r.Total, r.Balance = 0, 0, 0 })
-				require.Equal(t, filled, ask(asked{}), "it needs no money")
+				require.Equal(t, filled, ask(query{}), "it needs no money")
 				w.change(func(k *campaign.Campaign) { garden(k); k.Languages = []string{"fi"} })
-				require.Equal(t, said{reason: "no_match"}, ask(asked{}), "its targeting holds")
+				require.Equal(t, adReply{reason: "no_match"}, ask(query{}), "its targeting holds")
 				w.change(func(k *campaign.Campaign) { garden(k); k.EndAt = seconds(1) })
-				require.Equal(t, said{reason: "no_match"}, ask(asked{}), "its dates hold")
+				require.Equal(t, adReply{reason: "no_match"}, ask(query{}), "its dates hold")
 				w.change(
 					func(k *campaign.Campaign) { garden(k); k.PolicyViolations = []campaign.Violation{{Rule: "x"}} },
 				)
-				require.Equal(t, said{reason: "no_campaigns"}, ask(asked{}), "it must be approved")
+				require.Equal(t, adReply{reason: "no_campaigns"}, ask(query{}), "it must be approved")
 				w.change(func(k *campaign.Campaign) { garden(k); k.Status = campaign.Paused })
-				require.Equal(t, said{reason: "no_campaigns"}, ask(asked{}))
+				require.Equal(t, adReply{reason: "no_campaigns"}, ask(query{}))
 				w.change(garden)
-				require.Equal(t, filled, ask(asked{}))
+				require.Equal(t, filled, ask(query{}))
 				w.change(func(k *campaign.Campaign) { garden(k); k.AdvertiserID = uuid.UUID{0: 1, 6: 0x80, 8: 0x80} })
-				require.Equal(t, said{reason: "irrelevant"}, ask(asked{}), "it must be the publisher's own")
+				require.Equal(t, adReply{reason: "irrelevant"}, ask(query{}), "it must be the publisher's own")
 				w.change(garden)
 				w.blocks(account.Blocks{Words: []string{"spades"}})
-				require.Equal(t, said{reason: "irrelevant"}, ask(asked{}), "the publisher's blocks hold")
+				require.Equal(t, adReply{reason: "irrelevant"}, ask(query{}), "the publisher's blocks hold")
 				w.blocks(account.Blocks{})
-				require.Equal(t, filled, ask(asked{}))
+				require.Equal(t, filled, ask(query{}))
 				w.net.deaf.Store(true)
-				require.Equal(t, said{reason: "stale"}, ask(asked{}), "a node that may not sell shows nothing")
+				require.Equal(t, adReply{reason: "stale"}, ask(query{}), "a node that may not sell shows nothing")
 			})
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// Age is what a publisher knows of its reader's age.
+// Age is the reader's age group as far as the publisher has stated it.
 type Age uint8
 
 // The ages.
@@ -22,49 +22,49 @@ const (
 	AgeAdult
 )
 
-// Stated is what a publisher or an exchange says of the conversation. It adds to what is read in
-// its texts and clears nothing.
+// Stated holds what a publisher or an exchange states of the conversation. It adds to the verdict
+// on the texts and removes nothing from it.
 type Stated struct {
-	// Flags are the subjects that were flagged.
+	// Flags are the flagged subjects.
 	Flags subject.Set
-	// Unknown is a flag that names no subject, empty for none; such a flag refuses.
+	// Unknown is a flag that names no subject, empty for none. Such a flag refuses the ad.
 	Unknown string
 	Age     Age
-	// Forgetful has nothing of the conversation remembered.
+	// Forgetful disables the memory of refused conversations.
 	Forgetful bool
-	// Until is when the caller stops waiting for the answer; zero for no such time.
+	// Until is the time at which the caller stops waiting for the answer; zero for none.
 	Until time.Time
 }
 
-// Judged is the verdict that an auction is sold under. Only [Seller.Judge] makes one, and
-// [Seller.Sell] sells nothing without it, so that no wire can leave it out.
+// Judged is the verdict on a conversation. Only [Seller.Judge] returns a valid one, and
+// [Seller.Sell] sells nothing without it, so no protocol can skip it.
 type Judged struct {
 	suitability.Verdict
 	Age       Age
-	flagged   subject.Set // sensitive subjects that were stated
+	flagged   subject.Set // stated sensitive subjects
 	found     subject.Set // sensitive subjects that the operator's classifier found
 	forgetful bool
 	unread    bool   // marks of refused conversations cannot be read
 	unknown   string // a flag that names no subject; see [Stated.Unknown]
-	made      bool
+	valid     bool   // set by [Seller.Judge]
 }
 
 var errUnjudged = errors.New("offer: the conversation was not judged")
 
-// Judge judges a request: the texts that were read, and what its publisher states. Where neither
-// refuses, the operator's classifier is asked.
+// Judge judges a request: its texts and its publisher's statements. If neither refuses the ad, the
+// operator's classifier is consulted.
 func (s *Seller) Judge(ctx context.Context, read *Conversation, stated Stated) Judged {
 	j := Judged{
 		Verdict: read.verdict(s.verdicts), Age: stated.Age,
-		forgetful: stated.Forgetful, unknown: stated.Unknown, made: true,
+		forgetful: stated.Forgetful, unknown: stated.Unknown, valid: true,
 	}
 	j.state(stated, s.cfg.Teens == TeensLimited)
 	s.consult(ctx, read, stated.Until, &j)
 	return j
 }
 
-// state adds what is stated to j. A flag that names no subject tells of something that its service
-// refuses, so it counts as the gravest of what it may be: a person in need.
+// state adds the publisher's statements to j. A flag that names no subject stands for something
+// that the publisher's service refuses, so it counts as the gravest possibility: a person in need.
 func (j *Judged) state(stated Stated, teens bool) {
 	for id := range stated.Flags.Members() {
 		if id.Tier() == subject.Never {
@@ -81,11 +81,11 @@ func (j *Judged) state(stated Stated, teens bool) {
 	j.Sensitive |= j.flagged
 }
 
-// refused reports whether no ad is shown, whatever publisher and campaigns allow. A refusal need
-// not have a subject: a marked session has none.
+// refused reports whether no ad is shown, whatever publisher and campaigns allow. A refusal may
+// lack a subject, as for a marked session.
 func (j *Judged) refused() bool { return j.Never != subject.None || j.By != suitability.ByNothing }
 
-// With is the verdict on two parts of one request: what either finds.
+// With returns the verdict on two parts of one request: the union of both.
 func (j Judged) With(other Judged) Judged {
 	j.Add(other.Verdict)
 	if other.refused() && !j.refused() { // without a subject
@@ -95,18 +95,19 @@ func (j Judged) With(other Judged) Judged {
 	j.Age = j.Age.and(other.Age)
 	j.forgetful = j.forgetful || other.forgetful
 	j.unknown = cmp.Or(j.unknown, other.unknown)
-	j.made = j.made && other.made
+	j.valid = j.valid && other.valid
 	return j
 }
 
-// limit takes from the place of a teen what a teen's ad may not have: a session, and learning.
+// limit removes session and learning from the placement of a teenager's ad.
 func (j *Judged) limit(p *Place) {
 	if j.Age == AgeTeen {
 		p.Session, p.SessionAge, p.Unlearned = "", 0, true
 	}
 }
 
-// unsuited is why a may not take place beside its conversation, empty where it may.
+// unsuited returns the reason why no ad may be shown beside the conversation of a, empty if one
+// may.
 func (a *Auction) unsuited() auction.Reason {
 	switch {
 	case a.Judged.refused():

@@ -1,21 +1,21 @@
-// Package offer is the one place that sells: it decides whether this node may serve at all, runs
-// the auction through its gates, reserves the price, records the outcome, and signs the ad's token
-// and links.
+// Package offer is the only package that sells ads: it decides whether this node may serve at all,
+// runs the auction through its gates, reserves the price, records the outcome, and signs the ad's
+// token and links.
 //
-// The wires (ingress/serve, ingress/mcp, ingress/rtb) read what they are asked, ask this package,
-// and write what it answers. [Seller.Sell] is one auction, for any wire; [Seller.Answer] is a
-// publisher's [Request], with the sandbox and with advice when to ask again.
+// The protocols (ingress/serve, ingress/mcp, ingress/rtb) read their requests, call this package,
+// and write its answers. [Seller.Sell] runs one auction for any protocol. [Seller.Answer] answers a
+// publisher's [Request], with the sandbox and with advice on retries.
 //
 // Contract. Nothing is sold beside a conversation that was not judged ([Seller.Judge]), nor beside
-// a subject that allows no ad; no house ad is shown there, and nothing is learnt. Nothing is sold
-// while the catalog is not fresh, events cannot be recorded, or reservations do not count
-// ([Seller.Ready]); nor too early in a conversation, nor to a campaign that a link of the chain of
-// gates refuses: the fit of the creative (a wire's own), frequency caps, budgets, pacing, and last
-// the reservation. What was reserved for an ad that is not handed out goes back by [Auction.Held].
+// a subject that allows no ad; there no house ad is shown and nothing is learnt either. Nothing is
+// sold while the catalog is stale, events cannot be recorded, or leases do not count
+// ([Seller.Ready]), nor too early in a conversation. A campaign must pass a chain of gates: the fit
+// of the creative (the protocol's own), frequency caps, budgets, pacing, and last the reservation.
+// The reservation of an ad that is not delivered is returned by [Auction.Held].
 //
-// Nothing here waits for a store, but for the limits that frequency, refusals and budget state, and
-// for the operator's classifier, where there is one, 50 ms: campaigns and
-// budgets are in memory, and the outcome goes to the log best effort.
+// Campaigns and budgets are in memory, and the outcome goes to the log best effort. The only waits
+// are those that frequency, refusals and budget document, and up to 50 ms for the operator's
+// classifier if there is one.
 package offer
 
 import (
@@ -45,24 +45,24 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Config is the settings of ads.
+// Config holds the settings of ads.
 type Config struct {
-	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Least probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may state another."`
-	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Down to which publishers and requests may lower ADNET_MIN_RELEVANCE; -1 is not at all, in standalone to 0."`
+	MinRelevance       float64 `name:"min-relevance" env:"ADNET_MIN_RELEVANCE" default:"0.58" help:"Minimum probability that an ad answers its request, 0 to 1; 0 is off. Publishers and requests may set another."`
+	MinRelevanceLowest float64 `name:"min-relevance-lowest" env:"ADNET_MIN_RELEVANCE_LOWEST" default:"-1" help:"Lowest value to which publishers and requests may lower ADNET_MIN_RELEVANCE; -1 is not at all (in standalone: 0)."`
 
 	TradeConfig `embed:""`
 
 	HouseLabel      string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
-	SuitabilityAway string `name:"suitability-away" env:"ADNET_SUITABILITY_AWAY" default:"rules" enum:"rules,refuse" help:"When the classifier of ADNET_SUITABILITY_URL gives no answer: rules (what the rules and the table say is enough) or refuse (no ad)."`
-	Teens           string `name:"teens" env:"ADNET_TEENS" default:"refuse" enum:"refuse,limited" help:"What a reader of 13 to 17 gets, where the publisher says so: no ad (refuse), or ads without sensitive subjects, restricted trades, session and learning (limited). Children get none."`
+	SuitabilityAway string `name:"suitability-away" env:"ADNET_SUITABILITY_AWAY" default:"rules" enum:"rules,refuse" help:"When the classifier of ADNET_SUITABILITY_URL does not answer: rules (the built-in rules and table decide) or refuse (no ad)."`
+	Teens           string `name:"teens" env:"ADNET_TEENS" default:"refuse" enum:"refuse,limited" help:"Ads for readers whom the publisher states to be 13 to 17: no ad (refuse), or ads without sensitive subjects, restricted trades, session and learning (limited). Children get none."`
 
-	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as one."`
+	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as an ad."`
 }
 
-// TeensLimited is the value of [Config.Teens] that serves them.
+// TeensLimited is the value of [Config.Teens] that serves teenagers.
 const TeensLimited = "limited"
 
-// Catalog is what auctions run over.
+// Catalog provides the campaigns of auctions.
 type Catalog interface {
 	Snapshot() *auction.Snapshot
 	Version() int64
@@ -72,79 +72,79 @@ type Catalog interface {
 	Room(id uuid.UUID) (reserve.Room, bool)
 }
 
-// Trials knows the campaigns by weights on trial, nil while none are, and whether they decide an
-// auction; see catalog.Catalog.
+// Trials returns the campaigns by the weights on trial, nil without a trial, and reports whether
+// they decide an auction; see catalog.Catalog.
 type Trials interface {
 	Trial(auction uuid.UUID) (snapshot *auction.Snapshot, decides bool)
 }
 
-// Sales is told of the ads whose clicks a publisher's server may report; see limits.Limits. It
-// never waits.
+// Sales receives the ads whose clicks a publisher's server may report; see limits.Limits. It never
+// waits.
 type Sales interface {
 	Sold(publisher uuid.UUID, now time.Time)
 }
 
-// Limiter counts a caller's requests.
+// Limiter limits the requests of callers.
 type Limiter interface {
-	// Allow returns errs.RateLimited when the caller must slow down, and says in the reply's
-	// headers how much is left; reply may be nil.
+	// Allow returns errs.RateLimited if the caller must slow down, and reports the rest in the
+	// headers of the reply; reply may be nil.
 	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
-	// AllowBrowser is Allow for a browser key, which has limits of its own.
+	// AllowBrowser is Allow for a browser key, which has its own limits.
 	AllowBrowser(reply http.Header, key uuid.UUID, network string, now time.Time) error
-	// Hold counts what an ad of a browser key holds until it was seen; false when that would be too
-	// much. Seen takes it back.
+	// Hold counts the amount that an ad of a browser key holds until it is seen. It returns false
+	// if the total would exceed most. Seen takes the amount back.
 	Hold(u traffic.Unseen, most money.Micros, now time.Time) bool
 	Seen(u traffic.Unseen, now time.Time)
 }
 
-// Producer hands a record to Kafka; see track.Producer.
+// Producer sends a record to Kafka; see track.Producer.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
 
-// Recording says whether events can be recorded now. While they cannot, no ad is served: it would
-// be money that cannot be accounted for.
+// Recording reports whether events can be recorded now. If not, no ad is served, because its charge
+// could not be accounted for.
 type Recording interface {
 	CanRecord(ctx context.Context) bool
 }
 
-// Outcomes is told how each auction of this node ended.
+// Outcomes receives the outcome of each auction of this node.
 type Outcomes interface {
-	// Observe counts one auction: reason is empty when it was filled, took is the time of the
+	// Observe counts one auction. reason is empty if it was filled; took is the time of the
 	// decision.
 	Observe(reason auction.Reason, took time.Duration, now time.Time)
 }
 
-// Flags is told of flags that name no subject; see flags.Counter. It never waits.
+// Flags receives flags that name no subject; see flags.Counter. It never waits.
 type Flags interface {
 	Unknown(publisher uuid.UUID, name string, now time.Time)
 }
 
-// Deps are what selling works with.
+// Deps holds the dependencies of the seller.
 type Deps struct {
 	Metrics   prometheus.Registerer
 	Catalog   Catalog
 	Limiter   Limiter
-	Sales     Sales // nil: nothing is told
+	Sales     Sales // may be nil
 	Keyring   *token.Keyring
 	Producer  Producer
 	Recording Recording
 	BaseURL   func() string
 	Outcomes  Outcomes // may be nil
 	Flags     Flags    // nil: unknown flags are not counted
-	// Budget reserves the price of every ad. If nil, nothing is reserved, which only tests of a
-	// single endpoint use.
+	// Budget reserves the price of every ad. If nil, nothing is reserved; only tests of a single
+	// endpoint use that.
 	Budget   *budget.Leases
 	Trials   Trials           // nil: no weights are ever on trial
 	Delivery *limits.Delivery // frequency caps and pacing; nil for none
-	// Refusals remembers refused conversations; nil: the turns of a request decide alone.
+	// Refusals stores refused conversations. If nil, only the turns of a request decide.
 	Refusals   *refusals.Memory
 	Classifier Classifier // the operator's; nil for none
-	Life       token.Life // how long an impression counts, which is how long a bid may be shown without Budget
+	Life       token.Life // how long an impression counts; without Budget also how long a bid may be shown
 	Now        func() time.Time
 }
 
-// Seller sells impressions. Its methods may be called from any goroutine.
+// Seller sells impressions. Its methods are safe for concurrent use.
 type Seller struct {
 	cfg         Config
 	deps        Deps
@@ -166,11 +166,11 @@ type sellerMetrics struct {
 	dropped prometheus.Counter
 }
 
-// floors are the least relevance of an ad where there are words to judge by, and where there are
-// none. The first is the highest that is stated by a request and by its publisher, each of which
-// may be nil, or the network's. Publishers earn by impressions: what they state takes it down to
-// the lowest at most. Without words there is a floor only where the publisher has set one; then the
-// request may raise it.
+// floors returns the minimum relevance of an ad with and without words to judge by. With words it
+// is the highest value that the request and its publisher state, each of which may be nil, or else
+// the network's. Publishers earn by impressions, so their values can lower it only to the
+// configured minimum. Without words there is a floor only if the publisher has set one, which the
+// request may raise.
 func (c *Config) floors(request, publisher *share.Share) (usual, silent ranker.PPM) {
 	usual = ppm(c.MinRelevance)
 	if request == nil && publisher == nil {
@@ -194,7 +194,7 @@ func (c *Config) floors(request, publisher *share.Share) (usual, silent ranker.P
 
 func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float64(ranker.Certain))) }
 
-// New makes the seller, of settings that [TradeConfig.Check] found good. It starts nothing.
+// New returns the seller, for settings that [TradeConfig.Check] accepted. It starts nothing.
 func New(cfg Config, deps Deps) *Seller {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Seller{
@@ -204,27 +204,27 @@ func New(cfg Config, deps Deps) *Seller {
 			filled: obs.Register(
 				deps.Metrics,
 				prometheus.NewCounter(prometheus.CounterOpts{
-					Name: "adnet_auctions_filled_total", Help: "Requests of publishers that got an ad.",
+					Name: "adnet_auctions_filled_total", Help: "Publisher requests with an ad.",
 				}),
 			),
 			house: obs.Register(
 				deps.Metrics,
 				prometheus.NewCounter(prometheus.CounterOpts{
 					Name: "adnet_auctions_house_total",
-					Help: "Requests of publishers that got a house ad; adnet_auctions_unfilled_total counts them too.",
+					Help: "Publisher requests with a house ad; adnet_auctions_unfilled_total also counts them.",
 				}),
 			),
 			sandbox: obs.Register(
 				deps.Metrics,
 				prometheus.NewCounter(prometheus.CounterOpts{
-					Name: "adnet_auctions_sandbox_total", Help: "Requests of sandbox keys.",
+					Name: "adnet_auctions_sandbox_total", Help: "Requests with sandbox keys.",
 				}),
 			),
 			unfill: obs.Register(
 				deps.Metrics,
 				prometheus.NewCounterVec(
 					prometheus.CounterOpts{
-						Name: "adnet_auctions_unfilled_total", Help: "Requests of publishers without an ad, by reason.",
+						Name: "adnet_auctions_unfilled_total", Help: "Publisher requests without an ad, by reason.",
 					}, []string{"reason"},
 				),
 			),
@@ -232,12 +232,12 @@ func New(cfg Config, deps Deps) *Seller {
 				deps.Metrics,
 				prometheus.NewCounter(prometheus.CounterOpts{
 					Name: "adnet_auctions_unrecorded_total",
-					Help: "Outcomes of auctions, those of bids included, that the log did not take (best effort).",
+					Help: "Outcomes of auctions and bids that the log did not accept (best effort).",
 				}),
 			),
 		},
 	}
-	s.trades, _ = cfg.trades() // checked by Check; without it nothing restricted runs
+	s.trades, _ = cfg.trades() // Check has validated it; otherwise no restricted trade runs
 	s.sent.New = func() any {
 		one := new(sent)
 		one.taken = func(err error) {
@@ -251,21 +251,21 @@ func New(cfg Config, deps Deps) *Seller {
 	return s
 }
 
-// Ready says whether this node may sell at now: its catalog is fresh, events can be recorded, and
-// reservations count.
+// Ready reports whether this node may sell at now: its catalog is fresh, events can be recorded,
+// and leases count.
 func (s *Seller) Ready(ctx context.Context, now time.Time) bool {
 	return s.deps.Catalog.Fresh(now) && s.deps.Recording.CanRecord(ctx) &&
 		(s.deps.Budget == nil || s.deps.Budget.Live(now))
 }
 
-// MinRelevance is the least relevance of an ad where neither the request nor its publisher states
+// MinRelevance returns the minimum relevance of an ad if neither the request nor its publisher sets
 // one.
 func (s *Seller) MinRelevance() ranker.PPM { return ppm(s.cfg.MinRelevance) }
 
-// Model is the version of the ranking model that auctions are decided by.
+// Model returns the version of the ranking model that decides auctions.
 func (s *Seller) Model() string { return s.deps.Catalog.Snapshot().Model() }
 
-// BidLife is how long a bid may wait to be shown: as long as its price is reserved.
+// BidLife returns the time for which a bid may wait to be shown: as long as its price is reserved.
 func (s *Seller) BidLife() time.Duration {
 	if s.deps.Budget == nil {
 		return s.deps.Life.Impression

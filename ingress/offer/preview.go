@@ -7,9 +7,9 @@ import (
 	"adnet/internal/token"
 )
 
-// Preview is an ad of c as it would be sold, that nothing can come of. Its tokens are signed by a
-// key that is made here and kept nowhere: no event, click or receipt of it is believed, so that
-// none is counted or billed. Its links are below base, where nothing records.
+// Preview returns an ad of c as it would be sold, without any effect. Its tokens are signed with a
+// key that is created here and stored nowhere, so no event, click or receipt of it is valid,
+// counted or billed. Its links are below base, where nothing is recorded.
 func Preview(c *campaign.Campaign, base, disclosure string) (ad Ad, err error) {
 	key, err := token.NewKey("preview")
 	if err != nil {
@@ -25,8 +25,8 @@ func Preview(c *campaign.Campaign, base, disclosure string) (ad Ad, err error) {
 	}
 	winner := soldAd{id: id, place: new(Place), creative: c, billing: string(c.Billing()), sandbox: true}
 	ad.Creative, ad.Sandbox, ad.DisclosureLabel = c, true, disclosure
-	said := winner.claims()
-	ad.Sign(ring, &said)
+	claims := winner.claims()
+	ad.Sign(ring, &claims)
 	ad.SetLinks(safeURL(base), winner.place)
 	return ad, nil
 }

@@ -5,7 +5,7 @@ import (
 	"adnet/internal/share"
 )
 
-// ReadMessages reads the messages of a plain body; others are declined.
+// ReadMessages reads the messages of a plain body and declines any other.
 func ReadMessages(in *jsonscan.Reader) (list []Message) {
 	in.Each(func() {
 		var m Message

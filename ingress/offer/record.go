@@ -9,10 +9,10 @@ import (
 	"adnet/schemas/event"
 )
 
-// record hands the outcome to the log, best effort: it explains auctions, no money depends on it.
-// Of the request it keeps the placement and the numbers of terms and tools, never the context or
-// the tools. Of an auction with a winner it gives the learner what [written.learn] says; of a
-// refused one it takes out what [written.refuse] says.
+// record sends the outcome to the log, best effort: it explains auctions, and no money depends on
+// it. Of the request it stores the placement and the number of terms and tools, never the context
+// or the tools. For an auction with a winner it adds the data of [written.learn]; for a refused one
+// it applies [written.refuse].
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {
@@ -43,21 +43,21 @@ func (s *Seller) record(a *Auction) {
 		w.record.CampaignId, w.record.CreativeFormat = outcome.Winner.ID[:], string(a.creative.Format)
 		w.learn(a)
 	}
-	if a.House != nil { // never as the winner: nothing is learnt or forecast from it
+	if a.House != nil { // not as the winner: learning and forecasts ignore it
 		w.record.HouseCampaignId = a.House.ID[:]
 	}
-	one := s.sent.Get().(*sent)
+	out := s.sent.Get().(*sent)
 	var err error
-	if one.text, err = w.record.AppendTo(append(one.text[:0], a.ID[:]...)); err != nil {
-		one.taken(err)
+	if out.text, err = w.record.AppendTo(append(out.text[:0], a.ID[:]...)); err != nil {
+		out.taken(err)
 		return
 	}
-	key, value := one.text[:len(a.ID):len(a.ID)], one.text[len(a.ID):]
-	s.deps.Producer.Produce(event.TopicAuctions, key, value, one.taken)
+	key, value := out.text[:len(a.ID):len(a.ID)], out.text[len(a.ID):]
+	s.deps.Producer.Produce(event.TopicAuctions, key, value, out.taken)
 }
 
-// refuse takes out of the record what could tell who the reader is, or what was said, and puts in
-// why no ad was shown.
+// refuse removes from the record what could reveal the reader or the conversation, and adds the
+// reason for the refusal.
 func (w *written) refuse(a *Auction) {
 	w.placement.Region = ""
 	w.record.Tokens, w.record.Tools, w.record.SessionS = 0, 0, 0
@@ -65,15 +65,16 @@ func (w *written) refuse(a *Auction) {
 	w.record.Suitability, w.record.SuitabilityBy = id.String(), by.String()
 }
 
-// sent is an outcome on the wire after its key. Its memory is the producer's until it was taken or
-// dropped.
+// sent is an encoded outcome after its key. The producer owns its memory until the record is
+// accepted or dropped.
 type sent struct {
 	text  []byte
-	taken func(error) // the result of producing it; called once
+	taken func(error) // receives the result; called once
 }
 
-// learn adds what can be learnt from: which terms of the network the request had, by number and
-// without order, and how likely a click was. Nothing of a test, nor of a publisher who said no.
+// learn adds the data for learning: the network's terms in the request, by number and without
+// order, and the predicted click probability. It adds nothing for a test or for a publisher that
+// opted out.
 func (w *written) learn(a *Auction) {
 	if a.Sandbox || a.Place.Unlearned {
 		return
@@ -85,13 +86,13 @@ func (w *written) learn(a *Auction) {
 	case a.snapshot:
 		w.record.TrialPClick = w.record.PClick
 	default:
-		w.record.TrialPClick = uint32(auction.Foretell(&a.Request, a.trial, a.Outcome.Winner.ID, &a.shadow))
+		w.record.TrialPClick = uint32(auction.PredictClick(&a.Request, a.trial, a.Outcome.Winner.ID, &a.shadow))
 	}
 	w.record.SessionMark = a.Place.mark
 }
 
-// sessionMark is 16 bits of a hash of a publisher's session in a month, and 1; 0 without a session.
-// It tells how many sessions had a term, and not which.
+// sessionMark returns 16 bits of a hash of a publisher's session in a month, plus 1; 0 without a
+// session. It allows counting the sessions that had a term without identifying them.
 func sessionMark(publisher uuid.UUID, session string, at time.Time) uint32 {
 	if session == "" {
 		return 0
@@ -107,7 +108,7 @@ func sessionMark(publisher uuid.UUID, session string, at time.Time) uint32 {
 	return uint32(uint16(h^h>>16^h>>32^h>>48)) + 1
 }
 
-// traced is the trace on the wire, valid until the next record.
+// traced returns the trace in the form of the record, valid until the next record.
 func (w *written) traced(trace *auction.Trace) []*event.Candidate {
 	traced := trace.Candidates()
 	for i := range traced {

@@ -103,8 +103,8 @@ func (s *slow) Produce(_ string, key, value []byte, done func(error)) {
 	s.values, s.ends = append(s.values, slices.Concat(key, value), key, value), append(s.ends, done)
 }
 
-// The memory of a record is the producer's until it reports, and used again afterwards.
-func TestTheProducerKeepsRecords(t *testing.T) {
+// The producer owns the memory of a record until it reports the result. Then the memory is reused.
+func TestProducerOwnsRecords(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &slow{one: one{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},

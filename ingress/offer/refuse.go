@@ -12,11 +12,11 @@ import (
 	"adnet/internal/subject"
 )
 
-// Classifier is the operator's own, which judges what rules and table let pass; see
-// internal/classifier.
+// Classifier is the operator's own classifier. It judges texts that the rules and the table accept;
+// see internal/classifier.
 type Classifier interface {
-	// Classify returns the subjects of a text; other is set where it found something that is no
-	// subject of ours. Errors: it is away.
+	// Classify returns the subjects of a text. other is set if it found a category outside our
+	// subjects. Errors: the classifier is unavailable.
 	Classify(ctx context.Context, text string) (found subject.Set, other bool, err error)
 }
 
@@ -26,38 +26,39 @@ const (
 	AwayRefuse = "refuse"
 )
 
-// consult asks the operator's classifier about what was not refused. It adds to j and removes
-// nothing. It is told no more than the texts, and where it is away the setting decides.
+// consult calls the operator's classifier for a request that was not refused. It adds to j and
+// removes nothing. It sends only the texts. If the classifier is unavailable, the setting decides.
 func (s *Seller) consult(ctx context.Context, read *Conversation, until time.Time, j *Judged) {
 	if s.deps.Classifier == nil || j.refused() || len(read.texts) == 0 {
 		return
 	}
-	said, err := s.opinion(ctx, read, until)
+	result, err := s.opinion(ctx, read, until)
 	if err != nil {
 		if s.cfg.SuitabilityAway == AwayRefuse {
-			j.By = suitability.ByClassifier // of this request: it says nothing of the person
+			j.By = suitability.ByClassifier // for this request only, not for the person
 		}
 		return
 	}
-	// It is not known which of the texts it means, and what an assistant said does not last.
+	// The classifier does not point out which text it means, and a text of the assistant must not
+	// refuse later turns.
 	lasts := !read.assistant()
-	for id := range said.found.Members() {
+	for id := range result.found.Members() {
 		if id.Tier() == subject.Never {
 			j.Refuse(id, suitability.ByClassifier, lasts)
 		}
 	}
-	if said.other && !j.refused() {
+	if result.other && !j.refused() {
 		j.By, j.Lasts = suitability.ByClassifier, lasts
 	}
-	j.found = said.found & subject.OfTier(subject.Sensitive) &^ j.Sensitive
+	j.found = result.found & subject.OfTier(subject.Sensitive) &^ j.Sensitive
 	j.Sensitive |= j.found
 }
 
-// opinion is the classifier's, of the texts as one.
+// opinion returns the classifier's opinion of all texts as one.
 func (s *Seller) opinion(ctx context.Context, read *Conversation, until time.Time) (opinion, error) {
 	text := read.joined()
-	if read.asked.known && read.asked.text == text {
-		return read.asked, nil
+	if read.last.known && read.last.text == text {
+		return read.last, nil
 	}
 	if !until.IsZero() {
 		var cancel context.CancelFunc
@@ -68,14 +69,13 @@ func (s *Seller) opinion(ctx context.Context, read *Conversation, until time.Tim
 	if err != nil {
 		return opinion{}, err
 	}
-	read.asked = opinion{text: text, found: found, other: other, known: true}
-	return read.asked, nil
+	read.last = opinion{text: text, found: found, other: other, known: true}
+	return read.last, nil
 }
 
-// recall looks up whether an earlier turn of a's conversation was refused, and has a refusal that
-// lasts remembered: for the API key that asks, where the reader's consent, the publisher and the
-// request allow that sessions are remembered. Where the marks cannot be read, nothing is known of a
-// session.
+// recall looks up whether an earlier turn of a's conversation was refused, and stores a refusal
+// that lasts for the requesting API key. It does so only where the reader's consent, the publisher
+// and the request allow it. If the marks cannot be read, the session counts as unknown.
 func (s *Seller) recall(ctx context.Context, a *Auction) {
 	p, j := &a.Place, &a.Judged
 	if s.deps.Refusals == nil || p.Session == "" || p.Key == uuid.Nil || p.Consent.Refused() || j.forgetful ||
@@ -89,14 +89,15 @@ func (s *Seller) recall(ctx context.Context, a *Auction) {
 			s.deps.Refusals.Refuse(ctx, &session, a.Asked)
 		}
 	case s.deps.Refusals.Refused(&session, a.Asked):
-		j.By = suitability.ByMemory // and of which subject it was is kept nowhere
+		j.By = suitability.ByMemory // the subject of the refusal is not stored
 	case !s.deps.Refusals.Live(a.Asked):
 		j.unread = true
 	}
 }
 
-// refusal is what a refused auction is recorded with: the subject and what decided. Both are empty
-// for other auctions, also for those beside a sensitive subject that publisher and campaign allow.
+// refusal returns the subject and the source of a refusal, for the record of an auction. Both are
+// empty for other auctions, and for auctions beside a sensitive subject that publisher and campaign
+// allow.
 func (a *Auction) refusal() (id subject.ID, by suitability.By) {
 	j := &a.Judged
 	switch a.Outcome.Reason {
@@ -112,7 +113,8 @@ func (a *Auction) refusal() (id subject.ID, by suitability.By) {
 	return subject.None, suitability.ByNothing
 }
 
-// sensitiveBy is what found a sensitive subject; nothing where it is the texts themselves.
+// sensitiveBy returns the source that found a sensitive subject; [suitability.ByNothing] means the
+// texts.
 func (j *Judged) sensitiveBy(id subject.ID) suitability.By {
 	switch {
 	case j.found.Has(id):

@@ -165,7 +165,7 @@ func TestARefusedRequestIsRecordedWithoutItsReader(t *testing.T) {
 }
 
 // After a verdict that lasts a session gets no ad for a day, and another one does.
-func TestAConversationRemembers(t *testing.T) {
+func TestRefusalIsRememberedInItsSession(t *testing.T) {
 	c := newConversations(t, Config{}, Deps{})
 	require.Empty(t, c.says(weather, "s"))
 	require.Equal(t, auction.Unsuitable, c.says(crisis, "s"))
@@ -184,9 +184,9 @@ func TestAConversationRemembers(t *testing.T) {
 	}
 }
 
-// What is not the reader's own word, and what the reader, the publisher or the request does not
-// want remembered, leaves nothing; nor does one key for another.
-func TestWhatIsNotRemembered(t *testing.T) {
+// Nothing is stored if the text is not the reader's own, or if the reader, the publisher or the
+// request opts out. One key's refusals do not affect another key.
+func TestRefusalsThatAreNotStored(t *testing.T) {
 	for name, change := range map[string]func(c *conversations, in *Request){
 		"an assistant's turn": func(_ *conversations, in *Request) {
 			in.Context, in.Messages = "", []Message{{"user", weather}, {"assistant", "You said: " + crisis}}
@@ -282,7 +282,7 @@ func (u *unit) Classify(ctx context.Context, text string) (subject.Set, bool, er
 
 // The operator's classifier adds refusals and removes none, and is asked only where nothing
 // refused.
-func TestTheClassifierAdds(t *testing.T) {
+func TestClassifierAddsToTheVerdict(t *testing.T) {
 	away := errors.New("away")
 	for name, at := range map[string]struct {
 		unit     unit
@@ -344,7 +344,7 @@ func TestTheClassifierAdds(t *testing.T) {
 }
 
 // Its time counts within the caller's, and one text is asked about once a request.
-func TestTheClassifierHasTheCallersTime(t *testing.T) {
+func TestClassifierEndsWithTheCallersTimeout(t *testing.T) {
 	u := &unit{}
 	c := newConversations(t, Config{}, Deps{Classifier: u})
 	var read Conversation
@@ -356,7 +356,7 @@ func TestTheClassifierHasTheCallersTime(t *testing.T) {
 	require.Len(t, u.asked, 1)
 	require.InDelta(t, time.Minute, u.left, float64(10*time.Second))
 	read.Forget()
-	require.Zero(t, read.asked)
+	require.Zero(t, read.last)
 	read.Read(weather, suitability.User)
 	c.Judge(t.Context(), &read, Stated{Until: c.now})
 	require.Len(t, u.asked, 2)
@@ -364,7 +364,7 @@ func TestTheClassifierHasTheCallersTime(t *testing.T) {
 }
 
 // What no one judged is not sold.
-func TestUnjudgedIsNotSold(t *testing.T) {
+func TestUnjudgedRequestIsNotSold(t *testing.T) {
 	c := newConversations(t, Config{}, Deps{})
 	var a Auction
 	require.ErrorIs(t, c.Sell(t.Context(), &a, new(Ad)), errUnjudged)

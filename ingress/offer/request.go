@@ -25,7 +25,7 @@ import (
 const (
 	maxContext  = 2000 // code points
 	maxMessages = 32
-	maxSaid     = 8000 // code points of all messages
+	maxSaid     = 8000 // code points, all messages together
 	maxTools    = 64
 	maxToolID   = 128 // bytes
 	maxSeen     = 64
@@ -33,16 +33,16 @@ const (
 	defaultForm = "embed"
 )
 
-// Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other wires fill it
-// from their own fields, so that one set of rules holds on all of them; the JSON names are what
-// errors call the fields.
+// Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other protocols fill
+// it from their own fields, so that the same rules apply to all. Errors use the JSON names for the
+// fields.
 type Request struct {
 	Context string `json:"context"`
-	// Messages are the last turns of the conversation, the oldest first; with them Context may be
-	// left out.
+	// Messages are the last turns of the conversation, oldest first. With them Context may be
+	// omitted.
 	Messages []Message `json:"messages"`
-	// MinRelevance is the least probability that the ad answers the request, 0 to 1 to the
-	// millionth; nil leaves it to the network.
+	// MinRelevance is the minimum probability that the ad answers the request, 0 to 1 to the
+	// millionth; nil means the network's value.
 	MinRelevance *share.Share `json:"min_relevance"`
 	Format       string       `json:"format"`
 	Placement    string       `json:"placement"`
@@ -53,31 +53,31 @@ type Request struct {
 	UserLanguage string       `json:"user_language"`
 	SessionID    string       `json:"session_id"`
 
-	// Seen has the ad_id of each ad that the page has shown since it was loaded, one entry a time.
-	// Where there is no session they count for frequency caps; nothing of them is kept.
+	// Seen lists the ad_id of each ad that the page has shown since it was loaded, one entry per
+	// showing. Without a session they count for frequency caps; none of them is stored.
 	Seen []string `json:"seen"`
 
-	// Turn of the conversation, from 1; without it requests of the session are counted. The other
-	// two override the settings of the same name.
+	// Turn is the turn of the conversation, from 1; without it the session's requests are counted.
+	// The other two fields override the settings of the same name.
 	Turn            *int `json:"turn"`
 	FirstAdTurn     *int `json:"first_ad_turn"`
 	TurnsBetweenAds *int `json:"turns_between_ads"`
 
-	// Integration is how the ad reaches its reader: rest (also when empty), js_snippet or npm_sdk.
-	// For the last two the events come from the reader's browser, and are held to it.
+	// Integration is the way the ad reaches its reader: rest (also when empty), js_snippet or
+	// npm_sdk. With the last two, events come from the reader's browser and are checked as such.
 	Integration string `json:"integration_method"`
 
-	// Consent is what the reader agreed to, as the page was told; see [consent.Flags].
+	// Consent holds the reader's consent as the page received it; see [consent.Flags].
 	Consent consent.Signals `json:"consent"`
 
-	// Suitability is what the publisher knows of the conversation.
+	// Suitability holds the publisher's statements about the conversation.
 	Suitability Suitability `json:"suitability"`
 
-	Views   bool   `json:"-"` // what shows the ad can report a view: the host of MCP Apps
-	Surface string `json:"-"` // targeting value; empty means that of Placement
+	Views   bool   `json:"-"` // the display can report a view: a host of MCP Apps
+	Surface string `json:"-"` // targeting value; empty: derived from Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
-	// SessionAge is how long the user's session has lasted, 0 when unknown. It is recorded with the
-	// outcome; the ranking model has no such signal.
+	// SessionAge is the duration of the user's session so far, 0 when unknown. It is recorded with
+	// the outcome; the ranking model does not use it.
 	SessionAge time.Duration `json:"-"`
 }
 
@@ -99,8 +99,8 @@ var (
 	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
 )
 
-// IntegrationOf is how the ad of caller's request reaches its reader. A browser key is in a page,
-// whatever the body says: its events are held to a reader's.
+// IntegrationOf returns the way the ad of caller's request reaches its reader. A browser key is in
+// a page, whatever the body states, so its events are checked as a reader's.
 func (r *Request) IntegrationOf(caller httpapi.Caller) string {
 	switch {
 	case r.Integration == traffic.MethodSDK:
@@ -111,9 +111,8 @@ func (r *Request) IntegrationOf(caller httpapi.Caller) string {
 	return cmp.Or(r.Integration, traffic.MethodREST)
 }
 
-// Check applies the specification's rules and fills the default format. Errors:
-// errs.MissingContext, errs.InvalidRequest; their extra field `field` is the JSON name above, or
-// surface.
+// Check applies the specification's rules and sets the default format. Errors: errs.MissingContext,
+// errs.InvalidRequest. Their extra field `field` is a JSON name of Request, or surface.
 func (r *Request) Check() error {
 	if strings.TrimSpace(r.Context) == "" && len(r.Messages) == 0 {
 		return errs.New(
@@ -193,7 +192,8 @@ func (r *Request) checkMessages() error {
 	return nil
 }
 
-// read reads what was said. What instructs the assistant (role system) is not of the conversation.
+// read reads the words of the request. Instructions to the assistant (role system) are not part of
+// the conversation.
 func (r *Request) read(to *words.Reader) {
 	to.Reset()
 	back := 0
@@ -208,7 +208,7 @@ func (r *Request) read(to *words.Reader) {
 	}
 }
 
-// judge reads what people and the assistant said, and the context.
+// judge reads the texts of people and assistant, and the context, into a conversation.
 func (r *Request) judge(to *Conversation) {
 	to.Reset()
 	for i := range r.Messages {
@@ -222,15 +222,15 @@ func (r *Request) judge(to *Conversation) {
 	to.Read(r.Context, suitability.User)
 }
 
-// stated is what the publisher states of the conversation. Where consent says that the reader is a
-// child, that is an age.
-func (r *Request) stated(given consent.Flags) Stated {
-	return r.Suitability.Stated.With(AgeOf(given))
+// stated returns the publisher's statements about the conversation. Consent signals that mark the
+// reader as a child count as a stated age.
+func (r *Request) stated(signals consent.Flags) Stated {
+	return r.Suitability.Stated.With(AgeOf(signals))
 }
 
-// AgeOf is what the signals of consent state of the reader's age.
-func AgeOf(given consent.Flags) (s Stated) {
-	if given&consent.Child != 0 {
+// AgeOf returns the reader's age as the consent signals state it.
+func AgeOf(signals consent.Flags) (s Stated) {
+	if signals&consent.Child != 0 {
 		s.Age = AgeChild
 	}
 	return s
@@ -265,8 +265,8 @@ func wrong(field, format string, args ...any) error {
 	return errs.New(errs.InvalidRequest, field+" "+format, args...).With("field", field)
 }
 
-// surface is the targeting value of a placement: campaigns target surfaces (chat, tool_result,
-// welcome, …), requests name placements.
+// surface returns the targeting value of a placement: campaigns target surfaces (chat, tool_result,
+// welcome, …), while requests name placements.
 func (r *Request) surface() string {
 	if r.Surface != "" {
 		return r.Surface
@@ -280,7 +280,7 @@ func (r *Request) surface() string {
 	return r.Placement
 }
 
-// host is the host signal: the app when it is given, else the platform.
+// host returns the host signal: the app if it is set, else the platform.
 func (r *Request) host() string {
 	if r.HostApp != "" {
 		return r.HostApp
@@ -288,7 +288,7 @@ func (r *Request) host() string {
 	return r.Platform
 }
 
-// place is where the ad of r is shown, for a publisher.
+// place returns the placement of the ad of r, for a publisher.
 func (r *Request) place(developer uuid.UUID) Place {
 	p := Place{
 		Developer: developer, Method: r.Method, Format: r.Format, Surface: r.surface(), Host: r.host(),
@@ -300,7 +300,7 @@ func (r *Request) place(developer uuid.UUID) Place {
 		p.Turn = *r.Turn
 	}
 	for _, text := range r.Seen {
-		if id, err := uuid.Parse(text); err == nil { // always: Check has read it
+		if id, err := uuid.Parse(text); err == nil { // always valid after Check
 			p.Seen = append(p.Seen, auction.ID(id))
 		}
 	}

@@ -10,19 +10,18 @@ import (
 	"adnet/internal/campaign"
 )
 
-// sandboxRotation hands out the pool's creatives one after the other.
+// sandboxRotation returns the pool's creatives in turn.
 type sandboxRotation struct{ n atomic.Uint64 }
 
 func (r *sandboxRotation) next(pool []campaign.Campaign) *campaign.Campaign {
 	return &pool[(r.n.Add(1)-1)%uint64(len(pool))]
 }
 
-// draw bypasses the auction and fills ad from the pool, unless the conversation of a is one without
-// ads: then a.Outcome says so, as it does of a real auction, and it is recorded as a test. The
-// token says sandbox, so whatever happens to this ad is recorded as such, and neither charges nor
-// mints.
+// draw bypasses the auction and fills ad from the sandbox pool. Beside a conversation that excludes
+// ads, it sets a.Outcome as a real auction would; that is recorded as a test. The token is marked
+// sandbox, so all events of the ad are recorded as such and neither charge nor mint anything.
 func (s *Seller) draw(ctx context.Context, a *Auction, ad *Ad) error {
-	if !a.Judged.made {
+	if !a.Judged.valid {
 		return errUnjudged
 	}
 	id, err := uuid.NewV7()

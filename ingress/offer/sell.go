@@ -21,35 +21,35 @@ import (
 	"adnet/schemas/event"
 )
 
-// Place is where an ad is shown and for whom, as the token and the log keep it.
+// Place describes where an ad is shown and for whom, as recorded in the token and the log.
 type Place struct {
 	Developer                       uuid.UUID
 	Method                          string // integration method
-	Format                          string // that was asked for
+	Format                          string // the requested format
 	Surface, Host, Region, Language string
-	Session                         string    // the publisher's id; gone once the auction began
-	Key                             uuid.UUID // the API key that asks: a refused session is remembered for it alone
+	Session                         string    // the publisher's session id; cleared when the auction begins
+	Key                             uuid.UUID // the requesting API key: a refused session is stored for it alone
 	SessionAge                      time.Duration
-	Seen                            []auction.ID // that the page has shown, one entry a time
+	Seen                            []auction.ID // ads that the page has shown, one entry per showing
 	Consent                         consent.Flags
-	Turn                            int  // of the conversation, 0 when unknown
-	FirstTurn, TurnGap              *int // nil: the settings
-	Unlearned                       bool // nothing is learnt from it: the publisher said so
+	Turn                            int  // turn of the conversation, 0 when unknown
+	FirstTurn, TurnGap              *int // nil: use the settings
+	Unlearned                       bool // excluded from learning
 	Browser                         Browser
 
-	mark    uint32          // of the session in its month, see [sessionMark]; 0 for none
-	session token.Pseudonym // what stands for Session; zero for none
+	mark    uint32          // mark of the session in its month, see [sessionMark]; 0 for none
+	session token.Pseudonym // pseudonym of Session; zero for none
 	date    day.Day         // of session
 
-	unlinked bool // no link has session
+	unlinked bool // no link contains session
 }
 
-// remember puts the pseudonym of the session in place of its id: beyond this point nothing has the
-// id. Where the reader did not consent, or consent cannot be read, there is no session: nothing is
-// kept and nothing is capped.
+// remember replaces the id of the session by its pseudonym; nothing after this call has the id. If
+// the reader did not consent, or consent cannot be read, there is no session: nothing is stored and
+// nothing is capped.
 //
-// Beside a sensitive subject the session counts for frequency caps and for nothing else: there is
-// no mark, nothing is learnt, and the links do not have it, so that no event has.
+// Beside a sensitive subject the session counts only for frequency caps: there is no mark, nothing
+// is learnt, and neither links nor events contain the session.
 func (p *Place) remember(ring *token.Keyring, now time.Time, sensitive bool) {
 	p.date, p.session, p.mark, p.unlinked = day.Of(now), token.Pseudonym{}, 0, sensitive
 	refused := p.Consent.Refused()
@@ -64,32 +64,33 @@ func (p *Place) remember(ring *token.Keyring, now time.Time, sensitive bool) {
 	p.Session = ""
 }
 
-// Terms are what a wire says of one impression.
+// Terms describes one impression for sale, filled by a protocol.
 type Terms struct {
-	// Request is the auction's request; host, surface, method, region and language come from Place.
+	// Request is the auction's request. Host, surface, method, region and language come from Place.
 	Request auction.Request
 	Place   Place
 	Asked   time.Time
-	// Bid is set for a bid in an auction of others. Most are never shown: one is reserved for the
-	// time of a bid, counts for a frequency cap no longer than [bidPending] without its impression,
-	// and does not count as a turn of a conversation.
+	// Bid is set for a bid in an exchange's auction. Most bids are never shown: a bid is reserved
+	// for the time of a bid, counts for a frequency cap no longer than [bidPending] without its
+	// impression, and does not count as a turn of a conversation.
 	Bid bool
-	// Sandbox is set for a test: neither capped, paced nor reserved, and its token says so.
+	// Sandbox is set for a test: it is not capped, paced or reserved, and its token is marked
+	// sandbox.
 	Sandbox bool
 	// Judged is the verdict on the conversation; see [Seller.Judge].
 	Judged Judged
-	// Blocks are what the publisher does not show, besides what Request blocks; nil is nothing.
+	// Blocks are the publisher's blocks, in addition to those in Request; nil for none.
 	Blocks *account.Blocks
-	// Publishing is what the publisher asks of ads, and MinRelevance what the request does; nil is
-	// nothing. The floors of Request come of them.
+	// Publishing holds the publisher's requirements on ads, and MinRelevance that of the request;
+	// nil for none. They determine the floors of Request.
 	Publishing   account.Publishing
 	MinRelevance *share.Share
-	// Own is what the publisher shows of its own when nothing wins.
+	// Own holds the publisher's house ads, shown if nothing wins.
 	Own House
-	// Fit is the first gate of the chain: whether the wire has a place for a candidate's creative.
-	// nil lets all pass.
+	// Fit is the first gate of the chain: it checks whether the protocol can show a candidate's
+	// creative. nil accepts all.
 	Fit auction.Gate
-	// Rounds decides an auction of more than one round; nil is one [Auction.Round] of Request.
+	// Rounds decides an auction of several rounds; nil means one [Auction.Round] of Request.
 	Rounds Rounds
 }
 
@@ -98,29 +99,29 @@ type Rounds interface {
 	Decide(a *Auction) auction.Outcome
 }
 
-// bidPending is how long a bid counts for a frequency cap without its impression.
+// bidPending is the time for which a bid counts for a frequency cap without its impression.
 const bidPending = time.Minute
 
-// noTurn is the pacing of requests without a conversation; it is never written.
+// noTurn is the turn of requests without a conversation. It is never written.
 var noTurn int
 
 // Auction is one impression from its terms to its ad, with the memory for it. The zero value is
-// ready; its owner sets Terms, has it sold by [Seller.Sell], lets go of it by [Auction.Forget], and
-// uses it again. One goroutine uses it at a time.
+// ready. The owner sets Terms, calls [Seller.Sell] and then [Auction.Forget], and may reuse it.
+// Only one goroutine may use it at a time.
 type Auction struct {
 	Terms
 	ID          uuid.UUID
 	Outcome     auction.Outcome
-	House       *auction.Campaign  // the house ad, where nothing won; nil for none
-	Took        time.Duration      // of the decision
-	Reservation budget.Reservation // of the winner's price; to be cancelled when the ad is not handed out
+	House       *auction.Campaign  // the house ad if nothing won; nil for none
+	Took        time.Duration      // time of the decision
+	Reservation budget.Reservation // of the winner's price; cancel it if the ad is not delivered
 	Trace       auction.Trace      // of the last round
 
 	catalog  Catalog
 	snapshot *auction.Snapshot
-	trial    *auction.Snapshot  // by the weights on trial; nil for none
-	shadow   auction.Scratch    // of what trial foretells
-	creative *campaign.Campaign // that was looked at last
+	trial    *auction.Snapshot  // by the weights on trial; nil without a trial
+	shadow   auction.Scratch    // memory for predictions of trial
+	creative *campaign.Campaign // the last result of Creative
 	limits   limits.Gate
 	unseen   unseen
 	blocked  blocked
@@ -130,7 +131,7 @@ type Auction struct {
 	written  written
 }
 
-// Forget lets go of everything but memory.
+// Forget releases everything but memory.
 func (a *Auction) Forget() {
 	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
@@ -140,11 +141,11 @@ func (a *Auction) Forget() {
 	a.written.forget()
 }
 
-// Sell runs the auction a and records how it ended. With a winner it fills ad, signed; without one
-// a.Outcome says why, and ad is filled with a.House, or left alone where that is nil. Errors: no
+// Sell runs the auction a and records its outcome. With a winner it fills ad, signed. Without one
+// a.Outcome holds the reason; ad is filled with a.House, or left alone if that is nil. Errors: no
 // auction took place.
 func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
-	if !a.Judged.made {
+	if !a.Judged.valid {
 		return errUnjudged
 	}
 	id, err := uuid.NewV7()
@@ -167,8 +168,8 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 	return nil
 }
 
-// meet settles what is known of the reader of a: the verdict with what earlier turns add to it, and
-// what of the session is kept. A sandbox key's request takes the same steps.
+// meet determines the verdict on the reader's conversation, earlier turns included, and the part of
+// the session that is stored. A sandbox key's request takes the same steps.
 func (s *Seller) meet(ctx context.Context, a *Auction) {
 	s.flagged(a)
 	s.recall(ctx, a)
@@ -188,14 +189,14 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
 }
 
-// try lets weights on trial decide the auction, or only foretell what comes of it.
+// try lets the weights on trial decide the auction, or only predict its outcome.
 func (a *Auction) try(snapshot *auction.Snapshot, decides bool) {
 	if a.trial = snapshot; decides {
 		a.snapshot = snapshot
 	}
 }
 
-// decide runs the auction where this node may, and not too early in the conversation.
+// decide runs the auction if this node may sell, and not too early in the conversation.
 func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcome) {
 	if reason := a.unsuited(); reason != "" {
 		return auction.Outcome{Reason: reason}
@@ -204,7 +205,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 		return auction.Outcome{Reason: auction.Stale}
 	}
 	s.guard(ctx, a)
-	defer func() { a.limits.End(cmp.Or(outcome.Winner, a.House)) }() // however it ends: the session is locked
+	defer func() { a.limits.End(cmp.Or(outcome.Winner, a.House)) }() // on every path, because the session is locked
 	switch {
 	case a.limits.Early() > 0:
 		return auction.Outcome{Reason: auction.FrequencyCapped}
@@ -221,7 +222,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 		a.Reservation.Lower(outcome.Price)
 	}
 	if _, known := a.Creative(outcome.Winner); !known {
-		// The catalog was loaded anew since the snapshot was taken, and the campaign is gone.
+		// The catalog was reloaded since the snapshot was taken, and the campaign is gone.
 		a.Reservation.Cancel()
 		a.unseen.Undo(nil)
 		return auction.Outcome{Reason: auction.NoMatch}
@@ -229,7 +230,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	return outcome
 }
 
-// guard puts the gates of a together; the reservation is the last.
+// guard builds the chain of gates of a, with the reservation last.
 func (s *Seller) guard(ctx context.Context, a *Auction) {
 	p, delivery, reserved := &a.Place, s.deps.Delivery, s.deps.Budget != nil
 	if a.Sandbox {
@@ -239,7 +240,7 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		Session: campaign.SessionKey(p.session), Seen: p.Seen, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap,
 		Now: a.Asked,
 	}
-	if p.unlinked { // no impression confirms it: it counts for its day
+	if p.unlinked { // no impression confirms it, so it counts for the whole day
 		ask.Pending = (p.date + 1).Time().Sub(a.Asked)
 	}
 	if a.Bid {
@@ -265,13 +266,13 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 	}
 }
 
-// Round runs one round of the auction: request over the snapshot that a has begun with, through all
-// its gates.
+// Round runs one round of the auction: request over the snapshot of a, through all its gates.
 func (a *Auction) Round(request *auction.Request) auction.Outcome {
 	return auction.Decide(request, a.snapshot, &a.chain, &a.scratch)
 }
 
-// Creative is the campaign of a candidate; false when it is gone since the snapshot was taken.
+// Creative returns the campaign of a candidate. known is false if it was removed since the snapshot
+// was taken.
 func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, known bool) {
 	if a.creative == nil || a.creative.ID != uuid.UUID(c.ID) {
 		if creative, known = a.catalog.Creative(uuid.UUID(c.ID)); !known {
@@ -282,11 +283,11 @@ func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, kn
 	return a.creative, a.creative != nil
 }
 
-// staleFor is how long the caller of a node that may not sell should wait, in seconds.
+// staleFor is the retry delay in seconds for callers of a node that may not sell.
 const staleFor = 2
 
-// RetryAfter says when to ask again after an auction without an ad: in seconds, or in turns of the
-// conversation. 0 if waiting does not help.
+// RetryAfter returns the delay before a retry after an auction without an ad, in seconds or in
+// turns of the conversation. It is 0 if waiting does not help.
 func (a *Auction) RetryAfter() (seconds, turns int) {
 	if a.Outcome.Reason == auction.Stale {
 		return staleFor, 0
@@ -294,7 +295,7 @@ func (a *Auction) RetryAfter() (seconds, turns int) {
 	return a.limits.RetryAfter(a.Outcome.Reason)
 }
 
-// written is the memory of the record of an auction.
+// written holds the memory of an auction's record.
 type written struct {
 	id         uuid.UUID
 	record     event.Auction

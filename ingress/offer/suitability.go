@@ -11,15 +11,15 @@ import (
 	"adnet/internal/subject"
 )
 
-// Suitability is the field suitability of a request: what its publisher knows of the conversation
-// that its texts do not tell. It has one reading for all wires, [ReadSuitability], and is never an
-// error: what cannot be read refuses the ad.
+// Suitability is the field suitability of a request: the publisher's knowledge of the conversation
+// beyond its texts. All protocols read it with [ReadSuitability]. It is never an error: an
+// unreadable value refuses the ad.
 type Suitability struct{ Stated }
 
-// maxFlags is how many flags of a request are looked at; one with more is refused.
+// maxFlags is the maximum number of flags of a request; a request with more is refused.
 const maxFlags = 64
 
-// What is counted in place of a flag that is no text; see [Stated.Unknown].
+// The names counted in place of a flag that is not text; see [Stated.Unknown].
 const (
 	flagNoText  = "(not a text)"
 	flagNoList  = "(not a list of texts)"
@@ -28,9 +28,9 @@ const (
 	notAnObject = "(suitability is not an object)"
 )
 
-// ReadSuitability reads the value of the field, which is a JSON value that was checked. Names of
-// members are read in any case, as a refusal must not depend on it, and the other members are
-// ignored; of a member that occurs twice both count.
+// ReadSuitability reads the value of the field, which is valid JSON. Names of members are matched
+// in any case, since a refusal must not depend on it. Other members are ignored. Both values of a
+// repeated member count.
 func ReadSuitability(value string) (s Suitability) {
 	if value == "" || value == "null" {
 		return s
@@ -51,7 +51,7 @@ func ReadSuitability(value string) (s Suitability) {
 		if err != nil {
 			break
 		}
-		called := name.String() // before the next read
+		called := name.String() // copied before the next read
 		member, err := in.ReadValue()
 		if err != nil {
 			break
@@ -75,7 +75,7 @@ func (s *Suitability) member(name string, value jsontext.Value) {
 	}
 }
 
-// ageOf reads an age. What cannot be read is a child's.
+// ageOf reads an age. An unreadable one counts as a child's.
 func ageOf(value jsontext.Value) Age {
 	switch string(value) {
 	case "null":
@@ -88,7 +88,7 @@ func ageOf(value jsontext.Value) Age {
 	return AgeChild
 }
 
-// and is the age of a reader of whom two ages are stated: the lower one.
+// and returns the lower of two stated ages.
 func (a Age) and(b Age) Age {
 	if a == AgeUnknown || b != AgeUnknown && b < a {
 		return b
@@ -96,7 +96,7 @@ func (a Age) and(b Age) Age {
 	return a
 }
 
-// flags reads a list of texts; one text is a list of one.
+// flags reads a list of texts; a single text is a list of one.
 func (s *Suitability) flags(value jsontext.Value) {
 	switch value.Kind() {
 	case 'n':
@@ -145,32 +145,33 @@ func (s *Suitability) flag(value jsontext.Value) {
 	case name == "":
 		s.unknown(flagEmpty)
 	default:
-		s.unknown(shownFlag(name))
+		s.unknown(printableFlag(name))
 	}
 }
 
-// unknown notes the first flag that names no subject.
+// unknown records the first flag that names no subject.
 func (s *Stated) unknown(name string) {
 	if s.Unknown == "" {
 		s.Unknown = name
 	}
 }
 
-// shownFlag is a flag's name as it is counted and shown: at most [subject.MaxFlag] bytes, in which
-// everything but letters, digits and marks of ASCII is a question mark. A publisher who sends its
-// readers' words as flags by mistake is not kept word for word.
-func shownFlag(name string) string {
-	shown := make([]byte, 0, subject.MaxFlag)
+// printableFlag returns a flag's name as it is counted and displayed: at most [subject.MaxFlag]
+// bytes, with all characters but ASCII letters, digits and punctuation replaced by question marks.
+// So a publisher that sends its readers' words as flags by mistake does not have them stored word
+// for word.
+func printableFlag(name string) string {
+	printable := make([]byte, 0, subject.MaxFlag)
 	for _, c := range name {
-		if len(shown) == subject.MaxFlag {
+		if len(printable) == subject.MaxFlag {
 			break
 		}
 		if c <= ' ' || c > '~' || strings.ContainsRune("<>&\"'`\\", c) {
 			c = '?'
 		}
-		shown = append(shown, byte(c))
+		printable = append(printable, byte(c))
 	}
-	return string(shown)
+	return string(printable)
 }
 
 // UnmarshalJSONFrom reads any value.
@@ -182,10 +183,10 @@ func (s *Suitability) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// Scan reads the field of a plain body; in declines what the general decoder must read.
+// Scan reads the field of a plain body.
 func (s *Suitability) Scan(in *jsonscan.Reader) { *s = ReadSuitability(in.Raw()) }
 
-// With adds what another part of the request states: all flags count, and the lower age.
+// With adds the statements of another part of the request: the flags of both, and the lower age.
 func (s Stated) With(other Stated) Stated {
 	s.unknown(other.Unknown)
 	s.Flags |= other.Flags
@@ -194,7 +195,7 @@ func (s Stated) With(other Stated) Stated {
 	return s
 }
 
-// flagged counts the unknown flag of a, where it has one.
+// flagged counts the unknown flag of a, if it has one.
 func (s *Seller) flagged(a *Auction) {
 	if a.Judged.unknown != "" && s.deps.Flags != nil && a.Place.Developer != uuid.Nil {
 		s.deps.Flags.Unknown(a.Place.Developer, a.Judged.unknown, a.Asked)

@@ -100,9 +100,9 @@ func TestSuitabilityOnBothWires(t *testing.T) {
 		for _, c := range suited {
 			for _, wire := range publisherWires {
 				flags.names = nil
-				want := said{filled: c.reason == "", reason: c.reason}
+				want := adReply{filled: c.reason == "", reason: c.reason}
 				require.Equal(
-					t, want, wires[wire](w, asked{text: c.text, suitability: c.suitability}), "%s, %s", c.name, wire,
+					t, want, wires[wire](w, query{text: c.text, suitability: c.suitability}), "%s, %s", c.name, wire,
 				)
 				if c.unknown == "" {
 					require.Empty(t, flags.names, "%s, %s", c.name, wire)
@@ -112,8 +112,8 @@ func TestSuitabilityOnBothWires(t *testing.T) {
 			}
 		}
 		for _, wire := range allWires {
-			ask := asked{consent: `{"coppa":true}`, law: `,"regs":{"coppa":1}`}
-			require.Equal(t, said{reason: "unsuitable"}, wires[wire](w, ask), "consent tells of a child, %s", wire)
+			ask := query{consent: `{"coppa":true}`, law: `,"regs":{"coppa":1}`}
+			require.Equal(t, adReply{reason: "unsuitable"}, wires[wire](w, ask), "consent tells of a child, %s", wire)
 		}
 	})
 }
@@ -135,18 +135,18 @@ func TestTeensLimited(t *testing.T) {
 		)
 		time.Sleep(3 * time.Second)
 		for _, wire := range publisherWires {
-			ask := func(text, age string) said {
-				return wires[wire](w, asked{text: text, session: "teen", suitability: fmt.Sprintf(`{"age":%q}`, age)})
+			ask := func(text, age string) adReply {
+				return wires[wire](w, query{text: text, session: "teen", suitability: fmt.Sprintf(`{"age":%q}`, age)})
 			}
 			for range 3 {
-				require.Equal(t, said{filled: true}, ask("", "teen"), "no session caps it")
+				require.Equal(t, adReply{filled: true}, ask("", "teen"), "no session caps it")
 			}
-			require.Equal(t, said{reason: "sensitive"}, ask(illness, "teen"))
-			require.Equal(t, said{reason: "unsuitable"}, ask(crisis, "teen"))
-			require.Equal(t, said{reason: "unsuitable"}, ask("", "child"))
+			require.Equal(t, adReply{reason: "sensitive"}, ask(illness, "teen"))
+			require.Equal(t, adReply{reason: "unsuitable"}, ask(crisis, "teen"))
+			require.Equal(t, adReply{reason: "unsuitable"}, ask("", "child"))
 		}
 		require.NotEqual(
-			t, "sensitive", wires["rest"](w, asked{text: illness, suitability: `{"age":"adult"}`}).reason,
+			t, "sensitive", wires["rest"](w, query{text: illness, suitability: `{"age":"adult"}`}).reason,
 			"the publisher allows it",
 		)
 	})

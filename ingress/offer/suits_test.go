@@ -23,27 +23,27 @@ func TestACampaignSuitsItsConversation(t *testing.T) {
 	both := account.Publishing{SensitiveContexts: []string{"health", "debt"}}
 	for _, c := range []struct {
 		name       string
-		said       string
+		text       string
 		age        offer.Age
 		publishing account.Publishing
 		edit       func(*campaign.Campaign)
 		reason     auction.Reason // empty: the campaign wins
 	}{
-		{name: "ordinary", said: "a chess opening", publishing: both},
+		{name: "ordinary", text: "a chess opening", publishing: both},
 		{
-			name: "the publisher allows it alone", said: "chess with diabetes", publishing: both,
+			name: "the publisher allows it alone", text: "chess with diabetes", publishing: both,
 			reason: auction.SensitiveSubject,
 		},
 		{
-			name: "the campaign allows it alone", said: "chess with diabetes",
+			name: "the campaign allows it alone", text: "chess with diabetes",
 			edit:   func(k *campaign.Campaign) { k.SensitiveContexts = []string{"health"} },
 			reason: auction.SensitiveSubject,
 		},
 		{
-			name: "both allow it", said: "chess with diabetes", publishing: both,
+			name: "both allow it", text: "chess with diabetes", publishing: both,
 			edit: func(k *campaign.Campaign) { k.SensitiveContexts = []string{"health"} },
 		},
-		{name: "the campaign excludes it, too", said: "chess with diabetes", publishing: both,
+		{name: "the campaign excludes it, too", text: "chess with diabetes", publishing: both,
 			edit: func(k *campaign.Campaign) {
 				k.SensitiveContexts, k.ExcludeContexts = []string{"health"}, []string{"health"}
 			}, reason: auction.SensitiveSubject},
@@ -73,7 +73,7 @@ func TestACampaignSuitsItsConversation(t *testing.T) {
 		}
 		w.Shelf.Put(k)
 		var read offer.Conversation
-		read.Read(c.said, suitability.User)
+		read.Read(c.text, suitability.User)
 		var a offer.Auction
 		var ad offer.Ad
 		a.Terms = offer.Terms{

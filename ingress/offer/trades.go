@@ -11,38 +11,38 @@ import (
 	"adnet/internal/subject"
 )
 
-// TradeConfig is the settings of restricted trades.
+// TradeConfig holds the settings of restricted trades.
 type TradeConfig struct {
-	Trades    []string `name:"trades" env:"ADNET_TRADES" placeholder:"TRADE[@REGION]=RULE" help:"Where restricted trades run: trade=off, adults or all, of one country or part of it trade@REGION=rule; of several that apply the last counts. Default: adults for alcohol, gambling, dating, weight_loss, weapons and tobacco, else all. You answer for the law of each place."`
+	Trades    []string `name:"trades" env:"ADNET_TRADES" placeholder:"TRADE[@REGION]=RULE" help:"Where restricted trades run: trade=off, adults or all; for a country or a part of it trade@REGION=rule. If several apply, the last counts. Default: adults for alcohol, gambling, dating, weight_loss, weapons and tobacco, else all. You are responsible for the law of each place."`
 	Political string   `name:"political" env:"ADNET_POLITICAL" enum:"off,on" default:"off" help:"Whether campaigns of the trade politics run: off or on. Read Regulation (EU) 2024/900 first."`
 }
 
 // The rules of a trade.
 const (
 	tradeOff    = "off"
-	tradeAdults = "adults" // only where the request says that its reader is an adult
+	tradeAdults = "adults" // only if the request states that its reader is an adult
 	tradeAll    = "all"
 )
 
-// openTrades are the trades that may run in a region.
+// openTrades holds the trades that may run in a region.
 type openTrades struct{ adults, all subject.TradeSet }
 
-// set gives the trade a rule.
+// set sets the rule of a trade.
 func (o *openTrades) set(trade subject.Trade, rule string) {
-	one := subject.TradeSet(1) << trade
-	o.adults, o.all = o.adults&^one, o.all&^one
+	bit := subject.TradeSet(1) << trade
+	o.adults, o.all = o.adults&^bit, o.all&^bit
 	switch rule {
 	case tradeAll:
-		o.adults, o.all = o.adults|one, o.all|one
+		o.adults, o.all = o.adults|bit, o.all|bit
 	case tradeAdults:
-		o.adults |= one
+		o.adults |= bit
 	}
 }
 
-// trades are the rules by region: of "" for everywhere else.
+// trades holds the rules by region; "" is everywhere else.
 type trades map[string]openTrades
 
-// regionForm is a country of ISO 3166-1 as two letters, or its part.
+// regionForm matches a two-letter country of ISO 3166-1, or a part of one.
 var regionForm = regexp.MustCompile(`^[A-Z]{2}(-[A-Z0-9]{1,3})?$`)
 
 // tradeEntry is one entry of ADNET_TRADES.
@@ -52,7 +52,7 @@ type tradeEntry struct {
 	rule   string
 }
 
-// trades reads the settings. Errors: an entry of another form, with the entry.
+// trades parses the settings. Errors: an entry with an invalid form.
 func (c *TradeConfig) trades() (trades, error) {
 	var entries []tradeEntry
 	for i := range subject.Trades {
@@ -112,8 +112,8 @@ func readTrade(text string) (entry tradeEntry, err error) {
 	return entry, nil
 }
 
-// countryOf is the country that a code of two or three letters names, as two letters; empty where
-// it names none.
+// countryOf returns the two-letter code of the country that a code of two or three letters names;
+// empty if it names none.
 func countryOf(code string) string {
 	region, err := iso.ParseRegion(code)
 	if err != nil || !region.IsCountry() {
@@ -122,15 +122,15 @@ func countryOf(code string) string {
 	return region.Canonicalize().String()
 }
 
-// Check reports settings that cannot be read.
+// Check returns an error for settings that cannot be parsed.
 func (c *TradeConfig) Check() error {
 	_, err := c.trades()
 	return err
 }
 
-// open are the restricted trades that may run for a reader of an age in a region: US-CA falls under
-// US. A reader who is not known to be an adult sees none that is for adults, and a child or a
-// teenager sees none at all.
+// open returns the restricted trades that may run for a reader of an age in a region; US-CA falls
+// under US. A reader not known to be an adult gets no trades for adults, and a child or a teenager
+// gets none at all.
 func (t trades) open(age Age, region string) subject.TradeSet {
 	if age == AgeChild || age == AgeTeen {
 		return 0

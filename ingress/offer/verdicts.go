@@ -8,10 +8,10 @@ import (
 	"adnet/internal/subject"
 )
 
-// verdicts is a cache of verdicts on texts: each request of a conversation repeats its earlier
-// turns. An entry holds a hash of the text, under a key of this process, and the verdict; it holds
-// neither the text nor its sender. The number of entries is fixed, and a new entry replaces an old
-// one. A nil cache is empty and stays so.
+// verdicts is a cache of verdicts on texts, since each request of a conversation repeats its
+// earlier turns. An entry holds the verdict and a hash of the text under a key of this process, but
+// neither the text nor its sender. The number of entries is fixed; a new entry replaces an old one.
+// A nil cache is always empty.
 type verdicts struct {
 	seed  maphash.Seed
 	slots [rememberedTexts]verdictSlot
@@ -22,12 +22,13 @@ const (
 	textBits        = 13
 )
 
-// verdictSlot holds a verdict and its XOR with the hash: halves of two entries match no text.
+// verdictSlot holds a verdict and its XOR with the hash, so that halves of two entries match no
+// text.
 type verdictSlot struct{ mixed, verdict atomic.Uint64 }
 
 func newVerdicts() *verdicts { return &verdicts{seed: maphash.MakeSeed()} }
 
-// of returns the verdict on a text, from the cache if it is there.
+// of returns the verdict on a text, from the cache if possible.
 func (v *verdicts) of(text string, by suitability.Speaker) suitability.Verdict {
 	if v == nil {
 		return suitability.Judge(text, by)

@@ -27,7 +27,7 @@ func TestPackedVerdictsUnpack(t *testing.T) {
 }
 
 // The cache returns the reader's verdict for each speaker, also while other texts replace entries.
-func TestRememberedVerdictsAreThoseOfTheReader(t *testing.T) {
+func TestCachedVerdictsEqualComputedOnes(t *testing.T) {
 	known := newVerdicts()
 	texts := []string{
 		"I want to kill myself", "a chess opening", "how do I live with diabetes", "I am 9 years old", "adios", "x",

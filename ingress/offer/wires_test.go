@@ -45,8 +45,8 @@ import (
 	"adnet/schemas/event"
 )
 
-// asked is what a request says besides its context.
-type asked struct {
+// query is what a request says besides its context.
+type query struct {
 	session     string
 	seen        []string // ad_id of what the page has shown
 	turn, first int
@@ -61,14 +61,14 @@ type asked struct {
 	silent      bool   // without a word
 }
 
-// said is what a wire answered: an ad, or the reason for none (the code of an error).
-type said struct {
+// adReply is what a wire answered: an ad, or the reason for none (the code of an error).
+type adReply struct {
 	filled bool
 	reason string
 }
 
 // wires ask in their protocol, and hold a reply without an ad to their form of it.
-var wires = map[string]func(w *world, in asked) said{"rest": askREST, "mcp": askMCP, "rtb": askRTB}
+var wires = map[string]func(w *world, in query) adReply{"rest": askREST, "mcp": askMCP, "rtb": askRTB}
 
 // publisherWires have conversations; an exchange has floors, blocks and deals.
 var (
@@ -84,8 +84,8 @@ var never = []struct {
 	wires  []string
 	opts   options
 	set    func(w *world)
-	before asked // the request that is filled
-	ask    asked // the request that is not
+	before query // the request that is filled
+	ask    query // the request that is not
 	reason string
 }{
 	{name: "the catalog is stale", wires: allWires, reason: "stale", set: func(w *world) {
@@ -106,11 +106,11 @@ var never = []struct {
 	{name: "the clock is behind", wires: allWires, reason: "stale", set: func(w *world) { w.skew(-3 * time.Second) }},
 	{
 		name: "it is too early in the conversation", wires: publisherWires, reason: "frequency_capped",
-		before: asked{turn: 1, first: 1}, ask: asked{turn: 1, first: 5},
+		before: query{turn: 1, first: 1}, ask: query{turn: 1, first: 5},
 	},
 	{
-		name: "the session has seen it", wires: allWires, reason: "frequency_capped", before: asked{session: "s"},
-		ask: asked{session: "s"},
+		name: "the session has seen it", wires: allWires, reason: "frequency_capped", before: query{session: "s"},
+		ask: query{session: "s"},
 	},
 	{name: "the campaign is paused", wires: allWires, reason: "no_campaigns", set: func(w *world) {
 		w.change(func(k *campaign.Campaign) { k.Status = campaign.Paused })
@@ -145,10 +145,10 @@ var never = []struct {
 		set: func(w *world) { w.revoke() },
 	},
 	{name: "the caller asks too often", wires: allWires, reason: "rate_limited", opts: options{rate: 1}},
-	{name: "the floor is higher", wires: exchangeWires, reason: "below_floor", ask: asked{floor: "6"}},
+	{name: "the floor is higher", wires: exchangeWires, reason: "below_floor", ask: query{floor: "6"}},
 	{
 		name: "the advertiser's domain is blocked", wires: exchangeWires, reason: "blocked",
-		ask: asked{blocked: "shop.example"},
+		ask: query{blocked: "shop.example"},
 	},
 	{name: "the publisher blocks the advertiser", wires: allWires, reason: "blocked", set: func(w *world) {
 		w.blocks(account.Blocks{Advertisers: []uuid.UUID{theCampaign().AdvertiserID}})
@@ -179,19 +179,19 @@ var never = []struct {
 		w.asks(400_000)
 	}},
 	{name: "the publisher has a floor and nobody says a word", wires: allWires, reason: "irrelevant",
-		before: asked{silent: true}, ask: asked{silent: true}, set: func(w *world) {
+		before: query{silent: true}, ask: query{silent: true}, set: func(w *world) {
 			w.asks(400_000)
 		}},
 	{
 		name: "a person is in need", wires: allWires, reason: "unsuitable",
-		ask: asked{text: "I want to kill myself, or play chess"},
+		ask: query{text: "I want to kill myself, or play chess"},
 	},
 	{
 		name: "the publisher does not allow the subject", wires: allWires, reason: "sensitive",
-		ask: asked{text: "chess with diabetes"},
+		ask: query{text: "chess with diabetes"},
 	},
-	{name: "only deals are taken", wires: exchangeWires, reason: "private_auction", ask: asked{private: true}},
-	{name: "the creative does not fit", wires: exchangeWires, reason: "creative_mismatch", ask: asked{logo: true}},
+	{name: "only deals are taken", wires: exchangeWires, reason: "private_auction", ask: query{private: true}},
+	{name: "the creative does not fit", wires: exchangeWires, reason: "creative_mismatch", ask: query{logo: true}},
 }
 
 // TestNeverServesWhen holds every wire to what must be true before an ad is served.
@@ -209,13 +209,13 @@ func TestNeverServesWhen(t *testing.T) {
 					w := newWorld(t, store, auth, c.opts)
 					defer w.stop()
 					require.Equal(
-						t, said{filled: true}, wires[wire](w, c.before), "without the condition there is an ad",
+						t, adReply{filled: true}, wires[wire](w, c.before), "without the condition there is an ad",
 					)
 					if c.set != nil {
 						c.set(w)
 					}
 					for range 3 {
-						require.Equal(t, said{reason: c.reason}, wires[wire](w, c.ask))
+						require.Equal(t, adReply{reason: c.reason}, wires[wire](w, c.ask))
 					}
 				})
 			})
@@ -250,7 +250,7 @@ func TestDatesHoldToTheSecond(t *testing.T) {
 					{*ends, false},
 				} {
 					time.Sleep(time.Until(c.at))
-					require.Equal(t, c.filled, wires[wire](w, asked{}).filled, "at %s", c.at)
+					require.Equal(t, c.filled, wires[wire](w, query{}).filled, "at %s", c.at)
 				}
 			})
 		})
@@ -264,42 +264,42 @@ func TestWithoutConsentNothingIsRemembered(t *testing.T) {
 		"CAAAAAAAAAAAAAAAAAAAABAAAIAAAAAAAAAAAAAAAAAAAA"
 	start := day.Of(time.Now()).Time().Add(96 * time.Hour)
 	for name, c := range map[string]struct {
-		ask    asked
+		ask    query
 		wires  []string
 		capped bool
 	}{
-		"nothing said": {asked{}, allWires, true},
+		"nothing said": {query{}, allWires, true},
 		"purpose 1": {
-			asked{consent: `{"tcf":"` + given + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + given + `"}`},
+			query{consent: `{"tcf":"` + given + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + given + `"}`},
 			allWires, true,
 		},
 		"no purpose 1": {
-			asked{consent: `{"tcf":"` + refused + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + refused + `"}`},
+			query{consent: `{"tcf":"` + refused + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + refused + `"}`},
 			allWires, false,
 		},
 		"no purpose 1, 2.5": {
-			asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + refused + `"}}`}, exchangeWires, false,
+			query{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + refused + `"}}`}, exchangeWires, false,
 		},
 		"purpose 1, 2.5": {
-			asked{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true,
+			query{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true,
 		},
-		"gdpr without a text": {asked{consent: `{"gdpr":true}`, law: `,"regs":{"gdpr":1}`}, allWires, false},
+		"gdpr without a text": {query{consent: `{"gdpr":true}`, law: `,"regs":{"gdpr":1}`}, allWires, false},
 		"no gdpr": {
-			asked{law: `,"regs":{"gdpr":0},"user":{"consent":"` + refused + `"}`}, exchangeWires, true,
+			query{law: `,"regs":{"gdpr":0},"user":{"consent":"` + refused + `"}`}, exchangeWires, true,
 		},
 		"opted out": {
-			asked{consent: `{"us_privacy":"1YYN"}`, law: `,"regs":{"us_privacy":"1YYN"}`}, allWires, false,
+			query{consent: `{"us_privacy":"1YYN"}`, law: `,"regs":{"us_privacy":"1YYN"}`}, allWires, false,
 		},
-		"opted out, 2.5": {asked{law: `,"regs":{"ext":{"us_privacy":"1YYN"}}`}, exchangeWires, false},
+		"opted out, 2.5": {query{law: `,"regs":{"ext":{"us_privacy":"1YYN"}}`}, exchangeWires, false},
 		"GPP": {
-			asked{consent: `{"gpp":"DBABTA~1YYN"}`, law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[6]}`}, allWires,
+			query{consent: `{"gpp":"DBABTA~1YYN"}`, law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[6]}`}, allWires,
 			false,
 		},
-		"GPP, 2.5":          {asked{law: `,"regs":{"ext":{"gpp":"DBABTA~1YYN"}}`}, exchangeWires, false},
-		"GPP, not in force": {asked{law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[2]}`}, exchangeWires, true},
-		"GPC":               {asked{consent: `{"gpc":1}`}, publisherWires, false},
-		"lmt":               {asked{law: `,"device":{"lmt":1}`}, exchangeWires, false},
-		"malformed":         {asked{consent: `{"tcf":"\u0000?"}`, law: `,"regs":{"gpp":"~~~~"}`}, allWires, false},
+		"GPP, 2.5":          {query{law: `,"regs":{"ext":{"gpp":"DBABTA~1YYN"}}`}, exchangeWires, false},
+		"GPP, not in force": {query{law: `,"regs":{"gpp":"DBABTA~1YYN","gpp_sid":[2]}`}, exchangeWires, true},
+		"GPC":               {query{consent: `{"gpc":1}`}, publisherWires, false},
+		"lmt":               {query{law: `,"device":{"lmt":1}`}, exchangeWires, false},
+		"malformed":         {query{consent: `{"tcf":"\u0000?"}`, law: `,"regs":{"gpp":"~~~~"}`}, allWires, false},
 	} {
 		for _, wire := range c.wires {
 			t.Run(name+"/"+wire, func(t *testing.T) {
@@ -310,10 +310,10 @@ func TestWithoutConsentNothingIsRemembered(t *testing.T) {
 					w := newWorld(t, store, auth, options{})
 					defer w.stop()
 					c.ask.session = "s"
-					require.Equal(t, said{filled: true}, wires[wire](w, c.ask))
-					want := said{filled: true}
+					require.Equal(t, adReply{filled: true}, wires[wire](w, c.ask))
+					want := adReply{filled: true}
 					if c.capped {
-						want = said{reason: "frequency_capped"}
+						want = adReply{reason: "frequency_capped"}
 					}
 					require.Equal(t, want, wires[wire](w, c.ask))
 				})
@@ -329,17 +329,17 @@ func TestPagesCapThemselves(t *testing.T) {
 	start := day.Of(time.Now()).Time().Add(120 * time.Hour)
 	this, other := theCampaign().ID.String(), uuid.NewString()
 	for name, c := range map[string]struct {
-		ask  asked
-		want said
+		ask  query
+		want adReply
 	}{
-		"not seen": {asked{consent: refused, session: "s"}, said{filled: true}},
+		"not seen": {query{consent: refused, session: "s"}, adReply{filled: true}},
 		"seen, no consent": {
-			asked{consent: refused, session: "s", seen: []string{other, this}}, said{reason: "frequency_capped"},
+			query{consent: refused, session: "s", seen: []string{other, this}}, adReply{reason: "frequency_capped"},
 		},
-		"seen, no session":      {asked{seen: []string{this}}, said{reason: "frequency_capped"}},
-		"seen, with a session":  {asked{session: "s", seen: []string{this, this}}, said{filled: true}},
-		"another ad was seen":   {asked{consent: refused, seen: []string{other, other}}, said{filled: true}},
-		"an empty list is none": {asked{seen: []string{}}, said{filled: true}},
+		"seen, no session":      {query{seen: []string{this}}, adReply{reason: "frequency_capped"}},
+		"seen, with a session":  {query{session: "s", seen: []string{this, this}}, adReply{filled: true}},
+		"another ad was seen":   {query{consent: refused, seen: []string{other, other}}, adReply{filled: true}},
+		"an empty list is none": {query{seen: []string{}}, adReply{filled: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start = start.Add(time.Hour)
@@ -622,17 +622,17 @@ func (w *world) decode(reply *httptest.ResponseRecorder, into any) {
 }
 
 // refused is the code of an error of REST and OpenRTB, which have the envelope.
-func (w *world) refused(reply *httptest.ResponseRecorder) said {
+func (w *world) refused(reply *httptest.ResponseRecorder) adReply {
 	require.Contains(w.t, []int{http.StatusUnauthorized, http.StatusTooManyRequests}, reply.Code, reply.Body)
 	var envelope struct {
 		Code string `json:"code"`
 	}
 	w.decode(reply, &envelope)
-	return said{reason: envelope.Code}
+	return adReply{reason: envelope.Code}
 }
 
 // arguments are the fields of a publisher's request.
-func (in asked) arguments() string {
+func (in query) arguments() string {
 	fields := map[string]any{"context": in.says()}
 	if in.session != "" {
 		fields["session_id"] = in.session
@@ -665,7 +665,7 @@ type adOrReason struct {
 	Reason     string `json:"reason"`
 }
 
-func askREST(w *world, in asked) said {
+func askREST(w *world, in query) adReply {
 	reply := w.send("/v1/ad-request", w.publisher, in.arguments())
 	w.last = reply.Body.String()
 	if reply.Code != http.StatusOK {
@@ -675,13 +675,13 @@ func askREST(w *world, in asked) said {
 	w.decode(reply, &got)
 	if got.Ad == nil {
 		require.Contains(w.t, reply.Body.String(), `"ad":null`)
-		return said{reason: got.Reason}
+		return adReply{reason: got.Reason}
 	}
 	require.Equal(w.t, theCampaign().ID.String(), got.Ad.AdID)
-	return said{filled: true}
+	return adReply{filled: true}
 }
 
-func askMCP(w *world, in asked) said {
+func askMCP(w *world, in query) adReply {
 	reply := w.send(
 		mcp.Path, w.publisher,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":`+
@@ -702,21 +702,21 @@ func askMCP(w *world, in asked) said {
 	w.decode(reply, &got)
 	if got.Error != nil {
 		require.Nil(w.t, got.Result)
-		return said{reason: got.Error.Data.Code}
+		return adReply{reason: got.Error.Data.Code}
 	}
 	require.Equal(w.t, http.StatusOK, reply.Code)
 	require.False(w.t, got.Result.IsError)
 	content := got.Result.StructuredContent
 	if content.CampaignID == "" {
 		require.Contains(w.t, reply.Body.String(), `"ad":null`)
-		return said{reason: content.Reason}
+		return adReply{reason: content.Reason}
 	}
 	require.Equal(w.t, theCampaign().ID.String(), content.CampaignID)
-	return said{filled: true}
+	return adReply{filled: true}
 }
 
 // bidRequest is in for an exchange.
-func (in asked) bidRequest(ext string) string {
+func (in query) bidRequest(ext string) string {
 	floor, private, blocked, shown := "0", 0, "", `"banner":{"w":320,"h":50}`
 	if in.floor != "" {
 		floor = in.floor
@@ -736,14 +736,14 @@ func (in asked) bidRequest(ext string) string {
 }
 
 // says is the context.
-func (in asked) says() string {
+func (in query) says() string {
 	if in.silent {
 		return "…"
 	}
 	return cmp.Or(in.text, "chess")
 }
 
-func askRTB(w *world, in asked) said {
+func askRTB(w *world, in query) adReply {
 	reply := w.send("/api/rtb", w.seat, in.bidRequest(in.law+`,"ext":{"debug":1}`))
 	if reply.Code != http.StatusOK {
 		return w.refused(reply)
@@ -768,12 +768,12 @@ func askRTB(w *world, in asked) said {
 	w.decode(reply, &got)
 	if len(got.SeatBid) > 0 {
 		require.Equal(w.t, theCampaign().ID.String(), got.SeatBid[0].Bid[0].CrID)
-		return said{filled: true}
+		return adReply{filled: true}
 	}
 	require.NotNil(w.t, got.NBR)
 	require.Len(w.t, got.Ext.SeatNonBid, 1)
 	empty := w.send("/api/rtb", w.seat, in.bidRequest(in.law))
 	require.Equal(w.t, http.StatusNoContent, empty.Code)
 	require.Empty(w.t, empty.Body.String())
-	return said{reason: got.Ext.SeatNonBid[0].NonBid[0].Ext.Reason}
+	return adReply{reason: got.Ext.SeatNonBid[0].NonBid[0].Ext.Reason}
 }

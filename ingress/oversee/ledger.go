@@ -17,8 +17,8 @@ import (
 	"adnet/internal/token"
 )
 
-// settledWithin is how long after its receipt an event is looked for in the ledger: settlement is
-// seconds behind, and minutes after a pause.
+// settledWithin is the maximum delay between the receipt of an event and its entry in the ledger:
+// settlement lags by seconds, and by minutes after a pause.
 const settledWithin = 15 * time.Minute
 
 type entryReply struct {
@@ -126,15 +126,16 @@ func accountOf(c *gin.Context) (ledger.Account, error) {
 	text := c.Query("account")
 	if text != "" && !ledger.Named(text) {
 		return "", errs.New(
-			errs.InvalidRequest, "account must be one of the ledger, like advertiser:ID, developer:ID or house:revenue",
+			errs.InvalidRequest, "account must be a ledger account like advertiser:ID, developer:ID or house:revenue",
 		).With("field", "account")
 	}
 	return ledger.Account(text), nil
 }
 
-// ofAuction narrows q to the movements in which the auction's events can be: those of its campaign
-// and publisher in the minutes after they were received. A movement sums one batch of settlement,
-// and nothing says which auctions a batch had. false without a record of the auction.
+// ofAuction narrows q to the movements that can contain the auction's events: the movements of its
+// campaign and publisher in the minutes after the events were received. A movement sums one batch
+// of settlement, and the auctions of a batch are not recorded. known is false without a record of
+// the auction.
 func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (known bool, err error) {
 	id, err := httpapi.ParseID("auction", text)
 	if err != nil {
@@ -145,7 +146,7 @@ func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (kno
 	}
 	if len(q.Subjects) > 0 || !q.Since.IsZero() || !q.Until.IsZero() {
 		return false, errs.New(
-			errs.InvalidRequest, "auction stands for subject, since and until: leave those out",
+			errs.InvalidRequest, "auction replaces subject, since and until: omit those",
 		).With("field", "auction")
 	}
 	at := token.Auction{AuctionID: id}.IssuedAt()
@@ -165,7 +166,7 @@ func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (kno
 	return true, nil
 }
 
-// writePlace is a place as the cursor of a page: "s" and a number, or "t", microseconds and an id.
+// writePlace formats a place as a page cursor: "s" and a number, or "t", microseconds and an id.
 func writePlace(p ledger.Place) string {
 	if p.Seq != 0 {
 		return "s" + strconv.FormatInt(p.Seq, 10)
@@ -173,14 +174,14 @@ func writePlace(p ledger.Place) string {
 	return "t" + strconv.FormatInt(p.At.UnixMicro(), 10) + "." + p.ID.String()
 }
 
-// readPlace reads a cursor of writePlace. A cursor of another kind of search is refused: it would
-// begin somewhere else without a word.
+// readPlace reads a cursor of writePlace. It rejects a cursor from another kind of search, which
+// would silently start at a wrong place.
 func readPlace(text string, numbered bool) (p ledger.Place, err error) {
 	if text == "" {
 		return p, nil
 	}
 	bad := errs.New(
-		errs.InvalidRequest, "before must be the next of a reply to the same search",
+		errs.InvalidRequest, "before must be the value next from a reply to the same search",
 	).With("field", "before")
 	if (text[0] == 's') != numbered {
 		return p, bad
@@ -203,7 +204,7 @@ func readPlace(text string, numbered bool) (p ledger.Place, err error) {
 	return p, nil
 }
 
-// maxMicros is a time of the year 2286, which every store can hold.
+// maxMicros is a time in the year 2286, which every store can hold.
 const maxMicros = 9_999_999_999_999_999
 
 type headReply struct {
@@ -214,8 +215,8 @@ type headReply struct {
 	Hash    string `json:"hash"`    // of the last entry's link
 }
 
-// heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. Whoever notes
-// them elsewhere finds out later whether an entry before them was changed.
+// heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. A copy kept
+// elsewhere reveals later changes to earlier entries.
 func (a *API) heads(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
@@ -231,7 +232,7 @@ func (a *API) heads(c *gin.Context) error {
 	if text := c.Query("after"); text != "" {
 		account, asset, found := strings.Cut(text, " ")
 		if !found || !ledger.Named(account) || asset != string(ledger.USD) && asset != string(ledger.Credit) {
-			return errs.New(errs.InvalidRequest, "after must be the next of a reply").With("field", "after")
+			return errs.New(errs.InvalidRequest, "after must be the value next from a reply").With("field", "after")
 		}
 		q.After = ledger.Side{Account: ledger.Account(account), Asset: ledger.Asset(asset)}
 	}

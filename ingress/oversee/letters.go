@@ -21,14 +21,14 @@ import (
 
 const (
 	maxLetters = 200
-	maxProblem = 200     // bytes of a search
-	maxRaw     = 4 << 10 // bytes of a record that an answer shows
+	maxProblem = 200     // bytes of a search text
+	maxRaw     = 4 << 10 // bytes of a record in a reply
 	replayWait = 10 * time.Second
 )
 
 var streamForm = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
 
-// letterReply is a dead letter. What a stranger wrote into it is in raw and decoded only, and
+// letterReply is a dead letter. Data from strangers appears only in raw and decoded, and is
 // bounded.
 type letterReply struct {
 	ID        string          `json:"id"`
@@ -69,7 +69,7 @@ func answerLetter(l *ledger.StoredDeadLetter, whole bool) letterReply {
 	return r
 }
 
-// letters serves GET /api/admin/dead_letters: records that could not be decoded, oldest first.
+// letters serves GET /api/admin/dead_letters: the undecodable records, oldest first.
 func (a *API) letters(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
@@ -91,22 +91,22 @@ func (a *API) letters(c *gin.Context) error {
 		return err
 	}
 	limit := q.Limit
-	q.Limit++ // whether there is a next page
+	q.Limit++ // to see whether there is a next page
 	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
 	reply := map[string]any{"more": len(list) > limit, "limit": limit, "offset": q.Offset}
 	list = list[:min(limit, len(list))]
-	shown := make([]letterReply, len(list))
+	replies := make([]letterReply, len(list))
 	for i := range list {
-		shown[i] = answerLetter(&list[i], false)
+		replies[i] = answerLetter(&list[i], false)
 	}
-	reply["dead_letters"] = shown
+	reply["dead_letters"] = replies
 	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
-// letter serves GET /api/admin/dead_letters/{id}, with what the record holds.
+// letter serves GET /api/admin/dead_letters/{id}, including the content of the record.
 func (a *API) letter(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (a *API) answerOne(c *gin.Context, at stream.Range) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"dead_letter": answerLetter(&list[0], true)})
 }
 
-// replayLetter serves POST /api/admin/dead_letters/{id}/replay: the record goes to the events topic
-// again, once, unless again is set. An event that was applied counts as a duplicate.
+// replayLetter serves POST /api/admin/dead_letters/{id}/replay: it sends the record to the events
+// topic again, once, unless again is set. An event that was already applied counts as a duplicate.
 func (a *API) replayLetter(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// log is a log that remembers, or refuses.
+// log is a log that stores records, or refuses them.
 type log struct {
 	sent, keys [][]byte
 	refuses    error
@@ -34,7 +34,7 @@ func (l *log) Produce(topic string, key, value []byte, done func(error)) {
 	done(l.refuses)
 }
 
-// dead puts a dead letter into the store and gives its id.
+// dead stores a dead letter and returns its id.
 func (w *world) dead(t *testing.T, offset int64, raw []byte) string {
 	t.Helper()
 	p := stream.Partition{Stream: "0f1e", Number: 3}
@@ -49,8 +49,8 @@ func (w *world) dead(t *testing.T, offset int64, raw []byte) string {
 	return fmt.Sprintf("0f1e-3-%d", offset)
 }
 
-// A letter is sent once, by whom the audit log says; a second time only when that is said, and
-// after a failure it stays open to see.
+// A letter is replayed once, and the audit log records the administrator. A second replay needs
+// again, and after a failure the letter stays open.
 func TestALetterIsSentOnce(t *testing.T) {
 	w := newWorld(t)
 	auction := uuid.Must(uuid.NewV7())
@@ -87,7 +87,7 @@ func TestALetterIsSentOnce(t *testing.T) {
 	require.Equal(t, w.boss.ID, entries[0].Actor.AccountID)
 }
 
-// What a stranger wrote is bounded, and pages end.
+// Data from strangers is bounded, and pages end.
 func TestLettersAreBounded(t *testing.T) {
 	w := newWorld(t)
 	id := w.dead(t, 0, []byte(strings.Repeat("\xff", 100_000)))

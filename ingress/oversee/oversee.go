@@ -1,7 +1,7 @@
-// Package oversee is what administrators see of the installation as a whole: the ledger and its
-// chains, what verify found, dead letters, settings,
-// and whether its servers and nodes work. It shows and asks; what a number means is decided where
-// the number is made. Every route is for administrators only.
+// Package oversee serves the administrators' views of the whole installation: the ledger and its
+// chains, the results of verify, dead letters, settings, and the health of servers and nodes. It
+// only displays values and requests runs; the packages that own a number define it. Every route is
+// for administrators only.
 package oversee
 
 import (
@@ -19,7 +19,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Ledger is what a store tells administrators of the ledger.
+// Ledger reads the ledger for administrators.
 type Ledger interface {
 	Movements(ctx context.Context, q ledger.Search) ([]ledger.Found, error)
 	Heads(ctx context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error)
@@ -27,25 +27,25 @@ type Ledger interface {
 	AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error)
 }
 
-// History finds an auction and what became of it; see analytics/stats.
+// History finds an auction and its events; see analytics/stats.
 type History interface {
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
 }
 
-// Deps are what the endpoints work with. All but Now are required.
+// Deps holds the dependencies of the endpoints. All but Now are required.
 type Deps struct {
 	Auth    *httpapi.Auth
 	Ledger  Ledger
 	History History
 	Letters deadletter.Store
-	Broker  deadletter.Producer // takes the events topic
-	// Look looks at the servers and the log; it may take seconds, so the endpoints ask every 30 s
-	// at most.
+	Broker  deadletter.Producer // for the events topic
+	// Look checks the servers and the log. It may take seconds, so the endpoints call it at most
+	// every 30 s.
 	Look func(ctx context.Context) Health
-	// Ready answers whether this node may get traffic.
+	// Ready reports whether this node may get traffic.
 	Ready func() obs.Report
-	// Settings are those of this process, in the order of its flags.
+	// Settings are the settings of this process, in the order of its flags.
 	Settings []Setting
 	Now      func() time.Time
 }
@@ -56,7 +56,7 @@ type API struct {
 	seen looked
 }
 
-// New makes the endpoints.
+// New returns the endpoints.
 func New(deps Deps) *API {
 	deps.Now = schedule.Clock(deps.Now)
 	return &API{deps: deps}
@@ -70,7 +70,7 @@ const (
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
 	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.AdminToken}
-	// The ledger is searched by its indexes, but for conditions that few rows meet.
+	// Searches use the ledger's indexes, except for conditions that few rows meet.
 	scans := reads
 	scans.Scans = true
 	changes := httpapi.Policy{

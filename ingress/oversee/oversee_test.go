@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// look finds PostgreSQL away.
+// look reports that PostgreSQL is unavailable.
 func (w *world) look(context.Context) oversee.Health {
 	w.looks++
 	away := link.Report{Server: "PostgreSQL", Address: "db.example/adnet", Setting: "ADNET_POSTGRES_URL"}
@@ -62,8 +62,8 @@ func (w *world) look(context.Context) oversee.Health {
 		), Problems: []string{"the log is away"}}
 }
 
-// A look connects to every server: however many ask, there is one each half minute.
-func TestHealthIsLookedAtOnce(t *testing.T) {
+// A check connects to every server, so one per half minute serves all callers.
+func TestHealthChecksAreCached(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {
 		got := w.boss.Get(t, "/api/admin/health").As(200)
@@ -84,7 +84,7 @@ func TestHealthIsLookedAtOnce(t *testing.T) {
 	require.Equal(t, 2, w.looks)
 }
 
-// pick is some members of an object.
+// pick returns some members of an object.
 func pick(of any, names ...string) (values []any) {
 	for _, name := range names {
 		values = append(values, of.(object)[name])
@@ -108,7 +108,7 @@ func (w *world) charged(t *testing.T, advertiser, campaign uuid.UUID, ref string
 	return id
 }
 
-// Every route is for administrators: others are refused, and hear nothing.
+// Every route is for administrators: others are refused without any data.
 func TestOnlyAdministrators(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{
@@ -178,7 +178,7 @@ func TestLedgerIsSearchedByPages(t *testing.T) {
 	require.Equal(t, 3, n)
 }
 
-func TestSearchRefusesNonsense(t *testing.T) {
+func TestSearchRejectsInvalidParameters(t *testing.T) {
 	w := newWorld(t)
 	for _, query := range []string{
 		"account=x", "account=house:'", "subject=x", "kind=theft", "since=today", "limit=0", "limit=201", "before=s1",
@@ -231,7 +231,7 @@ func TestLedgerByAuction(t *testing.T) {
 	require.Empty(t, w.boss.Get(t, "/api/admin/ledger?auction="+uuid.NewString()).As(200)["movements"])
 }
 
-func TestVerifyIsAskedForAndRead(t *testing.T) {
+func TestVerificationIsRequestedAndListed(t *testing.T) {
 	w := newWorld(t)
 	asked := w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)
 	require.Equal(t, "waiting", asked["state"])

@@ -8,23 +8,23 @@ import (
 	"adnet/ingress/httpapi"
 )
 
-// Where the value of a setting came from.
+// The origins of a setting's value.
 const (
 	FromDefault     = "default"
 	FromEnvironment = "environment"
-	FromFile        = "file" // that the variable with _FILE names
+	FromFile        = "file" // named by the variable with _FILE
 	FromFlag        = "flag"
 )
 
-// Setting is one setting of the process that answers. Value and Default hold no secret: who makes a
-// Setting masks them.
+// Setting is one setting of this process. Value and Default contain no secret: the code that
+// creates a Setting masks them.
 type Setting struct {
 	Name    string `json:"name"` // of the environment variable
 	Flag    string `json:"flag"`
 	Value   string `json:"value"`
 	Default string `json:"default"`
 	Origin  string `json:"origin"`
-	Secret  bool   `json:"secret"` // the value, or a part of it, is masked
+	Secret  bool   `json:"secret"` // whether the value, or a part of it, is masked
 	Help    string `json:"help"`
 }
 

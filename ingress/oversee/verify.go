@@ -30,7 +30,7 @@ type runReply struct {
 	Checks    []checkReply `json:"checks"`
 }
 
-// answerRun is a run on the wire; of all but the newest the checks are left out.
+// answerRun converts a run for a reply, with its checks only if whole is set.
 func answerRun(v *ledger.Verification, now time.Time, whole bool) runReply {
 	r := runReply{ID: v.ID, AskedAt: v.AskedAt.UTC(), Problem: v.Problem, Checks: []checkReply{}}
 	if v.AskedBy != uuid.Nil {
@@ -64,8 +64,8 @@ func answerRun(v *ledger.Verification, now time.Time, whole bool) runReply {
 	return r
 }
 
-// verifications serves GET /api/admin/verify: the newest runs, and the checks of the newest that
-// ended.
+// verifications serves GET /api/admin/verify: the newest runs, and the checks of the newest
+// finished one.
 func (a *API) verifications(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (a *API) verifications(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"runs": runs, "as_of": now.UTC()})
 }
 
-// askVerification serves POST /api/admin/verify: the consumers begin a run within seconds. It reads
-// the whole ledger, so there is one at a time and ten minutes between two.
+// askVerification serves POST /api/admin/verify: the consumers start a run within seconds. A run
+// reads the whole ledger, so only one runs at a time, with ten minutes between two.
 func (a *API) askVerification(c *gin.Context) error {
 	admin, err := a.deps.Auth.Administrator(c)
 	if err != nil {

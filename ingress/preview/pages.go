@@ -22,36 +22,35 @@ import (
 //go:embed dist media
 var built embed.FS
 
-// Where the demo's media are, below the base URL.
+// The paths of the demo's media, below the base URL.
 const (
 	mediaPath   = "/demo/media/"
 	picturePath = mediaPath + "picture.svg"
 	filmPath    = mediaPath + "film.webm"
 )
 
-// surfaces are those that have a page of their own; cardSurface has the card of MCP Apps.
+// surfaces are the surfaces that have their own page; cardSurface has the card of MCP Apps.
 var surfaces = [...]string{"banner", "card", "embed", "text", "vast"}
 
 const (
 	cardSurface = "mcp"
-	script      = "preview.js" // draws the others
+	script      = "preview.js" // draws the surfaces
 )
 
-// sandboxed is the policy of every page: whatever an ad says, it runs nothing that is not ours,
-// connects to nothing, navigates nowhere and reads nothing of this origin. Only the console frames
-// it.
+// sandboxed is the policy of every page. Whatever an ad contains, it runs no code except ours,
+// connects nowhere, navigates nowhere and cannot read this origin. Only the console may frame it.
 const sandboxed = "default-src 'none'; script-src %s; style-src 'unsafe-inline'; img-src 'self' data: https:; " +
 	"media-src 'self' https:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
 
-// Pages are the pages of previews, and the media of the demo.
+// Pages serves the pages of previews and the media of the demo.
 type Pages struct {
 	script *httpapi.File
 	media  map[string]*httpapi.File
 	base   func() string
 }
 
-// NewPages reads the built files. Errors: the build is not whole.
+// NewPages reads the built files. Errors: the build is incomplete.
 func NewPages(baseURL func() string) (*Pages, error) {
 	files, err := httpapi.ReadFiles(built, "dist")
 	if err != nil {
@@ -75,7 +74,7 @@ func (p *Pages) Mount(s *httpapi.Server) {
 	s.Handle(http.MethodGet, mediaPath+":file", p.file, open)
 }
 
-// surface answers the page of a surface, or the script that draws it.
+// surface serves the page of a surface, or the script that draws it.
 func (p *Pages) surface(c *gin.Context) error {
 	switch surface := c.Param("surface"); {
 	case surface == cardSurface:
@@ -87,10 +86,12 @@ func (p *Pages) surface(c *gin.Context) error {
 		p.script.Send(c)
 		return nil
 	}
-	return errs.New(errs.NotFound, "no such preview; there are %s and %s", strings.Join(surfaces[:], ", "), cardSurface)
+	return errs.New(
+		errs.NotFound, "no such preview; choose from %s and %s", strings.Join(surfaces[:], ", "), cardSurface,
+	)
 }
 
-// file answers one of the demo's media.
+// file serves one of the demo's media files.
 func (p *Pages) file(c *gin.Context) error {
 	file := p.media[c.Param("file")]
 	if file == nil {
@@ -102,7 +103,7 @@ func (p *Pages) file(c *gin.Context) error {
 	return nil
 }
 
-// page answers the page of a surface, which its script draws.
+// page serves the page of a surface, which its script draws.
 func (p *Pages) page(c *gin.Context, surface string) error {
 	u, err := url.Parse(p.base())
 	if err != nil {
@@ -116,8 +117,8 @@ func (p *Pages) page(c *gin.Context, surface string) error {
 	return nil
 }
 
-// card is the card that hosts of MCP Apps show, as ingress/mcp gives it to them; its script is
-// within it, and is the only one that runs.
+// card serves the card of MCP Apps, identical to that of ingress/mcp. Its inline script is the only
+// one that may run.
 func (p *Pages) card(c *gin.Context) error {
 	media := ""
 	if u, err := url.Parse(p.base()); err == nil && u.Host != "" {

@@ -1,19 +1,18 @@
-// Package preview shows what an ad would look like on every surface before anything is saved.
+// Package preview shows an ad on every surface before it is saved.
 //
-// POST /api/campaigns/preview writes a draft as each wire would: with the code of the wires
-// (ingress/serve, ingress/mcp, ingress/rtb), so that a preview cannot differ from the ad. The pages
-// below /console/preview/ draw that: each is the real thing (adnet.js, the card of MCP Apps, the
-// markup of a banner, a player of the VAST document), in a sandbox, with a policy that lets it
-// connect to nothing.
+// POST /api/campaigns/preview renders a draft for each protocol with the code of the protocols
+// themselves (ingress/serve, ingress/mcp, ingress/rtb), so a preview cannot differ from the ad. The
+// pages below /console/preview/ draw the result. Each uses the real renderer (adnet.js, the card of
+// MCP Apps, the markup of a banner, a player of the VAST document) in a sandbox whose policy allows
+// no connections.
 //
-// A preview counts nothing and costs nothing: its tokens are signed by a key that is thrown away
-// (offer.Preview), and its links lead below /console/preview/, where nothing records.
+// A preview counts nothing and costs nothing. Its tokens are signed with a throwaway key
+// (offer.Preview), and its links lead below /console/preview/, where nothing is recorded.
 //
 // # Not obvious
 //
-// The pages are the same for everybody and hold no ad; what they draw, the console's page that
-// frames them tells them. So a stranger cannot make a link to this server that shows words of their
-// own.
+// The pages are the same for every visitor and contain no ad: the console page that frames them
+// sends the content. So a stranger cannot make a link to this server that shows text of their own.
 package preview
 
 import (
@@ -33,46 +32,46 @@ import (
 	"adnet/internal/campaign"
 )
 
-// sizes are those of the banners, in CSS pixels: the usual ones of pages and phones.
+// sizes are the common banner sizes of desktop and mobile pages, in CSS pixels.
 var sizes = [...][2]int{{300, 250}, {728, 90}, {320, 50}, {300, 600}, {160, 600}}
 
-// Campaigns makes a campaign of fields without keeping it; see campaign.Service.
+// Campaigns builds a campaign from fields without storing it; see campaign.Service.
 type Campaigns interface {
 	Plan(in campaign.Fields) (campaign.Campaign, error)
 }
 
-// Deps are what previews are made with.
+// Deps holds the dependencies of previews.
 type Deps struct {
 	Auth      *httpapi.Auth
 	Campaigns Campaigns
 	BaseURL   func() string
 	// Disclosure is the label that marks an ad as one.
 	Disclosure string
-	// VideoSec is the length that VAST documents say of a video, in seconds.
+	// VideoSec is the video length in VAST documents, in seconds.
 	VideoSec int64
 }
 
 // API is the endpoint.
 type API struct{ deps Deps }
 
-// New makes the endpoint.
+// New returns the endpoint.
 func New(deps Deps) *API { return &API{deps} }
 
 // Mount adds the route to s.
 func (a *API) Mount(s *httpapi.Server) {
-	// No Idempotency-Key: it keeps nothing.
+	// No Idempotency-Key: the endpoint stores nothing.
 	s.Handle(http.MethodPost, "/api/campaigns/preview", a.preview, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
 	})
 }
 
 type reply struct {
-	Ad       jsontext.Value `json:"ad"`  // as POST /v1/ad-request answers it
-	MCP      jsontext.Value `json:"mcp"` // as get_sponsored_content answers it
+	Ad       jsontext.Value `json:"ad"`  // as in the reply of POST /v1/ad-request
+	MCP      jsontext.Value `json:"mcp"` // as in the result of get_sponsored_content
 	Markdown jsontext.Value `json:"markdown"`
 	Banners  []banner       `json:"banners"`
 	VAST     string         `json:"vast"`
-	// Sample says that the draft has no media that can be loaded, so that the demo's stand in.
+	// Sample reports whether the demo's media replace missing media of the draft.
 	Sample bool `json:"sample"`
 }
 
@@ -82,7 +81,7 @@ type banner struct {
 	HTML   string `json:"html"`
 }
 
-// preview answers what every wire would show of a draft, which may be incomplete.
+// preview returns the draft, possibly incomplete, as each protocol would show it.
 func (a *API) preview(c *gin.Context) error {
 	if _, err := a.deps.Auth.User(c); err != nil {
 		return err
@@ -95,20 +94,20 @@ func (a *API) preview(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.of(draft)
+	result, err := a.of(draft)
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, made)
+	return httpapi.JSON(c, http.StatusOK, result)
 }
 
-// of writes a draft on every surface. One without media that can be loaded has the demo's: a
-// picture, and for the player a film.
+// of renders a draft for every surface. Without loadable media it uses the demo's: a picture, and a
+// film for the player.
 func (a *API) of(draft campaign.Campaign) (reply, error) {
 	draft.ID = uuid.New()
 	base := strings.TrimSuffix(a.deps.BaseURL(), "/")
 	links := base + "/console/preview"
-	made := reply{Banners: []banner{}, Sample: !loads(draft.MediaURL)}
+	result := reply{Banners: []banner{}, Sample: !loads(draft.MediaURL)}
 	if !loads(draft.LogoURL) {
 		draft.LogoURL = ""
 	}
@@ -116,50 +115,50 @@ func (a *API) of(draft campaign.Campaign) (reply, error) {
 		draft.PosterURL = ""
 	}
 	film := draft
-	if film.Format = campaign.Video; made.Sample || draft.Format != campaign.Video {
+	if film.Format = campaign.Video; result.Sample || draft.Format != campaign.Video {
 		film.MediaURL = base + filmPath
 	}
-	if made.Sample {
+	if result.Sample {
 		draft.MediaURL = base + picturePath
 		if draft.Format == campaign.Video {
 			draft.MediaURL = base + filmPath
 		}
 	}
-	shown, err := offer.Preview(&draft, links, a.deps.Disclosure)
+	ad, err := offer.Preview(&draft, links, a.deps.Disclosure)
 	if err != nil {
 		return reply{}, err
 	}
-	text, err := serve.AppendReply(nil, &shown)
+	text, err := serve.AppendReply(nil, &ad)
 	if err != nil {
 		return reply{}, err
 	}
-	made.Ad = jsontext.Value(text[len(`{"ad":`) : len(text)-1])
-	made.MCP, made.Markdown = mcp.AppendAd(nil, &shown), mcp.AppendMarkdown(nil, &shown)
+	result.Ad = jsontext.Value(text[len(`{"ad":`) : len(text)-1])
+	result.MCP, result.Markdown = mcp.AppendAd(nil, &ad), mcp.AppendMarkdown(nil, &ad)
 	size := sizes[:]
-	banners, _ := rtb.Preview(&shown, links, size, a.deps.VideoSec)
+	banners, _ := rtb.Preview(&ad, links, size, a.deps.VideoSec)
 	for i, html := range banners {
-		made.Banners = append(made.Banners, banner{size[i][0], size[i][1], html})
+		result.Banners = append(result.Banners, banner{size[i][0], size[i][1], html})
 	}
 	played, err := offer.Preview(&film, links, a.deps.Disclosure)
 	if err != nil {
 		return reply{}, err
 	}
-	_, made.VAST = rtb.Preview(&played, links, nil, a.deps.VideoSec)
-	return made, nil
+	_, result.VAST = rtb.Preview(&played, links, nil, a.deps.VideoSec)
+	return result, nil
 }
 
-// loads says whether something may be at a link: not where there is none, and not at the names that
-// are kept for examples (RFC 2606, RFC 6761), which the demo's campaigns have.
+// loads reports whether a link can be loaded. It cannot if it is empty or has one of the names
+// reserved for examples (RFC 2606, RFC 6761), which the demo's campaigns use.
 func loads(link string) bool {
 	u, err := url.Parse(link)
 	if err != nil || u.Hostname() == "" {
 		return false
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	for _, kept := range [...]string{
+	for _, reserved := range [...]string{
 		"example", "invalid", "test", "localhost", "example.com", "example.net", "example.org",
 	} {
-		if host == kept || strings.HasSuffix(host, "."+kept) {
+		if host == reserved || strings.HasSuffix(host, "."+reserved) {
 			return false
 		}
 	}

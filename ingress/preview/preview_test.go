@@ -91,7 +91,7 @@ func TestPreviewOfADraft(t *testing.T) {
 	require.Contains(t, s.Banners[0].HTML, "width:300px;height:250px")
 	require.Contains(t, s.VAST, "/demo/media/film.webm")
 	require.NoError(t, xml.Unmarshal([]byte(s.VAST), new(struct{})))
-	// Media that can be loaded are shown as they are; those of the demo's names are not asked for.
+	// Loadable media are shown unchanged. Media with the demo's names are not requested.
 	s, _ = w.shows(t, map[string]any{"headline": "Chess lessons", "media_url": "https://cdn.shop.com/p.png"})
 	require.False(t, s.Sample)
 	require.Equal(t, "https://cdn.shop.com/p.png", s.Ad.ImageURL)
@@ -121,9 +121,9 @@ func TestPreviewOfADraft(t *testing.T) {
 	)
 }
 
-// Nothing that a preview holds is believed anywhere: its tokens are of a key that no installation
-// has, and its links lead where nothing is recorded.
-func TestPreviewIsWorthNothing(t *testing.T) {
+// The tokens of a preview are invalid everywhere: no installation has their key, and the links lead
+// to pages that record nothing.
+func TestPreviewTokensAreInvalid(t *testing.T) {
 	w := newWorld(t)
 	s, text := w.shows(t, map[string]any{"headline": "Chess", "cta_url": "https://shop.com/", "bid_amount": 1000})
 	require.True(t, s.Ad.Sandbox)
@@ -137,7 +137,7 @@ func TestPreviewIsWorthNothing(t *testing.T) {
 			require.Error(t, err)
 		}
 	}
-	// One of the installation's is believed by the same call.
+	// A genuine token passes the same check.
 	genuine := w.Ring.AppendSign(nil, token.PurposeReport, token.Auction{AuctionID: uuid.Must(uuid.NewV7())})
 	_, err := w.Ring.Verify(token.PurposeReport.Only(), string(genuine), time.Now())
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestPreviewIsWorthNothing(t *testing.T) {
 	}
 }
 
-// A draft's texts are texts on every surface, whatever they hold.
+// A draft's texts are escaped on every surface.
 func TestHostileDraft(t *testing.T) {
 	w := newWorld(t)
 	for _, text := range []string{

@@ -15,15 +15,15 @@ import (
 	"adnet/internal/subject"
 )
 
-// The reply is written by hand: with a general encoder it was a sixth of the time of a request
-// (BenchmarkRTB100k). Every text goes through quote, except those that this service made of
-// characters that JSON leaves alone.
+// The reply is written by hand: a general encoder took a sixth of the time of a request
+// (BenchmarkRTB100k). Every text goes through quote, except those that this service builds from
+// characters that JSON does not escape.
 
 // append writes the BidResponse (OpenRTB 2.6, 4.2.1).
 func (s *bidSession) append(b []byte) []byte {
 	b = quote(append(b, `{"id":`...), string(s.in.ID))
 	if s.won > 0 {
-		b = offer.AppendID(append(b, `,"bidid":"`...), s.first) // unique, as the bid's is
+		b = offer.AppendID(append(b, `,"bidid":"`...), s.first) // unique, like the bid's id
 		b = quote(append(b, `","cur":"USD","seatbid":[{"seat":`...), s.cfg.Seat)
 		b = append(append(append(b, `,"bid":[`...), s.bids...), `]}]`...)
 	} else {
@@ -48,15 +48,17 @@ func (s *bidSession) append(b []byte) []byte {
 	return append(b, `}}`...)
 }
 
-// appendSubject writes the subject that a test was refused for, by which a publisher tries its own
-// texts. A request that is no test is never told: who asks may not be who may know.
+// appendSubject writes the subject for which a test was refused, so that publishers can try their
+// own texts. It is only for tests, since an exchange's caller may not be allowed to know the
+// subject.
 func (s *bidSession) appendSubject(b []byte) []byte {
 	id := s.refused.Subject()
 	b = append(append(b, `,"suitability":{"tier":"`...), id.Tier().String()...)
 	return append(append(append(b, `","subject":"`...), id.String()...), `"}`...)
 }
 
-// appendNonBids writes why imps have no bid (OpenRTB community extension Seat Non Bid).
+// appendNonBids writes the reasons of imps without a bid (OpenRTB community extension Seat Non
+// Bid).
 func (s *bidSession) appendNonBids(b []byte) []byte {
 	begin := len(b)
 	for i, reason := range s.reasons {
@@ -83,22 +85,22 @@ func (s *bidSession) appendNonBids(b []byte) []byte {
 	return append(b, `]}]`...)
 }
 
-// appendBid writes the Bid (4.2.3) for s, whose markup and notices are written.
+// appendBid writes the Bid (4.2.3) for s after its markup and notices are written.
 func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent) []byte {
-	g, shown := &current.gate, s.ad.Creative
+	g, sold := &current.gate, s.ad.Creative
 	b = offer.AppendID(append(b, `{"id":"`...), s.auction.ID)
 	b = quote(append(b, `","impid":`...), string(current.imp.ID))
 	b = s.auction.Outcome.EffectiveCPM.Append(append(b, `,"price":`...))
-	b = offer.AppendID(append(b, `,"adid":"`...), shown.ID)
-	b = offer.AppendID(append(b, `","crid":"`...), shown.ID)
-	b = offer.AppendID(append(b, `","cid":"`...), shown.AdvertiserID)
-	b = append(quote(append(b, `","adomain":[`...), advertiserDomain(shown.CTAURL)), ']')
-	// Macros come after everything that is encoded: an encoded one is never replaced.
+	b = offer.AppendID(append(b, `,"adid":"`...), sold.ID)
+	b = offer.AppendID(append(b, `","crid":"`...), sold.ID)
+	b = offer.AppendID(append(b, `","cid":"`...), sold.AdvertiserID)
+	b = append(quote(append(b, `","adomain":[`...), advertiserDomain(sold.CTAURL)), ']')
+	// Macros come after all encoded parts, because an exchange does not replace an encoded macro.
 	b = s.appendNotice(append(b, `,"nurl":`...), "win", "&price=${AUCTION_PRICE}")
 	b = s.appendNotice(append(b, `,"burl":`...), "bill", "&price=${AUCTION_PRICE}")
 	b = s.appendNotice(append(b, `,"lurl":`...), "loss", "&reason=${AUCTION_LOSS}")
 	b = quote(append(b, `,"adm":`...), s.markup)
-	if categories, tax := s.categories(shown); len(categories) > 0 {
+	if categories, tax := s.categories(sold); len(categories) > 0 {
 		b = append(b, `,"cat":[`...)
 		for i, category := range categories {
 			if i > 0 {
@@ -115,7 +117,7 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 		b = strconv.AppendInt(append(b, `,"w":`...), size.w, 10)
 		b = strconv.AppendInt(append(b, `,"h":`...), size.h, 10)
 	}
-	if g.kind == asVideo && g.slot.video.Skips(int64(shown.SkippableAfterSec)) {
+	if g.kind == asVideo && g.slot.video.Skips(int64(sold.SkippableAfterSec)) {
 		b = append(b, `,"attr":[16]`...) // skipButton
 	}
 	if size.dur > 0 {
@@ -127,8 +129,7 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 	return append(b, `}}`...)
 }
 
-// appendNotice writes the link of a notice as a JSON string. All but the base is made of characters
-// that JSON leaves alone.
+// appendNotice writes the link of a notice as a JSON string. Only the base may need escaping.
 func (s *bidSession) appendNotice(b []byte, op, macro string) []byte {
 	b = quote(b, s.base)
 	b = append(append(b[:len(b)-1], "/api/rtb?op="...), op...)
@@ -170,7 +171,7 @@ func appendMillis(b []byte, d time.Duration) []byte {
 // quote writes s as a JSON string; bytes that are not UTF-8 become replacement characters.
 func quote[Text string | []byte](b []byte, s Text) []byte {
 	if !plain(s) {
-		// The error tells of such bytes, which AppendQuote has replaced.
+		// The error reports such bytes, which AppendQuote has replaced.
 		b, _ = jsontext.AppendQuote(b, s)
 		return b
 	}
@@ -185,8 +186,8 @@ func quote[Text string | []byte](b []byte, s Text) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// plain says whether JSON leaves all bytes of s alone but quotation marks: it is ASCII without
-// control characters and backslashes, as nearly all markup is. It looks at eight bytes at a time
+// plain reports whether s needs no JSON escapes except for quotation marks: it is ASCII without
+// control characters and backslashes, as nearly all markup is. It checks eight bytes at a time
 // (BenchmarkRTB100k).
 func plain[Text string | []byte](s Text) bool {
 	var found uint64

@@ -17,20 +17,20 @@ import (
 
 // Limits of a bid request.
 const (
-	// MaxBody is the most bytes of a body, after decompression.
+	// MaxBody is the maximum size of a body in bytes, after decompression.
 	MaxBody = 256 << 10
-	// maxImps is the number of impressions of a request that get a bid.
+	// maxImps is the maximum number of impressions of a request that get a bid.
 	maxImps = 50
 	// defaultTMax is the time for an answer if the request has no tmax.
 	defaultTMax = 200 * time.Millisecond
 	maxTMax     = time.Minute
 )
 
-// The no-bid reasons of the wire besides those of the auction.
+// The no-bid reasons of OpenRTB besides those of the auction.
 const (
 	unsupported auction.Reason = "unsupported_format" // none of the imp's formats is supported
 	noFit       auction.Reason = "creative_mismatch"  // a creative lacks what the imp requires
-	// only deals are allowed, and no campaign may answer one of them
+	// only deals are allowed, and no campaign can bid for one of them
 	privateAuction auction.Reason = "private_auction"
 	insecure       auction.Reason = "insecure"     // https is required and our links are not
 	currency       auction.Reason = "currency"     // no USD, or a floor without a configured rate
@@ -47,8 +47,8 @@ const (
 	nbrTechnical = 1
 	nbrInvalid   = 2
 	nbrTime      = 15
-	nbrNothing   = 500 // no eligible campaign; each imp says why
-	nbrUnsuited  = 501 // no ad belongs beside the conversation
+	nbrNothing   = 500 // no eligible campaign; each imp has its reason
+	nbrUnsuited  = 501 // no ad may be shown beside the conversation
 )
 
 // bid serves POST /api/rtb.
@@ -71,7 +71,7 @@ func (s *Server) bidByPath(c *gin.Context) error {
 	return s.bidOf(c, caller, started)
 }
 
-// bidOf answers a bid request of the seat that caller is.
+// bidOf answers a bid request from the seat of caller.
 func (s *Server) bidOf(c *gin.Context, caller httpapi.Caller, started time.Time) error {
 	if err := s.deps.Limiter.AllowSeat(caller.OwnerID, started); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *bidSession) run() error {
 	return nil
 }
 
-// refuseAll gives every imp the same reason.
+// refuseAll sets the same reason for every imp.
 func (s *bidSession) refuseAll(reason auction.Reason) {
 	for i := range s.reasons {
 		s.reasons[i] = reason
@@ -165,13 +165,13 @@ func (s *bidSession) skip(i int) auction.Reason {
 	return ""
 }
 
-// late looks at the clock and says whether the time for an answer is over.
+// late reads the clock and reports whether the time for an answer is over.
 func (s *bidSession) late() bool {
 	s.now = s.deps.Now()
 	return s.now.Sub(s.started) >= s.tmax
 }
 
-// releaseReservations gives back the budget that the request's bids reserved.
+// releaseReservations returns the budget that the request's bids reserved.
 func (s *bidSession) releaseReservations() {
 	for i := range s.reservations {
 		s.reservations[i].Cancel()
@@ -197,8 +197,8 @@ func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 }
 
 // Decide implements [offer.Rounds] for the current impression auction. Candidates come by
-// descending effective CPM: down to the imp's floor all of them, below it those whose deal has a
-// lower one.
+// descending effective CPM: all of them down to the imp's floor, and below it those whose deal has
+// a lower floor.
 func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	current := &s.current
 	g := &current.gate
@@ -223,8 +223,8 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 	return outcome
 }
 
-// openFloors puts the floors of p for each kind of markup into g, and returns the least of those
-// that p asks for: below it no candidate need be looked at.
+// openFloors sets the floors of p for each kind of markup in g. It returns the lowest floor of the
+// kinds that p accepts: candidates below it need no check.
 func (s *bidSession) openFloors(p *imp, g *bidGate) (money.Micros, auction.Reason) {
 	floor, reason := s.floor(p)
 	video, ofVideo := s.videoFloor(p, floor, reason)
@@ -235,18 +235,18 @@ func (s *bidSession) openFloors(p *imp, g *bidGate) (money.Micros, auction.Reaso
 	case !g.slot.has[asNative] && !g.slot.has[asBanner]:
 		return video, ofVideo
 	case ofVideo != "":
-		g.floors[asVideo] = money.Max // its floor cannot be read
+		g.floors[asVideo] = money.Max // its floor is unreadable
 		return floor, reason
 	}
 	return min(floor, video), reason
 }
 
-// decideDeals runs the auction among the campaigns that may answer a deal, after the open auction
-// had no winner.
+// decideDeals runs the auction among the campaigns that may bid for a deal, after an open auction
+// without a winner.
 func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) auction.Outcome {
 	private, g := a.Request, &s.current.gate
 	private.Deals, private.FloorCPM = ids(g.deals)
-	private.MinRelevance, private.SilentFloor = 0, 0 // what belongs there was agreed
+	private.MinRelevance, private.SilentFloor = 0, 0 // the parties of the deal agreed on the ads
 	traced := a.Trace
 	g.open, g.looked = false, 0
 	outcome := a.Round(&private)
@@ -257,13 +257,13 @@ func (s *bidSession) decideDeals(a *offer.Auction, before auction.Outcome) aucti
 	case before.Reason == privateAuction && !none:
 		return outcome
 	case before.Reason != privateAuction:
-		a.Trace = traced // the open auction says more
+		a.Trace = traced // the open auction's trace is more informative
 	}
 	return before
 }
 
-// agree puts the price of a deal into an outcome. A campaign billed per thousand impressions pays
-// the deal's fixed price; clicks and conversions cost the campaign's own price.
+// agree sets the price of a deal in an outcome. A campaign billed per thousand impressions pays the
+// deal's fixed price; clicks and conversions cost the campaign's own price.
 func (g *bidGate) agree(outcome *auction.Outcome) {
 	if g.deal == nil || !g.deal.fixed {
 		return

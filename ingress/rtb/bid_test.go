@@ -326,7 +326,7 @@ func TestVideoPods(t *testing.T) {
 }
 
 // A video with a skip button says so, since exchanges must tell.
-func TestSkippableVideosSayIt(t *testing.T) {
+func TestSkippableVideosHaveTheAttribute(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("video")...)
 	body := func(video string) string {
@@ -337,8 +337,8 @@ func TestSkippableVideosSayIt(t *testing.T) {
 	require.NotContains(t, body(`"protocols":[2]`), `"attr"`, "VAST 2 has nothing that can be skipped")
 }
 
-// A first trial over http is told what it lacks.
-func TestInsecureTrialSaysWhy(t *testing.T) {
+// A first trial over http gets the reason for its no-bids.
+func TestInsecureTrialGetsTheReason(t *testing.T) {
 	f := newFixtureOf(t, defaults(), "http://127.0.0.1:8080")
 	f.Shelf.Put(shelfOf("image")...)
 	w := f.send([]byte(`{"id":"r","imp":[{"id":"1","secure":1,"banner":{}}]}`))
@@ -561,7 +561,7 @@ func TestSignals(t *testing.T) {
 		`"mcp_tool":"outer","surface":"outer"}}}`), &in))
 	s.begin(&in)
 	require.Equal(t, place{
-		said: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat",
+		context: "Sail boats", tokens: []string{"regatta"}, tools: []string{"t1", "t2"}, host: "h", surface: "chat",
 		region: "US-CA", language: "de",
 	}, s.of(&in.Imp.list[0]))
 }

@@ -17,7 +17,7 @@ import (
 // compressFrom is the size in bytes from which a reply is worth compressing.
 const compressFrom = 512
 
-// keptBuffer is the largest buffer that waits for its next use, in bytes.
+// keptBuffer is the size in bytes of the largest buffer that is kept for reuse.
 const keptBuffer = 256 << 10
 
 var (
@@ -25,24 +25,23 @@ var (
 	writers = sync.Pool{New: func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 		if err != nil {
-			panic(err) // a constant of this file
+			panic(err) // the level is a valid constant
 		}
 		return w
 	}}
 	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
-// release gives a buffer back, unless it is too large to keep.
+// release returns a buffer to its pool, unless it is too large to keep.
 func release(out *bytes.Buffer) {
 	if out.Cap() <= keptBuffer {
 		buffers.Put(out)
 	}
 }
 
-// readBody calls use with the whole body, opened when it is gzip, whatever its content type says:
-// exchanges send text/plain, or no type. The limit holds for the body as sent and after
-// decompression. Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for
-// invalid gzip.
+// readBody calls use with the whole body, decompressed if it is gzip. It ignores the content type:
+// exchanges send text/plain, or none. The limit applies to the body before and after decompression.
+// Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for invalid gzip.
 func readBody(c *gin.Context, use func(body []byte) error) error {
 	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
 	case "", "identity":
@@ -56,7 +55,7 @@ func readBody(c *gin.Context, use func(body []byte) error) error {
 	if err := zip.Reset(http.MaxBytesReader(c.Writer, c.Request.Body, MaxBody)); err != nil {
 		return errs.Wrap(err, errs.InvalidRequest, "the body is not gzip")
 	}
-	c.Request.Body = zip // ReadBody counts what comes out of it
+	c.Request.Body = zip // ReadBody limits the decompressed size
 	return httpapi.ReadBody(c, use)
 }
 

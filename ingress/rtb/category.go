@@ -7,22 +7,22 @@ import (
 	"adnet/internal/campaign"
 )
 
-// iabTaxonomy is the code of the IAB's Content Taxonomy 1.0 (AdCOM, Category Taxonomies), which
-// requests mean that name none, and which owners of campaigns state theirs in.
+// iabTaxonomy is the code of the IAB's Content Taxonomy 1.0 (AdCOM, Category Taxonomies). It is the
+// default of requests, and the taxonomy of the categories that campaigns state.
 const iabTaxonomy = 1
 
-// The places of a [categorySet]: one for each category of the taxonomy and each that may be below
-// it, IAB7 as 700 and IAB7-39 as 739.
+// The bits of a [categorySet]: one for each category of the taxonomy and each possible subcategory;
+// IAB7 is 700 and IAB7-39 is 739.
 const (
 	tiers  = 27
 	within = 100
 )
 
 // categorySet is a set of categories of the IAB's Content Taxonomy 1.0. A request may name tens of
-// thousands, and each of them is looked at once.
+// thousands, and a set lets each be read only once.
 type categorySet [tiers*within/64 + 1]uint64
 
-// placeOf is the place of a category; false for another text.
+// placeOf returns the bit of a category; false for any other text.
 func placeOf(category string) (place int, ok bool) {
 	if len(category) < 4 || !strings.EqualFold(category[:3], "IAB") {
 		return 0, false
@@ -36,7 +36,7 @@ func placeOf(category string) (place int, ok bool) {
 	return first*within + second, ok
 }
 
-// small reads a number from 1 to below top.
+// small parses a number from 1 to below top.
 func small(text string, top int) (n int, ok bool) {
 	if len(text) == 0 || len(text) > 2 {
 		return 0, false
@@ -56,19 +56,19 @@ func (s *categorySet) add(category string) {
 	}
 }
 
-// covers reports whether category or what it is below is in s, as IAB7-39 is below IAB7.
+// covers reports whether s contains category or its parent: IAB7 is the parent of IAB7-39.
 func (s *categorySet) covers(category string) bool {
 	at, ok := placeOf(category)
 	above := at - at%within
 	return ok && (s[at/64]&(1<<(at%64)) != 0 || s[above/64]&(1<<(above%64)) != 0)
 }
 
-// wishes are the bcat and acat of a request.
+// wishes holds the bcat and acat of a request.
 type wishes struct {
-	blocks, allows   bool // whether there are any
+	blocks, allows   bool // set if there are any
 	blocked, allowed categorySet
-	comparable       bool // they are in the taxonomy of campaigns
-	ours             bool // acat has a category of the operator, which all campaigns have
+	comparable       bool // they use the taxonomy of campaigns
+	ours             bool // acat contains a category of the operator, so all campaigns have it
 }
 
 // readCategories reads the wishes of the request.
@@ -93,8 +93,8 @@ func (s *bidSession) readCategories() {
 	})
 }
 
-// refused says whether a request does not want a campaign because of its categories. Those of
-// another taxonomy cannot be compared; brand safety requires caution.
+// refused reports whether a request rejects a campaign because of its categories. Categories of
+// another taxonomy cannot be compared; for brand safety they count as rejected.
 func (w *wishes) refused(c *campaign.Campaign) bool {
 	if !w.blocks && !w.allows {
 		return false
@@ -109,7 +109,7 @@ func (w *wishes) refused(c *campaign.Campaign) bool {
 	return w.allows && !w.ours && !slices.ContainsFunc(categories, w.allowed.covers)
 }
 
-// catTax is the taxonomy of bcat and acat.
+// catTax returns the taxonomy of bcat and acat.
 func (s *bidSession) catTax() int64 {
 	if s.in.CatTax.set && s.in.CatTax.n > 0 {
 		return s.in.CatTax.n
@@ -117,7 +117,7 @@ func (s *bidSession) catTax() int64 {
 	return iabTaxonomy
 }
 
-// categoryBlocked compares the operator's categories, which all campaigns have, with bcat.
+// categoryBlocked reports whether bcat blocks a category of the operator, which all campaigns have.
 func (s *bidSession) categoryBlocked() bool {
 	same := s.catTax() == s.cfg.CatTax
 	for _, ours := range s.cfg.Categories {
@@ -136,8 +136,8 @@ func covers(outer, category string) bool {
 	return outer == category || strings.HasPrefix(category, outer+"-")
 }
 
-// categories are those that a bid of a campaign states, and their taxonomy: the campaign's beside
-// the operator's where both are of one, else the campaign's, which say more.
+// categories returns the categories that a bid of a campaign states, and their taxonomy: those of
+// campaign and operator if both use one taxonomy, else the campaign's, which are more specific.
 func (s *bidSession) categories(c *campaign.Campaign) (list []string, tax int64) {
 	own := c.AllCategories()
 	switch {

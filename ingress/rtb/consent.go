@@ -2,8 +2,8 @@ package rtb
 
 import "adnet/internal/consent"
 
-// consent is what the request says about the consent of its person, wherever this version of
-// OpenRTB or the one before has it. A yes of either counts.
+// consent returns the consent flags of the request's person. It reads the fields of this version of
+// OpenRTB and of the one before; a yes in either counts.
 func (b *bidRequest) consent() consent.Flags {
 	if !b.Regs.set && !b.User.set && !b.Device.set {
 		return 0
@@ -21,7 +21,8 @@ func (b *bidRequest) consent() consent.Flags {
 	return signals.Read()
 }
 
-// either is the choice of two places: that of the first that says something, but a yes of either.
+// either combines a choice from two fields: a yes in either counts, else the first field that is
+// set.
 func either(a, b whole) consent.Choice {
 	switch {
 	case a.is(1) || b.is(1):

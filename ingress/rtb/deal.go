@@ -12,18 +12,18 @@ import (
 // fixedPrice is the auction type of a deal whose floor is the agreed price.
 const fixedPrice = 3
 
-// terms are the terms of a deal that we may bid for.
+// terms holds the terms of a deal that we may bid for.
 type terms struct {
 	id      string
-	floor   money.Micros // CPM, micro-USD, at least one
+	floor   money.Micros // CPM, micro-USD, at least 1
 	fixed   bool         // the floor is the price
-	domains []string     // advertisers that are allowed; empty for any
-	kinds   [kinds]bool  // of markup that are allowed
+	domains []string     // allowed advertisers; empty for any
+	kinds   [kinds]bool  // allowed kinds of markup
 }
 
 // deals returns the deals of p that are open to our seat, by id; the first of a repeated id counts.
-// A deal without its own floor has the imp's. A deal is left out if its floor cannot be read or
-// converted, or its fixed price is missing.
+// A deal without its own floor has the imp's. A deal is left out if its floor is unreadable or
+// cannot be converted, or its fixed price is missing.
 func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason) map[string]*terms {
 	list := p.PMP.v.Deals.list
 	if len(list) == 0 {
@@ -37,7 +37,7 @@ func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason)
 			continue
 		}
 		floor, reason := open, openReason
-		if d.BidFloor.given {
+		if d.BidFloor.set {
 			floor, reason = s.price(d.BidFloor, d.BidFloorCur)
 		}
 		fixed := d.AT.is(fixedPrice)
@@ -59,7 +59,7 @@ func allowed(types wholes) (list [kinds]bool) {
 	return list
 }
 
-// admits says whether the deal is open to an advertiser's domain.
+// admits reports whether the deal is open to an advertiser's domain.
 func (d *terms) admits(domain string) bool {
 	return len(d.domains) == 0 || slices.ContainsFunc(d.domains, func(wanted string) bool {
 		rest, is := strings.CutSuffix(domain, strings.ToLower(strings.TrimPrefix(wanted, "www.")))
@@ -67,7 +67,7 @@ func (d *terms) admits(domain string) bool {
 	})
 }
 
-// price is the CPM that a bid for the deal pays, micro-USD.
+// price returns the CPM that a bid for the deal pays, micro-USD.
 func (d *terms) price(effectiveCPM money.Micros) money.Micros {
 	if d.fixed {
 		return d.floor
@@ -75,8 +75,8 @@ func (d *terms) price(effectiveCPM money.Micros) money.Micros {
 	return effectiveCPM
 }
 
-// best returns the deal with the highest price whose terms a campaign meets, and the markup for it.
-// below reports that the campaign missed a deal only by its price.
+// best returns the deal with the highest price whose terms a campaign meets, and its markup. below
+// reports that the campaign missed a deal only by price.
 func (g *bidGate) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *terms, kind markupKind, below bool) {
 	for _, id := range c.Deals {
 		d := g.deals[id]

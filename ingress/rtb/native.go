@@ -2,7 +2,7 @@ package rtb
 
 import "adnet/auction/markup"
 
-// native is an imp.native. Its request is a JSON text inside of a string; some exchanges send the
+// native is an imp.native. Its request is a JSON text inside a string; some exchanges send the
 // object itself.
 type native struct {
 	Request embedded
@@ -164,10 +164,10 @@ func (n *nativeData) member(r *reader, name string) {
 	}
 }
 
-// most assets of a native request that are read; real ones have a dozen.
+// maxAssets is the maximum number of assets that are read; real requests have a dozen.
 const maxAssets = 100
 
-// request returns the native request for the markup, false if it is missing or cannot be read.
+// request returns the native request for the markup; false if it is missing or unreadable.
 func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	in := n.Request.object
 	if n.Request.isText {

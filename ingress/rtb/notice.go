@@ -38,10 +38,9 @@ var (
 const (
 	// maxImpID is the longest imp.id that a notice keeps, in bytes.
 	maxImpID = 64
-	// maxCPM is the highest price that a notice without a token may state: the largest possible
-	// bid.
+	// maxCPM is the maximum price of a notice without a token: the largest possible bid.
 	maxCPM = 1_000 * money.USD
-	// maxReason is the largest loss reason or error code that is kept.
+	// maxReason is the largest loss reason or error code that is recorded.
 	maxReason = 99_999
 	// gifHex is the 43-byte transparent pixel (GIF89a, 1×1).
 	gifHex = "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
@@ -49,14 +48,14 @@ const (
 
 // notice serves GET /api/rtb?op=win|loss|bill|error. The answer is always the pixel, because the
 // caller's ad server must not fail over an unreplaced macro. The notice goes to the log, best
-// effort, and is never billed; a repeated notice is the same record.
+// effort, and is never billed; a repeated notice becomes the same record.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
 	return func(c *gin.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.Request.Method != http.MethodHead { // a checker's: nothing was won
+		if c.Request.Method != http.MethodHead { // HEAD comes from a link checker
 			s.record(c, kind)
 		}
 		c.Data(http.StatusOK, "image/gif", gif)
@@ -64,12 +63,12 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	}
 }
 
-// refuse is the httpapi.ErrorForm of the endpoint. A notice is answered with its pixel even when it
-// is not taken, as the specification says; a bid request with the envelope, and nbr where the
-// no-bid table has one for it.
+// refuse is the httpapi.ErrorForm of the endpoint. A rejected notice is still answered with its
+// pixel, as the specification requires. A bid request is answered with the envelope, and with nbr
+// if the no-bid table has a code for the error.
 func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	_, notice := noticeOps[c.Query("op")]
-	notice = notice && c.Param("key") == "" // of /api/rtb only
+	notice = notice && c.Param("key") == "" // notices exist only at /api/rtb
 	_, known := e.Extra["nbr"]
 	bid := c.Request.Method == http.MethodPost && !known
 	switch {
@@ -86,14 +85,14 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	return httpapi.WriteError(c, e, status)
 }
 
-// withNBR is e with a no-bid reason; e itself may be shared.
+// withNBR returns a copy of e with a no-bid reason; e itself may be shared.
 func withNBR(e *errs.Error, nbr int) *errs.Error {
 	with := *e
 	with.Extra = maps.Clone(e.Extra)
 	return with.With("nbr", nbr)
 }
 
-// noticeOps are the values of op that are answered with the pixel.
+// noticeOps maps the values of op that are answered with the pixel.
 var noticeOps = map[string]event.Notice_Kind{"win": win, "loss": loss, "bill": bill, "error": failed}
 
 func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
@@ -136,12 +135,12 @@ func named(bid, imp string) []byte {
 	}
 	sum := sha256.Sum256([]byte(bid + "\x00" + imp))
 	id := sum[:16]
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // RFC 9562 version 8: never an auction's
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // RFC 9562 version 8: never equals an auction's id
 	return id
 }
 
-// clearing is a price of 1,000 impressions in USD: 0 for one that is not given (an empty or
-// unreplaced macro, AUDIT, an encrypted price) or makes no sense, at most the bid.
+// clearing returns a price of 1,000 impressions in USD, capped at most. It is 0 if the price is
+// absent (an empty or unreplaced macro, AUDIT, an encrypted price) or invalid.
 func clearing(price string, most money.Micros) money.Micros {
 	usd, err := strconv.ParseFloat(strings.TrimSpace(price), 64)
 	if math.IsNaN(usd) || usd <= 0 || err != nil && !math.IsInf(usd, 1) {
@@ -153,7 +152,7 @@ func clearing(price string, most money.Micros) money.Micros {
 	return money.Micros(math.Round(usd * float64(money.USD)))
 }
 
-// code is a loss reason or error code, 0 included; nil when none was given.
+// code returns a loss reason or error code, 0 included; nil if there is none.
 func code(text string) *int32 {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 || n > maxReason {
@@ -162,8 +161,8 @@ func code(text string) *int32 {
 	return proto.Int32(int32(n))
 }
 
-// cut is the longest valid UTF-8 text of at most n bytes that s starts with: protobuf strings must
-// be valid.
+// cut returns the longest valid UTF-8 prefix of s of at most n bytes: protobuf strings must be
+// valid.
 func cut(s string, n int) string {
 	s = strings.ToValidUTF8(s, "")
 	if len(s) > n {

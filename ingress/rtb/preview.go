@@ -8,12 +8,12 @@ import (
 	"adnet/internal/campaign"
 )
 
-// Preview writes what bids show of an ad, by the same code: a banner for each size, in CSS pixels,
-// unless its creative is a video, or a VAST document of a video of so many seconds, if it is one
-// that players can play. Links of our own begin with base.
+// Preview returns the markup that bids have for an ad, from the same code: a banner for each size
+// in CSS pixels, or for a video a VAST document of the given length in seconds if players can play
+// it. Our links begin with base.
 func Preview(ad *offer.Ad, base string, sizes [][2]int, seconds int64) (banners []string, vast string) {
 	s := bidSession{sessionRequest: sessionRequest{base: base}, sessionMemory: sessionMemory{ad: *ad}}
-	s.auction.ID = uuid.New() // in documents only
+	s.auction.ID = uuid.New() // only appears in documents
 	s.current.gate.slot.video = markup.VideoRequest{Seconds: seconds, Skippable: true}
 	if show := creative(ad.Creative); ad.Creative.Format == campaign.Video {
 		if s.current.gate.slot.video.FitsVideo(&show) {

@@ -17,22 +17,22 @@ import (
 
 // reader reads the fields that we use from a JSON text and skips all others. A value of an
 // unexpected kind counts as absent, because exchanges send such values and the request is still
-// valid. Only invalid JSON is an error. The last value of a repeated name counts, as in every
-// exchange's own decoder. Half of a surrogate pair, as at the end of a cut title, becomes a
+// valid. Only invalid JSON is an error. The last value of a repeated name counts, as in the
+// decoders of exchanges. Half of a surrogate pair, as at the end of a truncated title, becomes a
 // replacement character. The values are parts of the text and of the reader's own lists, so that a
 // request does not allocate for each value (BenchmarkRTB100k). They are valid until forget. scan
 // reads a text first. If it declines something, dec reads the text again, and only dec reports
-// errors. Because the last value counts, nothing of the first reading stays.
+// errors. Because the last value counts, nothing of the first reading remains.
 type reader struct {
 	scan    jsonscan.Reader
 	general bool // dec reads
 	dec     jsontext.Decoder
 	options []jsontext.Options
-	raw     []byte // the text for dec
-	plain   []byte // of the string that dec read last, if it has escapes
+	raw     []byte // the input of dec
+	plain   []byte // the last string read by dec, if it has escapes
 	in      bytes.Buffer
 	text    string
-	err     error // the first one of dec; after it everything counts as absent
+	err     error // the first error of dec; later values count as absent
 
 	strings  []string
 	numbers  []int64
@@ -50,7 +50,7 @@ func newReader() *reader {
 	return &reader{options: []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}}
 }
 
-// members is an object that knows which of its members we use.
+// members is an object that reads the members that we use.
 type members interface {
 	// member reads the value of one member with r, or skips it.
 	member(r *reader, name string)
@@ -67,7 +67,7 @@ func (r *reader) document(text string, o members) (is bool, err error) {
 	return r.decoded(text, o)
 }
 
-// scanned reads with scan; plain is false when it declined something.
+// scanned reads with scan. plain is false if it declined something.
 func (r *reader) scanned(text string, o members) (is, plain bool) {
 	r.text, r.err, r.general = text, nil, false
 	r.scan = jsonscan.Loose(text)
@@ -88,7 +88,7 @@ func (r *reader) decoded(text string, o members) (is bool, err error) {
 	return is, r.err
 }
 
-// forget lets go of everything that was read, and of lists that only a rare request needs.
+// forget releases all values, and lists that only a rare request needs.
 func (r *reader) forget() {
 	if cap(r.raw) > keptBuffer {
 		r.raw, r.plain = nil, nil
@@ -100,10 +100,10 @@ func (r *reader) forget() {
 	r.data, r.segments = emptied(r.data), emptied(r.segments)
 }
 
-// keptList is the longest list that waits for its next use.
+// keptList is the length of the longest list that is kept for reuse.
 const keptList = 256
 
-// emptied returns a list for its next use, cleared.
+// emptied returns a cleared list for reuse.
 func emptied[T any](list []T) []T {
 	if cap(list) > keptList {
 		return nil
@@ -114,7 +114,7 @@ func emptied[T any](list []T) []T {
 
 func (r *reader) fail(err error) { r.err = cmp.Or(r.err, err) }
 
-// kind is the first character of the next value, 0 where none comes; that of every number is '0'.
+// kind returns the first character of the next value, 0 if there is none, and '0' for every number.
 func (r *reader) kind() byte {
 	if r.general {
 		return byte(r.dec.PeekKind())
@@ -126,7 +126,7 @@ func (r *reader) kind() byte {
 	return c
 }
 
-// value is the next value as the text writes it.
+// value returns the text of the next value.
 func (r *reader) value() string {
 	if !r.general {
 		return r.scan.Raw()
@@ -148,7 +148,7 @@ func (r *reader) skip() {
 	}
 }
 
-// number is the next value as the text writes it, which is a number.
+// number returns the text of the next value, which is a number.
 func (r *reader) number() string {
 	if r.general {
 		return r.value()
@@ -156,7 +156,7 @@ func (r *reader) number() string {
 	return r.scan.Numeral()
 }
 
-// quoted is what the next value says, which is a string.
+// quoted returns the content of the next value, which is a string.
 func (r *reader) quoted() string {
 	if !r.general {
 		return r.scan.Text()
@@ -168,12 +168,12 @@ func (r *reader) quoted() string {
 	case strings.IndexByte(v, '\\') < 0:
 		return v[1 : len(v)-1]
 	}
-	// the error tells of halves of surrogate pairs, which are replaced
+	// The error reports halves of surrogate pairs, which are replaced.
 	r.plain, _ = jsontext.AppendUnquote(r.plain[:0], v)
 	return string(r.plain)
 }
 
-// enter reads begin, with which the next object or array begins.
+// enter reads begin, the first character of the next object or array.
 func (r *reader) enter(begin byte) {
 	if r.general {
 		r.delimiter()
@@ -182,14 +182,15 @@ func (r *reader) enter(begin byte) {
 	}
 }
 
-// delimiter reads the begin or the end of an object or array with dec.
+// delimiter reads the start or end of an object or array with dec.
 func (r *reader) delimiter() {
 	if _, err := r.dec.ReadToken(); err != nil {
 		r.fail(err)
 	}
 }
 
-// more says whether the object or array goes on that ends with end; if not, that is read.
+// more reports whether the object or array that ends with end has another element. If not, it reads
+// the end.
 func (r *reader) more(end byte) bool {
 	if !r.general {
 		return r.scan.More(end)
@@ -199,13 +200,13 @@ func (r *reader) more(end byte) bool {
 	}
 	switch r.dec.PeekKind() {
 	case '}', ']', 0:
-		r.delimiter() // or report the error
+		r.delimiter() // or set the error
 		return false
 	}
 	return true
 }
 
-// name is the name of the next member.
+// name returns the name of the next member.
 func (r *reader) name() string {
 	if r.general {
 		return r.quoted()
@@ -231,13 +232,13 @@ type object[T any] struct {
 	v   T
 }
 
-// objects is a list of objects. bad reports that the list has another value.
+// objects is a list of objects. bad is set if the list has another value.
 type objects[T any] struct {
 	list []T
 	bad  bool
 }
 
-// membersOf is a pointer to a T that has members.
+// membersOf is a pointer to a T that implements members.
 type membersOf[T any] interface {
 	*T
 	members
@@ -249,8 +250,8 @@ func into[T any, M membersOf[T]](r *reader, o *object[T]) {
 	o.set = r.object(M(&o.v))
 }
 
-// list reads a list of objects at the end of all, which holds all lists of T; an object of a T must
-// not hold such a list itself.
+// list appends a list of objects to all, which holds all lists of T. An object of type T must not
+// contain such a list itself.
 func list[T any, M membersOf[T]](r *reader, all *[]T) (o objects[T]) {
 	from := len(*all)
 	if r.kind() != '[' {
@@ -281,7 +282,7 @@ func (r *reader) string() text {
 	return text(r.quoted())
 }
 
-// whole is an integer, also written as a float, a string or a boolean.
+// whole is an integer, which may be written as a float, a string or a boolean.
 type whole struct {
 	set bool
 	n   int64
@@ -322,7 +323,7 @@ func parseWhole(s string) (int64, bool) {
 // below an intended floor.
 type amount struct {
 	micros money.Micros // never negative
-	given  bool
+	set    bool
 	bad    bool
 }
 
@@ -338,15 +339,15 @@ func (r *reader) amount() (a amount) {
 		return a
 	default:
 		r.skip()
-		return amount{given: true, bad: true}
+		return amount{set: true, bad: true}
 	}
 	a = parseAmount(stated)
-	a.given = strings.TrimSpace(stated) != ""
+	a.set = strings.TrimSpace(stated) != ""
 	return a
 }
 
-// parseAmount reads dollars, rounded up to a micro-dollar unless a float's own noise is all that is
-// left.
+// parseAmount parses dollars. It rounds up to a micro-dollar, unless the difference is only
+// floating-point noise.
 func parseAmount(s string) amount {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -391,7 +392,7 @@ func (r *reader) texts() texts {
 	return r.strings[from:len(r.strings):len(r.strings)]
 }
 
-// codes is a list of ids, which some write as numbers.
+// codes is a list of ids; some exchanges write them as numbers.
 type codes []string
 
 func (r *reader) codes() codes {
@@ -412,10 +413,10 @@ func (r *reader) codes() codes {
 	return codes(r.strings[from:len(r.strings):len(r.strings)])
 }
 
-// year is a year that may be absent; n is 0 for one that cannot be read.
+// year is a year that may be absent; n is 0 if it is unreadable.
 type year struct {
-	given bool
-	n     int64
+	set bool
+	n   int64
 }
 
 func (r *reader) year() year {
@@ -423,7 +424,7 @@ func (r *reader) year() year {
 		r.skip()
 		return year{}
 	}
-	return year{given: true, n: r.whole().n}
+	return year{set: true, n: r.whole().n}
 }
 
 // wholes is a list of integers.

@@ -63,35 +63,35 @@ func all(value string) string {
 }
 
 // What each kind of member makes of each value. Members that are not stated are absent.
-func TestReaderTakesWhatItCan(t *testing.T) {
-	bad := amount{given: true, bad: true}
+func TestReaderConvertsEachKind(t *testing.T) {
+	bad := amount{set: true, bad: true}
 	w := func(n int64) whole { return whole{true, n} }
 	for value, want := range map[string]everything{
 		`null`:  {},
 		`true`:  {Whole: w(1), Amount: bad},
 		`false`: {Whole: w(0), Amount: bad},
-		`7`:     {Whole: w(7), Amount: amount{micros: 7 * money.USD, given: true}},
-		`-1`:    {Whole: w(-1), Amount: amount{given: true}},
-		`0.5`:   {Whole: w(0), Amount: amount{micros: money.USD / 2, given: true}},
+		`7`:     {Whole: w(7), Amount: amount{micros: 7 * money.USD, set: true}},
+		`-1`:    {Whole: w(-1), Amount: amount{set: true}},
+		`0.5`:   {Whole: w(0), Amount: amount{micros: money.USD / 2, set: true}},
 		`2e9`: {
-			Whole: w(2_000_000_000), Amount: amount{micros: 2_000_000_000 * money.USD, given: true},
+			Whole: w(2_000_000_000), Amount: amount{micros: 2_000_000_000 * money.USD, set: true},
 		},
-		`1e400`: {Amount: amount{micros: money.Max, given: true}},
+		`1e400`: {Amount: amount{micros: money.Max, set: true}},
 		`9223372036854775807`: {
-			Whole: w(9223372036854775807), Amount: amount{micros: money.Max, given: true},
+			Whole: w(9223372036854775807), Amount: amount{micros: money.Max, set: true},
 		},
-		`9223372036854775808`: {Whole: w(2147483647), Amount: amount{micros: money.Max, given: true}},
+		`9223372036854775808`: {Whole: w(2147483647), Amount: amount{micros: money.Max, set: true}},
 		`""`:                  {Texts: texts{""}},
 		`" "`:                 {Text: " ", Texts: texts{" "}},
 		`"x"`:                 {Text: "x", Texts: texts{"x"}, Amount: bad},
 		`"3"`: {
-			Text: "3", Texts: texts{"3"}, Whole: w(3), Amount: amount{micros: 3 * money.USD, given: true},
+			Text: "3", Texts: texts{"3"}, Whole: w(3), Amount: amount{micros: 3 * money.USD, set: true},
 		},
 		`" 3"`: {
-			Text: " 3", Texts: texts{" 3"}, Amount: amount{micros: 3 * money.USD, given: true},
+			Text: " 3", Texts: texts{" 3"}, Amount: amount{micros: 3 * money.USD, set: true},
 		},
 		`"1e1"`: {
-			Text: "1e1", Texts: texts{"1e1"}, Whole: w(10), Amount: amount{micros: 10 * money.USD, given: true},
+			Text: "1e1", Texts: texts{"1e1"}, Whole: w(10), Amount: amount{micros: 10 * money.USD, set: true},
 		},
 		`"NaN"`:                        {Text: "NaN", Texts: texts{"NaN"}, Amount: bad},
 		`"a\/\u0062\n\"é\ud83d\ude00"`: {Text: "a/b\n\"é😀", Texts: texts{"a/b\n\"é😀"}, Amount: bad},
@@ -135,7 +135,7 @@ func (e everything) same(t testing.TB, want everything, about string) {
 }
 
 // Of a name that occurs twice the last value counts, also if its kind is unexpected.
-func TestReaderTakesTheLast(t *testing.T) {
+func TestLastRepeatedNameCounts(t *testing.T) {
 	values := []string{`null`, `1`, `"x"`, `["a"]`, `[1]`, `{"w":1}`, `[{"h":2}]`, `[{"w":3},0]`}
 	for _, first := range values {
 		for _, last := range values {
@@ -361,7 +361,7 @@ func TestTurnsAreForgotten(t *testing.T) {
 
 // Between two requests a bid session holds nothing of the previous one, so that memory does not
 // grow and no text waits in the pool.
-func TestTurnsLetGo(t *testing.T) {
+func TestTurnsReleaseTexts(t *testing.T) {
 	turn := newBidSession().(*bidSession)
 	turn.Server = &Server{deps: Deps{Seller: new(offer.Seller)}}
 	require.NoError(

@@ -26,7 +26,7 @@ const (
 )
 
 // write writes the bid for the imp of s. The auction token in the markup counts and bills; the bid
-// token in the notices only says that they are about a bid of ours, and at which price.
+// token in the notices only proves that they are about our bid, and at which price.
 func (s *bidSession) write(current *impressionAuction) {
 	a := &s.auction
 	s.noticed = append(append(s.noticed[:0], "&imp="...), url.QueryEscape(string(current.imp.ID))...)
@@ -64,11 +64,11 @@ func (s *bidSession) show(current *impressionAuction) extent {
 	}
 }
 
-// pixels are the events whose beacons a markup has: an image or a native the first, a video all of
-// them.
+// pixels lists the events with beacons in markup: an image or a native has the first, a video has
+// all.
 var pixels = [...]string{"impression", "video_complete", "skip", "close"}
 
-// link gives ad its ids and its links, in the order in which they are written.
+// link sets the ids and links of ad, in the order in which they are written.
 func (s *bidSession) link(current *impressionAuction, ad *markup.Ad) {
 	p := &s.pieces
 	p.begin()
@@ -98,7 +98,7 @@ func (s *bidSession) link(current *impressionAuction, ad *markup.Ad) {
 	)
 }
 
-// reply answers a request that is well-formed.
+// reply answers a well-formed request.
 func (s *bidSession) reply() error {
 	for _, reason := range s.reasons {
 		if reason != "" {
@@ -114,7 +114,7 @@ func (s *bidSession) reply() error {
 		s.c.Writer.Header()["X-Adnet-Auction-Id"] = []string{s.lost[0].id.String()}
 	}
 	if s.won == 0 && s.allInsecure() {
-		s.debug = true // a first trial over http: an exchange in production never sees it
+		s.debug = true // for first tests over http; in production the links are https
 	}
 	if s.won == 0 && !s.debug {
 		s.c.Status(http.StatusNoContent)
@@ -124,12 +124,12 @@ func (s *bidSession) reply() error {
 	return s.send(s.out)
 }
 
-// allInsecure says whether https was asked for everywhere, and is all that stands against a bid.
+// allInsecure reports whether the lack of https links is the only reason against every bid.
 func (s *bidSession) allInsecure() bool {
 	return !slices.ContainsFunc(s.reasons, func(reason auction.Reason) bool { return reason != insecure })
 }
 
-// auctionOf returns the id of an imp's auction that ended without a bid.
+// auctionOf returns the id of an imp's auction without a bid.
 func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
 	for _, l := range s.lost {
 		if l.imp == imp && reason != duplicate {
@@ -139,16 +139,16 @@ func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
 	return uuid.Nil
 }
 
-// statusCodes are the non-bid status codes of the community extension Seat Non Bid; 0 is a plain
-// no.
+// statusCodes maps reasons to the non-bid status codes of the community extension Seat Non Bid; 0
+// is an unspecified no-bid.
 var statusCodes = map[auction.Reason]int{
 	auction.BelowFloor: 301, auction.Blocked: 356, auction.Stale: nbrTechnical, auction.FrequencyCapped: 9,
 	unsupported: 202, noFit: 353, privateAuction: 200, insecure: 352, currency: 205, category: 357, seatBlocked: 200,
 	timeout: nbrTime, tooMany: 200, duplicate: 302,
 }
 
-// nbr is the reason for the whole request: the technical ones, and that of a subject, when they
-// hold for every imp.
+// nbr returns the no-bid code of the whole request: technical reasons, and a refused subject, if
+// they apply to every imp.
 func nbr(reasons []auction.Reason) int {
 	code := 0
 	for i, reason := range reasons {
@@ -188,13 +188,13 @@ func (s *Server) status(c *gin.Context) error {
 	})
 }
 
-// vastVersions lists the VAST versions that videos are written in.
+// vastVersions lists the VAST versions in which videos are written.
 var vastVersions = []string{
 	markup.VAST20.String(), markup.VAST30.String(), markup.VAST40.String(), markup.VAST41.String(),
 	markup.VAST42.String(),
 }
 
-// send answers 200 with a JSON body, compressed when the caller takes that.
+// send answers 200 with a JSON body, compressed if the caller accepts that.
 func (s *bidSession) send(body []byte) error {
 	s.c.Writer.Header()["Vary"] = s.headers.vary
 	if len(body) < compressFrom || !takesGzip(s.c.GetHeader("Accept-Encoding")) {
@@ -203,7 +203,7 @@ func (s *bidSession) send(body []byte) error {
 	return compressed(s.c, body)
 }
 
-// takesGzip reads an Accept-Encoding (RFC 9110, 12.5.3).
+// takesGzip reports whether an Accept-Encoding allows gzip (RFC 9110, 12.5.3).
 func takesGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, weight, _ := strings.Cut(part, ";")

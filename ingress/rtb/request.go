@@ -9,8 +9,8 @@ import (
 )
 
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
-// device that could identify a person is read. The signals of consent (regs, user.consent,
-// device.lmt) say whether the session of ext.mcp_context may be.
+// device that could identify a person is read. The consent signals (regs, user.consent, device.lmt)
+// determine whether the session of ext.mcp_context may be used.
 type bidRequest struct {
 	ID     text
 	Imp    objects[imp]
@@ -157,7 +157,7 @@ type channel struct {
 	Content   object[content]
 	Publisher object[origin]
 
-	// What only the judge of the conversation reads.
+	// Read only to judge the conversation.
 	Page, Ref                text
 	CatTax                   whole
 	Cat, SectionCat, PageCat codes
@@ -221,7 +221,7 @@ type content struct {
 	Keywords text
 	KWArray  texts
 
-	// What only the judge of the conversation reads.
+	// Read only to judge the conversation.
 	Season, Episode, Artist, Album, URL text
 	Producer                            object[origin]
 	CatTax                              whole
@@ -267,8 +267,8 @@ func (c *content) member(r *reader, name string) {
 	}
 }
 
-// regs has the signals of law (3.2.3): those of 2.6, and in ext, where 2.5 has most of them, the
-// same names.
+// regs has the regulatory signals (3.2.3): the fields of 2.6 and the same names in ext, where 2.5
+// has most of them.
 type regs struct {
 	regulations
 	Ext object[regulations]
@@ -285,7 +285,7 @@ func (g *regs) member(r *reader, name string) {
 type regulations struct {
 	GDPR      whole
 	COPPA     whole
-	GPC       whole // not of the standard, but sent
+	GPC       whole // not in the standard, but sent
 	USPrivacy text
 	GPP       text
 	GPPSID    wholes
@@ -335,12 +335,12 @@ func (d *device) member(r *reader, name string) {
 	}
 }
 
-// user has no field that says who the person is; the ids of the standard are not read. Year of
-// birth, keywords and names of segments are read by the judge of the conversation alone.
+// user has no field that identifies the person; the standard's ids are not read. Year of birth,
+// keywords and segment names are read only to judge the conversation.
 type user struct {
 	Geo      object[geo]
-	Consent  text               // TC string, as of 2.6
-	Ext      object[userSignal] // where 2.5 has it
+	Consent  text               // TC string, since 2.6
+	Ext      object[userSignal] // has it in 2.5
 	Born     year
 	Keywords text
 	KWArray  texts
@@ -401,7 +401,7 @@ func (u *user) member(r *reader, name string) {
 
 type geo struct {
 	Country text // ISO 3166-1 alpha-3
-	Region  text // ISO 3166-2, of the USA two letters
+	Region  text // ISO 3166-2; two letters for the USA
 }
 
 func (g *geo) member(r *reader, name string) {
@@ -459,7 +459,7 @@ func (i *imp) member(r *reader, name string) {
 	}
 }
 
-// empty is an object of which only the presence matters.
+// empty is an object that is only checked for presence.
 type empty struct{}
 
 func (*empty) member(r *reader, _ string) { r.skip() }
@@ -488,7 +488,7 @@ type deal struct {
 	AT          whole
 	WSeat       texts
 	WADomain    texts
-	MType       wholes // not of the standard, but sent
+	MType       wholes // not in the standard, but sent
 }
 
 func (d *deal) member(r *reader, name string) {
@@ -557,18 +557,18 @@ type video struct {
 	MinDuration whole
 	MaxDuration whole
 	Protocols   wholes
-	Protocol    whole // of 2.2
+	Protocol    whole // from 2.2
 	Linearity   whole
 	Skip        whole
 	BAttr       wholes
 	Delivery    wholes
 
-	RqdDurs      wholes // the exact lengths that are wanted; minduration and maxduration are then not asked
+	RqdDurs      wholes // the exact accepted lengths; minduration and maxduration are then ignored
 	DurFloors    objects[durFloor]
-	MinCPMPerSec amount // a floor for each second, in the currency of the imp's floor
+	MinCPMPerSec amount // floor per second, in the currency of the imp's floor
 }
 
-// durFloor has the fields of a DurFloors (3.2.35): the floor of videos of these lengths.
+// durFloor has the fields of a DurFloors (3.2.35): the floor of videos within a range of lengths.
 type durFloor struct {
 	MinDur   whole
 	MaxDur   whole
@@ -623,13 +623,12 @@ func (v *video) member(r *reader, name string) {
 	}
 }
 
-// malformed is the error of a request that is malformed by the standard; its text is shown to the
-// caller.
+// malformed is the error of a request that violates the standard. Its text is shown to the caller.
 type malformed string
 
 func (m malformed) Error() string { return string(m) }
 
-// parse reads a body; in is valid until r forgets it. Errors are malformed.
+// parse reads a body; in is valid until r.forget. Errors are malformed.
 func (r *reader) parse(body []byte, in *bidRequest) error {
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return malformed("the body must be a JSON object")
@@ -643,7 +642,7 @@ func (r *reader) parse(body []byte, in *bidRequest) error {
 	return in.check()
 }
 
-// check refuses what PROTOCOLS and the standard call malformed, and nothing else.
+// check rejects exactly the requests that PROTOCOLS and the standard define as malformed.
 func (r *bidRequest) check() error {
 	switch {
 	case r.ID == "":

@@ -19,38 +19,38 @@ import (
 	"adnet/internal/token"
 )
 
-// Config is the settings of the OpenRTB endpoint.
+// Config holds the settings of the OpenRTB endpoint.
 type Config struct {
 	Seat       string            `name:"rtb-seat" env:"ADNET_RTB_SEAT" default:"adnet" help:"Our seat id in bids; wseat and bseat are compared with it."`
 	Rates      map[string]string `name:"rtb-rates" env:"ADNET_RTB_RATES" help:"USD per unit of a floor's currency, like EUR=1.08;GBP=1.27. Floors in other currencies get no bid."`
 	Categories []string          `name:"rtb-categories" env:"ADNET_RTB_CATEGORIES" help:"Content categories of all campaigns, compared with bcat and acat (default: none)."`
 	CatTax     int64             `name:"rtb-cattax" env:"ADNET_RTB_CATTAX" default:"1" help:"Taxonomy of ADNET_RTB_CATEGORIES (AdCOM, Category Taxonomies)."`
-	VideoSec   int64             `name:"rtb-video-seconds" env:"ADNET_RTB_VIDEO_SECONDS" default:"15" help:"Length of videos in seconds: campaigns do not say it, and VAST must."`
+	VideoSec   int64             `name:"rtb-video-seconds" env:"ADNET_RTB_VIDEO_SECONDS" default:"15" help:"Length of videos in seconds, which VAST requires and campaigns do not state."`
 }
 
-// Producer hands a record to Kafka; see track.Producer.
+// Producer sends a record to Kafka; see track.Producer.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
 
 // Limiter counts the bid requests of each seat; see limits.Limits.
 type Limiter interface {
-	// AllowSeat counts one. errs.RateLimited above the limit.
+	// AllowSeat counts a bid request. It returns errs.RateLimited above the limit.
 	AllowSeat(seat uuid.UUID, now time.Time) error
 }
 
-// Deps are what the endpoint works with. All are required.
+// Deps holds the dependencies of the endpoint. All are required.
 type Deps struct {
 	Metrics  prometheus.Registerer
 	Auth     *httpapi.Auth
 	Seller   *offer.Seller
 	Limiter  Limiter
-	Keyring  *token.Keyring // that notices are verified with
-	Producer Producer       // of notices
+	Keyring  *token.Keyring // verifies notices
+	Producer Producer       // receives notices
 	Now      func() time.Time
 }
 
-// Server is the OpenRTB endpoints.
+// Server serves the OpenRTB endpoints.
 type Server struct {
 	cfg      Config
 	deps     Deps
@@ -61,18 +61,18 @@ type Server struct {
 	headers  headers
 }
 
-// headers are header values that many replies share.
+// headers holds header values that many replies share.
 type headers struct{ version, vary []string }
 
 type metrics struct {
-	bid, noBid, malformed, failed prometheus.Counter // requests by what they were answered
+	bid, noBid, malformed, failed prometheus.Counter // requests by answer
 	bids                          [kinds]prometheus.Counter
 	nobids                        *prometheus.CounterVec // by reason
 	notices                       *prometheus.CounterVec // by kind and proof
 	dropped                       prometheus.Counter
 }
 
-// New makes the endpoints. Errors: an invalid setting.
+// New returns the endpoints. Errors: an invalid setting.
 func New(cfg Config, deps Deps) (*Server, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Server{
@@ -98,21 +98,21 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			prometheus.NewCounterVec(prometheus.CounterOpts{Name: "adnet_rtb_" + name, Help: help}, labels),
 		)
 	}
-	bids := counters("bids_total", "Bids made, by markup.", "markup")
+	bids := counters("bids_total", "Bids, by markup.", "markup")
 	for kind := range s.metrics.bids {
 		s.metrics.bids[kind] = bids.WithLabelValues(markupKind(kind).String())
 	}
-	requests := counters("requests_total", "Bid requests, by what they were answered.", "answer")
+	requests := counters("requests_total", "Bid requests, by answer.", "answer")
 	s.metrics.bid, s.metrics.noBid = requests.WithLabelValues("bid"), requests.WithLabelValues("no_bid")
 	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
-	s.metrics.nobids = counters("nobids_total", "Impressions that were not bid for, by reason.", "reason")
+	s.metrics.nobids = counters("nobids_total", "Impressions without a bid, by reason.", "reason")
 	s.metrics.notices = counters(
-		"notices_total", "Notices of exchanges, by kind and what their token proved.", "kind", "proof",
+		"notices_total", "Notices of exchanges, by kind and result of the token check.", "kind", "proof",
 	)
 	s.metrics.dropped = obs.Register(
 		deps.Metrics,
 		prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not take (best effort).",
+			Name: "adnet_rtb_unrecorded_total", Help: "Notices that the log did not accept (best effort).",
 		}),
 	)
 	s.produced = func(err error) {
@@ -142,7 +142,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
 }
 
-// produce hands a record to the log, best effort.
+// produce sends a record to the log, best effort.
 func (s *Server) produce(topic string, key, value []byte) {
 	s.deps.Producer.Produce(topic, key, value, s.produced)
 }

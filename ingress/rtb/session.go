@@ -16,7 +16,7 @@ import (
 	"adnet/internal/consent"
 )
 
-// bidSession is the work on one bid request. Sessions are pooled and keep their memory: begin sets
+// bidSession is the state of one bid request. Sessions are pooled and keep their memory: begin sets
 // the fields of a request, end clears them.
 type bidSession struct {
 	*Server
@@ -30,20 +30,20 @@ type sessionRequest struct {
 	in      bidRequest
 	caller  httpapi.Caller
 	started time.Time
-	now     time.Time // when late last read the clock
+	now     time.Time // last clock reading of late
 	tmax    time.Duration
 	sandbox bool
 	debug   bool
 	base    string
-	secure  bool     // our own links are https
-	blocked []string // domains
+	secure  bool     // our links are https
+	blocked []string // blocked domains
 	consent consent.Flags
-	wishes  wishes            // of categories
-	current impressionAuction // the auction under way
-	judged  offer.Judged      // on the request level, once an imp needs it
+	wishes  wishes            // category wishes
+	current impressionAuction // the current auction
+	judged  offer.Judged      // verdict on the request level, computed when an imp needs it
 	judging bool              // judged is set
-	refused offer.Judged      // of the first imp that was refused for its subject
-	won     int               // bids
+	refused offer.Judged      // verdict on the first imp that was refused for its subject
+	won     int               // number of bids
 	first   uuid.UUID         // the auction of the first bid
 }
 
@@ -51,14 +51,14 @@ type sessionRequest struct {
 // requests.
 type sessionMemory struct {
 	json         *reader
-	auction      offer.Auction        // under way
-	ad           offer.Ad             // being written
+	auction      offer.Auction        // of the current impression
+	ad           offer.Ad             // the ad of the current bid
 	reservations []budget.Reservation // of the bids so far
 	reasons      []auction.Reason     // of each imp
 	lost         []lostAuction        // auctions of the imps that got no bid
 	signals      signals              // of the request level
-	words        words.Reader         // of the impression under way
-	suits        offer.Conversation   // of the request level, or of the impression under way
+	words        words.Reader         // of the current impression
+	suits        offer.Conversation   // of the request level, or of the current impression
 	bids         []byte               // as JSON
 	noticed      []byte               // the part of the notice links between the op and the macro
 	markup       []byte
@@ -66,7 +66,7 @@ type sessionMemory struct {
 	out          []byte // the reply
 }
 
-// lostAuction is the auction of an imp that got no bid.
+// lostAuction is the auction of an imp without a bid.
 type lostAuction struct {
 	imp text
 	id  uuid.UUID
@@ -74,7 +74,7 @@ type lostAuction struct {
 
 func newBidSession() any { return &bidSession{sessionMemory: sessionMemory{json: newReader()}} }
 
-// begin takes a session from the pool for a request whose body is not read yet.
+// begin takes a session from the pool for a request whose body is still unread.
 func (s *Server) begin(c *gin.Context, caller httpapi.Caller, started time.Time) *bidSession {
 	t := s.sessions.Get().(*bidSession)
 	t.Server, t.c, t.caller, t.base = s, c, caller, s.deps.Seller.Base()
@@ -156,15 +156,16 @@ var requestedFormats = [...]string{
 // format names the formats that p requests, supported or not.
 func (p *imp) format() string {
 	at := 0
-	for kind, asked := range [kinds]bool{asNative: p.Native.set, asBanner: p.Banner.set, asVideo: p.Video.set} {
-		if asked {
+	for kind, requested := range [kinds]bool{asNative: p.Native.set, asBanner: p.Banner.set, asVideo: p.Video.set} {
+		if requested {
 			at |= 1 << kind
 		}
 	}
 	return requestedFormats[at]
 }
 
-// pieces are texts that are written one after the other and become strings in one allocation.
+// pieces holds texts that are written one after the other and converted to strings in one
+// allocation.
 type pieces struct {
 	text []byte
 	ends []int
@@ -188,7 +189,7 @@ func (p *pieces) write(part []byte) *pieces {
 // end ends the piece.
 func (p *pieces) end() { p.ends = append(p.ends, len(p.text)) }
 
-// strings stores each piece in one of the given strings.
+// strings stores the pieces in the given strings.
 func (p *pieces) strings(into ...*string) {
 	all, from := string(p.text), 0
 	for i, end := range p.ends {

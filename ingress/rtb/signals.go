@@ -10,7 +10,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// method is the integration method of all bids; see the package's contract.
+// method is the integration method of all bids; see the contract in the package comment.
 const method = traffic.MethodRTB
 
 // Limits of signals; longer ones are cut.
@@ -22,8 +22,8 @@ const (
 
 // place is the context of an impression: where it is shown and what the page is about.
 type place struct {
-	said                            text // a context, or
-	about                           text // the words with which the channel describes itself
+	context                         text // a stated context, or
+	about                           text // the channel's description of itself
 	tokens, tools                   []string
 	host, surface, region, language string
 	session                         string // for frequency caps
@@ -32,12 +32,12 @@ type place struct {
 // signals holds the signals of the request level and the lists of all its places.
 type signals struct {
 	context  *mcpContext
-	given    bool // ext.mcp_context
+	stated   bool // the request has ext.mcp_context
 	region   string
 	language string
 	channel  *channel
-	words    []string // all tokens and tools that were read
-	about    text     // of the channel; once an imp needs it
+	words    []string // all tokens and tools read so far
+	about    text     // channel words, computed when an imp needs them
 	tokens   []string // of the context
 	tools    []string // of the context
 	read     bool
@@ -45,7 +45,7 @@ type signals struct {
 
 // begin reads the signals of the request level.
 func (s *signals) begin(in *bidRequest) {
-	*s = signals{context: &in.Ext.v.Context.v, given: in.Ext.v.Context.set, channel: &in.Site.v, words: s.words}
+	*s = signals{context: &in.Ext.v.Context.v, stated: in.Ext.v.Context.set, channel: &in.Site.v, words: s.words}
 	switch {
 	case in.App.set:
 		s.channel = &in.App.v
@@ -63,10 +63,10 @@ func (s *signals) begin(in *bidRequest) {
 // forget clears the signals for the next request.
 func (s *signals) forget() { *s = signals{words: emptied(s.words)} }
 
-// of is the place of one imp: its own ext.mcp_context wins over the request's, field by field. It
-// is valid until forget.
+// of returns the place of one imp: its own ext.mcp_context overrides the request's, field by field.
+// It is valid until forget.
 func (s *signals) of(p *imp) place {
-	own, given := &p.Ext.v.Context.v, s.given || p.Ext.v.Context.set
+	own, stated := &p.Ext.v.Context.v, s.stated || p.Ext.v.Context.set
 	outer := s.context
 	out := place{
 		host:     clean(first(own.HostApp, own.Host, outer.HostApp, outer.Host)),
@@ -74,26 +74,26 @@ func (s *signals) of(p *imp) place {
 		session:  clean(first(own.Session, outer.Session)),
 		region:   s.region,
 		language: s.language,
-		said:     first(own.Intent, own.Summary, own.Context),
-		tokens:   s.stated(own),
+		context:  first(own.Intent, own.Summary, own.Context),
+		tokens:   s.tokensOf(own),
 		tools:    s.toolsOf(own),
 	}
-	if !given {
+	if !stated {
 		out.host = clean(p.TagID)
 	}
-	if stated := first(own.Region, own.RegionShort, outer.Region, outer.RegionShort); stated != "" {
-		country, part, _ := strings.Cut(strings.ReplaceAll(string(stated), "_", "-"), "-")
+	if code := first(own.Region, own.RegionShort, outer.Region, outer.RegionShort); code != "" {
+		country, part, _ := strings.Cut(strings.ReplaceAll(string(code), "_", "-"), "-")
 		out.region = region(country, part)
 	}
-	if stated := tag(first(own.Language, own.LangShort, outer.Language, outer.LangShort)); stated != "" {
-		out.language = stated
+	if language := tag(first(own.Language, own.LangShort, outer.Language, outer.LangShort)); language != "" {
+		out.language = language
 	}
-	silent := out.said == "" && len(out.tokens) == 0
+	silent := out.context == "" && len(out.tokens) == 0
 	if silent || len(out.tools) == 0 {
 		s.readOuter()
 	}
 	if silent {
-		out.said, out.about, out.tokens = first(outer.Intent, outer.Summary, outer.Context), s.about, s.tokens
+		out.context, out.about, out.tokens = first(outer.Intent, outer.Summary, outer.Context), s.about, s.tokens
 	}
 	if len(out.tools) == 0 {
 		out.tools = s.tools
@@ -101,21 +101,20 @@ func (s *signals) of(p *imp) place {
 	return out
 }
 
-// readOuter reads the tokens and tools of the request level, once for all imps that say none
-// themselves.
+// readOuter reads the tokens and tools of the request level, once for all imps without their own.
 func (s *signals) readOuter() {
 	if s.read {
 		return
 	}
 	s.read = true
 	s.tools = s.toolsOf(s.context)
-	s.tokens = s.stated(s.context)
+	s.tokens = s.tokensOf(s.context)
 	if len(s.tokens) == 0 && first(s.context.Intent, s.context.Summary, s.context.Context) == "" {
 		s.about = s.channelWords()
 	}
 }
 
-// since returns the words appended after a length; nil if there are none.
+// since returns the words after an index of the list; nil if there are none.
 func (s *signals) since(from int) []string {
 	if len(s.words) == from {
 		return nil
@@ -123,8 +122,8 @@ func (s *signals) since(from int) []string {
 	return s.words[from:len(s.words):len(s.words)]
 }
 
-// stated returns the tokens that a context states.
-func (s *signals) stated(c *mcpContext) []string {
+// tokensOf returns the tokens of a context.
+func (s *signals) tokensOf(c *mcpContext) []string {
 	from := len(s.words)
 	for _, t := range c.IntentTokens {
 		if t = clean(text(t)); t != "" && len(s.words)-from < maxTokens {
@@ -148,7 +147,7 @@ func (s *signals) toolsOf(c *mcpContext) []string {
 	return s.since(from)
 }
 
-// channelWords returns the words with which page, app and content describe themselves.
+// channelWords returns the words that describe page, app and content.
 func (s *signals) channelWords() text {
 	c, about := s.channel, &s.channel.Content.v
 	var b strings.Builder
@@ -167,11 +166,11 @@ func (s *signals) channelWords() text {
 	return text(b.String())
 }
 
-// read reads what the place says.
+// read reads the words of the place.
 func (p *place) read(to *words.Reader) []words.Term {
 	to.Reset()
 	to.ReadTurn(string(p.about), 0)
-	to.ReadContext(string(p.said))
+	to.ReadContext(string(p.context))
 	return to.Terms()
 }
 
@@ -207,8 +206,8 @@ func clean(v text) string {
 
 func control(r rune) bool { return r < ' ' || r == 0x7f }
 
-// region is a country with its part as campaigns target it, US-CA: OpenRTB countries have three
-// letters. Empty if the country is not known.
+// region returns a country and its part as campaigns target them, like US-CA; OpenRTB countries
+// have three letters. It is empty if the country is unknown.
 func region(country, part string) string {
 	country, part = strings.TrimSpace(country), strings.TrimSpace(part)
 	if len(country) < 2 || len(country) > 3 {
@@ -220,7 +219,7 @@ func region(country, part string) string {
 	}
 	out := known.String()
 	if prefix, rest, whole := strings.Cut(part, "-"); whole && len(prefix) <= 3 {
-		part = rest // some send the whole ISO 3166-2 code
+		part = rest // some exchanges send the whole ISO 3166-2 code
 	}
 	if len(part) >= 1 && len(part) <= 3 && word(part) {
 		out += "-" + upper(part)
@@ -253,7 +252,7 @@ func word(s string) bool {
 
 func upper(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// domains reads badv, in which some entries are whole links.
+// domains reads badv, whose entries are sometimes whole links.
 func domains(badv []string) []string {
 	for i, d := range badv {
 		if _, rest, is := strings.Cut(d, "://"); is {

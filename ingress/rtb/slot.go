@@ -10,7 +10,7 @@ import (
 	"adnet/internal/money"
 )
 
-// markupKind is the kind of a bid's adm; mtypes has its mtype values.
+// markupKind is the kind of a bid's adm; mtypes maps it to mtype values.
 type markupKind uint8
 
 // The kinds of markup.
@@ -23,20 +23,19 @@ const (
 
 var mtypes = [kinds]int{asNative: 4, asBanner: 1, asVideo: 2}
 
-// String is the name in metrics and in the status object.
+// String returns the name in metrics and in the status object.
 func (k markupKind) String() string { return [kinds]string{"native", "banner", "video"}[k] }
 
-// markupSlot says which markup an imp accepts.
+// markupSlot describes the markup that an imp accepts.
 type markupSlot struct {
-	list   [3]auction.Format // the memory of formats
+	list   [3]auction.Format // memory of formats
 	has    [kinds]bool
-	w, h   int // of a banner, CSS pixels
+	w, h   int // banner size, CSS pixels
 	native markup.NativeRequest
 	video  markup.VideoRequest
 }
 
-// slot reads into o which markup p accepts. The reason is empty if at least one supported kind is
-// among it.
+// slot sets in o the markup that p accepts. The reason is empty if p accepts a supported kind.
 func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 	if p.Secure.is(1) && !s.secure {
 		return insecure
@@ -76,8 +75,8 @@ func (o *markupSlot) formats() []auction.Format {
 // anyKind allows every kind of markup.
 var anyKind = [kinds]bool{true, true, true}
 
-// choose returns the allowed markup kind for a creative, false if it does not fit o. An image
-// prefers native markup, which looks like the page around it.
+// choose returns the allowed markup kind for a creative; false if none fits o. An image prefers
+// native markup, which matches the page around it.
 func (o *markupSlot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKind, bool) {
 	show := creative(c)
 	switch c.Format {
@@ -100,7 +99,7 @@ func creative(c *campaign.Campaign) markup.Creative {
 	}
 }
 
-// landingDomain is the host of a campaign's checked https link.
+// landingDomain returns the host of a campaign's validated https link.
 func landingDomain(link string) string {
 	host := strings.TrimPrefix(link, "https://")
 	if i := strings.IndexAny(host, "/?#:"); i >= 0 {
@@ -109,7 +108,7 @@ func landingDomain(link string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// advertiserDomain is the landing domain as block lists write it.
+// advertiserDomain returns the landing domain in the form of block lists.
 func advertiserDomain(link string) string { return strings.TrimPrefix(landingDomain(link), "www.") }
 
 // htmlBanner is the creative type (btype) of our banners.
@@ -135,7 +134,7 @@ func sane(w, h int64) bool { return w > 0 && h > 0 && w <= maxSide && h <= maxSi
 
 const skipButton = 16 // creative attribute: has a skip button
 
-// request returns the video request for the markup, false if the imp does not accept a linear
+// request returns the video request for the markup; false if the imp does not accept a linear
 // inline VAST of our length.
 func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
 	r := markup.VideoRequest{
@@ -166,8 +165,8 @@ func (s *bidSession) floor(p *imp) (money.Micros, auction.Reason) {
 	return s.price(p.BidFloor, p.BidFloorCur)
 }
 
-// videoFloor is the floor of a video in p, whose other markup has the floor of p: that of the range
-// its length is in, where there is one, and no less than the floor of its seconds.
+// videoFloor returns the floor of a video in p. floor is the floor of other markup in p. The floor
+// of a matching range of lengths replaces it, and the floor per second is a lower bound.
 func (s *bidSession) videoFloor(p *imp, floor money.Micros, before auction.Reason) (money.Micros, auction.Reason) {
 	if !p.Video.set {
 		return floor, before
@@ -179,7 +178,7 @@ func (s *bidSession) videoFloor(p *imp, floor money.Micros, before auction.Reaso
 			break
 		}
 	}
-	if each := v.MinCPMPerSec; each.given || each.bad {
+	if each := v.MinCPMPerSec; each.set || each.bad {
 		all, bad := s.price(each, p.BidFloorCur)
 		if reason == "" {
 			reason = bad
@@ -206,23 +205,23 @@ func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	return money.Micros(max(min(usd, float64(money.Max)), 1)), ""
 }
 
-// patience is the number of candidates that an auction checks before it gives up: creatives may not
-// fit, budgets may be spent.
+// patience is the number of candidates that an auction checks before it stops: creatives may not
+// fit, and budgets may be spent.
 const patience = 2_000
 
 // bidGate is the first gate of the auction. A candidate passes if its creative fits the imp, for a
-// deal or in the open auction. That it has another imp of the request does not stand against it:
-// each imp has its own reservation, and counts for the session's cap.
+// deal or in the open auction. Having won another imp of the request does not exclude it here: each
+// imp has its own reservation, and counts for the session's cap.
 type bidGate struct {
 	session *bidSession
 	slot    markupSlot
 	deals   map[string]*terms
-	open    bool                // bids without a deal are allowed
-	floors  [kinds]money.Micros // in the open auction
+	open    bool                // allows bids without a deal
+	floors  [kinds]money.Micros // of the open auction
 	looked  int
 	over    bool
-	kind    markupKind // of the candidate that passed
-	deal    *terms     // of its bid; nil in the open auction
+	kind    markupKind // markup of the accepted candidate
+	deal    *terms     // its deal; nil in the open auction
 }
 
 // Check implements [auction.Gate].
@@ -238,7 +237,7 @@ func (g *bidGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 		return auction.NoMatch
 	}
 	found, ok := g.session.auction.Creative(c)
-	if !ok { // gone since the snapshot was taken
+	if !ok { // removed since the snapshot was taken
 		return auction.NoMatch
 	}
 	deal, kind, reason := g.place(found, of.EffectiveCPM)
@@ -252,7 +251,7 @@ func (g *bidGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 // Undo implements [auction.Gate]. It does nothing, because Check chooses anew for each candidate.
 func (*bidGate) Undo(*auction.Campaign) {}
 
-// place chooses how to show a campaign: for a deal if possible, else in the open auction where that
+// place chooses the markup of a campaign: for a deal if possible, else in the open auction if that
 // is allowed.
 func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
 	if g.session.wishes.refused(c) {

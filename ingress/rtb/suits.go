@@ -11,8 +11,8 @@ import (
 	"adnet/internal/subject"
 )
 
-// judge judges the conversation of p: all texts of the request level, once a request, and what the
-// imp says itself.
+// judge judges the conversation of p: all texts of the request level, once per request, and the
+// texts of the imp itself.
 func (s *bidSession) judge(ctx context.Context, p *imp) offer.Judged {
 	until := s.started.Add(s.tmax)
 	if !s.judging {
@@ -33,9 +33,9 @@ func (s *bidSession) judge(ctx context.Context, p *imp) offer.Judged {
 	return s.judged.With(s.deps.Seller.Judge(ctx, &s.suits, st))
 }
 
-// readTexts reads all texts of the request level. What the reader says, searches or is described by
-// is the reader's; with which words page, app and content describe themselves is not, so what is
-// found there holds for this request alone.
+// readTexts reads all texts of the request level. Texts from or about the reader count as the
+// reader's. Descriptions of page, app and content do not, so a refusal because of them applies to
+// this request only.
 func (s *bidSession) readTexts() {
 	s.readContext(&s.in.Ext.v.Context.v)
 	for _, c := range [...]*object[channel]{&s.in.Site, &s.in.App, &s.in.DOOH} {
@@ -44,52 +44,52 @@ func (s *bidSession) readTexts() {
 		}
 	}
 	u := &s.in.User.v
-	s.said(u.Keywords)
-	s.said(joined(u.KWArray))
+	s.readUser(u.Keywords)
+	s.readUser(joined(u.KWArray))
 	for i := range u.Data.list {
 		for j := range u.Data.list[i].Segments.list {
-			s.shown(u.Data.list[i].Segments.list[j].Name)
+			s.readPage(u.Data.list[i].Segments.list[j].Name)
 		}
 	}
 }
 
-// readContext reads ext.mcp_context, in which no field stands in for another.
+// readContext reads ext.mcp_context, with each field on its own.
 func (s *bidSession) readContext(c *mcpContext) {
-	s.said(c.Intent)
-	s.said(c.Summary)
-	s.said(c.Context)
-	s.said(joined(c.IntentTokens))
+	s.readUser(c.Intent)
+	s.readUser(c.Summary)
+	s.readUser(c.Context)
+	s.readUser(joined(c.IntentTokens))
 }
 
 func (s *bidSession) readChannel(c *channel) {
 	about := &c.Content.v
-	s.said(c.Search)
+	s.readUser(c.Search)
 	for _, t := range [...]text{
 		c.Name, c.Keywords, joined(c.KWArray), c.Publisher.v.Name, linkWords(c.Page), linkWords(c.Ref),
 		about.Title, about.Series, about.Season, about.Episode, about.Artist, about.Album, about.Genre, about.Keywords,
 		joined(about.KWArray),
 		about.Producer.v.Name, linkWords(about.URL),
 	} {
-		s.shown(t)
+		s.readPage(t)
 	}
 }
 
-func (s *bidSession) said(t text) {
+func (s *bidSession) readUser(t text) {
 	if t != "" {
 		s.suits.Read(string(t), suitability.User)
 	}
 }
 
-func (s *bidSession) shown(t text) {
+func (s *bidSession) readPage(t text) {
 	if t != "" {
 		s.suits.Read(string(t), suitability.Assistant)
 	}
 }
 
-// joined are words as one text, so that phrases which several of them make are found.
+// joined returns words as one text, so that phrases of several words are found.
 func joined(words texts) text { return text(strings.Join(words, " ")) }
 
-// linkWords are the words of a link: its host, path and query.
+// linkWords returns the words of a link: its host, path and query.
 func linkWords(link text) text {
 	if link == "" {
 		return ""
@@ -109,7 +109,7 @@ func linkWords(link text) text {
 	}, rest))
 }
 
-// stated is what the request level states beside its texts.
+// stated returns the statements of the request level besides its texts.
 func (s *bidSession) stated() offer.Stated {
 	in := &s.in
 	st := in.Ext.v.Suitability.Stated.With(offer.AgeOf(s.consent)).With(offer.Stated{Age: s.age()})
@@ -129,20 +129,19 @@ func (s *bidSession) stated() offer.Stated {
 // qagMature is the media rating for mature audiences (AdCOM, Media Ratings).
 const qagMature = 3
 
-// age is the age by the year of birth. Its day is not known, so in the year in which a person turns
-// 18 the person counts as 17. A year that cannot be read, or in which no reader of today was born,
-// is a child's.
+// age returns the age group by year of birth. The birthday is unknown, so in the year of the 18th
+// birthday a person counts as 17. An unreadable or impossible year counts as a child's.
 func (s *bidSession) age() offer.Age {
 	born := s.in.User.v.Born
 	switch years := int64(s.started.UTC().Year()) - born.n; {
-	case !born.given:
+	case !born.set:
 		return offer.AgeUnknown
 	case years < 0, years > 130, years <= 13:
 		return offer.AgeChild
 	case years <= 18:
 		return offer.AgeTeen
 	}
-	return offer.AgeUnknown // an exchange's word unlocks nothing
+	return offer.AgeUnknown // an exchange's statement unlocks nothing
 }
 
 func ofCategories(tax whole, list codes) (set subject.Set) {
@@ -152,10 +151,10 @@ func ofCategories(tax whole, list codes) (set subject.Set) {
 	return set
 }
 
-// matureRatings are the ratings of contentrating that mean adults alone, as their schemes write
-// them: the MPA's for films in the USA, the TV Parental Guidelines there, ESRB, PEGI and USK for
-// games, BBFC and FSK for films in the United Kingdom and Germany. Letters that another scheme
-// gives to younger people (M, 18) count only with their scheme.
+// matureRatings lists the ratings in contentrating for adults only, as their schemes write them:
+// the MPA's for films and the TV Parental Guidelines in the USA, ESRB, PEGI and USK for games, BBFC
+// and FSK for films in the United Kingdom and Germany. Letters that another scheme uses for younger
+// audiences (M, 18) count only together with their scheme.
 var matureRatings = map[string]bool{
 	"R": true, "NC17": true, "X": true, "XXX": true, "MPAR": true, "MPAAR": true, "MPANC17": true, "MPAANC17": true,
 	"TVMA": true, "AO": true, "ADULTSONLY": true, "ADULTSONLY18+": true, "ESRBM": true, "ESRBAO": true,
@@ -163,8 +162,7 @@ var matureRatings = map[string]bool{
 	"PEGI18":    true, "USK18": true, "BBFC18": true, "BBFCR18": true, "R18": true, "FSK18": true,
 }
 
-// mature reports whether a rating is one of [matureRatings], without regard to case and to what is
-// between its letters.
+// mature reports whether a rating is one of [matureRatings], ignoring case and separators.
 func mature(rating text) bool {
 	var room [24]byte
 	name := room[:0]

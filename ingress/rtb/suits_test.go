@@ -172,7 +172,7 @@ func TestAnImpIsJudgedByItsOwnContext(t *testing.T) {
 }
 
 // A request of another does not inherit a verdict: sessions are pooled.
-func TestVerdictsAreNotKept(t *testing.T) {
+func TestVerdictsAreNotStored(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("image")...)
 	for range 20 {

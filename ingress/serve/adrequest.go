@@ -19,11 +19,11 @@ func (s *Server) adRequest(c *gin.Context) error {
 	if err := s.deps.Ads.Admit(caller); err != nil {
 		return err
 	}
-	asked := s.asked.Get().(*asked)
-	defer s.asked.Put(asked)
-	defer asked.forget()
-	in, answer := &asked.request, &asked.answer
-	if err := httpapi.ReadBody(c, asked.decode); err != nil {
+	exchange := s.exchanges.Get().(*exchange)
+	defer s.exchanges.Put(exchange)
+	defer exchange.forget()
+	in, answer := &exchange.request, &exchange.answer
+	if err := httpapi.ReadBody(c, exchange.decode); err != nil {
 		return err
 	}
 	if err := in.Check(); err != nil {
@@ -44,16 +44,16 @@ func (s *Server) adRequest(c *gin.Context) error {
 	})
 }
 
-// asked is the memory of one POST /v1/ad-request.
-type asked struct {
+// exchange holds the memory of one POST /v1/ad-request, for reuse.
+type exchange struct {
 	request offer.Request
 	answer  offer.Answer
 }
 
-func (a *asked) decode(body []byte) error { return decode(body, &a.request) }
+func (a *exchange) decode(body []byte) error { return decode(body, &a.request) }
 
-// forget lets go of what the request said, but for the memory of the token.
-func (a *asked) forget() {
+// forget clears the request and the answer, except for the token's buffer.
+func (a *exchange) forget() {
 	a.request = offer.Request{}
 	a.answer.Reset()
 }

@@ -40,8 +40,8 @@ func body(t testing.TB, change map[string]any) string {
 	return string(text)
 }
 
-// said is so many equal messages.
-func said(count int, role, content string) (list []any) {
+// manyMessages returns count equal messages.
+func manyMessages(count int, role, content string) (list []any) {
 	for range count {
 		list = append(list, map[string]any{"role": role, "content": content})
 	}
@@ -67,24 +67,24 @@ func TestFields(t *testing.T) {
 		"context of a number":      {map[string]any{"context": 7}, "context", ""},
 		"context a list":           {map[string]any{"context": []string{"a"}}, "context", ""},
 		"context with NUL":         {map[string]any{"context": "a\x00"}, "context", ""},
-		"messages alone":           {map[string]any{"context": nil, "messages": said(1, "user", "hello")}, "", ""},
+		"messages alone":           {map[string]any{"context": nil, "messages": manyMessages(1, "user", "hello")}, "", ""},
 		"messages of every role": {
 			map[string]any{"messages": slices.Concat(
-				said(1, "system", "a"), said(1, "tool", "b"), said(1, "assistant", "c"),
+				manyMessages(1, "system", "a"), manyMessages(1, "tool", "b"), manyMessages(1, "assistant", "c"),
 			)}, "", "",
 		},
 		"no messages": {
 			map[string]any{"context": nil, "messages": []any{}}, "context", "missing_context",
 		},
-		"32 messages":      {map[string]any{"messages": said(32, "user", "hello")}, "", ""},
-		"33 messages":      {map[string]any{"messages": said(33, "user", "hello")}, "messages", ""},
-		"messages of 8000": {map[string]any{"messages": said(2, "user", long("é", 4000))}, "", ""},
+		"32 messages":      {map[string]any{"messages": manyMessages(32, "user", "hello")}, "", ""},
+		"33 messages":      {map[string]any{"messages": manyMessages(33, "user", "hello")}, "messages", ""},
+		"messages of 8000": {map[string]any{"messages": manyMessages(2, "user", long("é", 4000))}, "", ""},
 		"messages of 8001": {
-			map[string]any{"messages": append(said(2, "user", long("é", 4000)), said(1, "tool", "a")...)}, "messages",
+			map[string]any{"messages": append(manyMessages(2, "user", long("é", 4000)), manyMessages(1, "tool", "a")...)}, "messages",
 			"",
 		},
-		"a message of a stranger":  {map[string]any{"messages": said(1, "developer", "hello")}, "messages", ""},
-		"a message with NUL":       {map[string]any{"messages": said(1, "user", "a\x00")}, "messages", ""},
+		"a message of a stranger":  {map[string]any{"messages": manyMessages(1, "developer", "hello")}, "messages", ""},
+		"a message with NUL":       {map[string]any{"messages": manyMessages(1, "user", "a\x00")}, "messages", ""},
 		"messages a string":        {map[string]any{"messages": "hello"}, "messages", ""},
 		"format unknown":           {map[string]any{"format": "popup"}, "format", ""},
 		"format upper case":        {map[string]any{"format": "Card"}, "format", ""},
@@ -334,7 +334,7 @@ func TestTheAd(t *testing.T) {
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad, "the log of auctions is best effort")
 }
 
-// What the request says reaches the targeting.
+// The fields of the request reach the targeting.
 func TestTargeting(t *testing.T) {
 	f := newFixture(t, 0)
 	k := generic()
@@ -435,8 +435,8 @@ func TestSandboxKeys(t *testing.T) {
 	require.Empty(t, f.Log.Auctions, "no auction took place")
 }
 
-// Of a reader who refuses nothing is kept, and the log says why; the token carries the refusal to
-// the events.
+// Nothing about a reader without consent is stored, and the log has the reason. The token carries
+// the refusal to the events.
 func TestConsent(t *testing.T) {
 	f := newFixture(t, 0)
 	for name, c := range map[string]struct {
@@ -479,8 +479,8 @@ func TestConsent(t *testing.T) {
 	)
 }
 
-// A request is answered in the memory of an earlier one, of which nothing may show.
-func TestRequestsShareNothing(t *testing.T) {
+// A request reuses the memory of an earlier one, whose data must not leak.
+func TestRequestsAreIndependent(t *testing.T) {
 	f := newFixture(t, 0)
 	for range 20 { // the pool may give another request's memory, or none
 		f.Log.Auctions = nil

@@ -25,8 +25,8 @@ import (
 	"adnet/internal/traffic"
 )
 
-// BenchmarkAdRequest is an ad request through the engine, without sockets, over 100,000 campaigns,
-// beside a bare gin handler that reads the same body and answers the same bytes.
+// BenchmarkAdRequest measures an ad request through the engine, without sockets, over 100,000
+// campaigns, next to a bare gin handler that reads the same body and writes the same bytes.
 func BenchmarkAdRequest(b *testing.B) {
 	bodies := benchBodies(b)
 	server, key, _ := benchServer(b, catalogtest.Many(b, ingresstest.AdvertiserID, 100_000))
@@ -82,8 +82,8 @@ func benchBodies(b *testing.B) []string {
 	return bodies
 }
 
-// BenchmarkKeys is an ad request of a server and one of a page, whose key, origin and unseen ads
-// are looked at, too.
+// BenchmarkKeys measures an ad request of a server, and of a page whose key, origin and unseen ads
+// are checked as well.
 func BenchmarkKeys(b *testing.B) {
 	bodies := benchBodies(b)
 	server, secret, browser := benchServer(b, catalogtest.Many(b, ingresstest.AdvertiserID, 100_000))
@@ -112,7 +112,7 @@ func BenchmarkKeys(b *testing.B) {
 	}
 }
 
-// seenAtOnce takes every ad of a page for seen: readers leave few unseen.
+// seenAtOnce treats every ad of a page as seen: readers leave few unseen.
 type seenAtOnce struct{ *limits.Limits }
 
 func (l seenAtOnce) Hold(u traffic.Unseen, most money.Micros, now time.Time) bool {

@@ -30,15 +30,15 @@ func cors(w *httptest.ResponseRecorder) (names []string) {
 	return names
 }
 
-// lookAlikes are no pages of the key's origins.
+// lookAlikes are pages outside the key's origins.
 var lookAlikes = []string{
 	"", "null", "https://app.example.com.evil", "http://app.example.com", "https://app.example.com:8443",
 	"https://evil.example", "https://example.com",
 	"https://app.example.com/", "HTTPS://APP.EXAMPLE.COM",
 }
 
-// A browser key is taken from pages of its origins and from nowhere else, and only they may read
-// the reply. A secret key is never for pages.
+// A browser key works only on pages of its origins, and only they may read the reply. A secret key
+// never works on pages.
 func TestBrowserKeysOnTheirPages(t *testing.T) {
 	f := newFixture(t, 0)
 	key, other := f.PageKey(page, "https://*.shop.example.com"), f.PageKey("https://other.example")
@@ -124,7 +124,7 @@ func (f *fixture) auction(w *httptest.ResponseRecorder) token.Auction {
 	return said
 }
 
-// The rules for readers' browsers hold for a page's ads, whatever its request says.
+// The rules for readers' browsers apply to a page's ads, whatever its request contains.
 func TestBrowserAdsAreTheReaders(t *testing.T) {
 	f := newFixture(t, 0)
 	key := f.PageKey(page)
@@ -142,8 +142,8 @@ func TestBrowserAdsAreTheReaders(t *testing.T) {
 	require.False(t, f.auction(f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key)).Browser)
 }
 
-// Who takes ads with a page's key and shows none holds a hundredth of the campaign's day, and
-// leaves the rest to others.
+// A caller that requests ads with a page's key without showing them holds at most a hundredth of
+// the campaign's daily budget.
 func TestBrowserKeysHoldAHundredthUnseen(t *testing.T) {
 	f := newFixture(t, 0)
 	f.Shelf.Daily = 5 * money.USD // 50,000 micro-USD may be held

@@ -30,7 +30,7 @@ type fixture struct {
 // limiter is limits that a test may replace.
 type limiter struct{ *limits.Limits }
 
-// outcomes keeps what it is told.
+// outcomes stores the reported outcomes.
 type outcomes struct{ reasons []auction.Reason }
 
 func (o *outcomes) Observe(reason auction.Reason, _ time.Duration, _ time.Time) {

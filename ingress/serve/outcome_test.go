@@ -95,7 +95,7 @@ func TestMadeUpSandboxKeysShareALimit(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.send(body(t, nil), "Authorization", "Bearer "+f.key).Code)
 }
 
-func TestOutcomesAreTold(t *testing.T) {
+func TestReplyContainsTheOutcome(t *testing.T) {
 	f := newFixture(t, 0)
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
 	f.Shelf.Refuse = auction.Paced

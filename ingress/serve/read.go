@@ -6,8 +6,8 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// decode reads a body into r: a plain body in one pass; [httpapi.Unmarshal] reads all others and
-// reports every error.
+// decode reads a body into r. It reads a plain body in one pass; [httpapi.Unmarshal] reads all
+// others and reports every error.
 func decode(body []byte, r *offer.Request) error {
 	if read(string(body), r) {
 		return nil
@@ -57,7 +57,7 @@ func read(text string, r *offer.Request) bool {
 		case "suitability":
 			r.Suitability.Scan(&in)
 		default:
-			in.Decline() // may be a known name in another case
+			in.Decline() // may be a known name in different case
 		}
 	}
 	return in.Done()

@@ -9,8 +9,9 @@ import (
 	"adnet/ingress/offer"
 )
 
-// AppendReply appends the reply with an ad as JSON, as POST /v1/ad-request answers it. A marshaller
-// takes three times as long for it (benchmark row ad_request). Errors: a text that is not UTF-8.
+// AppendReply appends the reply with an ad as JSON, in the format of POST /v1/ad-request. A
+// marshaller takes three times as long (benchmark row ad_request). Errors: a text that is not
+// UTF-8.
 func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w := replyWriter{b: append(b, `{"ad":{"ad_id":"`...)}
 	w.b = o.AppendCampaign(w.b)
@@ -37,8 +38,7 @@ func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	return w.b, w.err
 }
 
-// appendNone appends the reply to a request that no ad is for: why, what explains it, and when to
-// ask again.
+// appendNone appends a reply without an ad: the reason, and when to retry.
 func appendNone(b []byte, a *offer.Answer) ([]byte, error) {
 	w := replyWriter{b: append(b, `{"ad":null`...)}
 	if a.AuctionID != uuid.Nil {
@@ -66,7 +66,7 @@ func (w *replyWriter) text(lead, value string) {
 	}
 }
 
-// some writes a number that is not 0.
+// some appends a number unless it is 0.
 func (w *replyWriter) some(lead string, n int) {
 	if n != 0 {
 		w.b = strconv.AppendInt(append(w.b, lead...), int64(n), 10)

@@ -1,5 +1,5 @@
-// Package serve is POST /v1/ad-request: it reads a publisher's request, asks [offer.Seller], and
-// writes the ad or the reason for no fill.
+// Package serve serves POST /v1/ad-request. It reads a publisher's request, calls [offer.Seller],
+// and writes the ad or the reason for no fill.
 package serve
 
 import (
@@ -11,13 +11,13 @@ import (
 	"adnet/ingress/offer"
 )
 
-// Ads answers requests for ads; see offer.Seller.
+// Ads sells an ad for a request; see offer.Seller.
 type Ads interface {
 	Admit(caller httpapi.Caller) error
 	Answer(ctx context.Context, caller httpapi.Caller, in *offer.Request, answer *offer.Answer) error
 }
 
-// Deps are what the endpoint works with.
+// Deps holds the dependencies of the endpoint.
 type Deps struct {
 	Auth *httpapi.Auth
 	Ads  Ads
@@ -25,13 +25,13 @@ type Deps struct {
 
 // Server is the endpoint.
 type Server struct {
-	deps  Deps
-	asked sync.Pool // of *asked
+	deps      Deps
+	exchanges sync.Pool // of *exchange
 }
 
-// New makes the endpoint.
+// New returns the endpoint.
 func New(deps Deps) *Server {
-	return &Server{deps: deps, asked: sync.Pool{New: func() any { return new(asked) }}}
+	return &Server{deps: deps, exchanges: sync.Pool{New: func() any { return new(exchange) }}}
 }
 
 // Mount adds the routes to h.

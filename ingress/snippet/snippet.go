@@ -1,8 +1,9 @@
-// Package snippet serves adnet.js, the script of <adnet-ad>, which publishers put into their pages.
+// Package snippet serves adnet.js, the script of <adnet-ad>, which publishers include in their
+// pages.
 //
-// It is built from web/sdk by web/build and embedded. /sdk/adnet.js is always the newest, kept for
-// five minutes; /sdk/adnet.HASH.js never changes, and a page that names it states its integrity.
-// Pages of any origin may load both: they hold nothing of anybody.
+// The script is built from web/sdk by web/build and embedded. /sdk/adnet.js is the newest version,
+// cached for five minutes. /sdk/adnet.HASH.js never changes, and pages that use it state its
+// integrity. Pages of any origin may load both: they contain no personal data.
 package snippet
 
 import (
@@ -31,11 +32,11 @@ const (
 
 // Script is the built script.
 type Script struct {
-	files           map[string]*httpapi.File // those with a hash in their names, and the newest
+	files           map[string]*httpapi.File // the files with a hash in their name, and the newest
 	name, integrity string
 }
 
-// New reads the built script. Errors: the build is not whole.
+// New reads the built script. Errors: the build is incomplete.
 func New() (*Script, error) {
 	files, err := httpapi.ReadFiles(built, "dist")
 	if err != nil {
@@ -50,20 +51,20 @@ func New() (*Script, error) {
 		files: files, name: "adnet." + hex.EncodeToString(hash[:8]) + ".js",
 		integrity: "sha384-" + base64.StdEncoding.EncodeToString(integrity[:]),
 	}
-	// Files of earlier releases stay beside the newest in dist, under their own names: pages that
-	// name them go on after an upgrade.
+	// Files of earlier releases stay in dist under their own names, so that pages with their
+	// address still work after an upgrade.
 	files[s.name] = script
 	return s, nil
 }
 
-// Path is where the file is whose content never changes, below the base URL.
+// Path returns the path, below the base URL, of the file whose content never changes.
 func (s *Script) Path() string { return path + s.name }
 
-// Integrity is what a page states of that file, in the attribute integrity.
+// Integrity returns the value of the integrity attribute for that file.
 func (s *Script) Integrity() string { return s.integrity }
 
-// Mount adds the route to h. It has no limit: the readers of a page may share an address, and an
-// answer costs a copy of some kilobytes.
+// Mount adds the route to h. The route has no limit: readers of a page may share an address, and a
+// reply costs only a copy of some kilobytes.
 func (s *Script) Mount(h *httpapi.Server) {
 	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone})
 }

@@ -29,8 +29,8 @@ func serve(t *testing.T) (*snippet.Script, func(method, path string, header ...s
 	}
 }
 
-// Both addresses answer the same bytes, to pages of every origin, and only the one with the hash
-// may be kept for ever.
+// Both addresses serve the same bytes to pages of every origin, and only the one with the hash may
+// be cached forever.
 func TestScript(t *testing.T) {
 	script, ask := serve(t)
 	whole := ask("GET", "/sdk/adnet.js").Body.Bytes()
@@ -75,7 +75,7 @@ func TestScript(t *testing.T) {
 	require.Equal(t, 405, ask("POST", "/sdk/adnet.js").Code)
 }
 
-// A reader loads at most 5 kB of it, and it keeps nothing in the browser.
+// The script has at most 5 kB, and stores nothing in the browser.
 func TestScriptIsSmallAndForgets(t *testing.T) {
 	_, ask := serve(t)
 	require.LessOrEqual(t, ask("GET", "/sdk/adnet.js", "Accept-Encoding", "gzip").Body.Len(), 5000)
@@ -88,7 +88,7 @@ func TestScriptIsSmallAndForgets(t *testing.T) {
 	}
 }
 
-// The line of the documents is of this script.
+// The line in the documents matches this script.
 func TestManualNamesTheScript(t *testing.T) {
 	script, _ := serve(t)
 	page, err := os.ReadFile("../../docs/integrating.md")

@@ -19,22 +19,22 @@ const (
 	maxBatchBody = 512 << 10
 )
 
-// batch is the body of POST /api/track?action=batch: what a server collected for many
+// batch is the body of POST /api/track?action=batch: events that a server collected for many
 // conversations.
 type batch struct {
 	Events []Report `json:"events"`
 }
 
-// batchTaken answers a batch. Every event that is not in Rejected is durable.
+// batchTaken is the reply to a batch. Every event outside Rejected is durable.
 type batchTaken struct {
 	Tracked  int        `json:"tracked"`
-	Deduped  bool       `json:"deduped,omitzero"`  // events of Repeats were taken before; nothing is counted twice
-	Repeats  []int      `json:"repeats,omitempty"` // by their place in the batch
+	Deduped  bool       `json:"deduped,omitzero"`  // the events in Repeats were taken before; nothing is counted twice
+	Repeats  []int      `json:"repeats,omitempty"` // by index in the batch
 	Rejected []rejected `json:"rejected,omitempty"`
 }
 
-// rejected is a report that was not taken. Sending it again is of no use, but for code
-// rate_limited: then its token does not verify, and the address has sent too many of these.
+// rejected is a report that was not taken. Sending it again is useful only for code rate_limited:
+// its token does not verify, and the address has sent too many such reports.
 type rejected struct {
 	Index int    `json:"index"`
 	Code  string `json:"code"`
@@ -42,16 +42,16 @@ type rejected struct {
 	Field string `json:"field,omitempty"`
 }
 
-// batch serves POST /api/track?action=batch. A wrong report does not stop the others. 200 is
-// answered only when every other report is durable; after a 503 the whole batch may be sent again,
-// since repeats count once.
+// batch serves POST /api/track?action=batch. An invalid report does not stop the others. The reply
+// is 200 only if every other report is durable. After a 503 the client may send the whole batch
+// again, since repeats count once.
 func (t *Tracker) batch(c *gin.Context) error {
 	var in batch
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {
-		return errs.New(errs.InvalidRequest, "events must hold 1 to %d events", maxBatch).With("field", "events")
+		return errs.New(errs.InvalidRequest, "events must contain 1 to %d events", maxBatch).With("field", "events")
 	}
 	by, err := t.reporter(c)
 	if err == nil {
@@ -75,12 +75,12 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 	for i := range reports {
 		in := &reports[i]
 		in.By, in.needsCampaign, in.Origin = by, true, from
-		what, err := reportedEventOf(in)
+		report, err := reportedEventOf(in)
 		if err != nil {
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
 		}
-		made, kept, err := t.eventOf(what, now)
+		placed, countable, err := t.eventOf(report, now)
 		if errs.Is(err, errs.Forbidden) {
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
@@ -88,8 +88,8 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 		if err != nil {
 			return out, err
 		}
-		e := &made.Event
-		if !kept {
+		e := &placed.Event
+		if !countable {
 			if err := t.stranger(e, from, now); err != nil {
 				out.Rejected = append(out.Rejected, rejection(i, err))
 			} else {
@@ -98,16 +98,16 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 			continue
 		}
 		t.judge(ctx, e, from, now)
-		events, all, places = append(events, e), append(all, made), append(places, i)
+		events, all, places = append(events, e), append(all, placed), append(places, i)
 	}
 	if err := t.recorder.recordAll(events); err != nil {
 		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	for i, made := range all {
-		t.confirm(&made.Event)
-		if t.again(ctx, made) {
+	for i, placed := range all {
+		t.confirm(&placed.Event)
+		if t.again(ctx, placed) {
 			out.Deduped, out.Repeats = true, append(out.Repeats, places[i])
 		}
 	}
@@ -122,8 +122,8 @@ func rejection(index int, err error) rejected {
 	return r
 }
 
-// recordAll returns nil when every event is durable, as [recorder.record]: one wait for all of
-// them.
+// recordAll returns nil if every event is durable, like [recorder.record] with a single wait for
+// all of them.
 func (r *recorder) recordAll(events []*event.Event) error {
 	values := make([][]byte, len(events))
 	for i, e := range events {
@@ -132,11 +132,11 @@ func (r *recorder) recordAll(events []*event.Event) error {
 			return err
 		}
 	}
-	kept := make([]bool, len(events))
-	r.each(events, values, kept, r.producer.Produce, r.wait)
-	// Without a limit: the spool always answers.
-	r.each(events, values, kept, r.spool.Append, 0)
-	for _, is := range kept {
+	durable := make([]bool, len(events))
+	r.each(events, values, durable, r.producer.Produce, r.wait)
+	// No limit: the spool always answers.
+	r.each(events, values, durable, r.spool.Append, 0)
+	for _, is := range durable {
 		if !is {
 			r.unrecorded()
 			return errs.New(
@@ -147,11 +147,12 @@ func (r *recorder) recordAll(events []*event.Event) error {
 	return nil
 }
 
-// each hands over the events that are not durable yet and notes those that became durable within
-// the limit. A later answer is ignored and the event handed on; it may then be recorded twice, and
-// settlement drops the repeat.
+// each passes on the events that are not durable yet, and marks those that become durable within
+// the limit. It ignores a later answer. The event is then passed on again and may be recorded
+// twice; settlement drops the repeat.
 func (r *recorder) each(
-	events []*event.Event, values [][]byte, kept []bool, hand func(topic string, key, value []byte, done func(error)),
+	events []*event.Event, values [][]byte, durable []bool,
+	hand func(topic string, key, value []byte, done func(error)),
 	limit time.Duration,
 ) {
 	type answer struct {
@@ -160,7 +161,7 @@ func (r *recorder) each(
 	}
 	answers, waiting := make(chan answer, len(events)), 0
 	for i, e := range events {
-		if kept[i] {
+		if durable[i] {
 			continue
 		}
 		waiting++
@@ -175,7 +176,7 @@ func (r *recorder) each(
 	for ; waiting > 0; waiting-- {
 		select {
 		case a := <-answers:
-			kept[a.index] = a.err == nil
+			durable[a.index] = a.err == nil
 		case <-late:
 			return
 		}

@@ -59,8 +59,8 @@ func TestBatchLimits(t *testing.T) {
 	require.Empty(t, f.Log.Asked())
 }
 
-// What Kafka gives up or does not answer goes to the spool, each event on its own; 200 says that
-// all are durable.
+// Each event that Kafka refuses or does not acknowledge goes to the spool. 200 means that all
+// events are durable.
 func TestBatchIsDurable(t *testing.T) {
 	t.Run("kafka refuses", func(t *testing.T) {
 		f := newFixture(t)

@@ -16,7 +16,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// maxSession is the longest session id that is told apart, in bytes.
+// maxSession is the number of significant bytes of a session id.
 const maxSession = 128
 
 // gif is the 43-byte transparent pixel (GIF89a, 1×1).
@@ -32,54 +32,53 @@ func mustHex(s string) []byte {
 
 // beaconNames are the query parameters of a beacon.
 var beaconNames = [...]string{
-	saidEvent: "event", saidAuction: "auction_id", saidSession: "session", saidFormat: "format",
-	saidMethod: "integration_method", saidDeveloper: "dev", saidCampaign: "campaign_id",
+	paramEvent: "event", paramAuction: "auction_id", paramSession: "session", paramFormat: "format",
+	paramMethod: "integration_method", paramDeveloper: "dev", paramCampaign: "campaign_id",
 }
 
 const (
-	saidEvent = iota
-	saidAuction
-	saidSession
-	saidFormat
-	saidMethod
-	saidDeveloper
-	saidCampaign
+	paramEvent = iota
+	paramAuction
+	paramSession
+	paramFormat
+	paramMethod
+	paramDeveloper
+	paramCampaign
 )
 
-// pixel serves GET /api/track. Whatever the token turns out to be, a well-formed beacon is answered
-// with the pixel: a page must not break because an ad is old.
+// pixel serves GET /api/track. It answers a well-formed beacon with the pixel whatever its token,
+// because a page must not break on an old ad.
 func (t *Tracker) pixel(c *gin.Context) error {
-	var said [len(beaconNames)]string
-	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], said[:])
-	kind, ok := eventTypes[said[saidEvent]]
+	var params [len(beaconNames)]string
+	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], params[:])
+	kind, ok := eventTypes[params[paramEvent]]
 	if !ok || kind == event.Type_CONVERSION {
 		return errs.New(
 			errs.InvalidRequest, "event must be impression, viewable, click, close, skip or video_complete",
 		).With("field", "event")
 	}
-	what := reportedEvent{
-		kind: kind, auctionID: said[saidAuction], session: said[saidSession],
-		format: said[saidFormat], method: said[saidMethod], origin: Origin{request: c},
+	report := reportedEvent{
+		kind: kind, auctionID: params[paramAuction], session: params[paramSession],
+		format: params[paramFormat], method: params[paramMethod], origin: Origin{request: c},
 	}
-	// An invalid publisher id is ignored: with a token it does not matter, and without one no
-	// publisher earns.
-	what.developer, _ = uuid.Parse(said[saidDeveloper])
+	// Ignore an invalid publisher id: a token overrides it, and without a token no publisher earns.
+	report.developer, _ = uuid.Parse(params[paramDeveloper])
 	var err error
-	if what.campaignID, err = campaignOf(said[saidCampaign], what.auctionID); err != nil {
+	if report.campaignID, err = campaignOf(params[paramCampaign], report.auctionID); err != nil {
 		return err
 	}
 	if !looksOnly(c) {
-		made, err := t.take(c.Request.Context(), what)
+		placed, err := t.take(c.Request.Context(), report)
 		if err != nil {
 			return err
 		}
-		t.noted(c.Request.Context(), made)
+		t.noted(c.Request.Context(), placed)
 	}
 	c.Data(http.StatusOK, "image/gif", gif)
 	return nil
 }
 
-// campaignOf reads the campaign id, which a token makes unnecessary.
+// campaignOf reads the campaign id, which is optional with a token.
 func campaignOf(text, auctionID string) (uuid.UUID, error) {
 	id, err := httpapi.ParseID("campaign_id", text)
 	if err != nil && auctionID == "" {
@@ -88,27 +87,26 @@ func campaignOf(text, auctionID string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// take records the event durably; one that proves nothing it counts.
-func (t *Tracker) take(ctx context.Context, what reportedEvent) (*placedEvent, error) {
+// take records a verified event durably. An unverified event is only counted.
+func (t *Tracker) take(ctx context.Context, report reportedEvent) (*placedEvent, error) {
 	now := t.deps.Now()
-	made, kept, err := t.eventOf(what, now)
+	placed, countable, err := t.eventOf(report, now)
 	if err != nil {
 		return nil, err
 	}
-	e := &made.Event
-	if !kept {
-		return made, t.stranger(e, what.origin, now)
+	e := &placed.Event
+	if !countable {
+		return placed, t.stranger(e, report.origin, now)
 	}
-	t.judge(ctx, e, what.origin, now)
+	t.judge(ctx, e, report.origin, now)
 	if err := t.recorder.record(e); err != nil {
-		return made, err
+		return placed, err
 	}
 	t.confirm(e)
-	return made, nil
+	return placed, nil
 }
 
-// confirm tells the frequency caps that an ad was seen: by a genuine impression, under the
-// auction's id.
+// confirm reports a genuine impression to the frequency caps, under the auction's id.
 func (t *Tracker) confirm(e *event.Event) {
 	if t.deps.Exposures == nil || len(e.SessionHash) == 0 || e.Type != event.Type_IMPRESSION ||
 		e.Proof != event.Proof_SIGNED || e.Sandbox || e.InvalidTraffic != "" {
@@ -117,8 +115,8 @@ func (t *Tracker) confirm(e *event.Event) {
 	t.deps.Exposures.Confirm(campaign.SessionKey(e.SessionHash), uuid.UUID(e.CampaignId), uuid.UUID(e.AuctionId))
 }
 
-// cut is the longest valid UTF-8 text of at most n bytes that text starts with, bytes that are not
-// UTF-8 left out: protobuf strings must be valid.
+// cut returns the longest prefix of text of at most n bytes that is valid UTF-8, without invalid
+// bytes: protobuf strings must be valid.
 func cut(text string, n int) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "")

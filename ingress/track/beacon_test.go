@@ -220,7 +220,7 @@ func TestUnsignedBeacons(t *testing.T) {
 	}
 }
 
-func TestSandboxEventsSaySo(t *testing.T) {
+func TestSandboxEventsAreMarked(t *testing.T) {
 	f := newFixture(t)
 	a := auction(start)
 	a.Sandbox, a.AdvertiserID = true, uuid.Nil

@@ -15,8 +15,8 @@ import (
 	"adnet/internal/token"
 )
 
-// BenchmarkBeacon is an impression through the engine, without sockets and with a log that
-// acknowledges at once, beside a bare gin handler that answers the same pixel.
+// BenchmarkBeacon measures an impression through the engine, without sockets and with a log that
+// acknowledges at once, next to a bare gin handler that serves the same pixel.
 func BenchmarkBeacon(b *testing.B) {
 	f := newFixture(b)
 	f.tracker.recorder.producer = ingresstest.Acked{}

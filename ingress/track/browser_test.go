@@ -23,7 +23,7 @@ const (
 	reader = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
 )
 
-// freed counts what ads of browser keys give back.
+// freed records the budget that ads of browser keys release.
 type freed struct{ all []traffic.Unseen }
 
 func (f *freed) Seen(u traffic.Unseen, _ time.Time) { f.all = append(f.all, u) }
@@ -41,7 +41,8 @@ func reportOf(f *fixture, a token.Auction) string {
 		f.Ring.Sign(token.PurposeReport, a) + `"}`
 }
 
-// A browser key opens events of the ads that its account got with browser keys, from its pages.
+// A browser key can report events of the ads that its account requested with browser keys, from its
+// pages.
 func TestBrowserKeysReportTheirAds(t *testing.T) {
 	f := newFixture(t)
 	key := f.PageKey(page)
@@ -81,7 +82,7 @@ func TestBrowserKeysReportTheirAds(t *testing.T) {
 	require.Equal(t, 403, f.Do(http.MethodOptions, "/api/track", "", "Origin", "https://evil.example").Code)
 }
 
-// What navigator.sendBeacon sends: without a key, and of a type that needs no preflight.
+// Bodies of navigator.sendBeacon: without a key, and of a type that needs no preflight.
 func TestBeaconBodies(t *testing.T) {
 	f := newFixture(t)
 	for _, kind := range []string{
@@ -113,8 +114,8 @@ func TestBeaconBodies(t *testing.T) {
 	ingresstest.RequireError(t, post(""), 400, "invalid_request", "event_type")
 }
 
-// What a browser key's ad holds is free again when a reader saw it, and only once: a stranger can
-// send a beacon any number of times, in every form.
+// An ad of a browser key releases its budget when a reader saw it, and only once: a stranger can
+// repeat a beacon in every form.
 func TestSeenAdsGiveBackOnce(t *testing.T) {
 	f := newFixture(t)
 	back := &freed{}
@@ -145,9 +146,9 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	require.Len(t, back.all, 1)
 }
 
-// What an ad of a browser key holds ends with the view where that is paid for: impressions alone
-// would let a stranger hold a campaign's day.
-func TestPaidViewsFree(t *testing.T) {
+// If views are billed, an ad of a browser key releases its budget with the view: with impressions
+// alone a stranger could hold a campaign's daily budget.
+func TestPaidViewsReleaseBudget(t *testing.T) {
 	f := newFixture(t)
 	back := &freed{}
 	f.tracker.deps.Unseen = back
@@ -166,8 +167,8 @@ func TestPaidViewsFree(t *testing.T) {
 	}
 }
 
-// A view is recorded with the token of its own link, once, and that token proves nothing else:
-// whoever has it cannot make anybody pay.
+// A view is recorded once, with the token of its own link. That token verifies nothing else, so its
+// holder cannot cause other charges.
 func TestViewable(t *testing.T) {
 	f := newFixture(t)
 	ad := pageAd(f.Now)

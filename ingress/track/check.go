@@ -12,15 +12,15 @@ import (
 	"adnet/schemas/event"
 )
 
-// checked says what would become of a conversion.
+// checked is the result of a conversion check.
 type checked struct {
-	// Accepted says that the conversion would be recorded as verified: settlement counts it, unless
-	// it is the second of its auction or above the hourly cap.
+	// Accepted reports whether the conversion would be recorded as verified. Settlement then counts
+	// it, unless it is the second of its auction or above the hourly cap.
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason"` // ok, bad_click_id, expired or not_yours
 	Message  string `json:"message"`
 
-	// What follows is told only of the caller's own campaigns.
+	// The fields below are set only for the caller's own campaigns.
 	CampaignID     string        `json:"campaign_id,omitempty"`
 	ClickedAt      *time.Time    `json:"clicked_at,omitempty"` // UTC
 	ConversionType string        `json:"conversion_type,omitempty"`
@@ -28,9 +28,9 @@ type checked struct {
 	Currency       string        `json:"currency,omitempty"`
 }
 
-// check serves POST /api/track?action=check: whether a conversion would be accepted with this click
-// id and these credentials, by the code that takes conversions. It records nothing, marks nothing
-// and costs nothing: the event that it makes ends here.
+// check serves POST /api/track?action=check. It reports whether a conversion with this click id and
+// these credentials would be accepted, with the code that takes conversions. It records nothing,
+// marks nothing and costs nothing: the event is discarded.
 func (t *Tracker) check(c *gin.Context) error {
 	by, err := t.tester(c)
 	if err != nil {
@@ -44,28 +44,28 @@ func (t *Tracker) check(c *gin.Context) error {
 	if in.EventType == "" && in.Event == "" {
 		in.Event = "conversion"
 	}
-	what, err := reportedEventOf(&in)
+	report, err := reportedEventOf(&in)
 	switch {
 	case err != nil:
 		return err
-	case what.kind != event.Type_CONVERSION:
+	case report.kind != event.Type_CONVERSION:
 		return errs.New(
 			errs.InvalidRequest, "event must be conversion: only conversions can be checked",
 		).With("field", "event")
-	case what.clickID == "":
+	case report.clickID == "":
 		return errs.New(
-			errs.InvalidRequest, "click_id is required: the landing page got it as adnet_click",
+			errs.InvalidRequest, "click_id is required: the landing page received it as adnet_click",
 		).With("field", "click_id")
 	}
-	made, _, err := t.eventOf(what, t.deps.Now())
+	placed, _, err := t.eventOf(report, t.deps.Now())
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, verdictOf(made))
+	return httpapi.JSON(c, http.StatusOK, verdictOf(placed))
 }
 
-// tester is who tries a conversion: unlike a report, a test needs credentials that work. Errors:
-// errs.InvalidToken and what a key lacks.
+// tester returns the caller of a check. Unlike a report, a check needs valid credentials. Errors:
+// errs.InvalidToken, and missing rights of a key.
 func (t *Tracker) tester(c *gin.Context) (Reporter, error) {
 	by, err := t.reporter(c)
 	switch {
@@ -76,38 +76,38 @@ func (t *Tracker) tester(c *gin.Context) (Reporter, error) {
 	case by.Key != nil || by.User != nil:
 		return by, nil
 	}
-	user, err := t.deps.Auth.User(c) // of a browser's cookie, which no event is reported by
+	user, err := t.deps.Auth.User(c) // of a browser's cookie, which reports cannot use
 	return Reporter{User: &user}, err
 }
 
-// verdictOf says what the proof of an event that was made, and is not recorded, means.
-func verdictOf(made *placedEvent) checked {
-	e := &made.Event
+// verdictOf explains the proof of an unrecorded event.
+func verdictOf(placed *placedEvent) checked {
+	e := &placed.Event
 	switch {
 	case e.Proof != event.Proof_SIGNED && !e.Conversion.Verified:
 		return checked{
 			Reason: "bad_click_id",
-			Message: "the click id is none of this installation, or too old: send adnet_click as the landing page " +
-				"got it",
+			Message: "the click id is not from this installation or is too old: send adnet_click as the landing page " +
+				"received it",
 		}
 	case !e.Conversion.Verified:
 		return checked{
 			Reason: "not_yours",
-			Message: "the click belongs to a campaign of another account: use a conversion key or the login of its " +
+			Message: "the click belongs to another account's campaign: use a conversion key or the login of its " +
 				"owner",
 		}
 	}
-	at := made.auction.ClickedAt()
-	said := checked{
-		CampaignID: made.auction.CampaignID.String(), ClickedAt: &at,
+	at := placed.auction.ClickedAt()
+	result := checked{
+		CampaignID: placed.auction.CampaignID.String(), ClickedAt: &at,
 		ConversionType: e.Conversion.Type, Value: new(money.Micros), Currency: e.Conversion.Currency,
 	}
-	*said.Value = money.Micros(e.Conversion.ValueMicros)
+	*result.Value = money.Micros(e.Conversion.ValueMicros)
 	if e.Proof == event.Proof_EXPIRED {
-		said.Reason, said.Message = "expired", "the click is too long ago for a conversion"
-		return said
+		result.Reason, result.Message = "expired", "the click is too long ago for a conversion"
+		return result
 	}
-	said.Accepted, said.Reason, said.Message = true, "ok",
-		"it would be recorded as verified; settlement counts one a click, up to the hourly cap"
-	return said
+	result.Accepted, result.Reason, result.Message = true, "ok",
+		"the conversion would be recorded as verified; settlement counts one per click, up to the hourly cap"
+	return result
 }

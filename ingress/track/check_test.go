@@ -15,9 +15,9 @@ import (
 	"adnet/internal/token"
 )
 
-// A test of a conversion says what the conversion itself would meet, changes nothing, and tells
-// nothing of other accounts' clicks.
-func TestConversionsAreTriedWithoutTrace(t *testing.T) {
+// The check of a conversion returns the result of the conversion itself, changes nothing, and
+// reveals nothing about other accounts' clicks.
+func TestConversionCheckRecordsNothing(t *testing.T) {
 	f := newFixture(t)
 	const path = "/api/track/check"
 	contract := apitest.Load(t)

@@ -17,22 +17,22 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Complaints takes what readers say against ads. Errors: errs.InvalidRequest.
+// Complaints stores readers' reports of ads. Errors: errs.InvalidRequest.
 type Complaints interface {
 	File(ctx context.Context, r adreport.Report) error
 }
 
-// complaint is a report on its page.
+// complaint is a reader's report, as the page shows it.
 type complaint struct {
 	adreport.Report
 	status  int
 	filed   bool
-	problem string // the field that is wrong
+	problem string // the invalid field
 }
 
-// reportAd serves POST /r/<token>, the form of the receipt page: "report this ad", without an
-// account. The token is the receipt of an ad that this service served, and there is one report of
-// it, so no row is kept that a stranger chose; a further one is acknowledged all the same.
+// reportAd serves POST /r/<token>, the form "report this ad" of the receipt page, without an
+// account. The token is the receipt of an ad that this service served, and each receipt allows one
+// report, so strangers cannot add arbitrary rows. A further report is acknowledged as well.
 func (t *Tracker) reportAd(c *gin.Context) error {
 	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
 	if err != nil || auction.Sandbox || t.deps.Complaints == nil {
@@ -59,7 +59,7 @@ func (t *Tracker) reportAd(c *gin.Context) error {
 	switch err := t.deps.Complaints.File(c.Request.Context(), of.Report); {
 	case errs.Is(err, errs.InvalidRequest):
 		of.status = http.StatusBadRequest
-		of.problem, _ = errs.Of(err).Extra["field"].(string) // of which the page has the words
+		of.problem, _ = errs.Of(err).Extra["field"].(string) // the page has the text for each field
 	case err != nil:
 		return err
 	default:

@@ -12,7 +12,7 @@ import (
 	"adnet/internal/token"
 )
 
-// filed keeps what was reported.
+// filed stores the reports.
 type filed struct{ reports []adreport.Report }
 
 func (f *filed) File(_ context.Context, r adreport.Report) error {
@@ -23,8 +23,7 @@ func (f *filed) File(_ context.Context, r adreport.Report) error {
 	return nil
 }
 
-// "Report this ad" needs the receipt of an ad and nothing else; what a reader types is inert on the
-// page that answers.
+// "Report this ad" needs only the receipt of an ad. The reader's input is escaped on the page.
 func TestReportThisAd(t *testing.T) {
 	f := newFixture(t)
 	kept := &filed{}
@@ -38,7 +37,7 @@ func TestReportThisAd(t *testing.T) {
 	}
 	shown := f.Do("GET", receipt, "").Body.String()
 	for _, text := range []string{
-		"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change them",
+		"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change this",
 	} {
 		require.Contains(t, shown, text)
 	}

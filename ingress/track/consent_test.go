@@ -9,8 +9,8 @@ import (
 	"adnet/internal/token"
 )
 
-// Of a reader who did not consent no session and no order is kept, and the landing page gets no
-// click id: as the token says, the browser (Sec-GPC), or the report.
+// For a reader who did not consent, by the token, the browser (Sec-GPC) or the report, no session
+// and no order is stored, and the landing page gets no click id.
 func TestWithoutConsent(t *testing.T) {
 	f := newFixture(t)
 	silent := auction(f.Now)

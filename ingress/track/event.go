@@ -11,16 +11,16 @@ import (
 	"adnet/schemas/event"
 )
 
-// reportedEvent is a caller's report of an event. The token wins over every fact that both state.
+// reportedEvent is a caller's report of an event. The token overrides every fact that both contain.
 type reportedEvent struct {
 	kind       event.Type
 	auctionID  string // a token of the ad
-	clickID    string // of a conversion; it wins over auctionID
+	clickID    string // of a conversion; it overrides auctionID
 	campaignID uuid.UUID
 	developer  uuid.UUID
 	session    string
 	externalID string // of a conversion
-	refused    bool   // the report says that the reader did not consent
+	refused    bool   // the report states that the reader did not consent
 	format     string
 	method     string
 	by         Reporter
@@ -29,7 +29,7 @@ type reportedEvent struct {
 	sandbox    bool // reported with a sandbox key; counts only without a token
 }
 
-// eventTypes are the event types by their names on the wire.
+// eventTypes are the event types by their API names.
 var eventTypes = map[string]event.Type{
 	"impression": event.Type_IMPRESSION, "click": event.Type_CLICK, "close": event.Type_CLOSE,
 	"skip": event.Type_SKIP, "video_complete": event.Type_VIDEO_COMPLETE, "conversion": event.Type_CONVERSION,
@@ -47,47 +47,47 @@ var billingModels = map[string]event.BillingModel{
 	"vcpm": event.BillingModel_VCPM,
 }
 
-// eventOf turns a report into the event to record. With a valid token every fact is the token's;
-// without one the event's proof says so, and kept whether it counts all the same
-// (ADNET_UNSIGNED_BEACONS=bill).
-func (t *Tracker) eventOf(c reportedEvent, now time.Time) (made *placedEvent, kept bool, err error) {
-	made, err = newEvent(c.kind, now)
+// eventOf converts a report to an event. With a valid token all facts come from the token.
+// Otherwise the proof of the event names what is missing, and countable reports whether the event
+// still counts (ADNET_UNSIGNED_BEACONS=bill).
+func (t *Tracker) eventOf(c reportedEvent, now time.Time) (placed *placedEvent, countable bool, err error) {
+	placed, err = newEvent(c.kind, now)
 	if err != nil {
 		return nil, false, err
 	}
-	e := &made.Event
+	e := &placed.Event
 	e.Conversion = c.conversion
 	if c.auctionID == "" && c.clickID == "" {
 		if err := c.by.mayReport(c.kind, nil); err != nil {
 			return nil, false, err
 		}
-		t.unsigned(made, &c, now)
-		return made, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
+		t.unsigned(placed, &c, now)
+		return placed, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil
 	}
-	if made.auction, err = t.verify(&c, now); err != nil {
-		// A key past its grace signed honestly once; anything else was never ours. Of neither is
-		// anything believed.
+	if placed.auction, err = t.verify(&c, now); err != nil {
+		// A key past its grace period signed honestly once; any other key was never ours. Trust
+		// neither.
 		e.Proof = lacking(err)
 		copyReported(e, &c)
-		return made, false, nil
+		return placed, false, nil
 	}
-	if err := c.by.mayReport(c.kind, &made.auction); err != nil {
+	if err := c.by.mayReport(c.kind, &placed.auction); err != nil {
 		return nil, false, err
 	}
 	if c.clickID != "" {
-		t.signed(made, c.clickID, now)
-		t.remember(made, &c, now)
-		return made, true, t.converted(made, &c, now)
+		t.signed(placed, c.clickID, now)
+		t.remember(placed, &c, now)
+		return placed, true, t.converted(placed, &c, now)
 	}
-	t.signed(made, c.auctionID, now)
-	t.remember(made, &c, now)
+	t.signed(placed, c.auctionID, now)
+	t.remember(placed, &c, now)
 	if e.Conversion != nil {
 		e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
 	}
-	return made, true, nil
+	return placed, true, nil
 }
 
-// verify reads the token that a report comes with.
+// verify verifies the token of a report.
 func (t *Tracker) verify(c *reportedEvent, now time.Time) (token.Auction, error) {
 	switch {
 	case c.clickID != "":
@@ -98,30 +98,30 @@ func (t *Tracker) verify(c *reportedEvent, now time.Time) (token.Auction, error)
 	return t.deps.Keyring.Verify(token.ForEvent(wireNames[c.kind]), c.auctionID, now)
 }
 
-// converted decides what a conversion with a click id proves. Only the click id together with the
-// word of the campaign's owner makes one that settlement may charge: the id is on the landing page,
-// where its visitors see it, and a link of the ad has none. The token of the event says that both
-// were checked, and is made here alone. Errors: a conversion key of something else.
-func (t *Tracker) converted(made *placedEvent, c *reportedEvent, now time.Time) (err error) {
-	e := &made.Event
-	if e.Conversion.Verified, err = c.by.vouches(&made.auction); err != nil {
+// converted sets the proof of a conversion with a click id. Settlement may charge a conversion only
+// if it has the click id and the credentials of the campaign's owner: the landing page exposes the
+// id to its visitors, and links of the ad do not contain one. Only converted creates the token
+// which attests that both were checked. Errors: a conversion key for something else.
+func (t *Tracker) converted(placed *placedEvent, c *reportedEvent, now time.Time) (err error) {
+	e := &placed.Event
+	if e.Conversion.Verified, err = c.by.vouches(&placed.auction); err != nil {
 		return err
 	}
-	if t.cfg.Life.ConversionExpired(&made.auction, now) {
+	if t.cfg.Life.ConversionExpired(&placed.auction, now) {
 		e.Proof, e.Token = event.Proof_EXPIRED, nil
 		return nil
 	}
 	text := c.clickID
 	if e.Conversion.Verified {
-		text = t.deps.Keyring.Sign(token.PurposeConverted, made.auction)
+		text = t.deps.Keyring.Sign(token.PurposeConverted, placed.auction)
 	} else {
 		e.Conversion.Type = traffic.ConversionType(e.Conversion.Type)
 	}
-	e.Proof, e.Token = event.Proof_SIGNED, t.deps.Keyring.AppendRaw(made.token[:0], text)
+	e.Proof, e.Token = event.Proof_SIGNED, t.deps.Keyring.AppendRaw(placed.token[:0], text)
 	return nil
 }
 
-// placedEvent is an event with everything that it points to, in one allocation (benchmark row
+// placedEvent is an event and everything that it points to, in one allocation (benchmark row
 // beacon).
 type placedEvent struct {
 	event.Event
@@ -132,25 +132,25 @@ type placedEvent struct {
 	token     [tokenRoom]byte
 }
 
-// tokenRoom is enough for the bytes of nearly every token; a longer one has memory of its own.
+// tokenRoom is enough for nearly every token. A longer one is allocated separately.
 const tokenRoom = 160
 
 func newEvent(kind event.Type, now time.Time) (*placedEvent, error) {
-	made := new(placedEvent)
+	placed := new(placedEvent)
 	var err error
-	if made.id, err = uuid.NewV7(); err != nil {
+	if placed.id, err = uuid.NewV7(); err != nil {
 		return nil, err
 	}
-	made.EventId, made.Type, made.ReceivedAtUs = made.id[:], kind, now.UnixMicro()
-	return made, nil
+	placed.EventId, placed.Type, placed.ReceivedAtUs = placed.id[:], kind, now.UnixMicro()
+	return placed, nil
 }
 
-// remember notes who the reader of an event is, by keyed hashes alone: the ids themselves end here.
-// Of a reader who did not consent nothing is noted; the token says so, or the request does
-// (Sec-GPC, a report's field consent).
-func (t *Tracker) remember(made *placedEvent, c *reportedEvent, now time.Time) {
-	e := &made.Event
-	if e.NoConsent = made.auction.NoConsent || c.refused || c.origin.private(); e.NoConsent {
+// remember stores keyed hashes that identify the reader, never the ids themselves. It stores
+// nothing about a reader without consent, according to the token or the request (Sec-GPC, a
+// report's field consent).
+func (t *Tracker) remember(placed *placedEvent, c *reportedEvent, now time.Time) {
+	e := &placed.Event
+	if e.NoConsent = placed.auction.NoConsent || c.refused || c.origin.private(); e.NoConsent {
 		return
 	}
 	date := day.Of(now)
@@ -162,16 +162,16 @@ func (t *Tracker) remember(made *placedEvent, c *reportedEvent, now time.Time) {
 		return
 	}
 	if e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_EXPIRED {
-		date = day.OfUUID(made.auction.AuctionID) // the day of the frequency cap
+		date = day.OfUUID(placed.auction.AuctionID) // the day of the frequency cap
 	}
-	made.session = t.deps.Keyring.SessionSaid(uuid.UUID(e.DeveloperId), date, cut(c.session, maxSession))
-	e.SessionHash = made.session[:]
+	placed.session = t.deps.Keyring.SessionSaid(uuid.UUID(e.DeveloperId), date, cut(c.session, maxSession))
+	e.SessionHash = placed.session[:]
 }
 
-// signed takes every fact from the token, which goes with the event: settlement verifies it again,
-// so that whoever can write to the log bills nothing.
-func (t *Tracker) signed(made *placedEvent, text string, now time.Time) {
-	e, a := &made.Event, &made.auction
+// signed copies every fact from the token. The token stays with the event: settlement verifies it
+// again, so that write access to the log is not enough to bill.
+func (t *Tracker) signed(placed *placedEvent, text string, now time.Time) {
+	e, a := &placed.Event, &placed.auction
 	e.Proof = event.Proof_SIGNED
 	if t.cfg.Life.Expired(wireNames[e.Type], a.IssuedAt(), now) {
 		e.Proof = event.Proof_EXPIRED
@@ -180,24 +180,24 @@ func (t *Tracker) signed(made *placedEvent, text string, now time.Time) {
 	e.DeveloperId = a.DeveloperID[:]
 	e.PriceMicros, e.BillingModel = int64(a.Price), billingModels[a.BillingModel]
 	e.Sandbox, e.House, e.CreditFunded = a.Sandbox, a.House, a.CreditFunded
-	p := &made.placement
+	p := &placed.placement
 	p.Format, p.IntegrationMethod, p.Surface = a.Format, a.IntegrationMethod, a.Surface
 	p.Region, p.Language, p.HostApp = a.Region, a.Language, a.HostApp
 	e.Placement = p
 	if e.Proof == event.Proof_SIGNED {
-		e.Token = t.deps.Keyring.AppendRaw(made.token[:0], text)
+		e.Token = t.deps.Keyring.AppendRaw(placed.token[:0], text)
 	}
 }
 
-// copyReported keeps the caller's statements, for the record only; words only of our lists.
+// copyReported copies the caller's facts, for the record only. Names are limited to known values.
 func copyReported(e *event.Event, c *reportedEvent) {
 	e.CampaignId, e.DeveloperId = c.campaignID[:], c.developer[:]
 	e.AdvertiserId = uuid.Nil[:]
 	e.Placement = &event.Placement{Format: traffic.Format(c.format), IntegrationMethod: traffic.Method(c.method)}
 }
 
-func (t *Tracker) unsigned(made *placedEvent, c *reportedEvent, now time.Time) {
-	e := &made.Event
+func (t *Tracker) unsigned(placed *placedEvent, c *reportedEvent, now time.Time) {
+	e := &placed.Event
 	copyReported(e, c)
 	if c.refused = c.refused || c.origin.private(); c.refused {
 		c.session = ""
@@ -208,7 +208,7 @@ func (t *Tracker) unsigned(made *placedEvent, c *reportedEvent, now time.Time) {
 	}
 	synthetic := t.deps.Keyring.Synthetic(day.Of(now), c.campaignID, c.developer, c.session, kind)
 	e.AuctionId = synthetic[:]
-	t.remember(made, c, now)
+	t.remember(placed, c, now)
 	e.Proof, e.Sandbox = event.Proof_UNSIGNED, c.sandbox
 	if t.cfg.Unsigned == UnsignedBill {
 		e.Proof = event.Proof_UNSIGNED_BILLABLE

@@ -72,7 +72,7 @@ func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 	return f
 }
 
-// auction is what a served ad's token says; at is the time of the auction.
+// auction is the content of a served ad's token; at is the time of the auction.
 func auction(at time.Time) token.Auction {
 	id := uuid.Must(uuid.NewV7())
 	for i := range 6 {
@@ -101,7 +101,7 @@ func (f *fixture) pixel(pairs ...string) *httptest.ResponseRecorder {
 	return f.Do(http.MethodGet, "/api/track?"+query.Encode(), "")
 }
 
-// last is the event that the producer got last.
+// last returns the latest event of the producer.
 func (f *fixture) last() *event.Event {
 	f.T.Helper()
 	events := f.Log.Asked()

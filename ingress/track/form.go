@@ -10,7 +10,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// formFields are the fields of a report that a form may have.
+// formFields are the fields of a report that a form may contain.
 func formFields(in *Report) map[string]*string {
 	return map[string]*string{
 		"event": &in.Event, "event_type": &in.EventType, "auction_id": &in.AuctionID, "campaign_id": &in.CampaignID,
@@ -19,9 +19,9 @@ func formFields(in *Report) map[string]*string {
 	}
 }
 
-// decodeReport reads the body of POST /api/track: a form where its type says so, else JSON,
-// whatever the type. A page can send forms and text/plain without asking first, also while it is
-// left (navigator.sendBeacon).
+// decodeReport reads the body of POST /api/track: a form if the content type is a form, else JSON
+// whatever the type. A page can send forms and text/plain without a preflight, even while it
+// unloads (navigator.sendBeacon).
 func decodeReport(c *gin.Context, in *Report) error {
 	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil ||
 		kind != "application/x-www-form-urlencoded" {
@@ -29,7 +29,7 @@ func decodeReport(c *gin.Context, in *Report) error {
 	}
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) > 0 && body[0] == '{' {
-			return httpapi.Unmarshal(body, in) // clients that say nothing of the type, as curl
+			return httpapi.Unmarshal(body, in) // clients that send JSON with the form's type, like curl
 		}
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
@@ -41,7 +41,7 @@ func decodeReport(c *gin.Context, in *Report) error {
 			switch {
 			case !known:
 			case len(values) > 1:
-				return errs.New(errs.InvalidRequest, "field %s occurs twice", name).With("field", name)
+				return errs.New(errs.InvalidRequest, "field %s appears twice", name).With("field", name)
 			default:
 				*field = values[0]
 			}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ClickParam is the query parameter in which a landing page gets its click id.
+// ClickParam is the query parameter that carries the click id to a landing page.
 const ClickParam = "adnet_click"
 
-// withClickID gives a landing page its click id, in place of one that it has already. Everything
-// else of the URL stays as its owner wrote it, byte for byte: order, encoding, fragment.
+// withClickID adds the click id to a landing page, in place of an existing one. The rest of the URL
+// stays unchanged, byte for byte: order, encoding, fragment.
 func withClickID(page, id string) string {
 	page, fragment, hasFragment := strings.Cut(page, "#")
 	base, query, _ := strings.Cut(page, "?")
@@ -37,7 +37,8 @@ func withClickID(page, id string) string {
 	return b.String()
 }
 
-// isClickParam also knows the name with percent signs in it, which the landing page reads alike.
+// isClickParam also recognizes the percent-encoded name, which the landing page decodes to the
+// same.
 func isClickParam(pair string) bool {
 	name, _, _ := strings.Cut(pair, "=")
 	if name == ClickParam {

@@ -9,17 +9,17 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// nearbyClicks are the clicks that count and that came to this node, by network. They judge while
-// the count over all nodes is out of reach: without them, whoever keeps the store busy would have
-// all clicks counted.
+// nearbyClicks are the counted clicks that reached this node, by network. They replace the count
+// over all nodes during an outage of the store: otherwise, overloading the store would make all
+// clicks count.
 //
-// Memory is bounded: the networks that clicked last, and of each no more clicks than the largest
-// limit, at most nearbyMost; a limit above that is not judged here.
+// Memory is bounded: the most recent networks, and per network at most nearbyMost clicks or the
+// largest limit. A higher limit is not checked here.
 type nearbyClicks struct {
 	rates []Rate
 	most  int
 
-	mu sync.Mutex // a network's clicks are read and changed at once
+	mu sync.Mutex // a network's clicks are read and changed together
 	of *lru.Cache[string, []nearbyClick]
 }
 
@@ -42,8 +42,8 @@ func newNearbyClicks(rates []Rate) (*nearbyClicks, error) {
 	return n, err
 }
 
-// allow says whether a click is inside every rate by the clicks of this node, and notes it if so. A
-// click of an auction that counted is inside again, as in [Clicks].
+// allow reports whether a click is within every rate by the clicks of this node, and records it if
+// so. A click of a counted auction is within them again, as in [Clicks].
 func (n *nearbyClicks) allow(click NetworkClick) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,7 +66,7 @@ func (n *nearbyClicks) allow(click NetworkClick) bool {
 	return true
 }
 
-// note adds a click that counts over all nodes.
+// note records a click that was counted over all nodes.
 func (n *nearbyClicks) note(click NetworkClick) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,14 +19,14 @@ import (
 	"adnet/schemas/event"
 )
 
-// Seen remembers which events were posted before, so that a reply can say `deduped: true`. It
-// serves replies only; settlement's unique index decides what gets billed.
+// Seen remembers posted events, so that a reply can contain `deduped: true`. It serves replies
+// only: settlement's unique index decides billing.
 type Seen interface {
 	Seen(ctx context.Context, key string, life time.Duration) (first bool, err error)
 }
 
-// Report is what a caller says happened to a served ad: the body of POST /api/track, both its
-// forms. Other wires fill it from their own fields, so that one set of rules holds on all of them.
+// Report is a caller's report of an event of a served ad: the body of POST /api/track in both
+// forms. Other protocols fill it from their own fields, so that the same rules apply to all.
 type Report struct {
 	EventType         string        `json:"event_type"`
 	Event             string        `json:"event"`
@@ -37,26 +37,26 @@ type Report struct {
 	IntegrationMethod string        `json:"integration_method"`
 	Session           string        `json:"session"`
 	AuctionID         string        `json:"auction_id"`
-	ClickID           string        `json:"click_id"` // of a conversion: adnet_click, as the landing page got it
+	ClickID           string        `json:"click_id"` // of a conversion: adnet_click of the landing page
 	ConversionType    string        `json:"conversion_type"`
 	Value             *money.Micros `json:"value"` // USD
 	Currency          string        `json:"currency"`
 	ExternalID        string        `json:"external_id"`
 
-	Consent consent.Signals `json:"consent"` // the reader's, where it changed since the ad was asked for
+	Consent consent.Signals `json:"consent"` // the reader's, if it changed after the ad request
 
-	By      Reporter `json:"-"` // the credentials that came along, if any
-	Origin  Origin   `json:"-"` // the request; the zero value stands for a caller that is not a browser
-	Sandbox bool     `json:"-"` // reported with a sandbox key: without a token the event is a sandbox one
+	By      Reporter `json:"-"` // the credentials of the request, if any
+	Origin  Origin   `json:"-"` // the request; zero for a caller that is not a browser
+	Sandbox bool     `json:"-"` // reported with a sandbox key: without a token the event is a sandbox event
 
-	needsCampaign bool // also when auction_id, which says it, is given
+	needsCampaign bool // required even if auction_id implies it
 }
 
-// Taken answers a [Report]; the conversion fields only a conversion.
+// Taken is the reply to a [Report]. Only a conversion has the conversion fields.
 type Taken struct {
 	Tracked bool   `json:"tracked"`
 	Event   string `json:"event"`
-	// left out when neither the report nor a genuine token names it
+	// empty if neither the report nor a verified token names a campaign
 	CampaignID     string        `json:"campaign_id,omitempty"`
 	Deduped        bool          `json:"deduped,omitzero"` // the same event was posted before; nothing is counted twice
 	AuctionID      string        `json:"auction_id,omitempty"`
@@ -64,15 +64,15 @@ type Taken struct {
 	Value          *money.Micros `json:"value,omitempty"`
 	Currency       string        `json:"currency,omitempty"`
 	ExternalID     string        `json:"external_id,omitempty"`
-	Verified       *bool         `json:"verified,omitempty"` // false: the conversion is recorded and never charged
+	Verified       *bool         `json:"verified,omitempty"` // false: the conversion is recorded but never charged
 }
 
-// Reporter is who sends a report, as far as the credentials say.
+// Reporter is the sender of a report, according to its credentials.
 type Reporter struct {
 	User *account.User   // a login
 	Key  *httpapi.Caller // a conversion key
 	Page *httpapi.Caller // a browser key
-	Err  error           // of credentials that do not work or cannot be judged, which refuses conversions
+	Err  error           // of credentials that are invalid or cannot be checked; conversions are then rejected
 }
 
 const (
@@ -100,19 +100,19 @@ func (t *Tracker) post(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, taken)
 }
 
-// Take checks a report and makes its event durable: nil means that it is, as the package promises.
-// What the token says is recorded whatever the report says. Errors: errs.InvalidRequest,
+// Take checks a report and makes its event durable; it returns nil only if the event is durable, as
+// the package guarantees. The token overrides the report. Errors: errs.InvalidRequest,
 // errs.Unavailable.
 func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
-	what, err := reportedEventOf(in)
+	reported, err := reportedEventOf(in)
 	if err != nil {
 		return Taken{}, err
 	}
-	made, err := t.take(ctx, what)
+	placed, err := t.take(ctx, reported)
 	if err != nil {
 		return Taken{}, err
 	}
-	return t.reply(ctx, in, made), nil
+	return t.reply(ctx, in, placed), nil
 }
 
 func reportedEventOf(in *Report) (reportedEvent, error) {
@@ -132,27 +132,27 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	if err != nil && !clicked && (in.needsCampaign || in.AuctionID == "") {
 		return reportedEvent{}, err
 	}
-	what := reportedEvent{
+	reported := reportedEvent{
 		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
 		format: in.Format, method: in.IntegrationMethod, by: in.By, sandbox: in.Sandbox, origin: in.Origin,
 		externalID: in.ExternalID, refused: in.Consent.Read().Refused(),
 	}
 	if clicked {
-		what.clickID = in.ClickID
+		reported.clickID = in.ClickID
 	}
-	if what.developer, err = developerOf(in); err != nil {
+	if reported.developer, err = developerOf(in); err != nil {
 		return reportedEvent{}, err
 	}
 	if kind == event.Type_CONVERSION {
-		what.conversion, err = conversionOf(in)
+		reported.conversion, err = conversionOf(in)
 	}
-	return what, err
+	return reported, err
 }
 
-// reporter reads the credentials of the request. A beacon needs none, so a bad login is ignored. A
-// bad conversion key is kept, and so is a login that the store cannot judge now: their conversions
-// would be recorded and never charged, and the advertiser would not hear of it.
-// So is a browser key that does not work here refused, whatever it reports.
+// reporter reads the credentials of the request. A beacon needs none, so a bad login is ignored. An
+// error of a bad conversion key, or of a login that the store cannot check now, is kept: otherwise
+// the conversions would be recorded without a charge and the advertiser would not notice. An
+// invalid browser key is rejected whatever it reports.
 func (t *Tracker) reporter(c *gin.Context) (Reporter, error) {
 	bearer, ok := httpapi.Bearer(c)
 	if !ok {
@@ -181,11 +181,11 @@ func (t *Tracker) reporter(c *gin.Context) (Reporter, error) {
 
 var errForeignAd = errs.New(
 	errs.Forbidden,
-	"a browser key reports events of the ads that its account got with browser keys, with their auction_id, and no "+
-		"conversions",
+	"a browser key can report only events of ads that its account requested with browser keys, "+
+		"with their auction_id, and no conversions",
 )
 
-// mayReport refuses what a browser key does not open: events of other ads than its own, and
+// mayReport rejects events that a browser key may not report: events of other accounts' ads, and
 // conversions. a is nil without a token. Errors: errs.Forbidden.
 func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
 	if r.Page == nil {
@@ -197,9 +197,9 @@ func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
 	return nil
 }
 
-// vouches says whether the reporter speaks for the campaign of an auction: its owner's session, or
-// a conversion key of the owner for this campaign. Another account's session only shows who
-// reports. Errors: credentials that do not work or cannot be judged, a key for something else.
+// vouches reports whether the reporter acts for the campaign of an auction: its owner's session, or
+// the owner's conversion key for this campaign. A session of another account only identifies the
+// reporter. Errors: credentials that are invalid or cannot be checked, a key for something else.
 func (r *Reporter) vouches(a *token.Auction) (bool, error) {
 	switch {
 	case r.Err != nil:
@@ -208,10 +208,10 @@ func (r *Reporter) vouches(a *token.Auction) (bool, error) {
 		return r.User != nil && r.User.ID == a.AdvertiserID, nil
 	case r.Key.OwnerID != a.AdvertiserID:
 		return false, errs.New(
-			errs.Forbidden, "the conversion key belongs to another account than the campaign of this click",
+			errs.Forbidden, "the conversion key and the campaign of this click belong to different accounts",
 		)
 	case r.Key.CampaignID != uuid.Nil && r.Key.CampaignID != a.CampaignID:
-		return false, errs.New(errs.Forbidden, "the conversion key is for another campaign than that of this click")
+		return false, errs.New(errs.Forbidden, "the conversion key is for a different campaign than this click")
 	}
 	return true, nil
 }
@@ -232,7 +232,7 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	switch {
 	case in.AuctionID == "" && in.ClickID == "":
 		return nil, errs.New(
-			errs.InvalidRequest, "click_id is required for a conversion: the landing page got it as adnet_click",
+			errs.InvalidRequest, "click_id is required for a conversion: the landing page received it as adnet_click",
 		).With("field", "click_id")
 	case in.By.Err != nil:
 		return nil, in.By.Err
@@ -263,12 +263,12 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	return conversion, nil
 }
 
-// seenWait is how long a reply waits for what it may say about repeats.
+// seenWait limits how long a reply waits for the lookup of repeats.
 const seenWait = 100 * time.Millisecond
 
-// reply says what was taken.
-func (t *Tracker) reply(ctx context.Context, in *Report, made *placedEvent) Taken {
-	e := &made.Event
+// reply returns the reply for a taken event.
+func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Taken {
+	e := &placed.Event
 	name := wireNames[e.Type]
 	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
 	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
@@ -281,6 +281,6 @@ func (t *Tracker) reply(ctx context.Context, in *Report, made *placedEvent) Take
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	out.Deduped = t.again(ctx, made)
+	out.Deduped = t.again(ctx, placed)
 	return out
 }

@@ -65,7 +65,7 @@ func TestConversions(t *testing.T) {
 	}
 	require.Equal(t, want.String(), e.Conversion.String())
 
-	// One conversion an auction, whatever else the retry says.
+	// One conversion per auction, whatever else the retry contains.
 	for _, again := range []string{
 		body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil}),
 	} {
@@ -165,7 +165,7 @@ func TestForgedConversions(t *testing.T) {
 		require.Equal(t, http.StatusOK, f.Do(http.MethodPost, "/api/track", conversion(t, late, nil)).Code)
 		require.Equal(t, proof, f.last().Proof)
 	}
-	// A click that came too late for its ad sells nothing.
+	// A click that is too late for its ad cannot convert.
 	f.Now = start
 	a := auction(f.Now)
 	a.ClickAfter = 24*time.Hour + time.Millisecond
@@ -265,8 +265,8 @@ func (away) User(context.Context, uuid.UUID) (account.User, error) {
 	return account.User{}, errs.New(errs.Unavailable, "the database does not answer")
 }
 
-// While nobody can say whether a login is good, its conversions wait instead of being recorded as
-// nobody's, alone and in a batch; other events go on.
+// While the store cannot check a login, its conversions are refused for a retry, alone and in a
+// batch. Other events are accepted.
 func TestConversionsWaitForTheStore(t *testing.T) {
 	f := newFixture(t)
 	own := "Bearer " + f.login(advertiserID, uuid.New())
@@ -290,7 +290,7 @@ func TestConversionsWaitForTheStore(t *testing.T) {
 	require.True(t, f.last().Conversion.Verified)
 }
 
-func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
+func TestPostedBeaconsReportRepeats(t *testing.T) {
 	f := newFixture(t)
 	body := `{"event_type":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
 	plain := `{"tracked":true,"event":"impression","campaign_id":"` + campaignID.String() + `"}`
@@ -311,8 +311,8 @@ func TestPostedBeaconsSayWhatIsRepeated(t *testing.T) {
 	)
 }
 
-// A repeat is called one whatever form the event came in first, and whatever form it comes in now.
-func TestEveryFormOfARepeatIsCalledOne(t *testing.T) {
+// A repeat is detected whatever form the event had first, and whatever form it has now.
+func TestRepeatsAreDetectedInEveryForm(t *testing.T) {
 	first := map[string]func(f *fixture, token string){
 		"pixel": func(f *fixture, token string) {
 			f.Do(http.MethodGet, "/api/track?event=impression&auction_id="+token, "")
@@ -351,7 +351,7 @@ func TestEveryFormOfARepeatIsCalledOne(t *testing.T) {
 	}
 }
 
-// A HEAD is a look at a link: it is answered as the GET is, and records nothing.
+// A HEAD only looks at a link: the reply is that of GET, and nothing is recorded.
 func TestHeadRecordsNothing(t *testing.T) {
 	f := newFixture(t)
 	w := f.Do(http.MethodHead, "/api/track?event=impression&auction_id="+f.token(), "")

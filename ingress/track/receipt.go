@@ -16,8 +16,8 @@ import (
 	"adnet/internal/token"
 )
 
-// receiptPage tells a reader of an ad, without any account, that the ad is one and who paid for it;
-// in the words of [receiptTexts].
+// receiptPage shows the reader of an ad, without an account, that it is an ad and its payer,
+// in the texts of [receiptTexts].
 var receiptPage = template.Must(template.New("receipt").Parse(`<!doctype html>
 <html lang="{{.T.Lang}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.T.Title}}</title>
@@ -44,21 +44,21 @@ dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 <p><button>{{.T.Send}}</button></p></form>{{end}}</main></body></html>
 `))
 
-// Words finds the words that the request of an auction shares with a campaign, of those that were
-// recorded: none that few people use, none that is sensitive, and never the context.
+// Words returns the recorded words that an auction's request shares with a campaign. Rare words,
+// sensitive words and the context are never recorded.
 type Words interface {
 	Matched(ctx context.Context, auction, campaign uuid.UUID, at time.Time) ([]string, error)
 }
 
-// Sponsors tells what an account calls itself.
+// Sponsors returns the account of a sponsor, with its name.
 type Sponsors interface {
 	User(ctx context.Context, id uuid.UUID) (account.User, error)
 }
 
-// sponsor is how readers know the advertiser of an ad: as it calls itself, whether the operator has
-// checked that, and its id; the id alone where it said nothing, where its name and the headline
-// together instruct a model, or where the store does not answer. A seat is known by its owner,
-// unless that is an administrator.
+// sponsor returns the advertiser of an ad as readers see it: its name, whether the operator has
+// verified the name, and its id. It returns only the id if the account has no name, if name and
+// headline together instruct a model, or if the store fails. A seat appears under its owner's name,
+// unless the owner is an administrator.
 func (t *Tracker) sponsor(ctx context.Context, ad *token.Auction, in *receiptTexts) string {
 	id := ad.AdvertiserID
 	if t.deps.Sponsors == nil {
@@ -90,8 +90,9 @@ const (
 	wordsWait = time.Second
 )
 
-// words are what the page says of the words of the request; ended says that their day is over. They
-// are for who holds the receipt's own token: the tokens of earlier builds were in every link.
+// words returns the words of the request that the page may show. ended reports that their 24 hours
+// are over. They require the receipt's own token, because tokens of earlier builds were in every
+// link.
 func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, ended bool) {
 	if t.deps.Words == nil || auction.Sandbox || auction.House {
 		return "", false
@@ -105,15 +106,15 @@ func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, e
 	ctx, stop := context.WithTimeout(c.Request.Context(), wordsWait)
 	defer stop()
 	list, err := t.deps.Words.Matched(ctx, auction.AuctionID, auction.CampaignID, auction.IssuedAt())
-	if err != nil { // the page is the receipt, with or without them
+	if err != nil { // the receipt is complete without them
 		return "", false
 	}
 	return strings.Join(list, ", "), false
 }
 
-// receipt serves GET /r/<token>, the receipt_url of a served ad. It shows what the reader saw,
-// which the token has, and nothing of the campaign as it is now: receipts of earlier builds, which
-// do not say it, name the parties only.
+// receipt serves GET /r/<token>, the receipt_url of a served ad. It shows the ad that the reader
+// saw, from the token, never the campaign's current state. Receipts of earlier builds do not
+// contain the ad and name only the parties.
 func (t *Tracker) receipt(c *gin.Context) error {
 	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
 	if err != nil {
@@ -122,7 +123,7 @@ func (t *Tracker) receipt(c *gin.Context) error {
 	return t.showReceipt(c, auction, complaint{status: http.StatusOK})
 }
 
-// showReceipt answers the page, with what became of a report.
+// showReceipt renders the page, with the outcome of a report.
 func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complaint) error {
 	in, price := receiptFor(c.Request.Header), ""
 	if !auction.Sandbox && !auction.House {

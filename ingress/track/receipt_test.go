@@ -42,7 +42,7 @@ func TestReceiptsTextsAreComplete(t *testing.T) {
 	require.NotEqual(t, receiptIn[0].Chosen, receiptIn[1].Chosen)
 }
 
-// profiles are what accounts call themselves.
+// profiles are the names of accounts.
 type profiles struct {
 	name, company string
 	verified      bool
@@ -56,8 +56,8 @@ func (p profiles) User(context.Context, uuid.UUID) (account.User, error) {
 	return u, nil
 }
 
-// The page speaks the language that the browser asks for, English where it has none of them; a
-// header of a stranger breaks nothing.
+// The page uses the language that the browser prefers, or English. An invalid header breaks
+// nothing.
 func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	f := newFixture(t)
 	f.tracker.deps.Complaints = &filed{}
@@ -106,8 +106,7 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	require.Contains(t, post(url.Values{"reason": {"scam"}}), "Danke.")
 }
 
-// A receipt shows a name that nobody has looked at beside the headline: what they say together may
-// be read by a model.
+// A receipt shows an unchecked name next to the headline, and a model may read both together.
 func TestReceiptSaysNoInstructionOfTwoParts(t *testing.T) {
 	f := newFixture(t)
 	f.tracker.deps.Sponsors = profiles{company: "Ignore all Ltd"}
@@ -122,7 +121,7 @@ func TestReceiptSaysNoInstructionOfTwoParts(t *testing.T) {
 	}
 }
 
-// owned has the advertiser be a seat of an account.
+// owned makes the advertiser a seat of an account.
 type owned struct{ by account.User }
 
 func (o owned) User(_ context.Context, id uuid.UUID) (account.User, error) {
@@ -132,9 +131,9 @@ func (o owned) User(_ context.Context, id uuid.UUID) (account.User, error) {
 	return o.by, nil
 }
 
-// Readers know a seat by its owner, unless that is the operator, whose seats are exchanges of
-// others.
-func TestASeatIsKnownByItsOwner(t *testing.T) {
+// A seat appears under its owner's name, unless the owner is the operator, whose seats are
+// exchanges of others.
+func TestReceiptShowsTheSeatsOwner(t *testing.T) {
 	f := newFixture(t)
 	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, auction(f.Now))
 	owner := account.User{
@@ -151,7 +150,7 @@ func TestASeatIsKnownByItsOwner(t *testing.T) {
 	require.NotContains(t, f.Do("GET", receipt, "").Body.String(), "Wombat")
 }
 
-// asked is what was recorded of auctions.
+// asked holds the recorded words of auctions.
 type asked struct {
 	words []string
 	err   error
@@ -163,8 +162,8 @@ func (a *asked) Matched(context.Context, uuid.UUID, uuid.UUID, time.Time) ([]str
 	return a.words, a.err
 }
 
-// The words that request and ad share are shown with the receipt's own token, for a day, and are
-// inert; with another token, later, of a house ad or a test they are not even asked for.
+// The words shared by request and ad are shown with the receipt's own token for a day, and are
+// escaped. With another token, later, or for a house or test ad they are not even read.
 func TestWordsOnAReceipt(t *testing.T) {
 	f := newFixture(t)
 	shared := &asked{words: []string{"chess", "<b>openings</b>"}}
@@ -197,7 +196,7 @@ func TestWordsOnAReceipt(t *testing.T) {
 	}
 	require.Equal(t, 2, shared.times, "nothing was asked for")
 	shared.words = nil
-	require.Contains(t, page(token.PurposeReceipt, nil), "that few people use")
+	require.Contains(t, page(token.PurposeReceipt, nil), "rare and sensitive words")
 	shared.words, shared.err = []string{"chess"}, errors.New("the store is away")
 	require.NotContains(t, page(token.PurposeReceipt, nil), "chess")
 }

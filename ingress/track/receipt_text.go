@@ -8,8 +8,8 @@ import (
 	"adnet/internal/adreport"
 )
 
-// receiptTexts are the words of the receipt page in one language. Every field is set in every
-// language; a test looks.
+// receiptTexts are the texts of the receipt page in one language. A test checks that every field is
+// set in every language.
 type receiptTexts struct {
 	Lang                                           string // of the page, as BCP 47
 	Title, Sandbox, House, Paid                    string
@@ -22,39 +22,40 @@ type receiptTexts struct {
 	Thanks, Kept, Told                             string
 	Report, Ask, Reason, Choose, Wrong             string
 	Email, EmailNote, Send                         string
-	Unverified, Verified                           string            // after a sponsor's name, before its account's id
-	Decimal                                        string            // between whole and parts of an amount
+	Unverified, Verified                           string            // after a sponsor's name, before the account's id
+	Decimal                                        string            // decimal separator of an amount
 	PaidFor                                        map[string]string // by billing model
 	Reasons                                        map[string]string // of [adreport.Reasons]
-	Problems                                       map[string]string // by the field of a report that is wrong
+	Problems                                       map[string]string // by the invalid field of a report
 }
 
 var receiptIn = []receiptTexts{{
 	Lang: "en", Title: "Ad receipt",
-	Sandbox: "This was a test ad: nobody paid for it.",
-	House:   "This was a house ad: whoever shows it advertises something of their own, and nobody paid for it.",
+	Sandbox: "This was a test ad that cost nothing.",
+	House:   "This was a house ad: the app or site that shows it promotes its own product without payment.",
 	Paid:    "This was an advertisement. The sponsor below paid for it.",
 	Ad:      "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Price: "Agreed price",
 	ShownAt: "Shown after the auction of",
-	Checked: "The signature of this receipt was checked just now.",
+	Checked: "The signature of this receipt has just been verified.",
 	Why:     "Why this ad",
-	Chosen:  "An auction chose it among the ads that suited what was asked or shown at that moment, by:",
+	Chosen:  "An auction chose it from the ads that matched the request or page at that moment, based on:",
 	Words:   "words that the request and the ad share:",
-	NoWords: "how well the words of that request suit the ad: none of them is kept that few people use or that " +
-		"is sensitive",
-	WordsEnded: "how well the words of that request suit the ad: they are shown here for 24 hours only",
-	Place:      "the place of the ad:", App: "the app that shows it:", Region: "the region of the request:",
+	NoWords: "how well the words of that request match the ad: rare and sensitive words " +
+		"are not recorded",
+	WordsEnded: "how well the words of that request match the ad: they are shown here for 24 hours only",
+	Place:      "the placement of the ad:", App: "the app that shows it:", Region: "the region of the request:",
 	Language:      "the language of the request:",
-	Offered:       "what the sponsor offered, and how often its ad was shown today",
-	NotRemembered: "; you were not remembered, as you had not agreed to it",
-	Change: "To change them: ask for something else, choose another language or region in the app, or " +
-		"withdraw your consent there. What the app tells this network is in its own settings.",
-	Thanks: "Thank you.", Kept: "Your report was kept; a person of this network looks at it.",
-	Told:   "You get a mail with the decision.",
-	Report: "Report this ad", Ask: "Is it illegal, misleading or not what an ad should be? No account is needed.",
+	Offered:       "the sponsor's bid, and how often its ad was shown today",
+	NotRemembered: "; you were not remembered, because you had not consented",
+	Change: "To change this: ask for something else, choose another language or region in the app, or " +
+		"withdraw your consent there. The settings of the app control the data that it sends to this network.",
+	Thanks: "Thank you.", Kept: "Your report has been received; a person of this network will review it.",
+	Told:   "You will get the decision by e-mail.",
+	Report: "Report this ad",
+	Ask:    "Is it illegal, misleading or otherwise unacceptable as an ad? No account is needed.",
 	Reason: "Reason", Choose: "Choose",
-	Wrong: "What is wrong? (at most 1,000 characters)", Email: "E-mail, if you want to hear the decision",
-	EmailNote:  "The e-mail is used for the decision alone and forgotten with it, after 90 days at most.",
+	Wrong: "What is wrong? (at most 1,000 characters)", Email: "E-mail, if you want to receive the decision",
+	EmailNote:  "The e-mail is used only for the decision and then deleted, after 90 days at most.",
 	Send:       "Send report",
 	Unverified: "not verified; account", Verified: "verified by this network; account", Decimal: ".",
 	PaidFor: map[string]string{
@@ -69,7 +70,7 @@ var receiptIn = []receiptTexts{{
 	},
 	Problems: map[string]string{
 		"reason": "Choose a reason.", "text": "The text may have at most 1,000 characters, without control characters.",
-		"email": "This is not an e-mail address; leave it empty to hear no more.",
+		"email": "This is not an e-mail address; leave it empty if you do not want the decision.",
 	},
 }, {
 	Lang: "de", Title: "Beleg einer Anzeige",
@@ -125,13 +126,13 @@ var receiptLanguages = func() language.Matcher {
 	for i := range receiptIn {
 		tags[i] = language.Make(receiptIn[i].Lang)
 	}
-	return language.NewMatcher(tags) // the first one where none fits
+	return language.NewMatcher(tags) // the first language is the fallback
 }()
 
-// maxAccepted is the longest Accept-Language that is read; browsers send some dozen bytes.
+// maxAccepted is the maximum length of Accept-Language; browsers send a few dozen bytes.
 const maxAccepted = 256
 
-// receiptFor is the texts in the language that a reader's browser asks for.
+// receiptFor returns the texts in the language that a reader's browser prefers.
 func receiptFor(header http.Header) *receiptTexts {
 	accepted := header.Get("Accept-Language")
 	if len(accepted) > maxAccepted {
@@ -150,7 +151,7 @@ type reasonChoice struct {
 	Chosen       bool
 }
 
-// reasons are those that a reader may choose.
+// reasons returns the reasons that a reader may choose.
 func (t *receiptTexts) reasons(chosen string) []reasonChoice {
 	list := make([]reasonChoice, len(adreport.Reasons))
 	for i, value := range adreport.Reasons {

@@ -14,15 +14,15 @@ import (
 	"adnet/schemas/event"
 )
 
-// Producer hands a record to Kafka and returns at once. done is called exactly once: nil after all
-// in-sync replicas have the record, an error when it was given up. Key and value must not change
-// until then.
+// Producer hands a record to Kafka and returns at once. done is called exactly once: with nil when
+// all in-sync replicas have the record, with an error if the producer gave up. Key and value must
+// not change until then.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
 
-// Spool keeps a record on stable storage until Kafka takes it, and returns at once. done is called
-// exactly once; nil means that it is kept.
+// Spool stores a record durably until Kafka accepts it, and returns at once. done is called exactly
+// once, with nil if the record is stored.
 type Spool interface {
 	Append(topic string, key, value []byte, done func(error))
 }
@@ -38,7 +38,7 @@ type recorder struct {
 	waiters  sync.Pool    // of *waiter
 }
 
-// waiter hears one answer, or none within a limit. It is used again, since a channel, a timer and a
+// waiter waits for one answer, at most for a limit. It is reused, since a channel, a timer and a
 // function for each beacon are a tenth of its work (benchmark row beacon).
 type waiter struct {
 	answer chan error
@@ -52,8 +52,8 @@ func newWaiter() any {
 	return w
 }
 
-// wait reports whether an answer came within d, and returns its error. The answer may come later, so w must then not be used
-// again.
+// wait reports whether an answer came within d, and returns its error. If none came, w must not be
+// reused, because the answer may still arrive.
 func (w *waiter) wait(d time.Duration) (in bool, err error) {
 	w.limit.Reset(d)
 	defer w.limit.Stop()
@@ -66,10 +66,10 @@ func (w *waiter) wait(d time.Duration) (in bool, err error) {
 }
 
 const (
-	// sickFor is how long after an unrecorded event no new ads are served: what cannot be recorded
-	// must not be created.
+	// sickFor is how long no new ads are served after an unrecorded event: an ad whose events
+	// cannot be recorded must not be sold.
 	sickFor = 3 * time.Second
-	// comeBack is when a caller whose event was not recorded should send it again, in seconds.
+	// comeBack is the retry delay for an event that was not recorded, in seconds.
 	comeBack = 2
 )
 
@@ -79,16 +79,16 @@ func newRecorder(cfg Config, deps Deps) *recorder {
 		now: deps.Now, log: obs.Limited(deps.Log, time.Second),
 		lost: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_track_unrecorded_total",
-			Help: "Events that neither Kafka nor the spool took. Beacons among them were answered 503; clicks were " +
-				"redirected.",
+			Help: "Events that neither Kafka nor the spool accepted. Beacons among them were answered 503; " +
+				"clicks were redirected.",
 		})),
 	}
 	return r
 }
 
-// record returns nil when the event is durable: acknowledged by Kafka, or synced to the spool when
-// Kafka did not answer in time. An event may end up in both; settlement drops the repeat. It does
-// not end with the request: the client may be gone, the event happened all the same.
+// record returns nil if the event is durable: acknowledged by Kafka, or synced to the spool if
+// Kafka did not answer in time. An event may end up in both; settlement drops the repeat. record
+// does not stop when the request ends: the event happened even if the client is gone.
 func (r *recorder) record(e *event.Event) error {
 	value, err := proto.Marshal(e)
 	if err != nil {
@@ -103,9 +103,9 @@ func (r *recorder) record(e *event.Event) error {
 	if answered && err == nil {
 		return nil
 	}
-	kept := make(chan error, 1)
-	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) { kept <- err })
-	if err := <-kept; err != nil {
+	spooled := make(chan error, 1)
+	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) { spooled <- err })
+	if err := <-spooled; err != nil {
 		r.unrecorded()
 		return errs.Wrap(
 			err, errs.Unavailable, "the event cannot be recorded now; send it again",
@@ -114,8 +114,8 @@ func (r *recorder) record(e *event.Event) error {
 	return nil
 }
 
-// recordLater is for redirects, which answer at once: a record that Kafka gives up goes to the
-// spool. When the producer has stopped, all its records are in the spool's hands.
+// recordLater is for redirects, which reply at once. A record that Kafka refuses goes to the spool.
+// When the producer has stopped, the spool has all its records.
 func (r *recorder) recordLater(ctx context.Context, e *event.Event) error {
 	value, err := proto.Marshal(e)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *recorder) unrecorded() {
 	r.lostAt.Store(r.now().UnixNano())
 }
 
-// canRecord says whether events were recorded lately as far as anybody tried.
+// canRecord reports whether no event was lost recently.
 func (r *recorder) canRecord() bool {
 	return r.now().Sub(time.Unix(0, r.lostAt.Load())) > sickFor
 }

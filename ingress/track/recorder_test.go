@@ -19,7 +19,7 @@ import (
 	"adnet/schemas/event"
 )
 
-func TestWhereAnEventGoes(t *testing.T) {
+func TestEventsGoToKafkaOrTheSpool(t *testing.T) {
 	for name, c := range map[string]struct {
 		producer, spool *ingresstest.Sink
 		wait            time.Duration
@@ -81,7 +81,7 @@ func (f *fixture) withoutClickID(page string) string {
 	return strings.TrimRight(before, "?&")
 }
 
-// The click id joins what the landing page has, which stays as it is.
+// The click id is added to the landing page's address, which otherwise stays unchanged.
 func TestClickIDsOfLandingPages(t *testing.T) {
 	for page, want := range map[string]string{
 		"https://a.example":                                "https://a.example?adnet_click=ID",
@@ -136,7 +136,7 @@ func TestRedirect(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, f.Do(http.MethodGet, link, "").Code)
 }
 
-// The producer answers never, refuses at once, and so does the spool: the reader gets to the page.
+// The producer never answers or refuses at once, and so does the spool: the redirect still works.
 func TestARedirectNeverWaits(t *testing.T) {
 	f := newFixture(t)
 	f.Log.Silent, f.spool.Silent = true, true
@@ -153,9 +153,8 @@ func TestARedirectNeverWaits(t *testing.T) {
 	require.Len(t, f.spool.Asked(), 2)
 }
 
-// At a stop the producer gives back what it still holds, then the spool ends: no click falls
-// between them.
-func TestClicksThatTheProducerGivesBackAtItsStopAreKept(t *testing.T) {
+// At shutdown the producer returns its records, then the spool ends: no click is lost in between.
+func TestClicksReturnedByAStoppedProducerAreSpooled(t *testing.T) {
 	const clicks = 500
 	kept := &ingresstest.Sink{}
 	open := func() *spool.Spool {
@@ -203,11 +202,11 @@ func TestReceipt(t *testing.T) {
 	}
 	a.Sandbox = true
 	require.Contains(
-		t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "nobody paid",
+		t, f.Do(http.MethodGet, "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String(), "test ad that cost nothing",
 	)
 }
 
-// A campaign that changes its text or its page, or that is gone, changes no receipt.
+// A campaign that changes its text or page, or that is deleted, changes no receipt.
 func TestAReceiptShowsWhatWasShown(t *testing.T) {
 	f := newFixture(t)
 	a := auction(start)

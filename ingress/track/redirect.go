@@ -13,19 +13,19 @@ import (
 	"adnet/schemas/event"
 )
 
-var errNoLink = errs.New(errs.NotFound, "this link was not made by this service")
+var errNoLink = errs.New(errs.NotFound, "this link is not from this service")
 
-// redirect serves GET /s/<token>: 302 to the landing page. The destination is the one that the ad
-// was sold with, which the token has, so that a link that is out leads to the page that was
-// approved then and to no later one; it is never the query's. Without the reader's consent nothing
-// is appended to it. A valid token always redirects, also when it is expired or the campaign paused
-// or out of budget; a forged one is 404 without a Location.
+// redirect serves GET /s/<token>: 302 to the landing page. The destination comes from the token,
+// never from the query: it is the page that was approved when the ad was sold, not a later one.
+// Without the reader's consent nothing is appended to it. A valid token always redirects, even if
+// it has expired or the campaign is paused or out of budget. A forged token gets 404 without a
+// Location.
 func (t *Tracker) redirect(c *gin.Context) error {
 	auction, creative, err := t.served(token.ForRedirect, c.Param("token"))
 	if err != nil {
 		return err
 	}
-	landing := cmp.Or(auction.Landing, creative.CTAURL) // links of earlier builds name no page
+	landing := cmp.Or(auction.Landing, creative.CTAURL) // links of earlier builds contain no page
 	if !looksOnly(c) {
 		e, err := t.click(c, &auction, c.Param("token"))
 		if err != nil {
@@ -43,21 +43,21 @@ func (t *Tracker) redirect(c *gin.Context) error {
 
 func (t *Tracker) click(c *gin.Context, auction *token.Auction, text string) (*event.Event, error) {
 	now := t.deps.Now()
-	made, err := newEvent(event.Type_CLICK, now)
+	placed, err := newEvent(event.Type_CLICK, now)
 	if err != nil {
 		return nil, err
 	}
-	made.auction = *auction
-	t.signed(made, text, now)
-	e, from := &made.Event, Origin{request: c, link: true}
-	t.remember(made, &reportedEvent{session: c.Query("session"), origin: from}, now)
+	placed.auction = *auction
+	t.signed(placed, text, now)
+	e, from := &placed.Event, Origin{request: c, link: true}
+	t.remember(placed, &reportedEvent{session: c.Query("session"), origin: from}, now)
 	t.judge(c.Request.Context(), e, from, now)
 	t.recent.note(e)
 	return e, t.recorder.recordLater(c.Request.Context(), e)
 }
 
-// served is the ad that a token was made for, if it may be used so. A key past its grace proves
-// nothing any more.
+// served returns the ad of a token that is valid for this purpose. A key past its grace period
+// verifies nothing.
 func (t *Tracker) served(allowed token.Purposes, text string) (token.Auction, *campaign.Campaign, error) {
 	auction, err := t.deps.Keyring.Verify(allowed, text, t.deps.Now())
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *Tracker) served(allowed token.Purposes, text string) (token.Auction, *c
 	}
 	creative, ok := t.deps.Creatives.Creative(auction.CampaignID)
 	if !ok {
-		return token.Auction{}, nil, errs.New(errs.NotFound, "the campaign of this link is not known here")
+		return token.Auction{}, nil, errs.New(errs.NotFound, "the campaign of this link does not exist here")
 	}
 	return auction, creative, nil
 }

@@ -13,9 +13,9 @@ import (
 	"adnet/schemas/event"
 )
 
-// recentEvents remembers hashes of events that this node took, each in the one place that its hash
-// names: a newer event may push an older one out. So a pixel, a redirect and a post of the same
-// event know of each other without asking the shared store for every beacon. It only ever informs.
+// recentEvents holds hashes of events that this node took, each in the one slot that its hash
+// selects: a newer event may replace an older one. So a pixel, a redirect and a post of the same
+// event are recognized as repeats without a store lookup per beacon. It is informational only.
 type recentEvents struct {
 	seed   maphash.Seed
 	places [1 << 16]atomic.Uint64
@@ -23,7 +23,7 @@ type recentEvents struct {
 
 func newRecentEvents() *recentEvents { return &recentEvents{seed: maphash.MakeSeed()} }
 
-// note remembers e and says whether it was known.
+// note records e and reports whether it was known.
 func (r *recentEvents) note(e *event.Event) (known bool) {
 	if !leavesMark(e) {
 		return false
@@ -36,14 +36,14 @@ func (r *recentEvents) note(e *event.Event) (known bool) {
 	return r.places[sum%uint64(len(r.places))].Swap(sum) == sum
 }
 
-// leavesMark is true of events that may count. What proves nothing leaves no mark: a stranger could
-// make any number of them, and make others' events look repeated.
+// leavesMark reports whether e may count. Unverified events leave no mark: a stranger could send
+// any number, and make genuine events look repeated.
 func leavesMark(e *event.Event) bool {
 	return e.Proof == event.Proof_SIGNED || e.Proof == event.Proof_UNSIGNED_BILLABLE
 }
 
-// seenAs is settlement's key of e's type: unverified conversions must not make the real one look
-// repeated.
+// seenAs returns settlement's key of e's type. Unverified conversions have their own, so that they
+// do not make the real one look repeated.
 func seenAs(e *event.Event) string {
 	if e.Conversion != nil && !e.Conversion.Verified {
 		return wireNames[e.Type] + "_unverified"
@@ -51,8 +51,8 @@ func seenAs(e *event.Event) string {
 	return wireNames[e.Type]
 }
 
-// repeated says whether an event of the same auction and type was taken before: what settlement
-// deduplicates by. It is an information: without Redis this node's own memory speaks.
+// repeated reports whether an event of the same auction and type, settlement's deduplication key,
+// was taken before. It is informational only: without Redis only this node's own memory is used.
 func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 	if !leavesMark(e) {
 		return false
@@ -62,12 +62,12 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 	return known || err == nil && !first
 }
 
-// again is [Tracker.repeated]. Of a browser key's ad that is seen for the first time it gives back
-// what the ad held: once, since a stranger can repeat its beacon.
-func (t *Tracker) again(ctx context.Context, made *placedEvent) bool {
-	known := t.repeated(ctx, &made.Event)
-	if !known && t.deps.Unseen != nil && frees(made) {
-		a := &made.auction
+// again is [Tracker.repeated]. The first time an ad of a browser key is seen, it also releases the
+// budget that the ad held: only once, since a stranger can repeat its beacon.
+func (t *Tracker) again(ctx context.Context, placed *placedEvent) bool {
+	known := t.repeated(ctx, &placed.Event)
+	if !known && t.deps.Unseen != nil && frees(placed) {
+		a := &placed.auction
 		t.deps.Unseen.Seen(traffic.Unseen{
 			Campaign: a.CampaignID, Key: a.Asker.Key, Network: a.Asker.Network, Sold: a.IssuedAt(),
 			Amount: a.Asker.Held,
@@ -76,29 +76,29 @@ func (t *Tracker) again(ctx context.Context, made *placedEvent) bool {
 	return known
 }
 
-// frees says whether an event shows that an ad of a browser key was seen: by a view where that is
-// paid for, so that impressions alone hold no budget.
-func frees(made *placedEvent) bool {
-	e, shows := &made.Event, event.Type_IMPRESSION
+// frees reports whether an event shows that a browser key's ad was seen: a view if views are
+// billed, so that impressions alone release no budget.
+func frees(placed *placedEvent) bool {
+	e, shows := &placed.Event, event.Type_IMPRESSION
 	if e.BillingModel == event.BillingModel_VCPM {
 		shows = event.Type_VIEWABLE
 	}
-	return made.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" &&
+	return placed.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" &&
 		!e.Sandbox && !e.House
 }
 
-// noted remembers the event of a pixel, whose answer says nothing of repeats: the shared store is
-// asked only where something depends on it.
-func (t *Tracker) noted(ctx context.Context, made *placedEvent) {
-	if !frees(made) {
-		t.recent.note(&made.Event)
+// noted records the event of a pixel. Its reply does not report repeats, so the shared store is
+// read only if something depends on it.
+func (t *Tracker) noted(ctx context.Context, placed *placedEvent) {
+	if !frees(placed) {
+		t.recent.note(&placed.Event)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	t.again(ctx, made)
+	t.again(ctx, placed)
 }
 
-// looksOnly is true of a request that comes from a link checker or a preview: no reader saw or
+// looksOnly reports whether a request comes from a link checker or a preview: no reader saw or
 // clicked the ad.
 func looksOnly(c *gin.Context) bool { return c.Request.Method == http.MethodHead }

@@ -1,19 +1,19 @@
-// Package track takes what happens to a served ad: beacons, clicks, conversions. It establishes
-// what it can about the token, makes the event durable and answers; what the event costs is decided
-// later, by settlement.
+// Package track receives the events of served ads: beacons, clicks and conversions. It verifies the
+// token, makes the event durable and replies. Settlement decides later what the event costs.
 //
 // Guarantee: a beacon or conversion is answered 200 only after Kafka acknowledged the event on all
 // in-sync replicas, or after it is on stable storage in the local spool. A redirect never waits.
 //
 // # Not obvious
 //
-// Who sent a request is judged by the request. A link (/s/…) is always followed by the reader, and
-// so are the pixels of js_snippet, npm_sdk and openrtb loaded. What the publisher's server may send
-// (POST, MCP and pixels of mcp and rest ads) is one sender for many people: POST and MCP are not
-// counted by network, but their clicks per publisher against the network's click rate.
+// The sender is inferred from the request. A link (/s/…) is always followed by the reader, and the
+// reader's browser loads the pixels of js_snippet, npm_sdk and openrtb. Requests that the
+// publisher's server may send (POST, MCP, and pixels of mcp and rest ads) come from one sender for
+// many people: POST and MCP are not counted per network. Instead, their clicks per publisher are
+// compared with the network's click rate.
 //
-// Clicks ask Redis for the count of their network (one script, 50 ms at most, passed when Redis
-// is away). Impressions never do: their rate is the exchange of limits.
+// A click reads the count of its network from Redis (one script, 50 ms at most; this node's own
+// count during an outage). An impression never does: its rate is part of the exchange of limits.
 package track
 
 import (
@@ -35,38 +35,37 @@ import (
 	"adnet/schemas/event"
 )
 
-// How beacons without a token count (ADNET_UNSIGNED_BEACONS).
+// Modes for beacons without a token (ADNET_UNSIGNED_BEACONS).
 const (
 	UnsignedRecord = "record" // counted per campaign and minute, never billed
-	UnsignedBill   = "bill"   // billed by the campaign's price; for sandbox bidders and tests
+	UnsignedBill   = "bill"   // billed at the campaign's price; for sandbox bidders and tests
 )
 
-// Config is the settings of tracking.
+// Config holds the settings of tracking.
 type Config struct {
-	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (counted per campaign and minute, neither kept nor billed) or bill (by campaign price)."`
-	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it goes to the spool."`
+	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (counted per campaign and minute, neither stored nor billed) or bill (at the campaign's price)."`
+	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it is written to the spool."`
 	Life     token.Life    `embed:""`
 	Traffic  TrafficConfig `embed:""`
 }
 
-// Creatives finds what a token's campaign shows, whatever its state: a served ad's link works for
-// ever.
+// Creatives finds the ad of a token's campaign in any state: the link of a served ad works forever.
 type Creatives interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 }
 
-// Exposures is told about each impression that really happened; see frequency.Caps. It never waits.
+// Exposures receives each genuine impression; see frequency.Caps. It never blocks.
 type Exposures interface {
 	Confirm(session campaign.SessionKey, campaignID, auctionID uuid.UUID)
 }
 
-// Unseen counts what ads of browser keys hold until they were seen; see limits.Limits. It never
-// waits.
+// Unseen tracks the budget that ads of browser keys hold until they are seen; see limits.Limits. It
+// never blocks.
 type Unseen interface {
 	Seen(u traffic.Unseen, now time.Time)
 }
 
-// Deps are what tracking works with.
+// Deps holds the dependencies of tracking.
 type Deps struct {
 	Log        *slog.Logger
 	Metrics    prometheus.Registerer
@@ -79,11 +78,11 @@ type Deps struct {
 	Seen       Seen
 	Clicks     Clicks        // nil: clicks are not counted per network
 	Views      Views         // nil: impressions are not counted per network
-	Reports    Reports       // nil: clicks that servers report are not counted
-	Unseen     Unseen        // nil: what ads of browser keys hold is not given back
-	Strangers  Strangers     // nil: what proves nothing is not limited
+	Reports    Reports       // nil: clicks reported by servers are not counted
+	Unseen     Unseen        // nil: ads of browser keys release no budget
+	Strangers  Strangers     // nil: unverified events are not limited
 	Complaints Complaints    // nil: readers cannot report ads
-	Unproven   UnprovenStore // nil: what proves nothing is counted in metrics alone
+	Unproven   UnprovenStore // nil: unverified events are counted only in metrics
 	Words      Words         // nil: receipts show no words
 	Sponsors   Sponsors      // nil: receipts name accounts by their ids
 	Now        func() time.Time
@@ -102,7 +101,7 @@ type Tracker struct {
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
 }
 
-// New makes the endpoints. A life or mode that makes no sense is an error.
+// New returns the endpoints. Errors: an invalid token lifetime or mode.
 func New(cfg Config, deps Deps) (*Tracker, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	if err := cfg.Life.Validate(); err != nil {
@@ -120,14 +119,14 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 		invalid: make(map[string]prometheus.Counter), recent: newRecentEvents(),
 	}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "adnet_track_events_total", Help: "Events taken, by type and what the token proved.",
+		Name: "adnet_track_events_total", Help: "Events taken, by type and proof of the token.",
 	}, []string{"event", "proof"}))
 	invalid := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_invalid_total", Help: "Events found to be invalid traffic, by rule.",
 	}, []string{"rule"}))
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_track_clicks_uncounted_total",
-		Help: "Clicks judged by those of one node, because their network's count was out of reach.",
+		Help: "Clicks judged by one node's clicks because their network's count was unavailable.",
 	}))
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
@@ -140,7 +139,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	return t, nil
 }
 
-// judge decides whether e is invalid traffic and counts it.
+// judge marks e if it is invalid traffic, and counts it.
 func (t *Tracker) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) {
 	if !t.traffic.judge(ctx, e, o, now) {
 		t.missed.Inc()
@@ -151,20 +150,21 @@ func (t *Tracker) judge(ctx context.Context, e *event.Event, o Origin, now time.
 	}
 }
 
-// CanRecord says whether events can be made durable now; while they cannot, no ad should be served.
+// CanRecord reports whether events can be made durable now. While they cannot, no ad should be
+// served.
 func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord() }
 
 // Mount adds the routes to s.
 func (t *Tracker) Mount(s *httpapi.Server) {
 	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
-	// No Idempotency-Key: an event counts once per auction for ever.
+	// No Idempotency-Key: an event counts once per auction, permanently.
 	report := httpapi.Policy{
 		Limit: httpapi.LimitConversionKey,
 		Auth:  httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No,
 		Audited: httpapi.No,
 	}
-	checks := report // No Idempotency-Key: it keeps nothing.
+	checks := report // No Idempotency-Key: it stores nothing.
 	checks.Auth = httpapi.UserToken | httpapi.ConversionKey
 	reports := report
 	reports.Body = maxBatchBody
@@ -177,8 +177,7 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	)
 	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
 	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
-	// No Idempotency-Key: there is one report of an auction. The audit log has the decision about
-	// it.
+	// No Idempotency-Key: there is one report per auction. The audit log has the decision on it.
 	s.Handle(
 		http.MethodPost, "/r/:token", t.reportAd,
 		httpapi.Policy{

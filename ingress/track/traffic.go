@@ -21,22 +21,22 @@ import (
 	"adnet/schemas/event"
 )
 
-// TrafficConfig is the settings of the invalid-traffic rules; they must be the same on every node.
-// What they find is written into the event, so a later change of a setting changes nothing that was
-// recorded.
+// TrafficConfig holds the settings of the invalid-traffic rules. They must be the same on every
+// node. The result is stored in the event, so a later change of a setting does not affect recorded
+// events.
 type TrafficConfig struct {
-	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic, and, where the request is the reader's, tools and empty user agents."`
-	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"A click sooner after the auction is invalid traffic; 0 switches the rule off."`
-	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Most clicks that count per network (IPv4 /24, IPv6 /56) and time; off switches the rule off."`
+	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic. In requests that only a reader sends, this includes tools and empty user agents."`
+	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"Minimum time from the auction to a click; earlier clicks are invalid traffic. 0 disables the rule."`
+	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Maximum clicks that count per network (IPv4 /24, IPv6 /56) and period; off disables the rule."`
 }
 
-// Rate is at most Limit in every stretch of Window.
+// Rate allows at most Limit events in every period of length Window.
 type Rate struct {
 	Limit  int
 	Window time.Duration
 }
 
-// maxWindow is the longest window of a click rate: a click's token lives no longer.
+// maxWindow is the longest window of a click rate: click tokens expire by then.
 const maxWindow = 24 * time.Hour
 
 // rates reads ClickRates.
@@ -62,14 +62,14 @@ func (c TrafficConfig) rates() ([]Rate, error) {
 
 // Clicks counts the clicks of networks over all nodes; see redis.Clicks.
 type Clicks interface {
-	// Allow says whether a click at now is inside every rate, and counts it if so. The same auction
+	// Allow reports whether a click at now is within every rate, and counts it if so. An auction
 	// counts once.
 	Allow(ctx context.Context, click NetworkClick, rates []Rate) (bool, error)
 }
 
 // NetworkClick is one click of a network.
 type NetworkClick struct {
-	Network string // a prefix, never an address
+	Network string // a prefix, never a full address
 	Auction uuid.UUID
 	At      time.Time
 }
@@ -81,40 +81,40 @@ type Views interface {
 	View(network string, now time.Time) bool
 }
 
-// Reports judges clicks by their number; see limits.Limits. It makes no network call.
+// Reports judges the number of reported clicks; see limits.Limits. It makes no network call.
 type Reports interface {
-	// Reported says whether a click that a publisher's server reports is inside the network's click
-	// rate, and counts it if so.
+	// Reported reports whether a click reported by a publisher's server is within the network's
+	// click rate, and counts it if so.
 	Reported(publisher, auction uuid.UUID, now time.Time) bool
 	// Followed counts a link that a reader followed.
 	Followed(auction uuid.UUID)
 }
 
-// Origin is what a request tells about who sent it. The zero value is a report without a request
-// that could be a reader's, as that of an MCP tool.
+// Origin describes the sender of a request. The zero value is a report that no reader's browser
+// sent, like that of an MCP tool.
 type Origin struct {
 	request *gin.Context
 	posted  bool // a JSON report, which a server may send for many people
-	link    bool // the redirect: followed by whoever reads the ad, whatever the integration
+	link    bool // the redirect: always followed by the reader, whatever the integration
 }
 
-// private says whether the request asks for privacy (Sec-GPC).
+// private reports whether the request asks for privacy (Sec-GPC).
 func (o Origin) private() bool { return o.request != nil && consent.GPC(o.request.Request.Header) }
 
-// server says whether a request about an ad of the integration method may come from the publisher's
-// server, where tools and data centres are legitimate. The method is the token's: nothing in a
-// request turns its sender into another.
+// server reports whether a request about an ad of the integration method may come from the
+// publisher's server, where tools and data centres are legitimate. The method comes from the token,
+// so the sender cannot fake it in the request.
 func (o Origin) server(method string) bool { return !o.link && !traffic.ReaderSide(method) }
 
-// How long a click waits for the count of its network, and the pause after a failure: a redirect
-// must not hang because a cache does. A click that could not be counted over all nodes is judged by
-// those that came to this one.
+// The time limit for a click's count of its network, and the pause after a failure: a redirect must
+// not hang because of a cache. A click that cannot be counted over all nodes is judged by the
+// clicks of this node.
 const (
 	countWait = 50 * time.Millisecond
 	countRest = time.Second
 )
 
-// screening judges events; everything it finds is in the closed list of traffic.InvalidRules.
+// screening judges events. Its findings are from the closed list of traffic.InvalidRules.
 type screening struct {
 	cfg    TrafficConfig
 	rates  []Rate
@@ -123,7 +123,7 @@ type screening struct {
 	nearby *nearbyClicks
 	views  Views
 	posted Reports
-	rest   atomic.Int64 // UnixNano until when clicks are not counted
+	rest   atomic.Int64 // UnixNano until which clicks are not counted
 }
 
 func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
@@ -144,8 +144,8 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	return t, err
 }
 
-// judge writes the first rule that finds e invalid into it. Only what could cost or earn something
-// is judged; a conversion is reported by servers, whatever showed the ad.
+// judge stores the first rule that e breaks in e. It judges only events that could cost or earn
+// something. It skips conversions, which servers report whatever showed the ad.
 func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now time.Time) (counted bool) {
 	if e.Proof != event.Proof_SIGNED && e.Proof != event.Proof_UNSIGNED_BILLABLE || e.Sandbox ||
 		e.Type == event.Type_CONVERSION {
@@ -157,7 +157,7 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 			return true
 		}
 	}
-	if e.House { // it costs nothing, so it uses up no rate of the ads that do
+	if e.House { // it costs nothing, so it must not use up the rates of paid ads
 		return true
 	}
 	switch e.Type {
@@ -165,7 +165,7 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 		return t.click(ctx, e, click{o, server, now})
 	case event.Type_IMPRESSION, event.Type_VIEWABLE:
 		if onView := e.BillingModel == event.BillingModel_VCPM; onView != (e.Type == event.Type_VIEWABLE) {
-			return true // costs nothing: of an ad one event counts against the network
+			return true // costs nothing: only one event per ad counts against the network
 		}
 		if !server && o.request != nil && t.views != nil && !t.views.View(traffic.Network(o.request.ClientIP()), now) {
 			e.InvalidTraffic = traffic.RuleViewRate
@@ -174,14 +174,14 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 	return true
 }
 
-// click is where a click came from.
+// click is the origin of a click.
 type click struct {
 	from   Origin
-	server bool // perhaps from the publisher's server
+	server bool // the publisher's server may have sent it
 	at     time.Time
 }
 
-// click judges the time of a click and the number of those like it.
+// click judges the time of a click, and the number of clicks of its sender.
 func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted bool) {
 	auction, proven := uuid.UUID(e.AuctionId), e.Proof == event.Proof_SIGNED
 	e.NetworkMark = networkMark(e, c)
@@ -210,9 +210,9 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 	return err == nil
 }
 
-// networkMark is 16 bits of a hash of a click's network, campaign and UTC day, and 1: learning
-// takes one click of a network a campaign and day. What comes without a request counts as the
-// publisher's network.
+// networkMark returns 16 bits of a hash of a click's network, campaign and UTC day, plus 1:
+// learning uses one click per network, campaign and day. The network of a click without a request
+// is its publisher.
 func networkMark(e *event.Event, c click) uint32 {
 	network := string(e.DeveloperId)
 	if c.from.request != nil {
@@ -225,13 +225,13 @@ func networkMark(e *event.Event, c click) uint32 {
 	return uint32(uint16(sum^sum>>16^sum>>32^sum>>48)) + 1
 }
 
-// sender judges the headers of a request. What a server posts has none that mean anything.
+// sender judges the headers of a request. Headers of a posted report mean nothing.
 func (t *screening) sender(o Origin, server bool) string {
 	switch {
 	case server && (o.request == nil || o.posted):
 		return ""
 	case o.request == nil:
-		return traffic.RuleNoAgent // an ad of the reader's side that no reader reports
+		return traffic.RuleNoAgent // a reader-side ad that no reader reports
 	}
 	header := o.request.Request.Header
 	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) ||
@@ -261,8 +261,7 @@ func purpose(values []string) bool {
 	return false
 }
 
-// count asks for the network's rates; with an error, the answer is by this node's clicks, because
-// the store could not say.
+// count checks the network's rates. On an error of the store it uses the clicks of this node.
 func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
 	if click.At.UnixNano() < t.rest.Load() {
 		return t.nearby.allow(click), errResting
@@ -279,4 +278,4 @@ func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool,
 	return inside, nil
 }
 
-var errResting = errors.New("clicks are not counted for a moment")
+var errResting = errors.New("clicks are not counted during the pause after a failure")

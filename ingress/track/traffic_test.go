@@ -23,7 +23,7 @@ import (
 const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 " +
 	"Safari/537.36"
 
-// counter is a shared count of clicks that allows what it is told to.
+// counter is a shared count of clicks with configurable replies.
 type counter struct {
 	allow bool
 	err   error
@@ -36,7 +36,7 @@ func (c *counter) Allow(_ context.Context, click NetworkClick, rates []Rate) (bo
 	return c.allow, c.err
 }
 
-// guarded is a fixture with the rules that production has.
+// guarded is a fixture with the rules of production.
 func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 	t.Helper()
 	clicks := &counter{allow: true}
@@ -59,7 +59,7 @@ func (f *fixture) ad(method string, age time.Duration) string {
 	return f.Ring.Sign(token.PurposeAuction, a)
 }
 
-// fire sends a request from an address with headers, and gives the rule that the recorded event
+// fire sends a request from an address with headers, and returns the rule that the recorded event
 // broke.
 func (f *fixture) fire(
 	method, target, body, address string, header ...string,
@@ -125,7 +125,7 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 	off, _ := guarded(t, func(c *Config) { c.Traffic.Agents = "off" })
 	rule, _ := off.fire("GET", beacon("impression", off.ad("js_snippet", time.Second)), "", "192.0.2.1:1")
 	require.Empty(t, rule)
-	// No browser reports through a tool; a conversion never comes from one.
+	// No browser reports through a tool. Conversions never come from browsers.
 	for kind, want := range map[string]string{"impression": traffic.RuleNoAgent, "conversion": ""} {
 		_, err := f.tracker.Take(t.Context(), &Report{Event: kind, AuctionID: f.ad("js_snippet", time.Second)})
 		require.NoError(t, err)
@@ -133,9 +133,9 @@ func TestWhoSendsABrowsersBeacon(t *testing.T) {
 	}
 }
 
-// Whoever follows a link is the reader, whatever the publisher calls its integration: chat
+// The follower of a link counts as the reader, whatever integration the publisher reports: chat
 // applications fetch every link with GET to show a preview of it.
-func TestALinkIsTheReaders(t *testing.T) {
+func TestLinkClicksComeFromTheReader(t *testing.T) {
 	f, clicks := guarded(t)
 	for _, method := range []string{"rest", "mcp", "js_snippet", "npm_sdk", "openrtb"} {
 		for _, c := range []struct {
@@ -170,9 +170,8 @@ func TestALinkIsTheReaders(t *testing.T) {
 	require.Len(t, f.Log.Asked(), before, "HEAD is no click")
 }
 
-// Nothing in a request makes a server's beacon a reader's: a stranger could make it invalid by a
-// parameter.
-func TestAParameterMakesNoRuleStricter(t *testing.T) {
+// No parameter turns a server's beacon into a reader's: otherwise a stranger could make it invalid.
+func TestParametersDoNotChangeTheRules(t *testing.T) {
 	f, _ := guarded(t)
 	ad := f.ad("rest", time.Second)
 	rule, _ := f.fire(
@@ -187,7 +186,7 @@ func TestAParameterMakesNoRuleStricter(t *testing.T) {
 	require.Empty(t, rule)
 }
 
-// A server may report clicks, but not more of them than readers of other publishers make.
+// A server may report clicks, but no more than readers of other publishers make.
 func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	f, _ := guarded(t)
 	counts, err := limits.New(limits.Config{PostedClickRate: 0.01}, limits.Deps{Now: func() time.Time { return f.Now }})
@@ -231,7 +230,7 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	require.Empty(t, rule, "a reader's click is another matter")
 }
 
-// SECURITY.md line 9, the part that a request shows; the rest is settlement's.
+// SECURITY.md line 9, as far as a request shows it; settlement does the rest.
 func TestClickTooFast(t *testing.T) {
 	f, clicks := guarded(t)
 	for age, want := range map[time.Duration]string{
@@ -294,8 +293,8 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		require.Equal(t, traffic.RuleClickRate, rule)
 		require.Less(t, w.Code, 400)
 	}
-	// A store that is down is not asked again for a moment; meanwhile clicks are judged by those of
-	// this node, which had one of this network.
+	// After an error the store is not called for a moment. Meanwhile clicks are judged by the
+	// clicks of this node, which had one from this network.
 	clicks.err = ingresstest.ErrDown
 	n = len(clicks.asked)
 	for _, want := range []string{traffic.RuleClickRate, traffic.RuleClickRate} {
@@ -343,7 +342,7 @@ func TestTrafficSettings(t *testing.T) {
 	require.ErrorContains(t, err, "ADNET_CLICK_MIN_DELAY")
 }
 
-// No event holds an address, in whole or in part.
+// No event contains an address, in whole or in part.
 func TestEventsHoldNoAddress(t *testing.T) {
 	f, _ := guarded(t)
 	for _, target := range []string{
@@ -374,7 +373,7 @@ func TestNetworkMarks(t *testing.T) {
 	require.NotEqual(t, first, mark("203.0.113.77:1"))
 }
 
-// A rule that ingress writes is one that settlement can name.
+// Settlement can name every rule that ingress writes.
 func TestRulesAreAClosedList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, rule := range traffic.InvalidRules() {

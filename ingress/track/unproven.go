@@ -14,28 +14,28 @@ import (
 	"adnet/schemas/event"
 )
 
-// Strangers limits what proves nothing, by address; see limits.Limits.
+// Strangers limits unverified events by address; see limits.Limits.
 type Strangers interface {
-	// Unproven counts an event whose token does not verify. errs.RateLimited, with retry_after,
-	// above the limit.
+	// Unproven counts an event whose token does not verify. Above the limit it returns
+	// errs.RateLimited with retry_after.
 	Unproven(address string, now time.Time) error
 }
 
-// UnprovenStore keeps the counts of events that prove nothing.
+// UnprovenStore stores the counts of unverified events.
 type UnprovenStore interface {
 	// AddUnproven adds to the counts of each campaign, reason and minute.
 	AddUnproven(ctx context.Context, counts []traffic.Unproven) error
 }
 
-// How events that prove nothing are counted. Whatever comes, a node has at most unprovenMost counts
-// in memory, and adds at most so many rows a minute.
+// Limits on the counts of unverified events. A node never has more than twice unprovenMost counts
+// in memory, and adds at most that many rows a minute.
 const (
 	unprovenMost  = 256
 	unprovenEvery = time.Minute
 	unprovenWait  = 10 * time.Second
 )
 
-// unproven counts events that prove nothing.
+// unproven counts unverified events.
 type unproven struct {
 	mu     sync.Mutex
 	events int64 // of this process
@@ -48,7 +48,7 @@ type unprovenKey struct {
 	minute   day.Minute
 }
 
-// note counts one event, and keeps one of [traffic.SampleEvery] as a sample.
+// note counts one event. Every [traffic.SampleEvery]-th event is stored as a sample.
 func (u *unproven) note(c traffic.Unproven) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -58,7 +58,7 @@ func (u *unproven) note(c traffic.Unproven) {
 	u.add(c)
 }
 
-// add adds a count. What does not fit is counted under no campaign. The lock is held.
+// add adds a count. Counts beyond the limit go under no campaign. The lock is held.
 func (u *unproven) add(c traffic.Unproven) {
 	if u.counts == nil {
 		u.counts = make(map[unprovenKey]*traffic.Unproven)
@@ -68,7 +68,7 @@ func (u *unproven) add(c traffic.Unproven) {
 		c.CampaignID, key.campaign = uuid.Nil, uuid.Nil
 	}
 	if len(u.counts) >= 2*unprovenMost && u.counts[key] == nil {
-		return // the store has been away for hours; the metric has them
+		return // after an outage of hours; the metric still counts them
 	}
 	if known := u.counts[key]; known == nil {
 		u.counts[key] = &c
@@ -80,7 +80,7 @@ func (u *unproven) add(c traffic.Unproven) {
 	}
 }
 
-// take empties the counts.
+// take returns and clears the counts.
 func (u *unproven) take() []traffic.Unproven {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -92,7 +92,7 @@ func (u *unproven) take() []traffic.Unproven {
 	return list
 }
 
-// back takes counts again that the store did not take.
+// back adds counts again that the store did not accept.
 func (u *unproven) back(counts []traffic.Unproven) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -101,7 +101,7 @@ func (u *unproven) back(counts []traffic.Unproven) {
 	}
 }
 
-// lacking is the proof of a token that does not verify.
+// lacking returns the proof of a token that does not verify.
 func lacking(err error) event.Proof {
 	if errors.Is(err, token.ErrKeyExpired) {
 		return event.Proof_EXPIRED
@@ -109,8 +109,8 @@ func lacking(err error) event.Proof {
 	return event.Proof_BAD_SIGNATURE
 }
 
-// stranger takes an event that proves nothing: it is counted and forgotten. No record, no mark of a
-// repeat and no group of anybody's stats is made of it, since anybody can send any number.
+// stranger handles an unverified event: it is counted and discarded. It creates no record, no mark
+// of a repeat and no group in stats, because anyone can send any number of them.
 func (t *Tracker) stranger(e *event.Event, o Origin, now time.Time) error {
 	if o.request != nil && t.deps.Strangers != nil {
 		if err := t.deps.Strangers.Unproven(o.request.ClientIP(), now); err != nil {
@@ -133,7 +133,7 @@ func (t *Tracker) stranger(e *event.Event, o Origin, now time.Time) error {
 	return nil
 }
 
-// reasonOf names what e lacks.
+// reasonOf returns the reason why e is unverified.
 func reasonOf(e *event.Event) string {
 	switch e.Proof {
 	case event.Proof_UNSIGNED:
@@ -144,8 +144,8 @@ func reasonOf(e *event.Event) string {
 	return traffic.ReasonForged
 }
 
-// Run hands the counts of what proves nothing to the store, each minute and at the end, until ctx
-// ends. Counts that the store did not take go with the next. It returns nil.
+// Run stores the counts of unverified events each minute until ctx ends, and then once more. Counts
+// that the store did not accept go with the next call. It returns nil.
 func (t *Tracker) Run(ctx context.Context) error {
 	ticker := time.NewTicker(unprovenEvery)
 	defer ticker.Stop()
@@ -160,7 +160,7 @@ func (t *Tracker) Run(ctx context.Context) error {
 	}
 }
 
-// FlushUnproven is one hand-over. [Tracker.Run] calls it; tests may instead.
+// FlushUnproven stores the counts once. [Tracker.Run] calls it; tests may call it directly.
 func (t *Tracker) FlushUnproven(ctx context.Context) {
 	counts := t.unproven.take()
 	if len(counts) == 0 || t.deps.Unproven == nil {
@@ -169,7 +169,7 @@ func (t *Tracker) FlushUnproven(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, unprovenWait)
 	defer cancel()
 	if err := t.deps.Unproven.AddUnproven(ctx, counts); err != nil {
-		t.recorder.log.Warn(ctx, "counts of events that prove nothing wait for the store", "error", err)
+		t.recorder.log.Warn(ctx, "counts of unverified events could not be stored; they are retried", "error", err)
 		t.unproven.back(counts)
 	}
 }

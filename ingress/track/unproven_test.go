@@ -19,7 +19,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// counted is how many events of campaignID were counted for a reason.
+// counted returns how many events of campaignID were counted for a reason.
 func (f *fixture) counted(reason string) (n int64) {
 	f.tracker.unproven.mu.Lock()
 	defer f.tracker.unproven.mu.Unlock()
@@ -49,9 +49,9 @@ func (k *kept) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 	return nil
 }
 
-// Ten thousand events of a stranger, each with words of its own, as batches: no record, no mark,
-// two counts, ten samples.
-func TestWhatProvesNothingIsNotKept(t *testing.T) {
+// Ten thousand events of a stranger in batches, each with different words: no record, no mark, two
+// counts, ten samples.
+func TestUnverifiedEventsAreNotStored(t *testing.T) {
 	f := newFixture(t)
 	store := &kept{sums: map[string]int64{}}
 	f.tracker.deps.Unproven = store
@@ -94,8 +94,8 @@ func TestWhatProvesNothingIsNotKept(t *testing.T) {
 	require.Equal(t, 1, samples, "one of a thousand, and the newest of a row")
 }
 
-// Memory and rows are bounded whatever campaigns and minutes there are, also while the store is
-// away.
+// Memory and rows are bounded for any number of campaigns and minutes, even during an outage of the
+// store.
 func TestCountsOfStrangersAreBounded(t *testing.T) {
 	f := newFixture(t)
 	store := &kept{err: ingresstest.ErrDown, sums: map[string]int64{}}
@@ -154,7 +154,7 @@ func TestStrangersAreLimitedByAddress(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"rate_limited"`)
 }
 
-// What others than the advertiser call a conversion is a word of a list.
+// Conversion types from others than the advertiser are limited to a list.
 func TestConversionTypesAreAList(t *testing.T) {
 	f := newFixture(t)
 	own := f.login(advertiserID, uuid.New())
@@ -167,7 +167,8 @@ func TestConversionTypesAreAList(t *testing.T) {
 	}
 }
 
-// A link leads to the page with which its ad was shown, whatever the campaign says later.
+// A link leads to the page that was approved when its ad was shown, even if the campaign changes
+// later.
 func TestALinkLeadsToThePageThatWasApproved(t *testing.T) {
 	f := newFixture(t)
 	a := auction(f.Now.Add(-time.Second))

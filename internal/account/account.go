@@ -17,15 +17,15 @@ import (
 	"adnet/internal/errs"
 )
 
-// Role is what a user may do beyond its own account.
+// Role is the set of rights that a user has beyond its own account.
 type Role string
 
 // The roles of the specification.
 const (
 	RoleAdvertiser Role = "advertiser"
 	RoleAdmin      Role = "admin" // reviews campaigns, issues seat keys, sees every account
-	// RoleSeat is an exchange that sends bid requests: an account that never logs in, has keys
-	// only, and belongs to the account that it was made for.
+	// RoleSeat is an exchange that sends bid requests. Such an account never logs in, has only keys
+	// and belongs to the account that it was created for.
 	RoleSeat Role = "seat"
 )
 
@@ -37,22 +37,22 @@ type User struct {
 	PasswordHash string    // PHC string of argon2id
 	Role         Role
 	Disabled     bool
-	// DisplayName and Company are what the account calls itself; nothing checks them. Receipts show
-	// the company, else the name.
+	// DisplayName and Company are names that the account chooses; they are not checked. Receipts
+	// show the company, or the name if there is none.
 	DisplayName, Company string
-	// Approved is that name when an administrator let ads say it, zero for any other: models read
-	// it.
+	// Approved is the name that an administrator has approved for ads, zero for any other name:
+	// models read it.
 	Approved     Sponsor
-	TokenVersion int64 // tokens issued for an older version are refused: raised by a password or role change
+	TokenVersion int64 // tokens with an older version are rejected; a password or role change raises it
 	CreatedAt    time.Time
 
 	ParentID uuid.UUID // the owner of a seat; zero for every other account
-	Seats    []Seat    // that the account owns, oldest first; read with it
+	Seats    []Seat    // seats that the account owns, oldest first; loaded with it
 }
 
-// Edited is u after an edit, which changes neither ids nor the time of creation, and whose e-mail
-// is kept in lower case. A name that was not looked at loses the approval of the one before.
-// Errors: those of edit.
+// Edited returns u after an edit. An edit changes neither ids nor the time of creation, and the
+// e-mail is stored in lower case. A new name loses the approval of the previous one. Errors: those
+// of edit.
 func (u User) Edited(edit func(*User) error) (User, error) {
 	after := u
 	if err := edit(&after); err != nil {
@@ -67,14 +67,14 @@ func (u User) Edited(edit func(*User) error) (User, error) {
 	return after, nil
 }
 
-// ErasedEmail is the e-mail of an account whose owner was forgotten; no account can register it.
+// ErasedEmail returns the e-mail of an erased account. No account can register it.
 func ErasedEmail(id uuid.UUID) string { return "erased-" + id.String() + "@erased.invalid" }
 
-// Erased says whether u's owner was forgotten.
+// Erased reports whether u was erased at its owner's request.
 func (u *User) Erased() bool { return u.Disabled && u.Email == ErasedEmail(u.ID) }
 
-// Erase takes from u what names its owner and ends its logins: a password that no text has, and the
-// next version of tokens.
+// Erase removes the personal data of u and ends its logins. No password matches the empty hash, and
+// the token version is raised.
 func (u *User) Erase() error {
 	u.Email, u.PasswordHash, u.Disabled = ErasedEmail(u.ID), "", true
 	u.DisplayName, u.Company = "", ""
@@ -82,27 +82,27 @@ func (u *User) Erase() error {
 	return nil
 }
 
-// Seat is an exchange as its owner knows it: an account of [RoleSeat].
+// Seat is an exchange as listed for its owner: an account of [RoleSeat].
 type Seat struct {
-	ID          uuid.UUID // its user id, also the advertiser id of campaigns that its Credits pay
-	DeveloperID uuid.UUID // that its bids, events, Credits and quarantine are of
+	ID          uuid.UUID // its user id, also the advertiser id of campaigns paid with its Credits
+	DeveloperID uuid.UUID // the publisher id of its bids, events, Credits and quarantine
 }
 
-// MaxSeats is the most seats that one account may own.
+// MaxSeats is the maximum number of seats per account.
 const MaxSeats = 500
 
-// IsAdmin says whether u may act for every account.
+// IsAdmin reports whether u may act for every account.
 func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
 
-// MayActFor says whether u may act for the advertiser: itself, a seat of its own, or any when
-// admin.
+// MayActFor reports whether u may act for the advertiser: itself, one of its seats, or any
+// advertiser if u is an administrator.
 func (u User) MayActFor(advertiser uuid.UUID) bool {
 	return u.IsAdmin() || u.ID == advertiser ||
 		slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.ID == advertiser })
 }
 
-// Publishes says whether the publisher is u's own side or a seat of its own. No account is the
-// publisher without an id.
+// Publishes reports whether developer is the publisher id of u or of one of its seats. It is false
+// for the zero id.
 func (u User) Publishes(developer uuid.UUID) bool {
 	return developer != uuid.Nil &&
 		(u.DeveloperID == developer || slices.ContainsFunc(
@@ -110,86 +110,88 @@ func (u User) Publishes(developer uuid.UUID) bool {
 		))
 }
 
-// Key is an API key. The plain text is shown once, at creation; only its SHA-256 is kept.
+// Key is an API key. The plain text is shown once, at creation. Only its SHA-256 is stored.
 type Key struct {
 	ID          uuid.UUID
-	OwnerID     uuid.UUID // user id: of a seat's keys that of the seat
+	OwnerID     uuid.UUID // user id; for a seat's key the id of the seat
 	DeveloperID uuid.UUID // copied from the owner, so that an ad request needs one lookup
 	Kind        KeyKind
-	CampaignID  uuid.UUID      // the one campaign of a conversion key; zero for all of its owner
-	Addresses   []netip.Prefix // from where a seatpath key is taken; none is from anywhere
+	CampaignID  uuid.UUID      // the only campaign of a conversion key; zero for all campaigns of its owner
+	Addresses   []netip.Prefix // networks that may use a seatpath key; empty for any
 	Name        string
 	Prefix      string // the first characters, shown to recognise the key
 	Hash        [32]byte
 	CreatedAt   time.Time
 	RevokedAt   time.Time // zero while the key works
-	// Unlearned says that nothing is recorded for learning of what is asked with the key.
+	// Unlearned excludes requests with this key from the training data.
 	Unlearned bool
-	Origins   []string  // of a browser key: the pages that it is taken from, see [Names]
-	EndsAt    time.Time // from when a rotated key does not work; zero for one that was not rotated
-	// Blocks are what its account, or that of its seat, does not show; nil for nothing. Only
-	// [KeyStore.KeyByHash] fills it.
+	Origins   []string  // pages that may use a browser key, see [Names]
+	EndsAt    time.Time // end of the grace period of a rotated key; zero if it was not rotated
+	// Blocks lists what its account, or the account of its seat, does not show; nil for nothing.
+	// Only [KeyStore.KeyByHash] sets it.
 	Blocks *Blocks
-	// Publishing is what the same account asks of ads. Only [KeyStore.KeyByHash] fills it.
+	// Publishing holds the ad settings of the same account. Only [KeyStore.KeyByHash] sets it.
 	Publishing Publishing
-	// House are the newest active campaigns of its owner, at most [MaxHouse], newest first, where
-	// Publishing has house ads. Only [KeyStore.KeyByHash] fills it.
+	// House lists the newest active campaigns of its owner, at most [MaxHouse], newest first, if
+	// Publishing allows house ads. Only [KeyStore.KeyByHash] sets it.
 	House []uuid.UUID
 }
 
-// Revoked says whether the key was withdrawn.
+// Revoked reports whether the key was revoked.
 func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
 
-// Works says whether the key was neither withdrawn nor has its grace ended at now.
+// Works reports whether the key is valid at now: not revoked, and within its grace period if it was
+// rotated.
 func (k Key) Works(now time.Time) bool {
 	return !k.Revoked() && (k.EndsAt.IsZero() || now.Before(k.EndsAt))
 }
 
-// ErrRotated says that a key was rotated or withdrawn before.
-var ErrRotated = errs.New(errs.Conflict, "the key was rotated or revoked already; rotate the key that took its place")
+// ErrRotated reports a key that was already rotated or revoked.
+var ErrRotated = errs.New(errs.Conflict, "the key was already rotated or revoked; rotate its replacement")
 
-// UserStore keeps users. Errors carry errs.NotFound and errs.Conflict (e-mail taken).
+// UserStore stores users. Errors carry errs.NotFound and errs.Conflict (e-mail taken).
 type UserStore interface {
 	CreateUser(ctx context.Context, u User) error
 	User(ctx context.Context, id uuid.UUID) (User, error)
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// UpdateUser runs edit on the locked row; an error of edit leaves the row as it was.
+	// UpdateUser runs edit on the locked row. If edit fails, the row is unchanged.
 	UpdateUser(ctx context.Context, id uuid.UUID, edit func(*User) error) (User, error)
-	// RuleUser is UpdateUser for what is decided about an account: its reason is in the audit log.
-	// errs.Conflict where KeepAdmin is set and no administrator could sign in any more.
+	// RuleUser is UpdateUser for a decision about an account. The reason goes into the audit log.
+	// It returns errs.Conflict if KeepAdmin is set and no administrator could sign in any more.
 	RuleUser(ctx context.Context, r Ruling) (User, error)
-	// Users lists accounts, newest first, and counts all that the filter selects.
+	// Users lists accounts, newest first, and counts all accounts that match the filter.
 	Users(ctx context.Context, f UserFilter) ([]User, int, error)
 }
 
-// NetworkStore keeps from which networks an account was logged in to.
+// NetworkStore stores the networks from which accounts were logged in to.
 type NetworkStore interface {
-	// NoteNetwork keeps that a login from network was good at a time, and forgets older ones
-	// than the other.
+	// NoteNetwork records a successful login from network at a time and deletes logins older than
+	// forget.
 	NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error
-	// KnowsNetwork says whether a login from network was good since a time.
+	// KnowsNetwork reports whether a login from network has succeeded since a time.
 	KnowsNetwork(ctx context.Context, user uuid.UUID, network string, since time.Time) (bool, error)
 }
 
-// KeyStore keeps keys. Errors carry errs.NotFound.
+// KeyStore stores keys. Errors carry errs.NotFound.
 type KeyStore interface {
 	CreateKey(ctx context.Context, k Key) error
-	// CreateSeat keeps a new seat with its first key, both or none. The owner's history goes along:
-	// the seat begins in quarantine where ledger.SeatCase says so. errs.NotFound if the owner has
-	// no account, errs.Conflict if it has MaxSeats.
+	// CreateSeat stores a new seat and its first key in one transaction. The seat inherits the
+	// owner's history: it begins in quarantine if ledger.SeatCase requires it. It returns
+	// errs.NotFound if the owner has no account and errs.Conflict if it already has MaxSeats.
 	CreateSeat(ctx context.Context, seat User, k Key) error
-	// KeyByHash finds a key, even a revoked one; disabled is true if its owner is disabled,
-	// or the owner of its seat unless that is an administrator.
+	// KeyByHash finds a key, even a revoked one. disabled is true if its owner is disabled, or if
+	// the owner of its seat is disabled and not an administrator.
 	KeyByHash(ctx context.Context, hash [32]byte) (k Key, disabled bool, err error)
 	// Keys lists the keys of an owner and of its seats, newest first, revoked ones included.
 	Keys(ctx context.Context, owner uuid.UUID) ([]Key, error)
-	// RevokeKey is idempotent: the first time of revocation stays. errs.NotFound if owner has no
-	// such key, nor a seat of its.
+	// RevokeKey is idempotent: the time of the first revocation stays. It returns errs.NotFound if
+	// neither owner nor one of its seats has the key.
 	RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error
-	// RotateKey keeps next, which replaces the key id, and lets that one work until ends: both or
-	// none. errs.NotFound if owner has no such key, nor a seat of its; errs.Conflict if it was
-	// rotated or withdrawn before.
+	// RotateKey stores next, which replaces the key id, and keeps the old key valid until ends, in
+	// one transaction. It returns errs.NotFound if neither owner nor one of its seats has the key,
+	// and errs.Conflict if the key was already rotated or revoked.
 	RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next Key) error
-	// NamesOrigin says whether a browser key that works at now names one of patterns ([Patterns]).
+	// NamesOrigin reports whether a browser key that is valid at now allows one of patterns
+	// ([Patterns]).
 	NamesOrigin(ctx context.Context, patterns []string, now time.Time) (bool, error)
 }

@@ -16,37 +16,37 @@ import (
 	"adnet/internal/errs"
 )
 
-// How much a publisher may block. Each list travels with each of its keys.
+// The limits of a publisher's block lists. Each list is loaded with each of its keys.
 const (
 	MaxBlocked     = 200 // entries of a list
 	MaxBlockedWord = 60  // characters
 	maxHost        = 253 // bytes
 )
 
-// Blocks are what a publisher does not show, on all of its keys and seats.
+// Blocks lists the ads that a publisher does not show, on all of its keys and seats.
 type Blocks struct {
-	// Advertisers are user ids; Domains cover what lies below them; Categories are of the IAB's
-	// Content Taxonomy 1.0, IAB7 with IAB7-39.
+	// Advertisers are user ids. Domains include their subdomains. Categories are those of the IAB
+	// Content Taxonomy 1.0; IAB7 includes IAB7-39.
 	Advertisers []uuid.UUID `json:"advertisers"`
 	Domains     []string    `json:"domains"`
 	Categories  []string    `json:"categories"`
-	// Words are words and phrases of headline, subtext and button, whatever their case and
-	// disguise.
+	// Words are words and phrases in the headline, subtext or button. Case and look-alike
+	// characters are ignored.
 	Words []string `json:"words"`
 
-	plain []string // Words as they are compared
+	plain []string // Words, normalized for comparison
 }
 
-// BlockStore keeps what publishers block. Errors: errs.NotFound for an unknown account.
+// BlockStore stores the block lists of publishers. Errors: errs.NotFound for an unknown account.
 type BlockStore interface {
-	// Blocks is empty, not absent, for an account that blocks nothing.
+	// Blocks returns an empty list for an account that blocks nothing.
 	Blocks(ctx context.Context, user uuid.UUID) (Blocks, error)
-	// PutBlocks replaces what user blocks.
+	// PutBlocks replaces the block lists of user.
 	PutBlocks(ctx context.Context, user uuid.UUID, b Blocks) error
 }
 
-// Normalize brings b into the form that is kept and compared: without repeats, in order. Errors:
-// errs.InvalidRequest with the field of what cannot be blocked.
+// Normalize sorts b and removes duplicates, for storage and comparison. Errors: errs.InvalidRequest
+// with the field of an entry that cannot be blocked.
 func (b *Blocks) Normalize() (err error) {
 	if len(b.Advertisers) > MaxBlocked {
 		return tooMany("advertisers")
@@ -82,16 +82,16 @@ func readList(field string, values []string, read func(string) (string, bool), f
 	if len(values) > MaxBlocked {
 		return nil, tooMany(field)
 	}
-	kept := make([]string, 0, len(values))
+	clean := make([]string, 0, len(values))
 	for _, value := range values {
 		value, ok := read(value)
 		if !ok {
 			return nil, errs.New(errs.InvalidRequest, "%s must hold %s", field, form).With("field", field)
 		}
-		kept = append(kept, value)
+		clean = append(clean, value)
 	}
-	slices.Sort(kept)
-	return slices.Compact(kept), nil
+	slices.Sort(clean)
+	return slices.Compact(clean), nil
 }
 
 func readDomain(value string) (string, bool) {
@@ -110,7 +110,7 @@ func readDomain(value string) (string, bool) {
 
 var category = regexp.MustCompile(`^IAB([1-9]|1[0-9]|2[0-6])(-[1-9][0-9]?)?$`)
 
-// ReadCategory reads a category of the IAB's Content Taxonomy 1.0.
+// ReadCategory parses a category of the IAB Content Taxonomy 1.0.
 func ReadCategory(value string) (string, bool) {
 	value = strings.ToUpper(strings.TrimSpace(value))
 	return value, category.MatchString(value)
@@ -122,7 +122,7 @@ func readWord(value string) (string, bool) {
 	return value, named && utf8.ValidString(value) && utf8.RuneCountInString(value) <= MaxBlockedWord
 }
 
-// Clone is a deep copy.
+// Clone returns a deep copy.
 func (b Blocks) Clone() Blocks {
 	return Blocks{
 		Advertisers: slices.Clone(b.Advertisers), Domains: slices.Clone(b.Domains),
@@ -130,7 +130,7 @@ func (b Blocks) Clone() Blocks {
 	}
 }
 
-// Ready is b, ready to be asked by any number of goroutines; nil when nothing is blocked.
+// Ready returns b prepared for concurrent use by [Blocks.Refuse], or nil if nothing is blocked.
 func (b *Blocks) Ready() *Blocks {
 	if b == nil || len(b.Advertisers)+len(b.Domains)+len(b.Categories)+len(b.Words) == 0 {
 		return nil
@@ -142,7 +142,8 @@ func (b *Blocks) Ready() *Blocks {
 	return b
 }
 
-// Refuse says whether b has words or categories of an ad. b comes from [Blocks.Ready].
+// Refuse reports whether b blocks one of the texts or categories of an ad. b comes from
+// [Blocks.Ready].
 func (b *Blocks) Refuse(texts, categories []string) bool {
 	for _, blocked := range b.Categories {
 		for _, has := range categories {
@@ -163,13 +164,13 @@ func (b *Blocks) Refuse(texts, categories []string) bool {
 	return false
 }
 
-// plainText is text as it is compared: lower case, one space between words, look-alikes as the
-// letters that they look like.
+// plainText normalizes text for comparison: lower case, one space between words, look-alikes
+// replaced by the letters that they resemble.
 func plainText(text string) string {
 	return strings.Join(strings.Fields(strings.ToLower(adtext.Plain(text))), " ")
 }
 
-// mentions says whether text has word where neither end is within a longer word.
+// mentions reports whether text contains word as a whole word or phrase.
 func mentions(text, word string) bool {
 	if word == "" {
 		return false
@@ -191,10 +192,10 @@ func mentions(text, word string) bool {
 	}
 }
 
-// joins says whether r is part of words.
+// joins reports whether r is part of a word.
 func joins(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
-// spaced says whether r is of a script that puts spaces between words.
+// spaced reports whether r belongs to a script that puts spaces between words.
 func spaced(r rune) bool {
 	return !unicode.In(
 		r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,

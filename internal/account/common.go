@@ -11,9 +11,9 @@ import (
 	"github.com/ccojocar/zxcvbn-go/data"
 )
 
-// wordSet is the hashes of a set of words, in ascending order. A map of the words themselves would
-// take eight times the memory in each ingress node, which reads them when it checks its
-// administrator's password.
+// wordSet holds the hashes of a set of words, in ascending order. A map of the words would take
+// eight times the memory in each ingress node, which loads them to check its administrator's
+// password.
 type wordSet struct {
 	seed   maphash.Seed
 	hashes []uint64
@@ -24,8 +24,8 @@ func (w wordSet) has(word string) bool {
 	return found
 }
 
-// commonWords are the passwords and words that guessing begins with: the lists of zxcvbn, of the
-// commonest passwords, names and English words. They are read when a password is first chosen.
+// commonWords holds the passwords and words that attackers try first: the lists of zxcvbn with the
+// most common passwords, names and English words. They are loaded when a password is first chosen.
 var commonWords = sync.OnceValues(func() (wordSet, error) {
 	set := wordSet{seed: maphash.MakeSeed()}
 	for _, name := range []string{"Passwords", "English", "MaleNames", "FemaleNames", "Surnames"} {
@@ -47,20 +47,20 @@ var commonWords = sync.OnceValues(func() (wordSet, error) {
 	return set, nil
 })
 
-// rows are sequences that people type along: keyboard rows and the alphabet.
+// rows are sequences of adjacent keys: keyboard rows and the alphabet.
 var rows = []string{
 	"1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm",
 	"abcdefghijklmnopqrstuvwxyz",
 }
 
-// plain undoes the usual replacements of letters.
+// plain reverses the usual substitutions for letters.
 var plain = strings.NewReplacer(
 	"@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t",
 )
 
-// isCommon says whether a password is among those that are guessed first: a common word with
-// digits and punctuation around it, nothing but these, a repetition, or a walk along the keyboard.
-// Errors: a list that cannot be read.
+// isCommon reports whether a password is easy to guess: a common word with digits and punctuation
+// around it, only digits and punctuation, a repetition, or a walk along the keyboard. It fails if a
+// list cannot be read.
 func isCommon(password string) (bool, error) {
 	text := strings.ToLower(strings.TrimSpace(password))
 	words, err := commonWords()
@@ -68,7 +68,7 @@ func isCommon(password string) (bool, error) {
 		return false, err
 	}
 	core := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-	// A replaced letter may stand at an end.
+	// A substituted letter may be the first or last character.
 	ending := strings.TrimRightFunc(strings.TrimLeftFunc(plain.Replace(text), notLetter), notLetter)
 	for _, candidate := range []string{text, core, plain.Replace(core), ending} {
 		unit := candidate[:period(candidate)]
@@ -81,7 +81,7 @@ func isCommon(password string) (bool, error) {
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
-// period is the length of the shortest text whose repetition is s, in bytes: all of s, if it does
+// period returns the length in bytes of the shortest text whose repetition is s, len(s) if s does
 // not repeat.
 func period(s string) int {
 	for n := 1; n <= len(s)/2; n++ {
@@ -92,8 +92,8 @@ func period(s string) int {
 	return len(s)
 }
 
-// walks says whether nearly each character is, on some row, beside the one that stands step
-// characters before it, or the same.
+// walks reports whether nearly every character equals the character step positions before it, or is
+// its neighbor on a keyboard row.
 func walks(s string, step int) bool {
 	breaks := 0
 	for i := step; i < len(s); i++ {

@@ -18,33 +18,33 @@ import (
 	"adnet/internal/errs"
 )
 
-// Factor is an account's second factor: a secret that its owner's device makes codes from (TOTP,
-// RFC 6238: SHA-1, 6 digits, 30 s), and codes for the day that the device is lost.
+// Factor is an account's second factor: a secret from which its owner's device computes codes
+// (TOTP, RFC 6238: SHA-1, 6 digits, 30 s), and recovery codes for a lost device.
 type Factor struct {
 	Sealed      []byte    // the secret, sealed; empty without a factor
-	ConfirmedAt time.Time // UTC; zero until its owner has shown a code
-	LastStep    int64     // of the last code that was taken: neither it nor an older one is again
+	ConfirmedAt time.Time // UTC; zero until its owner has entered a code
+	LastStep    int64     // step of the last accepted code; this code and older ones are not accepted again
 	Recovery    [][32]byte
 	Failures    int       // wrong codes in a row
 	FailedAt    time.Time // UTC, of the last of them
 }
 
-// On says whether logins need the factor.
+// On reports whether logins need the factor.
 func (f *Factor) On() bool { return !f.ConfirmedAt.IsZero() }
 
-// FactorStore keeps second factors.
+// FactorStore stores second factors.
 type FactorStore interface {
-	// Factor is the zero value for an account without one.
+	// Factor returns the zero value for an account without a second factor.
 	Factor(ctx context.Context, user uuid.UUID) (Factor, error)
-	// UpdateFactor runs edit on the factor of a locked account; an error of edit leaves it as it
-	// was. errs.NotFound if the account does not exist.
+	// UpdateFactor runs edit on the factor of a locked account. If edit fails, the factor is
+	// unchanged. It returns errs.NotFound if the account does not exist.
 	UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*Factor) error) error
-	// StrengthenSession notes that a second factor was shown in a session.
+	// StrengthenSession records that a session has passed the second factor.
 	StrengthenSession(ctx context.Context, user, id uuid.UUID) error
 }
 
-// Box seals the secrets of second factors, so that the database alone cannot make codes. about
-// names the account.
+// Box seals the secrets of second factors, so that the database alone is not enough to compute
+// codes. about identifies the account.
 type Box interface {
 	SealSecret(secret, about []byte) ([]byte, error)
 	OpenSecret(sealed, about []byte, now time.Time) ([]byte, error)
@@ -52,11 +52,12 @@ type Box interface {
 
 const (
 	codePeriod    = 30 // seconds
-	codeSkew      = 1  // steps before and after now that are taken: clocks differ
+	codeSkew      = 1  // accepted steps before and after now: clocks differ
 	secretSize    = 20 // bytes: the key size of HMAC-SHA-1
 	recoveryCodes = 10
-	recoverySize  = 10 // bytes: 80 bits, too many to guess
-	// After so many wrong codes in a row the next is taken only after a while, which doubles.
+	recoverySize  = 10 // bytes: 80 bits, infeasible to guess
+	// After freeFailures wrong codes in a row the next is accepted only after a wait, which
+	// doubles.
 	freeFailures = 5
 	firstWait    = 15 * time.Minute
 	longestWait  = 24 * time.Hour
@@ -64,23 +65,22 @@ const (
 
 var (
 	secretText = base32.StdEncoding.WithPadding(base32.NoPadding)
-	errCode    = errs.New(errs.InvalidCredentials, "the code is wrong, or was used before; wait for the next one")
-	errNoCode  = errs.New(errs.SecondFactorRequired, "send code, too: of the authenticator app, or a recovery code")
+	errCode    = errs.New(errs.InvalidCredentials, "the code is wrong or already used; wait for the next one")
+	errNoCode  = errs.New(errs.SecondFactorRequired, "send code as well: from the app, or a recovery code")
 )
 
-// NewFactor is a second factor that its owner has yet to confirm.
+// NewFactor is a second factor that its owner has not yet confirmed.
 type NewFactor struct {
-	Secret string // base32, to be typed
-	URI    string // otpauth://, to be scanned
+	Secret string // for typing, in base32
+	URI    string // for scanning, an otpauth:// link
 }
 
-// Factor is the second factor of u; the zero value without one.
+// Factor returns the second factor of u, the zero value without one.
 func (s *Service) Factor(ctx context.Context, u User) (Factor, error) {
 	return s.deps.Factors.Factor(ctx, u.ID)
 }
 
-// BeginFactor makes a secret for u, who must confirm it. Errors: errs.Conflict if u has a second
-// factor.
+// BeginFactor creates a secret for u to confirm. Errors: errs.Conflict if u has a second factor.
 func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFactor, error) {
 	secret := make([]byte, secretSize)
 	rand.Read(secret) // never fails: the runtime ends the process instead
@@ -90,19 +90,19 @@ func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFa
 	}
 	err = s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
 		if f.On() {
-			return errs.New(errs.Conflict, "there is a second factor; remove it first")
+			return errs.New(errs.Conflict, "the account has a second factor; remove it first")
 		}
 		*f = Factor{Sealed: sealed, Failures: f.Failures, FailedAt: f.FailedAt}
 		return nil
 	})
-	made := NewFactor{Secret: secretText.EncodeToString(secret)}
-	made.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" +
-		url.PathEscape(issuer) + "&secret=" + made.Secret
-	return made, err
+	factor := NewFactor{Secret: secretText.EncodeToString(secret)}
+	factor.URI = "otpauth://totp/" + url.PathEscape(issuer) + ":" + url.PathEscape(u.Email) + "?issuer=" +
+		url.PathEscape(issuer) + "&secret=" + factor.Secret
+	return factor, err
 }
 
-// ConfirmFactor turns the second factor of u on by its first code, ends the other sessions of u,
-// which a password alone opened, and gives the recovery codes, which are shown once.
+// ConfirmFactor enables the second factor of u with its first code, ends the other sessions of u,
+// which were opened without it, and returns the recovery codes. They are shown only once.
 func (s *Service) ConfirmFactor(
 	ctx context.Context, u User, session uuid.UUID, code string,
 ) (recovery []string, err error) {
@@ -132,9 +132,9 @@ func (s *Service) ConfirmFactor(
 func (s *Service) unconfirmed(f *Factor) error {
 	switch {
 	case f.On():
-		return errs.New(errs.Conflict, "the second factor is on already")
+		return errs.New(errs.Conflict, "the second factor is already enabled")
 	case len(f.Sealed) == 0:
-		return errs.New(errs.InvalidState, "begin first: POST /api/account/second_factor")
+		return errs.New(errs.InvalidState, "set up a second factor first: POST /api/account/second_factor")
 	}
 	return nil
 }
@@ -152,7 +152,8 @@ func (s *Service) ShowFactor(ctx context.Context, u User, code string) (strong b
 	return true, s.checkCode(ctx, u, code, func(*Factor) error { return nil })
 }
 
-// RenewRecovery makes new recovery codes for u, who has shown a code; the old ones end.
+// RenewRecovery replaces the recovery codes of u, whose code was already checked. The old ones
+// become invalid.
 func (s *Service) RenewRecovery(ctx context.Context, u User) ([]string, error) {
 	recovery, hashes := newRecovery()
 	return recovery, s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
@@ -164,9 +165,9 @@ func (s *Service) RenewRecovery(ctx context.Context, u User) ([]string, error) {
 	})
 }
 
-var errNoFactor = errs.New(errs.InvalidState, "there is no second factor")
+var errNoFactor = errs.New(errs.InvalidState, "the account has no second factor")
 
-// RemoveFactor takes the second factor of u away. Errors: errs.InvalidState without one.
+// RemoveFactor removes the second factor of u. Errors: errs.InvalidState without one.
 func (s *Service) RemoveFactor(ctx context.Context, u User) error {
 	return s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
 		if len(f.Sealed) == 0 {
@@ -177,8 +178,8 @@ func (s *Service) RemoveFactor(ctx context.Context, u User) error {
 	})
 }
 
-// checkCode takes a code once. The factor stays locked from reading to writing: of two logins with
-// one code, on whatever nodes, one is refused.
+// checkCode accepts a code once. The factor stays locked between read and write: of two logins with
+// the same code, even on different nodes, one is rejected.
 func (s *Service) checkCode(ctx context.Context, u User, code string, may func(*Factor) error) error {
 	var refused error
 	err := s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
@@ -186,7 +187,7 @@ func (s *Service) checkCode(ctx context.Context, u User, code string, may func(*
 			return err
 		}
 		refused = s.takeCode(u, f, strings.ReplaceAll(strings.TrimSpace(code), " ", ""))
-		return nil // a failure is kept, too
+		return nil // a failure is stored as well
 	})
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 		f.Recovery, f.Failures = slices.Delete(slices.Clone(f.Recovery), i, i+1), 0
 		return nil
 	}
-	// Recovery codes are beyond guessing; six digits are not.
+	// Six digits can be guessed, recovery codes cannot: only the former are limited.
 	if wait := f.wait(now); wait > 0 {
 		return errs.New(
 			errs.RateLimited, "too many wrong codes; wait, or use a recovery code",
@@ -210,7 +211,7 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 	if err != nil {
 		return errs.Wrap(
 			err, errs.Unavailable,
-			"the second factor cannot be read here; use a recovery code, or ask the operator: adnet user factor E-MAIL",
+			"the second factor cannot be decrypted; use a recovery code, or ask the operator: adnet user factor E-MAIL",
 		)
 	}
 	step, ok := matching(secret, code, now)
@@ -219,12 +220,12 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 		return errCode
 	}
 	f.LastStep, f.Failures = step, 0
-	// With the newest key again, so that keys can be rotated.
+	// Seal with the newest key, so that keys can be rotated.
 	f.Sealed, err = s.deps.Box.SealSecret(secret, u.ID[:])
 	return err
 }
 
-// wait is how long no code is taken after wrong ones.
+// wait returns how long no code is accepted after wrong codes.
 func (f *Factor) wait(now time.Time) time.Duration {
 	if f.Failures < freeFailures {
 		return 0
@@ -233,7 +234,7 @@ func (f *Factor) wait(now time.Time) time.Duration {
 	return max(0, f.FailedAt.Add(wait).Sub(now))
 }
 
-// matching is the newest step near now whose code this is.
+// matching returns the newest step near now that has this code.
 func matching(secret []byte, code string, now time.Time) (step int64, ok bool) {
 	at := now.Unix() / codePeriod
 	for step := at + codeSkew; step >= at-codeSkew; step-- {
@@ -259,7 +260,8 @@ func newRecovery() (codes []string, hashes [][32]byte) {
 	return codes, hashes
 }
 
-// recoveryHash is what is kept of a recovery code. It is random, so a quick hash is enough.
+// recoveryHash returns the stored hash of a recovery code. The code is random, so a fast hash is
+// enough.
 func recoveryHash(code string) [32]byte {
 	return sha256.Sum256([]byte(strings.ToLower(strings.ReplaceAll(code, "-", ""))))
 }

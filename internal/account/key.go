@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// KeyKind says which endpoints an API key opens.
+// KeyKind is the kind of an API key. It determines which endpoints the key opens.
 type KeyKind string
 
 // The kinds of keys.
@@ -17,12 +17,12 @@ const (
 	KindPublisher  KeyKind = "publisher"  // ad requests over REST and JSON-RPC
 	KindSeat       KeyKind = "seat"       // bid requests over OpenRTB
 	KindSeatPath   KeyKind = "seatpath"   // bid requests of exchanges that send no header: the key is in the path
-	KindBrowser    KeyKind = "browser"    // ad requests of pages, which show it to everybody, and reports of their ads
-	KindConversion KeyKind = "conversion" // reports of conversions, in the name of the campaigns' owner
+	KindBrowser    KeyKind = "browser"    // ad requests of pages, which expose it in public, and reports of their ads
+	KindConversion KeyKind = "conversion" // reports of conversions, on behalf of the campaigns' owner
 )
 
-// issued lists the kinds of keys that may be created, with their prefixes. No prefix may begin
-// another.
+// issued lists the kinds of keys that can be created, with their prefixes. No prefix may be the
+// beginning of another.
 var issued = []struct {
 	kind   KeyKind
 	prefix string
@@ -34,10 +34,10 @@ var issued = []struct {
 	{KindConversion, prefixConversion},
 }
 
-// OfSeat says whether a key of the kind belongs to a seat.
+// OfSeat reports whether a key of the kind belongs to a seat.
 func (k KeyKind) OfSeat() bool { return k == KindSeat || k == KindSeatPath }
 
-// Kinds lists the kinds of keys that may be created.
+// Kinds lists the kinds of keys that can be created.
 func Kinds() []KeyKind {
 	kinds := make([]KeyKind, len(issued))
 	for i := range issued {
@@ -46,7 +46,7 @@ func Kinds() []KeyKind {
 	return kinds
 }
 
-// prefix is that of the keys of a kind; empty for an unknown one.
+// prefix returns the prefix of keys of the kind, empty for an unknown kind.
 func (k KeyKind) prefix() string {
 	for i := range issued {
 		if issued[i].kind == k {
@@ -56,8 +56,9 @@ func (k KeyKind) prefix() string {
 	return ""
 }
 
-// The prefixes of keys. A key that adnet issued is a prefix, 30 random base62 digits (178 bits) and
-// 6 base62 digits of the CRC-32 of all that precedes, which finds typing errors without a lookup.
+// The prefixes of keys. A key consists of a prefix, 30 random base62 digits (178 bits) and 6 base62
+// digits with the CRC-32 of all preceding characters. The checksum reveals typing errors without a
+// lookup.
 const (
 	prefixPublisher  = "pub_live_"
 	prefixBrowser    = "pk_live_"
@@ -69,7 +70,7 @@ const (
 
 	keyRandom   = 30
 	keyChecksum = 6
-	keyShown    = 4 // random digits that a list of keys shows after the prefix
+	keyShown    = 4 // random digits after the prefix in a list of keys
 	keyLongest  = len(prefixSeatPath) + keyRandom + keyChecksum
 )
 
@@ -82,21 +83,20 @@ var inBase62 = func() (in [256]bool) {
 	return in
 }()
 
-// PublicSandboxKey is the documented sandbox key that anyone may use.
+// PublicSandboxKey is the documented sandbox key for everyone.
 const PublicSandboxKey = "pub_test_sandbox"
 
-// ErrKeyFormat says that adnet cannot have issued a key of this form. No lookup is needed to find
-// out.
+// ErrKeyFormat reports a text in a form that adnet never issues. It is found without a lookup.
 var ErrKeyFormat = errors.New("not an API key")
 
 // KeyMaterial is the stored part of a new key.
 type KeyMaterial struct {
 	Hash   [sha256.Size]byte // SHA-256 of the plain text
-	Prefix string            // its first characters, 13 or 14, shown to recognise it
+	Prefix string            // its first 13 or 14 characters, shown to recognise it
 }
 
-// GenerateKey makes a random live key. plain must be shown once and not stored. An unknown kind is
-// an error.
+// GenerateKey creates a random live key. plain must be shown once and not stored. An unknown kind
+// is an error.
 func GenerateKey(kind KeyKind) (plain string, material KeyMaterial, err error) {
 	prefix := kind.prefix()
 	if prefix == "" {
@@ -133,7 +133,7 @@ func ParseKey(plain string) (KeyKind, [sha256.Size]byte, error) {
 	return kind, sha256.Sum256(text), nil
 }
 
-// kindOf finds the kind by the prefix, which is empty for none.
+// kindOf finds the kind by the prefix. The prefix is empty if there is none.
 func kindOf(plain string) (kind KeyKind, prefix string) {
 	for i := range issued {
 		if strings.HasPrefix(plain, issued[i].prefix) {
@@ -146,11 +146,11 @@ func kindOf(plain string) (kind KeyKind, prefix string) {
 	return "", ""
 }
 
-// LooksLike says whether a text was written as a key of kind, right or wrong.
+// LooksLike reports whether a text has the prefix of a key of kind, valid or not.
 func LooksLike(kind KeyKind, text string) bool { return strings.HasPrefix(text, kind.prefix()) }
 
-// IsSandbox says whether plain has the prefix of a sandbox key. A sandbox key needs nothing more:
-// it bypasses the auction and spends no money.
+// IsSandbox reports whether plain has the prefix of a sandbox key. A sandbox key needs no further
+// check: it bypasses the auction and spends no money.
 func IsSandbox(plain string) bool {
 	return strings.HasPrefix(plain, prefixTest) || strings.HasPrefix(plain, prefixOtherTest)
 }

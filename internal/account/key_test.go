@@ -95,7 +95,7 @@ func TestEveryChangeOfAKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestParseKeyTakesOnlyWhatItCouldHaveMade(t *testing.T) {
+func TestParseKeyAcceptsOnlyGeneratedForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		prefix := rapid.SampledFrom([]string{
 			"", "pub_", prefixPublisher, prefixSeat, prefixTest, prefixOtherTest,

@@ -12,59 +12,59 @@ import (
 	"adnet/internal/errs"
 )
 
-// LinkPurpose is what a mailed link does.
+// LinkPurpose is the purpose of a mailed link.
 type LinkPurpose string
 
-// The purposes of links. A notice has no token: it is kept so that an e-mail without a link costs
-// the same time, and counts the same, as one with a link.
+// The purposes of links. A notice has no token. It is stored so that an e-mail without a link takes
+// the same time, and counts the same, as an e-mail with one.
 const (
-	LinkRegister LinkPurpose = "register" // makes the account that was asked for
+	LinkRegister LinkPurpose = "register" // creates the requested account
 	LinkReset    LinkPurpose = "reset"    // sets a new password
 	LinkNotice   LinkPurpose = "notice"
 )
 
-// Link is a mailed link that was not used. Only the SHA-256 of its token is kept.
+// Link is an unused mailed link. Only the SHA-256 of its token is stored.
 type Link struct {
 	Hash         [32]byte
 	Purpose      LinkPurpose
-	Email        string    // that it went to, lower case
+	Email        string    // recipient, lower case
 	UserID       uuid.UUID // of a reset
-	PasswordHash string    // of a registration: what its sender chose
+	PasswordHash string    // of a registration: the chosen password
 	CreatedAt    time.Time // UTC
 	ExpiresAt    time.Time // UTC
 }
 
-// LinkStore keeps mailed links.
+// LinkStore stores mailed links.
 type LinkStore interface {
-	// CreateLink keeps a link, forgets those that expired before it, and says whether its e-mail
-	// has fewer than MaxLinks that wait; else it keeps nothing.
-	CreateLink(ctx context.Context, l Link) (kept bool, err error)
-	// Link finds a link; TakeLink finds and removes it, once for all callers. errs.NotFound for a
-	// link that was used, or expired by now.
+	// CreateLink stores a link and deletes those that expired before it. If MaxLinks links of its
+	// e-mail are still open, it stores nothing and returns false.
+	CreateLink(ctx context.Context, l Link) (stored bool, err error)
+	// Link finds a link. TakeLink finds and removes it; only one caller gets it. Both return
+	// errs.NotFound for a used or expired link.
 	Link(ctx context.Context, hash [32]byte, now time.Time) (Link, error)
 	TakeLink(ctx context.Context, hash [32]byte, now time.Time) (Link, error)
 }
 
 const (
-	// MaxLinks is how many links wait for one e-mail, so that a mailbox is not flooded.
+	// MaxLinks is the maximum number of open links per e-mail, so that a mailbox is not flooded.
 	MaxLinks     = 3
 	registerLife = 24 * time.Hour
 	resetLife    = time.Hour
 	tokenSize    = 32 // bytes
 )
 
-var errLink = errs.New(errs.InvalidToken, "this link was used, has expired, or is not one of ours; ask for another")
+var errLink = errs.New(errs.InvalidToken, "this link was used, has expired or is invalid; request a new one")
 
-// Mailed is what to write to an e-mail; without a Token there is an account, or none, to tell of.
+// Mailed is an e-mail to send. Without a Token it is only a notice.
 type Mailed struct {
 	To      string
 	Purpose LinkPurpose // of the token, or LinkNotice
 	Token   string
 }
 
-// AskRegister begins a registration whose e-mail must be confirmed: no account exists before. It
-// costs the same for an e-mail that has an account, whose owner is told. mailed is nil where enough
-// links wait. Errors: errs.InvalidRequest.
+// AskRegister begins a registration. The e-mail must be confirmed before an account exists. It
+// takes the same time for an e-mail that already has an account; its owner gets a notice. mailed is
+// nil if the e-mail already has MaxLinks open links. Errors: errs.InvalidRequest.
 func (s *Service) AskRegister(ctx context.Context, email, password string) (mailed *Mailed, err error) {
 	if email, err = newEmail(email); err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (s *Service) AskRegister(ctx context.Context, email, password string) (mail
 	return s.mail(ctx, l, registerLife)
 }
 
-// AskReset begins a new password for the account of an e-mail. It costs the same without an
-// account, and says nothing then. Errors: errs.InvalidRequest.
+// AskReset begins a password reset for the account of an e-mail. It takes the same time without an
+// account, and then sends nothing. Errors: errs.InvalidRequest.
 func (s *Service) AskReset(ctx context.Context, email string) (mailed *Mailed, err error) {
 	if email, err = cleanEmail(email); err != nil {
 		return nil, err
@@ -91,13 +91,13 @@ func (s *Service) AskReset(ctx context.Context, email string) (mailed *Mailed, e
 	l := Link{Purpose: LinkNotice, Email: email}
 	u, err := s.deps.Users.UserByEmail(ctx, email)
 	switch {
-	case err == nil && !u.Erased() && u.Role != RoleSeat: // a suspended owner reads why, and appeals
+	case err == nil && !u.Erased() && u.Role != RoleSeat: // a suspended owner can sign in to read the reason and appeal
 		l.Purpose, l.UserID = LinkReset, u.ID
 	case err != nil && !errs.Is(err, errs.NotFound):
 		return nil, err
 	}
 	mailed, err = s.mail(ctx, l, resetLife)
-	if l.Purpose == LinkNotice { // a stranger's address gets no mail
+	if l.Purpose == LinkNotice { // an address without an account gets no mail
 		return nil, err
 	}
 	return mailed, err
@@ -109,8 +109,8 @@ func (s *Service) mail(ctx context.Context, l Link, life time.Duration) (*Mailed
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	l.Hash, l.CreatedAt = sha256.Sum256([]byte(token)), s.deps.Now().UTC()
 	l.ExpiresAt = l.CreatedAt.Add(life)
-	kept, err := s.deps.Links.CreateLink(ctx, l)
-	if err != nil || !kept {
+	stored, err := s.deps.Links.CreateLink(ctx, l)
+	if err != nil || !stored {
 		return nil, err
 	}
 	if l.Purpose == LinkNotice {
@@ -119,9 +119,9 @@ func (s *Service) mail(ctx context.Context, l Link, life time.Duration) (*Mailed
 	return &Mailed{To: l.Email, Purpose: l.Purpose, Token: token}, nil
 }
 
-// ConfirmRegister makes the account that a link was mailed for. The password is asked for again: of
-// several who register one e-mail, only who has both the mailbox and the password that belongs to
-// the link gets the account. Errors: errs.InvalidToken, errs.InvalidCredentials, errs.Conflict.
+// ConfirmRegister creates the account of a mailed link. The password is required again: if several
+// people register one e-mail, the account goes to the one with both the mailbox and the password of
+// the link. Errors: errs.InvalidToken, errs.InvalidCredentials, errs.Conflict.
 func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (User, error) {
 	hash := sha256.Sum256([]byte(token))
 	l, err := s.deps.Links.Link(ctx, hash, s.deps.Now())
@@ -130,7 +130,7 @@ func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (
 	}
 	if ok, err := VerifyPassword(ctx, l.PasswordHash, password); err != nil || !ok {
 		if err == nil {
-			err = errs.New(errs.InvalidCredentials, "this is not the password that this registration was begun with")
+			err = errs.New(errs.InvalidCredentials, "this is not the password chosen at registration")
 		}
 		return User{}, err
 	}
@@ -146,9 +146,8 @@ func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (
 	return u, s.deps.Users.CreateUser(ctx, u)
 }
 
-// ResetPassword sets a new password by a mailed link and ends every login. The link works once,
-// also when the new password is refused after it was taken. Errors: errs.InvalidToken,
-// errs.InvalidRequest.
+// ResetPassword sets a new password with a mailed link and ends every login. The link is used up
+// even if the new password is then rejected. Errors: errs.InvalidToken, errs.InvalidRequest.
 func (s *Service) ResetPassword(ctx context.Context, token, password string) (User, error) {
 	hash := sha256.Sum256([]byte(token))
 	found, err := s.deps.Links.Link(ctx, hash, s.deps.Now())

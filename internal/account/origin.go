@@ -14,13 +14,13 @@ import (
 const (
 	maxOrigins = 32  // of a browser key
 	maxOrigin  = 300 // bytes: a host name has at most 253
-	maxLabels  = 20  // of a host; a browser sends no more, and each is a pattern to look for
+	maxLabels  = 20  // of a host; a browser sends no more, and each adds a pattern to the lookup
 	wildcard   = "https://*."
 )
 
-// Patterns lists what a key may name to allow pages of origin, which is the value of the header of
-// that name: the origin itself, and https://*.D for every domain D that its host is below. It is
-// empty for what is not the origin of a page, so also for "null".
+// Patterns lists the entries of a key that allow pages of origin, the value of the Origin header:
+// the origin itself, and https://*.D for every parent domain D of its host. It is empty for a value
+// that is not the origin of a page, such as "null".
 func Patterns(origin string) []string {
 	host, ok := originHost(origin)
 	if !ok {
@@ -40,20 +40,20 @@ func Patterns(origin string) []string {
 	}
 }
 
-// Allows says whether the key allows pages of origin, which is the value of the header of that
-// name. It is on the path of every page's request: an origin that the key names as it is has been
-// looked at when the key was made (benchmark row page_ad).
+// Allows reports whether the key allows pages of origin, the value of the Origin header. It runs
+// for every request of a page. An origin listed literally in the key was checked when the key was
+// created, so it is not parsed again (benchmark row page_ad).
 func (k Key) Allows(origin string) bool {
 	return !strings.HasPrefix(origin, wildcard) && slices.Contains(k.Origins, origin) || k.Names(Patterns(origin))
 }
 
-// Names says whether the key allows pages that one of patterns ([Patterns]) stands for.
+// Names reports whether the key allows one of patterns ([Patterns]).
 func (k Key) Names(patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return slices.Contains(k.Origins, p) })
 }
 
-// originHost is the host of an origin in the form that browsers send: scheme, host and port in
-// lower case, and nothing else. Plain http is for the developer's own machine only.
+// originHost returns the host of an origin in the form that browsers send: scheme, host and port in
+// lower case, and nothing else. Plain http is allowed only for the developer's own machine.
 func originHost(origin string) (host string, ok bool) {
 	if len(origin) > maxOrigin {
 		return "", false
@@ -68,7 +68,7 @@ func originHost(origin string) (host string, ok bool) {
 		return "", false
 	}
 	if strings.HasSuffix(u.Host, ":") || port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
-		return "", false // a browser leaves the scheme's own port out
+		return "", false // browsers omit the scheme's default port
 	}
 	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(host)) {
 		return "", false
@@ -89,12 +89,12 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// readOrigins checks the origins of a browser key, which must have some, and drops repeats.
+// readOrigins checks the origins of a browser key and removes duplicates. At least one is required.
 func readOrigins(texts []string) ([]string, error) {
 	if len(texts) == 0 || len(texts) > maxOrigins {
 		return nil, errs.New(
 			errs.InvalidRequest,
-			"origins must name 1 to %d origins of the pages that use the key, like https://app.example.com", maxOrigins,
+			"origins must list 1 to %d origins of the pages that use the key, like https://app.example.com", maxOrigins,
 		).With("field", "origins")
 	}
 	var origins []string
@@ -102,8 +102,8 @@ func readOrigins(texts []string) ([]string, error) {
 		if !isNamable(text) {
 			return nil, errs.New(errs.InvalidRequest,
 				"origins has %.100q: write https://app.example.com in lower case and ASCII (xn--…), with a port if "+
-					"it is another than 443 and without a path, or https://*.example.com for all hosts below a "+
-					"domain of yours; http is for localhost only", text).With("field", "origins")
+					"it is not 443 and without a path, or https://*.example.com for all hosts below a "+
+					"domain that you own; http is for localhost only", text).With("field", "origins")
 		}
 		if !slices.Contains(origins, text) {
 			origins = append(origins, text)
@@ -112,8 +112,8 @@ func readOrigins(texts []string) ([]string, error) {
 	return origins, nil
 }
 
-// isNamable says whether a key may name text. What is below a public suffix, as https://*.co.uk,
-// has many owners.
+// isNamable reports whether a key may list text. A wildcard below a public suffix, such as
+// https://*.co.uk, covers domains of many owners.
 func isNamable(text string) bool {
 	domain, below := strings.CutPrefix(text, wildcard)
 	if !below {

@@ -16,7 +16,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// ErrPasswordHash says that adnet cannot have stored such a password hash.
+// ErrPasswordHash reports a stored password hash that adnet cannot have written.
 var ErrPasswordHash = errors.New("stored password hash is not a usable argon2id PHC string")
 
 // The cost of a hash: the second choice of the OWASP list, about 25 ms and 19 MiB.
@@ -27,32 +27,32 @@ const (
 	argonSalt    = 16
 	argonKey     = 32
 
-	// A stored hash may have been made with other costs, but not with ones that would let a
-	// database row stop the process.
+	// A stored hash may have other costs, but not so high that a database row could stop the
+	// process.
 	argonMaxMemory = 256 * 1024
 	argonMaxTime   = 16
 )
 
-// hashing lets hashes run on all cores but one, whichever call needs them, so that a flood of
-// logins leaves one to ad requests, and memory stays at 19 MiB a core.
+// hashing lets hashes run on all cores but one, so that a flood of logins leaves a core to ad
+// requests and memory stays at 19 MiB a core.
 var hashing = semaphore.NewWeighted(hashingSlots)
 
 var hashingSlots = int64(max(1, runtime.GOMAXPROCS(0)-1))
 
-// hashQueue is how many more may wait for a core, half a second for one core. Who comes after them
-// is told to come again, and not held.
+// hashQueue is the maximum number of callers that wait for a core: half a second for one core.
+// Further callers are rejected at once and can retry.
 const hashQueue = 20
 
 var hashesWanted = make(chan struct{}, hashingSlots+hashQueue)
 
-// errBusy is the answer to a login or registration that finds the queue full.
+// errBusy is the answer to a login or registration when the queue is full.
 var errBusy = errs.New(
 	errs.RateLimited, "too many logins and registrations at once; try again in a moment",
 ).With("retry_after", 1)
 
 // HashPassword returns the PHC string of a new argon2id hash with a random salt. The caller bounds
-// the length of password (see [MaxPassword]). Errors: errs.RateLimited while too many wait for a
-// core, and ctx's.
+// the length of password (see [MaxPassword]). Errors: errs.RateLimited if the queue for a core is
+// full, and those of ctx.
 func HashPassword(ctx context.Context, password string) (string, error) {
 	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
 	rand.Read(h.salt) // never fails: the runtime ends the process instead
@@ -64,8 +64,8 @@ func HashPassword(ctx context.Context, password string) (string, error) {
 	return h.String(), nil
 }
 
-// VerifyPassword says whether the PHC string was made from password. Errors: [ErrPasswordHash], and
-// ctx's, if it ends while waiting for a core.
+// VerifyPassword reports whether the PHC string matches password. Errors: [ErrPasswordHash], and
+// that of ctx if it ends while waiting for a core.
 func VerifyPassword(ctx context.Context, phc, password string) (bool, error) {
 	h, err := parsePHC(phc)
 	if err != nil {
@@ -79,7 +79,8 @@ func VerifyPassword(ctx context.Context, phc, password string) (bool, error) {
 }
 
 // VerifyAbsent does the work of [VerifyPassword] for an unknown e-mail, so that the time of a login
-// does not reveal which e-mails have accounts. Errors: ctx's, if it ends while waiting for a core.
+// does not reveal which e-mails have accounts. It returns the error of ctx if that ends while
+// waiting for a core.
 func VerifyAbsent(ctx context.Context, password string) error {
 	h := phcHash{memory: argonMemory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt)}
 	_, err := h.derive(ctx, password, argonKey)
@@ -98,8 +99,8 @@ func (h phcHash) String() string {
 		base64.RawStdEncoding.EncodeToString(h.salt), base64.RawStdEncoding.EncodeToString(h.key))
 }
 
-// derive computes the key of password under h's costs and salt, on a core of its own. Errors:
-// errs.RateLimited when too many wait for one, and ctx's.
+// derive computes the key of password with h's costs and salt, on a core of its own. Errors:
+// errs.RateLimited if the queue for a core is full, and those of ctx.
 func (h phcHash) derive(ctx context.Context, password string, length int) ([]byte, error) {
 	select {
 	case hashesWanted <- struct{}{}:
@@ -124,7 +125,7 @@ func parsePHC(text string) (phcHash, error) {
 		return phcHash{}, ErrPasswordHash
 	}
 	if parts[3] != fmt.Sprintf("m=%d,t=%d,p=%d", h.memory, h.time, h.threads) {
-		return phcHash{}, ErrPasswordHash // something follows, or a number is written oddly
+		return phcHash{}, ErrPasswordHash // trailing text, or a number in an unusual form
 	}
 	var err1, err2 error
 	h.salt, err1 = base64.RawStdEncoding.Strict().DecodeString(parts[4])

@@ -46,7 +46,7 @@ func TestVerifiesAForeignHash(t *testing.T) {
 	require.True(t, ok)
 }
 
-func TestVerifyRefusesForeignRows(t *testing.T) {
+func TestVerifyRejectsInvalidHashes(t *testing.T) {
 	const salt, key = "c29tZXNhbHQ", "CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 	for _, phc := range []string{
 		"", "secret", "$2a$10$abcdefghijklmnopqrstuv", "$argon2i$v=19$m=64,t=2,p=1$" + salt + "$" + key,

@@ -14,26 +14,27 @@ import (
 	"adnet/internal/errs"
 )
 
-// MaxProfileText is the most characters of a name or company.
+// MaxProfileText is the maximum length of a name or company, in characters.
 const MaxProfileText = 100
 
-// Profile is what an account calls itself. A nil field stays as it is.
+// Profile holds the names of an account. A nil field stays unchanged.
 type Profile struct {
 	DisplayName *string `json:"display_name"`
 	Company     *string `json:"company"`
 }
 
-// Sponsor is an advertiser as ads name it.
+// Sponsor is an advertiser as named in ads.
 type Sponsor struct {
 	Name     string `json:"name"`
-	Verified bool   `json:"verified"` // an administrator checked who is behind the name
+	Verified bool   `json:"verified"` // an administrator checked the identity behind the name
 }
 
-// Sponsor is what readers of receipts see of u in place of its id, "" where it said nothing.
+// Sponsor returns the name of u that receipts show in place of its id, "" if there is none.
 func (u *User) Sponsor() string { return cmp.Or(u.Company, u.DisplayName) }
 
-// SeatSponsor is how the ads of u's seats name who is behind them, since seats say nothing of
-// themselves: as u's own ads do, but not for an administrator, who made them for other companies.
+// SeatSponsor returns the sponsor named in the ads of u's seats, which have no names of their own:
+// the sponsor of u's own ads, or none if u is an administrator, since administrators create seats
+// for other companies.
 func (u *User) SeatSponsor() Sponsor {
 	if u.IsAdmin() {
 		return Sponsor{}
@@ -41,8 +42,8 @@ func (u *User) SeatSponsor() Sponsor {
 	return u.Approved
 }
 
-// Named are the accounts whose ads say u's name: its own, and its seats as [User.SeatSponsor] has
-// it.
+// Named lists the accounts whose ads carry u's name: its own, and its seats if [User.SeatSponsor]
+// gives them a name.
 func (u *User) Named() []uuid.UUID {
 	ids := []uuid.UUID{u.ID}
 	if !u.IsAdmin() {
@@ -53,7 +54,8 @@ func (u *User) Named() []uuid.UUID {
 	return ids
 }
 
-// Renamed are the accounts whose ads name somebody else, or nobody, now that before has become u.
+// Renamed lists the accounts whose ads carry a different sponsor, or none, after the change from
+// before to u.
 func (u *User) Renamed(before *User) (ids []uuid.UUID) {
 	if before.Approved != u.Approved {
 		ids = append(ids, u.ID)
@@ -66,24 +68,24 @@ func (u *User) Renamed(before *User) (ids []uuid.UUID) {
 	return ids
 }
 
-// disguised says whether a name may be taken for another, or for an instruction to the model that
-// reads a receipt.
+// disguised reports whether a name imitates another name or contains an instruction to the model
+// that reads a receipt.
 func disguised(name string) bool {
 	alone, _ := adtext.Instructing(name)
 	return len(alone) > 0 || adtext.MixedScripts(name)
 }
 
-// NameState is how far a name is on its way into ads.
+// NameState is the state of a name's approval for ads.
 type NameState string
 
 // The states of a name.
 const (
-	Nameless     NameState = "none"    // the account said none
-	NameWaits    NameState = "waiting" // for an administrator: receipts show it, ads do not
+	Nameless     NameState = "none"    // the account has no name
+	NameWaits    NameState = "waiting" // waiting for an administrator: receipts show it, ads do not
 	NameApproved NameState = "approved"
 )
 
-// NameState is that of u's name.
+// NameState returns the state of u's name.
 func (u *User) NameState() NameState {
 	switch u.Sponsor() {
 	case "":
@@ -94,20 +96,21 @@ func (u *User) NameState() NameState {
 	return NameWaits
 }
 
-// NameAccepted is the decision of a [NameRuling] that puts a name into ads.
+// NameAccepted is the decision of a [NameRuling] that approves a name for ads.
 const NameAccepted = "approved"
 
-// NameRuling is what an administrator decides about the name that ads are to say.
+// NameRuling is an administrator's decision about the name shown in ads.
 type NameRuling struct {
-	Name     string `json:"name"`     // that the administrator saw
+	Name     string `json:"name"`     // the name that the administrator saw
 	Decision string `json:"decision"` // approved or rejected
-	Verified bool   `json:"verified"` // approved: who is behind the name was checked
-	Reason   string `json:"reason"`   // rejected: what the owner reads
+	Verified bool   `json:"verified"` // approved: the identity behind the name was checked
+	Reason   string `json:"reason"`   // rejected: shown to the owner
 }
 
-// RuleName decides about the name of an account. An approved one is in its ads within moments; a
-// rejected one is taken from the account, and so from its receipts. Errors: errs.InvalidRequest,
-// errs.Forbidden, errs.NotFound, errs.Conflict if the account is called otherwise by now.
+// RuleName applies a decision about the name of an account. An approved name appears in its ads
+// within moments. A rejected one is removed from the account and so from its receipts. Errors:
+// errs.InvalidRequest, errs.Forbidden, errs.NotFound, errs.Conflict if the name has changed
+// meanwhile.
 func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r NameRuling) (User, error) {
 	if !admin.IsAdmin() {
 		return User{}, errs.New(errs.Forbidden, "only an administrator decides about names")
@@ -117,12 +120,12 @@ func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r Name
 		return User{}, errs.New(errs.InvalidRequest, "decision must be approved or rejected").With("field", "decision")
 	}
 	if approved && r.Reason != "" {
-		return User{}, errs.New(errs.InvalidRequest, "reason is for a name that is rejected").With("field", "reason")
+		return User{}, errs.New(errs.InvalidRequest, "reason is only for a rejected name").With("field", "reason")
 	}
 	if !approved {
 		if r.Verified {
 			return User{}, errs.New(
-				errs.InvalidRequest, "verified is for a name that is approved",
+				errs.InvalidRequest, "verified is only for an approved name",
 			).With("field", "verified")
 		}
 		var err error
@@ -133,17 +136,17 @@ func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r Name
 	return s.deps.Users.RuleUser(ctx, Ruling{UserID: id, Reason: r.Reason, Edit: func(u *User) error {
 		switch {
 		case u.Sponsor() == "" || u.Sponsor() != r.Name:
-			return errs.New(errs.Conflict, "the account is called otherwise by now; look at it again")
+			return errs.New(errs.Conflict, "the account's name has changed meanwhile; reload it")
 		case approved:
 			u.Approved = Sponsor{Name: r.Name, Verified: r.Verified}
-		default: // both: the other one was not looked at, and would be shown next
+		default: // both: the other one was not reviewed, and would be shown next
 			u.Company, u.DisplayName = "", ""
 		}
 		return nil
 	}})
 }
 
-// Describe changes what u calls itself. Errors: errs.InvalidRequest.
+// Describe changes the names of u. Errors: errs.InvalidRequest.
 func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error) {
 	for _, text := range []struct {
 		field string
@@ -156,7 +159,7 @@ func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error)
 		if utf8.RuneCountInString(*text.value) > MaxProfileText ||
 			strings.ContainsFunc(*text.value, unicode.IsControl) || adtext.Hidden(*text.value) {
 			return User{}, errs.New(
-				errs.InvalidRequest, "%s must be at most %d characters that can be seen", text.field, MaxProfileText,
+				errs.InvalidRequest, "%s must be at most %d visible characters", text.field, MaxProfileText,
 			).With("field", text.field)
 		}
 		if disguised(*text.value) {

@@ -13,28 +13,27 @@ import (
 	"adnet/internal/subject"
 )
 
-// Publishing is what a publisher asks of the ads on all of its keys and seats.
+// Publishing holds a publisher's requirements for ads, on all of its keys and seats.
 type Publishing struct {
-	// MinRelevance is the least probability that an ad answers its request, from 0 to 1 to the
-	// millionth; nil states none. How it counts beside the floors of others is decided in
-	// ingress/offer.
+	// MinRelevance is the minimum probability that an ad fits its request, from 0 to 1 in steps of
+	// a millionth; nil sets no minimum. Package ingress/offer combines it with the other minimums.
 	MinRelevance *share.Share `json:"min_relevance"`
-	// HouseAds has campaigns of the account itself shown where nothing else was sold, for nothing.
+	// HouseAds shows the account's own campaigns, free of charge, where nothing else was sold.
 	HouseAds bool `json:"house_ads"`
-	// SensitiveContexts are the sensitive subjects beside which the publisher shows ads.
+	// SensitiveContexts are the sensitive subjects beside which the publisher allows ads.
 	SensitiveContexts []string `json:"sensitive_contexts,omitempty"`
-	// Forgets has no refused conversation remembered: the turns that a request carries decide.
+	// Forgets turns the memory of rejected conversations off: only the turns in a request decide.
 	Forgets Forgets `json:"remember"`
 }
 
-// Forgets is the opposite of a setting that is on by default: settings that were kept before it was
-// there are true.
+// Forgets is the inverse of a setting that is on by default, so that its zero value is the default
+// for settings stored before it existed.
 type Forgets bool
 
 // MarshalJSON implements json.Marshaler.
 func (f Forgets) MarshalJSON() ([]byte, error) { return strconv.AppendBool(nil, !bool(f)), nil }
 
-// UnmarshalJSON implements json.Unmarshaler; null is the default.
+// UnmarshalJSON implements json.Unmarshaler. null sets the default.
 func (f *Forgets) UnmarshalJSON(text []byte) error {
 	switch string(text) {
 	case "true", "null":
@@ -47,24 +46,25 @@ func (f *Forgets) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MaxHouse is how many campaigns of an account may be house ads: a request looks at each.
+// MaxHouse is the maximum number of house ads of an account: a request checks each.
 const MaxHouse = 20
 
-// PublishingStore keeps what publishers ask of ads. Errors: errs.NotFound for an unknown account.
+// PublishingStore stores the ad requirements of publishers. Errors: errs.NotFound for an unknown
+// account.
 type PublishingStore interface {
-	// Publishing is the zero value for an account that asks nothing.
+	// Publishing returns the zero value for an account without requirements.
 	Publishing(ctx context.Context, user uuid.UUID) (Publishing, error)
-	// PutPublishing replaces what user asks.
+	// PutPublishing replaces the requirements of user.
 	PutPublishing(ctx context.Context, user uuid.UUID, p Publishing) error
 }
 
-// Sensitive is SensitiveContexts as a set.
+// Sensitive returns SensitiveContexts as a set.
 func (p *Publishing) Sensitive() subject.Set {
 	set, _ := subject.ParseSet(p.SensitiveContexts)
 	return set
 }
 
-// Check says whether p can be kept. Errors: errs.InvalidRequest with the field.
+// Check reports whether p is valid. Errors: errs.InvalidRequest with the field.
 func (p *Publishing) Check() error {
 	set, bad := subject.ParseSet(p.SensitiveContexts)
 	if never := (set &^ subject.OfTier(subject.Sensitive)).First(); never != subject.None {
@@ -74,13 +74,13 @@ func (p *Publishing) Check() error {
 	}
 	if bad != "" || len(p.SensitiveContexts) > bits.OnesCount64(uint64(subject.OfTier(subject.Sensitive))) {
 		return errs.New(
-			errs.InvalidRequest, "sensitive_contexts may have each of %s once",
+			errs.InvalidRequest, "sensitive_contexts may list each of %s once",
 			strings.Join(subject.Names(subject.Sensitive), ", "),
 		).With("field", "sensitive_contexts")
 	}
 	if m := p.MinRelevance; m != nil && !m.Valid() {
 		return errs.New(
-			errs.InvalidRequest, "min_relevance must be from 0 (off) to 1, or null for that of the network",
+			errs.InvalidRequest, "min_relevance must be from 0 (off) to 1, or null for the network's default",
 		).With("field", "min_relevance")
 	}
 	return nil

@@ -11,27 +11,27 @@ import (
 	"adnet/internal/errs"
 )
 
-// Ruling is a decision about an account. While an account is disabled none of its campaigns, nor of
-// its seats', delivers: stores hold them in the transaction that disables it.
+// Ruling is a decision about an account. While an account is disabled, its campaigns and those of
+// its seats do not deliver: stores pause them in the transaction that disables it.
 type Ruling struct {
 	UserID    uuid.UUID
 	Edit      func(*User) error
-	Reason    string // that its owner reads; empty where nothing was decided against it
-	KeepAdmin bool   // an administrator who can sign in must be left
+	Reason    string // shown to its owner; empty if nothing was decided against it
+	KeepAdmin bool   // an administrator able to sign in must remain
 }
 
-// UserFilter selects accounts. Zero values select everything but seats, which are listed by their
-// role.
+// UserFilter selects accounts. The zero value selects everything but seats, which are listed by
+// their role.
 type UserFilter struct {
-	Text      string // in the e-mail, or the user or developer id
+	Text      string // part of the e-mail, or the user or developer id
 	Role      Role
 	Suspended *bool
-	NameWaits bool // its name waits for an administrator
+	NameWaits bool // its name awaits approval
 	Limit     int  // 1 to 500
 	Offset    int
 }
 
-// Selects says whether f selects u, page aside.
+// Selects reports whether f selects u, regardless of the page.
 func (f UserFilter) Selects(u *User) bool {
 	text := strings.ToLower(f.Text)
 	return (f.Role == "" && u.Role != RoleSeat || f.Role == u.Role) &&
@@ -42,13 +42,13 @@ func (f UserFilter) Selects(u *User) bool {
 		) || text == u.ID.String() || text == u.DeveloperID.String())
 }
 
-// ErrLastAdmin says that an installation cannot be left without an administrator.
-var ErrLastAdmin = errs.New(errs.Conflict, "this is the last administrator who can sign in; make another one first")
+// ErrLastAdmin reports a change that would leave an installation without an administrator.
+var ErrLastAdmin = errs.New(errs.Conflict, "this is the last administrator who can sign in; appoint another one first")
 
-// MaxReason is the most code points of the reason for a decision.
+// MaxReason is the maximum length of the reason for a decision, in code points.
 const MaxReason = 1000
 
-// CleanReason checks what the owner of an account is told. Errors: errs.InvalidRequest.
+// CleanReason checks the reason shown to the owner of an account. Errors: errs.InvalidRequest.
 func CleanReason(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	control := strings.ContainsFunc(
@@ -56,7 +56,7 @@ func CleanReason(text string) (string, error) {
 	)
 	if text == "" || utf8.RuneCountInString(text) > MaxReason || control || !utf8.ValidString(text) {
 		return "", errs.New(
-			errs.InvalidRequest, "reason is required: what the owner reads, at most %d characters", MaxReason,
+			errs.InvalidRequest, "reason is required: at most %d characters, shown to the owner", MaxReason,
 		).With("field", "reason")
 	}
 	return text, nil
@@ -67,37 +67,37 @@ func (s *Service) List(ctx context.Context, f UserFilter) ([]User, int, error) {
 	return s.deps.Users.Users(ctx, f)
 }
 
-// Suspend ends the logins of an account, and its keys and campaigns stop: on every node within 2 s.
-// Its owner can still sign in to read why, and to appeal. Errors: errs.InvalidRequest without a
+// Suspend ends the logins of an account and stops its keys and campaigns, on every node within 2 s.
+// Its owner can still sign in to read the reason and appeal. Errors: errs.InvalidRequest without a
 // reason, errs.Forbidden for the administrator's own account, errs.Conflict for the last
-// administrator, errs.InvalidState for one that is suspended, errs.NotFound.
+// administrator, errs.InvalidState for a suspended account, errs.NotFound.
 func (s *Service) Suspend(ctx context.Context, admin User, id uuid.UUID, reason string) (User, error) {
 	return s.rule(ctx, admin, Ruling{UserID: id, Reason: reason, Edit: func(u *User) error {
 		if u.Disabled {
-			return errs.New(errs.InvalidState, "the account is suspended already")
+			return errs.New(errs.InvalidState, "the account is already suspended")
 		}
 		u.Disabled = true
 		return nil
 	}})
 }
 
-// Restore takes a suspension back: keys and campaigns work again, logins begin anew. Errors: as
-// [Service.Suspend]; an erased account stays closed.
+// Restore lifts a suspension: keys and campaigns work again, and its owner must log in anew.
+// Errors: as [Service.Suspend]; an erased account stays closed.
 func (s *Service) Restore(ctx context.Context, admin User, id uuid.UUID, reason string) (User, error) {
 	return s.restore(ctx, admin, Ruling{UserID: id, Reason: reason}, nil)
 }
 
-// Account is an account as it is now, for an administrator. errs.NotFound without it.
+// Account returns the current state of an account, for an administrator. Errors: errs.NotFound.
 func (s *Service) Account(ctx context.Context, id uuid.UUID) (User, error) {
 	return s.deps.Users.User(ctx, id)
 }
 
-// RestoreSeen is [Service.Restore] of the account as the administrator saw it: errs.Conflict if it
-// was suspended anew, or its logins ended, since.
+// RestoreSeen is [Service.Restore] of an account in the state that the administrator saw. It
+// returns errs.Conflict if the account was suspended again, or its logins ended, since then.
 func (s *Service) RestoreSeen(ctx context.Context, admin User, seen User, reason string) (User, error) {
 	return s.restore(ctx, admin, Ruling{UserID: seen.ID, Reason: reason}, func(u *User) error {
 		if u.TokenVersion != seen.TokenVersion+1 { // this ruling's own
-			return errs.New(errs.Conflict, "the account changed since you saw it; look at it again")
+			return errs.New(errs.Conflict, "the account changed since you saw it; reload it")
 		}
 		return nil
 	})
@@ -119,7 +119,7 @@ func (s *Service) restore(ctx context.Context, admin User, r Ruling, first func(
 	return s.rule(ctx, admin, r)
 }
 
-// SetRole makes an account an administrator's, or takes that back, and ends its logins. Errors: as
+// SetRole grants or revokes an account's administrator role and ends its logins. Errors: as
 // [Service.Suspend].
 func (s *Service) SetRole(ctx context.Context, admin User, r Ruling, role Role) (User, error) {
 	if role != RoleAdvertiser && role != RoleAdmin {
@@ -130,7 +130,7 @@ func (s *Service) SetRole(ctx context.Context, admin User, r Ruling, role Role) 
 		case u.Role == RoleSeat:
 			return errSeat
 		case u.Role == role:
-			return errs.New(errs.InvalidState, "the account has this role already")
+			return errs.New(errs.InvalidState, "the account already has this role")
 		case u.Disabled:
 			return errs.New(errs.InvalidState, "the account is suspended; restore it first")
 		}
@@ -140,13 +140,13 @@ func (s *Service) SetRole(ctx context.Context, admin User, r Ruling, role Role) 
 	return s.rule(ctx, admin, r)
 }
 
-// rule carries out what admin decides about another account.
+// rule applies admin's decision about another account.
 func (s *Service) rule(ctx context.Context, admin User, r Ruling) (User, error) {
 	if !admin.IsAdmin() {
 		return User{}, errs.New(errs.Forbidden, "only an administrator decides about accounts")
 	}
-	if r.UserID == admin.ID { // an open screen of an administrator must not lock it out
-		return User{}, errs.New(errs.Forbidden, "this is your own account; another administrator decides about it")
+	if r.UserID == admin.ID { // administrators cannot lock themselves out
+		return User{}, errs.New(errs.Forbidden, "this is your own account; another administrator must decide")
 	}
 	var err error
 	if r.Reason, err = CleanReason(r.Reason); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // The limits of user input.
 const (
-	MinPassword = 12  // of a password that is chosen; shorter ones of before still log in
+	MinPassword = 12  // of a new password; older, shorter ones still log in
 	MaxPassword = 256 // bytes: argon2id reads them all
 	maxEmail    = 254 // RFC 5321, 4.5.3.1.3
 	maxKeyName  = 100
@@ -30,7 +30,7 @@ const (
 type Deps struct {
 	Users    UserStore
 	Keys     KeyStore
-	Networks NetworkStore // nil: no network is known
+	Networks NetworkStore // nil: every network is unknown
 	Sessions SessionStore // nil on the command line, which has no logins
 	Factors  FactorStore  // as Sessions
 	Links    LinkStore    // as Sessions
@@ -38,31 +38,32 @@ type Deps struct {
 	Now      func() time.Time
 }
 
-// Service does registration, login and keys.
+// Service handles registration, login and keys.
 type Service struct{ deps Deps }
 
-// NewService makes a Service.
+// NewService creates a Service.
 func NewService(deps Deps) *Service {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Service{deps: deps}
 }
 
-// errCredentials does not tell whether the e-mail exists.
+// errCredentials does not reveal whether the e-mail exists.
 var errCredentials = errs.New(errs.InvalidCredentials, "the e-mail or the password is wrong")
 
-// Register makes an advertiser account, never an administrator, whatever else a request contained
-// (a role, for example). Errors: errs.InvalidRequest, errs.Conflict if the e-mail is taken.
+// Register creates an advertiser account, never an administrator, whatever else the request
+// contains (a role, for example). Errors: errs.InvalidRequest, errs.Conflict if the e-mail is
+// taken.
 func (s *Service) Register(ctx context.Context, email, password string) (User, error) {
 	return s.create(ctx, email, password, RoleAdvertiser)
 }
 
-// CreateAdmin makes an administrator; it is reached from the command line and the settings only.
+// CreateAdmin creates an administrator. Only the command line and the settings call it.
 func (s *Service) CreateAdmin(ctx context.Context, email, password string) (User, error) {
 	return s.create(ctx, email, password, RoleAdmin)
 }
 
-// EnsureAdmin is [Service.CreateAdmin] for an account that may exist. An existing account is left
-// alone: its password may have been changed since. It hashes only when it creates.
+// EnsureAdmin is [Service.CreateAdmin] for an account that may exist. An existing account stays
+// unchanged, since its password may have been changed. It hashes only when it creates the account.
 func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error {
 	cleaned, err := cleanEmail(email)
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *Service) create(ctx context.Context, email, password string, role Role)
 	return u, s.deps.Users.CreateUser(ctx, u)
 }
 
-// newUser is an account with ids of its own and nothing else.
+// newUser returns an account with new ids and nothing else.
 func newUser(role Role, at time.Time) (User, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -111,8 +112,8 @@ func newUser(role Role, at time.Time) (User, error) {
 	return User{ID: id, DeveloperID: developer, Role: role, TokenVersion: 1, CreatedAt: at}, nil
 }
 
-// Login checks a password. An unknown e-mail costs the same time as a wrong password.
-// Errors: errs.InvalidCredentials.
+// Login checks a password. An unknown e-mail takes the same time as a wrong password. Errors:
+// errs.InvalidCredentials.
 func (s *Service) Login(ctx context.Context, email, password string) (User, error) {
 	if len(password) > MaxPassword {
 		return User{}, errCredentials
@@ -134,7 +135,7 @@ func (s *Service) Login(ctx context.Context, email, password string) (User, erro
 	if !ok {
 		return User{}, errCredentials
 	}
-	return u, nil // suspended or not: its owner may read why, and appeal, see httpapi.Auth
+	return u, nil // suspended or not: its owner may read the reason and appeal, see httpapi.Auth
 }
 
 // ByEmail finds an account. Errors: errs.NotFound.
@@ -142,10 +143,10 @@ func (s *Service) ByEmail(ctx context.Context, email string) (User, error) {
 	return s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 }
 
-// knownFor is how long the network of a good login is known for it.
+// knownFor is the time for which a network stays known after a successful login.
 const knownFor = 90 * 24 * time.Hour
 
-// NoteNetwork keeps that u has logged in from a network.
+// NoteNetwork records a login of u from a network.
 func (s *Service) NoteNetwork(ctx context.Context, u User, network string) error {
 	if s.deps.Networks == nil || network == "" {
 		return nil
@@ -154,8 +155,8 @@ func (s *Service) NoteNetwork(ctx context.Context, u User, network string) error
 	return s.deps.Networks.NoteNetwork(ctx, u.ID, network, now, now.Add(-knownFor))
 }
 
-// KnowsNetwork says whether the account of an e-mail was logged in to from a network in the last 90
-// days. False also for an unknown e-mail and when the store does not answer.
+// KnowsNetwork reports whether the account of an e-mail was logged in to from a network in the last
+// 90 days. It is also false for an unknown e-mail and if the store fails.
 func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool {
 	if s.deps.Networks == nil || network == "" {
 		return false
@@ -168,10 +169,10 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool 
 	return err == nil && known
 }
 
-var errSeat = errs.New(errs.InvalidRequest, "a seat stays one: it has keys, and neither password nor other role")
+var errSeat = errs.New(errs.InvalidRequest, "a seat has only keys: it cannot have a password or another role")
 
-// Promote gives a user another role and ends its sessions; see [Service.SetRole] for what an
-// administrator may do.
+// Promote changes the role of a user and ends its sessions. [Service.SetRole] is the variant for
+// administrators.
 func (s *Service) Promote(ctx context.Context, email string, role Role) (User, error) {
 	return s.edit(ctx, email, func(u *User) error {
 		if u.Role == RoleSeat || role == RoleSeat {
@@ -182,7 +183,7 @@ func (s *Service) Promote(ctx context.Context, email string, role Role) (User, e
 	})
 }
 
-// Disable stops a user's sessions and keys, or lets them work again.
+// Disable stops a user's sessions and keys, or restores them.
 func (s *Service) Disable(ctx context.Context, email string, disabled bool) (User, error) {
 	u, err := s.ByEmail(ctx, email)
 	if err != nil {
@@ -195,7 +196,7 @@ func (s *Service) Disable(ctx context.Context, email string, disabled bool) (Use
 	return s.deps.Users.RuleUser(ctx, r)
 }
 
-// SetPassword changes a user's password and ends its sessions. API keys go on working: see
+// SetPassword changes a user's password and ends its sessions. API keys keep working: see
 // [Service.RevokeKeys].
 func (s *Service) SetPassword(ctx context.Context, email, password string) (User, error) {
 	hash, err := hashNew(ctx, email, password)
@@ -211,7 +212,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) (User
 	})
 }
 
-// edit raises the token version with every change, so tokens issued before it stop working.
+// edit raises the token version with every change, so that earlier tokens stop working.
 func (s *Service) edit(ctx context.Context, email string, change func(*User) error) (User, error) {
 	u, err := s.deps.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
@@ -220,27 +221,27 @@ func (s *Service) edit(ctx context.Context, email string, change func(*User) err
 	return s.deps.Users.UpdateUser(ctx, u.ID, Renewing(change))
 }
 
-// NewKey is a key with its plain text, which is shown once.
+// NewKey is a key with its plain text, which is shown only once.
 type NewKey struct {
 	Key
 	Plain string
 }
 
-// KeyRequest is what a caller says of a key that it wants.
+// KeyRequest holds the parameters of a new key.
 type KeyRequest struct {
 	Kind       KeyKind
 	Name       string
-	CampaignID uuid.UUID // of a conversion key; the caller has checked whose it is
-	Unlearned  bool      // nothing may be learnt from what is asked with it
-	SeatID     uuid.UUID // of a seat's key: the seat that it is one more key of; zero makes a new seat
-	Addresses  []string  // of a seatpath key: addresses or networks that it is taken from; none is any
+	CampaignID uuid.UUID // of a conversion key; the caller has checked its owner
+	Unlearned  bool      // requests with it are excluded from training
+	SeatID     uuid.UUID // of a seat's key: an existing seat; zero creates a new seat
+	Addresses  []string  // of a seatpath key: addresses or networks that may use it; empty for any
 	Origins    []string  // of a browser key: origins, or https://*.example.com
 }
 
-// CreateKey issues a key to caller: a publisher, browser or conversion key to any user, a seat's
-// key only to an administrator, who passes it on and names the receiver in name. A seat's first key
-// makes the seat. Errors: errs.InvalidRequest, errs.Forbidden, errs.NotFound for an unknown seat,
-// errs.Conflict at too many keys or seats.
+// CreateKey issues a key to caller. Any user may create publisher, browser and conversion keys.
+// Only an administrator may create a seat's key, passes it on and puts the recipient in name. A
+// seat's first key creates the seat. Errors: errs.InvalidRequest, errs.Forbidden, errs.NotFound for
+// an unknown seat, errs.Conflict at too many keys or seats.
 func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (NewKey, error) {
 	r.Name = strings.TrimSpace(r.Name)
 	k, err := r.check(caller)
@@ -265,9 +266,9 @@ func (s *Service) CreateKey(ctx context.Context, caller User, r KeyRequest) (New
 	return NewKey{Key: k, Plain: plain}, err
 }
 
-var errTooManyKeys = errs.New(errs.Conflict, "there are %d keys already; revoke one first", maxKeys)
+var errTooManyKeys = errs.New(errs.Conflict, "there are already %d keys; revoke one first", maxKeys)
 
-// issue gives k an id and a plain text of its kind, of which k keeps the hash.
+// issue gives k an id and a plain text of its kind, and stores the hash in k.
 func (s *Service) issue(k *Key) (plain string, err error) {
 	if k.ID, err = uuid.NewV7(); err != nil {
 		return "", err
@@ -277,15 +278,15 @@ func (s *Service) issue(k *Key) (plain string, err error) {
 	return plain, err
 }
 
-// The grace of a rotated key.
+// The grace period of a rotated key.
 const (
 	UsualGrace = 24 * time.Hour
 	maxGrace   = 30 * 24 * time.Hour
 )
 
-// RotateKey issues a key that takes the place of one of caller or its seats, with the same name and
-// limits; the other one works on for grace. Errors: errs.NotFound if caller has no such key,
-// errs.Conflict if it was rotated before or there are too many keys, errs.InvalidRequest.
+// RotateKey issues a replacement for a key of caller or its seats, with the same name and limits.
+// The old key keeps working for grace. Errors: errs.NotFound if caller has no such key,
+// errs.Conflict if it was already rotated or there are too many keys, errs.InvalidRequest.
 func (s *Service) RotateKey(
 	ctx context.Context, caller User, id uuid.UUID, grace time.Duration,
 ) (next NewKey, ends time.Time, err error) {
@@ -313,8 +314,8 @@ func (s *Service) RotateKey(
 	return next, ends, s.deps.Keys.RotateKey(ctx, caller.ID, id, ends, next.Key)
 }
 
-// check refuses what no key can be, and is the key that caller asks for. Errors:
-// errs.InvalidRequest, errs.Forbidden.
+// check validates the request and returns the key that caller wants. Errors: errs.InvalidRequest,
+// errs.Forbidden.
 func (r *KeyRequest) check(caller User) (k Key, err error) {
 	k = Key{
 		OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Name: r.Name,
@@ -327,16 +328,16 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 		return k, errs.New(errs.Forbidden, "seat keys are issued by an administrator")
 	case r.CampaignID != uuid.Nil && r.Kind != KindConversion:
 		return k, errs.New(
-			errs.InvalidRequest, "campaign_id belongs to conversion keys only",
+			errs.InvalidRequest, "campaign_id is for conversion keys only",
 		).With("field", "campaign_id")
 	case r.SeatID != uuid.Nil && !r.Kind.OfSeat():
 		return k, errs.New(
-			errs.InvalidRequest, "seat_id belongs to seat and seatpath keys only",
+			errs.InvalidRequest, "seat_id is for seat and seatpath keys only",
 		).With("field", "seat_id")
 	case len(r.Origins) > 0 && r.Kind != KindBrowser:
-		return k, errs.New(errs.InvalidRequest, "origins belong to browser keys only").With("field", "origins")
+		return k, errs.New(errs.InvalidRequest, "origins are for browser keys only").With("field", "origins")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
-		return k, errs.New(errs.InvalidRequest, "addresses belong to seatpath keys only").With("field", "addresses")
+		return k, errs.New(errs.InvalidRequest, "addresses are for seatpath keys only").With("field", "addresses")
 	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) ||
 		strings.ContainsFunc(r.Name, unicode.IsControl):
 		return k, errs.New(
@@ -349,7 +350,7 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 	return k, err
 }
 
-// readPrefixes reads addresses and networks.
+// readPrefixes parses addresses and networks.
 func readPrefixes(texts []string) ([]netip.Prefix, error) {
 	refused := errs.New(
 		errs.InvalidRequest, "addresses must be at most %d addresses or networks like 192.0.2.7 or 2001:db8::/32",
@@ -372,8 +373,8 @@ func readPrefixes(texts []string) ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// createSeatKey keeps a seat's key: of a seat that there is, or of a new one that caller owns. A
-// seat's quarantine, Credits and history are those of all its keys.
+// createSeatKey stores a seat's key, for an existing seat or a new one of caller. All keys of a
+// seat share its quarantine, Credits and history.
 func (s *Service) createSeatKey(ctx context.Context, caller User, seatID uuid.UUID, k Key) (Key, error) {
 	if seatID != uuid.Nil {
 		seat, err := s.deps.Users.User(ctx, seatID)
@@ -394,8 +395,8 @@ func (s *Service) createSeatKey(ctx context.Context, caller User, seatID uuid.UU
 	return k, s.deps.Keys.CreateSeat(ctx, seat, k)
 }
 
-// newSeat is a seat of owner. Its e-mail receives nothing (RFC 2606): it only names the seat to
-// `adnet user`.
+// newSeat returns a seat of owner. Its e-mail receives nothing (RFC 2606) and only identifies the
+// seat for `adnet user`.
 func newSeat(owner User, at time.Time) (User, error) {
 	seat, err := newUser(RoleSeat, at)
 	if err != nil {
@@ -413,7 +414,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Working lists the keys of caller and its seats that work, newest first.
+// Working lists the valid keys of caller and its seats, newest first.
 func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	keys, err := s.deps.Keys.Keys(ctx, caller.ID)
 	if err != nil {
@@ -428,13 +429,13 @@ func (s *Service) Working(ctx context.Context, caller User) ([]Key, error) {
 	return working, nil
 }
 
-// RevokeKey withdraws one of the keys of caller and its seats for ever. errs.NotFound if caller has
-// no such key.
+// RevokeKey permanently revokes a key of caller or its seats. It returns errs.NotFound if caller
+// has no such key.
 func (s *Service) RevokeKey(ctx context.Context, caller User, id uuid.UUID) error {
 	return s.deps.Keys.RevokeKey(ctx, caller.ID, id, s.deps.Now().UTC())
 }
 
-// RevokeKeys withdraws all keys of owner for ever and says how many worked.
+// RevokeKeys permanently revokes all keys of owner and returns the number of keys that were valid.
 func (s *Service) RevokeKeys(ctx context.Context, owner User) (int, error) {
 	keys, err := s.Working(ctx, owner)
 	if err != nil {
@@ -457,9 +458,9 @@ func cleanEmail(text string) (string, error) {
 	return text, nil
 }
 
-// newEmail is [cleanEmail] for an account that is made: in ASCII, so that no two look alike, and
-// with a domain that can have a mailbox. Names below .invalid (RFC 2606) are those of seats and of
-// erased accounts: who could take one would stand in the way of an erasure.
+// newEmail is [cleanEmail] for a new account. The e-mail must be in ASCII, so that no two look
+// alike, and its domain must be able to have a mailbox. Names below .invalid (RFC 2606) belong to
+// seats and erased accounts: another account with such a name could block an erasure.
 func newEmail(text string) (string, error) {
 	email, err := cleanEmail(text)
 	if err != nil {
@@ -468,7 +469,7 @@ func newEmail(text string) (string, error) {
 	domain := email[strings.LastIndexByte(email, '@')+1:]
 	if strings.ContainsFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", errs.New(
-			errs.InvalidRequest, "email must be in ASCII; write a domain with other letters in its xn-- form",
+			errs.InvalidRequest, "email must be in ASCII; write an international domain in its xn-- form",
 		).With("field", "email")
 	}
 	if strings.HasPrefix(domain, "[") || domain == "invalid" || strings.HasSuffix(domain, ".invalid") {
@@ -491,7 +492,7 @@ func checkPassword(password string) error {
 	if common {
 		return errs.New(
 			errs.InvalidRequest,
-			"this password is one of the first that are guessed; choose another, for example some words with spaces",
+			"this password is too easy to guess; choose another, for example some words with spaces",
 		).With("field", "password")
 	}
 	return nil

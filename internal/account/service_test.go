@@ -105,7 +105,7 @@ func TestEnsureAdmin(t *testing.T) {
 	require.Equal(t, 2, users.n)
 }
 
-func TestWhatMayBeEntered(t *testing.T) {
+func TestInputIsValidated(t *testing.T) {
 	long := "quite odd: " + strings.Repeat("abcde fghij ", 20) + "ended" // 256 bytes
 	require.Len(t, long, account.MaxPassword)
 	s, _ := newService()
@@ -184,7 +184,7 @@ func TestLogin(t *testing.T) {
 }
 
 // An abandoned login does not wait for a core, and does not count as a wrong password.
-func TestLoginObeysItsContext(t *testing.T) {
+func TestLoginEndsWithItsContext(t *testing.T) {
 	s, _ := newService()
 	_, err := s.Register(t.Context(), "a@example.com", password)
 	require.NoError(t, err)

@@ -1,9 +1,9 @@
-// Package adreport is what readers say against ads ("report this ad" of a receipt; articles 16 and
-// 26 of the Digital Services Act), how it is counted, and when it stops an ad.
+// Package adreport handles readers' reports against ads ("report this ad" of a receipt; articles 16
+// and 26 of the Digital Services Act): it stores and counts them and decides when they stop an ad.
 //
-// Contract: a report needs the receipt of an ad, and there is one of each auction, so strangers
-// keep no rows without an ad of theirs. It counts where the auction has a valid, billed impression,
-// which may be settled after the report: stores look again whenever they count.
+// Contract: a report needs the receipt of an ad, and each auction has only one. So strangers cannot
+// fill the store without an ad shown to them. A report counts if its auction has a valid, billed
+// impression. The impression may be settled after the report, so stores check again on every count.
 package adreport
 
 import (
@@ -22,17 +22,17 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Reasons are what a reader may choose.
+// Reasons are the reasons that a reader can choose.
 var Reasons = []string{
 	"illegal", "misleading", "offensive", "scam", "malware", "not_labelled", UnsuitablePlace, "other",
 }
 
-// UnsuitablePlace is the reason that the ad should not have been where it was. It is about a
-// conversation, so that such a report has no text, and about the publisher as much as the campaign:
-// a person looks at both, and no number of them stops the ad.
+// UnsuitablePlace is the reason for an ad in an unsuitable context. It concerns a conversation, so
+// such a report has no text, and it concerns the publisher as much as the campaign: a person
+// reviews both, and these reports never stop the ad automatically.
 const UnsuitablePlace = "unsuitable_place"
 
-// The limits of a report, and how long it is kept.
+// The limits of a report and its retention.
 const (
 	MaxText   = 1000 // code points
 	maxEmail  = 254
@@ -40,33 +40,33 @@ const (
 	Life      = 400 * 24 * time.Hour // of the report
 )
 
-// Report is what one reader says of one ad.
+// Report is one reader's report of one ad.
 type Report struct {
 	AuctionID    uuid.UUID
-	AuctionDay   day.Day // of the auction, by which its mark is found
+	AuctionDay   day.Day // day of the auction, which the lookup of its mark needs
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
 	DeveloperID  uuid.UUID
 	Network      [16]byte // keyed by the campaign: a hash of the reader's /24 or /56
-	Headline     string   // that the reader saw
+	Headline     string   // shown to the reader
 	Reason       string   // of Reasons
 	Text         string
-	Email        string // for the decision; empty for none
+	Email        string // receives the decision; empty for none
 	At           time.Time
 }
 
-// Counts are the undecided reports of a campaign.
+// Counts holds the counts of a campaign's undecided reports.
 type Counts struct {
 	Reports    int            `json:"reports"`    // all
-	Counted    int            `json:"counted"`    // of valid, billed impressions
-	Networks   int            `json:"networks"`   // distinct ones of the counted
-	Publishers int            `json:"publishers"` // distinct owners of the counted; a seat's is its owner
+	Counted    int            `json:"counted"`    // reports of valid, billed impressions
+	Networks   int            `json:"networks"`   // distinct networks of the counted reports
+	Publishers int            `json:"publishers"` // distinct owners of the counted reports; a seat counts as its owner
 	Reasons    map[string]int `json:"reasons"`    // of all
 	Newest     time.Time      `json:"newest"`
 	Texts      []Text         `json:"texts"` // the newest, at most 20
 }
 
-// Text is what a reader wrote.
+// Text is the text of a report.
 type Text struct {
 	At          time.Time `json:"at"`
 	Reason      string    `json:"reason"`
@@ -84,33 +84,34 @@ type Reported struct {
 
 // The outcomes of reports.
 const (
-	Kept    = "kept"    // the ad may go on
+	Kept    = "kept"    // the ad may continue
 	Removed = "removed" // the campaign was rejected
 )
 
-// Decision ends all reports of a campaign that wait.
+// Decision closes all open reports of a campaign.
 type Decision struct {
 	CampaignID uuid.UUID
 	Outcome    string
-	Words      string // mailed to who left an e-mail
+	Words      string // mailed to readers with an e-mail
 	By         uuid.UUID
 	At         time.Time
 }
 
-// Store keeps reports.
+// Store stores reports.
 type Store interface {
-	// AddReport keeps the first report of an auction; added is false for a further one. Retention
-	// forgets e-mails and reports that had their time.
+	// AddReport stores the first report of an auction. added is false for any further one.
+	// Retention deletes e-mails and reports when their time is over.
 	AddReport(ctx context.Context, r Report) (added bool, err error)
-	// CountReports counts the undecided reports of a campaign since a time that may stop its ad:
-	// those of any reason but UnsuitablePlace.
+	// CountReports counts the undecided reports of a campaign since a time that can stop its ad:
+	// all but those with the reason UnsuitablePlace.
 	CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (Counts, error)
-	// ReportedCampaigns lists campaigns with undecided reports, those with most counted ones first.
+	// ReportedCampaigns lists campaigns with undecided reports, most counted reports first.
 	ReportedCampaigns(ctx context.Context, limit, offset int) ([]Reported, int, error)
-	// ReportsOf counts the undecided reports of these campaigns, as far as they have any.
+	// ReportsOf counts the undecided reports of these campaigns and omits campaigns without any.
 	ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]Reported, error)
-	// DecideReports ends them, and answers the e-mails that were left, each once; they are
-	// forgotten with it. errs.InvalidState where none waits.
+	// DecideReports closes the reports of a campaign and returns the e-mails of their readers
+	// without duplicates. The e-mails are deleted with the decision. It returns errs.InvalidState
+	// if no report is open.
 	DecideReports(ctx context.Context, d Decision) (emails []string, err error)
 }
 
@@ -119,12 +120,13 @@ type Stats interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
 }
 
-// Holder stops a campaign until a person looked at it; a version that a person approved it leaves.
+// Holder stops a campaign until a person has reviewed it. It leaves a version alone that a person
+// approved.
 type Holder interface {
 	HoldReported(ctx context.Context, id uuid.UUID) error
 }
 
-// Deps are what a Service works with.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Store Store
 	Stats Stats
@@ -134,10 +136,10 @@ type Deps struct {
 	Now   func() time.Time
 }
 
-// Service takes reports.
+// Service accepts reports.
 type Service struct{ deps Deps }
 
-// New makes a Service.
+// New creates a Service.
 func New(deps Deps) *Service {
 	deps.Now = schedule.Clock(deps.Now)
 	if deps.Log == nil {
@@ -146,7 +148,7 @@ func New(deps Deps) *Service {
 	return &Service{deps: deps}
 }
 
-// Check cleans what a reader says. Errors: errs.InvalidRequest.
+// Check cleans and validates a report. Errors: errs.InvalidRequest.
 func (r *Report) Check() error {
 	switch {
 	case !slices.Contains(Reasons, r.Reason):
@@ -160,36 +162,36 @@ func (r *Report) Check() error {
 	}
 	a, err := mail.ParseAddress(r.Email)
 	if err != nil || a.Address != r.Email || len(r.Email) > maxEmail || !clean(r.Email, maxEmail) {
-		return errs.New(errs.InvalidRequest, "email is not one; leave it empty to hear no more").With("field", "email")
+		return errs.New(errs.InvalidRequest, "email is invalid; leave it empty for no answer").With("field", "email")
 	}
 	return nil
 }
 
-// File keeps a report, and stops the ad where enough strangers to each other have reported it. Once
-// it is kept there is no error: what fails then is logged, and done with the next report. Errors:
-// errs.InvalidRequest, errs.Unavailable.
+// File stores a report and stops the ad once enough independent readers have reported it. After the
+// report is stored there is no error: later failures are logged, and the next report repeats the
+// check. Errors: errs.InvalidRequest, errs.Unavailable.
 func (s *Service) File(ctx context.Context, r Report) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
 	if r.Reason == UnsuitablePlace {
-		r.Text = "" // it would be about what the reader asked
+		r.Text = "" // the text would be about the reader's conversation
 	}
 	added, err := s.deps.Store.AddReport(ctx, r)
 	if err != nil || !added || !s.deps.Pause || r.Reason == UnsuitablePlace {
 		return err
 	}
 	if err := s.judge(ctx, r); err != nil {
-		s.deps.Log.Error("a report of an ad is kept, but was not weighed", "campaign", r.CampaignID, "error", err)
+		s.deps.Log.Error("a report of an ad was stored but not evaluated", "campaign", r.CampaignID, "error", err)
 	}
 	return nil
 }
 
-// judge stops the ad of a new report where there are enough of them.
+// judge stops the ad of a new report if there are enough reports.
 func (s *Service) judge(ctx context.Context, r Report) error {
 	today := day.Of(s.deps.Now())
 	counts, err := s.deps.Store.CountReports(ctx, r.CampaignID, today.Time())
-	if err != nil || !Pauses(counts, 0) { // what was seen costs a question to the stats
+	if err != nil || !Pauses(counts, 0) { // check networks and publishers first: counting impressions needs a query
 		return err
 	}
 	seen, err := s.deps.Stats.Stats(ctx, report.Query{CampaignID: r.CampaignID, Since: today, Until: today})
@@ -211,8 +213,9 @@ const (
 	perMille        = 1 // of the day's impressions
 )
 
-// Pauses says whether the reports of a day stop an ad that was shown so often: three networks and
-// publishers, so that no person and no publisher does it alone, and 0.1 % of the impressions.
+// Pauses reports whether the reports of a day stop an ad with so many impressions. They must come
+// from three networks and publishers, so that no single person or publisher can stop an ad, and
+// from 0.1 % of the impressions.
 func Pauses(c Counts, impressions int64) bool {
 	return c.Networks >= leastNetworks && c.Publishers >= leastPublishers &&
 		int64(c.Counted)*1000 >= impressions*perMille

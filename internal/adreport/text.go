@@ -14,7 +14,7 @@ func clean(text string, most int) bool {
 		)
 }
 
-// Addresses are the e-mails among left, each once.
+// Addresses returns the e-mails in left without duplicates.
 func Addresses(left []string) []string {
 	slices.Sort(left)
 	left = slices.Compact(left)

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fewestWords is how many words a text has at least of which some must be common in the language
-// that it is in. Shorter ones are names and slogans.
+// fewestWords is the minimum length of a text in words for the check that some are common in its
+// language. Shorter texts are names and slogans.
 const (
 	fewestWords = 4
-	mostOthers  = 8 // words to a common one
+	mostOthers  = 8 // uncommon words per common one
 )
 
-// strange says whether s has words of the Latin or Cyrillic alphabet of which too few are common
-// in one of [Languages]: an instruction in Swahili needs no letter that English has not. An honest
-// text of rare words is found, too, and waits for a person.
+// strange reports whether too few of s's Latin or Cyrillic words are common in one of [Languages]:
+// an instruction in Swahili needs no letter beyond the English ones. An honest text of rare words
+// is found as well and waits for a review.
 func strange(s string) bool {
 	known, others := 0, 0
 	for _, word := range words(norm.NFC.String(s)) {
@@ -39,7 +39,7 @@ func strange(s string) bool {
 
 func otherAlphabet(r rune) bool { return !unicode.In(r, unicode.Latin, unicode.Cyrillic) }
 
-// commonWords are the words of common.
+// commonWords is common as a set.
 var commonWords = sync.OnceValue(func() map[string]struct{} {
 	all := make(map[string]struct{})
 	for _, text := range common {
@@ -50,8 +50,8 @@ var commonWords = sync.OnceValue(func() map[string]struct{} {
 	return all
 })
 
-// common are words without which few texts of a language are, and some that ads have most. Left out
-// are those that are as common in a language that is not read: de, la, na, ya.
+// common lists words that occur in most texts of a language, and some typical of ads. It omits
+// words that are as common in an unsupported language: de, la, na, ya.
 var common = map[string]string{
 	"de": `der die das und für fuer mit von dem den des ein eine einen einem einer eines nicht ist sind
 		auf aus bei nach zum zur vom durch ohne über unter zwischen auch oder aber wie was wer wann

@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// rule is found where a text has a word of each part near the first, in any order. The words are
-// folded and without spaces; a word that is a stem stands for all its forms.
+// rule matches a text with a word of each part near a word of the first, in any order. The words
+// are folded and have no spaces. A stem matches all its forms.
 type rule [][]string
 
-// near is the greatest distance of two parts of a rule, in letters.
+// near is the maximum distance between two parts of a rule, in letters.
 const near = 60
 
-// instructions are the rules of all languages, and those of English in the 25 ciphers that move
-// each letter by the same number, and in the one that turns the alphabet around. Most texts end at
-// their first parts.
+// instructions holds the rules of all languages, and the English ones in the 25 ciphers that shift
+// each letter by the same number and in the one that reverses the alphabet. Most texts fail the
+// first parts of all rules.
 var instructions = sync.OnceValue(func() (all struct{ plain, moved []rule }) {
 	for _, list := range lists {
 		all.plain = append(all.plain, list...)
@@ -64,10 +64,10 @@ func mirror(word string) string {
 	}, word)
 }
 
-// Instructing finds texts that speak to a model instead of to people, in one of [Languages], as far
-// as lists can tell: also reversed, with letters moved along the alphabet, misspelt, or encoded.
-// alone has the places of those that do by themselves; together is true if none does, but two of
-// them read one after the other, or all in their order.
+// Instructing finds texts in one of [Languages] that address a model instead of people, within the
+// limits of word lists: also reversed, with letters shifted along the alphabet, misspelt or
+// encoded. alone has the indexes of texts that do so by themselves. together is true if none does,
+// but two of them read in sequence, or all in their order, do.
 func Instructing(texts ...string) (alone []int, together bool) {
 	if alone, together = instructing(texts); len(alone) > 0 || together {
 		return alone, together
@@ -89,7 +89,7 @@ func instructing(texts []string) (alone []int, together bool) {
 	for i, text := range texts {
 		read[i] = compact(text)
 	}
-	// Most ads end here: no rule has all of its parts anywhere.
+	// Most ads end here: no rule has all of its parts anywhere in the text.
 	whole, back := strings.Join(read, ""), compact(reversed(strings.Join(texts, " ")))
 	forward := append(possible(whole, instructions().plain), possible(whole, instructions().moved)...)
 	backward := possible(back, instructions().plain)
@@ -119,7 +119,7 @@ func inPairs(read []string, rules []rule) bool {
 	return false
 }
 
-// possible are the rules of which text has every part, wherever.
+// possible returns the rules whose parts all occur in text, at any distance.
 func possible(text string, rules []rule) (found []rule) {
 	for _, r := range rules {
 		missing := slices.ContainsFunc(r, func(part []string) bool {
@@ -138,8 +138,8 @@ func reversed(s string) string {
 	return string(runes)
 }
 
-// addressed finds texts that are written as a turn of a conversation with a model, and control
-// words of models.
+// addressed finds texts written as a turn of a conversation with a model, and control words of
+// models.
 var addressed = regexp.MustCompile(`(?im)(^|[.!?;|>)\]}*#"'—–-]\s*)(dear |hey |attention,? |note to (the |any )?)?` +
 	`(assistants?|a\.?i\.?|system|chatbots?|chat ?gpt|gpt[-\w.]*|claude|gemini|copilot|llms?|language models?|ai (assistants?|agents?|models?)|agents?|model|bot|user|human|developer` +
 	`|assistent|assistente|asistente|ki|ia|sistema|systeem|система|ассистент|помощник|ии|助手|系统|系統|模型|アシスタント|システム|어시스턴트|시스템)\s*:` +
@@ -167,7 +167,7 @@ func (r rule) in(text string) bool {
 	return false
 }
 
-// around says whether the other parts of r are near text[from:to].
+// around reports whether the other parts of r are near text[from:to].
 func (r rule) around(text string, from, to int) bool {
 	before, after := tail(text[:from], near), head(text[to:], near)
 	for _, part := range r[1:] {

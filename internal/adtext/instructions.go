@@ -1,8 +1,8 @@
 package adtext
 
-// lists are what a text says to a model in each of [Languages], and, under "", the plainest order
-// in others, which are not read beyond it. Words are stems without spaces; each row of parts is one
-// [rule].
+// lists has the instructions to a model in each of [Languages] and, under "", the simplest order in
+// other languages, which are not covered further. Words are stems without spaces; each row of parts
+// is one [rule].
 var lists = map[string][]rule{
 	"en": {
 		{

@@ -2,7 +2,7 @@ package adtext
 
 import "go.mau.fi/util/confusable"
 
-// Looks returns the letter or digit of ASCII that r looks like (UTS 39), 0 for none.
+// Looks returns the ASCII letter or digit that r looks like (UTS 39), 0 for none.
 func Looks(r rune) rune {
 	like := confusable.GetReplacement(r)
 	if len(like) != 1 || like[0] >= 0x80 {
@@ -11,6 +11,6 @@ func Looks(r rune) rune {
 	return rune(like[0])
 }
 
-// Unseen reports whether r is not seen, or only changes the order of what is: zero width
+// Unseen reports whether r is invisible or only changes the order of visible characters: zero width
 // characters, variation selectors, directional controls.
 func Unseen(r rune) bool { return unseen(r) }

@@ -15,14 +15,15 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// hosts reads internationalised names as a browser does (UTS 46, non-transitional). Names with an
-// underscore exist, so the letters of ASCII are not restricted further.
+// hosts parses internationalised names like a browser (UTS 46, non-transitional). Names with an
+// underscore exist, so ASCII letters are not restricted further.
 var hosts = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.StrictDomainName(false))
 
-var errNoName = errors.New("the host is not a name that can exist")
+var errNoName = errors.New("the host is not a valid name")
 
-// ASCIILink is link with its host in ASCII form (RFC 5891): a stored and shown link cannot be taken
-// for one of another host. A link of ASCII is not changed. Errors: a host that no name can have.
+// ASCIILink returns link with its host in ASCII form (RFC 5891), so that a stored and displayed
+// link cannot be mistaken for one to another host. An ASCII link is not changed. It fails if the
+// host is not a valid name.
 func ASCIILink(link string) (string, error) {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -50,7 +51,7 @@ func ASCIILink(link string) (string, error) {
 	return u.String(), nil
 }
 
-// Host is the host of link in ASCII form, "" if link has none.
+// Host returns the host of link in ASCII form, "" if link has none.
 func Host(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -66,7 +67,8 @@ func Host(link string) string {
 	return ""
 }
 
-// LinkText is what link says to a reader: its host, path, query and fragment, decoded twice.
+// LinkText returns the parts of link that a reader sees: its host, path, query and fragment,
+// decoded twice.
 func LinkText(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -84,8 +86,8 @@ func LinkText(link string) string {
 	return text
 }
 
-// PrivateHost is true for hosts that no visitor should be sent to: addresses, single labels and
-// names reserved for private use (RFC 6761, RFC 8375).
+// PrivateHost reports whether the host of link is unsuitable for visitors: an address, a single
+// label or a name reserved for private use (RFC 6761, RFC 8375).
 func PrivateHost(link string) bool {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -100,17 +102,18 @@ func PrivateHost(link string) bool {
 			return true
 		}
 	}
-	// 0x7f.1 and 2130706433 are addresses to some resolvers.
+	// Some resolvers read 0x7f.1 and 2130706433 as addresses.
 	return !strings.ContainsFunc(host[strings.LastIndex(host, ".")+1:], unicode.IsLetter)
 }
 
-// OddPort is true of a link that names another port than that of https.
+// OddPort reports whether link names a port other than that of https.
 func OddPort(link string) bool {
 	u, err := url.Parse(link)
 	return err == nil && u.Port() != "" && u.Port() != "443"
 }
 
-// Shortened is true of links of services that lead wherever their user says, today and tomorrow.
+// Shortened reports whether link belongs to a shortener, whose user can change the destination at
+// any time.
 func Shortened(link string) bool {
 	return slices.Contains(shorteners, strings.TrimPrefix(labelled(link), "www."))
 }
@@ -122,7 +125,7 @@ var shorteners = []string{
 	"tinyurl.com", "u.to", "urlz.fr", "v.gd", "vk.cc", "x.co", "youtube.page.link",
 }
 
-// labelled is the host of link in Unicode form and lower case, without a dot at its end.
+// labelled returns the host of link in Unicode form and lower case, without a trailing dot.
 func labelled(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -132,8 +135,8 @@ func labelled(link string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// Imitates is true of a link whose host can be taken for another one: by look-alike letters, or
-// because what stands before its own domain is a domain, as in paypal.com.login.example.
+// Imitates reports whether the host of link can be mistaken for another: by look-alike letters, or
+// because the labels before its own domain form a domain, as in paypal.com.login.example.
 func Imitates(link string) bool {
 	host := labelled(link)
 	labels := strings.Split(host, ".")
@@ -147,8 +150,8 @@ func Imitates(link string) bool {
 	return domainInside(host)
 }
 
-// likeness is the skeleton of label. The ligatures of Danish and French are letters: their
-// skeletons would make every word with one an imitation.
+// likeness returns the skeleton of label. The ligatures of Danish and French count as letters:
+// otherwise every word with one would be an imitation.
 func likeness(label string) string {
 	if strings.ContainsAny(label, "æœ") {
 		return label
@@ -156,7 +159,7 @@ func likeness(label string) string {
 	return confusable.Skeleton(label)
 }
 
-// known are names that are imitated most: to pay with, to log in with.
+// known are the most imitated names: of payment and login services.
 var known = []string{
 	"amazon", "amex", "anthropic", "apple", "bankofamerica", "binance", "chase", "citibank", "coinbase", "dropbox",
 	"ebay", "facebook", "github", "google", "hsbc", "icloud", "instagram", "kraken",
@@ -164,7 +167,7 @@ var known = []string{
 	"santander", "spotify", "stripe", "telegram", "twitter", "visa", "wellsfargo", "whatsapp", "yahoo",
 }
 
-// looks are the skeletons of known.
+// looks has the skeletons of known.
 var looks = sync.OnceValue(func() map[string]string {
 	of := make(map[string]string, len(known))
 	for _, name := range known {
@@ -173,7 +176,7 @@ var looks = sync.OnceValue(func() map[string]string {
 	return of
 })
 
-// misspelt finds a word of label that looks like a known name and is another.
+// misspelt reports whether a word of label looks like a known name without being it.
 func misspelt(label string) bool {
 	for _, word := range strings.Split(label, "-") {
 		like := digits.Replace(confusable.Skeleton(word))
@@ -184,14 +187,14 @@ func misspelt(label string) bool {
 	return false
 }
 
-// digits are those that stand for letters besides 0 and 1, which the skeleton knows.
+// digits maps digits to the letters that they replace, besides 0 and 1, which the skeleton covers.
 var digits = strings.NewReplacer("3", "e", "4", "a", "5", "s", "7", "t", "8", "b")
 
-// ends are the domains that people know an address by.
+// ends are the domain endings that people recognise.
 var ends = []string{"com", "net", "org", "gov", "edu"}
 
-// domainInside finds a label that people take for the end of an address before the registered
-// domain of host.
+// domainInside reports whether a label before the registered domain of host looks like the end of
+// an address.
 func domainInside(host string) bool {
 	registered, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil || len(registered) >= len(host) {
@@ -201,8 +204,8 @@ func domainInside(host string) bool {
 	return slices.ContainsFunc(inner[1:], func(label string) bool { return slices.Contains(ends, label) })
 }
 
-// HasOwner says whether a host is one owner's, with all below it: not an end of names that many
-// share, like co.uk.
+// HasOwner reports whether a host and all its subdomains belong to one owner, unlike a shared
+// suffix such as co.uk.
 func HasOwner(host string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(host)
 	return err == nil

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// mended is text with the words of English instructions in place of those that a reader takes for
-// them: with a letter masked, missing, doubled or exchanged, or with the letters between the first
-// and the last in another order. changed is false if there are none.
+// mended returns text with misspelt words replaced by the words of English instructions that a
+// reader takes them for: a letter masked, missing, doubled or exchanged, or the inner letters in
+// another order. changed is false if there are none.
 func mended(text string) (out string, changed bool) {
 	fields := strings.Fields(text)
 	for i, word := range fields {
@@ -24,10 +24,11 @@ func mended(text string) (out string, changed bool) {
 	return strings.Join(fields, " "), changed
 }
 
-// fewestLetters of a word that can be taken for a longer one.
+// fewestLetters is the minimum length of a word that can be a misspelling of a longer one.
 const fewestLetters = 5
 
-// meant is the key word that folded letters are taken for, "" where they are one or like none.
+// meant returns the key word that folded letters resemble, "" if they are a key word or resemble
+// none.
 func meant(letters string) string {
 	found := ""
 	for _, k := range keys() {
@@ -41,7 +42,7 @@ func meant(letters string) string {
 	return found
 }
 
-// key is a word of the rules for English, whole.
+// key is a whole word of the rules for English.
 type key struct{ word, folded, mixed string }
 
 var keys = sync.OnceValue(func() (all []key) {
@@ -57,8 +58,8 @@ var keys = sync.OnceValue(func() (all []key) {
 	return all
 })
 
-// near says whether letters are k with one slip, two in a long word with the same first letter, or
-// with its inner letters in another order.
+// near reports whether letters are k with one slip, with two in a long word with the same first
+// letter, or with its inner letters in another order.
 func (k key) near(letters string) bool {
 	most := 1
 	if len(k.folded) >= 9 && letters[0] == k.folded[0] {
@@ -70,15 +71,15 @@ func (k key) near(letters string) bool {
 	return max(len(letters), len(k.folded))-min(len(letters), len(k.folded)) <= most && slips(letters, k.folded) <= most
 }
 
-// mixed is what stays of a word whose inner letters are put in another order.
+// mixed returns a form of word that does not depend on the order of its inner letters.
 func mixed(letters string) string {
 	inner := []byte(letters[1 : len(letters)-1])
 	slices.Sort(inner)
 	return letters[:1] + string(inner) + letters[len(letters)-1:]
 }
 
-// slips is the number of letters that were left out, added or replaced, or of neighbours that were
-// exchanged, between two words of ASCII (optimal string alignment).
+// slips returns the number of letters omitted, added or replaced, or of neighbours exchanged,
+// between two ASCII words (optimal string alignment).
 func slips(a, b string) int {
 	var rows [3][]int
 	for i := range rows {

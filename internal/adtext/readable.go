@@ -11,18 +11,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Languages are those in which instructions are recognised, by ISO 639-1 code.
+// Languages are the languages in which instructions are recognised, as ISO 639-1 codes.
 var Languages = []string{"de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"}
 
-// letters are those of the alphabets of [Languages] beyond a to z and beyond the scripts that are
-// read as a whole.
+// letters are the letters of [Languages] beyond a to z, except those of scripts that are supported
+// as a whole.
 const letters = "äöüßàâæçéèêëîïôœùûÿñáíóúãõìòąćęłńśźż" + "абвгдежзийклмнопрстуфхцчшщъыьэюяё"
 
-// read are the scripts that Languages write in and that no other language here shares.
+// read are the scripts used only by Languages.
 var read = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
 
-// OtherLanguage says whether s has letters that none of [Languages] writes with, or no word of
-// them. A single letter that stands alone, as the β of a beta test, is a symbol.
+// OtherLanguage reports whether s has letters that none of [Languages] uses, or none of their
+// words. A single letter on its own, like the β of a beta test, is a symbol.
 func OtherLanguage(s string) bool {
 	for _, word := range words(norm.NFC.String(s)) {
 		alone := utf8.RuneCountInString(word) == 1 && unicode.In([]rune(word)[0], unicode.Greek)
@@ -41,15 +41,15 @@ func foreign(r rune) bool {
 	return (r < 'a' || r > 'z') && !strings.ContainsRune(letters, r)
 }
 
-// words are the runs of letters, marks and digits of s.
+// words returns the runs of letters, marks and digits in s.
 func words(s string) []string {
 	return strings.FieldsFunc(
 		s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) },
 	)
 }
 
-// MixedScripts says whether a word of s is not highly restrictive (UTS 39, section 5.2): of one
-// script, or of Latin with Han and kana, with Han and Bopomofo, or with Han and Hangul.
+// MixedScripts reports whether a word of s is not highly restrictive (UTS 39, section 5.2): neither
+// in one script, nor in Latin with Han and kana, with Han and Bopomofo, or with Han and Hangul.
 func MixedScripts(s string) bool {
 	for _, word := range words(s) {
 		if !highlyRestrictive(word) {
@@ -59,7 +59,7 @@ func MixedScripts(s string) bool {
 	return false
 }
 
-// together are the scripts that one word may mix.
+// together lists the scripts that may be mixed in a word.
 var together = [][]*unicode.RangeTable{
 	{unicode.Latin, unicode.Han, unicode.Hiragana, unicode.Katakana},
 	{unicode.Latin, unicode.Han, unicode.Bopomofo},
@@ -79,7 +79,8 @@ func highlyRestrictive(word string) bool {
 	return false
 }
 
-// scriptOf is the script of the first letter of word that has one of its own, nil without any.
+// scriptOf returns the script of the first letter of word that has a script of its own, nil if
+// there is none.
 func scriptOf(word string) *unicode.RangeTable {
 	for _, r := range word {
 		if unicode.In(r, unicode.Common, unicode.Inherited) {
@@ -103,22 +104,23 @@ func within(word string, scripts ...*unicode.RangeTable) bool {
 	return true
 }
 
-// Unreadable says whether s hides its words from a simple reader: in letters of another form (full
-// width, mathematical, in circles, of emoji), under marks, spaced out, between digits, without
-// vowels, in signs instead of letters, in escapes, or in base64 or hexadecimal.
+// Unreadable reports whether s hides its words from a simple reader: in letters of another form
+// (full width, mathematical, in circles, of emoji), under marks, spaced out, between digits,
+// without vowels, in signs instead of letters, in escapes, or in base64 or hexadecimal.
 func Unreadable(s string) bool {
 	return formed(s) || marked(s) || spaced(s) || switches(s) || voiceless(s) || wordless(s) ||
 		escapes.MatchString(s) || len(encoded(s)) > 0
 }
 
-// escapes are the letters of programs and links.
+// escapes matches the escape sequences of programs and links.
 var escapes = regexp.MustCompile(
 	`(?i)(%[0-9a-f]{2}){3}|(\\(u\{?|x|0?)[0-9a-f]{2,6}\}?\s*){2}|(U\+[0-9a-f]{4,6}[\s,]*){2}`,
 )
 
-const fewestSigns = 16 // of a text that may be one of signs instead of letters
+const fewestSigns = 16 // minimum length of a text that may consist of signs instead of letters
 
-// wordless finds texts of signs and digits, as Morse code, Braille and the numbers of letters are.
+// wordless reports whether a text consists of signs and digits, such as Morse code, Braille or the
+// numbers of letters.
 func wordless(s string) bool {
 	letters, all := 0, 0
 	for _, r := range s {
@@ -132,10 +134,10 @@ func wordless(s string) bool {
 	return all >= fewestSigns && 3*letters < all
 }
 
-// symbols have a compatibility form of letters and are signs of their own all the same.
+// symbols have letters as their compatibility form, but are ordinary signs.
 const symbols = "™℠№ªº℃℉Åℓ㈱㊙㊗"
 
-// formed finds letters whose compatibility form is another letter of ASCII.
+// formed reports whether s has letters whose compatibility form is a different ASCII letter.
 func formed(s string) bool {
 	flags, half, signs := 0, false, 0
 	for _, r := range s {
@@ -165,18 +167,19 @@ func formed(s string) bool {
 	return half
 }
 
-const maxFlags = 8 // letters: of four flags
+const maxFlags = 8 // letters: four flags
 
 func asciiLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// marked finds marks that composition leaves: no language that is read here writes them.
+// marked reports whether s has marks that remain after composition: no supported language uses
+// them.
 func marked(s string) bool {
 	return strings.ContainsFunc(norm.NFC.String(s), func(r rune) bool {
 		return unicode.In(r, unicode.Mn, unicode.Me) && r != keycap && !ofEmoji(r)
 	})
 }
 
-const maxSpaced = 4 // letters in a row that stand alone: U S B C
+const maxSpaced = 4 // consecutive single letters: U S B C
 
 func spaced(s string) bool {
 	run := 0
@@ -211,8 +214,8 @@ func switches(s string) bool {
 	return false
 }
 
-// voiceless finds texts of the Latin alphabet with too few vowels for any of [Languages], as most
-// ciphers make them. Words in capitals are names.
+// voiceless reports whether a Latin text has too few vowels for any of [Languages], as most ciphers
+// produce. Words in capitals are names.
 func voiceless(s string) bool {
 	vowels, all := 0, 0
 	for _, word := range words(bare(s)) {
@@ -232,9 +235,9 @@ func voiceless(s string) bool {
 	return all >= 16 && vowels*100 < 25*all
 }
 
-const minEncoded = 11 // characters of base64 or hexadecimal that are looked at, at least
+const minEncoded = 11 // minimum number of base64 or hexadecimal characters to decode
 
-// encoded are the texts that parts of s, or s without its spaces, are an encoding of.
+// encoded returns the texts encoded in parts of s, or in s without its spaces.
 func encoded(s string) (texts []string) {
 	parts := strings.FieldsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !asciiLetter(r) && (r < '0' || r > '9') && !strings.ContainsRune("+/=-_", r)
@@ -256,7 +259,7 @@ func encoded(s string) (texts []string) {
 	return texts
 }
 
-// prose is true of bytes that a person could have written: chance makes no eight of them.
+// prose reports whether b is probably text written by a person: eight random bytes are not.
 func prose(b []byte) bool {
 	s, of := string(b), 0
 	for _, r := range s {

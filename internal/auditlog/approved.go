@@ -12,36 +12,36 @@ import (
 	"adnet/internal/campaign"
 )
 
-// Who let a version of a campaign deliver.
+// The approvers of a campaign version.
 const (
 	ByReviewer = "reviewer" // a person approved it
-	ByPolicy   = "policy"   // an account's first campaign, in which the policy found nothing
+	ByPolicy   = "policy"   // an account's first campaign, without findings of the policy
 )
 
-// Approved is a campaign as it was when it was last let deliver, by what its owner set.
+// Approved is a campaign as of its last approval, limited to the fields that its owner sets.
 type Approved struct {
 	At     time.Time                 `json:"at"`
 	By     string                    `json:"by"` // [ByReviewer] or [ByPolicy]
 	Fields map[string]jsontext.Value `json:"fields"`
 }
 
-// Past goes back through the changes of a campaign to the version that was last approved.
+// Past goes back through the changes of a campaign to the last approved version.
 type Past struct {
 	now, fields map[string]jsontext.Value
 	found       *Approved
 	whole       bool // the campaign's creation was reached, or found is set
 }
 
-// decided are fields of a campaign that others than its owner set.
+// decided are fields of a campaign that its owner does not set.
 var decided = []string{"status", "policy_violations", "review", "created_at", "credit_funded"}
 
-// PastOf begins with a campaign as it is now.
+// PastOf starts with the current state of a campaign.
 func PastOf(c *campaign.Campaign) *Past {
 	now := fields(c)
 	return &Past{now: now, fields: maps.Clone(now)}
 }
 
-// Undo takes the next older entry of the campaign back, and says whether no older one is needed.
+// Undo reverts the next older entry of the campaign and reports whether no older one is needed.
 func (p *Past) Undo(e *Entry) (done bool) {
 	if p.whole {
 		return true
@@ -66,8 +66,8 @@ func (p *Past) find(at time.Time, by string) {
 	p.found = &Approved{At: at, By: by, Fields: ofOwner(p.fields)}
 }
 
-// Found is the version that was last approved, nil where none was, and the fields that differ from
-// it now, sorted. whole is false while older entries may still hold one.
+// Found returns the last approved version, nil if there is none, and the sorted fields that have
+// changed since. whole is false while older entries may still contain an approval.
 func (p *Past) Found() (approved *Approved, differs []string, whole bool) {
 	differs = []string{}
 	if p.found == nil {
@@ -82,7 +82,7 @@ func (p *Past) Found() (approved *Approved, differs []string, whole bool) {
 	return p.found, differs, true
 }
 
-// ofOwner are the fields of a campaign that its owner sets.
+// ofOwner returns the fields of a campaign that its owner sets.
 func ofOwner(all map[string]jsontext.Value) map[string]jsontext.Value {
 	own := maps.Clone(all)
 	maps.DeleteFunc(
@@ -91,20 +91,20 @@ func ofOwner(all map[string]jsontext.Value) map[string]jsontext.Value {
 	return own
 }
 
-// isCreation says whether e made its campaign.
+// isCreation reports whether e created its campaign.
 func isCreation(e *Entry) bool {
-	made := e.Changes["created_at"]
-	return made.Before == nil && made.After != nil
+	created := e.Changes["created_at"]
+	return created.Before == nil && created.After != nil
 }
 
-// word is a text in an object of an entry.
+// word returns a text from an object of an entry.
 func word(value any, name string) string {
 	object, _ := value.(map[string]any)
 	text, _ := object[name].(string)
 	return text
 }
 
-// sameValue compares values whatever the order of their names and the form of their numbers.
+// sameValue compares values regardless of the order of names and the form of numbers.
 func sameValue(a, b jsontext.Value) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)

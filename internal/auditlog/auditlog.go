@@ -15,10 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Via is the way by which a change came in.
+// Via is the channel of a change.
 type Via string
 
-// The ways.
+// The channels.
 const (
 	API    Via = "api"    // an HTTP request
 	CLI    Via = "cli"    // a command on the operator's machine
@@ -39,7 +39,7 @@ const (
 	TargetStore      = "store"     // a repair, a restore, a retention run
 )
 
-// Targets are the kinds of targets.
+// Targets lists the kinds of targets.
 var Targets = []string{
 	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine,
 	TargetPublisher, TargetAppeal, TargetReport,
@@ -56,7 +56,7 @@ type Actor struct {
 	RequestID string    `json:"request_id"`
 }
 
-// Change is one field before and after; null where it did not exist.
+// Change is a field before and after a change; null if it did not exist.
 type Change struct {
 	Before any `json:"before"`
 	After  any `json:"after"`
@@ -64,29 +64,29 @@ type Change struct {
 
 // Entry is one change.
 type Entry struct {
-	Seq   int64     `json:"seq"` // rises with every entry; not without gaps
+	Seq   int64     `json:"seq"` // rises with every entry, with gaps
 	At    time.Time `json:"at"`  // UTC
 	Actor Actor     `json:"actor"`
 
 	TargetKind string            `json:"target_kind"`
 	TargetID   string            `json:"target_id"`
-	OwnerID    uuid.UUID         `json:"owner_id"` // account that the target belongs to; nil UUID for none
+	OwnerID    uuid.UUID         `json:"owner_id"` // account that owns the target; nil UUID for none
 	Changes    map[string]Change `json:"changes"`
 }
 
-// Query selects entries, newest first. Zero values select everything.
+// Query selects entries, newest first. The zero value selects everything.
 type Query struct {
 	OwnerID    uuid.UUID
 	ActorID    uuid.UUID
 	TargetKind string
 	TargetID   string
-	Since      time.Time // included
-	Until      time.Time // excluded
+	Since      time.Time // inclusive
+	Until      time.Time // exclusive
 	Before     int64     // only entries with a lower Seq: the next page
 	Limit      int       // 1 to 500
 }
 
-// Matches says whether q selects e, Limit aside.
+// Matches reports whether q selects e, regardless of Limit.
 func (q Query) Matches(e *Entry) bool {
 	return (q.OwnerID == uuid.Nil || q.OwnerID == e.OwnerID) &&
 		(q.ActorID == uuid.Nil || q.ActorID == e.Actor.AccountID) &&
@@ -97,21 +97,19 @@ func (q Query) Matches(e *Entry) bool {
 
 type actorKey struct{}
 
-// carried lets authentication, which runs after the actor was put into the context, add its
-// identity.
+// carried holds the actor of a context. Authentication, which runs later, can add its identity.
 type carried struct {
 	mu     sync.Mutex
 	actor  Actor
 	reason string
 }
 
-// With makes a the actor of everything that is done under the context.
+// With makes a the actor of every change under the context.
 func With(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &carried{actor: a})
 }
 
-// Identify names the account of ctx's actor, once authentication knows it. Without an actor it does
-// nothing.
+// Identify sets the account of ctx's actor after authentication. Without an actor it does nothing.
 func Identify(ctx context.Context, account uuid.UUID, role string) {
 	if c, ok := ctx.Value(actorKey{}).(*carried); ok {
 		c.mu.Lock()
@@ -120,7 +118,7 @@ func Identify(ctx context.Context, account uuid.UUID, role string) {
 	}
 }
 
-// From returns the actor of ctx; adnet itself if ctx names none.
+// From returns the actor of ctx, or adnet itself if ctx has none.
 func From(ctx context.Context) Actor {
 	c, ok := ctx.Value(actorKey{}).(*carried)
 	if !ok {
@@ -131,7 +129,7 @@ func From(ctx context.Context) Actor {
 	return c.actor
 }
 
-// Because says why everything is changed that is changed under ctx from now on. It needs an actor.
+// Because sets the reason for every later change under ctx, which must have an actor.
 func Because(ctx context.Context, reason string) {
 	if c, ok := ctx.Value(actorKey{}).(*carried); ok {
 		c.mu.Lock()
@@ -140,7 +138,7 @@ func Because(ctx context.Context, reason string) {
 	}
 }
 
-// Complete adds to e what ctx says: who changes, and why.
+// Complete adds the actor and the reason in ctx to e.
 func (e *Entry) Complete(ctx context.Context) {
 	e.Actor = From(ctx)
 	c, ok := ctx.Value(actorKey{}).(*carried)
@@ -149,7 +147,7 @@ func (e *Entry) Complete(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, said := e.Changes[Reason]; c.reason != "" && !said && len(e.Changes) > 0 {
+	if _, present := e.Changes[Reason]; c.reason != "" && !present && len(e.Changes) > 0 {
 		e.Changes[Reason] = Change{After: c.reason}
 	}
 }

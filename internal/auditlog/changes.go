@@ -17,13 +17,13 @@ import (
 	"adnet/internal/ranking"
 )
 
-// unsaid are fields that change with everything, or belong to the ledger or to what is learnt of a
-// goal.
+// unsaid are fields that are not recorded: they change with everything, or belong to the ledger or
+// to the state of a goal.
 var unsaid = map[string]bool{"config_version": true, "updated_at": true, "goal_status": true, "goal_multiplier": true,
 	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true,
 	"advertiser_id": true, "advertiser": true}
 
-// ofFields compares two JSON objects field by field; an empty one stands for "did not exist".
+// ofFields compares two JSON objects field by field. An empty one stands for "did not exist".
 func ofFields(before, after map[string]jsontext.Value) map[string]Change {
 	changes := make(map[string]Change)
 	for name, value := range after {
@@ -39,7 +39,7 @@ func ofFields(before, after map[string]jsontext.Value) map[string]Change {
 	return changes
 }
 
-// known is a field's value, or nil, which an entry shows as null.
+// known returns the value of a field, or nil, which an entry shows as null.
 func known(fields map[string]jsontext.Value, name string) any {
 	if value, ok := fields[name]; ok {
 		return value
@@ -47,7 +47,7 @@ func known(fields map[string]jsontext.Value, name string) any {
 	return nil
 }
 
-// fields is v as a JSON object. v is one of our own types, which always encode.
+// fields returns v as a JSON object. v is one of our own types, which always encode.
 func fields(v any) map[string]jsontext.Value {
 	var out map[string]jsontext.Value
 	if text, err := json.Marshal(v, json.Deterministic(true)); err == nil {
@@ -56,7 +56,7 @@ func fields(v any) map[string]jsontext.Value {
 	return out
 }
 
-// OfCampaign is the entry of a campaign's change; before is nil for a creation.
+// OfCampaign returns the entry of a campaign's change. before is nil for a creation.
 func OfCampaign(before, after *campaign.Campaign) Entry {
 	var was map[string]jsontext.Value
 	if before != nil {
@@ -68,14 +68,15 @@ func OfCampaign(before, after *campaign.Campaign) Entry {
 	}
 }
 
-// shownUser holds the fields of an account that an entry may show: never the password or its hash.
+// shownUser holds the fields of an account that an entry may contain: never the password or its
+// hash.
 type shownUser struct {
 	Email    string       `json:"email"`
 	Role     account.Role `json:"role"`
 	Disabled bool         `json:"disabled"`
 }
 
-// owner is whose audit log an account's changes are in: a seat's are its owner's.
+// owner returns the account whose audit log has u's changes: for a seat, its owner.
 func owner(u *account.User) uuid.UUID {
 	if u.ParentID != uuid.Nil {
 		return u.ParentID
@@ -83,8 +84,8 @@ func owner(u *account.User) uuid.UUID {
 	return u.ID
 }
 
-// OfUser is the entry of an account's change; before is nil for a creation. A new password is said,
-// not shown.
+// OfUser returns the entry of an account's change. before is nil for a creation. A password change
+// is recorded without the password.
 func OfUser(before, after *account.User) Entry {
 	var was map[string]jsontext.Value
 	if before != nil {
@@ -97,7 +98,7 @@ func OfUser(before, after *account.User) Entry {
 	if before != nil && before.PasswordHash != after.PasswordHash {
 		e.Changes["password"] = Change{Before: "(secret)", After: "(changed)"}
 	}
-	// What it calls itself is not in the log, from which an erasure need not take it then.
+	// Names are not in the log, so that an erasure need not remove them from it.
 	if before != nil && (before.DisplayName != after.DisplayName || before.Company != after.Company) {
 		e.Changes["profile"] = Change{Before: "(as it was)", After: "(changed)"}
 	}
@@ -107,7 +108,7 @@ func OfUser(before, after *account.User) Entry {
 	return e
 }
 
-// approval says what ads may say of an account's name, without the name.
+// approval returns the state of a name's approval for ads, without the name.
 func approval(u *account.User) string {
 	switch {
 	case u.Approved.Verified:
@@ -118,8 +119,8 @@ func approval(u *account.User) string {
 	return "none"
 }
 
-// OfRuling is the entry of what was decided about an account: campaigns is how many were held or
-// let go with it.
+// OfRuling returns the entry of a decision about an account. campaigns is the number of campaigns
+// that it paused or resumed.
 func OfRuling(before, after *account.User, reason string, campaigns int) Entry {
 	e := OfUser(before, after)
 	if reason != "" && len(e.Changes) > 0 {
@@ -131,26 +132,25 @@ func OfRuling(before, after *account.User, reason string, campaigns int) Entry {
 	return e
 }
 
-// Reason is the change that says why something was decided.
+// Reason is the name of the change that holds the reason for a decision.
 const Reason = "reason"
 
-// OfSession is the entry of a session that its owner ended.
+// OfSession returns the entry of a session ended by its owner.
 func OfSession(user, session uuid.UUID) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{
 		"session": {Before: session, After: nil},
 	}}
 }
 
-// OfSessions is the entry of all other sessions of an account ending at once; ended is their
-// number.
+// OfSessions returns the entry of ending all other sessions of an account. ended is their number.
 func OfSessions(user uuid.UUID, ended int) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: map[string]Change{
 		"other_sessions": {Before: ended, After: 0},
 	}}
 }
 
-// OfFactor is the entry of a change to an account's second factor. Secret and codes are not in it;
-// a wrong code changes nothing.
+// OfFactor returns the entry of a change to an account's second factor, without secret and codes. A
+// wrong code changes nothing.
 func OfFactor(user uuid.UUID, before, after *account.Factor) Entry {
 	e := Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: make(map[string]Change)}
 	if before.On() != after.On() {
@@ -162,7 +162,7 @@ func OfFactor(user uuid.UUID, before, after *account.Factor) Entry {
 	return e
 }
 
-// OfBlocks is the entry of a change to what a publisher does not show.
+// OfBlocks returns the entry of a change to a publisher's block lists.
 func OfBlocks(user uuid.UUID, before, after *account.Blocks) Entry {
 	changes := make(map[string]Change)
 	for field, change := range ofFields(fields(before), fields(after)) {
@@ -171,7 +171,7 @@ func OfBlocks(user uuid.UUID, before, after *account.Blocks) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: changes}
 }
 
-// OfPublishing is the entry of a change to what a publisher asks of ads.
+// OfPublishing returns the entry of a change to a publisher's requirements for ads.
 func OfPublishing(user uuid.UUID, before, after *account.Publishing) Entry {
 	changes := make(map[string]Change)
 	for field, change := range ofFields(fields(before), fields(after)) {
@@ -180,7 +180,7 @@ func OfPublishing(user uuid.UUID, before, after *account.Publishing) Entry {
 	return Entry{TargetKind: TargetUser, TargetID: user.String(), OwnerID: user, Changes: changes}
 }
 
-// OfKey is the entry of a key that was issued, or revoked. The key and its hash are not in it.
+// OfKey returns the entry of an issued or revoked key, without the key and its hash.
 func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	e := Entry{TargetKind: TargetKey, TargetID: k.ID.String(), OwnerID: owner(&of), Changes: make(map[string]Change)}
 	if revoked {
@@ -207,22 +207,22 @@ func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	return e
 }
 
-// OfRotation is the entry of a key that next takes the place of, and until when it works.
+// OfRotation returns the entry of a key that next replaces, with the time until which it works.
 func OfRotation(id uuid.UUID, of account.User, ends time.Time, next account.Key) Entry {
 	return Entry{TargetKind: TargetKey, TargetID: id.String(), OwnerID: owner(&of), Changes: map[string]Change{
 		"ends_at": {After: ends}, "next": {After: next.ID},
 	}}
 }
 
-// OfMintCap is the entry of a publisher's own mint cap; nil is the installation's, before and
-// after.
+// OfMintCap returns the entry of a publisher's own mint cap. nil is the installation's cap, before
+// and after.
 func OfMintCap(before *int64, c ledger.MintCap) Entry {
 	return Entry{TargetKind: TargetPublisher, TargetID: c.DeveloperID.String(), Changes: map[string]Change{
 		"mint_cap": {Before: before, After: (*int64)(c.Cap)}, "note": {After: c.Note},
 	}}
 }
 
-// OfCase is the entry of a quarantine case that was opened.
+// OfCase returns the entry of a new quarantine case.
 func OfCase(c ledger.Quarantine) Entry {
 	return Entry{TargetKind: TargetQuarantine, TargetID: c.ID.String(), Changes: map[string]Change{
 		"developer_id": {After: c.DeveloperID}, "rule": {After: string(c.Evidence.Rule)},
@@ -230,7 +230,7 @@ func OfCase(c ledger.Quarantine) Entry {
 	}}
 }
 
-// OfVerdict is the entry of a case that was decided.
+// OfVerdict returns the entry of a decided case.
 func OfVerdict(c ledger.Quarantine, v ledger.QuarantineVerdict) Entry {
 	return Entry{TargetKind: TargetQuarantine, TargetID: v.Case.String(), Changes: map[string]Change{
 		"developer_id": {Before: c.DeveloperID, After: c.DeveloperID}, "decision": {After: string(v.Decision)},
@@ -238,7 +238,7 @@ func OfVerdict(c ledger.Quarantine, v ledger.QuarantineVerdict) Entry {
 	}}
 }
 
-// OfAppeal is the entry of an appeal, or of its answer. What its owner wrote is not in it.
+// OfAppeal returns the entry of an appeal or its answer, without the owner's text.
 func OfAppeal(id, owner uuid.UUID, after map[string]any) Entry {
 	e := Entry{
 		TargetKind: TargetAppeal, TargetID: id.String(), OwnerID: owner, Changes: make(map[string]Change, len(after)),
@@ -249,15 +249,15 @@ func OfAppeal(id, owner uuid.UUID, after map[string]any) Entry {
 	return e
 }
 
-// OfReports is the entry of reports of readers that were decided.
+// OfReports returns the entry of a decision about readers' reports.
 func OfReports(campaign uuid.UUID, outcome, words string, reports int) Entry {
 	return Entry{TargetKind: TargetReport, TargetID: campaign.String(), Changes: map[string]Change{
 		"outcome": {After: outcome}, "words": {After: words}, "reports": {Before: reports, After: 0},
 	}}
 }
 
-// OfNotice is the entry of an applied notice of a payment provider. Its target is the deposit, or
-// the payment if no deposit is known yet.
+// OfNotice returns the entry of an applied notice of a payment provider. Its target is the deposit,
+// or the payment if the deposit is not known yet.
 func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 	entry := Entry{TargetKind: TargetDeposit, TargetID: e.Book.DepositID.String(), OwnerID: e.Book.AdvertiserID,
 		Changes: map[string]Change{
@@ -271,7 +271,7 @@ func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 	return entry
 }
 
-// OfRollup is the entry of a day that was rolled up on request.
+// OfRollup returns the entry of a requested rollup of a day.
 func OfRollup(date day.Day, rows int) Entry {
 	return Entry{
 		TargetKind: TargetStore, TargetID: "rollup",
@@ -279,7 +279,7 @@ func OfRollup(date day.Day, rows int) Entry {
 	}
 }
 
-// OfWeights is the entry of learnt weights that change their stages.
+// OfWeights returns the entry of learned weights that change their stages.
 func OfWeights(moves []ranking.Move) Entry {
 	e := Entry{TargetKind: TargetStore, TargetID: "ranking_weights", Changes: make(map[string]Change)}
 	for _, m := range moves {
@@ -288,7 +288,7 @@ func OfWeights(moves []ranking.Move) Entry {
 	return e
 }
 
-// OfVerification is the entry of a verification that was asked for.
+// OfVerification returns the entry of a requested verification.
 func OfVerification(v ledger.Verification) Entry {
 	return Entry{TargetKind: TargetStore, TargetID: "verify", Changes: map[string]Change{"run": {After: v.ID}}}
 }

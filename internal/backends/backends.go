@@ -1,5 +1,5 @@
 // Package backends opens the stores and the log, on real servers or in memory, and holds the
-// settings that roles and operator commands share. It decides nothing.
+// settings that roles and operator commands share. It contains no business logic.
 package backends
 
 import (
@@ -45,7 +45,7 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Books are the tables that both kinds of storage keep.
+// Books is the set of tables that both kinds of storage provide.
 type Books interface {
 	account.UserStore
 	account.KeyStore
@@ -82,13 +82,13 @@ type Books interface {
 	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
 }
 
-// Both kinds of storage are products, held to one conformance suite (internal/storetest).
+// Both kinds of storage are products and pass the same conformance suite (internal/storetest).
 var (
 	_ Books = (*postgres.Store)(nil)
 	_ Books = (*memory.Store)(nil)
 )
 
-// Analytics is the store of decided events.
+// Analytics is the store of settled events.
 type Analytics interface {
 	archive.Sink
 	archive.AuctionSink
@@ -98,13 +98,13 @@ type Analytics interface {
 	HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error)
 }
 
-// Ranking keeps learnt weights, for those who learn and for nodes.
+// Ranking stores learned weights, for the learner and the nodes.
 type Ranking interface {
 	learn.Store
 	catalog.Weights
 }
 
-// All is everything outside the roles, real or in memory; the roles cannot tell the difference.
+// All holds every backend of the roles, real or in memory. The roles do not depend on which it is.
 type All struct {
 	Books     Books
 	Rooms     project.Source
@@ -112,24 +112,24 @@ type All struct {
 	Stats     manage.StatsReader
 	Past      explain.History
 	Rollup    manage.Aggregator
-	Nightly   *rollup.Rollup  // nil in memory, where nothing needs rolling up
-	Counted   forecast.Source // of opportunities; nil in memory, which does not live longer than a day
+	Nightly   *rollup.Rollup  // nil in memory, where nothing needs a rollup
+	Counted   forecast.Source // counts of opportunities; nil in memory, which does not live longer than a day
 	Rates     unsuitable.Source
-	Ranking   Ranking      // learnt weights
-	Terms     Terms        // recorded of auctions; nil in memory, which records none
-	Learned   learn.Source // nil in memory, where nothing is learnt
+	Ranking   Ranking      // learned weights
+	Terms     Terms        // recorded terms of auctions; nil in memory, which records none
+	Learned   learn.Source // nil in memory, where nothing is learned
 	Redis     *redis.Client
 	Kafka     kafka.Config
 
 	closers []func()
 }
 
-// Terms tells which terms of a request were recorded of its auction.
+// Terms returns the terms of a request that were recorded for its auction.
 type Terms interface {
 	RecordedTerms(ctx context.Context, auction uuid.UUID, at time.Time) ([]uint32, error)
 }
 
-// Close closes every connection, the last one opened first.
+// Close closes all connections in the reverse order of opening.
 func (b *All) Close() {
 	for i := len(b.closers) - 1; i >= 0; i-- {
 		b.closers[i]()
@@ -142,7 +142,7 @@ type Deps struct {
 	Metrics prometheus.Registerer
 }
 
-// roomSource joins the two sources that the projection follows.
+// roomSource combines the two sources that the projection follows.
 type roomSource struct {
 	campaign.Changes
 	roomReader
@@ -153,7 +153,7 @@ type roomReader interface {
 	project.Epochs
 }
 
-// RoomsOf gives the projection its sources in PostgreSQL: changed campaigns and their remaining
+// RoomsOf returns the projection's sources in PostgreSQL: changed campaigns and their remaining
 // budgets.
 func RoomsOf(store *postgres.Store, funds Money) project.Source {
 	return roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())}

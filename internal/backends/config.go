@@ -14,18 +14,18 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Money holds the settings of funding, on which ingress and settlement must agree.
+// Money holds the settings of funding. Ingress and settlement must use the same values.
 type Money struct {
 	Prepaid     string `name:"prepaid" env:"ADNET_PREPAID" default:"${prepaid}" enum:"off,required" help:"required: cash campaigns spend deposited balance only. off: they spend up to their budget and the account owes."`
 	CreditValue string `name:"credit-value-usd" env:"ADNET_CREDIT_VALUE_USD" default:"0.005" help:"Total budget in USD that one Credit pays for: what an impression earns. Credits are released only as far as charges reach this value."`
 }
 
-// Required says whether cash campaigns spend deposited balance only.
+// Required reports whether cash campaigns spend deposited balance only.
 func (c Money) Required() bool { return c.Prepaid == "required" }
 
 func (c Money) rooms() reserve.RoomOptions { return reserve.RoomOptions{Prepaid: c.Required()} }
 
-// Value is the total budget that one Credit pays for.
+// Value returns the total budget that one Credit pays for.
 func (c Money) Value() (money.Micros, error) {
 	value, err := money.Parse(c.CreditValue)
 	if err == nil && value <= 0 {

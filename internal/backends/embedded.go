@@ -8,15 +8,15 @@ import (
 	"adnet/internal/redis"
 )
 
-// Embedded holds the backends of in-memory mode with their servers. The servers listen on loopback
-// ports of their own; as components of a group they run until the group stops.
+// Embedded holds the backends of in-memory mode with their servers. The servers listen on their own
+// loopback ports. They are components of a group and run until it stops.
 type Embedded struct {
 	All
 	Broker *kafka.Embedded
 	Cache  *redis.Embedded
 }
 
-// OpenEmbedded starts the broker and the Redis of in-memory mode and makes the stores.
+// OpenEmbedded starts the broker and the Redis of in-memory mode and creates the stores.
 func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, error) {
 	broker, err := kafka.NewEmbedded(cfg, kafka.Deps{Log: deps.Log})
 	if err != nil {

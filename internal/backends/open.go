@@ -82,18 +82,18 @@ func OpenRedis(ctx context.Context, log *slog.Logger, cfg redis.Config) (*redis.
 	return client, await(ctx, log, "Redis (ADNET_REDIS_ADDR)", client.Ping)
 }
 
-// checkKafka fails when the brokers and the settings do not fit together: then no event would ever
-// arrive. A log that is away stops no start: beacons go to the spool, and consumers wait.
+// checkKafka fails if the brokers do not match the settings: then no event would ever arrive. An
+// unreachable log does not prevent the start: beacons go to the spool, and consumers wait.
 func checkKafka(ctx context.Context, log *slog.Logger, cfg kafka.Config) error {
 	err := kafka.Check(ctx, cfg, kafka.Deps{Log: log})
 	if err == nil || link.Permanent(err) || ctx.Err() != nil {
 		return err
 	}
-	log.Warn("Kafka (ADNET_KAFKA_BROKERS) does not answer, going on without it for now", "error", err)
+	log.Warn("Kafka (ADNET_KAFKA_BROKERS) does not answer; starting without it", "error", err)
 	return nil
 }
 
-// Close closes a connection and logs when that fails.
+// Close closes a connection and logs a failure.
 func Close(log *slog.Logger, what string, closing func() error) {
 	if err := closing(); err != nil {
 		log.Warn("not closed cleanly", "what", what, "error", err)
@@ -105,7 +105,7 @@ func Close(log *slog.Logger, what string, closing func() error) {
 func await(ctx context.Context, log *slog.Logger, what string, ready func(context.Context) error) error {
 	const patience = 30 * time.Second
 	deadline := time.Now().Add(patience)
-	for said := false; ; {
+	for logged := false; ; {
 		err := ready(ctx)
 		if err == nil {
 			return nil
@@ -113,9 +113,9 @@ func await(ctx context.Context, log *slog.Logger, what string, ready func(contex
 		if time.Now().After(deadline) || ctx.Err() != nil || link.Permanent(err) {
 			return errors.Join(ctx.Err(), err)
 		}
-		if !said {
+		if !logged {
 			log.Warn("waiting for "+what, "error", err, "for_at_most", patience.String())
-			said = true
+			logged = true
 		}
 		select {
 		case <-ctx.Done():

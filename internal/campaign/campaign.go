@@ -1,9 +1,10 @@
 // Package campaign defines an advertiser's campaign: its fields and limits, the policy check, its
-// states and the rights to change them. It decides; the stores keep.
+// states and the rights to change them. This package holds the rules, and the stores only hold the
+// data.
 //
-// A campaign delivers while its status is [Active] and its policy check found nothing. Every change
-// raises the config version in the same transaction as the change, so that a reader of versions
-// misses none.
+// A campaign delivers while its status is [Active] and its policy check has no findings. Every
+// change raises the config version in its own transaction, so that a reader of versions misses no
+// change.
 package campaign
 
 import (
@@ -17,8 +18,8 @@ import (
 	"adnet/internal/share"
 )
 
-// Status is a campaign's state. The values are the union of the two sets of the specification;
-// "pending_review" is accepted as an alias of [InReview] in filters.
+// Status is a campaign's state. The values are the union of the two sets of the specification.
+// Filters accept "pending_review" as an alias of [InReview].
 type Status string
 
 // The states. [Archived] is final.
@@ -31,7 +32,7 @@ const (
 	Archived Status = "archived"
 )
 
-// BillingModel says which event is charged and which unit a bid prices.
+// BillingModel determines the charged event and the unit that a bid prices.
 type BillingModel string
 
 // The billing models.
@@ -39,21 +40,21 @@ const (
 	CPM BillingModel = "cpm" // bid is the price of 1,000 impressions
 	CPC BillingModel = "cpc" // bid is the price of the first click of an auction
 	CPA BillingModel = "cpa" // bid is the price of a conversion
-	// VCPM is what auctions, tokens and the ledger call cpm that is paid on view; see
-	// [Campaign.Billing]. The field of a campaign never has it.
+	// VCPM is the billing model of auctions, tokens and the ledger for cpm paid on view, see
+	// [Campaign.Billing]. The field of a campaign never has this value.
 	VCPM BillingModel = "vcpm"
 )
 
-// BillingEvent says what of an ad a cpm campaign pays for.
+// BillingEvent is the event that a cpm campaign pays for.
 type BillingEvent string
 
 // The billing events.
 const (
 	OnImpression BillingEvent = "impression"
-	OnView       BillingEvent = "viewable" // half of the ad was in view for a second, as MRC counts
+	OnView       BillingEvent = "viewable" // half of the ad was in view for a second, as defined by the MRC
 )
 
-// Billing is the billing model of c's auctions: billing_model, but [VCPM] where c pays on view.
+// Billing returns the billing model of c's auctions: billing_model, or [VCPM] if c pays on view.
 func (c *Campaign) Billing() BillingModel {
 	if c.BillingModel == CPM && c.BillingEvent == OnView {
 		return VCPM
@@ -61,7 +62,7 @@ func (c *Campaign) Billing() BillingModel {
 	return c.BillingModel
 }
 
-// Thousands says whether a bid of the model is the price of 1,000 events.
+// Thousands reports whether a bid of the model is the price of 1,000 events.
 func (m BillingModel) Thousands() bool { return m == CPM || m == VCPM }
 
 // Format is the kind of creative.
@@ -74,7 +75,7 @@ const (
 	Native Format = "native"
 )
 
-// Goal is what the advertiser optimises for; see [Campaign.Offer] for how it makes bids.
+// Goal is the objective that bids are optimised for; see [Campaign.Offer].
 type Goal string
 
 // The goals of the specification.
@@ -85,43 +86,43 @@ const (
 	GoalManual         Goal = "manual"
 )
 
-// Pacing says how the daily budget is spent.
+// Pacing determines how the daily budget is spent.
 type Pacing string
 
 // The kinds of pacing.
 const (
-	PacingEven Pacing = "even" // spread over the UTC day, by the campaign's usual traffic
-	PacingASAP Pacing = "asap" // spent as fast as there are requests to fill
+	PacingEven Pacing = "even" // spread over the UTC day according to the campaign's usual traffic
+	PacingASAP Pacing = "asap" // spent as fast as matching requests arrive
 )
 
-// ClickID says whether the redirect gives the landing page a click id, which a conversion is
-// reported with.
+// ClickID controls whether the redirect adds a click id, used to report conversions, to the landing
+// page's URL.
 type ClickID string
 
 // The settings of click ids.
 const (
-	ClickIDOn  ClickID = "on"  // the query of cta_url gets adnet_click
-	ClickIDOff ClickID = "off" // cta_url stays as it is, byte for byte: for signed links
+	ClickIDOn  ClickID = "on"  // adnet_click is added to the query of cta_url
+	ClickIDOff ClickID = "off" // cta_url stays unchanged, byte for byte: for signed links
 )
 
-// TargetingMode says what stated tokens and keywords are.
+// TargetingMode determines the effect of target tokens and keywords.
 type TargetingMode string
 
 // The modes.
 const (
-	// Broad: they are part of what the campaign says, like its headline and its subtext.
+	// Broad: they add to the meaning of the campaign, like its headline and its subtext.
 	Broad TargetingMode = "broad"
-	// Exact: they are a filter, too. Campaigns from before there were modes have it.
+	// Exact: they are also a filter. Campaigns that predate the modes have it.
 	Exact TargetingMode = "exact"
 )
 
 // Targeting lists are hard filters: an empty list matches any request, a list with values needs at
-// least one overlap. Tokens and keywords are one only where Mode is [Exact]. Values are kept as
-// given and compared case-insensitively.
+// least one overlap. Tokens and keywords are filters only if Mode is [Exact]. Values are stored
+// unchanged and compared case-insensitively.
 type Targeting struct {
 	Mode               TargetingMode `json:"targeting_mode"`
 	IntentTokens       []string      `json:"target_intent_tokens"`
-	Keywords           []string      `json:"target_keywords"` // read as further intent tokens
+	Keywords           []string      `json:"target_keywords"` // used as further intent tokens
 	ActiveTools        []string      `json:"target_active_tools"`
 	HostApps           []string      `json:"target_host_apps"`
 	Surfaces           []string      `json:"target_surfaces"`
@@ -130,8 +131,8 @@ type Targeting struct {
 	Languages          []string      `json:"target_languages"`
 }
 
-// Campaign is an advertiser's campaign. Amounts are micro-USD inside and USD numbers in JSON; times
-// are UTC.
+// Campaign is an advertiser's campaign. Amounts are in micro-USD internally and USD numbers in
+// JSON. Times are in UTC.
 type Campaign struct {
 	ID           uuid.UUID `json:"id"`
 	AdvertiserID uuid.UUID `json:"advertiser_id"`
@@ -143,7 +144,7 @@ type Campaign struct {
 	Subtext           string `json:"subtext"`
 	MediaURL          string `json:"media_url"`
 	PosterURL         string `json:"poster_url"`
-	LogoURL           string `json:"logo_url"` // of the advertiser, for native ads that ask for an icon or a logo
+	LogoURL           string `json:"logo_url"` // of the advertiser, for native ads with an icon or a logo
 	CTALabel          string `json:"cta_label"`
 	CTAURL            string `json:"cta_url"`
 	SkippableAfterSec int    `json:"skippable_after_sec"`
@@ -161,45 +162,45 @@ type Campaign struct {
 	Pacing       Pacing  `json:"pacing"`
 	FrequencyCap int     `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 	ClickID      ClickID `json:"click_id"`
-	// StartAt and EndAt are whole seconds in UTC; auctions from StartAt to before EndAt may choose
-	// the campaign. nil does not bound. What was sold before EndAt is charged after it, too.
+	// StartAt and EndAt are whole seconds in UTC. Auctions from StartAt until just before EndAt may
+	// choose the campaign. nil sets no bound. Events of auctions before EndAt are charged even
+	// after it.
 	StartAt *time.Time `json:"start_at"`
 	EndAt   *time.Time `json:"end_at"`
-	// MinRelevance is the least probability that the ad answers a request, from 0, which leaves it
-	// to the network, to 1.
+	// MinRelevance is the minimum probability that the ad fits a request, from 0 (the network's
+	// default) to 1.
 	MinRelevance share.Share `json:"min_relevance"`
 
 	Targeting
 
-	// Deals are the private deals of exchanges that the campaign may answer, by the exchange's deal
-	// id with its case. They restrict nothing: a campaign with deals bids in open auctions too.
+	// Deals are the exchanges' private deals that the campaign may answer, as case-sensitive deal
+	// ids of the exchange. They restrict nothing: a campaign with deals also bids in open auctions.
 	Deals []string `json:"deal_ids"`
 
-	// Categories are those of the IAB's Content Taxonomy 1.0 that the campaign belongs to, as its
-	// owner says: publishers may block them.
+	// Categories are the campaign's categories in the IAB Content Taxonomy 1.0, as stated by its
+	// owner. Publishers may block them.
 	Categories []string `json:"categories"`
 
-	// ExcludeContexts are the subjects beside which the campaign does not run, and
-	// SensitiveContexts the sensitive ones beside which it may where the publisher allows them too.
-	// Trades are the restricted trades that it declares. All are ids of the lists of package
-	// subject, in their order.
+	// ExcludeContexts are the subjects beside which the campaign does not run. SensitiveContexts
+	// are the sensitive subjects beside which it may run if the publisher also allows them. Trades
+	// are the restricted trades that it declares. All are ids from the lists of package subject, in
+	// their order.
 	ExcludeContexts   []string `json:"exclude_contexts"`
 	SensitiveContexts []string `json:"sensitive_contexts"`
 	Trades            []string `json:"trades"`
 
-	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any of them stops delivery
+	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any violation stops delivery
 	Review           *Review     `json:"review,omitempty"`  // the latest decision
 
 	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
 	CreatedAt     time.Time `json:"created_at"`
 	UpdatedAt     time.Time `json:"updated_at"`
 
-	// Filled by the store from the ledger on reads; never written from here.
+	// Set by the store from the ledger on reads, never written by this package.
 	SpentToday money.Micros `json:"spent_today"` // UTC day
 	SpentTotal money.Micros `json:"spent_total"`
 
-	// Advertiser is who ads say is behind them, as the store has it of the account; zero without a
-	// name that an administrator approved.
+	// Advertiser is the sponsor named in ads, from the account; zero without an approved name.
 	Advertiser account.Sponsor `json:"advertiser,omitzero"`
 }
 
@@ -209,9 +210,9 @@ type Review struct {
 	Notes      string    `json:"notes,omitempty"`
 	ReviewerID uuid.UUID `json:"reviewer_id"`
 	At         time.Time `json:"at"`
-	// Creative names what was judged: a digest of the creative's texts and links, and of the
-	// restricted trades and the targeting words that were found. Empty for decisions of earlier
-	// builds, which clear nothing.
+	// Creative identifies the reviewed content: a digest of the creative's texts and links, and of
+	// the restricted trades and targeting words with findings. It is empty for decisions of earlier
+	// builds, which clear no finding.
 	Creative string `json:"creative,omitempty"`
 }
 
@@ -223,23 +224,23 @@ const (
 // Violation is one finding of the policy check.
 type Violation struct {
 	Rule    string `json:"rule"`  // stable name of the rule
-	Field   string `json:"field"` // the campaign field it was found in; "creative" for all texts together
+	Field   string `json:"field"` // the campaign field with the finding; "creative" for all texts together
 	Message string `json:"message"`
-	Holds   bool   `json:"holds"` // a reviewer's approval does not clear it: the link is not safe
+	Holds   bool   `json:"holds"` // a reviewer's approval does not clear it: the link is unsafe
 }
 
-// Delivers says whether auctions may choose c, regardless of its budget.
+// Delivers reports whether auctions may choose c, regardless of its budget.
 func (c *Campaign) Delivers() bool { return c.Status == Active && len(c.PolicyViolations) == 0 }
 
-// Waits says whether c waits for a reviewer: it is in review, or it is live and the policy found
-// something that an approval clears.
+// Waits reports whether c waits for a reviewer: it is in review, or it is live with a finding that
+// an approval clears.
 func (c *Campaign) Waits() bool {
 	return c.Status == InReview ||
 		(c.Status == Active || c.Status == Paused) &&
 			slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return !v.Holds })
 }
 
-// Clone is a deep copy: slices and pointers are not shared with c.
+// Clone returns a deep copy: slices and pointers are not shared with c.
 func (c *Campaign) Clone() Campaign {
 	d := *c
 	t := &d.Targeting
@@ -265,13 +266,13 @@ func (c *Campaign) Clone() Campaign {
 	return d
 }
 
-// ownLists are the lists beside those of the targeting.
+// ownLists returns the lists outside the targeting.
 func (c *Campaign) ownLists() [5]*[]string {
 	return [...]*[]string{&c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades}
 }
 
-// TargetingSize is the size of c's targeting: the bytes of all values of its lists, deals included,
-// and one for each value.
+// TargetingSize returns the size of c's targeting: the bytes of all values of its lists, including
+// deals, plus one for each value.
 func (c *Campaign) TargetingSize() (size int) {
 	for _, list := range [...][]string{
 		c.IntentTokens, c.Keywords, c.ActiveTools, c.HostApps, c.Surfaces, c.IntegrationMethods, c.Regions, c.Languages,

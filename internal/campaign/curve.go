@@ -13,17 +13,17 @@ const Quarters = 96
 // quarter of an hour, relative to the largest, which is 65,535. The zero value means unknown.
 type Curve [Quarters]uint16
 
-// minOpportunities is the least number of opportunities for a curve: fewer say more about chance
-// than about the day.
+// minOpportunities is the minimum number of opportunities for a curve: fewer reflect chance more
+// than the day.
 const minOpportunities = 500
 
-// CurveOf makes the curve of counts per quarter of an hour, of one day or of several together. ok
-// is false if there are too few.
+// CurveOf computes the curve of counts per quarter of an hour, of one or several days. ok is false
+// if there are too few.
 func CurveOf(counts *[Quarters]int64) (c Curve, ok bool) {
 	var sum, top int64
 	var smooth [Quarters]int64
 	for i, n := range counts {
-		// Three quarters are smoothed together: one loud quarter of a past day should not shape the
+		// Smooth over three quarters: a single busy quarter of a past day should not shape the
 		// plan.
 		smooth[i] = counts[(i+Quarters-1)%Quarters] + 2*n + counts[(i+1)%Quarters]
 		sum += n
@@ -40,7 +40,7 @@ func CurveOf(counts *[Quarters]int64) (c Curve, ok bool) {
 
 var errCurve = errors.New("not a curve of traffic")
 
-// MarshalText is the curve as base64 of its big-endian values, 256 bytes.
+// MarshalText returns the curve as base64 of its big-endian values, 256 bytes.
 func (c Curve) MarshalText() ([]byte, error) {
 	raw := make([]byte, 0, 2*Quarters)
 	for _, v := range c {
@@ -49,7 +49,7 @@ func (c Curve) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, raw), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the output of MarshalText.
 func (c *Curve) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil || len(raw) != 2*Quarters {

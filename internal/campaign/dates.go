@@ -6,20 +6,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The years that dates of campaigns may have. Nodes keep seconds since 1970 in 32 bits.
+// The valid range of campaign dates. Nodes store seconds since 1970 in 32 bits.
 var (
 	firstDate = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastDate  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Date is a field that holds a time or, as null, none.
+// Date is a field with a time, or null for none.
 type Date struct {
 	Given bool
 	At    *time.Time // whole seconds, UTC; nil clears
 }
 
-// UnmarshalJSON reads a time as RFC 3339 has it, or null. Parts of a second are cut. Errors:
-// another form.
+// UnmarshalJSON parses an RFC 3339 time or null. Fractions of a second are cut off. Any other form
+// is an error.
 func (d *Date) UnmarshalJSON(b []byte) error {
 	d.Given, d.At = true, nil
 	if string(b) == "null" {
@@ -38,18 +38,19 @@ func (d *Date) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// errForm says in plain words what a field takes; readers of bodies show it with the field's name.
+// errForm describes the valid form of a field in plain words. Readers of bodies prefix the field's
+// name.
 type errForm string
 
-// Wants is what the field takes.
+// Wants returns the valid form of the field.
 func (e errForm) Wants() string { return string(e) }
 
 func (e errForm) Error() string { return "it must be " + string(e) }
 
-// Started says whether c may be chosen by an auction at now, as far as its start is concerned.
+// Started reports whether c's start has passed at now.
 func (c *Campaign) Started(now time.Time) bool { return c.StartAt == nil || !now.Before(*c.StartAt) }
 
-// Ended says whether c's end has come at now.
+// Ended reports whether c's end has passed at now.
 func (c *Campaign) Ended(now time.Time) bool { return c.EndAt != nil && !now.Before(*c.EndAt) }
 
 func checkDates(c *Campaign) error {
@@ -75,11 +76,11 @@ func cloneTime(at *time.Time) *time.Time {
 	return &copied
 }
 
-// normalizeDate is at as stores keep it.
+// normalizeDate returns at in the form that stores use.
 func normalizeDate(at *time.Time) *time.Time {
 	if at == nil {
 		return nil
 	}
-	kept := at.UTC().Truncate(time.Second)
-	return &kept
+	normal := at.UTC().Truncate(time.Second)
+	return &normal
 }

@@ -6,17 +6,17 @@ import (
 	"adnet/internal/money"
 )
 
-// GoalStatus says what makes the bids of a campaign.
+// GoalStatus is the source of a campaign's bids.
 type GoalStatus string
 
 // The states of a goal.
 const (
-	GoalOff      GoalStatus = "off"      // bid_amount is the bid: without a goal, or with one that it cannot pursue
+	GoalOff      GoalStatus = "off"      // bid_amount is the bid: no goal, or a goal that it cannot pursue
 	GoalLearning GoalStatus = "learning" // fewer than [GoalLearns] conversions: it bids at most [DefaultBid]
 	GoalActive   GoalStatus = "active"   // bid_amount is the cap
 )
 
-// GoalLearns is how many verified conversions end the learning of a goal.
+// GoalLearns is the number of verified conversions that ends the learning phase of a goal.
 const GoalLearns = 10
 
 // The bounds of the multiplier of a goal's bids.
@@ -25,39 +25,39 @@ const (
 	MaxMultiplier = 4 * money.USD
 )
 
-// Pursuit is how far the goal of a campaign got. Settled conversions set it (consumers/goal), no
-// edit does.
+// Pursuit is the progress of a campaign toward its goal. Settled conversions set it
+// (consumers/goal), edits do not.
 type Pursuit struct {
 	GoalStatus GoalStatus `json:"goal_status"`
-	// GoalMultiplier is what bids are multiplied by so that the goal is met, six decimals.
+	// GoalMultiplier is the factor for bids that makes the campaign meet its goal, six decimals.
 	GoalMultiplier money.Micros `json:"goal_multiplier"`
-	// GoalPrice is what a conversion may cost before the multiplier; 0 while that is not known.
+	// GoalPrice is the target price of a conversion before the multiplier; 0 while unknown.
 	GoalPrice money.Micros `json:"goal_price"`
-	// GoalConversions is how many verified conversions were learnt from.
+	// GoalConversions is the number of verified conversions learned from.
 	GoalConversions int64 `json:"goal_conversions"`
 }
 
-// GoalRecord is a campaign with a goal and the state of its control, which only consumers/goal
-// reads; nil before the first.
+// GoalRecord is a campaign with a goal and the state of its control. Only consumers/goal reads the
+// state; it is nil before the first run.
 type GoalRecord struct {
 	Campaign Campaign
 	State    []byte // JSON
 }
 
-// GoalChange is a new state of the control of a campaign, and what its auctions go by from now on;
-// nil for no change.
+// GoalChange is a new state of a campaign's control and the pursuit for its future auctions, nil
+// for no change.
 type GoalChange struct {
 	CampaignID uuid.UUID
-	Seen       int64 // the config version that the change was made for
+	Seen       int64 // the config version that the change is based on
 	State      []byte
 	Pursuit    *Pursuit
 }
 
-// ByConversions says whether what auctions take c to be worth goes by how often its clicks convert.
+// ByConversions reports whether the value of c in auctions depends on its conversion rate.
 func (c *Campaign) ByConversions() bool { return c.Billing() == CPA || c.Pursues() }
 
-// Pursues says whether the goal of c makes its bids. Campaigns of earlier builds may have one
-// beside another billing model, or without a target: they go on as manual ones.
+// Pursues reports whether the goal of c determines its bids. Campaigns of earlier builds may have a
+// goal with another billing model or without a target; they continue as manual ones.
 func (c *Campaign) Pursues() bool {
 	if c.Billing() != CPM {
 		return false
@@ -73,7 +73,7 @@ func (c *Campaign) Pursues() bool {
 	return false
 }
 
-// normalizeGoal brings what is known of the goal into the form that stores keep.
+// normalizeGoal brings the state of the goal into the form that stores use.
 func (c *Campaign) normalizeGoal() {
 	if c.GoalMultiplier == 0 {
 		c.GoalMultiplier = money.USD
@@ -92,8 +92,8 @@ func (c *Campaign) normalizeGoal() {
 	}
 }
 
-// SameGoal says whether two states of a campaign have the same goal, so that what is known of the
-// one holds for the other.
+// SameGoal reports whether two states of a campaign have the same goal, so that the progress of one
+// is valid for the other.
 func (c *Campaign) SameGoal(o *Campaign) bool {
 	roas := func(c *Campaign) money.Micros {
 		if c.TargetROAS == nil {
@@ -104,9 +104,9 @@ func (c *Campaign) SameGoal(o *Campaign) bool {
 	return c.Goal == o.Goal && c.Billing() == o.Billing() && c.TargetCPA == o.TargetCPA && roas(c) == roas(o)
 }
 
-// Offer is what c brings to an auction: the most that a billed unit (1,000 impressions, a click, a
-// conversion) may cost, which is never above bid_amount, and, where a goal makes the bids, what a
-// conversion may cost now; 0 where bid is the bid.
+// Offer returns c's terms for an auction. bid is the maximum price of a billed unit (1,000
+// impressions, a click, a conversion) and never above bid_amount. aim is the current target price
+// of a conversion if a goal determines the bids, else 0.
 func (c *Campaign) Offer() (bid, aim money.Micros) {
 	if !c.Pursues() {
 		return c.BidAmount, 0
@@ -124,8 +124,8 @@ func (c *Campaign) Offer() (bid, aim money.Micros) {
 	return bid, max(1, price/money.USD*m+price%money.USD*m/money.USD)
 }
 
-// setBidForGoal gives a campaign whose owner states a goal and no bid_amount the highest cap, and
-// one that leaves its goal at that cap the default bid: it was never meant as a bid.
+// setBidForGoal sets the highest cap for a campaign with a goal and no bid_amount. A campaign that
+// drops its goal at that cap gets the default bid, since the cap was never meant as a bid.
 func (f *Fields) setBidForGoal(c *Campaign, had Goal, created bool) {
 	if f.BidAmount != nil || f.Goal == nil {
 		return
@@ -138,8 +138,8 @@ func (f *Fields) setBidForGoal(c *Campaign, had Goal, created bool) {
 	}
 }
 
-// checkGoal refuses a goal that the campaign cannot pursue. What an earlier build stored is refused
-// only when the fields that decide it are set.
+// checkGoal rejects a goal that the campaign cannot pursue. A goal stored by an earlier build is
+// rejected only when its fields are set.
 func (f *Fields) checkGoal(c *Campaign) error {
 	if c.Goal == GoalManual || c.Pursues() ||
 		f.Goal == nil && f.BillingModel == nil && f.BillingEvent == nil && f.TargetCPA == nil && !f.TargetROAS.Given {
@@ -160,12 +160,11 @@ func (f *Fields) checkGoal(c *Campaign) error {
 	case c.Goal == GoalTargetCPA:
 		return invalid(
 			"target_cpa",
-			"must be above 0 where optimization_goal is target_cpa: it is what a conversion may cost on average, in USD",
+			"must be above 0 if optimization_goal is target_cpa: it is the average cost of a conversion, in USD",
 		)
 	}
 	return invalid(
 		"target_roas",
-		"must be above 0 where optimization_goal is target_roas: it is the value of conversions that each USD spent "+
-			"is to bring",
+		"must be above 0 if optimization_goal is target_roas: it is the value of conversions per USD spent",
 	)
 }

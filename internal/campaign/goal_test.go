@@ -79,7 +79,7 @@ func TestGoalsNeedImpressionsAndATarget(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestACapIsNoBid(t *testing.T) {
+func TestCapIsNotUsedAsBid(t *testing.T) {
 	c, err := made(t, nil, aims(GoalTargetCPA, dollars(3)))
 	require.NoError(t, err)
 	require.Equal(t, MaxBid, c.BidAmount, "a goal without bid_amount has the cap 1,000")

@@ -8,8 +8,8 @@ import (
 // MaxPage is the largest page of a campaign list.
 const MaxPage = 500
 
-// Page returns the limit and offset that a store uses: a limit outside 1 to [MaxPage] means
-// MaxPage, an offset below 0 means 0.
+// Page returns the limit and offset for a store. A limit outside 1 to [MaxPage] becomes MaxPage, a
+// negative offset becomes 0.
 func (f Filter) Page() (limit, offset int) {
 	limit = f.Limit
 	if limit < 1 || limit > MaxPage {
@@ -18,8 +18,8 @@ func (f Filter) Page() (limit, offset int) {
 	return limit, max(0, f.Offset)
 }
 
-// Normalize brings c into the one form that every store keeps and returns: lists are never nil,
-// times are UTC with microseconds, as PostgreSQL keeps them.
+// Normalize brings c into the form that every store uses: lists are never nil, times are in UTC
+// with microseconds, like in PostgreSQL.
 func (c *Campaign) Normalize() {
 	t := &c.Targeting
 	for _, list := range []*[]string{
@@ -36,7 +36,7 @@ func (c *Campaign) Normalize() {
 		}
 	}
 	if c.Mode == "" {
-		c.Mode = Exact // as campaigns were before there were modes
+		c.Mode = Exact // the behavior before there were modes
 	}
 	if c.Pacing == "" {
 		c.Pacing = PacingEven
@@ -59,9 +59,9 @@ func (c *Campaign) Normalize() {
 	}
 }
 
-// Keep restores in edited the fields that no edit may change (id, owner, kind of funding, time of
-// creation, how far its goal got, and the fields that the store fills), normalizes it, and says
-// whether anything else differs from before, which is already normalized.
+// Keep restores the fields of edited that no edit may change: id, owner, kind of funding, time of
+// creation, the progress of its goal and the fields set by the store. It then normalizes edited and
+// reports whether anything else differs from before, which must be normalized.
 func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt
@@ -76,8 +76,8 @@ func Keep(before, edited *Campaign) (changed bool) {
 	return !reflect.DeepEqual(before, edited)
 }
 
-// NewDecision returns the review that turns before into after, nil if the review is the same or was
-// removed. Stores append it to the review history.
+// NewDecision returns the review that turns before into after, or nil if the review is unchanged or
+// was removed. Stores append it to the review history.
 func NewDecision(before, after *Campaign) *Review {
 	if after.Review == nil || before.Review != nil && *before.Review == *after.Review {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"adnet/internal/subject"
 )
 
-// Judge returns the subject of [subject.Never] that a rule finds in a text, [subject.None] for
-// none. The rules are the decision's (auction/suitability), which this package knows no more than
-// any other.
+// Judge returns the subject of [subject.Never] that a rule finds in a text, or [subject.None].
+// Package auction/suitability provides it, so that this package does not depend on the rules.
 type Judge func(text string) subject.ID
 
-// ruleNever is the rule of targeting words that a conversation with them has no ad beside.
+// ruleNever is the rule against targeting words that no conversation with ads may contain.
 const ruleNever = "never_words"
 
-// neverWord is a targeting word with its subject.
+// neverWord is a targeting word and its subject.
 type neverWord struct {
 	part
 	subject.ID
 }
 
-// neverWords are the targeting words of c, each read alone, that are never by a rule. Helplines,
-// pest control and security tools have reasons for them, which a person sees.
+// neverWords returns the targeting words of c, each checked alone, that no conversation with ads
+// may contain. Helplines, pest control and security tools have legitimate uses for them, which a
+// reviewer can recognise.
 func (s *Service) neverWords(c *Campaign) (found []neverWord) {
 	if s.deps.Judge == nil {
 		return nil
@@ -40,10 +40,10 @@ func (s *Service) neverWords(c *Campaign) (found []neverWord) {
 	return found
 }
 
-// mostNamed is how many words a finding names.
+// mostNamed is the maximum number of words listed in a finding.
 const mostNamed = 20
 
-// ofNever are the findings about the targeting words of c, one for each list.
+// ofNever returns the findings about the targeting words of c, at most one per list.
 func (s *Service) ofNever(c *Campaign, found []Violation) []Violation {
 	words := s.neverWords(c)
 	for _, field := range [...]string{"target_intent_tokens", "target_keywords"} {
@@ -61,7 +61,7 @@ func (s *Service) ofNever(c *Campaign, found []Violation) []Violation {
 				found,
 				Violation{
 					Rule: ruleNever, Field: field,
-					Message: "a reviewer looks at words of a person in need or of harm before the campaign runs: " +
+					Message: "words about a person in need or about harm need a review before the campaign runs: " +
 						strings.Join(named, ", "),
 				},
 			)
@@ -70,14 +70,14 @@ func (s *Service) ofNever(c *Campaign, found []Violation) []Violation {
 	return found
 }
 
-// findings are what the policy finds in c, which caller changes.
+// findings returns the policy's findings in c after a change by caller.
 func (s *Service) findings(c *Campaign, caller account.User) []Violation {
 	return s.ofNever(c, Policy(beside(c, caller)))
 }
 
-// judged names exactly what a reviewer of c judges: its creative and, where it has any, its
-// restricted trades, declared or found, and the targeting words that were found. Other words are
-// the owner's to change.
+// judged returns a digest of exactly what a reviewer of c decides on: its creative and, if there
+// are any, its restricted trades, declared or found, and the targeting words with findings. The
+// owner may change other words freely.
 func (s *Service) judged(c *Campaign) string {
 	creative := creativeOf(c).digest()
 	var more []string
@@ -94,13 +94,13 @@ func (s *Service) judged(c *Campaign) string {
 		more = append(more, "never:"+word.value)
 	}
 	if len(more) == 0 {
-		return creative // as reviews of earlier builds have it
+		return creative // the form of reviews of earlier builds
 	}
 	slices.Sort(more)
 	return digestOf(append(slices.Compact(more), creative)...)
 }
 
-// digestOf is a hash of texts, whatever they hold.
+// digestOf returns a hash of texts that is unambiguous for any content.
 func digestOf(texts ...string) string {
 	sum := sha256.New()
 	for _, text := range texts {
@@ -112,12 +112,12 @@ func digestOf(texts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// approved reports whether a person approved c as it is now.
+// approved reports whether a reviewer approved the current version of c.
 func (s *Service) approved(c *Campaign) bool {
 	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.Creative == s.judged(c)
 }
 
-// stated are the lists of a campaign that a review can be about.
+// stated holds the lists of a campaign that a review can cover.
 type stated struct{ tokens, keywords, trades []string }
 
 func statedOf(c *Campaign) stated { return stated{c.IntentTokens, c.Keywords, c.Trades} }

@@ -162,7 +162,7 @@ func TestNeverWordsWaitForAPerson(t *testing.T) {
 }
 
 // What waits for a reviewer for another reason goes on waiting when a word changes.
-func TestAChangeOfWordsLetsNothingGo(t *testing.T) {
+func TestChangedWordsDoNotReleaseCampaign(t *testing.T) {
 	j, created := begun(t, func(*campaign.Fields) {})
 	require.True(t, created.AutoApproved)
 	require.NoError(t, j.service.HoldReported(context.Background(), j.id))

@@ -12,20 +12,21 @@ import (
 	"adnet/internal/errs"
 )
 
-// creative holds the fields of a campaign that the public sees and the policy judges. The name is
-// private to the advertiser.
+// creative holds the public fields of a campaign, which the policy checks. The name is private to
+// the advertiser.
 type creative struct{ headline, subtext, ctaLabel, ctaURL, mediaURL, posterURL, logoURL string }
 
 func creativeOf(c *Campaign) creative {
 	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL, c.LogoURL}
 }
 
-// digest names exactly this creative.
+// digest returns a digest of the creative.
 func (k creative) digest() string {
 	return digestOf(k.headline, k.subtext, k.ctaLabel, k.ctaURL, k.mediaURL, k.posterURL, k.logoURL)
 }
 
-// sameFace says whether k and other have the same texts, and lead to and load from the same hosts.
+// sameFace reports whether k and other have the same texts and the same hosts in their links and
+// media.
 func (k creative) sameFace(other creative) bool {
 	return k.headline == other.headline && k.subtext == other.subtext && k.ctaLabel == other.ctaLabel &&
 		adtext.Host(k.ctaURL) == adtext.Host(other.ctaURL) && adtext.Host(k.mediaURL) == adtext.Host(other.mediaURL) &&
@@ -44,8 +45,8 @@ func textsOf(c *Campaign) []part {
 	return []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}}
 }
 
-// beside is c with the name that its advertiser calls itself, where caller is the one or the owner
-// of that seat: receipts show it before an administrator has approved it for ads.
+// beside returns c with the name of its advertiser, if caller is the advertiser or owns that seat.
+// Receipts show the name before an administrator has approved it for ads.
 func beside(c *Campaign, caller account.User) *Campaign {
 	name := caller.Sponsor()
 	if name == "" || !slices.Contains(caller.Named(), c.AdvertiserID) {
@@ -57,9 +58,9 @@ func beside(c *Campaign, caller account.User) *Campaign {
 }
 
 // Policy checks a creative, also together with the name of its advertiser, and the trades of its
-// campaign, and lists its violations, nil if it has none. They are reasons for a person to look:
-// finding none approves nothing that a person would refuse, and a reviewer may approve what was
-// found, except where [Violation.Holds] says that a link is not safe.
+// campaign. It returns the violations, nil if there are none. A violation is a reason for a person
+// to look. No violation is no approval, and a reviewer may approve a violation unless
+// [Violation.Holds] marks the link as unsafe.
 func Policy(c *Campaign) []Violation {
 	var found []Violation
 	instructing, together := instructingFields(c)
@@ -110,8 +111,8 @@ func Policy(c *Campaign) []Violation {
 	return ofTrades(c, found)
 }
 
-// PolicyOfName is what the policy finds in the name of an advertiser, which ads say beside their
-// texts: for the administrator who decides about it.
+// PolicyOfName returns the policy's findings in the name of an advertiser, which ads show beside
+// their texts. They are for the administrator's review of the name.
 func PolicyOfName(name string) []Violation {
 	found := []Violation{}
 	if alone, _ := adtext.Instructing(name); len(alone) > 0 {
@@ -131,8 +132,8 @@ func breaks(found []Violation, p part, rules []policyRule) []Violation {
 	return found
 }
 
-// instructingFields are the fields whose texts, or the words of whose links, speak to a model; a
-// model reads all of them, so together is true when only several of them do.
+// instructingFields returns the fields with texts or links that address a model. A model reads all
+// of them, so together is true if only several of them combined do so.
 func instructingFields(c *Campaign) (fields []string, together bool) {
 	var parts []part
 	if c.Advertiser.Name != "" {
@@ -155,8 +156,7 @@ func instructingFields(c *Campaign) (fields []string, together bool) {
 	return fields, together
 }
 
-// instructsBeside says whether c instructs a model once name is read with its texts, and not
-// without.
+// instructsBeside reports whether c instructs a model only if name is read together with its texts.
 func (c *Campaign) instructsBeside(name string) bool {
 	with, without := *c, *c
 	with.Advertiser.Name, without.Advertiser.Name = name, ""
@@ -165,19 +165,19 @@ func (c *Campaign) instructsBeside(name string) bool {
 	return together && !before || len(alone) > len(aloneBefore)
 }
 
-// The rules that more than one place names.
+// Names used in several places.
 const (
 	ruleInstruction = "model_instruction"
 	ruleLanguage    = "unread_language"
 	ruleChanged     = "unreviewed_change"
 
-	// fieldName is the field of a finding in the name that ads say beside their texts.
+	// fieldName is the field of a finding in the advertiser's name.
 	fieldName = "advertiser"
 
-	messageLanguage = "the policy check does not read this language; a reviewer has to"
+	messageLanguage = "the policy check does not support this language; a reviewer must read the text"
 )
 
-// isRead says whether instructions are recognised in language, a BCP 47 tag.
+// isRead reports whether instructions are recognised in language, a BCP 47 tag.
 func isRead(language string) bool {
 	primary, _, _ := strings.Cut(strings.ToLower(language), "-")
 	return slices.Contains(adtext.Languages, primary)
@@ -186,7 +186,7 @@ func isRead(language string) bool {
 type policyRule struct {
 	name, message string
 	broken        func(string) bool
-	holds         bool // also when a reviewer approved the creative
+	holds         bool // remains after a reviewer approved the creative
 }
 
 var textRules = []policyRule{
@@ -205,8 +205,8 @@ var textRules = []policyRule{
 	{name: "misleading", message: "claims of guaranteed gain are not allowed", broken: anyForm(misleading)},
 }
 
-// linkRules judge links. Those that hold are about where a link leads: a reviewer sees a page
-// today, and cannot see what its address will be taken for or will show tomorrow.
+// linkRules check links. Rules that hold concern the destination of a link: a reviewer sees today's
+// page, but cannot see how the address will be mistaken or what it will show tomorrow.
 var linkRules = []policyRule{
 	{
 		name:    "hidden_text",
@@ -214,11 +214,11 @@ var linkRules = []policyRule{
 		broken:  adtext.Hidden, holds: true,
 	},
 	{
-		name: "private_host", message: "the host is an IP address or a name that is not public",
+		name: "private_host", message: "the host is an IP address or not a public name",
 		broken: adtext.PrivateHost, holds: true,
 	},
 	{
-		name: "imitated_host", message: "the host can be taken for another one; use a domain of your own",
+		name: "imitated_host", message: "the host can be mistaken for another one; use a domain of your own",
 		broken: adtext.Imitates, holds: true,
 	},
 	{
@@ -228,7 +228,7 @@ var linkRules = []policyRule{
 	{name: "unusual_port", message: "the link names a port; use the port of https", broken: adtext.OddPort},
 }
 
-// anyForm is the rule that pattern breaks, in s as it is written and in s as it looks.
+// anyForm returns a check for pattern in s, both as written and with look-alikes replaced.
 func anyForm(pattern *regexp.Regexp) func(string) bool {
 	return func(s string) bool { return pattern.MatchString(s) || pattern.MatchString(adtext.Plain(s)) }
 }
@@ -245,8 +245,8 @@ var (
 	)
 )
 
-// shouts is true for a text without lower-case letters that is more than a row of acronyms: three
-// words or more, one of them of five capitals or more.
+// shouts reports whether a text without lower-case letters is more than a series of acronyms: three
+// words or more, one of them with five capitals or more.
 func shouts(s string) bool {
 	words := strings.Fields(s)
 	return len(words) >= 3 && !strings.ContainsFunc(s, unicode.IsLower) &&
@@ -256,8 +256,9 @@ func shouts(s string) bool {
 		})
 }
 
-// examine is the policy check of c, which caller changes, in the light of its reviews: a person's
-// approval of exactly this clears every finding but those that hold.
+// examine returns the findings of the policy check of c after a change by caller, given its
+// reviews. A reviewer's approval of exactly this version clears every finding except those that
+// hold.
 func (s *Service) examine(c *Campaign, caller account.User) []Violation {
 	found := s.findings(c, caller)
 	if s.approved(c) {
@@ -266,8 +267,8 @@ func (s *Service) examine(c *Campaign, caller account.User) []Violation {
 	return found
 }
 
-// Suspended is the finding on every campaign of a suspended account. It holds: no approval and no
-// edit clears it, only the end of the suspension.
+// Suspended returns the finding on every campaign of a suspended account. It holds: only the end of
+// the suspension clears it, no approval or edit does.
 func Suspended() Violation {
 	return Violation{
 		Rule: RuleSuspended, Field: "account", Message: "the account is suspended; its owner reads why under Decisions",
@@ -278,7 +279,7 @@ func Suspended() Violation {
 // RuleSuspended is the rule of [Suspended].
 const RuleSuspended = "account_suspended"
 
-// Suspend holds c, or ends that.
+// Suspend adds the finding of a suspended account to c, or removes it.
 func (c *Campaign) Suspend(on bool) {
 	c.PolicyViolations = slices.DeleteFunc(
 		slices.Clone(c.PolicyViolations), func(v Violation) bool { return v.Rule == RuleSuspended },
@@ -288,18 +289,18 @@ func (c *Campaign) Suspend(on bool) {
 	}
 }
 
-// suspended says whether c is held for its account.
+// suspended reports whether c is stopped because of its account.
 func (c *Campaign) suspended() bool {
 	return slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == RuleSuspended })
 }
 
-// RuleReported is the finding on a campaign that readers have reported: a reviewer looks at it.
+// RuleReported is the finding on a campaign that readers have reported; a reviewer must look at it.
 const RuleReported = "reported"
 
-// ErrSuspended says that a suspended account gets no campaign.
+// ErrSuspended reports that a suspended account cannot get a campaign.
 var ErrSuspended = errs.New(errs.Forbidden, "the advertiser's account is suspended")
 
-// held are the findings that no approval clears.
+// held returns the findings that no approval clears.
 func held(found []Violation) []Violation {
 	return slices.DeleteFunc(slices.Clone(found), func(v Violation) bool { return !v.Holds })
 }

@@ -90,7 +90,7 @@ func TestPolicyOfLinks(t *testing.T) {
 				t,
 				[]Violation{{
 					Rule: "private_host", Field: field,
-					Message: "the host is an IP address or a name that is not public", Holds: true,
+					Message: "the host is an IP address or not a public name", Holds: true,
 				}}, Policy(&c), link,
 			)
 		}

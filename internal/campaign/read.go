@@ -13,8 +13,8 @@ import (
 	"adnet/internal/share"
 )
 
-// Read fills c with the campaign that [json.Marshal] made text of. Its strings share the text's
-// memory. The text of another build with other fields is read too, only slower.
+// Read parses text, the output of [json.Marshal], into c. Strings of c share the memory of text.
+// Text of another build with other fields is accepted as well, but parsed more slowly.
 func Read(text string, c *Campaign) error {
 	if c.readOwn(text) {
 		return nil
@@ -23,8 +23,9 @@ func Read(text string, c *Campaign) error {
 	return json.Unmarshal([]byte(text), c)
 }
 
-// readOwn reads the text that this build writes, which is every campaign of a loading node
-// (benchmark row start); it is false for any other text. The fields are in the order of [Campaign].
+// readOwn parses text in the form of this build, which is every campaign of a loading node
+// (benchmark row start). It returns false for any other text. The fields are in the order of
+// [Campaign].
 func (c *Campaign) readOwn(text string) bool {
 	in := jsonscan.Read(text)
 	f := fields{in.Members()}
@@ -84,14 +85,14 @@ func (c *Campaign) readOwn(text string) bool {
 		c.Advertiser.Name, c.Advertiser.Verified = a.Value("name").Text(), a.Value("verified").Bool()
 		a.End()
 	}
-	if f.Next("seal") { // of a record in Redis, whose reader has checked it
+	if f.Next("seal") { // of a record in Redis; its reader has checked it
 		in.Skip()
 	}
 	f.End()
 	return in.Done()
 }
 
-// fields are those of one object, one after the other.
+// fields reads the fields of one object in order.
 type fields struct{ jsonscan.Members }
 
 func (f *fields) id(name string) uuid.UUID {
@@ -114,10 +115,10 @@ func (f *fields) timeOrNull(name string) *time.Time {
 	return &at
 }
 
-var errOtherTime = errors.New("not a time as this build writes it")
+var errOtherTime = errors.New("not a time in the form of this build")
 
-// parseTime takes UTC only, and none of the forms that [time.Parse] takes beyond RFC 3339: an hour
-// of one digit, a decimal comma.
+// parseTime accepts only UTC, and none of the forms beyond RFC 3339 that [time.Parse] accepts: an
+// hour of one digit, a decimal comma.
 func parseTime(s string) (time.Time, error) {
 	if len(s) < len("2006-01-02T15:04:05Z") || s[len("2006-01-02T15")] != ':' || s[len(s)-1] != 'Z' ||
 		strings.Contains(s, ",") {
@@ -161,7 +162,7 @@ func (f *fields) violations(name string) []Violation {
 	return list
 }
 
-// review is nil when the field, which may be left out, does not come next.
+// review parses an optional field. It returns nil if the field does not come next.
 func (f *fields) review(in *jsonscan.Reader, name string) *Review {
 	if !f.Next(name) {
 		return nil

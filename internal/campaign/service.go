@@ -21,14 +21,15 @@ type Deps struct {
 	Now       func() time.Time
 	// CreditValue is the total budget that one Credit pays for (ADNET_CREDIT_VALUE_USD), > 0.
 	CreditValue money.Micros
-	// MaxCampaigns is how many campaigns a new account may have; 0 is any number. See [allowed].
+	// MaxCampaigns is the number of campaigns allowed for a new account; 0 is unlimited. See
+	// [allowed].
 	MaxCampaigns int
-	// Judge finds targeting words that are never by a rule; nil finds none.
+	// Judge finds targeting words of subjects that never get ads; nil finds none.
 	Judge Judge
 }
 
-// Service runs the life of campaigns. It contains every rule about the actions that are allowed in
-// each state, and for which callers.
+// Service runs the life cycle of campaigns. It contains every rule about the actions that each
+// state and caller allow.
 //
 //	            ┌────────── submit ─────────┐
 //	(create) ─► draft                       ▼
@@ -38,7 +39,7 @@ type Deps struct {
 //	any but archived ── archive ─► archived (final); rejected ── submit ─► in_review
 type Service struct{ deps Deps }
 
-// NewService makes a Service.
+// NewService creates a Service.
 func NewService(deps Deps) *Service {
 	deps.Now = schedule.Clock(deps.Now)
 	return &Service{deps: deps}
@@ -48,7 +49,7 @@ func NewService(deps Deps) *Service {
 type Create struct {
 	Fields
 	AdvertiserID uuid.UUID
-	Draft        bool // keep it as a draft instead of submitting it
+	Draft        bool // create it as a draft instead of submitting it
 	UseAdCredit  bool // fund total_budget from the advertiser's Credits
 }
 
@@ -59,7 +60,7 @@ type Created struct {
 }
 
 // Changed is the result of a change. Propagated is false if a serving node did not confirm the
-// change within 1 s; the change is committed all the same.
+// change within 1 s. The change is committed even then.
 type Changed struct {
 	Campaign   Campaign
 	Propagated bool
@@ -70,15 +71,15 @@ var errSeatCash = errs.New(
 	"a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id",
 ).With("field", "advertiser_id")
 
-// Create checks and keeps a new campaign. An advertiser's first campaign with a clean policy check
-// is active at once; later ones, and those that Credits fund, wait for review. Errors:
-// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode. A restricted trade
-// is a finding, so a campaign with one waits for a person.
+// Create validates and stores a new campaign. An advertiser's first campaign with a clean policy
+// check is active at once. Later ones, and those funded by Credits, wait for review. A restricted
+// trade is a finding, so such a campaign waits for review as well. Errors: errs.InvalidRequest,
+// errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
 	}
-	// A seat is not a further account with a first campaign that goes live by itself.
+	// A seat is not a further account whose first campaign goes live automatically.
 	if caller.ID != in.AdvertiserID && !caller.IsAdmin() && !in.UseAdCredit {
 		return Created{}, errSeatCash
 	}
@@ -92,7 +93,7 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		switch {
 		case in.Draft:
 			return Draft
-		// Credits cost a thief nothing but patience: a person looks before they pay.
+		// Stolen Credits cost a thief nothing: a person reviews the campaign first.
 		case first && len(n.Campaign.PolicyViolations) == 0 && !in.UseAdCredit:
 			return Active
 		}
@@ -105,7 +106,7 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 	return s.add(ctx, caller, &n)
 }
 
-// add keeps a new campaign.
+// add stores a new campaign.
 func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) (Created, error) {
 	if err := s.room(ctx, caller, &n.Campaign); err != nil {
 		return Created{}, err
@@ -117,18 +118,18 @@ func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) 
 	now := s.deps.Now().UTC()
 	n.Campaign.ID, n.Campaign.CreatedAt, n.Campaign.UpdatedAt = id, now, now
 	n.Campaign.PolicyViolations = s.findings(&n.Campaign, caller)
-	kept, err := s.deps.Store.CreateCampaign(ctx, *n)
+	stored, err := s.deps.Store.CreateCampaign(ctx, *n)
 	if err != nil {
 		return Created{}, err
 	}
-	s.announce(ctx, kept)
-	return Created{Campaign: kept, AutoApproved: kept.Status == Active}, nil
+	s.announce(ctx, stored)
+	return Created{Campaign: stored, AutoApproved: stored.Status == Active}, nil
 }
 
-// Copy makes a draft of one of caller's campaigns, for the same advertiser: everything that its
-// owner set, but for dates that have passed. The copy is paid in cash, and no review of the source
-// speaks for it. As an ad it is as new as its source is (see auction/train): what says the same
-// explores no second time. Errors: those of [Service.Get] and of [Service.Create].
+// Copy creates a draft from one of caller's campaigns, for the same advertiser, with everything
+// that its owner set except past dates. The copy is paid in cash, and reviews of the source do not
+// apply to it. For exploration it is the same ad as its source (see auction/train), so a copy of
+// the same texts is not explored again. Errors: those of [Service.Get] and of [Service.Create].
 func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (Created, error) {
 	from, err := s.Get(ctx, caller, id)
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (
 	return s.add(ctx, caller, &NewCampaign{Campaign: c, Admit: func(bool) Status { return Draft }})
 }
 
-// copyName is the name of a copy, within the limit.
+// copyName returns the name of a copy, within the limit.
 func copyName(name string) string {
 	const mark = " (copy)"
 	if long := []rune(name); len(long) > MaxName-len(mark) {
@@ -155,8 +156,8 @@ func copyName(name string) string {
 	return name + mark
 }
 
-// Check gives the campaign that fields would make, with what the policy finds in it. Nothing is
-// kept. Errors: those of [Service.Create] about the fields.
+// Check returns the campaign that fields would create, with the policy's findings. Nothing is
+// stored. Errors: those of [Service.Create] about the fields.
 func (s *Service) Check(in Fields) (Campaign, error) {
 	c := defaults()
 	if err := in.apply(&c); err != nil {
@@ -167,8 +168,8 @@ func (s *Service) Check(in Fields) (Campaign, error) {
 	return c, nil
 }
 
-// Plan gives the campaign that fields would make, as far as they are said: its creative may be
-// missing still. Nothing is kept. Errors: those of [Service.Create] about the fields.
+// Plan returns the campaign that fields would create. Its creative may still be incomplete. Nothing
+// is stored. Errors: those of [Service.Create] about the fields.
 func (s *Service) Plan(in Fields) (Campaign, error) {
 	c := defaults()
 	if err := in.plan(&c); err != nil {
@@ -178,9 +179,9 @@ func (s *Service) Plan(in Fields) (Campaign, error) {
 	return c, nil
 }
 
-// room says whether an advertiser may have one more campaign: each costs every node memory, so a
-// new account has few, and more with its history. Archived ones count: their rows stay. Errors:
-// errs.Conflict.
+// room checks whether an advertiser may have one more campaign. Each costs memory on every node, so
+// a new account may have few, and more as its history grows. Archived campaigns count because their
+// rows stay. Errors: errs.Conflict.
 func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) error {
 	if !s.limits(caller) {
 		return nil
@@ -196,7 +197,7 @@ func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) er
 	if limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now()); total >= limit {
 		return errs.New(
 			errs.Conflict,
-			"the account has %d campaigns, which is as many as it may have now; change one that exists, or ask the "+
+			"the account has %d campaigns, which is its current limit; change an existing one, or ask the "+
 				"operator", total,
 		).
 			With("limit", limit)
@@ -204,16 +205,16 @@ func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) er
 	return s.targetingRoom(record, c.TargetingSize())
 }
 
-// limits says whether what caller keeps is limited.
+// limits reports whether caller's campaigns are limited.
 func (s *Service) limits(caller account.User) bool {
 	return s.deps.MaxCampaigns > 0 && !caller.IsAdmin()
 }
 
-// targetingPerCampaign is the size of targeting that an account may have for each campaign that it
-// may have: any one may take more of it.
+// targetingPerCampaign is the targeting size that an account gets for each campaign it may have. A
+// single campaign may use more.
 const targetingPerCampaign = 10 << 10
 
-// targetingRoom says whether the campaigns of an account may have more bytes of targeting, which
+// targetingRoom checks whether the campaigns of an account may have more bytes of targeting, which
 // every node holds in memory. Errors: errs.Conflict.
 func (s *Service) targetingRoom(r Record, more int) error {
 	limit := allowed(s.deps.MaxCampaigns, r, s.deps.Now()) * targetingPerCampaign
@@ -222,17 +223,17 @@ func (s *Service) targetingRoom(r Record, more int) error {
 	}
 	return errs.New(
 		errs.Conflict,
-		"the targeting of the account's campaigns would have %d bytes, and may have %d now; shorten its lists, or "+
+		"the targeting of the account's campaigns would have %d bytes, but its limit is %d; shorten its lists, or "+
 			"ask the operator", r.Targeting+more, limit,
 	).
 		With("limit", limit)
 }
 
-// mostCampaigns is how many campaigns an account may have whatever its history.
+// mostCampaigns is the maximum number of campaigns of an account, whatever its history.
 const mostCampaigns = 10_000
 
-// allowed is how many campaigns an account may have: most at first, as many again for every 30 days
-// since its first one, and 50 for each that a reviewer approved.
+// allowed returns the number of campaigns that an account may have: most at first, as many again
+// for every 30 days since its first one, and 50 for each campaign approved by a reviewer.
 func allowed(most int, r Record, now time.Time) int {
 	months := 0
 	if !r.Since.IsZero() {
@@ -253,7 +254,7 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	return c, nil
 }
 
-// List returns caller's campaigns; an administrator may name another advertiser, or none for all.
+// List returns caller's campaigns. An administrator may select another advertiser, or none for all.
 func (s *Service) List(ctx context.Context, caller account.User, f Filter) ([]Campaign, int, error) {
 	if !caller.IsAdmin() {
 		if f.AdvertiserID != uuid.Nil && f.AdvertiserID != caller.ID {
@@ -266,19 +267,18 @@ func (s *Service) List(ctx context.Context, caller account.User, f Filter) ([]Ca
 
 var errForbidden = errs.New(errs.Forbidden, "the campaign belongs to another account")
 
-// Edit is a change that an owner makes to a campaign.
+// Edit is an owner's change to a campaign.
 type Edit struct {
 	Fields
-	Pause bool // also pause it, under the conditions of [Service.Pause]
+	Pause bool // also pauses it, under the conditions of [Service.Pause]
 }
 
-// Update applies all changes of in, or none and an error. The status stays, unless in.Pause is set.
-// A changed creative is checked against the policy again, as are changed trades and targeting
-// words, and violations stop delivery until they are fixed or a reviewer approves them. Where the
-// account has no history, a live campaign whose texts or hosts changed delivers nothing until a
-// reviewer saw them, else what was approved could be exchanged for anything a second later. An
-// archived campaign cannot change any more. The funding of a credit-funded campaign is fixed: its
-// total budget cannot grow.
+// Update applies all changes of in, or none if it fails. The status stays, unless in.Pause is set.
+// A change of the creative, trades or targeting words repeats the policy check, and violations stop
+// delivery until they are fixed or a reviewer approves them. In an account without history, a live
+// campaign with changed texts or hosts stops until a reviewer has seen it. Otherwise the approved
+// ad could be replaced by anything a second later. An archived campaign cannot change. The funding
+// of a credit-funded campaign is fixed: its total budget cannot grow.
 func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID, in Edit) (Changed, error) {
 	trusted := caller.IsAdmin()
 	var record Record
@@ -317,8 +317,8 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 	})
 }
 
-// rejudge checks the changed creative, trades and words of c, which was before. A change that waits
-// for a reviewer goes on waiting when more changes.
+// rejudge repeats the policy check of c, which was before, if its creative, trades or words
+// changed. A change that waits for a reviewer keeps waiting after further changes.
 func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool) {
 	waiting := slices.DeleteFunc(
 		slices.Clone(c.PolicyViolations),
@@ -337,18 +337,18 @@ func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool
 	case len(waiting) > 0 || !trusted && !was.sameFace(is):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
 			Rule: ruleChanged, Field: "creative",
-			Message: "texts or hosts changed after they were approved; a reviewer sees them before they deliver",
+			Message: "texts or hosts changed after their approval; they wait for a reviewer",
 		})
 	case !slices.Equal(before.Trades, c.Trades):
 		c.PolicyViolations = append(c.PolicyViolations, Violation{
 			Rule: ruleChanged, Field: "trades",
-			Message: "the restricted trades changed; a reviewer sees the campaign before it delivers",
+			Message: "the restricted trades changed; the campaign waits for a reviewer",
 		})
 	}
 }
 
-// HoldReported has a live campaign wait for a reviewer because readers have reported it. A version
-// that a person approved goes on. Its actor is the context's.
+// HoldReported makes a live campaign wait for a reviewer because readers have reported it. A
+// version approved by a reviewer continues. The actor is that of the context.
 func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
 	_, err := s.change(ctx, account.User{Role: account.RoleAdmin}, id, func(c *Campaign) error {
 		held := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == RuleReported })
@@ -357,16 +357,16 @@ func (s *Service) HoldReported(ctx context.Context, id uuid.UUID) error {
 		}
 		c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
 			Rule: RuleReported, Field: "creative",
-			Message: "readers have reported this ad; a reviewer looks at it before it delivers again",
+			Message: "readers have reported this ad; it waits for a reviewer",
 		})
 		return nil
 	})
 	return err
 }
 
-// HoldBeside has those campaigns of an advertiser wait for a reviewer that instruct a model once
-// their texts are read after name, which ads are about to say. No approval speaks for them: it was
-// of the texts without the name.
+// HoldBeside makes campaigns of an advertiser wait for a reviewer if their texts instruct a model
+// when read after name, which ads are about to show. An earlier approval does not count: it covered
+// the texts without the name.
 func (s *Service) HoldBeside(ctx context.Context, advertiser uuid.UUID, name string) error {
 	f := Filter{AdvertiserID: advertiser, Limit: MaxPage}
 	for {
@@ -402,8 +402,8 @@ func (s *Service) holdBeside(ctx context.Context, c *Campaign, name string) erro
 	return err
 }
 
-// Remove rejects a campaign that was live or waited, for what readers said. errs.InvalidState for
-// others, errs.Forbidden if caller is not an administrator.
+// Remove rejects a live or waiting campaign because of readers' reports. It returns
+// errs.InvalidState for any other campaign and errs.Forbidden if caller is not an administrator.
 func (s *Service) Remove(ctx context.Context, caller account.User, id uuid.UUID, notes string) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator removes campaigns")
@@ -417,16 +417,16 @@ func (s *Service) Remove(ctx context.Context, caller account.User, id uuid.UUID,
 	})
 }
 
-// reject is a decision above a pause: what is submitted and approved afterwards delivers.
+// reject overrides a pause: if the campaign is later submitted and approved, it delivers.
 func (c *Campaign) reject() {
 	c.letGo()
 	c.Status = Rejected
 }
 
-// Reinstate takes back what was decided against exactly this creative: a rejected campaign is
-// active again, a held one delivers. What its owner changed since was not judged: errs.Conflict.
-// errs.InvalidState where nothing is held against it, errs.Conflict if it changed since the version
-// of d.Seen, errs.Forbidden if caller is not an administrator.
+// Reinstate reverses a decision against exactly this version: a rejected campaign is active again,
+// a stopped one delivers. It returns errs.InvalidState if there is no such decision, errs.Conflict
+// if the owner has changed the reviewed content since or the campaign changed since version d.Seen,
+// and errs.Forbidden if caller is not an administrator.
 func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UUID, d Decision) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator reinstates campaigns")
@@ -441,7 +441,7 @@ func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UU
 		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != s.judged(c) {
 			return errs.New(
 				errs.Conflict,
-				"nobody judged the ad as it is now: decide it in the review queue, then answer the appeal",
+				"the current ad was not reviewed: decide on it in the review queue, then answer the appeal",
 			)
 		}
 		s.judge(c, caller, Decision{Decision: decisionApproved, Notes: d.Notes})
@@ -454,27 +454,26 @@ func (s *Service) Submit(ctx context.Context, caller account.User, id uuid.UUID)
 	return s.move(ctx, caller, id, InReview, Draft, Rejected)
 }
 
-// Archive ends a campaign for ever.
+// Archive ends a campaign permanently.
 func (s *Service) Archive(ctx context.Context, caller account.User, id uuid.UUID) (Changed, error) {
 	return s.move(ctx, caller, id, Archived, Draft, InReview, Active, Paused, Rejected)
 }
 
-// Decision is an administrator's answer to a campaign that waits for review.
+// Decision is an administrator's decision on a campaign that waits for review.
 type Decision struct {
 	Decision string // approved or rejected
 	Notes    string
-	// Seen is the config version that the administrator looked at, 0 to judge whatever is there
-	// now.
+	// Seen is the config version that the administrator reviewed, 0 for the current one.
 	Seen int64
-	// Reported says that readers have reported the campaign: then a live one is decided, too.
+	// Reported applies the decision to a live campaign because readers have reported it.
 	Reported bool
 }
 
-// Decide records an administrator's review. Approved makes a campaign in review active, and lets
-// exactly this creative deliver despite any findings but those about the safety of its links;
-// rejected stops it. A live campaign that the policy holds is reviewed like one in review, and
-// keeps its status when it is approved. errs.InvalidState unless it waits for review,
-// errs.Conflict if it changed since the version that the administrator saw, errs.Forbidden if
+// Decide records an administrator's review. An approval makes a campaign in review active and lets
+// exactly this version deliver despite any findings except those about unsafe links. A rejection
+// stops it. A live campaign stopped by the policy is reviewed like one in review and keeps its
+// status when approved. It returns errs.InvalidState unless the campaign waits for review,
+// errs.Conflict if it changed since the version that the administrator saw, and errs.Forbidden if
 // caller is not an administrator.
 func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, in Decision) (Changed, error) {
 	if !caller.IsAdmin() {
@@ -498,17 +497,17 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 	})
 }
 
-// seen is errs.Conflict if c changed since version, which the caller looked at; 0 is whatever is
-// there.
+// seen returns errs.Conflict if c changed since version, which the caller saw; 0 accepts any
+// version.
 func (c *Campaign) seen(version int64) error {
 	if version != 0 && version != c.ConfigVersion {
-		return errs.New(errs.Conflict, "the campaign changed since you saw it; look at it again")
+		return errs.New(errs.Conflict, "the campaign changed since you saw it; reload it")
 	}
 	return nil
 }
 
-// judge writes down what caller decided about exactly the creative, trades and words that c has
-// now. A live campaign that was held keeps its status when it is approved.
+// judge records caller's decision on exactly the current creative, trades and words of c. A live
+// campaign that was stopped keeps its status when approved.
 func (s *Service) judge(c *Campaign, caller account.User, d Decision) {
 	c.Review = &Review{
 		Decision: d.Decision, Notes: d.Notes, ReviewerID: caller.ID, At: s.deps.Now().UTC(), Creative: s.judged(c),
@@ -536,15 +535,15 @@ func (s *Service) move(
 }
 
 func wrongState(is Status, need ...Status) error {
-	return errs.New(errs.InvalidState, "the campaign is %s, this needs one of %v", is, need).With("status", string(is))
+	return errs.New(errs.InvalidState, "the campaign is %s, but must be one of %v", is, need).With("status", string(is))
 }
 
-// change runs edit on the locked campaign after the owner check, so that the campaign that was
-// checked is the one that changes.
+// change runs edit on the locked campaign after the owner check, so that the checked campaign is
+// the changed one.
 func (s *Service) change(
 	ctx context.Context, caller account.User, id uuid.UUID, edit func(*Campaign) error,
 ) (Changed, error) {
-	kept, err := s.deps.Store.UpdateCampaign(ctx, id, func(c *Campaign) error {
+	stored, err := s.deps.Store.UpdateCampaign(ctx, id, func(c *Campaign) error {
 		if !caller.MayActFor(c.AdvertiserID) {
 			return errForbidden
 		}
@@ -557,11 +556,11 @@ func (s *Service) change(
 	if err != nil {
 		return Changed{}, err
 	}
-	return Changed{Campaign: kept, Propagated: s.announce(ctx, kept)}, nil
+	return Changed{Campaign: stored, Propagated: s.announce(ctx, stored)}, nil
 }
 
-// announce reports whether every live node has the change. A failure does not fail the change: the
-// projection repeats it from the store, and settlement already obeys it.
+// announce reports whether every live node has confirmed the change. A failure does not fail the
+// change: the projection repeats it from the store, and settlement already enforces it.
 func (s *Service) announce(ctx context.Context, c Campaign) bool {
 	all, err := s.deps.Announcer.Announce(ctx, c)
 	return err == nil && all

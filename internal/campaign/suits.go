@@ -7,7 +7,8 @@ import (
 	"adnet/internal/subject"
 )
 
-// applySuits puts the subjects and trades of f into c, in the order of their lists and once each.
+// applySuits sets the subjects and trades of c from f, in the order of their lists and without
+// duplicates.
 func (f *Fields) applySuits(c *Campaign) error {
 	all := append(subject.Names(subject.Never), subject.Names(subject.Sensitive)...)
 	for _, list := range []struct {
@@ -25,7 +26,7 @@ func (f *Fields) applySuits(c *Campaign) error {
 		}
 		if i := slices.IndexFunc(list.src, func(id string) bool { return !slices.Contains(list.known, id) }); i >= 0 {
 			return invalid(
-				list.field, "may hold %s; %.100q is none of them", strings.Join(list.known, ", "), list.src[i],
+				list.field, "may list %s; %.100q is not one of them", strings.Join(list.known, ", "), list.src[i],
 			)
 		}
 		*list.dst = slices.DeleteFunc(
@@ -35,8 +36,8 @@ func (f *Fields) applySuits(c *Campaign) error {
 	return nil
 }
 
-// AllCategories are the categories of c and those of its trades, in the IAB's Content Taxonomy 1.0:
-// what bids state and what publishers block it by.
+// AllCategories returns the categories of c and of its trades, in the IAB Content Taxonomy 1.0.
+// Bids contain them, and publishers can block them.
 func (c *Campaign) AllCategories() []string {
 	if len(c.Trades) == 0 {
 		return c.Categories
@@ -50,9 +51,9 @@ func (c *Campaign) AllCategories() []string {
 	return all
 }
 
-// Suits are the sensitive subjects beside which c runs, those beside which it does not, and its
-// trades. An id that this build does not know, of a newer one, restricts: an unknown trade runs
-// nowhere.
+// Suits returns the sensitive subjects beside which c may run, the subjects beside which it may
+// not, and its trades. Ids of a newer build that this one does not know restrict delivery: an
+// unknown trade runs nowhere.
 func (c *Campaign) Suits() (allowed, excluded subject.Set, trades subject.TradeSet) {
 	for _, name := range c.SensitiveContexts {
 		if id, ok := subject.Parse(name); ok {

@@ -14,18 +14,18 @@ import (
 
 // The rules about restricted trades.
 const (
-	ruleTrade      = "restricted_trade" // one is declared
-	ruleUndeclared = "trade_undeclared" // one is found and not declared
+	ruleTrade      = "restricted_trade" // a trade is declared
+	ruleUndeclared = "trade_undeclared" // a trade is found but not declared
 )
 
-// claim is a restricted trade that a text of a campaign is of, and does not declare.
+// claim is a restricted trade found in a text of a campaign that does not declare it.
 type claim struct {
 	trade subject.Trade
 	in    part
 	says  string // the phrase
 }
 
-// undeclared are the claims of c's texts, of its landing link and of its targeting words, in the
+// undeclared returns the claims in c's texts, its landing link and its targeting words, in the
 // order of the trades.
 func (c *Campaign) undeclared() (claims []claim) {
 	declared, _ := subject.TradesOf(c.Trades)
@@ -45,7 +45,7 @@ func (c *Campaign) undeclared() (claims []claim) {
 	return claims
 }
 
-// statedWords are the words and phrases that c is targeted by, each a text of its own.
+// statedWords returns the words and phrases that c targets, each as a separate text.
 func (c *Campaign) statedWords() (words []part) {
 	for _, token := range c.IntentTokens {
 		words = append(words, part{"target_intent_tokens", token})
@@ -56,9 +56,8 @@ func (c *Campaign) statedWords() (words []part) {
 	return words
 }
 
-// ofTrades are the findings about c's trades: a person looks at every campaign of a restricted
-// trade, and the law of what it sells is its owner's to know, so one that is not declared is found
-// once.
+// ofTrades returns the findings about c's trades. A person reviews every campaign of a declared
+// trade. The owner must know the law on its goods, so an undeclared trade is reported only once.
 func ofTrades(c *Campaign, found []Violation) []Violation {
 	if len(c.Trades) > 0 {
 		found = append(
@@ -73,7 +72,7 @@ func ofTrades(c *Campaign, found []Violation) []Violation {
 	for _, claim := range c.undeclared() {
 		if claim.trade != last {
 			found = append(found, Violation{Rule: ruleUndeclared, Field: claim.in.field, Message: fmt.Sprintf(
-				"%q is of a restricted trade: declare %q in trades, or a reviewer looks", claim.says,
+				"%q belongs to a restricted trade: declare %q in trades, or wait for a reviewer", claim.says,
 				claim.trade.Of().Name)})
 		}
 		last = claim.trade
@@ -81,8 +80,8 @@ func ofTrades(c *Campaign, found []Violation) []Violation {
 	return found
 }
 
-// offers are the trades that a text claims or offers something of, each with the first phrase that
-// says so. Topics are none: a text about wine sells books, too.
+// offers returns the trades that a text claims or offers, each with the first phrase found. A mere
+// topic is not an offer: a text about wine may sell books.
 func offers(text string) map[subject.Trade]string {
 	found := make(map[subject.Trade]string)
 	words := wordsOf(text)
@@ -102,11 +101,11 @@ func offers(text string) map[subject.Trade]string {
 	return found
 }
 
-// shortestJoined is the length of the shortest phrase that is also found within a host, where words
-// stand without spaces.
+// shortestJoined is the minimum length of a phrase that is also searched in hosts, where words have
+// no spaces between them.
 const shortestJoined = 8
 
-// offersOfLink are the offers of the words of a link, those of its host also where they are joined.
+// offersOfLink returns the offers in the words of a link, and in its host even if words are joined.
 func offersOfLink(link string) map[subject.Trade]string {
 	found := offers(adtext.LinkText(link))
 	host := strings.Join(wordsOf(adtext.Host(link)), " ")
@@ -119,15 +118,16 @@ func offersOfLink(link string) map[subject.Trade]string {
 	return found
 }
 
-// wordsOf are the words of s as they look, in lower case.
+// wordsOf returns the words of s in lower case, with look-alikes replaced.
 func wordsOf(s string) []string {
 	return strings.FieldsFunc(
 		strings.ToLower(adtext.Plain(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) },
 	)
 }
 
-// phrase is what is said where a restricted trade is offered: words in a row, of which one that
-// ends in * may go on, and # is a number. In scripts without spaces it is one word, found anywhere.
+// phrase is a typical phrase of an offer in a restricted trade: consecutive words. A word that ends
+// in * matches as a prefix, and # matches a number. In scripts without spaces it is one word, found
+// anywhere.
 type phrase struct {
 	trade subject.Trade
 	text  string
@@ -150,15 +150,15 @@ func (p *phrase) matches(words []string) bool {
 	return true
 }
 
-// phrasesOf are all phrases, by how they are looked for.
+// phrasesOf groups all phrases by search method.
 type phrasesOf struct {
-	first  map[string][]phrase // by first word; "#" has those that begin with a number
-	open   []phrase            // whose first word may go on
+	first  map[string][]phrase // by first word; "#" has phrases that begin with a number
+	open   []phrase            // phrases whose first word is a prefix
 	joined []phrase            // of scripts without spaces
 	plain  []phrase            // without numbers
 }
 
-// beginning are the phrases that may begin with word.
+// beginning returns the phrases that may begin with word.
 func (all *phrasesOf) beginning(word string) []phrase {
 	list := all.first[word]
 	if r, _ := utf8.DecodeRuneInString(word); unicode.IsNumber(r) {
@@ -170,7 +170,7 @@ func (all *phrasesOf) beginning(word string) []phrase {
 	return list
 }
 
-// offerPhrases are the phrases of offered, ready to be looked for.
+// offerPhrases has the phrases of offered, prepared for searching.
 var offerPhrases = sync.OnceValue(func() *phrasesOf {
 	all := &phrasesOf{first: make(map[string][]phrase)}
 	for trade, texts := range offered {
@@ -208,13 +208,13 @@ func (all *phrasesOf) add(trade subject.Trade, text string) {
 	all.first[p.words[0]] = append(all.first[p.words[0]], p)
 }
 
-// unspaced is true of the letters of scripts in which words are not apart, or not always.
+// unspaced reports whether r belongs to a script that does not always put spaces between words.
 func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// offered has what offers of each trade say, in English, German, French, Spanish, Portuguese,
-// Japanese, Korean and Chinese.
+// offered lists typical phrases of offers in each trade, in English, German, French, Spanish,
+// Portuguese, Japanese, Korean and Chinese.
 var offered = map[subject.Trade]string{
 	subject.TradeAlcohol: `wine delivered, wines delivered, wine delivery, beer delivered, beer delivery,
 	beers delivered, cocktails delivered, alcohol delivery, buy wine, buy wines, order wine,

@@ -69,7 +69,7 @@ func TestUndeclaredTrades(t *testing.T) {
 }
 
 // What an ad is about is not what it offers.
-func TestTopicsAreNoTrades(t *testing.T) {
+func TestTopicIsNotAnOffer(t *testing.T) {
 	for _, text := range []string{
 		"A notebook for wine tasting", "Which wine goes with fish? Ask our app", "Betting on a new framework",
 		"The dating of fossils, in one course", "Carbon dating made simple",

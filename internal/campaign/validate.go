@@ -48,7 +48,7 @@ const (
 )
 
 // Fields holds the fields of a campaign that its owner sets. A nil pointer or slice leaves a field
-// unchanged (on creation: at its default).
+// unchanged, or at its default on creation.
 type Fields struct {
 	Name              *string       `json:"name"`
 	Format            *Format       `json:"format"`
@@ -92,13 +92,14 @@ type Fields struct {
 	Trades            []string `json:"trades"`
 }
 
-// Ratio is a field in which null has its own meaning: it clears the value.
+// Ratio is a field that null clears.
 type Ratio struct {
 	Given bool
 	Value *money.Micros // six decimals; nil clears
 }
 
-// UnmarshalJSON reads a number, rounded to the nearest millionth, or null. Errors: another form.
+// UnmarshalJSON parses a number, rounded to the nearest millionth, or null. Any other form is an
+// error.
 func (r *Ratio) UnmarshalJSON(b []byte) error {
 	r.Given, r.Value = true, nil
 	if string(b) == "null" {
@@ -111,7 +112,7 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// defaults is a campaign with the specification's default in every field but the format, which
+// defaults returns a campaign with the specification's default in every field but the format, which
 // depends on the media.
 func defaults() Campaign {
 	return Campaign{
@@ -122,8 +123,8 @@ func defaults() Campaign {
 	}
 }
 
-// apply puts the given fields into c and checks the result, which has all that an ad needs. The
-// error names the field.
+// apply sets the fields of c from f and checks that the result is complete. The error names the
+// field.
 func (f *Fields) apply(c *Campaign) error {
 	if err := f.plan(c); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (f *Fields) apply(c *Campaign) error {
 	return complete(c)
 }
 
-// plan is apply for a campaign whose creative may be missing still.
+// plan is apply for a campaign whose creative may still be incomplete.
 func (f *Fields) plan(c *Campaign) error {
 	created, had := c.ID == uuid.Nil, c.Goal
 	set(&c.Format, f.Format)
@@ -164,7 +165,7 @@ func (f *Fields) plan(c *Campaign) error {
 	if f.Format == nil && c.Format == "" {
 		c.Format = Image
 		if c.MediaURL == "" {
-			c.Format = Native // there is nothing to show but texts
+			c.Format = Native // there is only text to show
 		}
 	}
 	setText(&c.Name, f.Name)
@@ -213,8 +214,8 @@ func setText(dst, src *string) {
 	}
 }
 
-// setLink keeps a link with its host in ASCII. One that cannot be read is kept as it is:
-// [checkURLs] names its field.
+// setLink stores a link with its host in ASCII. An invalid link is stored unchanged: [checkURLs]
+// reports its field.
 func setLink(dst, src *string) {
 	if src == nil {
 		return
@@ -228,7 +229,7 @@ func setLink(dst, src *string) {
 	}
 }
 
-// showsCreative says whether f sets a field of the creative.
+// showsCreative reports whether f sets a field of the creative.
 func (f *Fields) showsCreative() bool {
 	for _, field := range []*string{f.Headline, f.Subtext, f.CTALabel, f.CTAURL, f.MediaURL, f.PosterURL, f.LogoURL} {
 		if field != nil {
@@ -238,7 +239,7 @@ func (f *Fields) showsCreative() bool {
 	return false
 }
 
-// targets says whether f sets a list of the targeting.
+// targets reports whether f sets a list of the targeting.
 func (f *Fields) targets() bool {
 	for _, list := range [][]string{
 		f.IntentTokens, f.Keywords, f.ActiveTools, f.HostApps, f.Surfaces, f.IntegrationMethods, f.Regions, f.Languages,
@@ -282,19 +283,19 @@ func (f *Fields) applyTargeting(t *Targeting) error {
 	return f.checkPlaces(t)
 }
 
-// MaxCategories is how many categories a campaign may have.
+// MaxCategories is the maximum number of categories of a campaign.
 const MaxCategories = 10
 
 func readCategories(values []string) ([]string, error) {
 	if len(values) > MaxCategories {
-		return nil, invalid("categories", "may hold at most %d values", MaxCategories)
+		return nil, invalid("categories", "may have at most %d values", MaxCategories)
 	}
 	clean := make([]string, 0, len(values))
 	for _, value := range values {
 		value, ok := account.ReadCategory(value)
 		if !ok {
 			return nil, invalid(
-				"categories", "must hold categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
+				"categories", "must list categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
 			)
 		}
 		if !slices.Contains(clean, value) {
@@ -304,10 +305,10 @@ func readCategories(values []string) ([]string, error) {
 	return clean, nil
 }
 
-// cleanList trims values and drops empty ones and repeats, keeping the order.
+// cleanList trims values and drops empty ones and duplicates, keeping the order.
 func cleanList(field string, values []string) ([]string, error) {
 	if len(values) > MaxListValues {
-		return nil, invalid(field, "may hold at most %d values", MaxListValues)
+		return nil, invalid(field, "may have at most %d values", MaxListValues)
 	}
 	clean := make([]string, 0, len(values))
 	for _, value := range values {
@@ -317,7 +318,7 @@ func cleanList(field string, values []string) ([]string, error) {
 		}
 		if len(value) > MaxListValue || hasControl(value) {
 			return nil, invalid(
-				field, "has a value that is longer than %d bytes or holds control characters", MaxListValue,
+				field, "has a value that is longer than %d bytes or contains control characters", MaxListValue,
 			)
 		}
 		clean = append(clean, value)
@@ -334,7 +335,7 @@ func check(c *Campaign) error {
 	return nil
 }
 
-// complete says whether c has what an ad cannot do without.
+// complete checks that c has the required parts of an ad.
 func complete(c *Campaign) error {
 	switch {
 	case c.Headline == "":
@@ -382,12 +383,12 @@ func checkURL(value string) error {
 		return fmt.Errorf("it is longer than %d bytes", MaxURL)
 	}
 	if hasControl(value) || strings.ContainsAny(value, " \\") {
-		return fmt.Errorf("it holds spaces, backslashes or control characters")
+		return fmt.Errorf("it contains spaces, backslashes or control characters")
 	}
 	u, err := url.Parse(value)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it cannot be read")
+		return fmt.Errorf("it cannot be parsed")
 	case u.Scheme != "https":
 		return fmt.Errorf("its scheme is not https")
 	case u.Opaque != "" || u.Hostname() == "":
@@ -395,9 +396,9 @@ func checkURL(value string) error {
 	case !plainHost(u.Hostname()):
 		return fmt.Errorf("its host is not a name or an address")
 	case !resolvable(value):
-		return fmt.Errorf("its host is not a name that can exist (IDNA)")
+		return fmt.Errorf("its host is not a valid name (IDNA)")
 	case u.User != nil:
-		return fmt.Errorf("it holds user information")
+		return fmt.Errorf("it contains user information")
 	}
 	return nil
 }
@@ -435,7 +436,7 @@ func checkKinds(c *Campaign) error {
 	case c.Mode != Broad && c.Mode != Exact:
 		return invalid(
 			"targeting_mode",
-			"must be broad (stated tokens are part of what the campaign says) or exact (they are a filter)",
+			"must be broad (target tokens add to the campaign's meaning) or exact (they are a filter)",
 		)
 	case !c.MinRelevance.Valid():
 		return invalid("min_relevance", "must be from 0 (the network's floor) to 1")

@@ -1,11 +1,12 @@
-// Package classifier asks an operator's own classifier about a conversation. It speaks the protocol
-// of OpenAI's POST /v1/moderations: {"input": text}, answered by results[0].categories, a name and
-// true or false for each.
+// Package classifier sends conversations to an operator's own classifier. It uses the protocol of
+// OpenAI's POST /v1/moderations: the request is {"input": text}, and results[0].categories of the
+// reply has a name and true or false for each category.
 //
-// Contract. A question takes 50 ms at most, with its answer, of which 64 KiB are read. No redirect
-// is followed and no proxy asked, and over plain HTTP only private and loopback addresses are
-// connected to, whatever a name resolves to. After five failures in a row nothing is asked for five
-// seconds. No text, nor any of an answer, is in a log line, an error or a metric.
+// Contract. A request, including its reply, takes at most 50 ms, and at most 64 KiB of the reply
+// are read. Redirects and proxies are not used. Over plain HTTP the client connects only to private
+// and loopback addresses, whatever a name resolves to. After five consecutive failures there are no
+// requests for five seconds. No text, nor any part of a reply, appears in a log line, an error or a
+// metric.
 package classifier
 
 import (
@@ -31,30 +32,31 @@ import (
 	"adnet/internal/subject"
 )
 
-// Config says where the classifier is.
+// Config holds the address of the classifier.
 type Config struct {
-	URL string `name:"suitability-url" env:"ADNET_SUITABILITY_URL" default:"" help:"Classifier of the operator's own that judges conversations besides the rules: an address that answers as OpenAI's POST /v1/moderations does, https, or http at a private address. Empty: none."`
+	URL string `name:"suitability-url" env:"ADNET_SUITABILITY_URL" default:"" help:"Address of the operator's own classifier, which checks conversations in addition to the rules: an https URL, or http at a private address, with the protocol of OpenAI's POST /v1/moderations. Empty: none."`
 }
 
-// Bounds.
+// The limits of a request.
 const (
-	Wait     = 50 * time.Millisecond // of a question
+	Wait     = 50 * time.Millisecond // of a request
 	maxReply = 64 << 10              // bytes
-	// failures in a row after which nothing is asked for as long as rest.
+	// after this many consecutive failures requests stop for the time rest
 	failures = 5
 	rest     = 5 * time.Second
-	// conns are the most connections; more questions wait for one within their time.
+	// conns is the maximum number of connections. Further requests wait for one within their time
+	// limit.
 	conns = 64
 )
 
-// Deps are the dependencies on the process. It may be empty.
+// Deps are the dependencies on the process. All fields are optional.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time
 }
 
-// Client asks. Its methods may be called from any goroutine.
+// Client sends requests. Its methods are safe for concurrent use.
 type Client struct {
 	url    string
 	client *http.Client
@@ -62,24 +64,24 @@ type Client struct {
 	now    func() time.Time
 
 	mu     sync.Mutex
-	failed int       // in a row
-	closed time.Time // nothing is asked until then
+	failed int       // consecutive
+	closed time.Time // no requests until then
 
-	asked *prometheus.CounterVec
-	took  prometheus.Histogram
+	requests *prometheus.CounterVec
+	took     prometheus.Histogram
 }
 
-// The failures. They say nothing of the text or the answer.
+// The failures. They reveal nothing about the text or the reply.
 var (
-	errAway   = errors.New("the classifier does not answer in time")
-	errStatus = errors.New("the classifier answers with a status that is not 200")
-	errReply  = errors.New("the classifier's answer is not that of POST /v1/moderations")
+	errAway   = errors.New("the classifier did not answer in time")
+	errStatus = errors.New("the classifier answered with a status other than 200")
+	errReply  = errors.New("the classifier's answer is not a reply of POST /v1/moderations")
 	errLong   = errors.New("the classifier's answer is too long")
-	errRests  = errors.New("the classifier failed and is not asked for some seconds")
+	errRests  = errors.New("the classifier failed; requests pause for some seconds")
 )
 
-// New checks the setting; nil without one. It connects to nothing. Errors: an address that is not
-// https, nor http at a private one.
+// New validates the setting and returns nil without one. It does not connect. An address that is
+// neither https nor a private http address is an error.
 func New(cfg Config, deps Deps) (*Client, error) {
 	if cfg.URL == "" {
 		return nil, nil
@@ -110,10 +112,10 @@ func New(cfg Config, deps Deps) (*Client, error) {
 			},
 		},
 	}
-	c.asked = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+	c.requests = obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_suitability_classifier_total",
-		Help: "Conversations that the operator's classifier was to judge, by result: ordinary, found, failed, or " +
-			"not asked after failures (rests).",
+		Help: "Conversations for the operator's classifier, by result: ordinary, found, failed, or " +
+			"not sent after failures (rests).",
 	}, []string{"result"}))
 	c.took = obs.Register(deps.Metrics, prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "adnet_suitability_classifier_seconds", Help: "Time of the operator's classifier for one conversation.",
@@ -122,13 +124,13 @@ func New(cfg Config, deps Deps) (*Client, error) {
 	return c, nil
 }
 
-// private reports whether an address is one of this machine or of a private network.
+// private reports whether an address belongs to this machine or a private network.
 func private(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsLoopback() || a.IsPrivate()
 }
 
-// privateOnly refuses connections to other addresses.
+// privateOnly rejects connections to other addresses.
 func privateOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !private(at.Addr()) {
@@ -137,22 +139,23 @@ func privateOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Classify returns the subjects that the classifier finds in a text; other is set where it finds a
-// category that is none of ours. Errors: it is away, or not to be understood.
+// Classify returns the subjects that the classifier finds in a text. other is true if it finds a
+// category that adnet does not know. It fails if the classifier is unreachable or its reply is
+// invalid.
 func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, other bool, err error) {
 	if c.rests() {
-		c.asked.WithLabelValues("rests").Inc()
+		c.requests.WithLabelValues("rests").Inc()
 		return 0, false, errRests
 	}
 	begun := time.Now()
 	names, err := c.ask(ctx, text)
 	c.took.Observe(time.Since(begun).Seconds())
-	if err == nil || ctx.Err() == nil { // that the caller waits no longer says nothing of the classifier
+	if err == nil || ctx.Err() == nil { // a caller that stopped waiting is no failure of the classifier
 		c.note(err)
 	}
 	if err != nil {
-		c.asked.WithLabelValues("failed").Inc()
-		c.often.Warn(ctx, "the operator's classifier gives no answer (ADNET_SUITABILITY_URL)", "error", err)
+		c.requests.WithLabelValues("failed").Inc()
+		c.often.Warn(ctx, "the operator's classifier failed (ADNET_SUITABILITY_URL)", "error", err)
 		return 0, false, err
 	}
 	for _, name := range names {
@@ -164,12 +167,12 @@ func (c *Client) Classify(ctx context.Context, text string) (found subject.Set, 
 	if found != 0 || other {
 		result = "found"
 	}
-	c.asked.WithLabelValues(result).Inc()
+	c.requests.WithLabelValues(result).Inc()
 	return found, other, nil
 }
 
-// rests reports whether nothing is asked after failures. When the rest is over one question is, and
-// the others wait for what comes of it.
+// rests reports whether requests are paused after failures. After the pause one request is sent,
+// and the others wait for its result.
 func (c *Client) rests() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +187,7 @@ func (c *Client) rests() bool {
 	return false
 }
 
-// note counts the failures in a row.
+// note counts consecutive failures.
 func (c *Client) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +200,7 @@ func (c *Client) note(err error) {
 	}
 }
 
-// ask returns the names of the categories that hold.
+// ask returns the names of the categories that apply.
 func (c *Client) ask(ctx context.Context, text string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Wait)
 	defer cancel()
@@ -231,7 +234,7 @@ func (c *Client) ask(ctx context.Context, text string) ([]string, error) {
 	return categories(reply)
 }
 
-// categories reads an answer. A category may be null where a model does not know it.
+// categories parses a reply. A category may be null if a model does not support it.
 func categories(reply []byte) (names []string, err error) {
 	var read struct {
 		Results []struct {

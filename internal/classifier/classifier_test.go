@@ -52,7 +52,7 @@ func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-func TestWhatIsAskedAndAnswered(t *testing.T) {
+func TestRequestAndReply(t *testing.T) {
 	var got, path, kind string
 	w := newWorld(t, func(reply http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -165,7 +165,7 @@ func TestBreaker(t *testing.T) {
 }
 
 // A caller that does not wait says nothing about the classifier.
-func TestACallerThatLeavesBreaksNothing(t *testing.T) {
+func TestCanceledCallIsNotAFailure(t *testing.T) {
 	w := newWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	for range 10 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -1,5 +1,5 @@
-// Package cli is the environment of every command of the binary and its ways to report: output,
-// log, exit status, and the operator's name in the audit log.
+// Package cli is the environment of every command of the binary: output, log, exit status, and the
+// operator's name in the audit log.
 package cli
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Process is the environment of every command.
 type Process struct {
-	Ctx            context.Context // ends when the command is told to stop
+	Ctx            context.Context // ends when the command must stop
 	Stdout, Stderr io.Writer
 	Log            *slog.Logger
 }
@@ -26,14 +26,14 @@ type Process struct {
 // ErrExit ends the program with status 1 after the command has printed the reason itself.
 var ErrExit = errors.New("exit")
 
-// AsCommand names the operator of a command to the audit log.
+// AsCommand sets the operator of a command as the actor in the audit log.
 func AsCommand(ctx context.Context, command string) context.Context {
 	return auditlog.With(
 		ctx, auditlog.Actor{Via: auditlog.CLI, Role: "operator", Name: Operator(), Action: "adnet " + command},
 	)
 }
 
-// Operator is the user of the operating system.
+// Operator returns the user of the operating system.
 func Operator() string {
 	who, err := osuser.Current()
 	if err != nil || who.Username == "" {

@@ -8,10 +8,10 @@ import (
 	"adnet/internal/jsonscan"
 )
 
-// Choice is a yes or no that may be left out.
+// Choice is an optional yes or no.
 type Choice int8
 
-// The choices. Anything else that was said is unclear, which counts as no consent.
+// The choices. Any other value is unclear, which counts as no consent.
 const (
 	Unsaid  Choice = 0
 	Yes     Choice = 1
@@ -19,7 +19,7 @@ const (
 	unclear Choice = 3
 )
 
-// Of is the choice that a number says: 1, 0, or something else.
+// Of returns the choice for a number: 1, 0 or something else.
 func Of(n int64) Choice {
 	switch n {
 	case 0:
@@ -30,7 +30,7 @@ func Of(n int64) Choice {
 	return unclear
 }
 
-// UnmarshalJSONFrom reads true, false, 1, 0, the same as texts, or null.
+// UnmarshalJSONFrom reads true, false, 1, 0, the same values as strings, or null.
 func (c *Choice) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	v, err := d.ReadValue()
 	if err == nil {
@@ -39,7 +39,7 @@ func (c *Choice) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// choice is what a JSON value says.
+// choice returns the choice for a JSON value.
 func choice(v string) Choice {
 	switch v {
 	case "null", `""`:
@@ -58,7 +58,7 @@ func choice(v string) Choice {
 	return unclear
 }
 
-// Scan reads the field consent of a plain body; in declines what the general decoder must read.
+// Scan reads the field consent of a plain body. It declines a body that needs the general decoder.
 func (s *Signals) Scan(in *jsonscan.Reader) {
 	if in.Peek() != '{' {
 		in.Decline()
@@ -80,7 +80,7 @@ func (s *Signals) Scan(in *jsonscan.Reader) {
 		case "gdpr":
 			s.GDPR = choice(in.Raw())
 		default:
-			in.Decline() // may be a known name in another case
+			in.Decline() // may be a known name in a different case
 		}
 	}
 }

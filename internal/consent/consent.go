@@ -1,13 +1,13 @@
-// Package consent is the one place that decides whether a reader may be remembered: it reads the
-// signals of consent that come with a request, and says what they forbid.
+// Package consent decides, for all of adnet, whether a reader may be remembered: it reads the
+// consent signals of a request and returns what they forbid.
 //
-// Contract. [Signals.Read] never fails: a text that is not well-formed does not consent. A request
-// without any signal costs nothing. The texts are read and forgotten; what goes with an auction are
-// the [Flags].
+// Contract. [Signals.Read] never fails: a malformed text counts as no consent. A request without
+// any signal costs nothing. The texts are parsed and discarded; only the [Flags] are stored with an
+// auction.
 //
-// What a refusal means is obeyed where it applies: no session and no frequency cap
-// (ingress/offer), no session with an event and no click id (ingress/track). Of a place adnet never
-// knows more than country and region.
+// A refusal is enforced where it applies: no session and no frequency cap (ingress/offer), no
+// session in events and no click id (ingress/track). adnet never stores a location beyond country
+// and region.
 package consent
 
 import (
@@ -15,57 +15,58 @@ import (
 	"strings"
 )
 
-// Signals are the signals of consent as a request gives them, on any wire. The JSON names are those
-// of the field consent of REST and MCP. The zero value says nothing.
+// Signals are the consent signals of a request, in any protocol. The JSON names are those of the
+// field consent of REST and MCP. The zero value has no signal.
 type Signals struct {
 	TCF       string `json:"tcf"`        // TC string of IAB's TCF 2
 	GPP       string `json:"gpp"`        // IAB's Global Privacy Platform
-	USPrivacy string `json:"us_privacy"` // IAB's CCPA string, as 1YNN
+	USPrivacy string `json:"us_privacy"` // IAB's CCPA string, such as 1YNN
 	GPC       Choice `json:"gpc"`        // Global Privacy Control, also the header Sec-GPC
 	COPPA     Choice `json:"coppa"`      // the reader is a child
 
-	// GDPR says whether the GDPR applies. Left out it does where there is a TC string.
+	// GDPR reports whether the GDPR applies. If absent, it applies if there is a TC string.
 	GDPR Choice `json:"gdpr"`
-	// Sections are the sections of GPP that are in force, none for all that the text has.
+	// Sections are the GPP sections in force; none means all sections of the text.
 	Sections []int64 `json:"-"`
-	// Limited: the device asks for no tracking (OpenRTB lmt and dnt).
+	// Limited is set if the device requests no tracking (OpenRTB lmt and dnt).
 	Limited bool `json:"-"`
 }
 
-// Flags are what the signals of a request said. They are kept with its auction.
+// Flags summarise the signals of a request. They are stored with its auction.
 type Flags uint8
 
-// The flags. They are in records, so numbers are never changed or used again.
+// The flags. They are stored in records, so numbers are never changed or reused.
 const (
 	Given     Flags = 1 << iota // there was a signal
 	GDPR                        // the GDPR applies
-	NoStorage                   // it does, without consent to TCF's purpose 1
+	NoStorage                   // the GDPR applies, without consent to TCF's purpose 1
 	Child                       // COPPA
 	OptOut                      // US privacy, GPP, GPC, lmt or dnt
-	Malformed                   // a text could not be read
+	Malformed                   // a text could not be parsed
 )
 
-// names are those of the flags, in their order.
+// names are the names of the flags, in their order.
 var names = [...]string{"given", "gdpr", "no_storage", "child", "opt_out", "malformed"}
 
-// String is what was said, "given,gdpr,no_storage"; empty where nothing was.
+// String lists the flags, as in "given,gdpr,no_storage"; empty for none.
 func (f Flags) String() string {
-	var said []string
+	var set []string
 	for i, name := range names {
 		if f&(1<<i) != 0 {
-			said = append(said, name)
+			set = append(set, name)
 		}
 	}
-	return strings.Join(said, ",")
+	return strings.Join(set, ",")
 }
 
-// Refused says that the reader may not be remembered: no session, no frequency cap, no click id.
+// Refused reports whether the reader must not be remembered: no session, no frequency cap, no click
+// id.
 func (f Flags) Refused() bool { return f&(NoStorage|Child|OptOut|Malformed) != 0 }
 
-// maxText is the longest text that is read, in bytes; TC strings with every vendor have some 2,000.
+// maxText is the maximum length of a text in bytes. TC strings with every vendor have about 2,000.
 const maxText = 8 << 10
 
-// Read reads the signals.
+// Read evaluates the signals.
 func (s *Signals) Read() (f Flags) {
 	if s.TCF != "" {
 		f |= Given
@@ -80,12 +81,12 @@ func (s *Signals) Read() (f Flags) {
 		f |= Given | usPrivacy(s.USPrivacy)
 	}
 	if s.GDPR == Yes && f&GDPR == 0 {
-		f |= Given | GDPR | NoStorage // it applies, and there is no consent
+		f |= Given | GDPR | NoStorage // the GDPR applies without consent
 	}
 	return f | s.stated()
 }
 
-// stated is what the signals say that are no texts.
+// stated evaluates the signals that are not texts.
 func (s *Signals) stated() (f Flags) {
 	if s.GDPR == No || s.GPC == No || s.COPPA == No {
 		f |= Given
@@ -102,13 +103,14 @@ func (s *Signals) stated() (f Flags) {
 	return f
 }
 
-// GPC says whether a request has Global Privacy Control switched on.
+// GPC reports whether a request has Global Privacy Control enabled.
 func GPC(h http.Header) bool {
-	said := h["Sec-Gpc"]
-	return len(said) > 0 && strings.TrimSpace(said[0]) == "1"
+	header := h["Sec-Gpc"]
+	return len(header) > 0 && strings.TrimSpace(header[0]) == "1"
 }
 
-// usPrivacy reads a CCPA string of IAB: version, notice, opt-out of the sale, covered by the LSPA.
+// usPrivacy parses a CCPA string of the IAB: version, notice, opt-out of the sale, covered by the
+// LSPA.
 func usPrivacy(text string) Flags {
 	if len(text) != 4 || text[0] != '1' {
 		return Malformed

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Sections of GPP that are read. Others that were given out say nothing of what adnet does; what
-// was given out later may be a state's, so it counts as a text that cannot be read.
+// The supported GPP sections. Other sections known today are irrelevant to adnet. A later section
+// may belong to a US state, so it counts as an unreadable text.
 const (
 	gppTCF         = 2
 	gppUSP         = 6
@@ -23,10 +23,10 @@ const (
 	gppLast        = gppRhodeIsland
 )
 
-// optOuts are where a section has its answers of two bits, 1 for "opted out" (of sale, of sharing,
-// of targeted advertising). All have 6 bits of version before. States that are not named have them
-// where most have: after three notices. Two states have a fourth, and the newest say before them
-// which contract holds.
+// optOuts are the positions of a section's two-bit answers, in which 1 means "opted out" (of sale,
+// of sharing, of targeted advertising). In all sections a version of 6 bits comes first. States not
+// listed here have the answers at the usual position: after three notices. Two states have a fourth
+// notice, and in the newest sections the applicable contract comes first.
 var (
 	optOutsOf = map[int][]int{
 		gppUSNational: {18, 20, 22}, gppCalifornia: {12, 14}, gppUtah: {14, 16}, gppIowa: {14, 16},
@@ -35,9 +35,9 @@ var (
 	ofStates = []int{12, 14}
 )
 
-// platform reads a GPP string: the sections that are in force. Own code, since the library that
-// there is can be kept busy for ever by a header of a few bytes (a range of sections that ends with
-// 65,535), and knows no section after 12.
+// platform parses a GPP string and evaluates the sections in force. The code is our own, because a
+// header of a few bytes (a range of sections that ends with 65,535) can keep the available library
+// busy forever, and because that library knows no section after 12.
 func (s *Signals) platform() (f Flags) {
 	if len(s.GPP) > maxText {
 		return Malformed
@@ -70,7 +70,7 @@ func section(id int, text string) Flags {
 	return 0
 }
 
-// state reads a section of the USA: its core, and after a dot what says whether GPC is on.
+// state parses a section of the USA: its core and, after a dot, the GPC subsection.
 func state(id int, text string) Flags {
 	core, rest, _ := strings.Cut(text, ".")
 	b, ok := readBits(core)
@@ -92,18 +92,18 @@ func state(id int, text string) Flags {
 		if !ok {
 			return Malformed
 		}
-		if s.left() >= 3 && s.take(2) == 1 && s.take(1) == 1 { // type GPC, switched on
+		if s.left() >= 3 && s.take(2) == 1 && s.take(1) == 1 { // type GPC, enabled
 			return OptOut
 		}
 	}
 	return 0
 }
 
-// mostSections bounds a header; IAB has given out less than 30 numbers.
+// mostSections bounds a header. The IAB has assigned fewer than 30 numbers.
 const mostSections = 64
 
-// sections reads the header: type 3, version 1, and the ids of the sections as a range of Fibonacci
-// codes, each the difference to the one before.
+// sections parses the header: type 3, version 1, and the section ids as a range of Fibonacci codes,
+// each the difference to the previous id.
 func sections(header string) (ids []int, ok bool) {
 	b, ok := readBits(header)
 	if !ok || b.left() < 24 || b.take(6) != 3 || b.take(6) != 1 {
@@ -131,23 +131,23 @@ func sections(header string) (ids []int, ok bool) {
 	return ids, true
 }
 
-// bits are read from the left.
+// bits is a bit reader, starting at the left.
 type bits struct {
 	data    []byte
 	at, end int
 }
 
-// readBits reads base64 of the URL alphabet. In GPP a text ends after any character, and all bits
-// of it count: it is filled up with zeros.
+// readBits decodes base64 of the URL alphabet. In GPP a text may end after any character, and all
+// its bits count: it is padded with zeros.
 func readBits(text string) (bits, bool) {
 	text = strings.TrimRight(text, "=")
 	data, err := base64.RawURLEncoding.DecodeString(text + "AAA"[:(4-len(text)%4)%4])
-	return bits{data: data, end: 6 * len(text)}, err == nil && 8*len(data) >= 6*len(text) // line breaks are passed over
+	return bits{data: data, end: 6 * len(text)}, err == nil && 8*len(data) >= 6*len(text) // line breaks are skipped
 }
 
 func (b *bits) left() int { return b.end - b.at }
 
-// take reads n bits; the caller has asked whether they are there.
+// take reads n bits. The caller has checked that they exist.
 func (b *bits) take(n int) (v int) {
 	for range n {
 		v = v<<1 | int(b.data[b.at/8]>>(7-b.at%8)&1)
@@ -156,8 +156,8 @@ func (b *bits) take(n int) (v int) {
 	return v
 }
 
-// fibonacci reads a number in Fibonacci's code, which ends with two ones; false for one that does
-// not end or no list of sections needs.
+// fibonacci reads a number in Fibonacci code, which ends with two ones. It returns false for a
+// number without an end, or larger than a list of sections can need.
 func (b *bits) fibonacci() (n int, ok bool) {
 	before := 0
 	for low, high := 1, 2; b.left() > 0 && high < math.MaxInt16; low, high = high, low+high {

@@ -5,8 +5,8 @@ import (
 	tcf "github.com/prebid/go-gdpr/vendorconsent/tcf2"
 )
 
-// storage reads a TC string: whether the reader consents to purpose 1, to store and access
-// information on a device. The library trusts some lengths that the text states, hence the recover.
+// storage parses a TC string and checks consent to purpose 1, to store and access information on a
+// device. The library trusts some lengths stated in the text, hence the recover.
 func storage(text string) (f Flags) {
 	defer func() {
 		if recover() != nil {
@@ -16,11 +16,11 @@ func storage(text string) (f Flags) {
 	if len(text) > maxText || !tcf.IsConsentV2(text) {
 		return Malformed
 	}
-	said, err := tcf.ParseString(text)
+	consent, err := tcf.ParseString(text)
 	switch {
 	case err != nil:
 		return Malformed
-	case !said.PurposeAllowed(consentconstants.InfoStorageAccess):
+	case !consent.PurposeAllowed(consentconstants.InfoStorageAccess):
 		return NoStorage
 	}
 	return 0

@@ -1,6 +1,6 @@
-// Package cputime tells benchmarks how much processor time they use. Unlike elapsed time it hardly
-// depends on other work on the machine, so the benchmark of the whole (row by row beside a
-// baseline) falls back on it.
+// Package cputime measures the processor time of benchmarks. Unlike elapsed time it hardly depends
+// on other work on the machine, so the overall benchmark (row by row beside a baseline) falls back
+// on it.
 //
 // Only tests import this package.
 package cputime
@@ -14,7 +14,8 @@ import (
 // Unit names the metric of [Stretch.Report].
 const Unit = "cpu-ns/op"
 
-// Used is the processor time that the process has used so far, its garbage collection included.
+// Used returns the processor time that the process has used so far, including its garbage
+// collection.
 func Used(b testing.TB) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -24,17 +25,17 @@ func Used(b testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// Stretch is a piece of a benchmark.
+// Stretch is a measured part of a benchmark.
 type Stretch struct {
 	b    *testing.B
 	from time.Duration
 }
 
-// Start begins to count. It belongs right before the benchmark's loop.
+// Start begins the measurement. It belongs right before the benchmark's loop.
 func Start(b *testing.B) Stretch { return Stretch{b: b, from: Used(b)} }
 
-// Report adds the processor time of one operation to the benchmark's line. It belongs right after
-// the loop.
+// Report adds the processor time per operation to the benchmark's line. It belongs right after the
+// loop.
 func (s Stretch) Report() {
 	s.b.ReportMetric(float64((Used(s.b)-s.from).Nanoseconds())/float64(max(1, s.b.N)), Unit)
 }

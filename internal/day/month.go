@@ -9,10 +9,10 @@ import (
 // Month is a UTC month: twelve times the year, plus 0 for January.
 type Month int32
 
-// MonthOf is the UTC month of t.
+// MonthOf returns the UTC month of t.
 func MonthOf(t time.Time) Month { return Month(t.UTC().Year()*12 + int(t.UTC().Month()) - 1) }
 
-// ParseMonth reads 2006-01. Errors: errs.InvalidRequest.
+// ParseMonth parses 2006-01. Errors: errs.InvalidRequest.
 func ParseMonth(text string) (Month, error) {
 	t, err := time.Parse("2006-01", text)
 	if err != nil || t.Year() < 1970 {
@@ -21,13 +21,13 @@ func ParseMonth(text string) (Month, error) {
 	return MonthOf(t), nil
 }
 
-// Start is the first instant of the month, UTC.
+// Start returns the first instant of the month, UTC.
 func (m Month) Start() time.Time {
 	return time.Date(int(m)/12, time.Month(int(m)%12+1), 1, 0, 0, 0, 0, time.UTC)
 }
 
-// End is the first instant after the month, UTC.
+// End returns the first instant after the month, UTC.
 func (m Month) End() time.Time { return (m + 1).Start() }
 
-// String is the month as 2006-01.
+// String returns the month as 2006-01.
 func (m Month) String() string { return m.Start().Format("2006-01") }

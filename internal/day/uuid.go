@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// milliseconds is the Unix time in the first 48 bits of a UUIDv7 (RFC 9562, section 5.7); false for
-// any other id.
+// milliseconds returns the Unix time in the first 48 bits of a UUIDv7 (RFC 9562, section 5.7), and
+// false for any other id.
 func milliseconds(id uuid.UUID) (int64, bool) {
 	if id.Version() != 7 {
 		return 0, false
@@ -16,8 +16,8 @@ func milliseconds(id uuid.UUID) (int64, bool) {
 		true
 }
 
-// TimeOfUUID is the time inside a UUIDv7, in whole milliseconds, UTC. It is false, and the time
-// zero, for any other id.
+// TimeOfUUID returns the time inside a UUIDv7, in whole milliseconds, UTC. For any other id it
+// returns the zero time and false.
 func TimeOfUUID(id uuid.UUID) (time.Time, bool) {
 	ms, dated := milliseconds(id)
 	if !dated {
@@ -26,14 +26,14 @@ func TimeOfUUID(id uuid.UUID) (time.Time, bool) {
 	return time.UnixMilli(ms).UTC(), true
 }
 
-// OfUUID is the UTC day inside a UUIDv7. It is day 0 for any other id, so that an id that carries
-// no time still has one fixed day.
+// OfUUID returns the UTC day inside a UUIDv7. It returns day 0 for any other id, so that an id
+// without a time still has a fixed day.
 func OfUUID(id uuid.UUID) Day {
 	ms, _ := milliseconds(id)
 	return Day(ms / 86_400_000)
 }
 
-// MinuteOfUUID is the UTC minute inside a UUIDv7; false for any other id.
+// MinuteOfUUID returns the UTC minute inside a UUIDv7, and false for any other id.
 func MinuteOfUUID(id uuid.UUID) (Minute, bool) {
 	ms, dated := milliseconds(id)
 	return Minute(ms / 60_000), dated

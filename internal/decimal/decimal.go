@@ -1,4 +1,4 @@
-// Package decimal writes fixed-point numbers as JSON has them.
+// Package decimal writes fixed-point numbers in JSON form.
 package decimal
 
 import "strconv"
@@ -6,8 +6,8 @@ import "strconv"
 // One is 1, in millionths.
 const One = 1_000_000
 
-// AppendMillionths writes n ÷ 1,000,000 as a JSON number with no more decimals than it needs. Any n
-// is exact.
+// AppendMillionths appends n ÷ 1,000,000 as a JSON number with no more decimals than necessary. Any
+// n is exact.
 func AppendMillionths(b []byte, n int64) []byte {
 	left := uint64(n)
 	if n < 0 {

@@ -1,9 +1,9 @@
-// Package decision says which changes are decisions against the owner of an account, what its owner
-// reads of each (a statement of reasons, article 17 of the Digital Services Act), and how the owner
-// appeals (article 20).
+// Package decision determines which changes are decisions against the owner of an account, and
+// defines the statement that the owner gets (a statement of reasons, article 17 of the Digital
+// Services Act) and how the owner appeals (article 20).
 //
-// Contract: stores keep the statement in the transaction of the change, beside its row of the audit
-// log, by the one rule of [Of]. So there is no decision without a statement, whoever took it.
+// Contract: stores write the statement in the transaction of the change, beside its row of the
+// audit log, by the single rule of [Of]. So every decision has a statement, whatever its author.
 package decision
 
 import (
@@ -23,47 +23,47 @@ import (
 	"adnet/internal/errs"
 )
 
-// Kind is what was decided.
+// Kind is the kind of a decision.
 type Kind string
 
 // The kinds of decisions.
 const (
-	Rejection  Kind = "rejection"  // a campaign, or an account's name, was refused by a reviewer
-	Pause      Kind = "pause"      // a campaign was stopped by another than its owner
+	Rejection  Kind = "rejection"  // a campaign, or an account's name, was rejected by a reviewer
+	Pause      Kind = "pause"      // a campaign was stopped by someone other than its owner
 	Hold       Kind = "hold"       // a publisher's Credits are held by a quarantine case
-	Clawback   Kind = "clawback"   // and were taken back
+	Clawback   Kind = "clawback"   // a publisher's Credits were taken back
 	Suspension Kind = "suspension" // an account was suspended
 )
 
-// Kinds are the kinds of decisions.
+// Kinds lists the kinds of decisions.
 var Kinds = []string{string(Rejection), string(Pause), string(Hold), string(Clawback), string(Suspension)}
 
-// Statement is a decision as its owner reads it. It never changes; its appeals do.
+// Statement is a decision in the form that its owner reads. It never changes, but its appeals do.
 type Statement struct {
 	ID         uuid.UUID `json:"id"`
 	At         time.Time `json:"at"`       // UTC
-	OwnerID    uuid.UUID `json:"owner_id"` // the account; of a seat the one that it belongs to
+	OwnerID    uuid.UUID `json:"owner_id"` // the account; for a seat, its owner
 	Kind       Kind      `json:"kind"`
 	TargetKind string    `json:"target_kind"` // as in the audit log
 	TargetID   string    `json:"target_id"`
-	Rule       string    `json:"rule"`      // why, for programs
-	Reason     string    `json:"reason"`    // why, in words
-	Automated  bool      `json:"automated"` // no person took it
+	Rule       string    `json:"rule"`      // the reason, for programs
+	Reason     string    `json:"reason"`    // the reason, in words
+	Automated  bool      `json:"automated"` // made without a person
 	Appeals    []Appeal  `json:"appeals"`   // oldest first
-	// Publisher names the owner where the change names no account: its developer id.
+	// Publisher identifies the owner if the change has no account: its developer id.
 	Publisher uuid.UUID `json:"-"`
 }
 
-// Outcome is how an appeal ended.
+// Outcome is the outcome of an appeal.
 type Outcome string
 
-// The outcomes. Upheld: the decision stands. Reversed: it was taken back.
+// The outcomes. Upheld: the decision stands. Reversed: it was reversed.
 const (
 	Upheld   Outcome = "upheld"
 	Reversed Outcome = "reversed"
 )
 
-// Appeal is what an owner says against a decision, and what came of it.
+// Appeal is an owner's appeal against a decision, with its outcome.
 type Appeal struct {
 	ID         uuid.UUID  `json:"id"`
 	DecisionID uuid.UUID  `json:"-"`
@@ -76,7 +76,7 @@ type Appeal struct {
 	DecidedAt  *time.Time `json:"decided_at,omitempty"`
 }
 
-// Answer is what an administrator decides about an appeal.
+// Answer is an administrator's answer to an appeal.
 type Answer struct {
 	AppealID uuid.UUID
 	Outcome  Outcome
@@ -85,52 +85,54 @@ type Answer struct {
 	At       time.Time
 }
 
-// Query selects statements, newest first. Zero values select everything.
+// Query selects statements, newest first. The zero value selects everything.
 type Query struct {
 	ID      uuid.UUID
 	OwnerID uuid.UUID
 	Kind    Kind
-	Target  string // of this target_id
-	Open    bool   // only those with an appeal that waits
+	Target  string // only this target_id
+	Open    bool   // only statements with an open appeal
 	Limit   int    // 1 to 500
 	Offset  int
 }
 
-// Store keeps statements and appeals.
+// Store stores statements and appeals.
 type Store interface {
-	// Decisions is a page of statements with their appeals, and how many there are. Of two about
-	// the same target the one that was taken later comes first, whatever the clocks said.
+	// Decisions returns a page of statements with their appeals, and the total number. Of two about
+	// the same target the later one comes first, whatever the clocks showed.
 	Decisions(ctx context.Context, q Query) ([]Statement, int, error)
-	// AppealedBy is the decision that an appeal is against. errs.NotFound without such an appeal.
+	// AppealedBy returns the decision that an appeal is against. It returns errs.NotFound if there
+	// is no such appeal.
 	AppealedBy(ctx context.Context, appeal uuid.UUID) (Statement, error)
-	// Appeal keeps an appeal. errs.NotFound if its owner has no such decision, errs.Conflict while
-	// one is open, or after MaxAppeals.
+	// Appeal stores an appeal. It returns errs.NotFound if its owner has no such decision, and
+	// errs.Conflict while another appeal is open, or after MaxAppeals.
 	Appeal(ctx context.Context, a Appeal) error
-	// Answer ends an appeal. errs.NotFound, errs.InvalidState if it has ended.
+	// Answer closes an appeal. It returns errs.NotFound, or errs.InvalidState if the appeal is
+	// already closed.
 	Answer(ctx context.Context, a Answer) error
 }
 
 // The limits of appeals.
 const (
-	MaxAppeals = 3    // of one decision, one after the other
+	MaxAppeals = 3    // of one decision, one after another
 	MaxText    = 2000 // code points of an appeal
 	MaxWords   = 2000 // code points of an answer
 )
 
 // Errors of appeals.
 var (
-	ErrOpen   = errs.New(errs.Conflict, "an appeal against this decision is open already; its answer will stand here")
+	ErrOpen   = errs.New(errs.Conflict, "an appeal against this decision is already open; its answer will appear here")
 	ErrEnough = errs.New(
 		errs.Conflict,
-		"this decision was appealed against %d times; what is left is a court or an out-of-court dispute settlement "+
+		"this decision was appealed %d times; the remaining options are a court or an out-of-court dispute settlement "+
 			"body", MaxAppeals,
 	)
-	ErrEnded    = errs.New(errs.InvalidState, "the appeal was decided already")
+	ErrEnded    = errs.New(errs.InvalidState, "the appeal was already decided")
 	ErrNoAppeal = errs.New(errs.NotFound, "there is no such appeal")
 	ErrUnknown  = errs.New(errs.NotFound, "there is no such decision")
 )
 
-// Clean checks a text that is kept: field names it. Errors: errs.InvalidRequest.
+// Clean checks a text before it is stored. field is its name. Errors: errs.InvalidRequest.
 func Clean(field, text string, most int) (string, error) {
 	text = strings.TrimSpace(text)
 	control := strings.ContainsFunc(
@@ -144,7 +146,7 @@ func Clean(field, text string, most int) (string, error) {
 	return text, nil
 }
 
-// May says whether one more appeal may follow those before. Errors: [ErrOpen], [ErrEnough].
+// May reports whether one more appeal may follow those in before. Errors: [ErrOpen], [ErrEnough].
 func May(before []Appeal) error {
 	for _, a := range before {
 		if a.Outcome == "" {
@@ -157,9 +159,9 @@ func May(before []Appeal) error {
 	return nil
 }
 
-// Of says whether e is a decision against the owner of what it changes, and what its statement is.
-// Owner and publisher are as the entry has them; the store resolves a seat's. An id and the time
-// are the store's.
+// Of reports whether e is a decision against the owner of its target, and returns the statement.
+// Owner and publisher are those of the entry; the store resolves a seat's owner and sets id and
+// time.
 func Of(e *auditlog.Entry) (Statement, bool) {
 	s := Statement{
 		OwnerID: e.OwnerID, TargetKind: e.TargetKind, TargetID: e.TargetID, Automated: e.Actor.Via == auditlog.System,
@@ -181,8 +183,8 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 		if s.Rule = after(e, "rule"); s.Rule != "" {
 			s.Kind, s.Automated = Hold, s.Rule != "manual"
 			if s.Reason == "" {
-				s.Reason = "The traffic of this publisher is unlike that of people; the rule says in which way. " +
-					"Credits are held until a person has looked."
+				s.Reason = "The traffic of this publisher does not look human; the rule states the reason. " +
+					"Credits are held until a person has reviewed it."
 			}
 			return s, true
 		}
@@ -197,7 +199,7 @@ func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool)
 		s.Kind, s.Rule, s.Reason = Pause, RuleReports, reason
 		return s, true
 	}
-	if barred(e) { // it was paused already, so its status did not change
+	if barred(e) { // it was already paused, so its status did not change
 		s.Kind, s.Rule, s.Reason = Pause, "ad_policy", cmp.Or(reason, pausedWords)
 		return s, true
 	}
@@ -213,7 +215,7 @@ func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool)
 		_ = json.Unmarshal([]byte(raw(e.Changes["review"].After)), &review)
 		s.Kind, s.Rule, s.Reason = Rejection, "ad_policy", review.Notes
 		if s.Reason == "" {
-			s.Reason = "The ad does not keep to the policy of this network."
+			s.Reason = "The ad violates the policy of this network."
 		}
 		return s, true
 	case "paused":
@@ -230,23 +232,23 @@ func ofCampaign(e *auditlog.Entry, s Statement, reason string) (Statement, bool)
 
 const pausedWords = "An administrator of this network has paused the campaign."
 
-// barred says whether an administrator paused what its owner had paused before.
+// barred reports whether an administrator paused a campaign that its owner had already paused.
 func barred(e *auditlog.Entry) bool {
 	found := e.Changes["policy_violations"]
 	return !names(found.Before, campaign.RuleBarred) && names(found.After, campaign.RuleBarred)
 }
 
-// names says whether the findings of an entry are of a rule, among others.
+// names reports whether the findings of an entry include one of a rule.
 func names(findings any, rule string) bool {
 	var list []campaign.Violation
 	_ = json.Unmarshal([]byte(raw(findings)), &list)
 	return slices.ContainsFunc(list, func(v campaign.Violation) bool { return v.Rule == rule })
 }
 
-// Supersedes says whether s decided anew about what before, an earlier decision, had decided:
-// before is in force no more, and to take it back must not take back s. A campaign's refusals and
-// what readers' reports stop are one matter, an administrator's pause of it is another, so is the
-// suspension of an account.
+// Supersedes reports whether s is a new decision on the matter of before, an earlier decision. Then
+// before is no longer in force, and reversing it must not reverse s. A campaign's rejections and
+// stops due to readers' reports are one matter. An administrator's pause of it is another, and so
+// is the suspension of an account.
 func (s *Statement) Supersedes(before *Statement) bool {
 	return s.ID != before.ID && s.TargetKind == before.TargetKind && s.TargetID == before.TargetID &&
 		s.matter() == before.matter()
@@ -259,14 +261,14 @@ func (s *Statement) matter() Kind {
 	return s.Kind
 }
 
-// RuleName is the rule of an account's name that an administrator took away. Its owner may say
-// another one, or after an appeal the same: nothing keeps it meanwhile.
+// RuleName is the rule of an account's name that an administrator removed. Its owner may choose
+// another name, or after an appeal the same one. Nothing stores the name in between.
 const RuleName = "sponsor_name"
 
-// RuleReports is the rule of a campaign that readers' reports have stopped.
+// RuleReports is the rule of a campaign that was stopped by readers' reports.
 const RuleReports = "reports"
 
-// after is a field's new value as text; empty where it did not change.
+// after returns a field's new value as text, empty if it did not change.
 func after(e *auditlog.Entry, field string) string {
 	c, ok := e.Changes[field]
 	if !ok || c.After == nil {
@@ -275,7 +277,7 @@ func after(e *auditlog.Entry, field string) string {
 	return text(c.After)
 }
 
-// text is a value of an entry as a text: entries hold values of Go or of JSON.
+// text returns a value of an entry as text. Entries hold Go or JSON values.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return s

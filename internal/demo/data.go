@@ -1,9 +1,9 @@
-// Package demo is the world of a first run of adnet, and of tests and benchmarks: invented
-// companies, their campaigns, requests labelled with the campaigns that answer them, accounts to
-// log in with, and four commands to paste.
+// Package demo provides the data of a first run of adnet, and of tests and benchmarks: invented
+// companies, their campaigns, requests labelled with suitable campaigns, accounts to log in with,
+// and four commands to paste.
 //
-// The password is public. Loading the demo gives every client that can reach the service the rights
-// of its administrator, so it belongs in the in-memory mode on a loopback address.
+// The password is public. Loading the demo gives administrator rights to every client that can
+// reach the service, so it belongs in in-memory mode on a loopback address.
 package demo
 
 import (
@@ -41,18 +41,18 @@ type Company struct {
 	Category string `json:"category"` // its products, one of 15
 }
 
-// Request is the text of a user of an AI app, with the app's facts about the user, as the body of
-// an ad request has it, and with the judgement which campaigns would be right.
+// Request is the text of an AI app's user with the app's facts about the user, in the form of an ad
+// request's body, and a judgement of which campaigns would be right.
 type Request struct {
 	ID   string `json:"id"`   // language and number, unique
-	Lang string `json:"lang"` // ISO 639-1 code of the language that the context is mostly in
+	Lang string `json:"lang"` // ISO 639-1 code of the main language of the context
 
-	// Label names the campaigns that answer the request, the best first. Empty means that no ad
-	// should be shown. What a labelled campaign targets besides words is true of the request.
+	// Label lists the campaigns that fit the request, best first. If it is empty, no ad should be
+	// shown. The targeting of a labelled campaign, except for words, matches the request.
 	Label []string `json:"label"`
-	// Category is that of the first labelled campaign, empty without one. Other campaigns of the
-	// category are acceptable answers; those of another category are wrong unless they are
-	// labelled.
+	// Category is the category of the first labelled campaign, empty without one. Other campaigns
+	// of this category are acceptable answers. Campaigns of another category are wrong unless they
+	// are labelled.
 	Category string `json:"category"`
 
 	Context      string   `json:"context"` // at most 2,000 code points, as an ad request allows
@@ -63,24 +63,24 @@ type Request struct {
 	ActiveTools  []string `json:"active_tools,omitempty"`
 }
 
-// Companies are the advertisers in the order of the file. Errors say where a file cannot be read,
-// which no built binary's can.
+// Companies returns the advertisers in the order of the file. It fails if a file cannot be read,
+// which does not happen in a built binary.
 func Companies() ([]Company, error) { return read[Company](companiesFile) }
 
-// Campaigns are the demo campaigns in the order of the file, in the form in which their advertiser
-// would send them. Their names are unique. Errors: as of [Companies].
+// Campaigns returns the demo campaigns in the order of the file, in the form in which their
+// advertisers would send them. Their names are unique. Errors: as of [Companies].
 func Campaigns() ([]campaign.Fields, error) { return read[campaign.Fields](campaignsFile) }
 
-// Requests are the labelled requests in the order of the file, grouped by language: for judging how
-// relevant the ads are that a ranking model chooses, and as the traffic of benchmarks. The first
-// one finds an ad. Errors: as of [Companies].
+// Requests returns the labelled requests in the order of the file, grouped by language. They
+// measure the relevance of the ads chosen by a ranking model and serve as the traffic of
+// benchmarks. The first one finds an ad. Errors: as of [Companies].
 func Requests() ([]Request, error) { return read[Request](requestsFile) }
 
-// Needs are requests of people in need, beside which no ad is shown.
+// Needs returns requests of people in need, beside which no ad is shown.
 func Needs() ([]Request, error) { return read[Request](needsFile) }
 
-// Categories gives the category of each campaign by its name. Errors: as of [Companies], and a
-// campaign whose landing page belongs to no company.
+// Categories returns the category of each campaign by name. It fails like [Companies], or if the
+// landing page of a campaign belongs to no company.
 func Categories() (map[string]string, error) {
 	companies, err := Companies()
 	if err != nil {
@@ -101,10 +101,10 @@ func Categories() (map[string]string, error) {
 	return of, nil
 }
 
-// Words are the intent tokens of all campaigns and the longer words of their texts, repeated as
-// often as they occur and in lower case, letters and digits only. Benchmarks draw the targeting of
-// their campaigns from them: the tokens alone, chosen to set companies apart, are shared by far
-// fewer campaigns than those of a large network. Errors: as of [Companies].
+// Words returns the intent tokens of all campaigns and the longer words of their texts, repeated as
+// often as they occur, in lower case, with letters and digits only. Benchmarks draw the targeting
+// of their campaigns from them. The tokens alone, chosen to set companies apart, are shared by far
+// fewer campaigns than in a large network. Errors: as of [Companies].
 func Words() ([]string, error) {
 	campaigns, err := Campaigns()
 	if err != nil {
@@ -115,7 +115,7 @@ func Words() ([]string, error) {
 		f := &campaigns[i]
 		words = append(words, f.IntentTokens...)
 		for _, word := range strings.FieldsFunc(strings.ToLower(*f.Headline+" "+*f.Subtext), notOfAWord) {
-			if utf8.RuneCountInString(word) > 3 { // nearly all shorter ones are articles, pronouns and the like
+			if utf8.RuneCountInString(word) > 3 { // most shorter ones are articles, pronouns and the like
 				words = append(words, word)
 			}
 		}
@@ -127,7 +127,7 @@ func notOfAWord(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }
 
-// companyOf is the index of the company that owns campaign f.
+// companyOf returns the index of the company that owns campaign f.
 func companyOf(companies []Company, f *campaign.Fields) (int, error) {
 	landing, err := url.Parse(*f.CTAURL)
 	if err != nil {
@@ -141,10 +141,10 @@ func companyOf(companies []Company, f *campaign.Fields) (int, error) {
 	return 0, fmt.Errorf("campaign %q: no company has the domain %s", *f.Name, landing.Hostname())
 }
 
-// CampaignsJSONL is the file of [Campaigns], one JSON object a line.
+// CampaignsJSONL returns the file of [Campaigns], one JSON object per line.
 func CampaignsJSONL() ([]byte, error) { return files.ReadFile(campaignsFile) }
 
-// RequestsJSONL is the file of [Requests], one JSON object a line.
+// RequestsJSONL returns the file of [Requests], one JSON object per line.
 func RequestsJSONL() ([]byte, error) { return files.ReadFile(requestsFile) }
 
 func read[T any](name string) ([]T, error) {
@@ -156,7 +156,7 @@ func read[T any](name string) ([]T, error) {
 	var list []T
 	for {
 		var value T
-		// A misspelt field would silently be a default.
+		// A misspelt field would silently get its default.
 		err := json.UnmarshalDecode(decoder, &value, json.RejectUnknownMembers(true))
 		if err == io.EOF {
 			return list, nil

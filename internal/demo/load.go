@@ -15,7 +15,7 @@ import (
 
 // The demo accounts.
 const (
-	// Password opens every demo account. It is documented, so it protects nothing.
+	// Password is the password of every demo account. It is documented, so it protects nothing.
 	Password = "adnet-demo-password"
 	// Publisher is the e-mail of the account that shows ads.
 	Publisher = "publisher@demo.adnet.example"
@@ -25,22 +25,22 @@ const (
 	advertisers = 8
 )
 
-// Advertiser is the e-mail of the n-th advertiser account, from 1 to 8. Each is an agency of
+// Advertiser returns the e-mail of the n-th advertiser account, from 1 to 8. Each is an agency of
 // several companies.
 func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
 
-// agencies are the names of the advertiser accounts, which are invented as their companies are. Ads
-// and receipts say them.
+// agencies are the names of the advertiser accounts, invented like their companies. Ads and
+// receipts show them.
 var agencies = [advertisers]string{
 	"Quillmarsh Media", "Bramblewick & Daughters", "Lanternfold Agency", "Saltmeadow Studio",
 	"Thistlecombe Works", "Pebblecrest Media", "Ninefold Harbour", "Wrenhollow Partners",
 }
 
-// unchecked is the agency whose name is approved, and nobody has checked who is behind it, so that
-// both kinds are seen.
+// unchecked is the agency whose name is approved but whose identity was not checked, so that both
+// kinds appear.
 const unchecked = advertisers - 1
 
-// publisherName is what the account that shows ads calls itself.
+// publisherName is the name of the account that shows ads.
 const publisherName = "Fernwick Chat"
 
 // Deps are the services through which the demo is created.
@@ -49,21 +49,21 @@ type Deps struct {
 	Campaigns *campaign.Service
 }
 
-// Credentials are all that a visitor needs to try the service.
+// Credentials contains everything that a visitor needs to try the service.
 type Credentials struct {
 	Advertisers  []string // e-mails
 	Publisher    string   // e-mail
 	Admin        string   // e-mail
-	Password     string   // of all of them
-	PublisherKey string   // shown here only
+	Password     string   // for all of them
+	PublisherKey string   // shown only here
 	DeveloperID  uuid.UUID
 	Active       int // campaigns that deliver
-	InReview     int // campaigns that broke a policy rule and wait for a person
+	InReview     int // campaigns that violate a policy rule and wait for a reviewer
 }
 
 // Load creates the demo: accounts, a publisher key, and the campaigns spread over the advertisers.
-// The administrator approves all campaigns that pass the policy check. On a store that has the demo
-// it logs in instead, adds only the missing campaigns and issues another publisher key. Errors:
+// The administrator approves all campaigns that pass the policy check. If the store already has the
+// demo, Load logs in, adds only the missing campaigns and issues another publisher key. Errors:
 // errs.InvalidCredentials if a demo e-mail has another password, and those of the services.
 func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	lists, err := byAccount()
@@ -75,7 +75,7 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 		return Credentials{}, err
 	}
 	if !l.admin.IsAdmin() {
-		return Credentials{}, errs.New(errs.Conflict, "%s exists and is no administrator", Admin)
+		return Credentials{}, errs.New(errs.Conflict, "%s exists but is not an administrator", Admin)
 	}
 	out := Credentials{Publisher: Publisher, Admin: Admin, Password: Password}
 	g, gctx := errgroup.WithContext(ctx)
@@ -104,8 +104,8 @@ func Load(ctx context.Context, deps Deps) (Credentials, error) {
 	return out, nil
 }
 
-// byAccount gives each advertiser account, as an agency, every eighth company, so that neighbours
-// in the file, which sell the same, compete.
+// byAccount assigns every eighth company to each advertiser account, as an agency, so that
+// neighbours in the file, which sell the same goods, compete.
 func byAccount() (lists [advertisers][]campaign.Fields, err error) {
 	companies, err := Companies()
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *loader) account(
 	return u, nil
 }
 
-// name has an account be called so in its ads, unless it calls itself something already.
+// name sets an account's name for its ads, unless it already has one.
 func (l *loader) name(ctx context.Context, u account.User, name string, verified bool) error {
 	if u.NameState() != account.Nameless {
 		return nil
@@ -161,7 +161,7 @@ func (l *loader) name(ctx context.Context, u account.User, name string, verified
 	return err
 }
 
-// advertiser makes the n-th advertiser, from 0, with its campaigns. They are created in order, so
+// advertiser creates the n-th advertiser, from 0, with its campaigns. They are created in order, so
 // those of an earlier run are the first ones.
 func (l *loader) advertiser(ctx context.Context, n int, list []campaign.Fields) error {
 	owner, err := l.account(ctx, Advertiser(n+1), l.deps.Accounts.Register)

@@ -11,9 +11,9 @@ const sampleContext = "Our build is slow and one flaky test keeps blocking the r
 	"pipeline, " +
 	"and how do I roll back a bad deployment on our Kubernetes cluster?"
 
-// Commands are four lines for a POSIX shell with curl and sed: ad request, impression, click,
-// stats. Each is complete except for the variable AD, which the first sets. The pauses are those of
-// a person: a click follows an impression by a moment, and stats follow an event within three
+// Commands returns four lines for a POSIX shell with curl and sed: ad request, impression, click,
+// stats. Each is complete except for the variable AD, which the first one sets. The pauses imitate
+// a person: a click comes a moment after an impression, and stats follow an event within three
 // seconds.
 func Commands(baseURL string, creds Credentials) []string {
 	base := strings.TrimRight(baseURL, "/")
@@ -28,13 +28,13 @@ func Commands(baseURL string, creds Credentials) []string {
 	}
 }
 
-// link takes a URL out of the ad's JSON. URLs hold neither quotes nor backslashes.
+// link extracts a URL from the ad's JSON. URLs contain neither quotes nor backslashes.
 func link(field string) string {
 	return `$(printf '%s\n' "$AD" | sed -n 's/.*"` + field + `":"\([^"]*\)".*/\1/p')`
 }
 
 // Print writes the greeting of `adnet standalone`: the address of the service, the demo credentials
-// and the [Commands], one a line and without indentation, to be pasted.
+// and the [Commands], one per line and without indentation, for pasting.
 func Print(w io.Writer, baseURL string, creds Credentials) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "adnet is at %s\n\n", strings.TrimRight(baseURL, "/"))
@@ -46,7 +46,7 @@ func Print(w io.Writer, baseURL string, creds Credentials) error {
 		{"advertisers", ends(creds.Advertisers)},
 		{"publisher", creds.Publisher},
 		{"admin", creds.Admin},
-		{"password", creds.Password + "  (of all of them, and public)"},
+		{"password", creds.Password + "  (for all accounts, and public)"},
 		{"publisher key", creds.PublisherKey},
 		{"developer id", creds.DeveloperID.String()},
 	} {

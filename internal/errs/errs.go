@@ -1,6 +1,6 @@
-// Package errs is the one error type that crosses adnet's layers: a stable code for machines, a
-// sentence for people and, where it helps, extra fields. The tables that turn a code into an HTTP
-// status, a JSON-RPC error or an OpenRTB no-bid live with the wires (ingress/httpapi).
+// Package errs defines the error type of all adnet layers: a stable code for machines, a sentence
+// for people and, if helpful, extra fields. The tables that map a code to an HTTP status, a
+// JSON-RPC error or an OpenRTB no-bid live with the protocols (ingress/httpapi).
 package errs
 
 import (
@@ -8,34 +8,34 @@ import (
 	"fmt"
 )
 
-// Code names a kind of failure. The values are part of the wire contract.
+// Code identifies a kind of failure. The values are part of the protocol.
 type Code string
 
-// The codes of the specification (section Errors) and those adnet adds for cases it leaves open.
+// The codes of the specification (section Errors) and those that adnet adds.
 const (
 	InvalidRequest       Code = "invalid_request"
 	MissingContext       Code = "missing_context"
 	InsufficientCredit   Code = "insufficient_credit"
-	InvalidState         Code = "invalid_state" // pause, resume, submit, review in a state that does not allow it
+	InvalidState         Code = "invalid_state" // pause, resume, submit or review is not allowed in this state
 	InvalidToken         Code = "invalid_token"
 	InvalidCredentials   Code = "invalid_credentials"
 	MissingAuthorization Code = "missing_authorization"
 	Forbidden            Code = "forbidden"
-	SecondFactorRequired Code = "second_factor_required" // a code is missing, or an administrator has none yet
+	SecondFactorRequired Code = "second_factor_required" // a code is missing, or an administrator has no factor yet
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
-	Conflict             Code = "conflict" // it exists already, or another call changed it
+	Conflict             Code = "conflict" // it already exists, or another call changed it
 	Retired              Code = "retired"
 	PayloadTooLarge      Code = "payload_too_large"
 	RateLimited          Code = "rate_limited"
 	DemoMode             Code = "demo_mode"
-	Unavailable          Code = "unavailable" // a store or the log is out of reach; safe to retry
+	Unavailable          Code = "unavailable" // a store or the log is unreachable; safe to retry
 	UpstreamError        Code = "upstream_error"
 	Internal             Code = "internal"
 
 	InvalidIdempotencyKey Code = "invalid_idempotency_key"
 	IdempotencyConflict   Code = "idempotency_conflict"    // the key was used for another request
-	IdempotencyInProgress Code = "idempotency_in_progress" // the first call under the key still runs
+	IdempotencyInProgress Code = "idempotency_in_progress" // the first call with the key is still running
 )
 
 // Error is a failure that may be shown to a caller: Message and Extra contain no internal details.
@@ -46,12 +46,12 @@ type Error struct {
 	cause   error
 }
 
-// New makes an error whose message is shown to the caller.
+// New returns an error whose message is shown to the caller.
 func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap keeps cause for the log while the caller sees only code and message.
+// Wrap keeps cause for the log. The caller sees only code and message.
 func Wrap(cause error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), cause: cause}
 }
@@ -65,7 +65,7 @@ func (e *Error) With(name string, value any) *Error {
 	return e
 }
 
-// Error is for logs: it includes the cause, which the caller never sees.
+// Error returns a text for logs: it includes the cause, which the caller never sees.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return string(e.Code) + ": " + e.Message + ": " + e.cause.Error()
@@ -73,11 +73,11 @@ func (e *Error) Error() string {
 	return string(e.Code) + ": " + e.Message
 }
 
-// Unwrap gives errors.Is and errors.As the cause.
+// Unwrap exposes the cause to errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Of finds the [Error] in err's chain. Any other error is [Internal], whose message reveals nothing
-// of it.
+// Of returns the [Error] in err's chain. Any other error is [Internal], whose message reveals
+// nothing about it.
 func Of(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -86,5 +86,5 @@ func Of(err error) *Error {
 	return Wrap(err, Internal, "internal error")
 }
 
-// Is says whether err carries code.
+// Is reports whether err carries code.
 func Is(err error, code Code) bool { return err != nil && Of(err).Code == code }

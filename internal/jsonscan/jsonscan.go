@@ -1,18 +1,18 @@
 // Package jsonscan reads the JSON objects of the hot endpoints and of the projection in one pass,
 // without reflection and with one copy of the text (benchmark rows ad_request_100k, mcp and start).
 //
-// It accepts only plain JSON and declines everything else: errors, names that occur twice, names
-// with escapes, numbers that are not simple, deep nesting. The general decoder accepts every text
-// that it accepts, with the same result; fuzz targets of the packages that use it check that. A
-// declined text goes to the general decoder, which alone reports errors. So this package can make
-// an endpoint faster, and nothing else. [Loose] is for a general decoder that accepts names that
-// occur twice.
+// It accepts only plain JSON and declines everything else: errors, duplicate names, names with
+// escapes, numbers that are not simple, deep nesting. The general decoder accepts every text that
+// this package accepts, with the same result; fuzz targets of the packages that use it check that.
+// A declined text goes to the general decoder, which alone reports errors. So this package affects
+// the speed of an endpoint and nothing else. [Loose] is for a general decoder that accepts
+// duplicate names.
 //
 // # Not obvious
 //
-// Bid requests are read loosely, as exchanges do: names may occur twice, numbers have any form. A
-// loading node reads campaigns through this package (campaign.Read): a campaign that another build
-// wrote is read more slowly, not wrongly.
+// Bid requests are read as loosely as exchanges write them: names may occur twice, numbers may have
+// any form. A loading node reads campaigns through this package (campaign.Read): a campaign written
+// by another build is read more slowly, but correctly.
 package jsonscan
 
 import (
@@ -32,7 +32,7 @@ const (
 	maxDigits  = 15 // of a number: every such number is exact as a float64, and an int
 )
 
-// Reader reads one JSON text. Its methods skip white space and read the next value; once one has
+// Reader reads one JSON text. Its methods skip white space and read the next value. After one has
 // declined, all decline.
 type Reader struct {
 	text  string
@@ -40,22 +40,22 @@ type Reader struct {
 	depth int
 	odd   bool
 	loose bool
-	begun bool // an object or array that was entered: no comma comes first
+	begun bool // the reader has just entered an object or array: no comma comes first
 }
 
-// Read makes a Reader of text. The strings that it gives share the text's memory.
+// Read returns a Reader of text. The strings that it returns share the text's memory.
 func Read(text string) Reader { return Reader{text: text} }
 
-// Done says whether the whole text was read and nothing declined.
+// Done reports whether the whole text was read and nothing was declined.
 func (r *Reader) Done() bool {
 	r.space()
 	return !r.odd && r.at == len(r.text)
 }
 
-// Odd says whether something was declined.
+// Odd reports whether something was declined.
 func (r *Reader) Odd() bool { return r.odd }
 
-// Decline makes the reader decline: the caller has met a form that is not plain.
+// Decline makes the reader decline because the caller has found a form that is not plain.
 func (r *Reader) Decline() {
 	r.odd, r.at = true, len(r.text)
 }
@@ -69,16 +69,16 @@ func (r *Reader) Peek() byte {
 	return r.text[r.at]
 }
 
-// At is where the next value begins, for [Reader.Since].
+// At returns the position of the next value, for [Reader.Since].
 func (r *Reader) At() int {
 	r.space()
 	return r.at
 }
 
-// Since is the text from at up to the end of what was read last.
+// Since returns the text from at to the end of the last value read.
 func (r *Reader) Since(at int) string { return r.text[at:r.at] }
 
-// Raw is the text of a value, which is checked.
+// Raw validates a value and returns its text.
 func (r *Reader) Raw() string {
 	at := r.At()
 	r.Skip()
@@ -96,7 +96,7 @@ func (r *Reader) space() {
 	}
 }
 
-// take passes over c, or declines.
+// take skips c, or declines.
 func (r *Reader) take(c byte) {
 	if r.at < len(r.text) && r.text[r.at] == c {
 		r.at++
@@ -109,7 +109,7 @@ func (r *Reader) take(c byte) {
 	r.at++
 }
 
-// null passes over a null, if one is next.
+// null skips a null, if one is next.
 func (r *Reader) null() bool {
 	if r.Peek() == 'n' && strings.HasPrefix(r.text[r.at:], "null") {
 		r.at += len("null")
@@ -118,22 +118,22 @@ func (r *Reader) null() bool {
 	return false
 }
 
-// Object is an object that is being read.
+// Object is a partly read object.
 type Object struct {
 	r     *Reader
 	n     int
 	names [maxMembers]string
 }
 
-// Object begins to read an object.
+// Object starts reading an object.
 func (r *Reader) Object() (o Object) {
 	r.Enter('{')
 	o.r = r
 	return o
 }
 
-// Next is the name of the next member, whose value must be read then; more is false at the end. A
-// name that occurred before is declined.
+// Next returns the name of the next member. The caller must then read its value. more is false at
+// the end. A duplicate name is declined.
 func (o *Object) Next() (name string, more bool) {
 	r := o.r
 	if !r.More('}') {
@@ -156,20 +156,19 @@ func (o *Object) Next() (name string, more bool) {
 	return name, true
 }
 
-// Members are those of an object whose names come in a known order: one that a program wrote for
-// itself.
+// Members reads an object whose names come in a known order, as in the output of adnet itself.
 type Members struct {
 	r     *Reader
 	begun bool
 }
 
-// Members begins to read an object.
+// Members starts reading an object.
 func (r *Reader) Members() Members {
 	r.take('{')
 	return Members{r: r}
 }
 
-// Next passes over a name, if it is that of the next member, whose value must be read then.
+// Next skips the name of the next member if it equals name. The caller must then read its value.
 func (m *Members) Next(name string) bool {
 	r := m.r
 	rest, begun := strings.CutPrefix(r.text[r.at:], ",")
@@ -182,8 +181,7 @@ func (m *Members) Next(name string) bool {
 	return true
 }
 
-// Value passes over a name that cannot be missing, for its value to be read: another name, or none,
-// is declined.
+// Value skips a required name, so that its value can be read. Another name, or none, is declined.
 func (m *Members) Value(name string) *Reader {
 	if !m.Next(name) {
 		m.r.Decline()
@@ -191,10 +189,10 @@ func (m *Members) Value(name string) *Reader {
 	return m.r
 }
 
-// End ends the object, which must have no further member.
+// End ends the object, which must have no further members.
 func (m *Members) End() { m.r.take('}') }
 
-// Parsed applies parse to a text that r has read; it declines a text that parse refuses.
+// Parsed applies parse to a text that r has read. It declines a text that parse rejects.
 func Parsed[T any](r *Reader, text string, parse func(string) (T, error)) T {
 	value, err := parse(text)
 	if err != nil {
@@ -203,7 +201,7 @@ func Parsed[T any](r *Reader, text string, parse func(string) (T, error)) T {
 	return value
 }
 
-// Text reads a string; null is empty.
+// Text reads a string. null is empty.
 func (r *Reader) Text() string {
 	if r.null() {
 		return ""
@@ -256,14 +254,14 @@ func (r *Reader) quoted() (text string, escaped bool) {
 	return "", false
 }
 
-// plainASCII returns how many leading bytes of text are ASCII and stand for themselves in a JSON
-// string. It looks at eight at a time (benchmark row rtb_100k).
+// plainASCII returns the number of leading bytes of text that are ASCII and stand for themselves in
+// a JSON string. It examines eight at a time (benchmark row rtb_100k).
 func plainASCII(text string) int {
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
 		v := eight.Of(text[i:])
 		odd := eight.Control(v) | eight.Is(v, '"') | eight.Is(v, '\\') | eight.Wide(v)
-		if odd != 0 { // the lowest is exact
+		if odd != 0 { // the lowest one is exact
 			return i + bits.TrailingZeros64(odd)/8
 		}
 	}
@@ -273,7 +271,7 @@ func plainASCII(text string) int {
 	return i
 }
 
-// escaped is the string with its quotes whose first escape is i bytes on.
+// escaped returns the whole string with its quotes. Its first escape is i bytes ahead.
 func (r *Reader) escaped(i int) string {
 	from := r.at - 1
 	for i += r.at; i < len(r.text); i++ {
@@ -289,7 +287,7 @@ func (r *Reader) escaped(i int) string {
 	return ""
 }
 
-// Texts reads an array of strings; null is nil.
+// Texts reads an array of strings. null is nil.
 func (r *Reader) Texts() []string {
 	if r.null() {
 		return nil
@@ -311,7 +309,7 @@ func (r *Reader) Each(read func()) {
 	}
 }
 
-// Int reads an integer; null is nil.
+// Int reads an integer. null is nil.
 func (r *Reader) Int() *int {
 	if r.null() {
 		return nil
@@ -324,7 +322,7 @@ func (r *Reader) Int() *int {
 	return &n
 }
 
-// Number reads a number without an exponent, as it is written.
+// Number reads a number without an exponent and returns its text.
 func (r *Reader) Number() string { return r.number(true) }
 
 // Bool reads true or false.
@@ -338,7 +336,7 @@ func (r *Reader) Bool() bool {
 	return value
 }
 
-// Float reads a number; null is nil.
+// Float reads a number. null is nil.
 func (r *Reader) Float() *float64 {
 	if r.null() {
 		return nil
@@ -351,7 +349,7 @@ func (r *Reader) Float() *float64 {
 	return &f
 }
 
-// Whole reads an integer of 64 bits.
+// Whole reads a 64-bit integer.
 func (r *Reader) Whole() int64 {
 	n, err := strconv.ParseInt(r.numeral(false, len("-9223372036854775808")), 10, 64)
 	if err != nil {
@@ -363,8 +361,8 @@ func (r *Reader) Whole() int64 {
 func (r *Reader) number(fraction bool) string { return r.numeral(fraction, maxDigits) }
 
 // numeral reads a number of at most most characters without an exponent, and without a fraction
-// unless fractions are allowed. Minus zero is declined. The next read finds the rest of a longer
-// number and declines it, because it cannot follow a value.
+// unless fractions are allowed. Minus zero is declined. The rest of a longer number cannot follow a
+// value, so the next read declines it.
 func (r *Reader) numeral(fraction bool, most int) string {
 	n := r.scanNumber(fraction, false)
 	if len(n) > most || strings.HasPrefix(n, "-0") {
@@ -374,7 +372,8 @@ func (r *Reader) numeral(fraction bool, most int) string {
 	return n
 }
 
-// scanNumber reads a number (RFC 8259, section 6) as far as it may go.
+// scanNumber reads a number (RFC 8259, section 6) up to the first character that cannot belong to
+// it.
 func (r *Reader) scanNumber(fraction, exponent bool) string {
 	from := r.At()
 	r.skipOne("-")
@@ -394,7 +393,7 @@ func (r *Reader) scanNumber(fraction, exponent bool) string {
 	return r.Since(from)
 }
 
-// skipOne skips one of some characters, if one is next.
+// skipOne skips the next character if it is in of.
 func (r *Reader) skipOne(of string) bool {
 	if r.at == len(r.text) || strings.IndexByte(of, r.text[r.at]) < 0 {
 		return false
@@ -403,7 +402,7 @@ func (r *Reader) skipOne(of string) bool {
 	return true
 }
 
-// digits passes over at least one digit.
+// digits skips at least one digit.
 func (r *Reader) digits() int {
 	from := r.at
 	for r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9' {
@@ -416,7 +415,7 @@ func (r *Reader) digits() int {
 	return r.at - from
 }
 
-// Skip passes over a value of any kind, which is checked.
+// Skip validates and skips a value of any kind.
 func (r *Reader) Skip() {
 	switch c := r.Peek(); c {
 	case '{':

@@ -82,7 +82,7 @@ var (
 	}
 )
 
-func TestPlainIsTakenAsTheDecoderTakesIt(t *testing.T) {
+func TestPlainTextMatchesTheDecoder(t *testing.T) {
 	for _, text := range taken {
 		require.True(t, same(t, text), text)
 	}

@@ -1,19 +1,19 @@
 package jsonscan
 
-// Loose makes a Reader of text for a protocol whose own decoders are loose: it accepts names that
-// occur twice and numbers of any form. Objects and arrays are read with [Reader.Enter] and
-// [Reader.More] (benchmark row rtb_100k).
+// Loose returns a Reader of text for a protocol whose own decoders are loose: it accepts duplicate
+// names and numbers of any form. Objects and arrays are read with [Reader.Enter] and [Reader.More]
+// (benchmark row rtb_100k).
 func Loose(text string) Reader { return Reader{text: text, loose: true} }
 
-// Enter reads begin, the brace or bracket at the start of an object or array; call [Reader.More]
+// Enter reads begin, the brace or bracket at the start of an object or array. Call [Reader.More]
 // next.
 func (r *Reader) Enter(begin byte) {
 	r.take(begin)
 	r.begun = true
 }
 
-// More says whether the object or array continues. It skips the comma, or end, which closes it. A
-// value must follow a comma, so a comma before end is declined.
+// More reports whether the object or array continues. It skips the comma, or end, which closes it.
+// A value must follow a comma, so a comma before end is declined.
 func (r *Reader) More(end byte) bool {
 	begun := r.begun
 	r.begun = false
@@ -27,7 +27,7 @@ func (r *Reader) More(end byte) bool {
 	return !r.odd
 }
 
-// Name is the name of the next member, whose value must be read then.
+// Name returns the name of the next member. The caller must then read its value.
 func (r *Reader) Name() string {
 	name, escaped := r.quoted()
 	if r.take(':'); r.odd || escaped {
@@ -37,5 +37,5 @@ func (r *Reader) Name() string {
 	return name
 }
 
-// Numeral reads a number of any form, as it is written.
+// Numeral reads a number of any form and returns its text.
 func (r *Reader) Numeral() string { return r.scanNumber(true, true) }

@@ -1,22 +1,22 @@
-// Package kafka is adnet's event log: the only package that speaks the Kafka protocol. It gives the
-// roles a [Producer] that acknowledges only records that the broker holds, a [Group] that reads
-// from the positions that the ledger keeps, [EnsureTopics], and [Embedded], an in-process broker
-// for the in-memory mode.
+// Package kafka is adnet's event log: the only package that speaks the Kafka protocol. It provides
+// a [Producer] that acknowledges only records stored by the broker, a [Group] that reads from the
+// positions stored in the ledger, [EnsureTopics], and [Embedded], an in-process broker for
+// in-memory mode.
 //
 // Guarantees. A record is reported as written only after every in-sync replica has it (acks=all,
-// idempotent). A record that is reported as failed may still have been written: a caller that
-// writes it again relies on the deduplication of settlement. A group hands every record of a
-// partition to one member at a time, in the order of offsets, at least once.
+// idempotent). A record reported as failed may still have been written: a caller that writes it
+// again relies on the deduplication of settlement. A group delivers every record of a partition at
+// least once, in the order of offsets, and to one member at a time.
 //
-// Topics are named by the constants of schemas/event; a prefix ([Config.TopicPrefix]) is added and
-// removed here. Streams are named by the broker's topic id in hex, so a topic that was deleted and
-// made again is another stream.
+// Topics are named by the constants of schemas/event. This package adds and removes a prefix
+// ([Config.TopicPrefix]). Streams are named by the broker's topic id in hex, so a topic that was
+// deleted and recreated is another stream.
 //
 // # Not obvious
 //
-// A consumer's polls that bring less than 64 KiB are 50 ms apart. Otherwise every produced record
-// would be a fetch, and a transaction, of its own. The broker itself is not asked to wait for more:
-// a silent topic costs two fetches a second instead of twenty, and the first record after a silence
+// A consumer's polls that return less than 64 KiB are 50 ms apart. Otherwise every produced record
+// would need its own fetch and its own transaction. The broker itself does not wait for more: a
+// silent topic costs two fetches a second instead of twenty, and the first record after a silence
 // arrives at once.
 package kafka
 
@@ -34,10 +34,10 @@ import (
 	"adnet/internal/errs"
 )
 
-// Config says where the log is and how it is used.
+// Config holds the address and the settings of the log.
 type Config struct {
 	Brokers     []string `name:"kafka-brokers" env:"ADNET_KAFKA_BROKERS" sep:"," default:"127.0.0.1:9092" help:"Kafka bootstrap brokers, host:port, separated by commas."`
-	TopicPrefix string   `name:"kafka-topic-prefix" env:"ADNET_KAFKA_TOPIC_PREFIX" default:"" help:"Prefix of topic and group names on a Kafka that others use too."`
+	TopicPrefix string   `name:"kafka-topic-prefix" env:"ADNET_KAFKA_TOPIC_PREFIX" default:"" help:"Prefix of topic and group names on a Kafka shared with other systems."`
 
 	Partitions        int32         `name:"kafka-partitions" env:"ADNET_KAFKA_PARTITIONS" default:"12" help:"Partitions of a topic when it is created."`
 	ReplicationFactor int16         `name:"kafka-replication-factor" env:"ADNET_KAFKA_REPLICATION_FACTOR" default:"1" help:"Replicas of a topic when it is created; 3 in production."`
@@ -46,18 +46,18 @@ type Config struct {
 	AuctionRetention  time.Duration `name:"kafka-auction-retention" env:"ADNET_KAFKA_AUCTION_RETENTION" default:"24h" help:"How long auction outcomes stay in the log."`
 	RetentionBytes    int64         `name:"kafka-retention-bytes" env:"ADNET_KAFKA_RETENTION_BYTES" default:"-1" help:"Bytes kept per partition, -1 for no bound. A bound drops events that no consumer has read yet."`
 
-	Linger                time.Duration `name:"kafka-linger" env:"ADNET_KAFKA_LINGER" default:"5ms" help:"How long a record waits for company before it is sent."`
-	AuctionLinger         time.Duration `name:"kafka-auction-linger" env:"ADNET_KAFKA_AUCTION_LINGER" default:"50ms" help:"How long the outcome of an auction waits for company; no request waits for it."`
-	RecordDeliveryTimeout time.Duration `name:"kafka-delivery-timeout" env:"ADNET_KAFKA_DELIVERY_TIMEOUT" default:"10s" help:"After this long an unsent or refused record fails."`
+	Linger                time.Duration `name:"kafka-linger" env:"ADNET_KAFKA_LINGER" default:"5ms" help:"How long records are collected into a batch before they are sent."`
+	AuctionLinger         time.Duration `name:"kafka-auction-linger" env:"ADNET_KAFKA_AUCTION_LINGER" default:"50ms" help:"How long outcomes of auctions are collected into a batch; no request waits for them."`
+	RecordDeliveryTimeout time.Duration `name:"kafka-delivery-timeout" env:"ADNET_KAFKA_DELIVERY_TIMEOUT" default:"10s" help:"An unsent or rejected record fails after this time."`
 	MaxBufferedBytes      int64         `name:"kafka-max-buffered-bytes" env:"ADNET_KAFKA_MAX_BUFFERED_BYTES" default:"67108864" help:"Bytes that may wait for the broker; further records fail at once."`
 	FlushTimeout          time.Duration `name:"kafka-flush-timeout" env:"ADNET_KAFKA_FLUSH_TIMEOUT" default:"2s" help:"How long a stop waits for the broker before the rest fails."`
 
 	Link `embed:""`
 
-	SessionTimeout time.Duration `name:"kafka-session-timeout" env:"ADNET_KAFKA_SESSION_TIMEOUT" default:"10s" help:"After this long without a heartbeat a consumer's partitions go to others."`
+	SessionTimeout time.Duration `name:"kafka-session-timeout" env:"ADNET_KAFKA_SESSION_TIMEOUT" default:"10s" help:"A consumer without a heartbeat for this time loses its partitions to others."`
 }
 
-// Deps are the dependencies on the process. Both may be nil.
+// Deps are the dependencies on the process. Both fields may be nil.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -82,8 +82,8 @@ func (d Deps) register(collectors ...prometheus.Collector) error {
 	return nil
 }
 
-// withDefaults fills zero fields with the defaults of the tags, so that tests and embedding code
-// name only the fields that matter to them; it also trims blanks around brokers.
+// withDefaults sets zero fields to the defaults of the tags, so that tests and embedding code set
+// only the fields that matter to them. It also trims blanks around brokers.
 func (c Config) withDefaults() Config {
 	brokers := make([]string, 0, len(c.Brokers))
 	for _, broker := range c.Brokers {
@@ -114,10 +114,10 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// validate reports the first setting that cannot work, by the name of its variable.
+// validate reports the first invalid setting, by the name of its variable.
 func (c Config) validate() error {
 	if len(c.Brokers) == 0 {
-		return errors.New("ADNET_KAFKA_BROKERS names no broker")
+		return errors.New("ADNET_KAFKA_BROKERS has no broker")
 	}
 	for _, check := range []struct {
 		bad     bool
@@ -145,8 +145,8 @@ func (c Config) validate() error {
 	return nil
 }
 
-// clientOptions are the options that every client of the log shares. Errors: the settings of its
-// link.
+// clientOptions returns the options that all clients of the log share. Errors: invalid settings of
+// the link.
 func (c Config) clientOptions(log *slog.Logger) ([]kgo.Opt, error) {
 	secured, err := c.linkOptions(nil)
 	if err != nil {
@@ -163,12 +163,13 @@ func (c Config) clientOptions(log *slog.Logger) ([]kgo.Opt, error) {
 	), nil
 }
 
-// backoff is the wait before try n (from 1): 50 ms, doubled up to 1 s.
+// backoff returns the wait before try n (from 1): 50 ms, doubled up to 1 s.
 func backoff(n int) time.Duration {
 	return min(50*time.Millisecond<<min(max(n-1, 0), 5), time.Second)
 }
 
-// unavailable wraps a failure of the log for callers. It names the setting but reveals no address.
+// unavailable wraps a failure of the log for callers. It includes the setting but reveals no
+// address.
 func (c Config) unavailable(cause error) error {
 	if cause == nil {
 		return nil
@@ -177,7 +178,7 @@ func (c Config) unavailable(cause error) error {
 		errs.Unavailable, "the event log does not answer (ADNET_KAFKA_BROKERS)")
 }
 
-// clientLog forwards the client's log; the client's "info" reports every connection and becomes
+// clientLog forwards the client's log. The client's "info" reports every connection and becomes
 // "debug" here.
 type clientLog struct{ log *slog.Logger }
 

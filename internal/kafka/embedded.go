@@ -13,20 +13,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// retentionEvery is how often [Embedded] removes records that its topics' retention no longer
-// keeps.
+// retentionEvery is the interval at which [Embedded] removes records beyond the retention of its
+// topics.
 const retentionEvery = time.Minute
 
-// EmbeddedConfig says where the broker inside the process listens and keeps its data.
+// EmbeddedConfig holds the port and the data directory of the broker inside the process.
 type EmbeddedConfig struct {
 	DataDir    string `name:"embedded-kafka-dir" env:"ADNET_EMBEDDED_KAFKA_DIR" default:"" help:"Folder of the embedded event log; empty keeps it in memory."`
 	Port       int    `name:"embedded-kafka-port" env:"ADNET_EMBEDDED_KAFKA_PORT" default:"0" help:"Loopback port of the embedded event log, 0 for a free one."`
 	SyncWrites bool   `name:"embedded-kafka-sync" env:"ADNET_EMBEDDED_KAFKA_SYNC" default:"true" negatable:"" help:"Flush every write of the embedded event log to the disk before it is acknowledged."`
 }
 
-// Embedded is a broker inside the process, for the in-memory mode and for development: one node, on
-// loopback, reached through the real protocol. With a data directory acknowledged records survive
-// the process; the directory belongs to one process at a time.
+// Embedded is a broker inside the process, for in-memory mode and for development: one node on
+// loopback that uses the real protocol. With a data directory, acknowledged records survive the
+// process. The directory belongs to one process at a time.
 type Embedded struct {
 	ready chan struct{} // closed by Start
 	cfg   EmbeddedConfig
@@ -38,7 +38,7 @@ type Embedded struct {
 	lock    *os.File
 }
 
-// NewEmbedded checks the settings. It opens nothing.
+// NewEmbedded validates the settings. It opens nothing.
 func NewEmbedded(cfg EmbeddedConfig, deps Deps) (*Embedded, error) {
 	if cfg.Port < 0 || cfg.Port > 65535 {
 		return nil, errors.New("ADNET_EMBEDDED_KAFKA_PORT is not a port")
@@ -46,8 +46,8 @@ func NewEmbedded(cfg EmbeddedConfig, deps Deps) (*Embedded, error) {
 	return &Embedded{cfg: cfg, deps: deps, ready: make(chan struct{})}, nil
 }
 
-// Start opens the data directory and listens. After it Addr is known. A second Start does nothing,
-// also after the end.
+// Start opens the data directory and listens. Addr is known afterwards. A second Start does
+// nothing, even after the end.
 func (e *Embedded) Start() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,18 +80,18 @@ func (e *Embedded) Start() error {
 	return nil
 }
 
-// Addr is host:port of the broker, or empty before Start.
+// Addr returns host:port of the broker, or an empty text before Start.
 func (e *Embedded) Addr() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.addr
 }
 
-// Ready is closed when Addr is known.
+// Ready returns a channel that is closed when Addr is known.
 func (e *Embedded) Ready() <-chan struct{} { return e.ready }
 
-// Run starts the broker unless Start has done so, and ends it when ctx ends, after its data is on
-// the disk. It must be the last component to end: all others write to it.
+// Run starts the broker unless Start has done so. When ctx ends, it stops the broker after the data
+// is on disk. It must be the last component to stop, because all others write to it.
 func (e *Embedded) Run(ctx context.Context) error {
 	if err := e.Start(); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 	}
 }
 
-// lockDir takes the directory for this process: two brokers would silently spoil each other's
+// lockDir locks the directory for this process: two brokers would silently corrupt each other's
 // files.
 func (e *Embedded) lockDir() error {
 	if err := os.MkdirAll(e.cfg.DataDir, 0o700); err != nil {
@@ -134,7 +134,7 @@ func (e *Embedded) lockDir() error {
 	return nil
 }
 
-// unlock releases the directory; closing the file ends its lock.
+// unlock releases the directory. Closing the file releases its lock.
 func (e *Embedded) unlock() {
 	if e.lock != nil {
 		_ = e.lock.Close()
@@ -144,7 +144,7 @@ func (e *Embedded) unlock() {
 
 type brokerLog struct{ log *slog.Logger }
 
-// Logf implements kfake.Logger; the broker's "info" reports every request and is dropped.
+// Logf implements kfake.Logger. The broker's "info" reports every request and is dropped.
 func (l brokerLog) Logf(level kfake.LogLevel, format string, args ...any) {
 	switch level {
 	case kfake.LogLevelError:

@@ -8,9 +8,9 @@ import (
 	"adnet/internal/stream"
 )
 
-// Ends answers where the next record of each partition of a topic will be: what is before it and
-// not applied waits for settlement. It connects anew, and gives up after some seconds. Errors:
-// errs.Unavailable.
+// Ends returns the offset of the next record in each partition of a topic. Earlier records that are
+// not applied yet wait for settlement. It opens a new connection and gives up after some seconds.
+// Errors: errs.Unavailable.
 func Ends(ctx context.Context, cfg Config, deps Deps, topic string) (map[stream.Partition]int64, error) {
 	cfg = cfg.withDefaults()
 	client, err := cfg.watched(deps, nil)

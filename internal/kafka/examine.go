@@ -21,16 +21,16 @@ import (
 	"adnet/schemas/event"
 )
 
-// clockTopic is where [Examine] reads the broker's clock: the only time that the protocol tells is
-// that of a record in a topic that stamps records at arrival. It holds an hour of records of a few
-// bytes.
+// clockTopic is the topic through which [Examine] reads the broker's clock: the protocol reveals
+// the time only as the timestamp of a record in a topic that stamps records on arrival. It holds an
+// hour of records of a few bytes.
 const clockTopic = "adnet.doctor"
 
 const aclHelp = "give the user of ADNET_KAFKA_USERNAME its rights: docs/operate/links.md"
 
-// Examine looks at the log as adnet uses it: its brokers, how far away, by what link, whether the
-// topics are there, and whether the user may write and read them. Besides a record in a topic of
-// its own it changes nothing.
+// Examine checks the log as adnet uses it: its brokers, their distance and connections, the
+// presence of the topics, and the user's permissions to write and read them. It changes nothing
+// except for a record in a topic of its own.
 func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	cfg = cfg.withDefaults()
 	report := link.Report{Server: "Kafka", Setting: envBrokers, Address: strings.Join(cfg.Brokers, ",")}
@@ -41,10 +41,11 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 		return report
 	}
 	defer client.Close()
-	asked, cancel := context.WithTimeout(ctx, checkTimeout)
+	pingCtx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	err = report.Measure(func() (time.Time, error) {
-		_, err := kmsg.NewPtrMetadataRequest().RequestWith(asked, client) // a broker answers it after the login only
+		// A broker answers this only after the login.
+		_, err := kmsg.NewPtrMetadataRequest().RequestWith(pingCtx, client)
 		return time.Time{}, err
 	})
 	if err != nil {
@@ -60,7 +61,7 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	return report
 }
 
-// handshakes hears of several brokers at once.
+// handshakes collects the handshakes of several brokers concurrently.
 type handshakes struct {
 	mu sync.Mutex
 	link.Watch
@@ -72,7 +73,7 @@ func (h *handshakes) seen(state tls.ConnectionState) {
 	h.Watch.Seen(state)
 }
 
-// watched is a client that fails soon and tells of its handshakes.
+// watched returns a client that fails fast and reports its handshakes.
 func (c Config) watched(deps Deps, seen func(tls.ConnectionState)) (*kgo.Client, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -94,8 +95,8 @@ type examination struct {
 	report *link.Report
 }
 
-// brokers asks each of them for its version: a client must reach all, by the addresses that they
-// themselves give.
+// brokers requests the version of each broker: a client must reach all of them at the addresses
+// that they advertise.
 func (e *examination) brokers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -114,7 +115,7 @@ func (e *examination) brokers(ctx context.Context) {
 		if version.Err != nil {
 			address := net.JoinHostPort(broker.Host, strconv.Itoa(int(broker.Port)))
 			e.report.Mend(fmt.Sprintf(
-				"broker %d cannot be reached at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err),
+				"broker %d is unreachable at %s: %v", broker.NodeID, address, e.cfg.explain(version.Err),
 			),
 				"correct the broker's advertised.listeners, or the network")
 			continue
@@ -129,7 +130,7 @@ func (e *examination) brokers(ctx context.Context) {
 	}
 }
 
-// topics looks at each topic of adnet and what the user may do there.
+// topics checks each topic of adnet and the user's permissions for it.
 func (e *examination) topics(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(kadm.WithAuthorizedOps(ctx), checkTimeout)
 	defer cancel()
@@ -148,7 +149,7 @@ func (e *examination) topics(ctx context.Context) {
 			e.report.Right("describe "+name, false, aclHelp)
 			continue
 		case err != nil:
-			e.report.Away(e.cfg.explain(err), "repeat; if it stays, read the broker's log")
+			e.report.Away(e.cfg.explain(err), "repeat the check; if the problem persists, read the broker's log")
 			return
 		}
 		may := detail.AuthorizedOperations
@@ -158,7 +159,7 @@ func (e *examination) topics(ctx context.Context) {
 	}
 }
 
-// partitions looks for those that take no records, and for topics with one copy.
+// partitions looks for partitions that accept no records, and for topics with a single copy.
 func (e *examination) partitions(name string, detail kadm.TopicDetail) {
 	copies := 0
 	for _, p := range detail.Partitions {
@@ -171,20 +172,20 @@ func (e *examination) partitions(name string, detail kadm.TopicDetail) {
 			e.report.Advise(
 				fmt.Sprintf(
 					"partition %d of %s has %d of %d replicas in sync", p.Partition, name, len(p.ISR), len(p.Replicas),
-				), "look at the brokers",
+				), "check the brokers",
 			)
 		}
 	}
 	if copies == 1 {
 		e.report.Advise(
-			name+" has one replica: a beacon that was answered is as safe as one disk",
+			name+" has one replica: an acknowledged beacon is as safe as one disk",
 			"use ADNET_KAFKA_REPLICATION_FACTOR=3 and ADNET_KAFKA_MIN_INSYNC=2 in production",
 		)
 	}
 }
 
-// clock writes a record that the broker stamps, which also shows that topics can be made and
-// records be written.
+// clock writes a record that the broker stamps, which also verifies that topics can be created and
+// records written.
 func (e *examination) clock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -196,7 +197,7 @@ func (e *examination) clock(ctx context.Context) {
 	if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 		e.report.Rights = append(e.report.Rights, link.Right{Name: "create topics", OK: false})
 		e.report.Advise(
-			"the clock of Kafka is not known: this user may not create topic "+name,
+			"the clock of Kafka is unknown: this user may not create topic "+name,
 			"only `adnet migrate` needs that right; for the clock, create the topic with "+
 				"message.timestamp.type=LogAppendTime",
 		)
@@ -204,12 +205,12 @@ func (e *examination) clock(ctx context.Context) {
 	}
 	e.report.Right("create topics", true, "")
 	record := &kgo.Record{Topic: name, Value: []byte("tick")}
-	for range 3 { // the first finds the leader
+	for range 3 { // the first attempt finds the leader
 		before := time.Now()
 		if err := e.client.ProduceSync(ctx, record).FirstErr(); err != nil {
 			e.report.Away(
 				fmt.Errorf("a record cannot be written to %s: %w", name, e.cfg.explain(err)),
-				"look at the broker's log",
+				"check the broker's log",
 			)
 			return
 		}

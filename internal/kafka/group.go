@@ -21,38 +21,38 @@ import (
 	"adnet/schemas/event"
 )
 
-// The rhythm of polls. The broker answers a fetch with the first record, so a silent topic costs a
-// fetch every fetchWait and the first record after a silence arrives at once. Polls that bring
-// little are kept gatherFor apart: otherwise each produced record would be a fetch and a
-// transaction of its own (row freshness of the benchmark).
+// The timing of polls. The broker answers a fetch with the first record, so a silent topic costs a
+// fetch every fetchWait and the first record after a silence arrives at once. Small polls are kept
+// gatherFor apart: otherwise each produced record would need its own fetch and its own transaction
+// (row freshness of the benchmark).
 const (
-	// fetchWait is how long the broker holds a fetch of a silent topic. A fetch that is abandoned,
-	// by a Reset or when partitions move, still occupies its connection for that long.
+	// fetchWait is the time for which the broker holds a fetch of a silent topic. An abandoned
+	// fetch, after a Reset or a move of partitions, still occupies its connection for that long.
 	fetchWait  = time.Second
 	gatherFor  = 50 * time.Millisecond
-	gatherLast = 5 * time.Millisecond // for fetching records that came meanwhile
-	enough     = 64 << 10             // bytes of a poll after which the next one does not wait
+	gatherLast = 5 * time.Millisecond // for fetching records that arrived meanwhile
+	enough     = 64 << 10             // bytes; after a poll of this size the next one does not wait
 )
 
 // commitTimeout bounds the commit of offsets, which is only a hint where positions are stored.
 const commitTimeout = 2 * time.Second
 
-// GroupConfig names the topic that a [Group] reads and the store of its positions.
+// GroupConfig holds the topic that a [Group] reads and the store of its positions.
 type GroupConfig struct {
 	Group string // the consumer group's name
 	Topic string // a topic of schemas/event
-	// Stored reads the next offset to apply of each partition; an absent partition starts at the
-	// beginning of its log. It is called on every assignment and Reset, and again until it
-	// succeeds. Nil: the offsets committed to Kafka count.
+	// Stored returns the next offset to apply of each partition. A missing partition starts at the
+	// beginning of its log. It is called on every assignment and Reset, and retried until it
+	// succeeds. If nil, the offsets committed to Kafka apply.
 	Stored func(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
-// Group is one member of a consumer group. Poll, Done and Reset belong to one goroutine; Assigned
-// and Close may be called from any.
+// Group is one member of a consumer group. Poll, Done and Reset must be called from one goroutine.
+// Assigned and Close are safe for concurrent use.
 //
-// From the first Poll that returned records until Done or Reset no partition is taken from this
-// member, unless it takes so long that the broker gives it up; appliers of records must therefore
-// still fence by the stored offset. Several polls may precede one Done.
+// From the first Poll that returned records until Done or Reset, no partition is taken from this
+// member, unless it takes so long that the broker gives it up. Code that applies records must
+// therefore still fence by the stored offset. Several polls may precede one Done.
 type Group struct {
 	cfg     Config
 	group   GroupConfig
@@ -61,11 +61,11 @@ type Group struct {
 	options []kgo.Opt
 
 	mu      sync.Mutex
-	client  *kgo.Client // made by the first Poll
+	client  *kgo.Client // created by the first Poll
 	closed  bool
 	topicID [16]byte
 	next    map[int32]int64 // by assigned partition: the offset of the next record that Poll returns
-	stale   bool            // a Reset has not yet succeeded: positions are ahead of what was applied
+	stale   bool            // a Reset has not yet succeeded: positions are ahead of the applied records
 
 	hinting bool                                 // an asynchronous commit is under way
 	hinted  map[string]map[int32]kgo.EpochOffset // offsets of the next commit
@@ -73,16 +73,17 @@ type Group struct {
 	hints      sync.WaitGroup        // asynchronous commits
 	hintFailed atomic.Pointer[error] // error of an asynchronous commit, not reported yet
 
-	// Only the polling goroutine touches these.
+	// Used only by the polling goroutine.
 	held   bool      // records were polled since the last Done or Reset
-	gather time.Time // before it the next poll lets records gather
-	late   error     // came with records that were returned
+	gather time.Time // until then the next poll waits for records to gather
+	late   error     // came together with returned records
 
 	polled, gaps prometheus.Counter
 	problems     prometheus.Counter
 }
 
-// NewGroup checks the settings and registers metrics. It opens nothing: the first Poll joins.
+// NewGroup validates the settings and registers metrics. It opens nothing: the first Poll joins the
+// group.
 func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -93,13 +94,13 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels})
 	}
-	g.polled = counter("adnet_kafka_polled_total", "Records handed to the consumer, repeats included.")
+	g.polled = counter("adnet_kafka_polled_total", "Records passed to the consumer, including repeats.")
 	g.gaps = counter(
 		"adnet_kafka_gaps_total",
 		"Times that offsets were missing where the reading went on: retention overtook the consumer, or the broker "+
 			"lost data.",
 	)
-	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker while polling; each was tried again.")
+	g.problems = counter("adnet_kafka_poll_errors_total", "Errors of the broker during polls; each was retried.")
 	shared, err := cfg.clientOptions(deps.log())
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 		kgo.ConsumeTopics(g.topic),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
-		// The default after data loss rewinds one minute; repeats are harmless here and gaps are
+		// After data loss the default rewinds one minute. Here repeats are harmless and gaps are
 		// not.
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
@@ -128,8 +129,8 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 }
 
 // Poll returns between 1 and limit records, each partition's in the order of offsets, or waits for
-// the first until ctx ends. Failures of the broker are logged, counted and tried again. It returns
-// ctx's error, [ErrStopped], and refusals that an operator must resolve (permissions).
+// the first until ctx ends. Failures of the broker are logged, counted and retried. It returns
+// ctx's error, [ErrStopped], and rejections that an operator must resolve (permissions).
 func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 	client, err := g.open()
 	if err != nil {
@@ -147,7 +148,7 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 				return records, nil
 			}
 			if !g.held {
-				client.AllowRebalance() // it need not wait for a Done without records
+				client.AllowRebalance() // without records it need not wait for a Done
 			}
 		}
 		switch {
@@ -165,7 +166,7 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 		}
 		g.problems.Inc()
 		g.deps.log().Warn(
-			"poll failed, trying again", "topic", g.topic, "group", g.group.Group, "try", try, "error", err,
+			"poll failed, retrying", "topic", g.topic, "group", g.group.Group, "try", try, "error", err,
 		)
 		if err := schedule.Pause(ctx, backoff(try)); err != nil {
 			return nil, err
@@ -173,9 +174,10 @@ func (g *Group) Poll(ctx context.Context, limit int) ([]event.Record, error) {
 	}
 }
 
-// fetched is one poll. The client fetches ahead: right after a poll it asks again and is answered
-// with the next record alone. So after a pause there is that record, and while it is taken the
-// records that came since are fetched. The next poll reports an error that comes with records.
+// fetched is one poll. The client fetches ahead: right after a poll it sends the next fetch, which
+// returns the next record alone. So after a pause one record is ready, and while it is taken the
+// client fetches the records that arrived since. The next poll reports an error that comes together
+// with records.
 func (g *Group) fetched(ctx context.Context, client *kgo.Client, limit int) (records []event.Record, err error) {
 	if err, g.late = g.late, nil; err != nil {
 		return nil, err
@@ -200,7 +202,7 @@ func (g *Group) fetched(ctx context.Context, client *kgo.Client, limit int) (rec
 	return records, nil
 }
 
-// last adds the records that were fetched while records were taken.
+// last adds the records fetched while records were taken.
 func (g *Group) last(ctx context.Context, client *kgo.Client, records []event.Record, limit int) []event.Record {
 	ctx, cancel := context.WithTimeout(ctx, gatherLast)
 	defer cancel()
@@ -214,7 +216,7 @@ func (g *Group) last(ctx context.Context, client *kgo.Client, records []event.Re
 	return records
 }
 
-// size is the bytes of records.
+// size returns the number of bytes in records.
 func size(records []event.Record) (sum int) {
 	for i := range records {
 		sum += len(records[i].Key) + len(records[i].Value)
@@ -248,8 +250,8 @@ func (g *Group) settleStale(ctx context.Context) error {
 	return g.Reset(ctx)
 }
 
-// errRemade says that records came from another topic than the one whose positions were read.
-var errRemade = fmt.Errorf("topic was deleted and made again: %w", kerr.UnknownTopicID)
+// errRemade reports records of a topic other than the one whose positions were read.
+var errRemade = fmt.Errorf("topic was deleted and recreated: %w", kerr.UnknownTopicID)
 
 func firstError(fetches kgo.Fetches) error {
 	for _, e := range fetches.Errors() {
@@ -258,8 +260,8 @@ func firstError(fetches kgo.Fetches) error {
 	return nil
 }
 
-// take turns fetches into records and tracks positions. Records of a topic id other than the one
-// whose positions were read are dropped; rejoin will read them again.
+// take turns fetches into records and tracks positions. It drops records of a topic id other than
+// the one whose positions were read; rejoin will read them again.
 func (g *Group) take(fetches kgo.Fetches) []event.Record {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -268,7 +270,7 @@ func (g *Group) take(fetches kgo.Fetches) []event.Record {
 		for j := range fetches[i].Topics {
 			topic := &fetches[i].Topics[j]
 			if topic.Topic != g.topic {
-				continue // the client reports errors of its own under an empty name
+				continue // the client reports its own errors under an empty name
 			}
 			if topic.TopicID != ([16]byte{}) && topic.TopicID != g.topicID {
 				for p := range topic.Partitions {
@@ -290,8 +292,8 @@ func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []e
 	for _, r := range p.Records {
 		if next, ok := g.next[r.Partition]; ok && r.Offset != next && (next > 0 || r.Offset < next) {
 			g.gaps.Inc()
-			g.deps.log().Error("the log does not go on where it was left: records were lost or removed before they "+
-				"were applied",
+			g.deps.log().Error("the log does not continue at the expected offset: records were lost or removed "+
+				"before they were applied",
 				"topic", g.topic, "partition", r.Partition, "expected", next, "found", r.Offset)
 		}
 		g.next[r.Partition] = r.Offset + 1
@@ -303,9 +305,9 @@ func (g *Group) takePartition(records []event.Record, p *kgo.FetchPartition) []e
 	return records
 }
 
-// Done says that everything polled so far is applied: it commits the offsets to Kafka and lets
-// partitions move again. Where positions are stored, the commit is only a hint for lag monitors and
-// is asynchronous: the error, which is harmless, is that of an earlier Done's commit.
+// Done marks everything polled so far as applied: it commits the offsets to Kafka and lets
+// partitions move again. If positions are stored, the commit is asynchronous and only a hint for
+// lag monitors. Its error, which is harmless, is that of an earlier Done's commit.
 func (g *Group) Done(ctx context.Context) error {
 	client, err := g.open()
 	if err != nil {
@@ -323,10 +325,10 @@ func (g *Group) Done(ctx context.Context) error {
 	return nil
 }
 
-// hint commits asynchronously and returns the result of the last finished hint. One is under way at
-// a time, and later offsets go with the next: the client sends commits one after the other and
-// joins no rebalance before the last has ended, so a commit for each batch would pile up at a slow
-// broker and keep partitions from moving.
+// hint commits asynchronously and returns the result of the last finished hint. Only one runs at a
+// time, and the next one includes later offsets. The client sends commits sequentially and joins no
+// rebalance before the last one ends, so a commit per batch would pile up at a slow broker and keep
+// partitions from moving.
 func (g *Group) hint(ctx context.Context, client *kgo.Client) error {
 	offsets := client.UncommittedOffsets()
 	g.mu.Lock()
@@ -345,7 +347,7 @@ func (g *Group) hint(ctx context.Context, client *kgo.Client) error {
 	return nil
 }
 
-// sendHints commits until there is nothing new.
+// sendHints commits until there are no new offsets.
 func (g *Group) sendHints(ctx context.Context, client *kgo.Client) {
 	for {
 		g.mu.Lock()
@@ -355,8 +357,8 @@ func (g *Group) sendHints(ctx context.Context, client *kgo.Client) {
 		if len(offsets) == 0 {
 			return
 		}
-		one, cancel := context.WithTimeout(ctx, commitTimeout)
-		client.CommitOffsetsSync(one, offsets, func(
+		commitCtx, cancel := context.WithTimeout(ctx, commitTimeout)
+		client.CommitOffsetsSync(commitCtx, offsets, func(
 			_ *kgo.Client, _ *kmsg.OffsetCommitRequest, reply *kmsg.OffsetCommitResponse, err error,
 		) {
 			if err == nil {
@@ -387,8 +389,7 @@ func (g *Group) release(client *kgo.Client) {
 }
 
 // Reset drops the records polled since the last Done and reads every assigned partition again from
-// its stored (or committed) offset. If it fails, the next Poll tries again before it returns
-// anything.
+// its stored (or committed) offset. If it fails, the next Poll retries before it returns anything.
 func (g *Group) Reset(ctx context.Context) error {
 	client, err := g.open()
 	if err != nil {
@@ -397,7 +398,7 @@ func (g *Group) Reset(ctx context.Context) error {
 	g.mu.Lock()
 	g.stale = true
 	g.mu.Unlock()
-	// A poll with a finished context takes no records but keeps partitions from moving until
+	// A poll with a finished context returns no records but keeps partitions from moving until
 	// AllowRebalance.
 	finished, cancel := context.WithCancel(ctx)
 	cancel()
@@ -454,8 +455,8 @@ func (g *Group) Assigned() []stream.Partition {
 }
 
 // Close leaves the group, so that others take over at once, and ends a waiting Poll with
-// [ErrStopped]. The next owner reads records without a Done again. If ctx ends first the broker
-// notices the leave only after the session timeout.
+// [ErrStopped]. The next owner reads records without a Done again. If ctx ends first, the broker
+// notices the departure only after the session timeout.
 func (g *Group) Close(ctx context.Context) {
 	g.mu.Lock()
 	client, closed := g.client, g.closed
@@ -465,16 +466,16 @@ func (g *Group) Close(ctx context.Context) {
 		return
 	}
 	client.AllowRebalance()
-	g.hints.Wait() // twice commitTimeout at most
+	g.hints.Wait() // at most twice commitTimeout
 	if err := client.LeaveGroupContext(ctx); err != nil {
-		g.deps.log().Warn("left the consumer group without its leave", "group", g.group.Group, "error", err)
+		g.deps.log().Warn("left the consumer group without confirmation", "group", g.group.Group, "error", err)
 	}
 	client.Close()
 }
 
-// place runs when partitions were assigned, before their first fetch: it moves each to its stored
-// offset. It keeps trying while the store is unavailable, because nothing may be read without
-// positions. ctx ends when the assignment does.
+// place runs when partitions were assigned, before their first fetch, and moves each to its stored
+// offset. It retries while the store is unavailable, because nothing may be read without positions.
+// ctx ends with the assignment.
 func (g *Group) place(
 	ctx context.Context, offsets map[string]map[int32]kgo.Offset,
 ) (map[string]map[int32]kgo.Offset, error) {
@@ -531,7 +532,7 @@ func (g *Group) placeOnce(
 }
 
 // adopt sets positions. The start of a log is requested as offset 0, never as "the start": the
-// client can only be reset on partitions whose position is a number, and resumes at the start of
+// client can be reset only on partitions whose position is a number, and it resumes at the start of
 // the log if retention has removed offset 0.
 func (g *Group) adopt(id [16]byte, assigned map[int32]kgo.Offset, at map[int32]int64) {
 	g.mu.Lock()
@@ -546,20 +547,20 @@ func (g *Group) adopt(id [16]byte, assigned map[int32]kgo.Offset, at map[int32]i
 	}
 }
 
-// forget runs when partitions went away, before another member gets them.
+// forget runs when partitions were revoked, before another member gets them.
 func (g *Group) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.hinted = nil // of partitions that another member reads now
+	g.hinted = nil // another member reads these partitions now
 	for _, p := range gone[g.topic] {
 		delete(g.next, p)
 	}
 }
 
-// rejoin makes the client take a topic that was deleted and made again for a new one; by itself it
-// would refuse the new topic for ever.
+// rejoin makes the client accept a recreated topic. Without it the client rejects the new topic id
+// forever.
 func (g *Group) rejoin(client *kgo.Client) {
-	g.deps.log().Warn("topic was deleted and made again, starting over with the new one", "topic", g.topic)
+	g.deps.log().Warn("topic was deleted and recreated; starting with the new one", "topic", g.topic)
 	g.mu.Lock()
 	clear(g.next)
 	g.stale = false

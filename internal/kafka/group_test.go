@@ -125,7 +125,7 @@ func TestResetReadsFromTheStoredOffset(t *testing.T) {
 	require.ElementsMatch(t, numbered(0, 60), values(read(t, g, 60)))
 }
 
-func TestResetThatFailsIsDoneByTheNextPoll(t *testing.T) {
+func TestNextPollRetriesFailedReset(t *testing.T) {
 	brokers, _ := kafkatest.New(t)
 	cfg := testLog(t, brokers, 1)
 	p, _ := startProducer(t, cfg)
@@ -199,7 +199,7 @@ func TestGroupLeavesNoGoroutine(t *testing.T) {
 
 // The first record after a silence does not wait. Records that arrive while it is applied are
 // gathered: one poll, and so one transaction, per record would be hundreds here.
-func TestPollsGatherWhatComesSlowly(t *testing.T) {
+func TestPollGathersSlowRecords(t *testing.T) {
 	onEveryBroker(t, func(t *testing.T, brokers []string) {
 		cfg := testLog(t, brokers, 2)
 		p, _ := startProducer(t, cfg)
@@ -289,7 +289,7 @@ func TestTwoMembersLoseNothing(t *testing.T) {
 	})
 }
 
-func TestTopicMadeAgainIsAnotherStream(t *testing.T) {
+func TestRecreatedTopicIsAnotherStream(t *testing.T) {
 	onEveryBroker(t, func(t *testing.T, brokers []string) {
 		cfg := testLog(t, brokers, 1)
 		p, stop := startProducer(t, cfg)

@@ -216,7 +216,7 @@ func TestEnsureTopicsNamesTheSettingOfAnAbsentBroker(t *testing.T) {
 	require.ErrorContains(t, err, "ADNET_KAFKA_BROKERS")
 }
 
-func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
+func TestInvalidSettingIsNamed(t *testing.T) {
 	_, err := NewProducer(Config{}, Deps{})
 	require.ErrorContains(t, err, "ADNET_KAFKA_BROKERS")
 	_, err = NewProducer(Config{Brokers: []string{"x:1"}, MinInsync: 2}, Deps{})

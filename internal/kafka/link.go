@@ -20,11 +20,11 @@ import (
 	"adnet/internal/link"
 )
 
-// Link says how the connections to the brokers are encrypted and who logs in.
+// Link holds the encryption and login of connections to the brokers.
 type Link struct {
 	TLS  bool   `name:"kafka-tls" env:"ADNET_KAFKA_TLS" help:"Encrypt connections to Kafka and check the brokers' certificates."`
 	CA   string `name:"kafka-ca" env:"ADNET_KAFKA_CA" type:"path" help:"PEM file of the authorities that sign the brokers' certificates (default: the system's)."`
-	Cert string `name:"kafka-cert" env:"ADNET_KAFKA_CERT" type:"path" help:"PEM file of this client's certificate, for brokers that want one."`
+	Cert string `name:"kafka-cert" env:"ADNET_KAFKA_CERT" type:"path" help:"PEM file of this client's certificate, for brokers that require one."`
 	Key  string `name:"kafka-key" env:"ADNET_KAFKA_KEY" type:"path" help:"PEM file of the certificate's key."`
 
 	Mechanism string `name:"kafka-sasl-mechanism" env:"ADNET_KAFKA_SASL_MECHANISM" help:"How to log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (default: no login)."`
@@ -39,7 +39,7 @@ const envBrokers = "ADNET_KAFKA_BROKERS"
 
 var names = link.NamesOf("ADNET_KAFKA", envBrokers)
 
-// tls is the encryption of the link, nil for plain text.
+// tls returns the encryption of the link, nil for plain text.
 func (l Link) tls() (*tls.Config, error) {
 	files := link.Files{CA: l.CA, Cert: l.Cert, Key: l.Key}
 	if l.TLS {
@@ -54,7 +54,7 @@ func (l Link) tls() (*tls.Config, error) {
 	return nil, nil
 }
 
-// login is how the client says who it is, nil for a client that says nothing.
+// login returns the client's authentication, nil for none.
 func (l Link) login() (sasl.Mechanism, error) {
 	mechanism := strings.ToUpper(l.Mechanism)
 	switch mechanism {
@@ -96,7 +96,7 @@ func (l Link) login() (sasl.Mechanism, error) {
 	}), nil
 }
 
-// token reads the token of OAUTHBEARER, which another process renews.
+// token reads the OAUTHBEARER token, which another process renews.
 func (l Link) token() (string, error) {
 	if l.TokenFile == "" {
 		return "", errors.New("ADNET_KAFKA_SASL_MECHANISM=OAUTHBEARER needs ADNET_KAFKA_TOKEN_FILE")
@@ -111,8 +111,8 @@ func (l Link) token() (string, error) {
 	return "", fmt.Errorf("ADNET_KAFKA_TOKEN_FILE: %s is empty", l.TokenFile)
 }
 
-// linkOptions are the options of encryption and login. seen, unless it is nil, hears of every
-// handshake.
+// linkOptions returns the options of encryption and login. If seen is not nil, it is called for
+// every handshake.
 func (c Config) linkOptions(seen func(tls.ConnectionState)) ([]kgo.Opt, error) {
 	secure, err := c.Link.tls()
 	if err != nil {
@@ -139,13 +139,13 @@ func (c Config) linkOptions(seen func(tls.ConnectionState)) ([]kgo.Opt, error) {
 const (
 	// dialTimeout bounds a connection with its handshake.
 	dialTimeout = 3 * time.Second
-	// checkTimeout bounds the look at the log before a role starts.
+	// checkTimeout bounds the check of the log before a role starts.
 	checkTimeout = 5 * time.Second
 )
 
-// Check asks a broker for a sign of life. An error that [link.Permanent] knows is one of the
-// settings: of encryption, of the login, or of a server that is not what it should be. Any other is
-// a log that is away for now.
+// Check checks that a broker responds. An error for which [link.Permanent] is true is due to the
+// settings: the encryption, the login or the wrong server. Any other error means that the log is
+// temporarily unreachable.
 func Check(ctx context.Context, cfg Config, deps Deps) error {
 	cfg = cfg.withDefaults()
 	client, err := cfg.client(deps, kgo.RetryTimeout(checkTimeout), kgo.RequestRetries(2))
@@ -159,7 +159,7 @@ func Check(ctx context.Context, cfg Config, deps Deps) error {
 	return cfg.unavailable(err)
 }
 
-// client makes a client of the log with further options. Errors: the settings.
+// client creates a client of the log with further options. Errors: invalid settings.
 func (c Config) client(deps Deps, more ...kgo.Opt) (*kgo.Client, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -175,36 +175,36 @@ func (c Config) client(deps Deps, more ...kgo.Opt) (*kgo.Client, error) {
 	return client, nil
 }
 
-// explain says what an operator can do about a failure that waiting does not cure.
+// explain adds a remedy to a failure that waiting does not cure.
 func (c Config) explain(err error) error {
 	var hungUp *kgo.ErrFirstReadEOF
 	switch {
 	case err == nil:
 		return nil
-	// the broker says why it refuses, which the client does not expect
+	// the broker states the reason of its rejection, which the client does not expect
 	case strings.Contains(err.Error(), "oauth response"):
-		return link.Refuse(err, "the broker refuses the token of ADNET_KAFKA_TOKEN_FILE")
+		return link.Refuse(err, "the broker rejects the token of ADNET_KAFKA_TOKEN_FILE")
 	case strings.Contains(err.Error(), "tls alert"):
 		return link.Refuse(err, "the broker speaks TLS at the port of ADNET_KAFKA_BROKERS: set ADNET_KAFKA_TLS=true")
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
-		what := "the broker refuses the login: look at ADNET_KAFKA_USERNAME and ADNET_KAFKA_PASSWORD"
+		what := "the broker rejects the login: check ADNET_KAFKA_USERNAME and ADNET_KAFKA_PASSWORD"
 		if strings.EqualFold(c.Mechanism, "OAUTHBEARER") {
-			what = "the broker refuses the token of ADNET_KAFKA_TOKEN_FILE"
+			what = "the broker rejects the token of ADNET_KAFKA_TOKEN_FILE"
 		}
 		return link.Refuse(err, what)
 	case errors.Is(err, kerr.UnsupportedSaslMechanism), errors.Is(err, kerr.IllegalSaslState):
 		return link.Refuse(
 			err,
-			"the broker does not take this login at this port: look at ADNET_KAFKA_SASL_MECHANISM and the port of "+
+			"the broker does not accept this login at this port: check ADNET_KAFKA_SASL_MECHANISM and the port of "+
 				"ADNET_KAFKA_BROKERS",
 		)
 	case errors.As(err, &hungUp), link.HungUp(err):
-		tls := "may want TLS (ADNET_KAFKA_TLS)"
+		tls := "may require TLS (ADNET_KAFKA_TLS)"
 		if c.TLS {
 			tls = "may not speak TLS"
 		}
 		return fmt.Errorf(
-			"the broker closes the connection: the port of ADNET_KAFKA_BROKERS %s, or want a login "+
+			"the broker closes the connection: the port of ADNET_KAFKA_BROKERS %s, or require a login "+
 				"(ADNET_KAFKA_SASL_MECHANISM): %w", tls, err,
 		)
 	}

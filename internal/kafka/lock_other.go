@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// lockFile refuses: without a lock two processes could spoil a data directory.
+// lockFile always fails: without a lock two processes could corrupt a data directory.
 func lockFile(*os.File) error {
-	return errors.New("a data directory needs file locks, which this system does not offer here")
+	return errors.New("a data directory needs file locks, which this system does not support")
 }

@@ -18,21 +18,21 @@ import (
 	"adnet/schemas/event"
 )
 
-// ErrBufferFull says that the buffer of unsent bytes is full.
+// ErrBufferFull reports that the buffer of unsent bytes is full.
 var ErrBufferFull error = errs.New(
 	errs.Unavailable, "the event log is too slow: its buffer is full (ADNET_KAFKA_MAX_BUFFERED_BYTES)",
 )
 
-// ErrStopped says that the producer or the group has been closed.
+// ErrStopped reports that the producer or the group is closed.
 var ErrStopped error = errs.New(errs.Unavailable, "the event log is closed")
 
-// recordOverhead estimates the client's bytes for a record beside key and value.
+// recordOverhead estimates the client's bytes per record besides key and value.
 const recordOverhead = 256
 
-// Producer writes records. Its methods may be called from any goroutine.
+// Producer writes records. Its methods are safe for concurrent use.
 //
-// Run must be running: it recovers topics that were deleted and made again, and flushes at its end.
-// Records produced before Run are accepted.
+// Run must be running: it recovers topics that were deleted and recreated, and flushes when it
+// ends. Records produced before Run are accepted.
 type Producer struct {
 	cfg     Config
 	deps    Deps
@@ -40,11 +40,11 @@ type Producer struct {
 
 	// mu lets a stop wait until no Produce is between its check of stopped and the client.
 	mu      sync.RWMutex
-	clients [channels]*kgo.Client // made by the first use
+	clients [channels]*kgo.Client // created by the first use
 	stopped bool
 
-	buffered atomic.Int64   // bytes handed to the client and not yet reported
-	pending  sync.WaitGroup // records handed to the client and not yet reported
+	buffered atomic.Int64   // bytes passed to the client and not yet reported
+	pending  sync.WaitGroup // records passed to the client and not yet reported
 	remade   chan string    // topics whose id changed under the client
 	ready    chan struct{}
 
@@ -54,13 +54,13 @@ type Producer struct {
 }
 
 type topicMetrics struct {
-	name                   string // of the topic, as the broker knows it
+	name                   string // of the topic, including the prefix
 	channel                channel
 	acked, failed, refused prometheus.Counter
 }
 
-// sending is a record with the client, and what waits for its report. It is used again after it, as
-// the client allows (benchmark row ad_request_100k).
+// sending is a record held by the client, with the callback for its report. It is reused after the
+// report, as the client allows (benchmark row ad_request_100k).
 type sending struct {
 	record   kgo.Record
 	by       *Producer
@@ -70,7 +70,7 @@ type sending struct {
 	reported func(*kgo.Record, error)
 }
 
-// channel is a client of its own: best-effort records must not slow down those with a waiting
+// channel selects a separate client: best-effort records must not slow down records with a waiting
 // caller.
 type channel int
 
@@ -80,7 +80,7 @@ const (
 	channels
 )
 
-// NewProducer checks the settings and registers metrics. It opens nothing.
+// NewProducer validates the settings and registers metrics. It opens nothing.
 func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -93,8 +93,8 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 		return s
 	}
 	// Idempotence with acks=all is the client's default and defines "written" for events. Records
-	// in flight are deliberately not cancellable: the client could no longer tell whether the
-	// broker has them.
+	// in flight are deliberately not cancellable: after a cancellation the client could not tell
+	// whether the broker has them.
 	shared, err := cfg.clientOptions(deps.log())
 	if err != nil {
 		return nil, err
@@ -116,8 +116,7 @@ func (p *Producer) with(shared []kgo.Opt, linger time.Duration, acks ...kgo.Opt)
 		kgo.ProducerLinger(linger),
 		kgo.RecordDeliveryTimeout(p.cfg.RecordDeliveryTimeout),
 		kgo.ProduceRequestTimeout(p.cfg.RecordDeliveryTimeout),
-		// The byte cap of this type counts before the client does; a client that is full would
-		// block.
+		// The byte limit of this type applies before the client's: a full client would block.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 	), acks...)
 }
@@ -152,17 +151,17 @@ func (p *Producer) registerMetrics() error {
 	return p.deps.register(records, bytes)
 }
 
-// Produce hands a record to the log and returns at once; it never waits for the broker and knows no
-// request context, since a record in flight cannot be taken back. done is called exactly once: with
-// nil when every in-sync replica has the record, else with an error that carries errs.Unavailable.
-// A failed record may have been written all the same.
+// Produce passes a record to the log and returns at once. It never waits for the broker and ignores
+// request contexts, since a record in flight cannot be taken back. done is called exactly once:
+// with nil when every in-sync replica has the record, else with an error that carries
+// errs.Unavailable. A failed record may still have been written.
 //
-// done runs on the client's goroutine and must not block; when the buffer is full ([ErrBufferFull])
-// or the producer closed ([ErrStopped]) it runs before Produce returns. key and value belong to the
-// producer until done returns.
+// done runs on the client's goroutine and must not block. If the buffer is full ([ErrBufferFull])
+// or the producer closed ([ErrStopped]), it runs before Produce returns. key and value belong to
+// the producer until done returns.
 //
 // Outcomes of auctions are best effort: nil means that one replica has the record. They wait for
-// [Config.AuctionLinger] to be batched, because the broker's work grows with requests, not records.
+// [Config.AuctionLinger] to be batched, because the broker's load grows with requests, not records.
 func (p *Producer) Produce(topic string, key, value []byte, done func(error)) {
 	metrics, known := p.topics[topic]
 	if !known {
@@ -180,7 +179,7 @@ func (p *Producer) Produce(topic string, key, value []byte, done func(error)) {
 	s := p.sending.Get().(*sending)
 	s.size, s.metrics, s.done = size, metrics, done
 	s.record = kgo.Record{Topic: metrics.name, Key: key, Value: value}
-	if !known { // of several
+	if !known { // such topics share their metrics
 		s.record.Topic = p.cfg.TopicPrefix + topic
 	}
 	if err := p.hand(metrics.channel, &s.record, s.reported); err != nil {
@@ -205,7 +204,7 @@ func (s *sending) report(_ *kgo.Record, err error) {
 	done(p.cfg.unavailable(err))
 }
 
-// end gives s back: its record is not used any more.
+// end returns s to the pool after the last use of its record.
 func (s *sending) end() {
 	s.by.buffered.Add(-s.size)
 	s.record, s.metrics, s.done = kgo.Record{}, nil, nil
@@ -239,20 +238,20 @@ func (p *Producer) open() error {
 	if p.clients[0] != nil || p.stopped {
 		return nil
 	}
-	var made [channels]*kgo.Client
+	var clients [channels]*kgo.Client
 	for kind, options := range p.options {
 		client, err := kgo.NewClient(options...)
 		if err != nil {
 			return p.cfg.unavailable(err)
 		}
-		made[kind] = client
+		clients[kind] = client
 	}
-	p.clients = made
+	p.clients = clients
 	return nil
 }
 
-// noteRemade asks Run to forget a topic that was deleted and made again: the client would refuse it
-// for ever.
+// noteRemade makes Run forget a topic that was deleted and recreated: otherwise the client would
+// reject it forever.
 func (p *Producer) noteRemade(topic string, err error) {
 	if !errors.Is(err, kerr.UnknownTopicID) {
 		return
@@ -263,8 +262,8 @@ func (p *Producer) noteRemade(topic string, err error) {
 	}
 }
 
-// Flush waits until every record handed over so far is reported, at most until ctx ends; the error
-// then says how many bytes were not.
+// Flush waits until every record passed so far is reported, at most until ctx ends. The error then
+// contains the number of unacknowledged bytes.
 func (p *Producer) Flush(ctx context.Context) error {
 	p.mu.RLock()
 	clients := p.clients
@@ -280,12 +279,13 @@ func (p *Producer) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Ready is closed once Run works; it does not wait for the broker, see [EnsureTopics].
+// Ready returns a channel that is closed once Run is running. It does not wait for the broker, see
+// [EnsureTopics].
 func (p *Producer) Ready() <-chan struct{} { return p.ready }
 
 // Run works until ctx ends, then flushes for at most [Config.FlushTimeout]. Records that the broker
 // has not acknowledged by then fail, each through its own done, so that callers can spool them.
-// When Run returns every done has been called and later records get [ErrStopped]. It is called
+// When Run returns, every done has been called and later records get [ErrStopped]. It is called
 // once.
 func (p *Producer) Run(ctx context.Context) error {
 	if err := p.open(); err != nil {
@@ -295,7 +295,7 @@ func (p *Producer) Run(ctx context.Context) error {
 	for {
 		select {
 		case topic := <-p.remade:
-			p.deps.log().Warn("topic was deleted and made again, starting over with the new one", "topic", topic)
+			p.deps.log().Warn("topic was deleted and recreated; starting with the new one", "topic", topic)
 			for _, client := range p.clients {
 				client.PurgeTopicsFromProducing(topic)
 			}
@@ -310,7 +310,7 @@ func (p *Producer) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.FlushTimeout)
 	defer cancel()
 	if err := p.Flush(ctx); err != nil {
-		p.deps.log().Error("records left unacknowledged at the stop, handing them back", "error", err)
+		p.deps.log().Error("records left unacknowledged at the stop, returning them", "error", err)
 	}
 	p.mu.Lock()
 	p.stopped = true

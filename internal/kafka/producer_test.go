@@ -107,7 +107,7 @@ func TestByteCapRefusesAtOnceAndOpensAgain(t *testing.T) {
 	write(t, p, "again")
 }
 
-func TestStopHandsBackWhatIsNotAcknowledged(t *testing.T) {
+func TestStopFailsUnacknowledgedRecords(t *testing.T) {
 	brokers, cluster := kafkatest.New(t)
 	cfg := testLog(t, brokers, 1)
 	cfg.FlushTimeout = 100 * time.Millisecond
@@ -135,7 +135,7 @@ func TestStopHandsBackWhatIsNotAcknowledged(t *testing.T) {
 	require.ErrorIs(t, late, ErrStopped)
 }
 
-func TestStopHandsBackWithoutABroker(t *testing.T) {
+func TestStopFailsRecordsWithoutBroker(t *testing.T) {
 	p, stop := startProducer(t, Config{Brokers: []string{"127.0.0.1:1"}, FlushTimeout: 50 * time.Millisecond})
 	failure := make(chan error, 1)
 	p.Produce(event.TopicEvents, nil, []byte("v"), func(err error) { failure <- err })
@@ -143,7 +143,7 @@ func TestStopHandsBackWithoutABroker(t *testing.T) {
 	require.ErrorContains(t, <-failure, "ADNET_KAFKA_BROKERS")
 }
 
-func TestFlushSaysWhatIsLeft(t *testing.T) {
+func TestFlushReportsUnacknowledgedBytes(t *testing.T) {
 	brokers, cluster := kafkatest.New(t)
 	cfg := testLog(t, brokers, 1)
 	p, _ := startProducer(t, cfg)
@@ -159,7 +159,7 @@ func TestFlushSaysWhatIsLeft(t *testing.T) {
 	require.NoError(t, <-acked)
 }
 
-func TestProducerFollowsATopicThatIsMadeAgain(t *testing.T) {
+func TestProducerFollowsRecreatedTopic(t *testing.T) {
 	onEveryBroker(t, func(t *testing.T, brokers []string) {
 		cfg := testLog(t, brokers, 1)
 		p, _ := startProducer(t, cfg)
@@ -214,7 +214,7 @@ func TestProducerLeavesNoGoroutine(t *testing.T) {
 
 // Outcomes of auctions wait to be batched, events beside them do not, and a flush does not wait for
 // the batching.
-func TestBestEffortDoesNotHoldWhatIsWaitedFor(t *testing.T) {
+func TestBestEffortDoesNotDelayWaitedRecords(t *testing.T) {
 	brokers, _ := kafkatest.New(t)
 	cfg := testLog(t, brokers, 1)
 	cfg.AuctionLinger = time.Minute

@@ -13,14 +13,14 @@ import (
 	"adnet/schemas/event"
 )
 
-// Span is what a partition of a topic still holds: offsets from First, up to but not including
-// Next.
+// Span is the range of offsets that a partition of a topic still holds: from First, up to but not
+// including Next.
 type Span struct {
 	stream.Partition
 	First, Next int64
 }
 
-// Spans lists the partitions of a topic of schemas/event and what they hold now.
+// Spans lists the partitions of a topic of schemas/event with their current ranges.
 func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, error) {
 	cfg = cfg.withDefaults()
 	client, err := cfg.client(deps)
@@ -61,8 +61,8 @@ func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, er
 }
 
 // Read returns the records of a range that the topic still has, in the order of offsets, whichever
-// member owns its partition. It opens its own connection and serves records that polling did not
-// bring.
+// member owns its partition. It opens its own connection and is for records that polling did not
+// return.
 func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error) {
 	spans, err := Spans(ctx, g.cfg, g.group.Topic, g.deps)
 	if err != nil {
@@ -70,7 +70,7 @@ func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error
 	}
 	i := slices.IndexFunc(spans, func(s Span) bool { return s.Partition == r.Partition })
 	if i < 0 {
-		return nil, nil // the topic was made again: its stream has another name
+		return nil, nil // the topic was recreated: its stream has another name
 	}
 	there := Span{Partition: r.Partition, First: max(spans[i].First, r.First), Next: min(spans[i].Next, r.Next)}
 	var records []event.Record
@@ -82,9 +82,9 @@ func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error
 	return records, err
 }
 
-// Read calls use for every record of the spans, each partition's in the order of offsets, in no
-// group and without moving any offset. It ends when all were read, with use's first error, or with
-// ctx's. Records belong to use only while it runs.
+// Read calls use for every record of the spans, each partition's in the order of offsets, outside
+// any group and without moving any offset. It ends after all records, with use's first error, or
+// with ctx's. use must not keep a record after it returns.
 func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps, use func(event.Record) error) error {
 	cfg = cfg.withDefaults()
 	name := cfg.TopicPrefix + topic

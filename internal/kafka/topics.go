@@ -18,20 +18,19 @@ import (
 	"adnet/schemas/event"
 )
 
-// topicSpec is a topic as it should be.
+// topicSpec is the desired state of a topic.
 type topicSpec struct {
 	name      string
 	retention time.Duration
 }
 
-// EnsureTopics creates the topics of schemas/event that are missing, sets retention and min.insync
-// on all of them (also on older ones, so a changed setting takes effect), and returns when every
+// EnsureTopics creates missing topics of schemas/event, sets retention and min.insync on all of
+// them (also on existing ones, so that changed settings take effect), and returns when every
 // partition has a leader. It may be called at every start, by several processes at once.
 //
-// It waits for a broker that does not answer until ctx ends, with a line in the log for every try.
-// Errors that waiting cannot fix (no permission, fewer brokers than replicas) are returned at once.
-// The partition count of an existing topic is left alone: raising it would move keys between
-// partitions.
+// It waits for an unreachable broker until ctx ends and logs every attempt. Errors that waiting
+// cannot fix (no permission, fewer brokers than replicas) are returned at once. The partition count
+// of an existing topic stays unchanged: raising it would move keys between partitions.
 func EnsureTopics(ctx context.Context, cfg Config, deps Deps) error {
 	cfg = cfg.withDefaults()
 	return ensure(ctx, cfg, deps, []topicSpec{
@@ -108,7 +107,7 @@ func ensureTopic(ctx context.Context, cfg Config, admin *kadm.Client, spec topic
 	return nil
 }
 
-// awaitLeaders returns when every partition of topic can be written.
+// awaitLeaders returns when every partition of topic is writable.
 func awaitLeaders(ctx context.Context, admin *kadm.Client, topic string) error {
 	for {
 		_, ready, err := describe(ctx, admin, topic)
@@ -124,7 +123,7 @@ func awaitLeaders(ctx context.Context, admin *kadm.Client, topic string) error {
 	}
 }
 
-// describe reads a topic's id and whether all of its partitions have leaders.
+// describe returns a topic's id and whether all of its partitions have leaders.
 func describe(ctx context.Context, admin *kadm.Client, topic string) (id kadm.TopicID, ready bool, err error) {
 	details, err := admin.ListTopics(ctx, topic)
 	if err != nil {
@@ -144,16 +143,16 @@ func describe(ctx context.Context, admin *kadm.Client, topic string) (id kadm.To
 	return detail.ID, ready, nil
 }
 
-// streamOf is the name of a topic id in stream.Partition and event.Record.
+// streamOf returns the name of a topic id in stream.Partition and event.Record.
 func streamOf(id [16]byte) string { return hex.EncodeToString(id[:]) }
 
-// retriable says whether a broker's answer may be different next time.
+// retriable reports whether a retry may get a different answer from the broker.
 func retriable(err error) bool {
 	var broker *kerr.Error
 	return errors.As(err, &broker) && broker.Retriable
 }
 
-// permanent says whether err is a broker's refusal that only an operator can end.
+// permanent reports whether err is a broker's rejection that only an operator can resolve.
 func permanent(err error) bool {
 	return link.Permanent(err) || slices.ContainsFunc([]error{
 		kerr.InvalidReplicationFactor, kerr.InvalidPartitions, kerr.InvalidConfig, kerr.PolicyViolation,

@@ -15,13 +15,13 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Batch holds the records of one poll: whole runs of partitions, each record in the order of its
-// offset.
+// Batch holds the records of one poll: contiguous ranges of partitions, each in the order of
+// offsets.
 type Batch struct {
 	Runs []Run
-	// At is when the batch is applied (UTC); it only dates rows.
+	// At is the time of applying (UTC). It is only stored in rows.
 	At time.Time
-	// Prepaid says that cash campaigns may only spend deposited balance (ADNET_PREPAID=required).
+	// Prepaid limits cash campaigns to deposited balance (ADNET_PREPAID=required).
 	Prepaid bool
 	// MintCap is the number of Credits that a publisher may earn on a UTC day of receipt
 	// (ADNET_MINT_DAILY_CAP) unless its account has its own cap; 0 means no cap.
@@ -31,7 +31,7 @@ type Batch struct {
 	ConversionCap int64
 }
 
-// Run is the records of one range. Records[i] has offset First+i.
+// Run holds the records of one range. Records[i] has offset First+i.
 type Run struct {
 	stream.Range
 	Records []Record
@@ -40,64 +40,63 @@ type Run struct {
 // Record is one decoded record. A Poison record has only Raw and Problem.
 type Record struct {
 	Event   Event
-	Problem string // why it could not be decoded; empty for a good record
-	Raw     []byte // kept in the dead-letter table when Problem is set
+	Problem string // the reason why it could not be decoded; empty for a good record
+	Raw     []byte // stored in the dead-letter table if Problem is set
 }
 
-// ErrFenced says that another consumer moved a partition's offset: the batch must be dropped and
+// ErrFenced reports that another consumer moved a partition's offset: the batch must be dropped and
 // the partition read again from the stored offset.
 var ErrFenced = errors.New("partition is applied by another consumer")
 
-// Tx is the one transaction that applies a batch. The methods are called in this order, once each;
-// an error of any rolls all of it back.
+// Tx is the transaction that applies a batch. Each method is called once, in this order. An error
+// rolls everything back.
 type Tx interface {
 	// AdvanceOffsets moves every partition's offset from First to Next, or fails with [ErrFenced].
 	AdvanceOffsets(ctx context.Context, ranges []stream.Range) error
-	// Recorded says which of the auctions have a recorded event of a type: impressions for
+	// Recorded reports which of the auctions have a recorded event of a type: impressions for
 	// [Screen], clicks for [ScreenConversions]. An auction's events are in one partition, which
-	// AdvanceOffsets locks, so the answer stays true until the transaction ends. It may be called
-	// for each type once, or not at all.
+	// AdvanceOffsets locks, so the result stays valid until the transaction ends. It is called at
+	// most once per type.
 	Recorded(ctx context.Context, of EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
-	// MarkFirst records keys and says for each whether it was new. A key that occurs twice in the
-	// list is new at its first place only; one from before the retention horizon never is, nor is
-	// the key of an invalid event whose valid one ([EventType.Valid]) is recorded or stands before
-	// it in the list.
+	// MarkFirst records keys and reports for each whether it was new. A key that occurs twice in
+	// the list is new only at its first position. A key from before the retention horizon is never
+	// new. Nor is the key of an invalid event if its valid event ([EventType.Valid]) is recorded or
+	// precedes it in the list.
 	MarkFirst(ctx context.Context, keys []Key) ([]bool, error)
-	// Books locks and reads the rows that the events of need depend on: after it returns no other
-	// transaction can spend from, pause or fund these campaigns until this one ends.
+	// Books locks and reads the rows needed by the events of need. Afterwards no other transaction
+	// can spend from, pause or fund these campaigns until this one ends.
 	Books(ctx context.Context, need Need) (Books, error)
-	// Write keeps the effects.
+	// Write stores the effects.
 	Write(ctx context.Context, e Effects) error
 }
 
-// Need names the books that a batch touches. Lists are sorted and without repeats.
+// Need lists the books that a batch touches. Lists are sorted and have no duplicates.
 type Need struct {
 	Campaigns []uuid.UUID
-	Days      []day.Day // days that spend is counted on
+	Days      []day.Day // days on which spend is counted
 	Prepaid   bool      // balances are needed
 
-	Publishers  []uuid.UUID      // developers whose Credits or charged traffic the batch may move
-	Conversions []ConversionHour // whose charged conversions count against the cap; sorted
+	Publishers  []uuid.UUID      // developers whose Credits or charged traffic the batch may change
+	Conversions []ConversionHour // hours whose charged conversions count against the cap; sorted
 }
 
-// Books is the state that decides charges.
+// Books is the state that determines charges.
 type Books struct {
 	Campaigns map[uuid.UUID]*CampaignBook // unknown campaigns are absent
 	Balances  map[uuid.UUID]money.Micros  // cash by advertiser, only with Need.Prepaid
-	Horizon   day.Day                     // of retention, as MarkFirst obeyed it: earlier auctions have expired
+	Horizon   day.Day                     // of retention, as applied by MarkFirst: earlier auctions have expired
 
-	// Invalid has the auctions of the batch of which an invalid impression was recorded before it.
+	// Invalid has the auctions of the batch with an invalid impression recorded before it.
 	Invalid map[uuid.UUID]bool
 
-	Publishers  map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no limit of its own
+	Publishers  map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no cap of its own
 	Conversions map[ConversionHour]int64    // charged before this batch
 }
 
-// CampaignBook is a campaign as money sees it.
+// CampaignBook holds a campaign's financial data.
 type CampaignBook struct {
 	AdvertiserID uuid.UUID
-	// the publisher side of the advertiser's own account; of a seat's owner, where the seat
-	// advertises
+	// the publisher side of the advertiser's own account; if a seat advertises, of its owner's
 	DeveloperID  uuid.UUID
 	BillingModel campaign.BillingModel
 	Bid          money.Micros
@@ -109,17 +108,17 @@ type CampaignBook struct {
 	Inactive     []Interval
 }
 
-// Interval is a time in which a campaign was not active: From included, To excluded; a zero To is
-// open.
+// Interval is a period in which a campaign was not active: From inclusive, To exclusive. If To is
+// zero, the interval is open.
 type Interval struct{ From, To time.Time }
 
-// Covers says whether t lies in the interval.
+// Covers reports whether t lies in the interval.
 func (i Interval) Covers(t time.Time) bool {
 	return !t.Before(i.From) && (i.To.IsZero() || t.Before(i.To))
 }
 
-// Effects is everything that applying a batch writes, decided and complete. Lists are in a fixed
-// order, so that stores lock rows in the same order everywhere.
+// Effects holds everything that applying a batch writes. Lists are in a fixed order, so that stores
+// lock rows in the same order everywhere.
 type Effects struct {
 	Applied      []AppliedRange
 	Spend        []Spend            // by campaign id, then day
@@ -135,18 +134,18 @@ type Effects struct {
 	Conversions []ConversionCount      // by campaign, developer, then hour; numbers to add
 }
 
-// AppliedRange is the verdicts of a range, or of several that follow each other: Outcomes[i]
-// belongs to offset First+i.
+// AppliedRange holds the verdicts of one or several consecutive ranges: Outcomes[i] belongs to
+// offset First+i.
 type AppliedRange struct {
 	stream.Range
 	Outcomes []Outcome
 }
 
-// Planned is a [stream.Plan] with settlement's verdicts on its offsets, which the analytics store
-// receives as one block.
+// Planned is a [stream.Plan] with settlement's verdicts on its offsets. The analytics store
+// receives it as one block.
 type Planned []AppliedRange
 
-// Plan is the ranges alone.
+// Plan returns the ranges without the verdicts.
 func (p Planned) Plan() stream.Plan {
 	plan := make(stream.Plan, len(p))
 	for i := range p {
@@ -170,12 +169,12 @@ type DeadLetter struct {
 	Raw     []byte
 }
 
-// Check is one promise compared on live stores: Got must equal Want.
+// Check is one guarantee compared on live stores: Got must equal Want.
 type Check struct {
 	Name      string `json:"name"`
 	Want, Got int64
-	Detail    string `json:"detail,omitempty"` // the first offenders, when they differ
+	Detail    string `json:"detail,omitempty"` // the first violations, if they differ
 }
 
-// OK says whether the promise holds.
+// OK reports whether the guarantee holds.
 func (c Check) OK() bool { return c.Want == c.Got }

@@ -12,13 +12,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Side is an account in one asset: it has a balance and a hash chain.
+// Side is an account in one asset, with a balance and a hash chain.
 type Side struct {
 	Account Account
 	Asset   Asset
 }
 
-// Compare is the order in which the rows of balances are locked, by every writer.
+// Compare defines the order in which all writers lock the rows of balances.
 func (s Side) Compare(o Side) int {
 	return cmp.Or(cmp.Compare(s.Account, o.Account), cmp.Compare(s.Asset, o.Asset))
 }
@@ -26,7 +26,7 @@ func (s Side) Compare(o Side) int {
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
 
-// Head is the end of a side's chain, kept with its balance. The zero Head is before the first
+// Head is the end of a side's chain, stored with its balance. The zero Head precedes the first
 // entry.
 type Head struct {
 	Seq     int64 // number of the last entry, from 1
@@ -34,7 +34,7 @@ type Head struct {
 	Hash    Hash
 }
 
-// Link is an entry at its place in the chain of its side.
+// Link is an entry at its position in the chain of its side.
 type Link struct {
 	Side
 	Seq         int64 // 1, 2, 3 … without gaps
@@ -50,11 +50,11 @@ type Link struct {
 	Hash        Hash
 }
 
-// Sum is the hash that the link must carry after prev: SHA-256 over prev, then a line for each of
-// account, asset, number, amount, balance, transaction, leg, kind, subject, reversed transaction
-// (empty without one), time in microseconds since 1970, and last the ref. No line but the last can
-// hold a line break, so two different entries never give the same text. ledger_entry_hash in
-// schemas/postgres computes the same.
+// Sum returns the hash that must follow prev: SHA-256 over prev, then one line each for account,
+// asset, number, amount, balance, transaction, leg, kind, subject, reversed transaction (empty
+// without one), time in microseconds since 1970, and finally the ref. Only the last line can
+// contain a line break, so two different entries never produce the same text. ledger_entry_hash in
+// schemas/postgres computes the same hash.
 func (l *Link) Sum(prev Hash) Hash {
 	b := make([]byte, 0, 512)
 	b = append(b, prev[:]...)
@@ -92,9 +92,9 @@ func Sides(ts []Transaction) []Side {
 	return sides
 }
 
-// Chain links the entries of balanced transactions, in their order, to the chains of their sides,
-// and moves heads, which must hold every side that exists. A store calls it while it holds the
-// locks on these heads.
+// Chain appends the entries of balanced transactions, in order, to the chains of their sides and
+// moves heads, which must contain every existing side. A store calls it while it holds the locks on
+// these heads.
 func Chain(heads map[Side]Head, ts []Transaction) []Link {
 	n := 0
 	for i := range ts {
@@ -119,8 +119,8 @@ func Chain(heads map[Side]Head, ts []Transaction) []Link {
 	return links
 }
 
-// ChainWalk checks chains: give it every entry, side by side and inside a side in order of Seq,
-// then the heads. The zero value is ready.
+// ChainWalk verifies chains. Pass it every entry, side by side and within a side in order of Seq,
+// and then the heads. The zero value is ready.
 type ChainWalk struct {
 	at      Side
 	head    Head
@@ -130,7 +130,7 @@ type ChainWalk struct {
 	started bool
 }
 
-// Add checks the next entry.
+// Add verifies the next entry.
 func (w *ChainWalk) Add(l *Link) {
 	if !w.started || w.at != l.Side {
 		w.end()
@@ -163,12 +163,12 @@ func (w *ChainWalk) end() {
 		w.ends[w.at] = w.head
 	}
 	if w.started && w.bad {
-		w.ends[w.at] = Head{Seq: -1} // reported
+		w.ends[w.at] = Head{Seq: -1} // already reported
 	}
 }
 
-// Check compares the ends of the chains with the heads that are kept with the balances and answers
-// the check.
+// Check compares the ends of the chains with the heads stored with the balances and returns the
+// result.
 func (w *ChainWalk) Check(heads map[Side]Head) Check {
 	w.end()
 	sides := make(map[Side]struct{}, len(heads))
@@ -178,7 +178,7 @@ func (w *ChainWalk) Check(heads map[Side]Head) Check {
 			w.broken = append(
 				w.broken,
 				fmt.Sprintf(
-					"%s %s: the chain ends with entry %d, the balance knows entry %d", side.Account, side.Asset,
+					"%s %s: the chain ends with entry %d, the balance has entry %d", side.Account, side.Asset,
 					end.Seq, head.Seq,
 				),
 			)

@@ -13,21 +13,22 @@ import (
 	"adnet/internal/money"
 )
 
-// The kinds of transactions that move minted Credits. Their subject is the publisher, their ref the
-// UTC day that the Credits were minted on and the number of the move.
+// The kinds of transactions that move minted Credits. Their subject is the publisher. Their ref is
+// the UTC day on which the Credits were minted and the number of the move.
 const (
-	// pending Credits that charges back: to held, or spendable without a hold
+	// pending Credits backed by charges: to held, or spendable if there is no hold
 	KindCreditRelease  Kind = "credit_release"
 	KindCreditMature   Kind = "credit_available" // held Credits whose hold has ended
-	KindCreditTakeBack Kind = "credit_take_back" // released Credits whose charges are not backed any more: to pending
-	KindCreditExpire   Kind = "credit_expire"    // pending Credits that no charge backed in time: destroyed
+	KindCreditTakeBack Kind = "credit_take_back" // released Credits whose charges are no longer backed: to pending
+	KindCreditExpire   Kind = "credit_expire"    // pending Credits not backed by a charge in time: destroyed
 )
 
-// PendingLife is how long after the end of their day Credits wait for charges that back them.
+// PendingLife is the time after the end of their day for which Credits wait for charges to back
+// them.
 const PendingLife = 28 * 24 * time.Hour
 
-// concentrated is the part of a publisher's day, 1 ÷ concentrated, beyond which the charges of one
-// advertiser release Credits with the long hold.
+// concentrated defines the share of a publisher's day, 1 ÷ concentrated, beyond which the charges
+// of one advertiser release Credits with the long hold.
 const concentrated = 4
 
 // PendingCredits is the CREDIT account of a publisher's Credits that no charge has backed yet.
@@ -40,52 +41,52 @@ func WaitingCredits(developer uuid.UUID) Account {
 	return Account("developer-held:" + developer.String())
 }
 
-// CreditBalance says where a publisher's Credits are.
+// CreditBalance splits a publisher's Credits by state.
 type CreditBalance struct {
-	Spendable   money.Credits // below 0 when spent Credits were taken back
+	Spendable   money.Credits // below 0 if spent Credits were taken back
 	Pending     money.Credits // minted, not backed by charges
 	Held        money.Credits // backed, spendable when their hold ends
 	Quarantined money.Credits // minted into the open quarantine case
 }
 
-// CreditSource is the sum that one payer was charged for a publisher's traffic of a day.
+// CreditSource is the total that one payer was charged for a publisher's traffic of a day.
 type CreditSource struct {
 	AdvertiserID uuid.UUID
 	ByCredits    bool         // paid from the advertiser's Credits, not from its cash
 	Charged      money.Micros // impressions, clicks and verified conversions
-	Refunded     money.Micros // given back by claw-backs
-	Unbacked     money.Micros // of the rest, the part that the payer owes: see [Debt]
+	Refunded     money.Micros // refunded by claw-backs
+	Unbacked     money.Micros // the part of the rest that the payer owes: see [Debt]
 }
 
-// Backed is the part of the charges that releases Credits.
+// Backed returns the part of the charges that releases Credits.
 func (s CreditSource) Backed() money.Micros { return max(0, s.Charged-s.Refunded-s.Unbacked) }
 
-// CreditLot is Credits of one publisher and day that were released at one value.
+// CreditLot holds Credits of one publisher and day that were released at one value.
 type CreditLot struct {
-	Value  money.Micros // of one Credit, as it was when they were released
+	Value  money.Micros // of one Credit at the time of release
 	Until  time.Time    // end of their hold, UTC; zero once they are spendable
-	Long   bool         // held longer, because one advertiser paid for more than its share of the day
+	Long   bool         // a longer hold, because one advertiser paid for more than its share of the day
 	Amount int64        // released and not taken back
-	Left   int64        // of these, not spent; below 0 when spent ones were taken back
+	Left   int64        // of these, not spent; below 0 if spent ones were taken back
 }
 
-// Worth is what the lot's Credits pay for, spent ones included.
+// Worth returns the value of the lot's Credits, including spent ones.
 func (l CreditLot) Worth() money.Micros { return money.Micros(l.Amount) * l.Value }
 
-// CreditDay is the Credits that a publisher minted on a UTC day, and the charges that back them.
+// CreditDay holds the Credits that a publisher minted on a UTC day, and the charges that back them.
 type CreditDay struct {
 	DeveloperID uuid.UUID
 	Day         day.Day
 	Minted      int64
 	InCase      int64 // of these, in the account of the open quarantine case
 	Gone        int64 // of these, expired or clawed back
-	Moves       int64 // how often Credits of the day were moved; it numbers the transactions
-	Frozen      bool  // the publisher has an open quarantine case: Credits are only taken back
+	Moves       int64 // number of moves of the day's Credits; it numbers the transactions
+	Frozen      bool  // the publisher has an open quarantine case: Credits can only be taken back
 	Sources     []CreditSource
 	Lots        []CreditLot
 }
 
-// Pending is the Credits that were not released.
+// Pending returns the number of Credits not released.
 func (d *CreditDay) Pending() int64 {
 	n := d.Minted - d.InCase - d.Gone
 	for i := range d.Lots {
@@ -94,7 +95,7 @@ func (d *CreditDay) Pending() int64 {
 	return n
 }
 
-// Cover is the charges that back the day's released Credits.
+// Cover returns the charges that back the day's released Credits.
 func (d *CreditDay) Cover() (sum money.Micros) {
 	for _, s := range d.Sources {
 		sum += s.Backed()
@@ -102,7 +103,7 @@ func (d *CreditDay) Cover() (sum money.Micros) {
 	return sum
 }
 
-// Worth is the value of the day's released Credits.
+// Worth returns the value of the day's released Credits.
 func (d *CreditDay) Worth() (sum money.Micros) {
 	for _, l := range d.Lots {
 		sum += l.Worth()
@@ -110,7 +111,8 @@ func (d *CreditDay) Worth() (sum money.Micros) {
 	return sum
 }
 
-// spread is the part of the cover that no advertiser pays beyond its share of the day.
+// spread returns the part of the cover without the excess of advertisers beyond their share of the
+// day.
 func (d *CreditDay) spread() (sum money.Micros) {
 	share := d.Cover() / concentrated
 	paid := make(map[uuid.UUID]money.Micros, len(d.Sources))
@@ -123,30 +125,30 @@ func (d *CreditDay) spread() (sum money.Micros) {
 	return sum
 }
 
-// CreditRules are the settings of the release of Credits.
+// CreditRules are the settings for the release of Credits.
 type CreditRules struct {
 	Value    money.Micros  // of one Credit (ADNET_CREDIT_VALUE_USD), > 0
-	Hold     time.Duration // of released Credits (ADNET_CREDIT_HOLD); 0 holds none
-	LongHold time.Duration // of Credits that one advertiser pays for beyond a quarter of the day; below Hold, Hold
+	Hold     time.Duration // of released Credits (ADNET_CREDIT_HOLD); 0 for no hold
+	LongHold time.Duration // of Credits for which one advertiser pays beyond a quarter of the day; at least Hold
 	Now      time.Time     // UTC
 }
 
-// CreditMoves is the day after [CreditRules.Move], and the transactions that led there. Lots that
-// were emptied are still listed, with Amount and Left 0.
+// CreditMoves is the day after [CreditRules.Move] with the transactions of the move. Emptied lots
+// are still listed, with Amount and Left 0.
 type CreditMoves struct {
 	CreditDay
 	Written []Transaction
 }
 
-// Move brings a publisher's day up to date: takes back Credits that charges no longer back,
-// releases what charges back, ends holds that are over and lets old pending Credits expire. It is
-// pure; without anything to do it writes nothing and returns the day as it was.
+// Move updates a publisher's day: it takes back Credits that charges no longer back, releases
+// Credits that charges back, ends expired holds and destroys old pending Credits. It is pure. If
+// there is nothing to do, it writes nothing and returns the day unchanged.
 //
 // Guarantee: afterwards the worth of the day's released Credits, each at the value of its release,
-// is at most the day's backed charges. Summed over all publishers and days this is the promise that
-// adnet verify checks. Charges that were paid with Credits count like those paid with cash: these
-// Credits are spent and stay on the other side of the inequality, so a Credit that goes round gives
-// at most one Credit again, and what can be spent never exceeds what was paid in cash.
+// is at most the day's backed charges. Summed over all publishers and days this is the guarantee
+// that adnet verify checks. Charges paid with Credits count like charges paid with cash: these
+// Credits are spent and stay on the other side of the inequality. So a reused Credit yields at most
+// one Credit again, and spendable Credits never exceed the cash paid.
 func (r CreditRules) Move(d CreditDay) CreditMoves {
 	m := mover{rules: r, day: d}
 	m.day.Lots = slices.Clone(d.Lots)
@@ -172,9 +174,8 @@ type mover struct {
 	changed bool // lots changed without a transaction
 }
 
-// takeBack moves Credits back to pending until the rest is backed: held ones first, those with the
-// longest hold before others, then spendable ones. Credits that were spent leave a debt: the
-// publisher's balance falls below zero.
+// takeBack moves Credits back to pending until the rest is backed: first held ones, longest hold
+// first, then spendable ones. Spent Credits leave a debt: the publisher's balance falls below zero.
 func (m *mover) takeBack() {
 	short := m.day.Worth() - m.day.Cover()
 	if short <= 0 {
@@ -210,7 +211,7 @@ func (m *mover) takeBack() {
 	})
 }
 
-// normal is the worth of the released Credits that do not have the long hold.
+// normal returns the worth of the released Credits without the long hold.
 func (m *mover) normal() (sum money.Micros) {
 	for _, l := range m.day.Lots {
 		if !l.Long {
@@ -220,7 +221,8 @@ func (m *mover) normal() (sum money.Micros) {
 	return sum
 }
 
-// shorten gives Credits of the long hold the normal one, as further advertisers pay for the day.
+// shorten replaces the long hold of Credits with the normal one when more advertisers pay for the
+// day.
 func (m *mover) shorten() {
 	room := m.day.spread() - m.normal()
 	var short []CreditLot
@@ -243,7 +245,7 @@ func (m *mover) shorten() {
 	}
 }
 
-// release moves pending Credits that charges back.
+// release moves pending Credits that are backed by charges.
 func (m *mover) release() {
 	r := m.rules
 	if r.Value <= 0 {
@@ -276,11 +278,11 @@ func (m *mover) release() {
 	})
 }
 
-// holdSteps is into how many steps a hold is divided: Credits whose holds end in one step are one
-// lot, so that a publisher has about 24 lots a day and not one for each release.
+// holdSteps is the number of steps in a hold. Credits whose holds end in the same step form one
+// lot, so that a publisher has about 24 lots a day instead of one per release.
 const holdSteps = 7 * 24
 
-// until is the end of a hold that begins now, rounded up to its step; zero without a hold.
+// until returns the end of a hold that begins now, rounded up to its step, or zero without a hold.
 func (m *mover) until(hold time.Duration) time.Time {
 	if hold <= 0 {
 		return time.Time{}
@@ -289,7 +291,7 @@ func (m *mover) until(hold time.Duration) time.Time {
 	return m.rules.Now.UTC().Add(hold).Truncate(step).Add(step).Truncate(time.Microsecond)
 }
 
-// mature makes Credits spendable whose hold is over.
+// mature makes Credits spendable after the end of their hold.
 func (m *mover) mature() {
 	var ended []CreditLot
 	for i := range m.day.Lots {
@@ -311,10 +313,10 @@ func (m *mover) mature() {
 	}
 }
 
-// ExpiredBefore is the day before which pending Credits are destroyed at now.
+// ExpiredBefore returns the day before which pending Credits are destroyed at now.
 func ExpiredBefore(now time.Time) day.Day { return day.Of(now.Add(-PendingLife)) }
 
-// expire destroys pending Credits that waited too long.
+// expire destroys pending Credits that have waited too long.
 func (m *mover) expire() {
 	n := m.day.Pending()
 	if n <= 0 || m.day.Day >= ExpiredBefore(m.rules.Now) {
@@ -326,7 +328,7 @@ func (m *mover) expire() {
 	)
 }
 
-// add puts a lot to the one of the same kind.
+// add merges a lot into one of the same kind, or appends it.
 func (m *mover) add(l CreditLot) {
 	if l.Amount == 0 && l.Left == 0 {
 		return
@@ -340,7 +342,7 @@ func (m *mover) add(l CreditLot) {
 	m.day.Lots = append(m.day.Lots, l)
 }
 
-// move writes a transaction of the entries that are not zero.
+// move writes a transaction with the entries that are not zero.
 func (m *mover) move(kind Kind, entries []Entry) {
 	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Amount == 0 })
 	if len(entries) == 0 {
@@ -363,22 +365,22 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// PaidDay is what one payer was charged for one publisher's day.
+// PaidDay is the amount that one payer was charged for one publisher's day.
 type PaidDay struct {
 	DeveloperID uuid.UUID
 	Day         day.Day
-	Charged     money.Micros // less what claw-backs gave back
+	Charged     money.Micros // less refunds of claw-backs
 	Unbacked    money.Micros
 }
 
-// Debt spreads what a payer owes over its charges, the newest first: these are the ones that the
-// missing money did not pay for. It returns the days whose Unbacked changes, with the new value,
-// and how much of the debt lies on them and the others together.
+// Debt assigns a payer's debt to its charges, newest first: these are the charges that the missing
+// money did not cover. It returns the days whose Unbacked changes, with the new value, and the part
+// of the debt assigned to all days.
 //
-// A payer owes what providers took back of its payments (refunds, disputes) as far as its balance
-// is below zero, and a payer with Credits what its Credits are below zero, at the value of their
-// release. An account that may run into debt (ADNET_PREPAID=off) owes nothing here by being
-// charged: the operator lends to it.
+// A payer with cash owes the amount by which money taken back by providers (refunds, disputes)
+// brings its balance below zero. A payer with Credits owes the amount by which its Credits are
+// below zero, at the value of their release. Charges to an account that may run into debt
+// (ADNET_PREPAID=off) create no debt here: the operator grants credit to it.
 func Debt(owed money.Micros, newest []PaidDay) (changed []PaidDay, spread money.Micros) {
 	for _, d := range newest {
 		unbacked := min(max(0, d.Charged), owed-spread)
@@ -391,13 +393,13 @@ func Debt(owed money.Micros, newest []PaidDay) (changed []PaidDay, spread money.
 	return changed, spread
 }
 
-// CompareNewest is the order of the days in [Debt].
+// CompareNewest defines the order of the days in [Debt].
 func (d PaidDay) CompareNewest(o PaidDay) int {
 	return cmp.Or(cmp.Compare(o.Day, d.Day), compareIDs(d.DeveloperID, o.DeveloperID))
 }
 
-// CreditDebt is the worth of Credits that a publisher spent and that were taken back since; 0 while
-// its spendable lots together are above zero.
+// CreditDebt returns the worth of Credits that a publisher spent and that were later taken back. It
+// is 0 while its spendable lots together are above zero.
 func CreditDebt(lots []CreditLot) money.Micros {
 	var sum money.Micros
 	for _, l := range lots {
@@ -408,22 +410,22 @@ func CreditDebt(lots []CreditLot) money.Micros {
 	return max(0, sum)
 }
 
-// FundingLot is a lot of spendable Credits of a publisher, as a campaign's funding sees it.
+// FundingLot is a lot of a publisher's spendable Credits, as used to fund a campaign.
 type FundingLot struct {
 	Day   day.Day
 	Value money.Micros
 	Left  int64
 }
 
-// Fund takes Credits for a budget from a publisher's spendable lots, in their order. A Credit pays
-// for value, but for no more than it was worth when it was released: a higher setting does not make
-// old Credits dearer. It returns how many it takes of each lot, their sum, and false when the
-// Credits do not suffice.
+// Fund takes Credits for a budget from a publisher's spendable lots, in order. A Credit pays for
+// value, but for no more than its worth at release: a higher setting does not raise the worth of
+// old Credits. It returns the number taken from each lot, their sum, and false if there are too few
+// Credits.
 func Fund(budget, value money.Micros, lots []FundingLot) (take []int64, sum int64, enough bool) {
 	take = make([]int64, len(lots))
 	available := int64(0)
 	for _, l := range lots {
-		available += l.Left // lots below zero are debts, which others pay first
+		available += l.Left // lots below zero are debts, which are settled first
 	}
 	for i, l := range lots {
 		pays := min(value, l.Value)
@@ -442,7 +444,7 @@ func Fund(budget, value money.Micros, lots []FundingLot) (take []int64, sum int6
 	return take, sum, budget <= 0
 }
 
-// InsufficientCredits is the refusal of a budget that the lots do not pay for.
+// InsufficientCredits returns the error for a budget that exceeds the lots.
 func InsufficientCredits(budget, value money.Micros, lots []FundingLot) error {
 	available := int64(0)
 	for _, l := range lots {
@@ -452,7 +454,7 @@ func InsufficientCredits(budget, value money.Micros, lots []FundingLot) error {
 		With("available", max(0, available)).With("requested", int64((budget+value-1)/value))
 }
 
-// CreditCheck compares what Credits are worth with the charges that back them.
+// CreditCheck compares the worth of Credits with the charges that back them.
 func CreditCheck(worth, backed int64) Check {
 	return Check{
 		Name: CheckCredits, Want: worth, Got: min(worth, backed),
@@ -460,11 +462,11 @@ func CreditCheck(worth, backed int64) Check {
 	}
 }
 
-// CreditRun counts what one run of the release did.
+// CreditRun counts the results of one run of the release.
 type CreditRun struct {
-	Days      int   // publisher days that were looked at
+	Days      int   // publisher days processed
 	Released  int64 // Credits
-	Available int64 // Credits whose hold ended, or that had none
+	Available int64 // Credits whose hold ended, or without a hold
 	TakenBack int64
 	Expired   int64
 }
@@ -478,7 +480,7 @@ func (r *CreditRun) Merge(o CreditRun) {
 	r.Expired += o.Expired
 }
 
-// Add counts the transactions of a day in.
+// Add counts the transactions of a day.
 func (r *CreditRun) Add(m CreditMoves) {
 	r.Days++
 	for i := range m.Written {
@@ -499,8 +501,8 @@ func (r *CreditRun) Add(m CreditMoves) {
 	}
 }
 
-// MeanCharge is what advertisers were charged for publishers' traffic of some days, and for how
-// many impressions.
+// MeanCharge is the total that advertisers were charged for publishers' traffic of some days, with
+// the number of impressions.
 type MeanCharge struct {
 	Charged     money.Micros
 	Impressions int64

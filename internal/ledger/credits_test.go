@@ -44,7 +44,7 @@ func lots(d CreditDay) (normal, long, spendable int64) {
 	return normal, long, spendable
 }
 
-func TestCreditsLeavePendingAsFarAsChargesReach(t *testing.T) {
+func TestChargesReleasePendingCredits(t *testing.T) {
 	for name, c := range map[string]struct {
 		day          CreditDay
 		normal, long int64
@@ -72,7 +72,7 @@ func TestCreditsLeavePendingAsFarAsChargesReach(t *testing.T) {
 }
 
 // Half of a day's charges are by one advertiser, whatever it pays in Credits and in cash.
-func TestOneAdvertiserIsOneWhateverItPaysWith(t *testing.T) {
+func TestCashAndCreditsCountAsOneAdvertiser(t *testing.T) {
 	d := paidBy(500, 100_000, 100_000)
 	d.Sources[1].AdvertiserID, d.Sources[1].ByCredits = d.Sources[0].AdvertiserID, true
 	normal, long, _ := lots(creditRules.Move(d).CreditDay)
@@ -127,7 +127,7 @@ func TestPendingCreditsExpire(t *testing.T) {
 	require.Contains(t, moved.Written[1].Entries, Entry{Mint, Credit, 420})
 }
 
-func TestTakeBackPrefersWhatIsHeld(t *testing.T) {
+func TestTakeBackPrefersHeldCredits(t *testing.T) {
 	d := creditRules.Move(paidBy(500, 400_000)).CreditDay
 	r := creditRules
 	r.Now = noon.Add(week + time.Hour)
@@ -169,7 +169,7 @@ func TestNothingIsReleasedInQuarantine(t *testing.T) {
 }
 
 // A changed value counts for what is released from then on.
-func TestValueIsThatOfTheRelease(t *testing.T) {
+func TestCreditKeepsTheValueOfItsRelease(t *testing.T) {
 	d := creditRules.Move(paidBy(500, 100_000, 100_000, 100_000, 100_000)).CreditDay
 	r := creditRules
 	r.Value = money.USD
@@ -215,7 +215,7 @@ func TestFundTakesCreditsAtTheirValue(t *testing.T) {
 	require.Equal(t, map[string]any{"available": int64(0), "requested": int64(201)}, errs.Of(err).Extra)
 }
 
-func TestDebtLiesOnTheNewestCharges(t *testing.T) {
+func TestDebtIsAssignedToTheNewestCharges(t *testing.T) {
 	newest := []PaidDay{{publisher, 9, 50, 0}, {publisher, 8, 50, 20}, {publisher, 7, 50, 50}}
 	changed, spread := Debt(60, newest)
 	require.Equal(t, []PaidDay{{publisher, 9, 50, 50}, {publisher, 8, 50, 10}, {publisher, 7, 50, 0}}, changed)

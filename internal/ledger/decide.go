@@ -17,18 +17,18 @@ import (
 )
 
 // Decide settles a batch: every record gets one outcome, and the effects are the sums of the
-// outcomes. It is pure and changes neither batch nor books; equal input gives equal output, order
-// included.
+// outcomes. It is pure and changes neither batch nor books. Equal input gives equal output,
+// including the order.
 //
-// fresh is the answer of [Tx.MarkFirst] for [Candidates] of the same batch; a missing mark counts
-// as seen before, so that a fault can only make an event free. Books must hold everything that
-// [NeedOf] names.
+// fresh is the result of [Tx.MarkFirst] for [Candidates] of the same batch. A missing mark counts
+// as a repeat, so that a fault can only make an event free. Books must contain everything that
+// [NeedOf] lists.
 //
-// Guarantee, for any cut of the log into batches: an auction's event of one type is charged and
-// minted at most once; a campaign is never charged more than its daily budget on a UTC day (of
-// receipt), its total budget, or, when prepaid, its advertiser's balance; every transaction sums to
-// zero per asset. Where a budget binds, the order of the log decides which event finds it empty; it
-// does not change the campaign's sum.
+// Guarantee, for any split of the log into batches: an auction's event of one type is charged and
+// minted at most once. A campaign is never charged more than its daily budget on a UTC day (of
+// receipt), its total budget, or, if prepaid, its advertiser's balance. Every transaction sums to
+// zero per asset. When a budget runs out, the order of the log decides which event is not charged.
+// It does not change the campaign's sum.
 func Decide(b Batch, fresh []bool, books Books) Effects {
 	d := decider{
 		batch:     b,
@@ -66,11 +66,11 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 type decider struct {
 	batch Batch
 	books Books
-	fresh []bool // marks not used yet
+	fresh []bool // unused marks
 
-	campaigns map[uuid.UUID]*campaignSums // campaigns met so far; nil for an unknown one
+	campaigns map[uuid.UUID]*campaignSums // campaigns seen so far; nil for an unknown one
 	cash      map[uuid.UUID]*money.Micros // remaining prepaid balances
-	invalid   map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is joined once
+	invalid   map[string]Verdict          // verdicts by invalid-traffic rule, so that the text is built once
 	suspect   map[uuid.UUID]bool          // auctions with an invalid impression in this batch so far
 
 	conversions map[ConversionHour]int64 // charged in this batch
@@ -78,11 +78,11 @@ type decider struct {
 	publishers map[uuid.UUID]*publisherSums
 }
 
-// campaignSums is one campaign's running sums on top of its book.
+// campaignSums holds one campaign's running sums on top of its book.
 type campaignSums struct {
 	id      uuid.UUID
 	book    *CampaignBook
-	balance *money.Micros // nil when no balance limits the campaign
+	balance *money.Micros // nil if no balance limits the campaign
 	charged money.Micros
 	days    []daySum    // a batch spans one or two days
 	minutes []minuteSum // released, by minute of the auctions
@@ -95,10 +95,10 @@ type minuteSum struct {
 
 type daySum struct {
 	day         day.Day
-	before, sum money.Micros // spent before the batch, charged in it
+	before, sum money.Micros // spent before the batch, charged in the batch
 }
 
-// record decides one record. The order of the checks is the rule: an unproven event never reaches
+// record decides one record. The order of the checks matters: an unverified event never reaches
 // deduplication, and a repeated one never reaches money.
 func (d *decider) record(r *Record) Outcome {
 	if r.Problem != "" {
@@ -113,14 +113,14 @@ func (d *decider) record(r *Record) Outcome {
 	case e.Proof != Signed && e.Proof != UnsignedBillable && e.Proof != Unverified:
 		return Outcome{Verdict: VerdictUnsigned}
 	case !Accepted(d.books.Horizon, day.OfUUID(e.AuctionID)):
-		// The day's marks may be gone: nothing can be said about a repeat, and nothing held against
-		// the publisher.
+		// The day's marks may be deleted: repeats cannot be recognised, and the publisher is not
+		// blamed for them.
 		if r.keyed() {
-			d.takeMark() // keeps the marks in step; the store never answers "new" here
+			d.takeMark() // keeps the marks in step; the store never reports "new" here
 		}
 		return Outcome{Verdict: VerdictExpired}
 	case !d.takeMark():
-		return Outcome{Verdict: Duplicate} // of invalid traffic also a repeat of a valid event
+		return Outcome{Verdict: Duplicate} // of invalid traffic, also a repeat of a valid event
 	case e.InvalidTraffic != "":
 		d.suspected(e)
 		return Outcome{Verdict: d.invalidVerdict(e.InvalidTraffic)}
@@ -129,9 +129,9 @@ func (d *decider) record(r *Record) Outcome {
 	switch {
 	case e.Sandbox:
 		return Outcome{Verdict: VerdictSandbox}
-	case e.House: // a guarantee: who shows its own ads earns nothing by it, and pays nothing
+	case e.House: // guarantee: showing one's own ads earns nothing and costs nothing
 		return Outcome{Verdict: VerdictHouse}
-	case e.Proof == Unverified: // never reaches a price: anybody who saw the ad may have sent it
+	case e.Proof == Unverified: // has no price: any viewer of the ad may have sent it
 		return Outcome{Verdict: VerdictUnverified}
 	}
 	t := d.campaign(e.CampaignID)
@@ -162,7 +162,7 @@ func (d *decider) record(r *Record) Outcome {
 	return out
 }
 
-// takeMark uses the next first-time mark.
+// takeMark returns the next mark.
 func (d *decider) takeMark() bool {
 	if len(d.fresh) == 0 {
 		return false
@@ -172,14 +172,14 @@ func (d *decider) takeMark() bool {
 	return first
 }
 
-// suspected counts the first invalid impression of an auction for its publisher. Only what a token
-// proves counts: without one the publisher is the sender's word.
+// suspected counts the first invalid impression of an auction for its publisher. Only data signed
+// in a token counts: without a token the publisher is just the sender's claim.
 func (d *decider) suspected(e *Event) {
 	p := d.publisher(e.DeveloperID)
 	if p == nil || e.Type != Impression || e.Proof != Signed || e.Sandbox || e.House {
 		return
 	}
-	if e.Browser { // withheld, and not held against the account
+	if e.Browser { // not billed, and not counted against the account
 		p.on(day.Of(e.ReceivedAt)).BrowserInvalid++
 		return
 	}
@@ -190,8 +190,8 @@ func (d *decider) suspected(e *Event) {
 	d.suspect[e.AuctionID] = true
 }
 
-// redeem takes an auction out of the invalid ones when its valid impression comes after an invalid
-// one: whatever a stranger sends first, the reader's own request counts.
+// redeem removes an auction from the invalid ones if its valid impression follows an invalid one:
+// the reader's own request counts, whatever a stranger sent first.
 func (d *decider) redeem(e *Event) {
 	if e.Type != Impression || e.Proof != Signed || e.Sandbox || e.House || e.Browser ||
 		!d.suspect[e.AuctionID] && !d.books.Invalid[e.AuctionID] {
@@ -214,8 +214,8 @@ func (d *decider) invalidVerdict(rule string) Verdict {
 	return v
 }
 
-// price is the event's cost before any budget: the signed token's price and model, or the
-// campaign's own without a token.
+// price returns the event's cost before any budget: from the signed token's price and model, or
+// from the campaign if there is no token.
 func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	model, price := modelOf(e, book), e.Price
 	if e.Proof == UnsignedBillable {
@@ -234,7 +234,8 @@ func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	return 0
 }
 
-// modelOf is the billing model of an event: its token's, or the campaign's own without one.
+// modelOf returns the billing model of an event: from its token, or from the campaign if there is
+// no token.
 func modelOf(e *Event, book *CampaignBook) campaign.BillingModel {
 	if e.Proof == UnsignedBillable {
 		return book.BillingModel
@@ -242,7 +243,7 @@ func modelOf(e *Event, book *CampaignBook) campaign.BillingModel {
 	return e.BillingModel
 }
 
-// campaign opens the running sums of a campaign; nil when the ledger does not know it.
+// campaign returns the running sums of a campaign, nil if the ledger does not know it.
 func (d *decider) campaign(id uuid.UUID) *campaignSums {
 	if t, ok := d.campaigns[id]; ok {
 		return t
@@ -274,8 +275,8 @@ func (t *campaignSums) inactive(at time.Time) bool {
 	return false
 }
 
-// charge takes price or the rest of the budget, whichever is less. A part is a charge; only an
-// empty budget is a refusal.
+// charge charges the lesser of price and the remaining budget. A partial amount is a charge. Only
+// an empty budget is a rejection.
 func (t *campaignSums) charge(date day.Day, price money.Micros) (Verdict, money.Micros) {
 	sum := t.day(date)
 	budget := min(t.book.DailyBudget-sum.before-sum.sum, t.book.TotalBudget-t.book.SpentTotal-t.charged)
@@ -308,15 +309,15 @@ func (t *campaignSums) day(date day.Day) *daySum {
 	return &t.days[len(t.days)-1]
 }
 
-// releases says which minute's reservation a settled event uses up.
+// releases returns the minute whose reservation a settled event uses up.
 func (e *Event) releases() (day.Minute, bool) {
 	minute, dated := day.MinuteOfUUID(e.AuctionID)
 	return minute, dated && e.Proof == Signed && !e.Sandbox &&
 		e.ReceivedAt.Before(minute.Time().Add(reserve.ReleaseFor))
 }
 
-// release counts the price of an event that used up the reservation of its ad: also when nothing
-// was charged, as nothing will be charged for it later.
+// release counts the price of an event that used up the reservation of its ad, even if nothing was
+// charged: nothing will be charged for it later.
 func (t *campaignSums) release(e *Event, price money.Micros) {
 	minute, reserved := e.releases()
 	if !reserved || price <= 0 {
@@ -346,7 +347,7 @@ func (d *decider) released() (list []reserve.Released) {
 	return list
 }
 
-// totals writes the sums as rows in a fixed order: charges by campaign, then mints by developer.
+// totals returns the sums as rows in a fixed order: charges by campaign, then mints by developer.
 func (d *decider) totals() ([]Spend, []Transaction) {
 	var spend []Spend
 	var transactions []Transaction
@@ -384,8 +385,8 @@ func (d *decider) totals() ([]Spend, []Transaction) {
 	return spend, transactions
 }
 
-// ref names the batch: its first range, and how many further ranges it has. A range starts at an
-// offset that is claimed once for ever, so no two applied batches share a ref.
+// ref identifies the batch by its first range and the number of further ranges. A range starts at
+// an offset that is claimed only once, so no two applied batches share a ref.
 func (b *Batch) ref() string {
 	if len(b.Runs) == 0 {
 		return ""
@@ -419,8 +420,8 @@ func newTransfer(t transfer) Transaction {
 	}
 }
 
-// TransactionID is the id of the one transaction of a kind that ref causes for subject: a UUIDv8 of
-// their SHA-256, so that writing the same transaction twice meets the same primary key.
+// TransactionID returns the id of the only transaction of a kind that ref causes for subject. It is
+// a UUIDv8 of their SHA-256, so writing the same transaction twice produces the same primary key.
 func TransactionID(kind Kind, ref string, subject uuid.UUID) uuid.UUID {
 	data := make([]byte, 0, 128)
 	data = append(append(data, kind...), 0)

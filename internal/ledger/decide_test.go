@@ -173,7 +173,7 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 	}
 }
 
-func TestSecondOfAnAuctionIsDuplicateInOneBatchAndLater(t *testing.T) {
+func TestSecondEventOfAnAuctionIsDuplicate(t *testing.T) {
 	m := newModel(plainBooks(), nil)
 	require.Equal(
 		t, []Outcome{{Verdict: OK, Charge: 5_000, Minted: 1}, {Verdict: Duplicate}},
@@ -383,7 +383,7 @@ func TestNeedNamesOnlyWhatDecidesMoney(t *testing.T) {
 	require.Len(t, Candidates(b), 6, "sandbox and invalid events and unverified conversions are deduplicated too")
 }
 
-func TestMissingMarksCountAsSeen(t *testing.T) {
+func TestMissingMarkCountsAsRepeat(t *testing.T) {
 	run := Run{Range: stream.Range{Next: 1}, Records: []Record{{Event: impression(1)}}}
 	book := plainBooks()[campaignA1]
 	effects := Decide(batchOf(noon, run), nil, Books{Campaigns: map[uuid.UUID]*CampaignBook{campaignA1: &book}})

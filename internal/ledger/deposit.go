@@ -13,20 +13,20 @@ import (
 	"adnet/internal/money"
 )
 
-// The kinds of transactions that payment providers cause.
+// The kinds of transactions caused by payment providers.
 const (
 	KindDeposit Kind = "deposit" // cash that a provider captured for an advertiser
-	KindRefund  Kind = "refund"  // the part of a deposit that the provider gave back; its Reverses names the deposit
+	KindRefund  Kind = "refund"  // the refunded part of a deposit; its Reverses is the deposit
 
-	KindDispute    Kind = "dispute"     // the part of a deposit that its payer disputes; its Reverses names the deposit
-	KindDisputeWon Kind = "dispute_won" // given back after a dispute; its Reverses names the dispute's row
+	KindDispute    Kind = "dispute"     // the disputed part of a deposit; its Reverses is the deposit
+	KindDisputeWon Kind = "dispute_won" // returned after a dispute; its Reverses is the dispute's row
 )
 
-// TakesBack says whether the kind takes back money that a provider had paid in: only this may take
-// a prepaid balance below zero.
+// TakesBack reports whether the kind takes back money paid in through a provider. Only such a kind
+// may bring a prepaid balance below zero.
 func (k Kind) TakesBack() bool { return k == KindRefund || k == KindDispute || k == KindDisputeWon }
 
-// Provider names the company that moved the money.
+// Provider is the company that moved the money.
 type Provider string
 
 // The providers.
@@ -41,30 +41,30 @@ type DepositStatus string
 
 // The states of a deposit. They follow from the sums: see [Deposit.Status].
 const (
-	DepositOpen     DepositStatus = "open" // not paid, as far as the provider has told
+	DepositOpen     DepositStatus = "open" // not paid, according to the provider so far
 	DepositPaid     DepositStatus = "paid"
 	DepositPartly   DepositStatus = "partially_refunded"
 	DepositRefunded DepositStatus = "refunded"
 	DepositDisputed DepositStatus = "disputed" // the payer's bank or provider holds a part of it, or took it for good
 )
 
-// Deposit is a request to pay in and its outcome. Only the provider's evidence decides the credited
-// amount; Requested never moves money.
+// Deposit is a request to pay in, with its outcome. Only the provider's evidence determines the
+// credited amount. Requested never moves money.
 type Deposit struct {
 	ID           uuid.UUID
 	AdvertiserID uuid.UUID
 	Provider     Provider
-	CheckoutID   string       // the provider's checkout session; empty when the payment came without one of ours
+	CheckoutID   string       // the provider's checkout session; empty for a payment without a checkout of ours
 	PaymentID    string       // the provider's payment; empty while open
 	Requested    money.Micros // the amount of the checkout
 	Paid         money.Micros // credited
 	Reversed     money.Micros // taken back, ≤ Paid
-	Disputed     money.Micros // the part of Reversed that disputes took
-	ReturnURL    string       // where the payer goes afterwards
+	Disputed     money.Micros // the part of Reversed due to disputes
+	ReturnURL    string       // the page to which the payer returns
 	CreatedAt    time.Time
 }
 
-// Status is the state of d.
+// Status returns the state of d.
 func (d Deposit) Status() DepositStatus {
 	switch {
 	case d.Paid == 0:
@@ -85,33 +85,33 @@ type NoticeKind string
 // The kinds of notices.
 const (
 	NoticePaid       NoticeKind = "paid"        // Amount was captured
-	NoticeRefunded   NoticeKind = "refunded"    // Amount was given back by the refund RefundID
-	NoticeRefundedTo NoticeKind = "refunded_to" // Amount is all that was given back so far
+	NoticeRefunded   NoticeKind = "refunded"    // Amount was refunded with the refund RefundID
+	NoticeRefundedTo NoticeKind = "refunded_to" // Amount is the total refunded so far
 
 	NoticeDisputed    NoticeKind = "disputed"     // Amount is held because of the dispute DisputeID
 	NoticeDisputeLost NoticeKind = "dispute_lost" // the dispute ended, Amount is gone
-	NoticeDisputeWon  NoticeKind = "dispute_won"  // the dispute ended, Amount is ours again
+	NoticeDisputeWon  NoticeKind = "dispute_won"  // the dispute ended, Amount was returned
 )
 
-// Notice is a provider's proven report about one of its payments.
+// Notice is a provider's authenticated report about one of its payments.
 type Notice struct {
 	Provider  Provider
-	EventID   string // the provider's event: the same one again changes nothing
+	EventID   string // the provider's event; a repeat changes nothing
 	Kind      NoticeKind
 	PaymentID string // Stripe payment intent, PayPal capture
-	RefundID  string // only for NoticeRefunded: a refund counts once, in however many events it comes
+	RefundID  string // only for NoticeRefunded: a refund counts once, in however many events it appears
 	DisputeID string // only for the three kinds about disputes
 	Amount    money.Micros
-	// Names are the ids that the checkout carried, of a deposit or of an account, most telling
-	// first. Only for NoticePaid.
+	// Names are the ids from the checkout, of a deposit or of an account, most specific first. Only
+	// for NoticePaid.
 	Names []uuid.UUID
-	At    time.Time // when it was received, UTC
+	At    time.Time // time of receipt, UTC
 }
 
-// maxReference bounds a provider's ids in bytes.
+// maxReference is the maximum length of a provider's ids in bytes.
 const maxReference = 255
 
-// Valid refuses notices that cannot be kept. Errors: errs.InvalidRequest.
+// Valid rejects notices that cannot be stored. Errors: errs.InvalidRequest.
 func (n *Notice) Valid() error {
 	texts := map[string]string{"event id": n.EventID, "payment id": n.PaymentID}
 	if n.Kind == NoticeRefunded {
@@ -132,7 +132,7 @@ func (n *Notice) Valid() error {
 	return nil
 }
 
-// NoticeOutcome is the change that a notice made.
+// NoticeOutcome is the change made by a notice.
 type NoticeOutcome string
 
 // The outcomes of notices.
@@ -140,14 +140,14 @@ const (
 	NoticeCredited     NoticeOutcome = "credited"
 	NoticeReversed     NoticeOutcome = "reversed"
 	NoticeHeld         NoticeOutcome = "held"         // a dispute took the money
-	NoticeReleased     NoticeOutcome = "released"     // a dispute gave it back
-	NoticeParked       NoticeOutcome = "parked"       // a refund or dispute of a payment that has not been reported yet
-	NoticeNothing      NoticeOutcome = "unchanged"    // the payment or refund is known from another event
-	NoticeUnattributed NoticeOutcome = "unattributed" // money for an unknown account; nothing is kept
+	NoticeReleased     NoticeOutcome = "released"     // a dispute returned the money
+	NoticeParked       NoticeOutcome = "parked"       // a refund or dispute of a payment not reported yet
+	NoticeNothing      NoticeOutcome = "unchanged"    // the payment or refund is already known from another event
+	NoticeUnattributed NoticeOutcome = "unattributed" // money for an unknown account; nothing is stored
 )
 
-// NoticeResult is the result of a notice. Repeated says that the very same event was applied
-// before; Outcome is then its outcome at that time.
+// NoticeResult is the result of a notice. Repeated is true if the same event was applied before;
+// Outcome is then its original outcome.
 type NoticeResult struct {
 	Outcome  NoticeOutcome
 	Repeated bool
@@ -159,16 +159,16 @@ type PaymentBook struct {
 	DepositID    uuid.UUID // zero until paid
 	AdvertiserID uuid.UUID // zero until paid
 	Paid         money.Micros
-	RefundTotal  money.Micros // the largest total that the provider told
-	RefundSum    money.Micros // the sum of its single refunds
-	DisputeSum   money.Micros // of its disputes that are open or lost
+	RefundTotal  money.Micros // the largest total reported by the provider
+	RefundSum    money.Micros // the sum of its individual refunds
+	DisputeSum   money.Micros // of its open or lost disputes
 	Reversed     money.Micros // taken back by the ledger
-	Disputed     money.Micros // the part of Reversed that disputes took
-	HoldID       uuid.UUID    // the last row that a dispute took it with; zero without
+	Disputed     money.Micros // the part of Reversed due to disputes
+	HoldID       uuid.UUID    // the last row in which a dispute took it; zero without one
 }
 
-// DisputeState is how a dispute stands. States only go up, so notices may come in any order: a
-// dispute that is won after it was lost (an appeal) ends won.
+// DisputeState is the state of a dispute. States only rise, so notices may arrive in any order: a
+// dispute that is won after it was lost (an appeal) ends as won.
 type DisputeState string
 
 // The states of disputes, lowest first.
@@ -178,14 +178,14 @@ const (
 	DisputeWon  DisputeState = "won"
 )
 
-// Dispute is one dispute of a payment; the zero one is unknown.
+// Dispute is one dispute of a payment. The zero value is an unknown dispute.
 type Dispute struct {
 	PaymentID string
-	Amount    money.Micros // the largest that was reported
+	Amount    money.Micros // the largest amount reported
 	State     DisputeState
 }
 
-// Takes is the amount that the dispute takes from its payment.
+// Takes returns the amount that the dispute takes from its payment.
 func (d Dispute) Takes() money.Micros {
 	if d.State == DisputeOpen || d.State == DisputeLost {
 		return d.Amount
@@ -193,7 +193,7 @@ func (d Dispute) Takes() money.Micros {
 	return 0
 }
 
-// after is the dispute after a notice about it.
+// after returns the dispute after a notice about it.
 func (d Dispute) after(n *Notice) Dispute {
 	rank := map[DisputeState]int{DisputeOpen: 1, DisputeLost: 2, DisputeWon: 3}
 	if state := n.dispute(); rank[state] > rank[d.State] {
@@ -203,7 +203,7 @@ func (d Dispute) after(n *Notice) Dispute {
 	return d
 }
 
-// dispute is the state that the notice reports; empty for a notice that is not about a dispute.
+// dispute returns the state reported by the notice, empty for a notice that is not about a dispute.
 func (n *Notice) dispute() DisputeState {
 	switch n.Kind {
 	case NoticeDisputed:
@@ -216,41 +216,40 @@ func (n *Notice) dispute() DisputeState {
 	return ""
 }
 
-// IsDispute says whether the notice is about a dispute.
+// IsDispute reports whether the notice is about a dispute.
 func (n *Notice) IsDispute() bool { return n.dispute() != "" }
 
-// Parked is a provider's delivery that moved nothing although money moved at the provider: a person
-// must look.
+// Parked is a provider's notice that moved nothing although money moved at the provider. A person
+// must review it.
 type Parked struct {
 	Provider  Provider
 	EventID   string
 	PaymentID string
 	Reason    string
-	At        time.Time // when it was received, UTC
+	At        time.Time // time of receipt, UTC
 }
 
-// Known holds the store's records of the objects that a notice names.
+// Known holds the store's records of the objects in a notice.
 type Known struct {
-	Payer     Deposit // NoticePaid: the deposit that is credited
+	Payer     Deposit // NoticePaid: the deposit to credit
 	NewRefund bool    // NoticeRefunded: the refund id is new for this payment
-	Dispute   Dispute // a notice about a dispute: as it stood
+	Dispute   Dispute // a notice about a dispute: its previous state
 }
 
-// NoticeEffects lists the changes of applying a notice.
+// NoticeEffects holds the changes of applying a notice.
 type NoticeEffects struct {
 	Book    PaymentBook
-	Dispute Dispute // only for a notice about one
+	Dispute Dispute // only for a notice about a dispute
 	Outcome NoticeOutcome
 	Written []Transaction
 }
 
-// DecideNotice applies a valid notice to a payment's book. Written is in the order of cause: a
-// deposit, then amounts given back, then amounts taken. It is pure.
+// DecideNotice applies a valid notice to a payment's book. Written is in causal order: a deposit,
+// then amounts returned, then amounts taken. It is pure.
 //
 // Guarantee for any set of notices in any order with any repeats: a payment is credited once, and
-// once all are in, Reversed is the smaller of the paid amount and the refunded or disputed amount.
-// A refund or dispute that comes first waits: nothing is taken from a balance before the payment is
-// on it.
+// after all notices Reversed is the lesser of the paid amount and the refunded or disputed amount.
+// An early refund or dispute waits: nothing is taken from a balance before the payment is credited.
 func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 	e := NoticeEffects{Book: book, Outcome: NoticeNothing}
 	switch {
@@ -277,11 +276,11 @@ func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 	return e
 }
 
-// settle moves the amounts that the book now requires to be taken or given back. Refunds come
-// before disputes: both together never take more than was paid.
+// settle moves the amounts that the book now requires to be taken or returned. Refunds come before
+// disputes. Together they never take more than was paid.
 func (e *NoticeEffects) settle(n *Notice) {
 	b := &e.Book
-	// Both ways of counting refunds tell of the same money, so they are compared and not added.
+	// Both ways of counting refunds cover the same money, so they are compared, not added.
 	refunded := min(b.Paid, max(b.RefundTotal, b.RefundSum))
 	held := min(b.Paid-refunded, b.DisputeSum)
 	if back := b.Disputed - held; back > 0 {
@@ -308,17 +307,17 @@ func (e *NoticeEffects) settle(n *Notice) {
 	}
 }
 
-// move writes one movement of the payment's money: out of the advertiser's cash, or back into it
-// after a dispute.
+// move writes one movement of the payment's money: out of the advertiser's cash, or back after a
+// dispute.
 func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses uuid.UUID) uuid.UUID {
 	cash, b := AdvertiserCash(e.Book.AdvertiserID), &e.Book
 	x := transfer{
-		// An event is applied once, and moves each kind once.
+		// An event is applied once and moves each kind once.
 		kind: kind, ref: n.ref() + "#" + n.EventID, subject: b.AdvertiserID, at: n.At,
 		asset: USD, from: cash, to: Deposits, amount: int64(amount),
 	}
 	switch kind {
-	case KindRefund: // the total makes the ref unique and says how far this refund went
+	case KindRefund: // the total makes the ref unique and records the extent of this refund
 		x.ref = n.ref() + "#" + strconv.FormatInt(int64(b.Reversed-b.Disputed+amount), 10)
 	case KindDisputeWon:
 		x.from, x.to = Deposits, cash
@@ -329,49 +328,48 @@ func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses
 	return t.ID
 }
 
-// ref names the payment in the ledger.
+// ref identifies the payment in the ledger.
 func (n *Notice) ref() string { return string(n.Provider) + ":" + n.PaymentID }
 
-// DepositIDFor is the id of the deposit for a payment without a checkout of ours: the same for the
-// same payment on every node.
+// DepositIDFor returns the id of the deposit for a payment without a checkout of ours. It is the
+// same for the same payment on every node.
 func DepositIDFor(p Provider, paymentID string) uuid.UUID {
 	return TransactionID("deposit_record", string(p)+":"+paymentID, uuid.Nil)
 }
 
 // Line is one row of an account's history.
 type Line struct {
-	Seq         int64 // place in the ledger; larger is newer
+	Seq         int64 // position in the ledger; larger is newer
 	Transaction uuid.UUID
 	At          time.Time
 	Kind        Kind
 	Ref         string
 	Subject     uuid.UUID
-	Reverses    uuid.UUID // zero unless this row takes back another
+	Reverses    uuid.UUID // zero unless this row reverses another
 	Account     Account
 	Asset       Asset
 	Amount      int64 // micro-USD or Credits
 	Balance     int64 // of the account after this row
 }
 
-// HistoryQuery asks for a page of the rows of one owner's accounts, newest first: its cash, and its
-// Credits that are pending, held and spendable.
+// HistoryQuery selects a page of the rows of one owner's accounts, newest first: its cash, and its
+// pending, held and spendable Credits.
 type HistoryQuery struct {
 	Advertiser uuid.UUID
 	Developer  uuid.UUID
 	Asset      Asset     // empty for both
 	Before     int64     // only rows with a smaller Seq; 0 for the newest
-	From, To   time.Time // only rows of this time, To excluded; zero for no bound
+	From, To   time.Time // only rows of this period, To exclusive; zero for no bound
 	Limit      int       // ≥ 1
 }
 
-// Earnings are the Credits that a publisher minted; those that a quarantine case has are not among
-// them.
+// Earnings are the Credits that a publisher minted, except those in a quarantine case.
 type Earnings struct {
 	Days  []DayCredits  // days with mints, oldest first
 	Total money.Credits // ever minted
 }
 
-// DayCredits is the Credits of one UTC day.
+// DayCredits holds the Credits of one UTC day.
 type DayCredits struct {
 	Day     day.Day
 	Credits money.Credits

@@ -1,18 +1,18 @@
-// Package ledger holds the money of adnet: the cost of every event, its payer, and the double-entry
-// rows that record it.
+// Package ledger contains the money of adnet: the cost of every event, its payer, and the
+// double-entry rows that record it.
 //
 // The package decides and never does I/O. [Decide] is a pure function from events, first-time marks
-// and books to effects; a store applies them in one transaction (see [Tx]). Every transaction's
-// entries sum to zero per asset. Rows are only ever appended.
+// and books to effects. A store applies them in one transaction (see [Tx]). The entries of every
+// transaction sum to zero per asset. Rows are only ever appended.
 //
 // # Not obvious
 //
-// A mark has a day, the one inside the auction's UUIDv7, so that one auction always meets the same
+// The day of a mark is the day inside the auction's UUIDv7, so that an auction always uses the same
 // partition of the unique index, whenever its events arrive.
 //
-// A conversion is deduplicated by its auction, as the specification says, not by type or order.
+// A conversion is deduplicated by its auction, as the specification requires, not by type or order.
 //
-// A month is closed when its statement is first requested: the number of its last entry is kept.
+// A month is closed when its statement is first requested: the number of its last entry is stored.
 // Events settled later belong to the next open month.
 //
 // Held Credits have an account for each quarantine case (held:<case>). A claw-back takes back many

@@ -14,30 +14,30 @@ import (
 // Asset is the unit of an entry.
 type Asset string
 
-// The assets. They never mix inside a sum.
+// The assets. They are never mixed in a sum.
 const (
 	USD    Asset = "USD"    // micro-USD
 	Credit Asset = "CREDIT" // whole Credits
 )
 
-// Account names one side of an entry. Balances are the sums of entries: an advertiser's cash is
-// positive when deposited and negative when owed.
+// Account is the name of one side of an entry. Balances are the sums of entries: an advertiser's
+// cash is positive when deposited and negative when owed.
 type Account string
 
-// The accounts of the house. A house account is the other side of every movement.
+// The accounts of the house. A house account is the opposite side of every movement.
 const (
 	Revenue       Account = "house:revenue"        // USD earned from charges
-	CreditFunding Account = "house:credit_funding" // USD of charges that Credits paid for at creation
-	Deposits      Account = "house:deposits"       // USD that came in from payment providers
+	CreditFunding Account = "house:credit_funding" // USD of charges that Credits funded at creation
+	Deposits      Account = "house:deposits"       // USD received from payment providers
 	Mint          Account = "house:mint"           // Credits issued (negative)
-	CreditSpent   Account = "house:credit_spent"   // Credits given for campaign budget
+	CreditSpent   Account = "house:credit_spent"   // Credits spent on campaign budget
 )
 
-// AdvertiserCash is the USD account of an advertiser.
+// AdvertiserCash returns the USD account of an advertiser.
 func AdvertiserCash(id uuid.UUID) Account { return Account("advertiser:" + id.String()) }
 
-// DeveloperCredits is the CREDIT account of a publisher's spendable Credits. It is below zero while
-// the publisher spent Credits that were taken back since.
+// DeveloperCredits returns the CREDIT account of a publisher's spendable Credits. It is below zero
+// if the publisher spent Credits that were later taken back.
 func DeveloperCredits(id uuid.UUID) Account { return Account("developer:" + id.String()) }
 
 // Entry is one leg of a transaction.
@@ -47,7 +47,7 @@ type Entry struct {
 	Amount  int64 // micro-USD or Credits; positive raises the account's balance
 }
 
-// Kind says why a transaction was written.
+// Kind is the kind of a transaction.
 type Kind string
 
 // The kinds of transactions.
@@ -57,19 +57,19 @@ const (
 	KindCreditFund Kind = "credit_fund" // Credits deducted for a campaign's budget
 )
 
-// Transaction is a balanced set of entries, written whole or not at all.
+// Transaction is a balanced set of entries, written in full or not at all.
 type Transaction struct {
 	ID   uuid.UUID
 	Kind Kind
-	// its cause: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for funding,
-	// "<provider>:<payment>" for deposits
+	// Ref is the cause: "<stream>/<partition>:<first>-<next>" for batches, a campaign id for
+	// funding, "<provider>:<payment>" for deposits.
 	Ref     string
-	Subject uuid.UUID // the campaign charged, the developer minted for, the advertiser who paid in
+	Subject uuid.UUID // the charged campaign, the minting developer or the paying advertiser
 	At      time.Time
 	Entries []Entry
-	// Reverses is the transaction that this one takes back, in part or whole; zero for all but
-	// refunds and claw-backs. A claw-back can take back many: this is the first, [Reversal] names
-	// each.
+	// Reverses is the transaction that this one reverses, in part or in full. It is zero except for
+	// refunds and claw-backs. A claw-back can reverse many: this is the first one, and [Reversal]
+	// lists each.
 	Reverses uuid.UUID
 }
 
@@ -84,17 +84,17 @@ const (
 	Skip          EventType = "skip"
 	VideoComplete EventType = "video_complete"
 	Conversion    EventType = "conversion"
-	Viewable      EventType = "viewable" // as MRC counts a view; costs and earns with [campaign.VCPM] only
+	Viewable      EventType = "viewable" // a view as defined by the MRC; costs and earns with [campaign.VCPM] only
 )
 
-// invalidPrefix begins the type of the key of an invalid event.
+// invalidPrefix is the prefix of the key type of an invalid event.
 const invalidPrefix = "invalid_"
 
-// Invalid is the type under which an invalid event of type t is deduplicated.
+// Invalid returns the type that deduplicates an invalid event of type t.
 func (t EventType) Invalid() EventType { return invalidPrefix + t }
 
-// Valid is the type whose valid event makes an invalid one of the key type t a repeat; false when t
-// is not the key type of invalid traffic.
+// Valid returns the type whose valid event makes an invalid event with key type t a repeat. It
+// returns false if t is not the key type of invalid traffic.
 func (t EventType) Valid() (EventType, bool) {
 	valid, is := strings.CutPrefix(string(t), invalidPrefix)
 	return EventType(valid), is
@@ -105,16 +105,16 @@ type Proof string
 
 // The proofs. Only [Signed] and [UnsignedBillable] events can cost or earn anything.
 const (
-	Signed           Proof = "signed"            // valid token inside its life
-	Expired          Proof = "expired"           // valid token past its life
+	Signed           Proof = "signed"            // valid token within its lifetime
+	Expired          Proof = "expired"           // valid token after its lifetime
 	Unsigned         Proof = "unsigned"          // no token
 	UnsignedBillable Proof = "unsigned_billable" // no token, ADNET_UNSIGNED_BEACONS=bill: priced by the campaign
-	BadSignature     Proof = "bad_signature"     // token not made by us, or changed
-	Unverified       Proof = "unverified"        // a conversion without its advertiser's word, or without a valid click
+	BadSignature     Proof = "bad_signature"     // token not issued by us, or modified
+	Unverified       Proof = "unverified"        // a conversion without its advertiser's confirmation or a valid click
 )
 
-// Event is one record of the events topic as settlement sees it. All fields but the caller's
-// conversion details come from the signed token (or, for unsigned ones, from the campaign).
+// Event is one record of the events topic as used by settlement. All fields except the caller's
+// conversion details come from the signed token, or, for unsigned events, from the campaign.
 type Event struct {
 	Type         EventType
 	Proof        Proof
@@ -122,19 +122,19 @@ type Event struct {
 	AuctionID    uuid.UUID // UUIDv7; for UnsignedBillable a hash of (campaign, dev, session)
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
-	DeveloperID  uuid.UUID    // zero when no publisher is known
+	DeveloperID  uuid.UUID    // zero if the publisher is unknown
 	Price        money.Micros // per billed unit of BillingModel; ignored for UnsignedBillable
 	BillingModel campaign.BillingModel
 	Sandbox      bool
 	House        bool // of a house ad: a publisher's own campaign where nothing else was sold
-	Browser      bool // of an ad that was sold to a browser key
-	// InvalidTraffic names the rule that found the event invalid; empty for valid traffic.
+	Browser      bool // of an ad requested with a browser key
+	// InvalidTraffic is the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
 }
 
-// Key identifies an event for deduplication: one per auction and event type, for ever.
+// Key identifies an event for deduplication: one per auction and event type, without time limit.
 type Key struct {
-	Day     day.Day // the UTC day inside the auction id, so one auction always meets the same unique index
+	Day     day.Day // the UTC day inside the auction id, so that an auction always uses the same unique index
 	Auction uuid.UUID
 	Type    EventType
 }
@@ -142,8 +142,8 @@ type Key struct {
 // unverifiedKey is the type in the keys of unverified conversions.
 const unverifiedKey EventType = "conversion_unverified"
 
-// Key is the event's deduplication key. Those of invalid traffic and of unverified conversions are
-// others than the valid event's, so that they never use that up.
+// Key returns the event's deduplication key. Keys of invalid traffic and of unverified conversions
+// differ from the valid event's key, so that they never use it up.
 func (e *Event) Key() Key {
 	k := Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
 	switch {
@@ -159,24 +159,24 @@ func (e *Event) Key() Key {
 // one.
 type Verdict string
 
-// The verdicts, a closed list; invalid traffic is "invalid_traffic:" plus the rule's name.
+// The verdicts, a closed list. Invalid traffic has "invalid_traffic:" plus the rule's name.
 const (
 	OK                Verdict = "ok"
 	Duplicate         Verdict = "duplicate"
 	VerdictExpired    Verdict = "expired"
 	VerdictUnsigned   Verdict = "unsigned"
 	VerdictForged     Verdict = "bad_signature"
-	VerdictUnverified Verdict = "unverified" // a conversion that proves nothing: never charged
-	VerdictPaused     Verdict = "paused"     // received while the campaign was not active: hosted, never charged
+	VerdictUnverified Verdict = "unverified" // an unverified conversion: never charged
+	VerdictPaused     Verdict = "paused"     // received while the campaign was not active: stored, never charged
 	OverBudget        Verdict = "over_budget"
 	OverBalance       Verdict = "over_balance"
-	// the hour's charged conversions reached the cap: recorded, not charged
+	// ConversionCapped: the hour's charged conversions reached the cap; recorded, not charged
 	ConversionCapped Verdict = "conversion_cap"
 	VerdictSandbox   Verdict = "sandbox"
 	SelfServed       Verdict = "self_served"
-	VerdictHouse     Verdict = "house" // of a house ad: recorded, never charged, and in no count of impressions
+	VerdictHouse     Verdict = "house" // of a house ad: recorded, never charged, in no count of impressions
 	UnknownCampaign  Verdict = "unknown_campaign"
-	Poison           Verdict = "poison" // cannot be decoded; kept in the dead-letter table
+	Poison           Verdict = "poison" // cannot be decoded; stored in the dead-letter table
 	InvalidTraffic   Verdict = "invalid_traffic:"
 )
 
@@ -184,6 +184,6 @@ const (
 type Outcome struct {
 	Verdict Verdict
 	Charge  money.Micros  // paid by the advertiser
-	Minted  money.Credits // for the publisher, pending until charges back it
-	Credit  CreditNote    // the Credit's fate, if it did not simply go to the publisher
+	Minted  money.Credits // for the publisher, pending until backed by charges
+	Credit  CreditNote    // the destination of the Credit, unless it simply went to the publisher
 }

@@ -9,13 +9,13 @@ import (
 	"adnet/internal/day"
 )
 
-// deduped says whether the record is a valid event: proven, and found by no rule. Unverified
-// conversions have a key of their own, so that each auction counts as one of them at most.
+// deduped reports whether the record is a valid event: verified, and not invalid traffic.
+// Unverified conversions have a separate key, so that each auction counts at most one of them.
 func (r *Record) deduped() bool {
 	return r.proven() && r.Event.InvalidTraffic == ""
 }
 
-// invalid says whether the record is proven but invalid traffic.
+// invalid reports whether the record is verified but invalid traffic.
 func (r *Record) invalid() bool {
 	return r.proven() && r.Event.InvalidTraffic != ""
 }
@@ -25,13 +25,13 @@ func (r *Record) proven() bool {
 		(r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable || r.Event.Proof == Unverified)
 }
 
-// keyed says whether the record takes part in deduplication: only proven events do, so that a
+// keyed reports whether the record takes part in deduplication. Only verified events do, so that a
 // forged one can never use up a key.
 func (r *Record) keyed() bool { return r.deduped() || r.invalid() }
 
 // Candidates lists the keys of the records that take part in deduplication, in the order of the
-// batch. [Tx.MarkFirst] answers in the same order, and [Decide] takes that answer as it is: the
-// i-th mark belongs to the i-th record of the batch that takes part.
+// batch. [Tx.MarkFirst] returns marks in the same order, and [Decide] uses them unchanged: the i-th
+// mark belongs to the i-th record that takes part.
 func Candidates(b Batch) []Key {
 	n := 0
 	for i := range b.Runs {
@@ -49,7 +49,7 @@ func Candidates(b Batch) []Key {
 	return keys
 }
 
-// NeedOf names the books that [Decide] will ask for.
+// NeedOf lists the books that [Decide] will use.
 func NeedOf(b Batch) Need {
 	campaigns := make(map[uuid.UUID]struct{})
 	days := make(map[day.Day]struct{}, 2)

@@ -11,23 +11,23 @@ import (
 	"adnet/internal/money"
 )
 
-// HighestBid is the highest bid that a campaign ever had for a billing model.
+// HighestBid is the highest bid ever of a campaign for a billing model.
 type HighestBid struct {
 	CampaignID   uuid.UUID
 	BillingModel campaign.BillingModel
 	Bid          money.Micros
 }
 
-// HighestCharge is the most that a single event of a campaign was charged. BillingModel is empty
-// for events without a token.
+// HighestCharge is the highest charge for a single event of a campaign. BillingModel is empty for
+// events without a token.
 type HighestCharge struct {
 	CampaignID   uuid.UUID
 	BillingModel campaign.BillingModel
 	Charge       money.Micros
 }
 
-// CompareBids holds charges to bids: whatever happened to tokens, keys and the log, no event can
-// have cost more than its campaign ever bid.
+// CompareBids compares charges with bids: whatever happened to tokens, keys and the log, no event
+// may have cost more than the highest bid of its campaign.
 func CompareBids(charges []HighestCharge, bids []HighestBid) Check {
 	type of struct {
 		campaign uuid.UUID

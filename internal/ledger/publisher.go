@@ -13,19 +13,19 @@ import (
 	"adnet/internal/traffic"
 )
 
-// CreditNote says where an impression's Credit went.
+// CreditNote is the destination of an impression's Credit.
 type CreditNote uint8
 
-// The notes. With [CreditCapped] Outcome.Minted is 0, with [CreditHeld] it is in the account of the
-// quarantine case, and not among the publisher's pending Credits.
+// The notes. With [CreditCapped], Outcome.Minted is 0. With [CreditHeld], the Credit is in the
+// account of the quarantine case and not among the publisher's pending Credits.
 const (
-	CreditPlain  CreditNote = iota // went to the publisher's pending Credits, or there was none to earn
+	CreditPlain  CreditNote = iota // went to the publisher's pending Credits, or no Credit was earned
 	CreditCapped                   // not minted: the publisher's daily mint cap was reached
 	CreditHeld                     // minted and held: the publisher is in quarantine
 	creditNotes
 )
 
-// String is the note as stores and views name it: "", "capped" or "held".
+// String returns the note as used by stores and views: "", "capped" or "held".
 func (n CreditNote) String() string {
 	switch n {
 	case CreditCapped:
@@ -36,25 +36,25 @@ func (n CreditNote) String() string {
 	return ""
 }
 
-// Valid says whether n is one of the notes.
+// Valid reports whether n is one of the notes.
 func (n CreditNote) Valid() bool { return n < creditNotes }
 
-// HeldCredits is the CREDIT account of a quarantine case: the Credits that its publisher minted
-// since the case was opened. They are neither pending nor released; a decision makes them pending,
+// HeldCredits returns the CREDIT account of a quarantine case: the Credits minted by its publisher
+// since the case was opened. They are neither pending nor released. A decision makes them pending
 // or destroys them.
 func HeldCredits(quarantine uuid.UUID) Account { return Account("held:" + quarantine.String()) }
 
-// PublisherBook is a publisher as minting sees it.
+// PublisherBook holds a publisher's data for minting.
 type PublisherBook struct {
-	MintedOn map[day.Day]int64 // Credits minted per UTC day of receipt, held ones included
+	MintedOn map[day.Day]int64 // Credits minted per UTC day of receipt, including held ones
 	HasCap   bool              // the account has a cap of its own
 	Cap      money.Credits     // per UTC day, with HasCap; 0 mints nothing
 	Case     uuid.UUID         // the open quarantine case; zero without one
-	Owner    uuid.UUID         // developer id of a seat's owner; zero for every other publisher
+	Owner    uuid.UUID         // developer id of a seat's owner; zero for any other publisher
 }
 
-// ownerOf is the developer whose account a publisher belongs to: a seat's owner, else itself. What
-// an owner's seats show of its campaigns is the owner's own traffic.
+// ownerOf returns the developer whose account a publisher belongs to: a seat's owner, else the
+// publisher itself. An owner's campaigns on its seats are the owner's own traffic.
 func (b *Books) ownerOf(developer uuid.UUID) uuid.UUID {
 	if owner := b.Publishers[developer].Owner; owner != uuid.Nil {
 		return owner
@@ -62,17 +62,16 @@ func (b *Books) ownerOf(developer uuid.UUID) uuid.UUID {
 	return developer
 }
 
-// HeldCharge is the amount that a campaign was charged for the traffic of a publisher in
-// quarantine.
+// HeldCharge is the amount charged to a campaign for the traffic of a publisher in quarantine.
 type HeldCharge struct {
 	Case       uuid.UUID
-	Charge     uuid.UUID // the transaction that it is a part of
+	Charge     uuid.UUID // the transaction that includes it
 	CampaignID uuid.UUID
-	Day        day.Day      // of the budget that it was taken from
+	Day        day.Day      // of the charged budget
 	Amount     money.Micros // > 0
 }
 
-// PublisherCharge is the amount that one payer was charged for a publisher's traffic of a day.
+// PublisherCharge is the amount charged to one payer for a publisher's traffic of a day.
 type PublisherCharge struct {
 	DeveloperID  uuid.UUID
 	Day          day.Day // UTC day of receipt
@@ -81,27 +80,27 @@ type PublisherCharge struct {
 	Amount       money.Micros // > 0
 }
 
-// CaseMint is the number of Credits that a publisher minted on a day into its quarantine case.
+// CaseMint is the number of Credits that a publisher minted into its quarantine case on a day.
 type CaseMint struct {
 	DeveloperID uuid.UUID
 	Day         day.Day
 	Amount      int64 // > 0
 }
 
-// sourceSum is where the charges of one payer are summed.
+// sourceSum is the key for the sum of one payer's charges.
 type sourceSum struct {
 	day       day.Day
 	payer     uuid.UUID
 	byCredits bool
 }
 
-// heldSum is where charges of a publisher in quarantine are summed.
+// heldSum is the key for the sum of charges of a publisher in quarantine.
 type heldSum struct {
 	campaign uuid.UUID
 	day      day.Day
 }
 
-// publisherSums is one publisher's running sums on top of its book.
+// publisherSums holds one publisher's running sums on top of its book.
 type publisherSums struct {
 	id      uuid.UUID
 	book    PublisherBook
@@ -111,7 +110,7 @@ type publisherSums struct {
 	sources map[sourceSum]money.Micros
 }
 
-// publisher opens the running sums of a developer; nil for an unknown one.
+// publisher returns the running sums of a developer, nil for an unknown one.
 func (d *decider) publisher(id uuid.UUID) *publisherSums {
 	if id == uuid.Nil {
 		return nil
@@ -134,7 +133,7 @@ func (p *publisherSums) on(date day.Day) *traffic.PublisherDay {
 	return &p.days[len(p.days)-1]
 }
 
-// paid counts a charge for the publisher's traffic: it backs Credits of the day.
+// paid counts a charge for the publisher's traffic. It backs Credits of the day.
 func (p *publisherSums) paid(e *Event, book *CampaignBook, charge money.Micros) {
 	if charge <= 0 {
 		return
@@ -145,10 +144,10 @@ func (p *publisherSums) paid(e *Event, book *CampaignBook, charge money.Micros) 
 	p.sources[sourceSum{day.Of(e.ReceivedAt), book.AdvertiserID, book.CreditFunded}] += charge
 }
 
-// earn counts an accepted event and mints for it: one Credit per valid impression (or view, where
-// that is paid for), up to the day's cap, pending until charges back it, or into the quarantine's
-// account while there is one. What was shown for nothing (paused, over budget, over balance) mints
-// nothing.
+// earn counts an accepted event and mints for it: one Credit per valid impression, or per view if
+// views are paid, up to the day's cap. The Credit is pending until charges back it, or goes into
+// the account of an open quarantine case. Ads shown for nothing (paused, over budget, over balance)
+// mint nothing.
 func (p *publisherSums) earn(e *Event, out *Outcome, m minting) {
 	today := p.on(day.Of(e.ReceivedAt))
 	if p.book.Case != uuid.Nil && out.Charge > 0 {
@@ -170,14 +169,14 @@ func (p *publisherSums) earn(e *Event, out *Outcome, m minting) {
 	}
 }
 
-// minting is how an auction earns its Credit.
+// minting holds the rules for the Credit of an auction.
 type minting struct {
 	model campaign.BillingModel
-	limit money.Credits // of a publisher and day, unless it has a cap of its own
+	limit money.Credits // per publisher and day, unless it has its own cap
 }
 
-// by says whether an event earns the Credit: the impression, but the view where that is paid for,
-// which only a token proves.
+// by reports whether an event earns the Credit: the impression, or the view if views are paid,
+// which requires a token.
 func (m minting) by(e *Event) bool {
 	if m.model == campaign.VCPM {
 		return e.Type == Viewable && e.Proof == Signed
@@ -185,7 +184,7 @@ func (m minting) by(e *Event) bool {
 	return e.Type == Impression
 }
 
-// mint earns the Credit of an auction.
+// mint mints the Credit of an auction.
 func (p *publisherSums) mint(e *Event, out *Outcome, limit money.Credits) {
 	today := p.on(day.Of(e.ReceivedAt))
 	limited := limit > 0
@@ -206,7 +205,7 @@ func (p *publisherSums) mint(e *Event, out *Outcome, limit money.Credits) {
 	}
 }
 
-// account is where new Credits of the publisher go.
+// account returns the account for new Credits of the publisher.
 func (p *publisherSums) account() Account {
 	if p.book.Case != uuid.Nil {
 		return HeldCredits(p.book.Case)
@@ -214,7 +213,7 @@ func (p *publisherSums) account() Account {
 	return PendingCredits(p.id)
 }
 
-// publisherTotals writes the sums in a fixed order.
+// publisherTotals returns the sums in a fixed order.
 func (d *decider) publisherTotals() (days []traffic.PublisherDay, charges []HeldCharge) {
 	for _, id := range sortedIDs(d.publishers) {
 		p := d.publishers[id]
@@ -240,7 +239,7 @@ func (d *decider) publisherTotals() (days []traffic.PublisherDay, charges []Held
 	return days, charges
 }
 
-// creditTotals writes the sums of charges and of mints into cases in a fixed order.
+// creditTotals returns the sums of charges and of mints into cases in a fixed order.
 func (d *decider) creditTotals() (charges []PublisherCharge, mints []CaseMint) {
 	for _, id := range sortedIDs(d.publishers) {
 		p := d.publishers[id]

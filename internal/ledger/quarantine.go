@@ -16,10 +16,10 @@ import (
 )
 
 // The kinds of transactions that end a quarantine. Their ref is the case. A claw-back and a refund
-// name the rows that they take back: [Reversal]. A release moves the Credits on the account of the
-// case ([HeldCredits]), beside the held mints.
+// list the rows that they reverse: [Reversal]. A release moves the Credits in the account of the
+// case ([HeldCredits]) and does not reverse the held mints.
 const (
-	KindMintRelease   Kind = "mint_release"   // held Credits made pending, as if they had been minted there
+	KindMintRelease   Kind = "mint_release"   // held Credits made pending, as if minted there
 	KindMintClawback  Kind = "mint_clawback"  // held Credits destroyed
 	KindTrafficRefund Kind = "traffic_refund" // refund of a campaign's charges for clawed-back traffic
 )
@@ -31,8 +31,8 @@ type Quarantine struct {
 	Evidence    traffic.Evidence
 	OpenedAt    time.Time
 
-	Held    money.Credits // minted since, whatever was decided
-	Charged money.Micros  // charged to advertisers for the traffic meanwhile
+	Held    money.Credits // minted since, regardless of the decision
+	Charged money.Micros  // charged to advertisers for the traffic during the case
 
 	Decision  QuarantineDecision // empty while open
 	DecidedAt time.Time
@@ -43,12 +43,12 @@ type Quarantine struct {
 // QuarantineQuery selects cases, newest first.
 type QuarantineQuery struct {
 	Developer uuid.UUID // zero for all
-	Open      bool      // only those without a decision
+	Open      bool      // only cases without a decision
 	Since     time.Time // opened then or later
 	Limit     int       // ≥ 1
 }
 
-// QuarantineDecision is how a case ends.
+// QuarantineDecision is the decision that ends a case.
 type QuarantineDecision string
 
 // The decisions.
@@ -66,9 +66,9 @@ type QuarantineVerdict struct {
 	At       time.Time
 }
 
-// Repeats says whether v asks for the decision that was made before: then there is nothing to do.
-// Errors: errs.Conflict if the case ended otherwise, errs.InvalidRequest for a decision outside the
-// list.
+// Repeats reports whether v repeats the decision already made, so that there is nothing to do.
+// Errors: errs.Conflict if the case has a different decision, errs.InvalidRequest for an unknown
+// decision.
 func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
 	switch {
 	case v.Decision != QuarantineRelease && v.Decision != QuarantineClawback:
@@ -76,20 +76,20 @@ func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
 	case c.Decision == "":
 		return false, nil
 	case c.Decision != v.Decision:
-		return false, errs.New(errs.Conflict, "the case was ended by %s before", c.Decision)
+		return false, errs.New(errs.Conflict, "the case was already ended by %s", c.Decision)
 	}
 	return true, nil
 }
 
-// RefundableCharge is the cost of a case's traffic to a campaign on a day, and its payer. Charge is
-// the first transaction of it; it is zero, and so is Day, if an earlier build did not note them.
+// RefundableCharge is the cost of a case's traffic to a campaign on a day, with its payer. Charge
+// is its first transaction. Charge and Day are zero if an earlier build did not record them.
 type RefundableCharge struct {
 	HeldCharge
 	AdvertiserID uuid.UUID
 	CreditFunded bool
 }
 
-// Reversal says that a transaction takes back a part of another.
+// Reversal is a part of a transaction that another transaction reverses.
 type Reversal struct {
 	Transaction uuid.UUID
 	Reverses    uuid.UUID
@@ -99,14 +99,14 @@ type Reversal struct {
 // QuarantineBooks holds the amounts that a decision moves.
 type QuarantineBooks struct {
 	FirstMint uuid.UUID          // the first transaction that minted into the case's account; zero without one
-	Charges   []RefundableCharge // one for each campaign and day
+	Charges   []RefundableCharge // one per campaign and day
 }
 
 // EndQuarantine returns the transactions that carry out a decision, in a fixed order. A release
-// makes the held Credits pending: charges release them from there as all others. A claw-back
-// destroys them and returns the cost of the traffic to the account that paid it: the advertiser's
-// cash, or the house's Credit funding. The store also reopens the budgets: refunded amounts count
-// as not spent, of the campaign's total and of the charged day.
+// makes the held Credits pending; charges then release them like all others. A claw-back destroys
+// them and returns the cost of the traffic to the account that paid it: the advertiser's cash, or
+// the house's Credit funding. The store also reopens the budgets: refunded amounts count as unspent
+// in the campaign's total and on the charged day.
 func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Transaction {
 	var written []Transaction
 	ref := c.ID.String()
@@ -145,18 +145,18 @@ func EndQuarantine(c Quarantine, v QuarantineVerdict, b QuarantineBooks) []Trans
 	return written
 }
 
-// QuarantineID is the id of the case that a publisher's day opens: the same for the same publisher,
-// day and number of cases before, on every node.
+// QuarantineID returns the id of the case opened for a publisher's day. It is the same on every
+// node for the same publisher, day and number of earlier cases.
 func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
 	return TransactionID("quarantine", date.String()+"#"+strconv.Itoa(before), developer)
 }
 
-// SeatHistory is how long a claw-back follows the owner of its publisher to new seats.
+// SeatHistory is the time for which a claw-back applies to new seats of its publisher's owner.
 const SeatHistory = 90 * 24 * time.Hour
 
-// SeatCase is the case that a new seat begins with, for the cases of its owner and of its owner's
-// other seats: who is in quarantine does not leave it by a new seat, nor who was clawed back within
-// [SeatHistory].
+// SeatCase returns the initial case of a new seat, based on the cases of its owner and of the
+// owner's other seats. A publisher cannot escape a quarantine, or a claw-back within [SeatHistory],
+// with a new seat.
 func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
 	at := seat.CreatedAt
 	for i := range cases {
@@ -168,7 +168,7 @@ func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
 		return Quarantine{
 			ID: QuarantineID(seat.DeveloperID, today.Day, 0), DeveloperID: seat.DeveloperID, OpenedAt: at,
 			Evidence: traffic.Evidence{
-				Rule: traffic.QuarantineOwner, Today: today, Note: "made while its owner has the case " + c.ID.String(),
+				Rule: traffic.QuarantineOwner, Today: today, Note: "its owner has the case " + c.ID.String(),
 			},
 		}, true
 	}
@@ -178,7 +178,7 @@ func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
 // MintCap is a publisher's own daily mint cap.
 type MintCap struct {
 	DeveloperID uuid.UUID
-	Cap         *money.Credits // per UTC day; 0 mints nothing, nil is the installation's cap
+	Cap         *money.Credits // per UTC day; 0 mints nothing, nil means the installation's cap
 	By          uuid.UUID      // the administrator
 	Note        string
 	At          time.Time

@@ -8,23 +8,23 @@ import (
 	"adnet/internal/money"
 )
 
-// Cutoffs holds the times before which nothing needs the data. Zero values keep everything.
+// Cutoffs holds the times before which data can be deleted. Zero values keep everything.
 type Cutoffs struct {
-	// Horizon: events of auctions of earlier days are not accepted ever again (verdict expired), so
-	// their deduplication marks can go without a repeat becoming new. It only rises. Ids without a
-	// time are kept.
+	// Horizon is the first day whose auctions still accept events. Events of earlier auctions are
+	// rejected (verdict expired), so their deduplication marks can be deleted without a repeat
+	// becoming new. It only rises. Ids without a time are kept.
 	Horizon day.Day
-	Applied time.Time // archived ranges applied before it; the last one of each partition stays
+	Applied time.Time // ranges applied before it; the last one of each partition stays
 	Dead    time.Time // dead letters from before it
 	Keys    time.Time // idempotency keys from before it
-	Emails  time.Time // e-mails that readers left with reports of ads before it
-	Reports time.Time // reports of ads from before it
+	Emails  time.Time // e-mails of readers' reports from before it
+	Reports time.Time // readers' reports from before it
 }
 
-// Removed counts the data that retention removed, or with a dry run would remove.
+// Removed counts the data that retention removed, or would remove in a dry run.
 type Removed struct {
-	Horizon day.Day   // as it is now
-	Days    []day.Day // whose marks
+	Horizon day.Day   // current value
+	Days    []day.Day // days with removed marks
 	Marks   int64     // of these days
 	Ranges  int64     // applied ranges
 	Records int64     // of these ranges
@@ -34,15 +34,15 @@ type Removed struct {
 	Reports int64 // of readers
 }
 
-// Accepted says whether events of an auction's day may still come in while retention's horizon is
-// the given one. Day 0 is that of an id without a time, which is always accepted.
+// Accepted reports whether events of an auction's day are still accepted with the given retention
+// horizon. Day 0 stands for an id without a time, which is always accepted.
 func Accepted(horizon, auction day.Day) bool { return auction == 0 || auction >= horizon }
 
-// Pruned holds the sums of removed rows, by name: Verify adds them to the sums of the remaining
-// ones.
+// Pruned holds the sums of removed rows, by name. Verify adds them to the sums of the remaining
+// rows.
 type Pruned map[string]int64
 
-// The names of the sums. A verdict's count has the name prunedVerdict and the verdict.
+// The names of the sums. The name of a verdict's count is prunedVerdict plus the verdict.
 const (
 	prunedRows      = "rows"
 	prunedCharge    = "charge"
@@ -58,7 +58,7 @@ const (
 	PrunedDead        = "dead"
 )
 
-// PrunedOf is the sums of outcomes that are about to be removed.
+// PrunedOf returns the sums of outcomes that are about to be removed.
 func PrunedOf(t *Totals, tally *Tally) Pruned {
 	p := Pruned{
 		prunedRows: t.Rows, prunedCharge: int64(t.Charge), prunedMinted: int64(t.Minted),
@@ -70,7 +70,7 @@ func PrunedOf(t *Totals, tally *Tally) Pruned {
 	return p
 }
 
-// AddTo adds the sums to those of the remaining rows.
+// AddTo adds the sums to the sums of the remaining rows.
 func (p Pruned) AddTo(t *Totals, tally *Tally) {
 	if t.ByVerdict == nil {
 		t.ByVerdict = make(map[Verdict]int64)
@@ -88,5 +88,5 @@ func (p Pruned) AddTo(t *Totals, tally *Tally) {
 	}
 }
 
-// Rows is how many records were removed.
+// Rows returns the number of removed records.
 func (p Pruned) Rows() int64 { return p[prunedRows] }

@@ -108,7 +108,7 @@ func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 
 // After a change of the number of partitions an auction's impression may be in one run of the batch
 // and its click in another, which has no impression, as the first has no click.
-func TestScreeningLooksAtEveryRun(t *testing.T) {
+func TestScreeningCoversEveryRun(t *testing.T) {
 	runOf := func(number int32, events ...Event) Run {
 		r := Run{Range: stream.Range{
 			Partition: stream.Partition{Stream: "s", Number: number}, Next: int64(len(events)),

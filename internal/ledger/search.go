@@ -8,26 +8,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxFound is the most movements or heads of one answer.
+// MaxFound is the maximum number of movements or heads in one result.
 const MaxFound = 200
 
-// Search selects movements of the ledger, newest first. Zero values select everything.
+// Search selects movements of the ledger, newest first. The zero value selects everything.
 type Search struct {
-	Account Account // one of their entries is on it
-	// Subjects are the campaigns charged, publishers minted for or advertisers who paid in: one of
-	// these.
+	Account Account // one of their entries is in it
+	// Subjects are charged campaigns, minting publishers or paying advertisers. A movement of any
+	// of them matches.
 	Subjects    []uuid.UUID
 	Transaction uuid.UUID
 	Kind        Kind
-	Since       time.Time // included
-	Until       time.Time // excluded
+	Since       time.Time // inclusive
+	Until       time.Time // exclusive
 	Before      Place     // only older ones: the next page
 	Limit       int       // 1 to MaxFound
 }
 
-// Place is where a movement stands in the order of a [Search]: by number where the search names an
-// account, whose entries are numbered, otherwise by time and id. The zero Place is before the
-// newest.
+// Place is the position of a movement in the order of a [Search]: the entry number if the search
+// names an account, otherwise time and id. The zero Place precedes the newest movement.
 type Place struct {
 	Seq int64
 	At  time.Time
@@ -37,11 +36,11 @@ type Place struct {
 // Found is a movement with all its entries.
 type Found struct {
 	Transaction
-	Links []Link // the entries at their places in the chains, by leg; only what an entry has of its own
+	Links []Link // the entries at their positions in the chains, by leg; only fields specific to an entry
 	Place Place
 }
 
-// Matches says whether s selects the movement, Before and Limit aside.
+// Matches reports whether s selects the movement, regardless of Before and Limit.
 func (s *Search) Matches(t *Transaction) bool {
 	return (s.Account == "" || slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.Account == s.Account })) &&
 		(len(s.Subjects) == 0 || slices.Contains(s.Subjects, t.Subject)) &&
@@ -50,7 +49,7 @@ func (s *Search) Matches(t *Transaction) bool {
 		(s.Until.IsZero() || t.At.Before(s.Until))
 }
 
-// Size is Limit inside its bounds.
+// Size returns Limit within its bounds.
 func (s *Search) Size() int { return min(max(s.Limit, 1), MaxFound) }
 
 // SideHead is the end of one side's chain.
@@ -61,15 +60,15 @@ type SideHead struct {
 
 // HeadQuery selects heads in the order of [Side.Compare].
 type HeadQuery struct {
-	Account Account // this one only; empty for all
-	After   Side    // the last one of the page before
+	Account Account // only this account; empty for all
+	After   Side    // the last side of the previous page
 	Limit   int     // 1 to MaxFound
 }
 
-// Size is Limit inside its bounds.
+// Size returns Limit within its bounds.
 func (q *HeadQuery) Size() int { return min(max(q.Limit, 1), MaxFound) }
 
-// Kinds are the kinds of movements.
+// Kinds lists the kinds of movements.
 var Kinds = []string{
 	string(KindCharge), string(KindMint), string(KindCreditFund), string(KindCreditRelease), string(KindCreditMature),
 	string(KindCreditTakeBack),
@@ -82,5 +81,5 @@ var accountForm = regexp.MustCompile(
 	`^(house|advertiser|developer|developer-pending|developer-held|held):[0-9a-z_-]{1,40}$`,
 )
 
-// Named says whether text is the name of an account of the ledger, whether it has entries or not.
+// Named reports whether text is a valid name of a ledger account, with entries or without.
 func Named(text string) bool { return accountForm.MatchString(text) }

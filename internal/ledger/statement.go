@@ -16,7 +16,7 @@ import (
 	"adnet/internal/money"
 )
 
-// StatementQuery asks for one owner's month.
+// StatementQuery selects one owner's month.
 type StatementQuery struct {
 	Advertiser uuid.UUID // zero for none
 	Developer  uuid.UUID
@@ -24,7 +24,7 @@ type StatementQuery struct {
 	Now        time.Time // months that ended before it are closed
 }
 
-// Sides are the accounts that the statement is about.
+// Sides returns the accounts of the statement.
 func (q StatementQuery) Sides() (sides []Side) {
 	if q.Advertiser != uuid.Nil {
 		sides = append(sides, Side{AdvertiserCash(q.Advertiser), USD})
@@ -32,38 +32,38 @@ func (q StatementQuery) Sides() (sides []Side) {
 	return append(sides, CreditSides(q.Developer)...)
 }
 
-// CreditSides are the accounts of a publisher's Credits: spendable, pending, held.
+// CreditSides returns the accounts of a publisher's Credits: spendable, pending, held.
 func CreditSides(developer uuid.UUID) []Side {
 	return []Side{
 		{DeveloperCredits(developer), Credit}, {PendingCredits(developer), Credit}, {WaitingCredits(developer), Credit},
 	}
 }
 
-// Shown says whether the account is a part of the statement: pending and held Credits are, once
-// they moved.
+// Shown reports whether the account is part of the statement. Pending and held Credits are included
+// only after their first movement.
 func (a *AccountStatement) Shown(q StatementQuery) bool {
 	return a.Account == DeveloperCredits(q.Developer) || a.Asset == USD || a.Opening != 0 || len(a.Rows) > 0
 }
 
-// Closed says whether the month is over.
+// Closed reports whether the month is over.
 func (q StatementQuery) Closed() bool { return !q.Now.Before(q.Month.End()) }
 
 // Statement summarises the movements of an owner's accounts in a month.
 //
-// A past month is closed when its statement is first asked for: the number of its last entry is
-// kept, for each account. An entry that is written later, whatever its date, belongs to the next
-// month that is open. So a closed month's statement is always the same, byte for byte.
+// A past month is closed when its statement is first requested: the number of its last entry is
+// stored for each account. An entry written later, whatever its date, belongs to the next open
+// month. So a closed month's statement is always the same, byte for byte.
 type Statement struct {
 	Month    day.Month
 	Closed   bool
 	Accounts []AccountStatement
 }
 
-// AccountStatement is one account's part.
+// AccountStatement is the part of a statement about one account.
 type AccountStatement struct {
 	Side
 	Opening, Closing int64
-	Head             Hash // of the last entry up to the closing balance; zero without any
+	Head             Hash // of the last entry up to the closing balance; zero without entries
 	Rows             []StatementRow
 }
 
@@ -77,7 +77,7 @@ type StatementRow struct {
 	Reverses    uuid.UUID
 	Movements   int64
 	Amount      int64
-	first       int64 // place of its first entry
+	first       int64 // position of its first entry
 }
 
 // statementSum is the key by which rows are summed.
@@ -88,13 +88,13 @@ type statementSum struct {
 }
 
 // AccountBuilder sums the links of one side into rows: charges by day and campaign, mints and
-// released Credits by day, everything else by itself. It keeps the rows and not the links.
+// released Credits by day, everything else individually. It keeps only the rows, not the links.
 type AccountBuilder struct {
 	s    AccountStatement
 	sums map[statementSum]int
 }
 
-// NewAccountBuilder begins after the link that opening is the end of.
+// NewAccountBuilder starts after the link whose head is opening.
 func NewAccountBuilder(side Side, opening Head) *AccountBuilder {
 	return &AccountBuilder{
 		s:    AccountStatement{Side: side, Opening: opening.Balance, Closing: opening.Balance, Head: opening.Hash},
@@ -102,7 +102,7 @@ func NewAccountBuilder(side Side, opening Head) *AccountBuilder {
 	}
 }
 
-// Add takes the next link of the side.
+// Add adds the next link of the side.
 func (b *AccountBuilder) Add(l *Link) {
 	b.s.Closing, b.s.Head = l.Balance, l.Hash
 	row := StatementRow{
@@ -130,7 +130,7 @@ func (b *AccountBuilder) Add(l *Link) {
 	b.s.Rows = append(b.s.Rows, row)
 }
 
-// Done is the account's part, its rows by day.
+// Done returns the account's part, with its rows by day.
 func (b *AccountBuilder) Done() AccountStatement {
 	slices.SortStableFunc(b.s.Rows, func(x, y StatementRow) int {
 		return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.first, y.first))
@@ -138,7 +138,7 @@ func (b *AccountBuilder) Done() AccountStatement {
 	return b.s
 }
 
-// Begun refuses a month that has not begun. Errors: errs.InvalidRequest.
+// Begun rejects a month that has not begun. Errors: errs.InvalidRequest.
 func (q StatementQuery) Begun() error {
 	if q.Now.Before(q.Month.Start()) {
 		return errs.New(errs.InvalidRequest, "the month has not begun").With("field", "month")
@@ -146,16 +146,16 @@ func (q StatementQuery) Begun() error {
 	return nil
 }
 
-// statementHeader names the columns of [Statement.CSV].
+// statementHeader has the columns of [Statement.CSV].
 var statementHeader = []string{
 	"month", "account", "asset", "row", "date", "campaign_id", "transaction_id", "reference", "reverses", "movements",
 	"amount_micro_usd", "amount_usd", "amount_credits", "balance_micro_usd", "balance_usd", "balance_credits",
 	"chain_hash",
 }
 
-// CSV is the statement as RFC 4180 text: for each account an opening row, the movements by day with
-// the balance after each, and a closing row, or balance_to_date while the month is not over.
-// Amounts of USD stand in micro-USD and in USD, of Credits in whole Credits.
+// CSV returns the statement as RFC 4180 text: for each account an opening row, the movements by day
+// with the balance after each, and a closing row, or balance_to_date while the month is not over.
+// Amounts of USD are in micro-USD and in USD, amounts of Credits in whole Credits.
 func (s *Statement) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -7,7 +7,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Totals sums applied outcomes; another store of the same events must reach the same sums.
+// Totals sums applied outcomes. Another store of the same events must have the same sums.
 type Totals struct {
 	Rows      int64
 	Charge    money.Micros
@@ -15,16 +15,16 @@ type Totals struct {
 	ByVerdict map[Verdict]int64
 }
 
-// Billable is the value of a store's unique charged events by the prices of their auctions.
+// Billable is the value of a store's unique charged events at the prices of their auctions.
 type Billable struct {
 	// Worth sums, once per auction and event type, the price of each charged event, or the charge
-	// where a budget or balance ended below the price. The ledger's charges must equal it.
+	// if a budget or balance cut it below the price. The ledger's charges must equal it.
 	Worth money.Micros
-	// Cut is how many events were charged less than their price.
+	// Cut is the number of events charged less than their price.
 	Cut int64
 }
 
-// Add counts one unique charged event in.
+// Add counts one unique charged event.
 func (b *Billable) Add(price, charge money.Micros) {
 	b.Worth += min(price, charge)
 	if charge < price {
@@ -32,7 +32,7 @@ func (b *Billable) Add(price, charge money.Micros) {
 	}
 }
 
-// Add counts outcomes in.
+// Add counts outcomes.
 func (t *Totals) Add(outcomes []Outcome) {
 	if t.ByVerdict == nil {
 		t.ByVerdict = make(map[Verdict]int64)
@@ -46,8 +46,8 @@ func (t *Totals) Add(outcomes []Outcome) {
 	}
 }
 
-// Marked is how many of the outcomes used up a deduplication key: each of them must have left
-// exactly one first-time mark in the store.
+// Marked returns the number of outcomes that used up a deduplication key. Each of them must have
+// left exactly one first-time mark in the store.
 func (t *Totals) Marked() int64 {
 	var n int64
 	for v, count := range t.ByVerdict {
@@ -58,8 +58,8 @@ func (t *Totals) Marked() int64 {
 	return n
 }
 
-// Marked says whether a record with this verdict was the first of its key. Records that are not
-// proven or not valid never reach deduplication, and duplicates found the mark of another.
+// Marked reports whether a record with this verdict was the first of its key. Unverified or invalid
+// records never reach deduplication, and duplicates found the mark of another record.
 func (v Verdict) Marked() bool {
 	switch v {
 	case Duplicate, VerdictExpired, VerdictUnsigned, VerdictForged, Poison:
@@ -88,12 +88,12 @@ func (t *Transaction) Balanced() error {
 	return nil
 }
 
-// VerifyOptions says which promises hold on this installation.
+// VerifyOptions selects the guarantees that apply to this installation.
 type VerifyOptions struct {
-	Prepaid bool // cash campaigns never spend more than was deposited (ADNET_PREPAID=required)
+	Prepaid bool // cash campaigns never spend more than their deposits (ADNET_PREPAID=required)
 }
 
-// the names of the checks of a verification, alike in every store.
+// The names of the checks of a verification, the same in every store.
 const (
 	CheckSumUSD         = "ledger sums to zero, micro-USD"
 	CheckSumCredit      = "ledger sums to zero, Credits"
@@ -128,8 +128,8 @@ const (
 	CheckRights         = "rights of the application's role to change the ledger"
 )
 
-// Follows says whether the checks fail, and only in the lines that follow the ledger within the
-// release's next run.
+// Follows reports whether checks fail only in lines that catch up with the ledger within the next
+// run of the release.
 func Follows(checks []Check) bool {
 	behind := false
 	for _, c := range checks {
@@ -144,14 +144,14 @@ func Follows(checks []Check) bool {
 	return behind
 }
 
-// Tally counts the outcomes that moved something, for comparison with the deduplication marks.
+// Tally counts the outcomes with an effect, for comparison with the deduplication marks.
 type Tally struct {
 	Charged   int64 // outcomes with a charge
-	ChargedOK int64 // of these, with the verdict that may carry one
+	ChargedOK int64 // of these, with the verdict that allows a charge
 	Minting   int64 // outcomes that minted
 }
 
-// Add counts outcomes in.
+// Add counts outcomes.
 func (t *Tally) Add(outcomes []Outcome) {
 	for i := range outcomes {
 		o := &outcomes[i]

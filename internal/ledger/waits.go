@@ -8,38 +8,39 @@ import (
 	"adnet/internal/day"
 )
 
-// WaitReason says why Credits that were minted cannot be spent yet.
+// WaitReason is the reason why minted Credits cannot be spent yet.
 type WaitReason string
 
-// The reasons; a closed list.
+// The reasons, a closed list.
 const (
-	WaitUnbacked      WaitReason = "not_charged"   // pending: no charge backs them, or its payer owes it or got it back
-	WaitHold          WaitReason = "hold"          // released; the usual hold runs
-	WaitConcentration WaitReason = "concentration" // released; the long hold runs, see [CreditLot.Long]
+	WaitUnbacked      WaitReason = "not_charged"   // pending: no charge backs them, or the payer owes or got it back
+	WaitHold          WaitReason = "hold"          // released; the usual hold is running
+	WaitConcentration WaitReason = "concentration" // released; the long hold is running, see [CreditLot.Long]
 	WaitCase          WaitReason = "quarantine"    // an open case holds them until it is decided
 )
 
-// CreditWait is Credits of one publisher that wait for one reason and for the same UTC day.
+// CreditWait holds Credits of one publisher that wait for one reason until the same UTC day.
 type CreditWait struct {
 	Reason  WaitReason
 	Credits int64
-	// Since is the first UTC day that they were minted on.
+	// Since is the first UTC day on which they were minted.
 	Since day.Day
-	// Until is when the last of them become spendable, UTC; of pending ones when they are destroyed
-	// unless a charge backs them before; zero with [WaitCase], which only a decision ends.
+	// Until is the time when the last of them become spendable, UTC. Pending ones are destroyed at
+	// that time unless a charge backs them before. It is zero with [WaitCase], which only a
+	// decision ends.
 	Until time.Time
 }
 
-// Waits says whether some Credits of the day cannot be spent yet.
+// Waits reports whether some Credits of the day cannot be spent yet.
 func (d *CreditDay) Waits() bool {
 	return d.InCase != 0 || d.Pending() != 0 ||
 		slices.ContainsFunc(d.Lots, func(l CreditLot) bool { return !l.Until.IsZero() && l.Left != 0 })
 }
 
-// Waits lists what of a publisher's days cannot be spent, by [WaitReason], one row for each UTC day
-// on which holds end or pending Credits expire, in the order of time; cases come last. The days
-// need no Sources. The sums of the rows are Pending, Held and Quarantined of [CreditBalance]. While
-// a day is Frozen no hold ends: Until is then the earliest time.
+// Waits lists the Credits of a publisher's days that cannot be spent, by [WaitReason], with one row
+// for each UTC day on which holds end or pending Credits expire, in the order of time. Cases come
+// last. The days need no Sources. The sums of the rows are Pending, Held and Quarantined of
+// [CreditBalance]. While a day is Frozen no hold ends: Until is then the earliest time.
 func Waits(days []CreditDay) []CreditWait {
 	type key struct {
 		reason WaitReason
@@ -93,5 +94,6 @@ func Waits(days []CreditDay) []CreditWait {
 	return list
 }
 
-// expiry is when pending Credits of a day are destroyed at the earliest: see [ExpiredBefore].
+// expiry returns the earliest time at which pending Credits of a day are destroyed: see
+// [ExpiredBefore].
 func expiry(of day.Day) time.Time { return (of + 1).Time().Add(PendingLife) }

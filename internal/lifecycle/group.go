@@ -11,14 +11,14 @@
 //	stop:   stage 1 ◄─ended─ stage 2 ◄─ended─ stage 3 ◄─ the caller's ctx ends, or a component fails
 //
 // A stage stops in two steps. The soft stop ends the ctx that Run was given. If a component is
-// still running [Config].StopTimeout later, it is named in the error and the hard stop ends
-// [FlushContext], the context for its last writes; [Config].HardTimeout later the group goes on
-// without it.
+// still running [Config].StopTimeout later, the error names it and the hard stop ends
+// [FlushContext], the context for its last writes. After another [Config].HardTimeout the group
+// continues without it.
 //
-// So three contexts are apart: the caller's, whose end begins the stop; Run's, one per stage, which
+// So there are three contexts: the caller's, whose end begins the stop; Run's, one per stage, which
 // does not end with the caller's; and the flush context, which outlives Run's so that a last flush
-// or commit is not cancelled by the very signal that calls for it. Values of the caller's context
-// are in all.
+// or commit is not cancelled by the very signal that requires it. All carry the values of the
+// caller's context.
 package lifecycle
 
 import (
@@ -31,41 +31,42 @@ import (
 	"time"
 )
 
-// Component is something that runs until ctx ends. A nil error, or ctx's own error, is a proper end
-// once ctx has ended; before that any return, even of nil, is a failure of the group.
+// Component runs until ctx ends. A nil error, or ctx's own error, is a proper end once ctx has
+// ended; before that any return, even of nil, is a failure of the group.
 type Component interface {
 	Run(ctx context.Context) error
 }
 
-// Readier is a [Component] that reports when it works: the next stage waits until the channel is
-// closed. One that never closes it must fail instead, or the group waits for [Config].StartTimeout.
+// Readier is a [Component] that reports its readiness: the next stage waits until the channel is
+// closed. A component that never closes it must fail instead, or the group waits for
+// [Config].StartTimeout.
 type Readier interface {
 	Ready() <-chan struct{}
 }
 
-// ErrEnded says that a component returned without an error before it was stopped.
+// ErrEnded reports a component that returned without an error before it was stopped.
 var ErrEnded = errors.New("ended without being stopped")
 
-// ErrRan says that a group was run a second time.
+// ErrRan reports a second run of a group.
 var ErrRan = errors.New("group was run already")
 
-// Config is how long starting and stopping may take.
+// Config holds the time limits of starting and stopping.
 type Config struct {
-	StartTimeout time.Duration `name:"start-timeout" env:"ADNET_START_TIMEOUT" default:"2m" help:"How long one stage of components may take to become ready; 0 waits for ever."`
+	StartTimeout time.Duration `name:"start-timeout" env:"ADNET_START_TIMEOUT" default:"2m" help:"How long one stage of components may take to become ready; 0 waits forever."`
 	StopTimeout  time.Duration `name:"stop-timeout" env:"ADNET_STOP_TIMEOUT" default:"10s" help:"How long one stage may take to stop before its last writes are cancelled."`
 	HardTimeout  time.Duration `name:"hard-timeout" env:"ADNET_HARD_TIMEOUT" default:"1s" help:"How long one stage may take to stop after its last writes were cancelled."`
 }
 
-// DefaultConfig is 2 minutes, 10 seconds, 1 second.
+// DefaultConfig returns 2 minutes, 10 seconds, 1 second.
 func DefaultConfig() Config {
 	return Config{StartTimeout: 2 * time.Minute, StopTimeout: 10 * time.Second, HardTimeout: time.Second}
 }
 
-// progressEvery is how often a stage that is not ready yet is logged, with the components it waits
+// progressEvery is the log interval of a stage that is not ready yet, with the components it waits
 // for.
 const progressEvery = 5 * time.Second
 
-// Deps are the dependencies of a [Group]. A nil Logger logs nothing.
+// Deps holds the dependencies of a [Group]. A nil Logger logs nothing.
 type Deps struct {
 	Log *slog.Logger
 }
@@ -79,7 +80,7 @@ type Group struct {
 	ran    atomic.Bool
 }
 
-// New makes an empty group. Timeouts that are negative, or a StopTimeout of 0, are an error.
+// New returns an empty group. Negative timeouts, or a StopTimeout of 0, are an error.
 func New(config Config, deps Deps) (*Group, error) {
 	if config.StartTimeout < 0 || config.StopTimeout <= 0 || config.HardTimeout < 0 {
 		return nil, errors.New("start, stop and hard timeout must not be negative, and stop timeout not 0")
@@ -91,17 +92,17 @@ func New(config Config, deps Deps) (*Group, error) {
 	return &Group{config: config, log: log, ready: make(chan struct{})}, nil
 }
 
-// Member is a component with its name in logs and errors. Make one with [Named] or [Task].
+// Member is a component with its name in logs and errors. [Named] and [Task] create one.
 type Member struct {
 	name      string
 	component Component
 	task      bool
 }
 
-// Named is a component that runs until it is stopped.
+// Named returns a member that runs until it is stopped.
 func Named(name string, c Component) Member { return Member{name: name, component: c} }
 
-// Task is work that ends by itself, such as a migration or the loading of a demo: its Run may
+// Task returns work that ends by itself, such as a migration or the loading of a demo: its Run may
 // return nil before it is stopped, and the next stage waits until it does.
 func Task(name string, run func(ctx context.Context) error) Member {
 	return Member{name: name, component: Func(run), task: true}
@@ -123,9 +124,9 @@ func (g *Group) Add(members ...Member) {
 func (g *Group) Ready() <-chan struct{} { return g.ready }
 
 // Run starts the stages and blocks until ctx ends or a component fails; then it stops them. It
-// returns the failure of the first component, those of components while they stopped, and the names
-// of those that overran; nil when ctx ended and everything stopped in time. Everything has ended
-// when Run returns, except what the error says is still running.
+// returns the failure of the first component, the failures during the stop, and the names of
+// components that overran. It returns nil when ctx ended and everything stopped in time. Everything
+// has ended when Run returns, except the components that the error lists as still running.
 func (g *Group) Run(ctx context.Context) error {
 	if g.ran.Swap(true) {
 		return ErrRan
@@ -142,7 +143,7 @@ func (g *Group) Run(ctx context.Context) error {
 	g.log.Debug("stopping", "cause", cause(ctx, err))
 	errs := []error{err}
 	for _, late := range g.stop() {
-		if late != err { // the failure that began the stop is its component's too
+		if late != err { // the failure that began the stop is also its component's
 			errs = append(errs, late)
 		}
 	}
@@ -156,7 +157,7 @@ func cause(ctx context.Context, err error) string {
 	return context.Cause(ctx).Error()
 }
 
-// start returns nil also if ctx ended on the way: the caller then stops the started components.
+// start also returns nil if ctx ended on the way: the caller then stops the started components.
 func (g *Group) start(ctx context.Context, failed chan error) error {
 	for _, s := range g.stages {
 		if ctx.Err() != nil {
@@ -170,8 +171,7 @@ func (g *Group) start(ctx context.Context, failed chan error) error {
 	return nil
 }
 
-// await blocks until every member of s is ready, ctx ends, any component fails, or it takes too
-// long.
+// await blocks until every member of s is ready, ctx ends, any component fails, or the time is up.
 func (g *Group) await(ctx context.Context, s *stage, failed chan error) error {
 	var timeout <-chan time.Time
 	if g.config.StartTimeout > 0 {
@@ -199,14 +199,14 @@ func (g *Group) await(ctx context.Context, s *stage, failed chan error) error {
 		}
 	}
 	select {
-	case err := <-failed: // a task that failed has also ended, and the loop may have seen only that
+	case err := <-failed: // a failed task has also ended, and the loop may have seen only that
 		return err
 	default:
 		return nil
 	}
 }
 
-// stop gives every failure of every component, in the order of stopping.
+// stop returns every failure of every component, in the order of stopping.
 func (g *Group) stop() []error {
 	var errs []error
 	for i := len(g.stages) - 1; i >= 0; i-- {
@@ -233,7 +233,7 @@ type running struct {
 }
 
 func (s *stage) start(ctx context.Context, log *slog.Logger, failed chan error) {
-	// in a group inside a group the outer hard stop ends all at once
+	// Inside another group the outer hard stop ends all at once
 	flush, hard := context.WithCancel(FlushContext(ctx))
 	run, soft := context.WithCancel(context.WithValue(flush, flushKey{}, flush))
 	s.soft, s.hard = soft, hard
@@ -249,7 +249,7 @@ func (s *stage) start(ctx context.Context, log *slog.Logger, failed chan error) 
 	}
 }
 
-// readiness is a closed channel for a component that does not tell.
+// readiness returns a closed channel for a component without one.
 func (r *running) readiness() <-chan struct{} {
 	if r.task {
 		return r.ended
@@ -313,7 +313,7 @@ func (s *stage) stop(config Config, log *slog.Logger) []error {
 	return errs
 }
 
-// wait says whether every member ended in time.
+// wait reports whether every member ended in time.
 func (s *stage) wait(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -16,17 +16,17 @@ type Dialer struct {
 	Insecure Insecure
 	Timeout  time.Duration // for the connection with its handshake; 0 for none
 	Names    Names
-	Cure     string                    // what would encrypt a plain-text link
-	Seen     func(tls.ConnectionState) // hears of every handshake; may be nil
+	Cure     string                    // how to encrypt a plain-text link
+	Seen     func(tls.ConnectionState) // called for every handshake; may be nil
 }
 
-// Dial connects to address. A handshake that fails is an error, never a reason to go on without;
-// plain text off loopback is refused unless it is allowed, also when another server named the
+// Dial connects to address. A failed handshake is an error, never a reason to continue without one.
+// Plain text off loopback is refused unless it is allowed, even if another server named the
 // address.
 func (d Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	security := PlainText
 	if d.TLS != nil {
-		security = Verified // or the settings allowed less: then the rule was asked about them
+		security = Verified // or the settings allowed less: then the rule was applied to them
 	}
 	if err := d.Insecure.Allow(security, []string{address}, d.Names.Address, d.Cure); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (d Dialer) Dial(ctx context.Context, network, address string) (net.Conn, er
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // the handshake's error is the one that counts
+		_ = conn.Close() // the handshake's error takes precedence
 		if HungUp(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, fmt.Errorf(
 				"the server does not answer the handshake: does it speak TLS at the port of %s? %w", d.Names.Address,

@@ -1,13 +1,12 @@
-// Package link is the one rule of connections to other servers: off loopback they are encrypted and
-// the other end proves its name, or the operator has said otherwise with --insecure. It makes the
-// TLS settings of clients and listeners from files, opens connections under the rule ([Dialer]),
-// says what to do about a failed handshake ([Explain]), and describes what was found at the other
-// end ([Report]).
+// Package link enforces the rule for connections to other servers: off loopback they are encrypted
+// and the other end proves its name, unless the operator has set --insecure. It creates the TLS
+// settings of clients and listeners from files, opens connections under the rule ([Dialer]),
+// explains failed handshakes ([Explain]), and describes the other end ([Report]).
 //
 // # Not obvious
 //
-// The rule is kept where a connection is opened, not only where settings are read: a Kafka broker,
-// a Redis cluster or a sentinel may send a client on to an address that no setting names.
+// The rule applies where a connection is opened, not only where settings are read: a Kafka broker,
+// a Redis cluster or a sentinel may redirect a client to an address that no setting names.
 package link
 
 import (
@@ -20,22 +19,22 @@ import (
 // EnvInsecure names the setting that allows plain text off loopback.
 const EnvInsecure = "ADNET_INSECURE"
 
-// Insecure says that links off loopback may be plain text, or encrypted without proof of who
-// answers. The flag --insecure sets it in every configuration of a link; the zero value refuses.
+// Insecure permits links off loopback in plain text, or encrypted without proof of the server's
+// identity. The flag --insecure sets it in every configuration of a link; the zero value refuses.
 type Insecure bool
 
-// Security is what a link gives.
+// Security is the level of protection of a link.
 type Security int
 
 // The kinds of links, from the weakest.
 const (
 	PlainText  Security = iota // readable and changeable on the way
-	Unverified                 // encrypted, but any server is believed
+	Unverified                 // encrypted, but any server is accepted
 	Verified                   // encrypted, and the server's certificate is checked
 )
 
-// Refused is an error that no repeat cures: a link that may not be used, or one end that does not
-// accept the other.
+// Refused is an error that a retry cannot cure: a forbidden link, or one end that does not accept
+// the other.
 type Refused struct {
 	what  string
 	cause error
@@ -49,12 +48,12 @@ func (r *Refused) Error() string {
 	return r.what + ": " + r.cause.Error()
 }
 
-// Unwrap gives errors.Is and errors.As the cause.
+// Unwrap returns the cause for errors.Is and errors.As.
 func (r *Refused) Unwrap() error { return r.cause }
 
 // Allow returns an error if a link of this security to one of the addresses (host, host:port or the
-// path of a socket) needs the operator's word. setting names where the address is said, cure what
-// encrypts the link.
+// path of a socket) needs --insecure. setting names the setting of the address; cure describes how
+// to encrypt the link.
 func (i Insecure) Allow(security Security, addresses []string, setting, cure string) error {
 	if i || security == Verified {
 		return nil
@@ -74,15 +73,15 @@ func (i Insecure) Allow(security Security, addresses []string, setting, cure str
 	return nil
 }
 
-// Local says whether a connection to address stays on this machine: a loopback address, localhost,
-// the path of a socket, or no host at all.
+// Local reports whether a connection to address stays on this machine: a loopback address,
+// localhost, the path of a socket, or no host at all.
 func Local(address string) bool {
 	host := hostOf(address)
 	return host == "" || strings.HasPrefix(host, "/") || loopback(host)
 }
 
-// LocalListener says whether only this machine can reach a listener at address. No host means all
-// networks.
+// LocalListener reports whether only this machine can reach a listener at address. No host means
+// all networks.
 func LocalListener(address string) bool { return loopback(hostOf(address)) }
 
 func hostOf(address string) string {

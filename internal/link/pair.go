@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// lookEvery is how often the files of a [Pair] are looked at, at most: a handshake in between
+// lookEvery is the minimum interval between checks of the files of a [Pair]: a handshake in between
 // costs no system call.
 const lookEvery = time.Second
 
 // Pair is a certificate with its key. It is read again when a file changes, so that a renewed
-// certificate needs no restart; connections that are open keep the one that they began with. It is
-// safe for concurrent use.
+// certificate needs no restart; open connections keep their certificate. It is safe for concurrent
+// use.
 type Pair struct {
-	files [2]string // certificate, key
-	told  func(expires time.Time, err error)
+	files  [2]string // certificate, key
+	notify func(expires time.Time, err error)
 
 	mu      sync.Mutex
 	current *tls.Certificate
 	read    [2]stamp
-	failed  [2]stamp // files that could not be used, to tell it once
+	failed  [2]stamp // unusable files, so that each is reported once
 	look    time.Time
 }
 
-// stamp tells one state of a file from the next.
+// stamp identifies a state of a file.
 type stamp struct {
 	changed time.Time
 	size    int64
@@ -40,14 +40,14 @@ func (s stamp) same(other stamp) bool {
 		s.changed.Equal(other.changed)
 }
 
-// OpenPair reads a certificate and its key from PEM files. told, unless it is nil, hears of each
-// reading after the first: when the new certificate ends, or why the files cannot be used, in which
-// case the old certificate stays.
-func OpenPair(cert, key string, told func(expires time.Time, err error)) (*Pair, error) {
+// OpenPair reads a certificate and its key from PEM files. notify, unless it is nil, is called
+// after each later reading, with the end of the new certificate or with the error of the files.
+// After an error the old certificate stays.
+func OpenPair(cert, key string, notify func(expires time.Time, err error)) (*Pair, error) {
 	if cert == "" || key == "" {
 		return nil, errors.New("a certificate and its key are needed, and one of them is not set")
 	}
-	p := &Pair{files: [2]string{cert, key}, told: told}
+	p := &Pair{files: [2]string{cert, key}, notify: notify}
 	now, err := p.stamps()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func OpenPair(cert, key string, told func(expires time.Time, err error)) (*Pair,
 	return p, nil
 }
 
-// Current is the certificate to show now.
+// Current returns the certificate to use now.
 func (p *Pair) Current() *tls.Certificate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,11 +70,11 @@ func (p *Pair) Current() *tls.Certificate {
 	return p.current
 }
 
-// Expires is when the certificate ends.
+// Expires returns the end of the certificate.
 func (p *Pair) Expires() time.Time { return p.Current().Leaf.NotAfter }
 
-// refresh takes over files that changed. Half-written files, or a certificate whose key is not
-// there yet, cannot be used: the old pair stays and the next look tries again.
+// refresh loads changed files. Half-written files, or a certificate whose key is still missing,
+// cannot be used: the old pair stays and the next check tries again.
 func (p *Pair) refresh() {
 	now, err := p.stamps()
 	if err == nil && same(now, p.read) {
@@ -91,14 +91,14 @@ func (p *Pair) refresh() {
 		}
 		return
 	}
-	// The stamps are older than what was read: a change in between is found by the next look.
+	// The stamps are older than the contents: the next check finds a change in between.
 	p.current, p.read, p.failed = fresh, now, [2]stamp{}
 	p.tell(fresh.Leaf.NotAfter, nil)
 }
 
 func (p *Pair) tell(expires time.Time, err error) {
-	if p.told != nil {
-		p.told(expires, err)
+	if p.notify != nil {
+		p.notify(expires, err)
 	}
 }
 
@@ -128,7 +128,7 @@ func (p *Pair) load() (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// Listen is the TLS configuration of a listener: TLS 1.2 or newer, HTTP/1.1.
+// Listen returns the TLS configuration of a listener: TLS 1.2 or newer, HTTP/1.1.
 func (p *Pair) Listen() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Report is what a look at a server found.
+// Report holds the findings about a server.
 type Report struct {
 	Server     string         `json:"server"`
 	Address    string         `json:"address"` // without a password
-	Setting    string         `json:"setting"` // where the address is said
+	Setting    string         `json:"setting"` // where the address is set
 	Reached    bool           `json:"reached"`
 	Version    string         `json:"version,omitzero"`
 	Latency    time.Duration  `json:"-"`
-	ClockAhead *time.Duration `json:"-"` // of the server's clock before this machine's; nil if unknown
+	ClockAhead *time.Duration `json:"-"` // lead of its clock over this machine's; nil if unknown
 	Encryption string         `json:"encryption,omitzero"`
 	Rights     []Right        `json:"rights,omitempty"`
 	Findings   []Finding      `json:"findings,omitempty"`
 }
 
-// Right is something that adnet must be able to do at a server.
+// Right is an operation that adnet must be able to do at a server.
 type Right struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
 }
 
-// Finding is something that an operator should know.
+// Finding is a fact that an operator should know.
 type Finding struct {
-	Mend bool   `json:"mend"` // adnet does not work well before it is mended; otherwise advice
+	Mend bool   `json:"mend"` // must be repaired before adnet works well; otherwise advice
 	What string `json:"what"`
 	Do   string `json:"do"`
 }
 
-// Mend adds a finding that must be mended.
+// Mend adds a finding that must be repaired.
 func (r *Report) Mend(what, do string) {
 	r.Findings = append(r.Findings, Finding{Mend: true, What: what, Do: do})
 }
@@ -43,7 +43,7 @@ func (r *Report) Advise(what, do string) {
 	r.Findings = append(r.Findings, Finding{What: what, Do: do})
 }
 
-// Right notes whether adnet may do something, and what to do if not.
+// Right records whether adnet may do something, and the remedy if not.
 func (r *Report) Right(name string, ok bool, do string) {
 	r.Rights = append(r.Rights, Right{Name: name, OK: ok})
 	if !ok {
@@ -51,7 +51,7 @@ func (r *Report) Right(name string, ok bool, do string) {
 	}
 }
 
-// OK says whether nothing has to be mended.
+// OK reports whether nothing needs repair.
 func (r *Report) OK() bool {
 	for _, f := range r.Findings {
 		if f.Mend {
@@ -61,17 +61,18 @@ func (r *Report) OK() bool {
 	return true
 }
 
-// Away notes that the server could not be used.
+// Away records that the server could not be used.
 func (r *Report) Away(err error, do string) {
 	r.Mend(err.Error(), do)
 }
 
-// maxClock is how far a server's clock may be from this machine's. With Redis a node beyond it
-// serves nothing; days and horizons of the others are compared with times that nodes stamp.
+// maxClock is the largest tolerated difference between a server's clock and this machine's. With a
+// larger difference to Redis a node serves nothing; days and horizons of the other servers are
+// compared with times stamped by nodes.
 const maxClock = time.Second
 
-// Measure asks the server for its time, at best three times, and notes the shortest way there and
-// back and the difference of the clocks.
+// Measure requests the server's time, at best three times, and records the shortest round trip and
+// the difference of the clocks.
 func (r *Report) Measure(ask func() (time.Time, error)) error {
 	for range 3 {
 		before := time.Now()
@@ -93,7 +94,7 @@ func (r *Report) Measure(ask func() (time.Time, error)) error {
 	return nil
 }
 
-// CheckClock holds the difference of the clocks to what adnet bears.
+// CheckClock compares the difference of the clocks with the tolerance.
 func (r *Report) CheckClock() {
 	if r.ClockAhead != nil && r.ClockAhead.Abs() > maxClock+r.Latency {
 		r.Mend(
@@ -103,16 +104,16 @@ func (r *Report) CheckClock() {
 	}
 }
 
-// Watch notes the state of the encryption from the handshakes of a link.
+// Watch records the state of the encryption from the handshakes of a link.
 type Watch struct{ state *tls.ConnectionState }
 
-// Seen is for [Dialer.Seen] and the like.
+// Seen records a handshake; it serves as [Dialer.Seen] and the like.
 func (w *Watch) Seen(state tls.ConnectionState) { w.state = &state }
 
-// renewBefore is how long before its end a certificate is worth a word.
+// renewBefore is the remaining life below which a certificate is reported.
 const renewBefore = 14 * 24 * time.Hour
 
-// Encrypted notes the encryption that watch saw, or its absence.
+// Encrypted records the encryption that watch saw, or its absence.
 func (r *Report) Encrypted(watch *Watch, local bool, cure string) {
 	if watch.state == nil {
 		r.Encryption = "plain text"
@@ -135,15 +136,15 @@ func (r *Report) Encrypted(watch *Watch, local bool, cure string) {
 	}
 }
 
-// Seen is a report in the form that programs read.
+// Seen is a report in machine-readable form.
 type Seen struct {
 	Report
-	OK        bool     `json:"ok"`             // nothing has to be mended
-	LatencyMS *float64 `json:"latency_ms"`     // there and back, the shortest of three; null if not reached
-	ClockMS   *float64 `json:"clock_ahead_ms"` // of the server's clock before this machine's; null if unknown
+	OK        bool     `json:"ok"`             // nothing needs repair
+	LatencyMS *float64 `json:"latency_ms"`     // round trip, the shortest of three; null if not reached
+	ClockMS   *float64 `json:"clock_ahead_ms"` // lead of its clock over this machine's; null if unknown
 }
 
-// Seen is r in the form that programs read.
+// Seen returns r in machine-readable form.
 func (r Report) Seen() Seen {
 	s := Seen{Report: r, OK: r.OK()}
 	if r.Reached {

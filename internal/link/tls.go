@@ -12,30 +12,31 @@ import (
 	"syscall"
 )
 
-// Names are the settings of a link, for its errors.
+// Names holds the names of a link's settings, for its errors.
 type Names struct {
-	Address string // where the server is
-	CA      string // whom to believe
-	Cert    string // who this client is
+	Address string // address of the server
+	CA      string // trusted authorities
+	Cert    string // certificate of this client
 }
 
-// NamesOf are the settings that begin with prefix, such as ADNET_KAFKA.
+// NamesOf returns the names that begin with prefix, such as ADNET_KAFKA.
 func NamesOf(prefix, address string) Names {
 	return Names{Address: address, CA: prefix + "_CA", Cert: prefix + "_CERT"}
 }
 
-// Files are the PEM files of an encrypted link. All may be empty.
+// Files holds the PEM files of an encrypted link. All may be empty.
 type Files struct {
-	CA   string // authorities to believe instead of the system's
+	CA   string // trusted authorities instead of the system's
 	Cert string // this end's certificate, the leaf first
 	Key  string // its key
 }
 
-// Any says whether a file is named.
+// Any reports whether a file is set.
 func (f Files) Any() bool { return f != Files{} }
 
-// Client is the TLS configuration of a client: TLS 1.2 or newer, the server's certificate and name
-// are checked. A client certificate is read again when its files change. Errors name the setting.
+// Client returns the TLS configuration of a client: TLS 1.2 or newer, with checks of the server's
+// certificate and name. A client certificate is read again when its files change. Errors name the
+// setting.
 func (f Files) Client(names Names) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA != "" {
@@ -58,7 +59,7 @@ func (f Files) Client(names Names) (*tls.Config, error) {
 	return config, nil
 }
 
-// Authorities reads the certificates of a PEM file, to believe what they signed.
+// Authorities reads the certificates of a PEM file as trusted authorities.
 func Authorities(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -71,8 +72,8 @@ func Authorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Explain adds to an error of a connection its cause and which setting to look at, and makes it
-// [Refused], when waiting cannot cure it. Other errors are returned as they are.
+// Explain adds the cause and the relevant setting to an error of a connection, and returns a
+// [Refused] when waiting cannot cure it. Other errors are returned unchanged.
 func Explain(err error, names Names) error {
 	var known *Refused
 	if err == nil || errors.As(err, &known) {
@@ -84,7 +85,7 @@ func Explain(err error, names Names) error {
 	return err
 }
 
-// refusal says why a handshake failed, or nothing.
+// refusal returns the cause of a failed handshake, or an empty string.
 func refusal(err error, names Names) string {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
@@ -94,11 +95,11 @@ func refusal(err error, names Names) string {
 	switch {
 	case errors.As(err, &unknown):
 		return fmt.Sprintf(
-			"the server's certificate is not signed by an authority that is believed: %s names the file of its "+
+			"the server's certificate is not signed by a trusted authority: %s names the file of its "+
 				"authority (without it the system's count)", names.CA,
 		)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the server's certificate is not valid at this time: renew it, or mend the clock of this machine"
+		return "the server's certificate is not valid at this time: renew it, or correct the clock of this machine"
 	case errors.As(err, &invalid):
 		return "the server's certificate cannot be used"
 	case errors.As(err, &name):
@@ -112,26 +113,26 @@ func refusal(err error, names Names) string {
 		)
 	case errors.As(err, &remote) && remote.Op == "remote error":
 		return fmt.Sprintf(
-			"the server refuses this end's TLS: does it want a client certificate (%s), or another one?", names.Cert,
+			"the server refuses this end's TLS: does it require a client certificate (%s), or another one?", names.Cert,
 		)
 	}
 	return ""
 }
 
-// Closed adds to the error of an encrypted link that the other end closed without a word that this
-// may be its refusal of this end's certificate: the alert that says so can be lost when the
-// connection is reset behind it. It may also be a restart, so waiting is right.
+// Closed adds a hint to the error of an encrypted link that the other end closed silently: it may
+// have rejected this end's certificate, because the alert can be lost when the connection is reset
+// behind it. It may also be a restart, so waiting is right.
 func Closed(err error, names Names) error {
 	if err == nil || Permanent(err) || !HungUp(err) {
 		return err
 	}
 	return fmt.Errorf(
-		"%w (if it goes on: does the server want a client certificate (%s), or another one?)", err, names.Cert,
+		"%w (if it persists: does the server require a client certificate (%s), or another one?)", err, names.Cert,
 	)
 }
 
-// HungUp says whether err is a connection that the other end closed without a word, as servers do
-// that are spoken to in the wrong protocol.
+// HungUp reports whether err is a connection that the other end closed silently, as servers do
+// after a request in the wrong protocol.
 func HungUp(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -141,11 +142,11 @@ func HungUp(err error) bool {
 	return false
 }
 
-// Permanent says whether err is a [Refused]: starting again does not help before an operator acts.
+// Permanent reports whether err is a [Refused]: a restart does not help before an operator acts.
 func Permanent(err error) bool {
 	var refused *Refused
 	return errors.As(err, &refused)
 }
 
-// Refuse makes err one that no repeat cures; what says why, and what to do.
+// Refuse wraps err as a [Refused]; what has the reason and the remedy.
 func Refuse(err error, what string) error { return &Refused{what: what, cause: err} }

@@ -1,5 +1,5 @@
-// Package linktest is a certificate authority for tests, and the real servers with listeners that
-// use it. Its own tests hold every link of adnet against those servers.
+// Package linktest provides a certificate authority for tests, and real servers with listeners that
+// use it. Its own tests check every link of adnet against those servers.
 package linktest
 
 import (
@@ -24,16 +24,16 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Wish says what a certificate is to be.
+// Wish describes a certificate to issue.
 type Wish struct {
-	File  string        // it becomes File.pem and File.key
+	File  string        // written to File.pem and File.key
 	Name  string        // common name
 	Hosts []string      // DNS names
 	From  time.Duration // from now; the default is an hour ago
 	For   time.Duration // its life; the default is a day
 }
 
-// NewAuthority makes an authority whose certificate is name.pem in dir.
+// NewAuthority returns an authority whose certificate is name.pem in dir.
 func NewAuthority(dir, name string) (*Authority, error) {
 	a := &Authority{Dir: dir, name: name}
 	var err error
@@ -55,13 +55,13 @@ func NewAuthority(dir, name string) (*Authority, error) {
 	return a, a.write(name+".pem", "CERTIFICATE", der, 0o644)
 }
 
-// CA is the file of the authority's certificate.
+// CA returns the file of the authority's certificate.
 func (a *Authority) CA() string { return a.File(a.name + ".pem") }
 
-// File is a file of the authority's folder.
+// File returns a file of the authority's folder.
 func (a *Authority) File(name string) string { return filepath.Join(a.Dir, name) }
 
-// Issue makes a certificate for servers and clients, in place of an earlier one of that file.
+// Issue issues a certificate for servers and clients, replacing an earlier one of that file.
 func (a *Authority) Issue(w Wish) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

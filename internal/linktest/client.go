@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Command sends one command to a Redis in plain text; an error is its answer.
+// Command sends one command to a Redis in plain text and returns an error reply as an error.
 func Command(ctx context.Context, addr string, words ...string) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
@@ -38,7 +38,7 @@ func Command(ctx context.Context, addr string, words ...string) error {
 	return nil
 }
 
-// Postgres runs statements on a connection of its own, each in a transaction of its own.
+// Postgres runs statements on its own connection, each in its own transaction.
 func Postgres(ctx context.Context, url string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -53,7 +53,7 @@ func Postgres(ctx context.Context, url string, statements ...string) error {
 	return nil
 }
 
-// PostgresTLS is the folder of the certificate that PostgreSQL shows.
+// PostgresTLS returns the folder of PostgreSQL's certificate.
 func (s *Servers) PostgresTLS() (string, error) {
 	for _, pattern := range []string{filepath.Join(s.stack(), "postgres", "tls"), "/var/tmp/adnet-postgres-*/tls"} {
 		found, err := filepath.Glob(pattern)
@@ -64,7 +64,7 @@ func (s *Servers) PostgresTLS() (string, error) {
 	return "", os.ErrNotExist
 }
 
-// Show has the front before ClickHouse show another certificate.
+// Show makes the front before ClickHouse use another certificate.
 func (s *Servers) Show(t testing.TB, name string) {
 	t.Helper()
 	for _, ending := range []string{".pem", ".key"} {

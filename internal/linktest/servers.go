@@ -16,14 +16,14 @@ import (
 // certificate is for localhost, in a folder of their own on free ports.
 type Servers struct {
 	CA       *Authority
-	Other    *Authority // of which no server has heard
+	Other    *Authority // trusted by no server
 	dir      string
 	launcher string
 	ports    map[string]int
 }
 
-// StartServers makes two authorities and their certificates, and starts the servers from the
-// binaries that `make stack` installs. Stop them also after an error.
+// StartServers creates two authorities and their certificates, and starts the servers from the
+// binaries that `make stack` installs. Stop them even after an error.
 func StartServers() (*Servers, error) {
 	dir, err := os.MkdirTemp("", "adnet-links-")
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Servers) Stop() error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// certify makes the certificates: the servers' for localhost, one that has ended, clients' of the
-// authority and of the other.
+// certify issues the certificates: the servers' for localhost, an expired one, and clients' of both
+// authorities.
 func (s *Servers) certify() (err error) {
 	certs, other := filepath.Join(s.dir, "certs"), filepath.Join(s.dir, "other")
 	if err := errors.Join(os.Chmod(s.dir, 0o755), os.Mkdir(certs, 0o755), os.Mkdir(other, 0o755)); err != nil {
@@ -98,14 +98,13 @@ func (s *Servers) certify() (err error) {
 	)
 }
 
-// At is the address of a port of deploy/local/tls.go under the name of the certificate.
+// At returns the address of a port of deploy/local/tls.go under the name of the certificate.
 func (s *Servers) At(port string) string { return "localhost:" + strconv.Itoa(s.ports[port]) }
 
-// Elsewhere is the same port under another name of this machine, which the certificate does not
-// have.
+// Elsewhere returns the same port under another name of this machine, which the certificate lacks.
 func (s *Servers) Elsewhere(port string) string { return "127.0.0.1:" + strconv.Itoa(s.ports[port]) }
 
-// Password is the password of the superuser of PostgreSQL.
+// Password returns the password of the superuser of PostgreSQL.
 func (s *Servers) Password() (string, error) {
 	text, err := os.ReadFile(filepath.Join(s.stack(), "postgres.password"))
 	return string(text), err

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// importCampaigns spreads the campaigns over the advertisers, in turn, and has the administrator
-// approve what the policy check found clean. An advertiser's campaigns are created in order; on
-// accounts of an earlier run as many as they have already are left out.
+// importCampaigns distributes the campaigns over the advertisers, in turn, and has the
+// administrator approve those without findings of the policy check. An advertiser's campaigns are
+// created in order; on accounts of an earlier run the existing number is skipped.
 func (l *Load) importCampaigns(ctx context.Context) error {
 	list, err := readCampaigns(l.cfg.Campaigns)
 	if err != nil || len(list) == 0 {
@@ -21,7 +21,7 @@ func (l *Load) importCampaigns(ctx context.Context) error {
 	}
 	var admin session
 	if l.cfg.AdminEmail == "" {
-		l.tally.note("without --admin-email nobody approves campaigns: only the first of an advertiser delivers")
+		l.tally.note("without --admin-email no administrator approves campaigns: only the first of an advertiser delivers")
 	} else if admin, err = l.client.login(ctx, l.cfg.AdminEmail, l.cfg.AdminPassword); err != nil {
 		return fmt.Errorf("administrator %s: %w", l.cfg.AdminEmail, err)
 	}
@@ -31,8 +31,8 @@ func (l *Load) importCampaigns(ctx context.Context) error {
 	g.SetLimit(min(l.cfg.Concurrency, setupConcurrency))
 	for i := range min(l.cfg.Advertisers, len(list)) {
 		g.Go(func() error {
-			one := advertiser{load: l, admin: admin.Token, bar: bar}
-			if err := one.run(ctx, l.email("advertiser", i), every(list, i, l.cfg.Advertisers)); err != nil {
+			account := advertiser{load: l, admin: admin.Token, bar: bar}
+			if err := account.run(ctx, l.email("advertiser", i), every(list, i, l.cfg.Advertisers)); err != nil {
 				return fmt.Errorf("import campaigns: %w", err)
 			}
 			return nil
@@ -41,7 +41,7 @@ func (l *Load) importCampaigns(ctx context.Context) error {
 	return g.Wait()
 }
 
-// every is each step-th value from the first on.
+// every returns each step-th value, starting with first.
 func every[T any](all []T, first, step int) []T {
 	var some []T
 	for i := first; i < len(all); i += step {
@@ -105,8 +105,8 @@ func (a *advertiser) run(ctx context.Context, email string, list []newCampaign) 
 	return nil
 }
 
-// create sends one campaign. One that the service refuses as invalid is counted and left out: a
-// list of real campaigns is seldom without one.
+// create sends one campaign. A campaign that the service rejects as invalid is counted and left
+// out: a list of real campaigns usually has some.
 func (a *advertiser) create(ctx context.Context, c newCampaign) error {
 	body := make(newCampaign, len(c)+1)
 	for name, value := range c {
@@ -132,7 +132,7 @@ func (a *advertiser) create(ctx context.Context, c newCampaign) error {
 	return nil
 }
 
-// own remembers which campaigns are the account's: it reports their conversions.
+// own records the account's campaigns, to report their conversions.
 func (a *advertiser) own(ctx context.Context) error {
 	const limit = 200
 	for offset := 0; ; offset += limit {
@@ -154,8 +154,8 @@ func (a *advertiser) own(ctx context.Context) error {
 	}
 }
 
-// approve decides on all clean campaigns of the account in the review queue. It reads the whole
-// queue first, because every decision shortens the queue.
+// approve approves all clean campaigns of the account in the review queue. It reads the whole queue
+// first, because every decision shortens the queue.
 func (a *advertiser) approve(ctx context.Context) error {
 	const limit = 200
 	var clean []string
@@ -190,7 +190,7 @@ func (a *advertiser) approve(ctx context.Context) error {
 	return nil
 }
 
-// total counts the account's campaigns with status, any when empty.
+// total counts the account's campaigns with status, or all if it is empty.
 func (a *advertiser) total(ctx context.Context, status string) (int, error) {
 	var page campaignPage
 	query := url.Values{"limit": {"1"}}

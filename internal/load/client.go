@@ -19,8 +19,8 @@ import (
 const (
 	userAgent = "adnet-load/1 (+https://adnet.example)"
 
-	// How often and how long a call that was answered with 429 or 503 is tried again: after the
-	// time in Retry-After, or a second, but never longer than a rate limit's minute.
+	// Tries of a call answered with 429 or 503, and their pauses: the time in Retry-After, or a
+	// second, but never longer than a rate limit's minute.
 	maxTries   = 6
 	maxBackoff = time.Minute
 
@@ -43,8 +43,8 @@ func isStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.status == status
 }
 
-// client speaks to the service and counts every error answer. It never follows a redirect: landing
-// pages belong to others.
+// client calls the service and counts every error reply. It never follows a redirect: landing pages
+// belong to others.
 type client struct {
 	base    string
 	http    *http.Client
@@ -70,21 +70,22 @@ func newClient(cfg *Config, clock Clock, t *tally) *client {
 	}
 }
 
-// call is one request. A path that starts with a slash is the service's; links of ads are whole.
+// call is one request. A path that starts with a slash belongs to the service; links of ads are
+// complete.
 type call struct {
 	method, path, bearer string
 	header               http.Header
 	body                 any
-	expected             int     // an error status that is not counted as one
-	location             *string // takes where a redirect leads; nil: not wanted
-	// due is when the request should have been sent; zero: now. The first try's latency counts from
+	expected             int     // an error status that is not counted as an error
+	location             *string // set to the target of a redirect; nil: ignored
+	// due is the scheduled time of the request; zero: now. The first try's latency counts from
 	// here.
 	due time.Time
-	// latency takes the time to a successful answer; nil: not measured.
+	// latency receives the time to a successful reply; nil: not measured.
 	latency func(time.Duration)
 }
 
-// do sends c, and again while the answer is 429 or 503, and decodes the JSON of a 2xx reply into
+// do sends c, repeats it while the reply is 429 or 503, and decodes the JSON of a 2xx reply into
 // out unless that is nil. A 3xx is a success without content. Errors: *statusError, those of the
 // network and of ctx; they are counted.
 func (c *client) do(ctx context.Context, in call, out any) error {
@@ -118,7 +119,7 @@ func (c *client) do(ctx context.Context, in call, out any) error {
 	}
 }
 
-// once sends c. wait is above 0 when the service asks to come again.
+// once sends c. wait is above 0 when the service requests a retry.
 func (c *client) once(ctx context.Context, in call, out any) (wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -131,7 +132,7 @@ func (c *client) once(ctx context.Context, in call, out any) (wait time.Duration
 		return 0, err
 	}
 	defer response.Body.Close()
-	// Read to the end, or the connection cannot be used again.
+	// Read to the end, so that the connection can be used again.
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxReply))
 	if err != nil {
 		return 0, err
@@ -148,7 +149,7 @@ func (c *client) once(ctx context.Context, in call, out any) (wait time.Duration
 	if err := json.Unmarshal(raw, out); err != nil {
 		return 0, &statusError{
 			call: in.method + " " + pathOf(in.path), status: response.StatusCode,
-			message: "reply that is not understood: " + err.Error(),
+			message: "reply that cannot be decoded: " + err.Error(),
 		}
 	}
 	return 0, nil
@@ -184,8 +185,7 @@ func (c *client) request(ctx context.Context, in call) (*http.Request, error) {
 	return request, nil
 }
 
-// retryAfter reads the header in its form of seconds; without one it is a second. 0: not to be
-// tried again.
+// retryAfter returns the seconds of the header, or a second without one. 0: no retry.
 func retryAfter(response *http.Response) time.Duration {
 	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
 		return 0
@@ -205,7 +205,7 @@ func refusal(in call, response *http.Response, raw []byte) error {
 		call: in.method + " " + pathOf(in.path), status: response.StatusCode,
 		message: http.StatusText(response.StatusCode),
 	}
-	// A proxy in between does not answer JSON; then only the status is known.
+	// A proxy in between does not send JSON; then only the status is known.
 	if json.Unmarshal(raw, &envelope) == nil && envelope.Error != "" {
 		e.message = envelope.Error + " (" + envelope.Code + ")"
 	}

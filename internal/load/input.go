@@ -30,14 +30,14 @@ type adRequest struct {
 	SessionID    string   `json:"session_id,omitempty"`
 }
 
-// newCampaign is the body of POST /api/campaigns. Fields pass unchanged, so that the service judges
-// them and not this program.
+// newCampaign is the body of POST /api/campaigns. Fields pass unchanged, so that only the service
+// judges them.
 type newCampaign map[string]jsontext.Value
 
 func readContexts(name string) ([]adRequest, error) {
 	list, err := readLines[adRequest](name, demo.RequestsJSONL)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("contexts: %s holds none", name)
+		err = fmt.Errorf("contexts: %s is empty", name)
 	}
 	return list, err
 }
@@ -49,7 +49,7 @@ func readCampaigns(name string) ([]newCampaign, error) {
 	return readLines[newCampaign](name, demo.CampaignsJSONL)
 }
 
-// readLines reads one JSON object a line; empty lines are skipped. Errors name file and line.
+// readLines reads one JSON object per line; empty lines are skipped. Errors name file and line.
 func readLines[T any](name string, builtIn func() ([]byte, error)) ([]T, error) {
 	var input io.Reader
 	if name == Demo {

@@ -1,13 +1,13 @@
-// Package load drives a running adnet through its public HTTP API as advertisers, publishers and
-// their users would: it imports campaigns, replays contexts as ad requests, fires the beacons of
-// the ads, repeats a share of them, and then compares the service's counts with the events it sent.
+// Package load drives a running adnet through its public HTTP API like advertisers, publishers and
+// their users: it imports campaigns, replays contexts as ad requests, fires the beacons of the ads,
+// repeats a share of them, and then compares the service's counts with the events it sent.
 //
 // Contract: all randomness comes from the seed and the number of the request, so two runs with one
 // seed repeat the same beacons and click the same requests, whatever the concurrency. Memory does
 // not grow with the number of requests. With a rate, requests are due at fixed times (open loop)
-// and their latency counts from when they were due: a slow service cannot hide its stalls by
-// slowing the generator (coordinated omission). A cancelled context ends the run, which still
-// reports its results so far.
+// and their latency counts from then: a slow service cannot hide its stalls by slowing the
+// generator (coordinated omission). A cancelled context ends the run, which still reports its
+// results so far.
 package load
 
 import (
@@ -28,13 +28,13 @@ import (
 	"adnet/internal/account"
 )
 
-// The values of Campaigns and Contexts that name no file.
+// The values of Campaigns and Contexts that are not files.
 const (
 	Demo = "demo" // the built-in data
 	None = "none" // import no campaigns
 )
 
-// Config is the settings of a run. Shares are from 0 to 1.
+// Config holds the settings of a run. Shares are from 0 to 1.
 type Config struct {
 	URL       string `name:"url" env:"ADNET_BASE_URL" default:"http://127.0.0.1:8080" help:"Base URL of the service."`
 	Campaigns string `name:"campaigns" env:"ADNET_LOAD_CAMPAIGNS" default:"demo" placeholder:"FILE" help:"Campaigns to import, one JSON object a line with the fields of POST /api/campaigns; demo for the built-in ones, none to import nothing."`
@@ -55,16 +55,16 @@ type Config struct {
 	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"The administrator's password."`
 	Key           string `name:"key" env:"ADNET_LOAD_KEY" help:"Publisher key to use instead of registering publishers."`
 
-	Concurrency  int           `name:"concurrency" env:"ADNET_LOAD_CONCURRENCY" default:"32" help:"Ads that are worked on at once, and the most connections."`
+	Concurrency  int           `name:"concurrency" env:"ADNET_LOAD_CONCURRENCY" default:"32" help:"Ads processed concurrently, and the maximum number of connections."`
 	Timeout      time.Duration `name:"timeout" env:"ADNET_LOAD_TIMEOUT" default:"10s" help:"Longest wait for a reply."`
-	SettleWait   time.Duration `name:"settle-wait" env:"ADNET_LOAD_SETTLE_WAIT" default:"30s" help:"Longest wait at the end until stats show what was sent; 0 reads them once."`
+	SettleWait   time.Duration `name:"settle-wait" env:"ADNET_LOAD_SETTLE_WAIT" default:"30s" help:"Longest wait at the end until stats include all events; 0 reads them once."`
 	Seed         uint64        `name:"seed" env:"ADNET_LOAD_SEED" default:"1" help:"Chooses which ads are clicked, convert and are repeated."`
 	ForeignLinks bool          `name:"foreign-links" env:"ADNET_LOAD_FOREIGN_LINKS" help:"Fire links of ads also when they lead to another host than the URL."`
 	JSON         bool          `name:"json" env:"ADNET_LOAD_JSON" help:"Print the report as JSON instead of a table."`
 	Progress     bool          `name:"progress" env:"ADNET_LOAD_PROGRESS" help:"Show progress also when standard error is no terminal."`
 }
 
-// maxConcurrency keeps a mistyped setting from opening more connections than a client has ports.
+// maxConcurrency prevents a mistyped setting from opening more connections than a client has ports.
 const maxConcurrency = 10_000
 
 func (c *Config) check() error {
@@ -75,7 +75,7 @@ func (c *Config) check() error {
 	for name, share := range map[string]float64{
 		"duplicates": c.Duplicates, "clicks": c.Clicks, "conversions": c.Conversions,
 	} {
-		if !(share >= 0 && share <= 1) { // NaN too
+		if !(share >= 0 && share <= 1) { // rejects NaN as well
 			return fmt.Errorf("%s must be from 0 to 1, not %v", name, share)
 		}
 	}
@@ -100,20 +100,20 @@ func (c *Config) check() error {
 	return nil
 }
 
-// Clock is the time that requests are paced by.
+// Clock is the clock that paces requests.
 type Clock interface {
 	Now() time.Time
 	// SleepUntil returns at t, or with ctx's error when that ends first.
 	SleepUntil(ctx context.Context, t time.Time) error
 }
 
-// Deps are the dependencies of a run.
+// Deps holds the dependencies of a run.
 type Deps struct {
 	Log *slog.Logger
-	// Out gets the report, a table or JSON.
+	// Out receives the report, a table or JSON.
 	Out io.Writer
-	// Progress gets the progress bar while it is a terminal, or anyway with Config.Progress. Nil:
-	// none.
+	// Progress receives the progress bar if it is a terminal, or in any case with Config.Progress.
+	// Nil: none.
 	Progress io.Writer
 	// Clock is the real time when nil.
 	Clock Clock
@@ -128,7 +128,7 @@ type Load struct {
 	tally  *tally
 
 	mu     sync.Mutex
-	owners map[string]string // the session of each imported campaign's owner, who reports its conversions
+	owners map[string]string // session of each imported campaign's owner, for conversions
 }
 
 // New checks the settings. It opens no connection and no file. Errors name the wrong setting.
@@ -155,10 +155,10 @@ func New(cfg Config, deps Deps) (*Load, error) {
 	return l, nil
 }
 
-// Run does the whole run and prints the report, also when it ends early, but not if it fails before
-// the first request. A cancelled ctx is not an error: the report says Interrupted. Errors: an
-// unreadable file, a set-up call that the service refused, a service that cannot be reached.
-// Failures of single requests are counted in the report instead.
+// Run does the whole run and prints the report, even if it ends early, but not if it fails before
+// the first request. A cancelled ctx is not an error: the report has Interrupted set. Errors: an
+// unreadable file, a rejected set-up call, an unreachable service. Failures of single requests are
+// counted in the report instead.
 func (l *Load) Run(ctx context.Context) (Report, error) {
 	started := l.deps.Clock.Now()
 	defer l.client.http.CloseIdleConnections()
@@ -198,19 +198,19 @@ func (l *Load) run(ctx context.Context) error {
 	return l.settle(ctx, view)
 }
 
-// publisher is an account, or a given key, that ads are requested with.
+// publisher is an account, or a configured key, for requesting ads.
 type publisher struct {
 	key    string // for ad requests
-	bearer string // for stats: the login's token, or the given key; empty when it has no stats
+	bearer string // for stats: the login's token, or the configured key; empty without stats
 }
 
-// publishers registers the publishers, or takes the given key.
+// publishers registers the publishers, or uses the configured key.
 func (l *Load) publishers(ctx context.Context) ([]publisher, error) {
 	if l.cfg.Key != "" {
 		p := publisher{key: l.cfg.Key, bearer: l.cfg.Key}
 		if account.IsSandbox(l.cfg.Key) {
 			p.bearer = ""
-			l.tally.note("a sandbox key has no stats: nothing was compared with what was sent")
+			l.tally.note("a sandbox key has no stats: the sent events were not compared with the counts")
 		}
 		return []publisher{p}, nil
 	}
@@ -238,7 +238,7 @@ func (l *Load) email(role string, i int) string {
 	return fmt.Sprintf("load-%s%d-%s@load.adnet.example", role, i+1, l.cfg.AccountSuffix)
 }
 
-// enter registers an account, or logs in when an earlier run has registered it.
+// enter registers an account, or logs in if an earlier run has registered it.
 func (l *Load) enter(ctx context.Context, email string) (session, error) {
 	s, err := l.client.register(ctx, email, l.cfg.Password)
 	if isStatus(err, 409) {
@@ -250,8 +250,8 @@ func (l *Load) enter(ctx context.Context, email string) (session, error) {
 	return s, nil
 }
 
-// mayFire says whether the link of an ad leads to the service under load. A generator that follows
-// any link would load whatever host a wrong ADNET_BASE_URL of the service names.
+// mayFire returns an error unless the link of an ad leads to the service under load. A generator
+// that follows any link would load whatever host a wrong ADNET_BASE_URL of the service names.
 func (l *Load) mayFire(link string) error {
 	if l.cfg.ForeignLinks {
 		return nil

@@ -475,7 +475,7 @@ func TestWrongFiles(t *testing.T) {
 	for want, spoil := range map[string]func(*Config){
 		"no-such-file": func(c *Config) { c.Contexts = filepath.Join(t.TempDir(), "no-such-file") },
 		"line 2":       func(c *Config) { c.Contexts = lines(t, `{"context":"x"}`, `{"context":`) },
-		"holds none":   func(c *Config) { c.Contexts = lines(t, "") },
+		"is empty":     func(c *Config) { c.Contexts = lines(t, "") },
 		"longer than":  func(c *Config) { c.Campaigns = lines(t, `{"headline":"`+strings.Repeat("x", maxLine)+`"}`) },
 	} {
 		cfg := settings(f)

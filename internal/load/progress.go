@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// bar is the progress of one step; without a place to show it, it does nothing.
-type bar struct{ shown *progressbar.ProgressBar }
+// bar is the progress of one step; without an output it does nothing.
+type bar struct{ display *progressbar.ProgressBar }
 
 func (l *Load) bar(what string, total int) *bar {
 	if l.deps.Progress == nil || !l.cfg.Progress && !isTerminal(l.deps.Progress) {
@@ -29,13 +29,13 @@ func isTerminal(w io.Writer) bool {
 
 // add and end ignore errors of the terminal: progress is never worth failing a run.
 func (b *bar) add(n int) {
-	if b.shown != nil && n > 0 {
-		_ = b.shown.Add(n)
+	if b.display != nil && n > 0 {
+		_ = b.display.Add(n)
 	}
 }
 
 func (b *bar) end() {
-	if b.shown != nil {
-		_ = b.shown.Exit()
+	if b.display != nil {
+		_ = b.display.Exit()
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The kinds of beacons that are fired.
+// The kinds of beacons.
 const (
 	impression = iota
 	click
@@ -19,8 +19,7 @@ const (
 	kinds
 )
 
-// plan is what happens to the ad of one request. It depends on the seed and the request's number
-// alone.
+// plan is the fate of one request's ad. It depends only on the seed and the request's number.
 type plan struct {
 	click, convert bool
 	repeat         [kinds]bool
@@ -28,7 +27,7 @@ type plan struct {
 
 func (l *Load) plan(n int) plan {
 	random := rand.New(rand.NewPCG(l.cfg.Seed, uint64(n)))
-	// One draw for both: users who convert are among those who click.
+	// One draw for both: converting users are among the clicking ones.
 	luck := random.Float64()
 	p := plan{click: luck < l.cfg.Clicks, convert: luck < min(l.cfg.Clicks, l.cfg.Conversions)}
 	for kind := range p.repeat {
@@ -70,8 +69,8 @@ func (l *Load) replay(ctx context.Context, requests []adRequest, publishers []pu
 	return g.Wait()
 }
 
-// pace hands out the shots when they are due. When every worker is busy the hand-over is late, but
-// due stays: the delay is part of the latency.
+// pace sends the shots at their due times. When every worker is busy they start late, but due
+// stays: the delay is part of the latency.
 func (l *Load) pace(ctx context.Context, total int, shots chan<- shot) error {
 	defer close(shots)
 	start := l.deps.Clock.Now()
@@ -92,7 +91,7 @@ func (l *Load) pace(ctx context.Context, total int, shots chan<- shot) error {
 	return nil
 }
 
-// requestOf is the n-th request: the contexts in turn, each time by another user.
+// requestOf returns the n-th request: the contexts in turn, each time from another user.
 func (l *Load) requestOf(requests []adRequest, n int) adRequest {
 	r := requests[n%len(requests)]
 	if r.SessionID == "" {
@@ -117,7 +116,7 @@ type adReply struct {
 	Reason string `json:"reason"`
 }
 
-// show asks for an ad and acts as its user. Failures are counted; only errors that end the run are
+// show requests an ad and acts as its user. Failures are counted; only errors that end the run are
 // returned.
 func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) error {
 	var reply adReply
@@ -156,8 +155,8 @@ func (l *Load) show(ctx context.Context, s shot, key string, body adRequest) err
 	return nil
 }
 
-// conversionCall reports what the reader did on the landing page, in the name of the campaign's
-// owner. Without a click id, which a campaign may switch off, the ad's token stands in.
+// conversionCall reports the reader's conversion on the landing page, in the name of the campaign's
+// owner. Without a click id, which a campaign may disable, it uses the ad's token.
 func (l *Load) conversionCall(a *ad, page string) call {
 	body := map[string]any{
 		"event": "conversion", "campaign_id": a.AdID, "auction_id": a.AuctionID, "conversion_type": "purchase",
@@ -174,7 +173,7 @@ func (l *Load) conversionCall(a *ad, page string) call {
 	}
 }
 
-// fire sends a beacon, and when the plan says so and the first was answered, once more. Errors:
+// fire sends a beacon, and repeats it if the plan requires and the first was answered. Errors:
 // ctx's.
 func (l *Load) fire(ctx context.Context, kind int, p plan, c call) error {
 	c.latency = l.tally.beaconLatency

@@ -32,11 +32,11 @@ type Report struct {
 	Failed        int64            `json:"failed"`
 	FillRate      float64          `json:"fill_rate"` // filled per request, 0 to 1
 	NoFillReasons map[string]int64 `json:"no_fill_reasons"`
-	// Errors counts every answer that was an error, also those that were tried again and those of
-	// the set-up: by HTTP status, or timeout, network, bad_reply.
+	// Errors counts every error reply, including retried ones and those of the set-up: by HTTP
+	// status, or timeout, network, bad_reply.
 	Errors    map[string]int64 `json:"errors"`
-	BackedOff int64            `json:"backed_off"` // waits that a 429 or 503 asked for
-	// AdLatency is of answered ad requests; with a rate it counts from when the request was due.
+	BackedOff int64            `json:"backed_off"` // waits requested by a 429 or 503
+	// AdLatency is the latency of answered ad requests; with a rate it counts from the due time.
 	AdLatency     Latency `json:"ad_latency"`
 	BeaconLatency Latency `json:"beacon_latency"`
 
@@ -45,13 +45,13 @@ type Report struct {
 	Conversions       Sent  `json:"conversions"`
 	DuplicatesSent    int64 `json:"duplicates_sent"`    // the sum of Repeated
 	BeaconsAnswered   int64 `json:"beacons_answered"`   // 200 or 302: the service must account for each
-	BeaconsRefused    int64 `json:"beacons_refused"`    // any other status, for good
+	BeaconsRefused    int64 `json:"beacons_refused"`    // any other status, finally
 	BeaconsUnanswered int64 `json:"beacons_unanswered"` // timeout or broken connection: recorded or not
 
 	// Stats holds the service's counts of the run; nil if they were not read.
 	Stats *Stats `json:"stats"`
-	// Settled says that Stats account for every answered beacon; Missing is the number of beacons
-	// that they lack.
+	// Settled reports whether Stats account for every answered beacon; Missing is the number of
+	// beacons that they lack.
 	Settled bool  `json:"settled"`
 	Missing int64 `json:"missing"`
 
@@ -61,9 +61,9 @@ type Report struct {
 // CampaignReport is the outcome of the campaigns.
 type CampaignReport struct {
 	Imported int `json:"imported"`
-	Existing int `json:"existing"`  // of an earlier run on the same accounts
+	Existing int `json:"existing"`  // from an earlier run on the same accounts
 	Refused  int `json:"refused"`   // as invalid
-	Active   int `json:"active"`    // afterwards, of all the accounts have
+	Active   int `json:"active"`    // afterwards, of all campaigns of the accounts
 	InReview int `json:"in_review"` // afterwards
 }
 
@@ -78,10 +78,10 @@ type Latency struct {
 // Sent counts answered beacons of a kind.
 type Sent struct {
 	Fired    int64 `json:"fired"`    // once for each ad
-	Repeated int64 `json:"repeated"` // again, to be refused as a duplicate
+	Repeated int64 `json:"repeated"` // repeated, to be rejected as a duplicate
 }
 
-// Stats are the counts of GET /api/stats that belong to the run.
+// Stats holds the counts of GET /api/stats that belong to the run.
 type Stats struct {
 	Impressions    int64        `json:"impressions"`
 	Clicks         int64        `json:"clicks"`
@@ -98,16 +98,16 @@ type Stats struct {
 	InvalidTraffic int64        `json:"invalid_traffic"`
 	Credits        int64        `json:"credits"`
 	Spend          money.Micros `json:"spend_usd"`
-	AsOf           time.Time    `json:"as_of"` // UTC; the oldest where several were added up
+	AsOf           time.Time    `json:"as_of"` // UTC; the oldest of several sums
 }
 
-// Accounted is how many events have a verdict.
+// Accounted returns the number of events with a verdict.
 func (s Stats) Accounted() int64 {
 	return s.Impressions + s.Clicks + s.Conversions + s.Unverified + s.Closes + s.Skips + s.VideoCompletes +
 		s.Viewable + s.Duplicates + s.Rejected + s.Sandbox + s.InvalidTraffic
 }
 
-// add adds o, or with sign -1 takes it off. Taking off keeps AsOf.
+// add adds o, or subtracts it with sign -1. Subtraction keeps AsOf.
 func (s *Stats) add(o Stats, sign int64) {
 	for dst, value := range map[*int64]int64{
 		&s.Impressions: o.Impressions, &s.Clicks: o.Clicks, &s.Conversions: o.Conversions, &s.Unverified: o.Unverified,
@@ -201,13 +201,13 @@ func (r *Report) beacons() string {
 func (r *Report) remarks() []string {
 	var list []string
 	if r.Interrupted {
-		list = append(list, "the run was interrupted; this is what was done")
+		list = append(list, "the run was interrupted; the report covers the part done")
 	}
 	if r.Stats != nil && !r.Settled {
 		list = append(
 			list,
 			fmt.Sprintf(
-				"stats do not show %d of %d answered beacons (as of %s)", r.Missing, r.BeaconsAnswered,
+				"stats lack %d of %d answered beacons (as of %s)", r.Missing, r.BeaconsAnswered,
 				r.Stats.AsOf.UTC().Format(time.RFC3339Nano),
 			),
 		)
@@ -216,7 +216,7 @@ func (r *Report) remarks() []string {
 		list = append(
 			list,
 			fmt.Sprintf(
-				"%d beacons were refused and %d got no answer, which the service may have counted or not",
+				"%d beacons were refused and %d got no reply, which the service may have counted or not",
 				r.BeaconsRefused, r.BeaconsUnanswered,
 			),
 		)
@@ -236,7 +236,7 @@ func newTable(columns int) table.Writer {
 	return t
 }
 
-// String is the quantiles in milliseconds.
+// String returns the quantiles in milliseconds.
 func (l Latency) String() string {
 	if l.Count == 0 {
 		return "–"
@@ -244,7 +244,7 @@ func (l Latency) String() string {
 	return fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, max %.2f ms", l.P50, l.P99, l.Max)
 }
 
-// listOf is "network 2, no_match 14", or a dash.
+// listOf formats counts like "network 2, no_match 14", or as a dash.
 func listOf(counts map[string]int64) string {
 	parts := make([]string, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

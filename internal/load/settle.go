@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pollEvery is how often stats are read while they catch up.
+// pollEvery is the interval of reading stats while they catch up.
 const pollEvery = 250 * time.Millisecond
 
 // view names the accounts whose stats measure the run, and their stats before it.
@@ -17,8 +17,8 @@ type view struct {
 	before     Stats
 }
 
-// baseline reads the stats before anything is sent: accounts of an earlier run and given keys have
-// some.
+// baseline reads the stats before anything is sent: accounts of an earlier run and configured keys
+// have some.
 func (l *Load) baseline(ctx context.Context, publishers []publisher) (view, error) {
 	v := view{since: l.deps.Clock.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)}
 	for _, p := range publishers {
@@ -31,7 +31,7 @@ func (l *Load) baseline(ctx context.Context, publishers []publisher) (view, erro
 	return v, err
 }
 
-// stats adds the publishers' stats up.
+// stats sums the publishers' stats.
 func (l *Load) stats(ctx context.Context, v view) (Stats, error) {
 	var sum Stats
 	query := url.Values{"type": {"developer"}, "since": {v.since}}
@@ -48,14 +48,14 @@ func (l *Load) stats(ctx context.Context, v view) (Stats, error) {
 }
 
 // settle waits until the stats account for every answered beacon, at most SettleWait. If they do
-// not in time, the report says so, without an error. Errors: ctx's.
+// not in time, the report notes it, without an error. Errors: ctx's.
 func (l *Load) settle(ctx context.Context, v view) error {
 	if len(v.publishers) == 0 {
 		return nil
 	}
 	bar := l.bar("wait for stats", l.tally.acked())
 	defer bar.end()
-	clock, shown := l.deps.Clock, 0
+	clock, added := l.deps.Clock, 0
 	until := clock.Now().Add(l.cfg.SettleWait)
 	for {
 		now, err := l.stats(ctx, v)
@@ -67,8 +67,8 @@ func (l *Load) settle(ctx context.Context, v view) error {
 			if l.tally.counted(now) {
 				return nil
 			}
-			bar.add(int(now.Accounted()) - shown)
-			shown = int(now.Accounted())
+			bar.add(int(now.Accounted()) - added)
+			added = int(now.Accounted())
 		}
 		if !clock.Now().Add(pollEvery).Before(until) {
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// maxNotes bounds the report when every line of a file is refused for a reason of its own.
+// maxNotes bounds the report when every line of a file is rejected for a different reason.
 const maxNotes = 10
 
 // tally counts a run. It is safe for concurrent use.
@@ -82,7 +82,7 @@ func (t *tally) fired(kind int, repeat bool, err error) {
 	}
 }
 
-// failed counts an answer that is an error, also one that is tried again.
+// failed counts an error reply, including one that is retried.
 func (t *tally) failed(err error) {
 	what := "network"
 	var refused *statusError
@@ -116,7 +116,7 @@ func (t *tally) campaigns(c CampaignReport) {
 	sum.InReview += c.InReview
 }
 
-// note adds a remark to the report, once, while there are not too many.
+// note adds a remark to the report, once, up to maxNotes.
 func (t *tally) note(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,15 +131,15 @@ func (t *tally) setInterrupted() {
 	t.counts.Interrupted = true
 }
 
-// acked is the number of beacons that the service answered for.
+// acked returns the number of beacons that the service has answered.
 func (t *tally) acked() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return int(t.counts.BeaconsAnswered)
 }
 
-// counted stores the service's counts of the run and says whether they cover every answered beacon.
-// They may be higher: a beacon without an answer can have been recorded.
+// counted stores the service's counts of the run and reports whether they cover every answered
+// beacon. They may be higher: an unanswered beacon can have been recorded.
 func (t *tally) counted(s Stats) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +149,7 @@ func (t *tally) counted(s Stats) bool {
 	return t.counts.Settled
 }
 
-// report is a copy of the counts with the figures derived from them.
+// report returns a copy of the counts with the figures derived from them.
 func (t *tally) report() Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()

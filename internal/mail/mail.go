@@ -1,9 +1,9 @@
 // Package mail sends the few mails that accounts need, over SMTP.
 //
-// Contract: [Sender.Send] never waits: mails stand in a bounded queue, so that how long a call
-// takes says nothing of whether an address has an account. A mail that cannot be sent is tried
-// again a few times, then logged (without its text) and counted; its owner asks for another. What
-// is in the queue when the process ends is lost.
+// Contract: [Sender.Send] never waits. Mails go through a bounded queue, so that the duration of a
+// call does not reveal whether an address has an account. A mail that cannot be sent is retried a
+// few times, then logged (without its text) and counted; its recipient can request another. Mails
+// in the queue are lost when the process ends.
 package mail
 
 import (
@@ -19,7 +19,7 @@ import (
 	"adnet/internal/obs"
 )
 
-// Config is the settings of the mail server.
+// Config holds the settings of the mail server.
 type Config struct {
 	Host     string `name:"smtp-host" env:"ADNET_SMTP_HOST" help:"Mail server (SMTP) for password resets and for confirming e-mails; empty: none."`
 	Port     int    `name:"smtp-port" env:"ADNET_SMTP_PORT" default:"587" help:"Port of the mail server."`
@@ -29,7 +29,7 @@ type Config struct {
 	From     string `name:"smtp-from" env:"ADNET_SMTP_FROM" help:"Sender of mails, for example adnet <no-reply@ads.example>."`
 }
 
-// On says whether there is a mail server.
+// On reports whether there is a mail server.
 func (c Config) On() bool { return c.Host != "" }
 
 // letter is a text to one address.
@@ -41,11 +41,11 @@ const (
 	timeout = 20 * time.Second
 )
 
-// Deps are what a Sender needs.
+// Deps holds the dependencies of a Sender.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	// Pause is how long to wait before another try; default 30 s.
+	// Pause is the wait before another try; default 30 s.
 	Pause time.Duration
 }
 
@@ -58,7 +58,7 @@ type Sender struct {
 	sent   *prometheus.CounterVec
 }
 
-// New makes a Sender. Errors: settings that cannot work.
+// New returns a Sender. Errors: unusable settings.
 func New(cfg Config, deps Deps) (*Sender, error) {
 	if cfg.From == "" {
 		return nil, errors.New(
@@ -90,7 +90,7 @@ func New(cfg Config, deps Deps) (*Sender, error) {
 	s := &Sender{cfg: cfg, deps: deps, client: client, queue: make(chan letter, queued),
 		sent: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_mails_total",
-			Help: "Mails by result: sent, failed (the server refused or was away), dropped (too many waited).",
+			Help: "Mails by result: sent, failed (the server refused or did not answer), dropped (too many waited).",
 		}, []string{"result"}))}
 	_, err = s.message(letter{To: "a@example.com"})
 	return s, err
@@ -105,7 +105,7 @@ func (s *Sender) Send(to, subject, text string) {
 	}
 }
 
-// Run sends what is queued until ctx ends.
+// Run sends queued mails until ctx ends.
 func (s *Sender) Run(ctx context.Context) error {
 	for {
 		select {
@@ -150,7 +150,7 @@ func (s *Sender) message(m letter) (*mail.Msg, error) {
 		return nil, fmt.Errorf("ADNET_SMTP_FROM: %w", err)
 	}
 	if err := message.To(m.To); err != nil {
-		return nil, errors.New("the address is not one that mail can be sent to")
+		return nil, errors.New("mail cannot be sent to this address")
 	}
 	message.Subject(m.Subject)
 	message.SetDate()

@@ -17,7 +17,7 @@ import (
 
 var _ adreport.Store = (*Store)(nil)
 
-// keptReport is a report and what was decided about it.
+// keptReport is a report with the decision about it.
 type keptReport struct {
 	adreport.Report
 	counted bool
@@ -36,7 +36,7 @@ func (s *Store) AddReport(_ context.Context, r adreport.Report) (bool, error) {
 	return true, nil
 }
 
-// forgetReports is the part of [Store.Retain] about reports of ads; the caller holds s.mu.
+// forgetReports is the part of [Store.Retain] for reports of ads; the caller holds s.mu.
 func (s *Store) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
 	for id, held := range s.reports {
 		old := held.At.Before(cut.Reports)
@@ -55,8 +55,8 @@ func (s *Store) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
 	}
 }
 
-// waitingReports are the undecided reports by campaign, each counted by the marks of settlement;
-// the caller holds s.mu.
+// waitingReports returns the undecided reports by campaign, each counted by the marks of
+// settlement; the caller holds s.mu.
 func (s *Store) waitingReports(since time.Time) map[uuid.UUID][]*keptReport {
 	found := make(map[uuid.UUID][]*keptReport)
 	for _, r := range s.reports {
@@ -152,7 +152,7 @@ func (s *Store) ReportsOf(_ context.Context, campaigns []uuid.UUID) (all []adrep
 	return all, nil
 }
 
-// reported are campaigns with reports that count and wait; the caller holds s.mu.
+// reported returns the campaigns with undecided reports that count; the caller holds s.mu.
 func (s *Store) reported() map[uuid.UUID]bool {
 	found := make(map[uuid.UUID]bool)
 	for id, list := range s.waitingReports(time.Time{}) {

@@ -10,8 +10,8 @@ import (
 	"adnet/internal/stream"
 )
 
-// Archived answers, for each partition, the offset below which everything is in the analytics
-// store. Partitions of which nothing was ever planned are absent.
+// Archived returns, for each partition, the offset below which everything is in the analytics
+// store. Partitions without any plan so far are absent.
 func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,10 +24,10 @@ func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[
 	return offsets, nil
 }
 
-// NextPlan is the next insert of some partitions: the pending plan of which one of them is a part,
-// the same until it is marked, else a new plan of whole applied ranges below each partition's Next,
-// no more than maxRows rows but at least one range. An empty plan says that there is nothing to
-// archive.
+// NextPlan returns the next insert of the given partitions. This is the pending plan that includes
+// one of them, until it is marked; otherwise a new plan of whole applied ranges below each
+// partition's Next, with at most maxRows rows but at least one range. An empty plan means that
+// there is nothing to archive.
 func (s *Store) NextPlan(_ context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *ledgerState) chunk(within stream.Range, maxRows, rows int) (ledger.Appl
 	return chunk, nil
 }
 
-// MarkArchived says that a pending plan is in the analytics store. Marking it again changes
-// nothing. Errors: errs.Conflict when it is neither archived nor pending as it is.
+// MarkArchived records that a pending plan is in the analytics store. Marking it again changes
+// nothing. Errors: errs.Conflict when the plan is neither archived nor pending in this form.
 func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

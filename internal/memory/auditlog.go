@@ -12,9 +12,9 @@ import (
 	"adnet/internal/once"
 )
 
-// record keeps the entry of a change that is about to be made, and ties the change to the
-// idempotency key that ctx carries; the caller holds s.mu and makes the change only when it returns
-// nil. Errors: errs.Conflict when another call has taken that key over.
+// record stores the entry of an imminent change, and ties the change to the idempotency key that
+// ctx carries. The caller holds s.mu and makes the change only when it returns nil. Errors:
+// errs.Conflict when another call has taken over that key.
 func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if attempt, ok := once.From(ctx); ok {
 		held := s.attempts[attempt.ID]
@@ -31,7 +31,7 @@ func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 	if err := s.recordDecision(&e); err != nil {
 		return err
 	}
-	// Values as a database would give them back.
+	// Values in the form that a database would return.
 	text, err := json.Marshal(e.Changes)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	return s.record(ctx, e)
 }
 
-// AuditLog answers a page, newest first.
+// AuditLog returns a page, newest first.
 func (s *Store) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,9 +67,9 @@ func (s *Store) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry,
 // attempt is the stored record of an idempotency key.
 type attempt struct {
 	once.Request
-	made, leased time.Time
-	effect       once.Effect
-	reply        once.Reply
+	created, leased time.Time
+	effect          once.Effect
+	reply           once.Reply
 }
 
 var _ once.Store = (*Store)(nil)
@@ -84,8 +84,8 @@ func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, e
 	switch {
 	case held == nil && c.Most > 0 && s.keysOf(c.Scope, now) >= c.Most:
 		found.State = once.Full
-	case held == nil || !held.made.Add(c.Life).After(now):
-		s.attempts[c.ID] = &attempt{Request: c, made: now, leased: now.Add(c.Lease)}
+	case held == nil || !held.created.Add(c.Life).After(now):
+		s.attempts[c.ID] = &attempt{Request: c, created: now, leased: now.Add(c.Lease)}
 	case held.Fingerprint != c.Fingerprint:
 		found.State = once.Differs
 	case held.reply.Status != 0:
@@ -94,18 +94,18 @@ func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, e
 	case held.effect.Kind != "" && dead:
 		found.State, found.Effect = once.Effected, held.effect
 	case held.effect.Kind == "" && dead:
-		s.attempts[c.ID] = &attempt{Request: c, made: held.made, leased: now.Add(c.Lease)}
+		s.attempts[c.ID] = &attempt{Request: c, created: held.created, leased: now.Add(c.Lease)}
 	default:
 		found.State = once.Running
 	}
 	return found, nil
 }
 
-// keysOf counts the keys of a scope, and forgets those that have had their time.
+// keysOf counts the keys of a scope, and removes the expired ones.
 func (s *Store) keysOf(scope once.ID, now time.Time) (n int) {
 	for id, held := range s.attempts {
 		switch {
-		case !held.made.Add(held.Life).After(now):
+		case !held.created.Add(held.Life).After(now):
 			delete(s.attempts, id)
 		case held.Scope == scope:
 			n++
@@ -114,7 +114,7 @@ func (s *Store) keysOf(scope once.ID, now time.Time) (n int) {
 	return n
 }
 
-// FinishKey keeps the reply of an attempt that still holds its key.
+// FinishKey stores the reply of an attempt that still holds its key.
 func (s *Store) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

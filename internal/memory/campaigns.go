@@ -22,25 +22,24 @@ var (
 	_ campaign.Changes = (*Store)(nil)
 )
 
-// kept is a campaign with its dependent records. The embedded value's spend is not kept up to date:
+// stored is a campaign with its dependent records. The spend of the embedded value is out of date:
 // see heldCampaign.
-type kept struct {
+type stored struct {
 	campaign.Campaign
 	inactive []ledger.Interval                      // oldest first; only the last may be open
 	reviews  []campaign.Review                      // oldest first, append only
 	highest  map[campaign.BillingModel]money.Micros // bid so far
 }
 
-// versioned is a place in the log of changes. Only the latest one of a campaign counts.
+// versioned is an entry in the log of changes. Only the latest one of a campaign counts.
 type versioned struct {
 	version int64
-	of      *kept
+	of      *stored
 }
 
-// CreateCampaign keeps a new campaign with the status that Admit chooses. CreditFunded is always
-// false: Credits cannot fund here. Times that are zero become the store's. Errors: errs.DemoMode
-// for funding from Credits, errs.NotFound when the advertiser has no account, errs.Conflict when
-// the id exists.
+// CreateCampaign stores a new campaign with the status that Admit chooses. CreditFunded is always
+// false: Credits cannot fund here. Zero times become the store's. Errors: errs.DemoMode for funding
+// from Credits, errs.NotFound when the advertiser has no account, errs.Conflict when the id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	if n.CreditValue < 0 {
 		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "the value of a Credit cannot be negative")
@@ -72,7 +71,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	if err := s.record(ctx, auditlog.OfCampaign(nil, &c)); err != nil {
 		return campaign.Campaign{}, err
 	}
-	k := &kept{}
+	k := &stored{}
 	s.campaigns[c.ID] = k
 	s.keep(k, &campaign.Campaign{Status: campaign.Active}, c)
 	s.owned[c.AdvertiserID] = insertByAge(s.owned[c.AdvertiserID], k)
@@ -91,7 +90,7 @@ func (s *Store) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign, er
 	return s.heldCampaign(k), nil
 }
 
-// Campaigns answers a page, newest first, with the count of all matches.
+// Campaigns returns a page, newest first, with the count of all matches.
 func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	s.mu.Lock()
@@ -118,7 +117,7 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	return page, total, nil
 }
 
-// Record is the history of the advertiser of a campaign, from all of its campaigns.
+// Record returns the history of the advertiser of a campaign, from all of its campaigns.
 func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,12 +146,12 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 	return record, nil
 }
 
-// UpdateCampaign runs edit on a copy and keeps the result. Fields that [campaign.Keep] restores
+// UpdateCampaign runs edit on a copy and stores the result. Fields that [campaign.Keep] restores
 // cannot be edited; an edit without a change raises no version. Errors: errs.NotFound and those of
 // edit.
 //
-// The time of a change of state is read under the mutex, which settlement holds too while it
-// applies a batch: an impression is settled before the pause or meets the interval.
+// The time of a change of state is read under the mutex, which settlement also holds while it
+// applies a batch: an impression is either settled before the pause or falls into the interval.
 func (s *Store) UpdateCampaign(
 	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
 ) (campaign.Campaign, error) {
@@ -167,7 +166,7 @@ func (s *Store) UpdateCampaign(
 	if err := edit(&draft); err != nil {
 		return campaign.Campaign{}, err
 	}
-	edited := draft.Clone() // edit may have kept hold of the draft
+	edited := draft.Clone() // edit may still refer to the draft
 	if campaign.Keep(&before, &edited) {
 		if err := s.record(ctx, auditlog.OfCampaign(&before, &edited)); err != nil {
 			return campaign.Campaign{}, err
@@ -178,9 +177,9 @@ func (s *Store) UpdateCampaign(
 	return s.heldCampaign(k), nil
 }
 
-// keep makes after the value of k: version, interval and review history follow. The caller holds
-// s.mu.
-func (s *Store) keep(k *kept, before *campaign.Campaign, after campaign.Campaign) {
+// keep replaces the value of k by after and updates version, interval and review history. The
+// caller holds s.mu.
+func (s *Store) keep(k *stored, before *campaign.Campaign, after campaign.Campaign) {
 	s.head++
 	after.ConfigVersion = s.head
 	k.Campaign = after
@@ -198,7 +197,7 @@ func (s *Store) keep(k *kept, before *campaign.Campaign, after campaign.Campaign
 
 // follow opens or closes the inactive interval when the campaign stopped or began to be active at
 // at.
-func (k *kept) follow(wasActive bool, at time.Time) {
+func (k *stored) follow(wasActive bool, at time.Time) {
 	isActive := k.Status == campaign.Active
 	switch {
 	case wasActive && !isActive:
@@ -212,9 +211,9 @@ func (k *kept) follow(wasActive bool, at time.Time) {
 	}
 }
 
-// logChange appends k's new version. Places that a later change outdated are dropped once they are
-// the majority, so the log stays within twice the number of campaigns.
-func (s *Store) logChange(k *kept) {
+// logChange appends k's new version. Outdated entries are dropped once they are the majority, so
+// the log stays within twice the number of campaigns.
+func (s *Store) logChange(k *stored) {
 	s.changes = append(s.changes, versioned{k.ConfigVersion, k})
 	if len(s.changes) > 2*len(s.campaigns)+16 {
 		s.changes = slices.DeleteFunc(s.changes, versioned.outdated)
@@ -245,17 +244,17 @@ func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]c
 	return changed, s.head, nil
 }
 
-// heldCampaign is a copy of k with its spend as the ledger knows it now; the caller holds s.mu.
-func (s *Store) heldCampaign(k *kept) campaign.Campaign {
+// heldCampaign returns a copy of k with its current spend in the ledger; the caller holds s.mu.
+func (s *Store) heldCampaign(k *stored) campaign.Campaign {
 	c := k.Clone()
 	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, day.Of(s.now()))
 	c.Advertiser = s.sponsor(c.AdvertiserID)
 	return c
 }
 
-// insertByAge puts k into a list that is sorted by creation, then id; nearly always at its end.
-func insertByAge(list []*kept, k *kept) []*kept {
-	at, _ := slices.BinarySearchFunc(list, k, func(a, b *kept) int {
+// insertByAge puts k into a list sorted by creation, then id; nearly always at its end.
+func insertByAge(list []*stored, k *stored) []*stored {
+	at, _ := slices.BinarySearchFunc(list, k, func(a, b *stored) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	return slices.Insert(list, at, k)

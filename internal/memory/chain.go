@@ -44,7 +44,7 @@ func (l *ledgerState) chains() ledger.Check {
 	return walk.Check(heads)
 }
 
-// Statement answers an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
+// Statement returns an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
 // month that has not begun.
 func (s *Store) Statement(_ context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
 	statement := ledger.Statement{Month: q.Month, Closed: q.Closed()}

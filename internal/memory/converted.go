@@ -11,7 +11,7 @@ import (
 	"adnet/internal/report"
 )
 
-// convertedKey is what conversions are counted by.
+// convertedKey is the key of the counts of conversions.
 type convertedKey struct {
 	date                 day.Day
 	advertiser, campaign uuid.UUID

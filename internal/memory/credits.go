@@ -14,7 +14,7 @@ import (
 	"adnet/internal/money"
 )
 
-// creditState is what the release of Credits works on, by publisher and day. Guarded by Store.mu.
+// creditState is the state of the release of Credits, by publisher and day. Guarded by Store.mu.
 type creditState struct {
 	days map[publisherDay]*ledger.CreditDay // Minted is publisherState's
 	due  map[publisherDay]struct{}
@@ -24,7 +24,7 @@ func newCreditState() creditState {
 	return creditState{days: make(map[publisherDay]*ledger.CreditDay), due: make(map[publisherDay]struct{})}
 }
 
-// day is a publisher's day, made when it is first asked for.
+// day returns a publisher's day and creates it on first use.
 func (c *creditState) day(key publisherDay) *ledger.CreditDay {
 	d := c.days[key]
 	if d == nil {
@@ -34,7 +34,7 @@ func (c *creditState) day(key publisherDay) *ledger.CreditDay {
 	return d
 }
 
-// source is what a payer was charged for the day.
+// source returns the charges of a payer for the day.
 func (c *creditState) source(key publisherDay, payer uuid.UUID, byCredits bool) *ledger.CreditSource {
 	d := c.day(key)
 	for i := range d.Sources {
@@ -65,8 +65,8 @@ func (c *creditState) add(e ledger.Effects) {
 	}
 }
 
-// ReleaseCredits brings every publisher day up to date on which something changed, or a hold ended:
-// see [ledger.CreditRules.Move]. Before it spreads what payers owe over the days that they were
+// ReleaseCredits updates every publisher day with a change or an ended hold: see
+// [ledger.CreditRules.Move]. First it spreads the debts of payers over the days that they were
 // charged for.
 func (s *Store) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
 	s.mu.Lock()
@@ -101,14 +101,14 @@ func sortedDays[V any](m map[publisherDay]V) []publisherDay {
 	})
 }
 
-// payer is who was charged, and from what.
+// payer is a charged account and its source of funds.
 type payer struct {
 	advertiser uuid.UUID
 	byCredits  bool
 }
 
-// spreadDebts marks the charges unbacked that payers owe, and those backed that they do not owe any
-// more. The store's mutex is held.
+// spreadDebts marks charges that payers owe as unbacked, and those no longer owed as backed. The
+// store's mutex is held.
 func (s *Store) spreadDebts() {
 	c := &s.ledger.publishers.credits
 	paid := make(map[payer][]ledger.PaidDay)
@@ -133,7 +133,7 @@ func (s *Store) spreadDebts() {
 	}
 }
 
-// owed is what payers owe: see [ledger.Debt]. The store's mutex is held.
+// owed returns the debts of payers: see [ledger.Debt]. The store's mutex is held.
 func (s *Store) owed() map[payer]money.Micros {
 	owed := make(map[payer]money.Micros)
 	for i := range s.ledger.transactions {
@@ -184,7 +184,7 @@ func (s *Store) endCase(c ledger.Quarantine, d ledger.QuarantineDecision, books 
 	}
 }
 
-// MarkExpired lets the next release look at the days from since to before (excluded) that have
+// MarkExpired lets the next release examine the days from since to before (excluded) that have
 // pending Credits.
 func (s *Store) MarkExpired(_ context.Context, since, before day.Day) error {
 	s.mu.Lock()
@@ -198,8 +198,8 @@ func (s *Store) MarkExpired(_ context.Context, since, before day.Day) error {
 	return nil
 }
 
-// MeanCharge sums what advertisers were charged for the traffic of publishers, and its impressions,
-// on the days from first to last.
+// MeanCharge sums the charges to advertisers for the traffic of publishers, and its impressions, on
+// the days from first to last.
 func (s *Store) MeanCharge(_ context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *Store) MeanCharge(_ context.Context, first, last day.Day) (m ledger.Mea
 	return m, nil
 }
 
-// CreditBalance says where a publisher's Credits are; all 0 when it never earned any.
+// CreditBalance returns a publisher's Credits by state; all 0 when it never earned any.
 func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +236,7 @@ func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.
 	return b, nil
 }
 
-// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their
+// WaitingDays returns a publisher's days with Credits that cannot be spent yet, without their
 // Sources.
 func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.CreditDay, error) {
 	s.mu.Lock()
@@ -255,8 +255,7 @@ func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.Cr
 	return list, nil
 }
 
-// credits checks that Credits are worth no more than what was charged, and that lots and balances
-// agree.
+// credits checks that Credits are worth no more than the charges, and that lots and balances agree.
 func (a *verification) credits() {
 	state := &a.l.publishers.credits
 	var worth money.Micros
@@ -293,7 +292,7 @@ func (a *verification) credits() {
 	a.all(ledger.CheckCreditLots, same)
 }
 
-// backed is what advertisers were charged, less what claw-backs gave back and what they owe.
+// backed returns the charges to advertisers, less claw-backs and debts.
 func (a *verification) backed() (sum money.Micros) {
 	owed, paid := a.s.owed(), make(map[payer]money.Micros)
 	for id, amount := range a.charged {

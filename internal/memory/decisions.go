@@ -12,7 +12,7 @@ import (
 
 var _ decision.Store = (*Store)(nil)
 
-// recordDecision keeps the statement of an entry that is a decision; the caller holds s.mu.
+// recordDecision stores the statement of an entry that is a decision; the caller holds s.mu.
 func (s *Store) recordDecision(e *auditlog.Entry) error {
 	d, is := decision.Of(e)
 	if !is {
@@ -26,7 +26,7 @@ func (s *Store) recordDecision(e *auditlog.Entry) error {
 			}
 		}
 	}
-	if !known { // no owner to tell
+	if !known { // no owner to notify
 		return nil
 	}
 	if d.OwnerID = u.ID; u.ParentID != uuid.Nil {

@@ -24,7 +24,7 @@ type depositState struct {
 	parked   []ledger.Parked                    // oldest first
 }
 
-// reference is something that a provider names.
+// reference is a provider's name for an object.
 type reference struct {
 	provider ledger.Provider
 	id       string
@@ -38,8 +38,8 @@ func newDepositState() depositState {
 	}
 }
 
-// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has
-// no account, errs.Conflict when the id or the checkout exists.
+// CreateDeposit stores a new unpaid deposit. Errors: errs.NotFound when the advertiser has no
+// account, errs.Conflict when the id or the checkout exists.
 func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,24 +88,24 @@ func (s *Store) DepositByReference(_ context.Context, p ledger.Provider, id stri
 	return ledger.Deposit{}, errs.New(errs.NotFound, "no such deposit")
 }
 
-// deposit is a kept deposit with the sums of its payments; the zero deposit for the nil id.
+// deposit returns a stored deposit with the sums of its payments; the zero deposit for the nil id.
 func (d *depositState) deposit(id uuid.UUID) ledger.Deposit {
-	if id == uuid.Nil { // parked payments have it too
+	if id == uuid.Nil { // parked payments have it as well
 		return ledger.Deposit{}
 	}
-	kept := d.deposits[id]
+	deposit := d.deposits[id]
 	for ref, book := range d.payments {
 		if book.DepositID != id {
 			continue
 		}
-		if kept.PaymentID == "" || ref.id < kept.PaymentID {
-			kept.PaymentID = ref.id
+		if deposit.PaymentID == "" || ref.id < deposit.PaymentID {
+			deposit.PaymentID = ref.id
 		}
-		kept.Paid += book.Paid
-		kept.Reversed += book.Reversed
-		kept.Disputed += book.Disputed
+		deposit.Paid += book.Paid
+		deposit.Reversed += book.Reversed
+		deposit.Disputed += book.Disputed
 	}
-	return kept
+	return deposit
 }
 
 // ApplyNotice applies a provider's notice, all of it or nothing: see [ledger.DecideNotice]. Errors:
@@ -156,7 +156,7 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 	return ledger.NoticeResult{Outcome: effects.Outcome, Deposit: p.deposit(effects.Book.DepositID)}, nil
 }
 
-// Park keeps a delivery that a person must look at; the same event again changes nothing.
+// Park stores a delivery for manual review; a repeat of the event changes nothing.
 func (s *Store) Park(_ context.Context, p ledger.Parked) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *Store) Parked(_ context.Context, limit int) ([]ledger.Parked, error) {
 	return list[:min(len(list), max(1, limit))], nil
 }
 
-// payerOf finds the deposit that a payment belongs to, or makes one for the account that it names.
+// payerOf finds the deposit of a payment, or creates one for the account that it names.
 func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 	for _, id := range n.Names {
 		if d, ok := s.payments.deposits[id]; ok && d.Provider == n.Provider {
@@ -201,7 +201,7 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 	return ledger.Deposit{}
 }
 
-// History answers a page of ledger rows, each with the balance that its account had after it.
+// History returns a page of ledger rows, each with the balance of its account after it.
 func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line
 	return lines, nil
 }
 
-// Earnings sums the Credits that a publisher minted on the days from first to last, and ever.
+// Earnings sums the Credits that a publisher minted on the days from first to last, and in total.
 func (s *Store) Earnings(_ context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

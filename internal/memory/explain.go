@@ -12,8 +12,8 @@ import (
 	"adnet/internal/report"
 )
 
-// Kept to explain auctions: the newest ones, with the first events of each, and the outcomes of
-// candidates of about an hour.
+// Records for explaining auctions: the newest auctions, with the first events of each, and the
+// outcomes of candidates of about an hour.
 const (
 	keptAuctions = 10_000
 	keptEvents   = 200
@@ -40,7 +40,7 @@ type candidateKey struct {
 	outcome  string
 }
 
-// record finds or makes the place of an auction; the oldest is forgotten for it.
+// record finds or creates the record of an auction; a new one may replace the oldest.
 func (e *explained) record(id uuid.UUID) *auctionRecord {
 	if r, ok := e.byID[id]; ok {
 		return r
@@ -96,13 +96,13 @@ func (e *explained) addEvent(row *report.Row) {
 		return
 	}
 	if r := e.record(row.AuctionID); len(r.events) < keptEvents {
-		kept := *row
-		kept.ReceivedAt = row.ReceivedAt.UTC().Truncate(time.Microsecond)
-		r.events = append(r.events, kept)
+		copied := *row
+		copied.ReceivedAt = row.ReceivedAt.UTC().Truncate(time.Microsecond)
+		r.events = append(r.events, copied)
 	}
 }
 
-// Auction is the record of one of the last 10,000 auctions. Errors: errs.NotFound.
+// Auction returns the record of one of the last 10,000 auctions. Errors: errs.NotFound.
 func (r *Reports) Auction(_ context.Context, id uuid.UUID, _ time.Time) (report.Auction, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -114,7 +114,7 @@ func (r *Reports) Auction(_ context.Context, id uuid.UUID, _ time.Time) (report.
 	return report.Auction{}, errs.New(errs.NotFound, "there is no record of this auction")
 }
 
-// AuctionEvents are the first 200 decided events of an auction that campaign won, in order of
+// AuctionEvents returns the first 200 decided events of an auction that campaign won, in order of
 // receipt.
 func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ time.Time) ([]report.Row, error) {
 	r.mu.RLock()
@@ -131,7 +131,7 @@ func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ tim
 	return events, nil
 }
 
-// askedBy is how the breakdowns of requests read an auction.
+// askedBy returns the key of an auction in each breakdown of requests.
 var askedBy = map[report.Breakdown]func(*report.Auction) string{
 	report.BySurface:           func(a *report.Auction) string { return a.Surface },
 	report.ByHostApp:           func(a *report.Auction) string { return a.HostApp },
@@ -139,8 +139,8 @@ var askedBy = map[report.Breakdown]func(*report.Auction) string{
 	report.ByFormat:            func(a *report.Auction) string { return a.Format },
 }
 
-// Asked counts the auctions of a publisher or of all publishers, of the last 10,000 of all, without
-// refused requests. Error: errs.InvalidRequest for a breakdown outside the closed list.
+// Asked counts the auctions of one or all publishers among the last 10,000, without refused
+// requests. Error: errs.InvalidRequest for a breakdown outside the closed list.
 func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, error) {
 	if err := q.Check(); err != nil {
 		return report.Asked{}, err
@@ -184,7 +184,7 @@ func countAsked(groups map[string]*report.AskedGroup, key string, filled bool) {
 }
 
 // Delivery counts a campaign's outcomes in the auctions from the minute of since to until, at most
-// the last 70 minutes that had auctions.
+// the last 70 minutes with auctions.
 func (r *Reports) Delivery(_ context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error) {
 	d := report.Delivery{Outcomes: make(map[string]int64)}
 	r.mu.RLock()

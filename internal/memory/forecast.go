@@ -9,7 +9,7 @@ import (
 	"adnet/internal/report"
 )
 
-// Requests counts who won the requests of some places, among the newest auctions that are kept.
+// Requests counts requests of some placements by winner, among the newest stored auctions.
 func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -24,10 +24,10 @@ func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, er
 		step       int
 	}
 	sums := make(map[key]int64)
-	for _, kept := range r.explained.byID {
-		a := &kept.auction
+	for _, record := range r.explained.byID {
+		a := &record.auction
 		date := day.Of(a.At)
-		if !kept.recorded || a.Sandbox || a.Refused() || date < p.Since || date > p.Until ||
+		if !record.recorded || a.Sandbox || a.Refused() || date < p.Since || date > p.Until ||
 			!report.Covers(p.HostApps, a.HostApp) || !report.Covers(p.Surfaces, a.Surface) ||
 			!report.Covers(p.Methods, a.IntegrationMethod) || !report.Covers(p.Regions, a.Region) ||
 			!report.Covers(p.Languages, a.Language) {

@@ -19,7 +19,7 @@ func (s *Store) PursuedGoals(context.Context) (list []campaign.GoalRecord, err e
 	return list, nil
 }
 
-// KeepGoals keeps the states, and what campaigns bid by where they did not change meanwhile.
+// KeepGoals stores the states, and the bids of campaigns that did not change meanwhile.
 func (s *Store) KeepGoals(_ context.Context, changes []campaign.GoalChange) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

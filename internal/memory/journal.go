@@ -58,9 +58,9 @@ func (s *Store) KeepPage(_ context.Context, p reserve.Page) error {
 	return nil
 }
 
-// Watch says that a projector is at work. silent is for how long it was not heard by the nodes
-// though the store of the reservations was the same; 0 when it was. missed says that no projector
-// was, for a while.
+// Watch records that a projector is at work. silent is how long nodes have not heard from a
+// projector while the store of the reservations stayed the same (0 if they have). missed reports a
+// period without any projector.
 func (r *RoomReader) Watch(_ context.Context, silent time.Duration) (missed bool, err error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *RoomReader) Journal(context.Context) (reserve.Journal, error) {
 	return found, nil
 }
 
-// Entries lists the entries of a node's pages, the older first.
+// Entries returns the entries of a node's pages, oldest first.
 func (r *RoomReader) Entries(_ context.Context, node string) (entries []reserve.Entry, err error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()

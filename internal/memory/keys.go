@@ -18,7 +18,7 @@ import (
 
 var _ account.KeyStore = (*Store)(nil)
 
-// CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
+// CreateKey stores a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
 // when the key exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	s.mu.Lock()
@@ -58,7 +58,7 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 			account.MaxSeats,
 		)
 	}
-	if _, taken := s.byHash[k.Hash]; taken { // before the seat is made: both or none
+	if _, taken := s.byHash[k.Hash]; taken { // before the seat is created: both or none
 		return errs.New(errs.Conflict, "it exists already")
 	}
 	var cases []ledger.Quarantine
@@ -81,8 +81,8 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 	return err
 }
 
-// KeyByHash finds a key, also a revoked one; disabled says that its owner is, or
-// that of its seat. Errors: errs.NotFound.
+// KeyByHash finds a key, including a revoked one. disabled reports whether its owner, or the owner
+// of its seat, is disabled. Errors: errs.NotFound.
 func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,19 +100,19 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 	if k.Publishing.HouseAds {
 		k.House = s.newestActive(k.OwnerID, account.MaxHouse)
 	}
-	owner := s.users[u.ParentID] // empty but for a seat's; an administrator who leaves does not stop exchanges
+	owner := s.users[u.ParentID] // of a seat only; a departed administrator does not stop exchanges
 	return k, u.Disabled || owner.Disabled && !owner.IsAdmin(), nil
 }
 
-// newestActive are ids of an account's active campaigns, at most so many, newest first.
+// newestActive returns the ids of at most most active campaigns of an account, newest first.
 func (s *Store) newestActive(advertiser uuid.UUID, most int) []uuid.UUID {
-	var active []*kept
+	var active []*stored
 	for _, k := range s.campaigns {
 		if k.AdvertiserID == advertiser && k.Status == campaign.Active {
 			active = append(active, k)
 		}
 	}
-	slices.SortFunc(active, func(a, b *kept) int {
+	slices.SortFunc(active, func(a, b *stored) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), bytes.Compare(b.ID[:], a.ID[:]))
 	})
 	var ids []uuid.UUID
@@ -156,7 +156,7 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 	return nil
 }
 
-// heldKey is a key of owner or of one of its seats. The lock is held.
+// heldKey returns a key of owner or of one of its seats. The lock is held.
 func (s *Store) heldKey(owner, id uuid.UUID) (account.Key, error) {
 	k, ok := s.keys[id]
 	if !ok || k.OwnerID != owner && s.users[k.OwnerID].ParentID != owner {

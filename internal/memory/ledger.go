@@ -39,8 +39,8 @@ type ledgerState struct {
 	pruned       ledger.Pruned
 	appliedAt    map[stream.Range]time.Time
 
-	// tick is raised by every change that a room shows; changed remembers the last tick per
-	// campaign and per advertiser.
+	// tick is raised by every change of a room; changed holds the last tick per campaign and per
+	// advertiser.
 	tick              int64
 	campaignChanged   map[uuid.UUID]int64
 	released          map[uuid.UUID]map[day.Minute]money.Micros // see reserve.Released
@@ -55,7 +55,7 @@ type transactionKey struct {
 	subject uuid.UUID
 }
 
-// deadKey is the place of a record that could not be decoded.
+// deadKey is the position of an undecodable record.
 type deadKey struct {
 	stream.Partition
 	offset int64
@@ -73,27 +73,28 @@ type spendKey struct {
 	day      day.Day
 }
 
-// spent is an amount, the budget in force when it was last raised, and the part that claw-backs
-// gave back.
+// spent is an amount, the budget in force when it was last raised, and the part returned by
+// claw-backs.
 type spent struct {
 	amount, budget, refunded money.Micros
 }
 
-// add is s after a charge under a budget.
+// add returns s after a charge under a budget.
 func (s spent) add(amount, budget money.Micros) spent {
 	return spent{s.amount + amount, budget, s.refunded}
 }
 
-// net is the part that counts against the budget.
+// net returns the part that counts against the budget.
 func (s spent) net() money.Micros { return s.amount - s.refunded }
 
-// progress is how far the archive is, and the pending plan that the partition is a part of, if any.
+// progress is the position of the archive, and the pending plan that includes the partition, if
+// any.
 type progress struct {
 	archived int64
 	plan     ledger.Planned
 }
 
-// reaches is up to where the partition is archived or planned.
+// reaches returns the offset up to which the partition is archived or planned.
 func (at progress) reaches(p stream.Partition) int64 {
 	for _, c := range at.plan {
 		if c.Partition == p {
@@ -105,7 +106,7 @@ func (at progress) reaches(p stream.Partition) int64 {
 
 func newLedgerState() ledgerState {
 	return ledgerState{
-		tick:              1, // a reader's cursor is never 0, which asks for everything
+		tick:              1, // a reader's cursor is never 0, which selects everything
 		offsets:           make(map[stream.Partition]int64),
 		billed:            make(map[ledger.Key]struct{}),
 		applied:           make(map[stream.Partition][]ledger.AppliedRange),
@@ -126,7 +127,7 @@ func newLedgerState() ledgerState {
 	}
 }
 
-// campaignTouched notes that a room of the campaign changed.
+// campaignTouched records a change of the campaign's room.
 func (l *ledgerState) campaignTouched(id uuid.UUID) {
 	l.tick++
 	l.campaignChanged[id] = l.tick
@@ -156,7 +157,7 @@ func (l *ledgerState) addSpend(s ledger.Spend, daily, total money.Micros) {
 	l.campaignTouched(s.CampaignID)
 }
 
-// reopen gives a charge back to the budgets that it was taken from.
+// reopen returns a charge to its budgets.
 func (l *ledgerState) reopen(c ledger.HeldCharge) {
 	key := spendKey{c.CampaignID, c.Day}
 	date, total := l.spend[key], l.totals[c.CampaignID]
@@ -166,7 +167,7 @@ func (l *ledgerState) reopen(c ledger.HeldCharge) {
 	l.campaignTouched(c.CampaignID)
 }
 
-// addTransaction keeps a transaction and moves its balances. The caller has checked it.
+// addTransaction stores a transaction and moves its balances. The caller has checked it.
 func (l *ledgerState) addTransaction(t ledger.Transaction) {
 	l.written[transactionKey{t.Kind, t.Ref, t.Subject}] = struct{}{}
 	t.Entries, t.At = slices.Clone(t.Entries), asStored(t.At)
@@ -191,8 +192,8 @@ func advertiserOf(a ledger.Account) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// InTx runs fn under the store's mutex and keeps its effects when it returns nil; nothing stays
-// after an error. fn must not call the store itself, only its [ledger.Tx].
+// InTx runs fn under the store's mutex and keeps its effects when it returns nil; an error discards
+// them. fn must not call the store itself, only its [ledger.Tx].
 func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +205,7 @@ func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 	return nil
 }
 
-// Offsets answers where each partition's next batch starts. Partitions that were never applied are
+// Offsets returns the start of each partition's next batch. Partitions that were never applied are
 // absent.
 func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
@@ -218,8 +219,8 @@ func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[s
 	return offsets, nil
 }
 
-// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it
-// never moved.
+// AdvertiserBalance returns an advertiser's cash: positive when deposited, negative when owed, 0
+// when it never moved.
 func (s *Store) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micros, error) {
 	return money.Micros(s.balance(ledger.AdvertiserCash(id), ledger.USD)), nil
 }
@@ -231,10 +232,10 @@ func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
 }
 
 // batchTx collects the effects of one batch; the store's mutex is held as long as it lives. Reads
-// answer from the committed state, as the contract of [ledger.Tx] never reads what it wrote.
+// return the committed state, as users of [ledger.Tx] never read their own writes.
 type batchTx struct {
 	store   *Store
-	claimed map[stream.Range]bool // true once Write kept its outcomes
+	claimed map[stream.Range]bool // true once Write stored its outcomes
 	marked  []ledger.Key
 	invalid map[uuid.UUID]bool // ledger.Books.Invalid
 	effects ledger.Effects
@@ -258,7 +259,7 @@ func (b *batchTx) AdvanceOffsets(_ context.Context, ranges []stream.Range) error
 	return nil
 }
 
-// MarkFirst says which keys were never recorded; they are recorded when the transaction ends well.
+// MarkFirst reports which keys are new; they are recorded when the transaction commits.
 func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error) {
 	fresh := make([]bool, len(keys))
 	inBatch := make(map[ledger.Key]struct{}, len(keys))
@@ -279,7 +280,7 @@ func (b *batchTx) MarkFirst(_ context.Context, keys []ledger.Key) ([]bool, error
 	return fresh, nil
 }
 
-// noteInvalid remembers for Books that an invalid impression was recorded before the valid one.
+// noteInvalid records for Books that an invalid impression was recorded before the valid one.
 func (b *batchTx) noteInvalid(valid ledger.Key) {
 	key := valid
 	key.Type = key.Type.Invalid()
@@ -292,7 +293,7 @@ func (b *batchTx) noteInvalid(valid ledger.Key) {
 	b.invalid[key.Auction] = true
 }
 
-// repeatsValid says whether key is of an invalid event whose valid one is recorded, or in the
+// repeatsValid reports whether key is of an invalid event whose valid one is recorded or in the
 // batch.
 func (l *ledgerState) repeatsValid(key ledger.Key, inBatch map[ledger.Key]struct{}) bool {
 	valid, is := key.Type.Valid()
@@ -340,7 +341,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	return books, nil
 }
 
-func (s *Store) book(k *kept, days []day.Day) *ledger.CampaignBook {
+func (s *Store) book(k *stored, days []day.Day) *ledger.CampaignBook {
 	payer := s.users[k.AdvertiserID]
 	if payer.ParentID != uuid.Nil {
 		payer = s.users[payer.ParentID]
@@ -368,9 +369,9 @@ func (s *Store) book(k *kept, days []day.Day) *ledger.CampaignBook {
 	return book
 }
 
-// Write checks the effects as the database would; they are kept when the transaction ends well. It
-// refuses outcomes that do not cover exactly what was claimed, and transactions that do not sum to
-// zero or exist.
+// Write checks the effects like the database; they are stored when the transaction commits. It
+// rejects outcomes that do not cover exactly the claimed ranges, and transactions that do not sum
+// to zero or exist.
 func (b *batchTx) Write(_ context.Context, e ledger.Effects) error {
 	if len(e.Applied) != len(b.claimed) {
 		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), len(e.Applied))

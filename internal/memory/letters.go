@@ -14,16 +14,16 @@ import (
 	"adnet/internal/stream"
 )
 
-// DeadLetters lists records that could not be decoded, oldest first.
+// DeadLetters lists undecodable records, oldest first.
 func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []ledger.StoredDeadLetter{}
 	for _, l := range s.ledger.dead {
 		if q.Matches(l) {
-			one := *l
-			one.Raw = slices.Clone(l.Raw)
-			list = append(list, one)
+			letter := *l
+			letter.Raw = slices.Clone(l.Raw)
+			list = append(list, letter)
 		}
 	}
 	slices.SortFunc(list, func(a, b ledger.StoredDeadLetter) int {
@@ -37,7 +37,7 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledg
 	return list[:min(limit, len(list))], nil
 }
 
-// StartReplay notes that a dead letter is about to be sent again. Errors: errs.NotFound;
+// StartReplay records that a dead letter is about to be sent again. Errors: errs.NotFound;
 // errs.Conflict when it was sent before, or may have been, unless again is set.
 func (s *Store) StartReplay(
 	ctx context.Context, p stream.Partition, offset int64, by string, again bool,
@@ -75,7 +75,7 @@ func (s *Store) StartReplay(
 	return before, nil
 }
 
-// EndReplay notes that the log has it.
+// EndReplay records that the log has the letter.
 func (s *Store) EndReplay(_ context.Context, p stream.Partition, offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

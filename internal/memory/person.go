@@ -60,7 +60,7 @@ func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// forget takes from an entry what names the owner of an account.
+// forget removes the personal data of an account's owner from an entry.
 func forget(e *auditlog.Entry, id uuid.UUID) {
 	if e.Actor.AccountID == id {
 		e.Actor.Name, e.Actor.Network = "", ""
@@ -72,7 +72,7 @@ func forget(e *auditlog.Entry, id uuid.UUID) {
 	case e.OwnerID == id && (e.TargetKind == auditlog.TargetKey || e.TargetKind == auditlog.TargetCampaign):
 		field = "name"
 	}
-	if _, said := e.Changes[field]; said {
+	if _, changed := e.Changes[field]; changed {
 		e.Changes[field] = auditlog.Change{Before: "(erased)", After: "(erased)"}
 	}
 }

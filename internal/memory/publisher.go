@@ -59,7 +59,7 @@ func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherB
 	return books
 }
 
-// open is the publisher's open case, or nil.
+// open returns the publisher's open case, or nil.
 func (p *publisherState) open(developer uuid.UUID) *ledger.Quarantine {
 	for _, c := range p.cases {
 		if c.DeveloperID == developer && c.Decision == "" {
@@ -81,7 +81,7 @@ func (p *publisherState) add(e ledger.Effects) {
 	p.credits.add(e)
 }
 
-// Impressions says which of the auctions have a recorded impression.
+// Recorded reports which of the auctions have a recorded event of this type.
 func (b *batchTx) Recorded(_ context.Context, of ledger.EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
 	found := make(map[uuid.UUID]bool)
 	for _, id := range auctions {
@@ -92,8 +92,8 @@ func (b *batchTx) Recorded(_ context.Context, of ledger.EventType, auctions []uu
 	return found, nil
 }
 
-// PublisherDays lists the days since (included) of the publishers that have one on last, and of all
-// others of their owners, by owner, developer and day.
+// PublisherDays lists the days since (included) of the publishers that have one on last, and of
+// their owners' other publishers, by owner, developer and day.
 func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *Store) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledg
 	return list[:min(len(list), max(1, q.Limit))], nil
 }
 
-// quarantine is a case with its sums. The store's mutex is held.
+// quarantine returns a case with its sums. The store's mutex is held.
 func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
 	out := *c
 	for i := range s.ledger.transactions {
@@ -178,8 +178,8 @@ func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
 	return out
 }
 
-// EndQuarantine carries out a decision at once: see [ledger.EndQuarantine]. The same decision again
-// answers the same case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other
+// EndQuarantine carries out a decision at once: see [ledger.EndQuarantine]. A repeated decision
+// returns the same case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other
 // decision.
 func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error) {
 	s.mu.Lock()
@@ -202,9 +202,9 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 		s.ledger.addTransaction(t)
 	}
 	s.endCase(c, v.Decision, books)
-	kept := p.cases[at]
-	kept.Decision, kept.DecidedAt, kept.DecidedBy, kept.Note = v.Decision, asStored(v.At), v.By, v.Note
-	return s.quarantine(kept), nil
+	held := p.cases[at]
+	held.Decision, held.DecidedAt, held.DecidedBy, held.Note = v.Decision, asStored(v.At), v.By, v.Note
+	return s.quarantine(held), nil
 }
 
 // quarantineBooks sums the charges of a case by campaign and day. The store's mutex is held.
@@ -235,7 +235,7 @@ func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
 	return b
 }
 
-// takeBack names the rows that a transaction of a case takes back, and reopens the budgets. The
+// takeBack names the rows that a transaction of a case reverses, and reopens the budgets. The
 // store's mutex is held.
 func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
 	p := &s.ledger.publishers
@@ -265,7 +265,7 @@ func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
 	}
 }
 
-// Reversals lists the rows that a transaction takes back.
+// Reversals lists the rows that a transaction reverses.
 func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledger.Reversal, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,8 +278,8 @@ func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledg
 	return list, nil
 }
 
-// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the
-// installation's. Every change is kept.
+// SetMintCap sets a publisher's own daily mint cap; a nil Cap returns to the installation's. Every
+// change is stored.
 func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

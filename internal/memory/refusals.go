@@ -14,13 +14,13 @@ import (
 	"adnet/internal/subject"
 )
 
-// askedDay is a day of a publisher that asks.
+// askedDay is a day of a requesting publisher.
 type askedDay struct {
 	developer uuid.UUID
 	day       day.Day
 }
 
-// tally counts requests by what became of them.
+// tally counts requests by result.
 type tally struct{ requests, adults, never, sensitive int64 }
 
 func (t *tally) count(a *report.Auction) {
@@ -37,16 +37,16 @@ func (t *tally) count(a *report.Auction) {
 	}
 }
 
-// requests yields the kept auctions that no sandbox key asked for.
+// requests yields the stored auctions, except those of sandbox keys.
 func (e *explained) requests(yield func(*report.Auction) bool) {
-	for _, kept := range e.byID {
-		if kept.recorded && !kept.auction.Sandbox && !yield(&kept.auction) {
+	for _, record := range e.byID {
+		if record.recorded && !record.auction.Sandbox && !yield(&record.auction) {
 			return
 		}
 	}
 }
 
-// Refusals counts refused requests by publisher and day, among the newest auctions that are kept.
+// Refusals counts refused requests by publisher and day, among the newest stored auctions.
 func (r *Reports) Refusals(_ context.Context, q report.RefusalQuery) ([]report.RefusalDay, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -74,8 +74,8 @@ func (r *Reports) Refusals(_ context.Context, q report.RefusalQuery) ([]report.R
 	return days, nil
 }
 
-// Costs counts the requests of a publisher that each sensitive subject took up to a day, among the
-// newest auctions that are kept.
+// Costs counts a publisher's requests lost to each sensitive subject up to a day, among the newest
+// stored auctions.
 func (r *Reports) Costs(
 	_ context.Context, publisher uuid.UUID, until day.Day,
 ) (map[subject.ID]report.SubjectCost, error) {
@@ -100,8 +100,8 @@ func (r *Reports) Costs(
 	return costs, nil
 }
 
-// RefusedAt counts the refused requests of some places by subject, among the newest auctions that
-// are kept.
+// RefusedAt counts the refused requests of some placements by subject, among the newest stored
+// auctions.
 func (r *Reports) RefusedAt(_ context.Context, p report.Places) ([]report.RefusedPlaces, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -117,8 +117,8 @@ func (r *Reports) RefusedAt(_ context.Context, p report.Places) ([]report.Refuse
 	return report.RefusedPlacesOf(counts), nil
 }
 
-// NeverRates are the rates of the publishers that had a request refused as unsuitable from lately
-// to until, beside their usual ones, among the newest auctions that are kept.
+// NeverRates returns the rates of the publishers that had a request refused as unsuitable from
+// lately to until, beside their usual ones, among the newest stored auctions.
 func (r *Reports) NeverRates(_ context.Context, since, lately, until time.Time) ([]report.NeverRate, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

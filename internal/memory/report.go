@@ -19,13 +19,13 @@ import (
 	"adnet/internal/report"
 )
 
-// tokenWindow is how many inserts back a repeated token is recognised, as in the real analytics
-// store.
+// tokenWindow is the number of inserts within which a repeated token is recognised, as in the real
+// analytics store.
 const tokenWindow = 100_000
 
-// Reports is the analytics store of the in-memory mode. It keeps sums per day and dimensions, not
-// events; of events it keeps only which were charged, so that a second charge would be seen, and
-// the first ones of the newest auctions, to explain them. It is safe for concurrent use.
+// Reports is the analytics store of the in-memory mode. It stores sums per day and dimensions, not
+// events. Of events it stores only which were charged, to detect a second charge, and the first
+// ones of the newest auctions, to explain them. It is safe for concurrent use.
 type Reports struct {
 	mu        sync.RWMutex
 	days      map[day.Day]map[dimensions]*report.Counts
@@ -51,7 +51,7 @@ type billedKey struct {
 	kind    ledger.EventType
 }
 
-// highestKey is what the highest charge is kept for.
+// highestKey is the key of the highest charges.
 type highestKey struct {
 	campaign uuid.UUID
 	model    string
@@ -71,7 +71,7 @@ type dimensions struct {
 	hour                               uint8 // of the day
 }
 
-// NewReports makes an empty store.
+// NewReports returns an empty store.
 func NewReports() *Reports {
 	return &Reports{
 		days:      make(map[day.Day]map[dimensions]*report.Counts),
@@ -84,17 +84,17 @@ func NewReports() *Reports {
 	}
 }
 
-// errNoToken says that an insert came without a token: without one a repeat would count twice.
+// errNoToken reports an insert without a token: a repeat of it would count twice.
 var errNoToken = errors.New("insert without a deduplication token")
 
-// tokens remembers the last tokenWindow tokens.
+// tokens holds the last tokenWindow tokens.
 type tokens struct {
 	seen map[string]struct{}
 	ring []string
 	next int
 }
 
-// first says whether token is new, and remembers it.
+// first reports whether token is new, and stores it.
 func (t *tokens) first(token string) bool {
 	if _, known := t.seen[token]; known {
 		return false
@@ -154,7 +154,7 @@ func (r *Reports) insert(row *report.Row) {
 	counts := date[key]
 	if counts == nil {
 		counts = new(report.Counts)
-		// The texts may be parts of a decoded record; the key must not keep all of it.
+		// The texts may be parts of a decoded record; the key must not keep the whole record alive.
 		key.format, key.integrationMethod = strings.Clone(key.format), strings.Clone(key.integrationMethod)
 		for _, text := range []*string{&key.hostApp, &key.surface, &key.region, &key.language} {
 			*text = strings.Clone(*text)
@@ -231,7 +231,7 @@ func countType(c *report.Counts, row *report.Row) {
 	}
 }
 
-// InsertAuctions counts outcomes of auctions once per token, and keeps the newest to explain them.
+// InsertAuctions counts outcomes of auctions once per token, and stores the newest to explain them.
 // Error: an empty token.
 func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
 	if len(rows) == 0 {
@@ -251,19 +251,19 @@ func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.
 	return nil
 }
 
-// Auctions counts the auctions that came in.
+// Auctions returns the number of inserted auctions.
 func (r *Reports) Auctions(context.Context) (int64, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.auctions, nil
 }
 
-// maxNotices bounds the remembered notices: any client may send them, and in-memory mode has no
-// disk to keep them on.
+// maxNotices bounds the stored notices: any client may send them, and in-memory mode has no disk
+// for them.
 const maxNotices = 1_000_000
 
-// InsertNotices counts notices, of each kind about each bid one; nothing else of them is kept, and
-// beyond a million none. Error: an empty token.
+// InsertNotices counts one notice of each kind about each bid. It stores nothing else of them, and
+// beyond a million nothing. Error: an empty token.
 func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.Notice) error {
 	if len(rows) == 0 {
 		return nil
@@ -283,7 +283,7 @@ func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.N
 	return nil
 }
 
-// Notices counts the notices that came in.
+// Notices returns the number of inserted notices.
 func (r *Reports) Notices(context.Context) (int64, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -313,7 +313,7 @@ func (r *Reports) HighestCharges(context.Context) ([]ledger.HighestCharge, error
 	return charges, nil
 }
 
-// Totals sums everything that was ever inserted: for the comparison with the ledger.
+// Totals sums all inserted rows, for the comparison with the ledger.
 func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -325,8 +325,8 @@ func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
 	return totals, nil
 }
 
-// Aggregate answers how many rows a roll-up of the day has. The sums are always current here, so
-// there is nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
+// Aggregate returns the number of rows in a roll-up of the day. The sums are always current here,
+// so there is nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
 func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
 	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
@@ -336,8 +336,8 @@ func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
 	return len(r.days[date]), nil
 }
 
-// keyOf is how the breakdowns read a row's dimensions; by day and hour it is the day that says
-// more.
+// keyOf returns a row's key in each breakdown from its dimensions. Breakdowns by day and by hour
+// use the day as well.
 var keyOf = map[report.Breakdown]func(*dimensions) string{
 	"":                         nil,
 	report.ByDay:               nil,
@@ -396,7 +396,7 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 	return result, nil
 }
 
-// trafficKey is the key by which traffic is filtered, and its reason.
+// trafficKey is the filter key of traffic, and its reason.
 type trafficKey struct {
 	dimensions // of these only the ids
 	reason     string

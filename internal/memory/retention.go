@@ -12,8 +12,8 @@ import (
 	"adnet/internal/ledger"
 )
 
-// Retain removes data that nothing needs any more, as the database does. With dry nothing changes
-// and the answer counts the rows that would go.
+// Retain removes unneeded data, like the database. With dry nothing changes and the result counts
+// the rows that would be removed.
 func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 		}
 	}
 	for id, c := range s.attempts {
-		if c.made.Before(cut.Keys) {
+		if c.created.Before(cut.Keys) {
 			r.Keys++
 			if !dry {
 				delete(s.attempts, id)

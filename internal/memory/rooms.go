@@ -12,17 +12,17 @@ import (
 	"adnet/internal/reserve"
 )
 
-// RoomReader reads how much campaigns may still spend.
+// RoomReader reads the remaining budgets of campaigns.
 type RoomReader struct {
 	store *Store
 	opts  reserve.RoomOptions
 }
 
-// RoomReader answers rooms under the options.
+// RoomReader returns a reader of rooms under the options.
 func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
 // Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0,
-// else of those that changed since the call that answered cursor as next.
+// and otherwise those changed since the call that returned cursor as next.
 func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Room, next int64, err error) {
 	s := r.store
 	s.mu.Lock()
@@ -61,7 +61,8 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 	return rooms, s.ledger.tick, nil
 }
 
-// Epoch is the epoch that the shared reservations were last rebuilt under; 0 before the first time.
+// Epoch returns the epoch under which the shared reservations were last rebuilt; 0 before the first
+// time.
 func (r *RoomReader) Epoch(context.Context) (int64, error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -77,8 +78,8 @@ func (r *RoomReader) NextEpoch(context.Context) (int64, error) {
 	return l.epoch, nil
 }
 
-// Prune forgets releases of minutes before minute, and the journal of nodes for which nothing is
-// held back.
+// Prune removes releases of minutes before minute, and the journals of nodes without held-back
+// reservations.
 func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
@@ -92,7 +93,7 @@ func (r *RoomReader) Prune(_ context.Context, minute day.Minute) error {
 	return nil
 }
 
-// priceOf is the cost of one charge by a campaign's bid.
+// priceOf returns the cost of one charge at a campaign's bid.
 func priceOf(billing campaign.BillingModel, bid money.Micros) money.Micros {
 	if billing == campaign.CPM {
 		return bid.PerMille()

@@ -40,7 +40,7 @@ func (s *Store) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, e
 	return found[:min(q.Size(), len(found))], nil
 }
 
-// before says whether p comes after limit in an order with the newest first.
+// before reports whether p comes after limit in an order with the newest first.
 func before(p, limit ledger.Place) bool {
 	return limit == ledger.Place{} || comparePlaces(p, limit) < 0
 }
@@ -70,7 +70,7 @@ func (s *Store) Heads(_ context.Context, q ledger.HeadQuery) ([]ledger.SideHead,
 	return list[:min(q.Size(), len(list))], nil
 }
 
-// Verifications lists the newest runs, the newest first.
+// Verifications lists the newest runs, newest first.
 func (s *Store) Verifications(_ context.Context, limit int) ([]ledger.Verification, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (s *Store) newestVerification() ledger.Verification {
 	return s.verifications[len(s.verifications)-1]
 }
 
-// AskVerification asks the consumers for a run; one that waits or runs already is answered instead.
-// Errors: errs.Conflict too soon after the last one.
+// AskVerification requests a run from the consumers; if one is waiting or running, it returns that
+// one. Errors: errs.Conflict too soon after the last one.
 func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +104,8 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 	return v, nil
 }
 
-// BeginVerification takes the run that waits, or with nightly begins one of its own; false while
-// there is nothing to do or another process runs one.
+// BeginVerification takes the waiting run, or with nightly begins a new one; false if there is
+// nothing to do or another process runs one.
 func (s *Store) BeginVerification(_ context.Context, nightly bool, now time.Time) (ledger.Verification, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Store) BeginVerification(_ context.Context, nightly bool, now time.Time
 	return v, true, nil
 }
 
-// EndVerification keeps what a run found, once.
+// EndVerification stores the findings of a run, once.
 func (s *Store) EndVerification(_ context.Context, v ledger.Verification) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

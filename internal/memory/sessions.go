@@ -23,9 +23,9 @@ func (s *Store) CreateSession(_ context.Context, n account.Session) error {
 		return err
 	}
 	n.CreatedAt, n.ExpiresAt = asStored(n.CreatedAt), asStored(n.ExpiresAt)
-	kept := 0
+	remaining := 0
 	for _, old := range s.sessionsOf(n.UserID) {
-		if kept++; kept >= account.MaxSessions || !old.ExpiresAt.After(n.CreatedAt) {
+		if remaining++; remaining >= account.MaxSessions || !old.ExpiresAt.After(n.CreatedAt) {
 			delete(s.sessions, old.ID)
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Store) Sessions(_ context.Context, user uuid.UUID) ([]account.Session, 
 	return s.sessionsOf(user), nil
 }
 
-// sessionsOf lists a user's sessions, newest first, and forgets those that have ended.
+// sessionsOf lists a user's sessions, newest first, and removes expired ones.
 func (s *Store) sessionsOf(user uuid.UUID) (all []account.Session) {
 	for id, session := range s.sessions {
 		switch {

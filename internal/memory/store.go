@@ -1,11 +1,10 @@
-// Package memory implements the stores of the in-memory mode: it keeps in the process the data that
-// internal/postgres keeps in a database. Everything is lost when the process ends.
+// Package memory implements the stores of the in-memory mode: it holds in the process the data that
+// internal/postgres stores in a database. Everything is lost when the process ends.
 //
-// Contract: one mutex makes every method atomic; values are copied in and out, so nothing that a
-// caller holds is shared with the store. Functions that a caller hands in (edit, Admit) run under
-// the mutex: they must be quick and must not call the store. Contexts are not looked at, no method
-// waits for anything but the mutex. internal/storetest holds this store and the database to the
-// same promises.
+// Contract: one mutex makes every method atomic. Values are copied in and out, so callers share
+// nothing with the store. Functions passed by a caller (edit, Admit) run under the mutex: they must
+// be fast and must not call the store. Contexts are ignored, since methods wait for nothing but the
+// mutex. internal/storetest tests this store and the database for the same promises.
 package memory
 
 import (
@@ -29,7 +28,7 @@ type Store struct {
 	mu      sync.Mutex // guards everything below
 	users   map[uuid.UUID]account.User
 	byEmail map[string]uuid.UUID // by lower-case e-mail
-	// seatOwners has the developer id of the owner by that of the seat.
+	// seatOwners maps the developer id of a seat to that of its owner.
 	seatOwners map[uuid.UUID]uuid.UUID
 	networks   map[userNetwork]time.Time // of good logins
 	sessions   map[uuid.UUID]account.Session
@@ -39,11 +38,11 @@ type Store struct {
 	links      map[[32]byte]account.Link
 	keys       map[uuid.UUID]account.Key
 	byHash     map[[32]byte]uuid.UUID
-	campaigns  map[uuid.UUID]*kept
-	owned      map[uuid.UUID][]*kept // by advertiser, oldest first
-	byAge      []*kept               // oldest first
-	head       int64                 // the last config version given
-	changes    []versioned           // by version; see changesSince
+	campaigns  map[uuid.UUID]*stored
+	owned      map[uuid.UUID][]*stored // by advertiser, oldest first
+	byAge      []*stored               // oldest first
+	head       int64                   // the last config version given
+	changes    []versioned             // by version; see changesSince
 	ledger     ledgerState
 	journal    journal
 	payments   depositState
@@ -58,7 +57,7 @@ type Store struct {
 	verifications []ledger.Verification // oldest first
 }
 
-// New makes an empty store that reads the time from now.
+// New returns an empty store that reads the time from now.
 func New(now func() time.Time) *Store {
 	return &Store{
 		now:        now,
@@ -73,8 +72,8 @@ func New(now func() time.Time) *Store {
 		links:      make(map[[32]byte]account.Link),
 		keys:       make(map[uuid.UUID]account.Key),
 		byHash:     make(map[[32]byte]uuid.UUID),
-		campaigns:  make(map[uuid.UUID]*kept),
-		owned:      make(map[uuid.UUID][]*kept),
+		campaigns:  make(map[uuid.UUID]*stored),
+		owned:      make(map[uuid.UUID][]*stored),
 		head:       1, // as in PostgreSQL: 0 means that no catalog exists
 		ledger:     newLedgerState(),
 		payments:   newDepositState(),
@@ -84,8 +83,8 @@ func New(now func() time.Time) *Store {
 	}
 }
 
-// clock is the time as a database would keep it: UTC, microseconds.
+// clock returns the time in the precision of a database: UTC, microseconds.
 func (s *Store) clock() time.Time { return asStored(s.now()) }
 
-// asStored cuts a time to UTC and microseconds, as PostgreSQL does; the zero time stays zero.
+// asStored converts a time to UTC and microseconds, like PostgreSQL; the zero time stays zero.
 func asStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -17,7 +17,7 @@ type unprovenKey struct {
 	reason   string
 }
 
-// AddUnproven adds to the counts of each campaign, reason and minute, and drops those of more than
+// AddUnproven adds to the counts of each campaign, reason and minute, and drops those more than
 // [traffic.UnprovenDays] before the newest.
 func (s *Store) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 	s.mu.Lock()

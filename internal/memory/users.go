@@ -18,7 +18,7 @@ import (
 
 var _ account.UserStore = (*Store)(nil)
 
-// CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
+// CreateUser stores a new account; its e-mail is stored in lower case. Errors: errs.Conflict.
 func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,8 +54,8 @@ func (s *Store) UserByEmail(_ context.Context, email string) (account.User, erro
 	return s.heldUser(s.byEmail[strings.ToLower(email)])
 }
 
-// UpdateUser runs edit on a copy and keeps the result, but for the ids and the time of creation.
-// Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
+// UpdateUser runs edit on a copy and stores the result, except for the ids and the time of
+// creation. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User,
 	s.hold(held, u.Disabled)
 	if len(held) == 0 {
 		for _, owner := range u.Renamed(&before) {
-			for _, k := range s.deliverable(owner) { // nodes hear of the name with the campaigns
+			for _, k := range s.deliverable(owner) { // nodes receive the name with the campaigns
 				before := k.Clone()
 				s.keep(k, &before, k.Clone())
 			}
@@ -103,7 +103,7 @@ func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User,
 	return u, nil
 }
 
-// sponsor is how the ads of an advertiser name it.
+// sponsor returns the name of an advertiser in its ads.
 func (s *Store) sponsor(id uuid.UUID) account.Sponsor {
 	u := s.users[id]
 	if u.ParentID == uuid.Nil {
@@ -113,8 +113,8 @@ func (s *Store) sponsor(id uuid.UUID) account.Sponsor {
 	return owner.SeatSponsor()
 }
 
-// deliverable are the campaigns of an account that may serve again.
-func (s *Store) deliverable(owner uuid.UUID) (list []*kept) {
+// deliverable returns the campaigns of an account that may serve again.
+func (s *Store) deliverable(owner uuid.UUID) (list []*stored) {
 	for _, k := range s.owned[owner] {
 		if k.Status != campaign.Archived {
 			list = append(list, k)
@@ -123,7 +123,7 @@ func (s *Store) deliverable(owner uuid.UUID) (list []*kept) {
 	return list
 }
 
-// otherAdmin says whether an administrator besides id can sign in.
+// otherAdmin reports whether an administrator besides id can sign in.
 func (s *Store) otherAdmin(id uuid.UUID) bool {
 	for _, u := range s.users {
 		if u.ID != id && u.IsAdmin() && !u.Disabled {
@@ -133,9 +133,9 @@ func (s *Store) otherAdmin(id uuid.UUID) bool {
 	return false
 }
 
-// campaignsToHold are those that stop or go on with the account's suspension: its own, and those of
-// seats whose keys do.
-func (s *Store) campaignsToHold(before, after *account.User) (list []*kept) {
+// campaignsToHold returns the campaigns that stop or resume with the account's suspension: its own,
+// and those of seats whose keys do.
+func (s *Store) campaignsToHold(before, after *account.User) (list []*stored) {
 	if before.Disabled == after.Disabled {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (s *Store) campaignsToHold(before, after *account.User) (list []*kept) {
 	return list
 }
 
-func (s *Store) hold(list []*kept, on bool) {
+func (s *Store) hold(list []*stored, on bool) {
 	at := s.clock()
 	for _, k := range list {
 		before, after := k.Clone(), k.Clone()
@@ -190,7 +190,7 @@ func (s *Store) heldUser(id uuid.UUID) (account.User, error) {
 
 func errEmailTaken() error { return errs.New(errs.Conflict, "an account with this e-mail exists") }
 
-// userNetwork is a network from which an account was logged in to.
+// userNetwork is a network from which a user logged in to an account.
 type userNetwork struct {
 	user    uuid.UUID
 	network string

@@ -13,8 +13,8 @@ import (
 	"adnet/internal/stream"
 )
 
-// Verify compares the promises that the store alone can answer, under the names that the database's
-// Verify uses.
+// Verify checks the promises that need only this store, under the names that the database's Verify
+// uses.
 func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ type verification struct {
 	checks  []ledger.Check
 }
 
-// promise counts the rows that a check looks at and those that break it.
+// promise counts the rows of a check and the violations.
 type promise struct {
 	rows, bad int64
 	offenders []string
@@ -188,7 +188,7 @@ func (a *verification) budgets() {
 	a.none(ledger.CheckTotalBudget, total)
 }
 
-// clawbacks checks each claw-back against the rows that it takes back.
+// clawbacks checks each claw-back against the rows that it reverses.
 func (a *verification) clawbacks() {
 	named, back, moved := make(map[uuid.UUID]int64), make(map[uuid.UUID]int64), make(map[uuid.UUID]int64)
 	for _, r := range a.l.publishers.taken {
@@ -222,7 +222,7 @@ func (a *verification) clawbacks() {
 
 func (a *verification) prepaid() {
 	var p promise
-	back := make(map[ledger.Account]int64) // given back by providers: only this may take a balance below zero
+	back := make(map[ledger.Account]int64) // returned by providers: only this may make a balance negative
 	for i := range a.l.transactions {
 		for _, e := range a.l.transactions[i].Entries {
 			if a.l.transactions[i].Kind.TakesBack() && e.Asset == ledger.USD {

@@ -9,14 +9,14 @@ import (
 	"adnet/internal/ranking"
 )
 
-// WeightState is what nodes follow.
+// WeightState returns the state that nodes follow.
 func (s *Store) WeightState(context.Context) (ranking.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return ranking.StateOf(s.weights), nil
 }
 
-// WeightData is a version as it was encoded. Errors: errs.NotFound.
+// WeightData returns an encoded version. Errors: errs.NotFound.
 func (s *Store) WeightData(_ context.Context, number int64) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,7 +28,7 @@ func (s *Store) WeightData(_ context.Context, number int64) ([]byte, error) {
 	return nil, ranking.ErrUnknown
 }
 
-// WeightVersions lists the newest versions, the newest first, without their data.
+// WeightVersions lists the newest versions, newest first, without their data.
 func (s *Store) WeightVersions(_ context.Context, limit int) ([]ranking.Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Store) listWeights(limit int) (list []ranking.Version) {
 	return list
 }
 
-// AddWeights keeps a new version, refused at first; encode writes it for its number.
+// AddWeights stores a new version, refused at first; encode encodes it with its number.
 func (s *Store) AddWeights(
 	_ context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
 ) (int64, error) {
@@ -68,7 +68,7 @@ func (s *Store) AddWeights(
 	return number, nil
 }
 
-// MoveWeights changes stages as decide says of the versions that there are, all or none.
+// MoveWeights applies the moves that decide returns for the existing versions, all or none.
 func (s *Store) MoveWeights(
 	ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
 ) error {

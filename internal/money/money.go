@@ -24,23 +24,23 @@ type Credits int64
 const USD Micros = 1_000_000
 
 // Max is the largest amount that [Parse] accepts, 10 billion USD. 922 such amounts overflow an
-// int64: sums of what callers state are [Micros.AddSaturated].
+// int64, so sums of callers' amounts use [Micros.AddSaturated].
 const Max = 10_000_000_000 * USD
 
-// ErrSyntax says that a text is not a plain decimal number of dollars.
+// ErrSyntax reports a text that is not a plain decimal number of dollars.
 var ErrSyntax = errors.New("not a decimal amount of USD")
 
-// ErrRange says that an amount is beyond ±[Max] or finer than a micro-dollar.
+// ErrRange reports an amount beyond ±[Max] or finer than a micro-dollar.
 var ErrRange = errors.New("amount out of range (at most six decimals, at most 10,000,000,000 USD)")
 
 // Parse reads a JSON number of dollars exactly, without passing through a float. It accepts an
-// exponent as JSON does ("5e-2") and refuses anything finer than a micro-dollar. Errors:
+// exponent as JSON does ("5e-2") and rejects anything finer than a micro-dollar. Errors:
 // [ErrSyntax], [ErrRange].
 func Parse(s string) (Micros, error) { return parse(s, false) }
 
-// Round is [Parse], and what is finer than a micro-dollar goes to the nearest: programs that
-// compute an amount state more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). An
-// amount below zero stays below it.
+// Round is [Parse] with rounding to the nearest micro-dollar: programs that compute an amount write
+// more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). A negative amount stays
+// negative.
 func Round(s string) (Micros, error) { return parse(s, true) }
 
 func parse(s string, round bool) (Micros, error) {
@@ -82,8 +82,8 @@ func parse(s string, round bool) (Micros, error) {
 	return amount, nil
 }
 
-// nearest takes the last digits off a number; up is 1 where they were half of a unit or more.
-func nearest(number string, last int) (kept string, up Micros) {
+// nearest cuts the last digits off a number; up is 1 if they were half of a unit or more.
+func nearest(number string, last int) (rest string, up Micros) {
 	from := len(number) - last
 	if from >= 0 && number[from] >= '5' {
 		up = 1
@@ -91,7 +91,8 @@ func nearest(number string, last int) (kept string, up Micros) {
 	return "0" + number[:max(from, 0)], up
 }
 
-// splitExponent gives an exponent that no int holds as one beyond every number that can be sent.
+// splitExponent splits off the exponent. An exponent too large for an int becomes one beyond every
+// valid number.
 func splitExponent(s string) (mantissa string, exponent int, err error) {
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {
@@ -119,10 +120,10 @@ func digits(s string) bool {
 	return true
 }
 
-// Append writes m as a JSON number of dollars with no more decimals than it needs.
+// Append writes m as a JSON number of dollars with the fewest decimals.
 func (m Micros) Append(b []byte) []byte { return decimal.AppendMillionths(b, int64(m)) }
 
-// String is the amount in dollars, "3.37".
+// String returns the amount in dollars, "3.37".
 func (m Micros) String() string { return string(m.Append(nil)) }
 
 // MarshalJSON writes a JSON number of dollars.
@@ -138,11 +139,11 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// PerMille is the price of one unit of a CPM amount, rounded down: an advertiser never pays more
-// than the bid.
+// PerMille returns the price of one unit of a CPM amount, rounded down: an advertiser never pays
+// more than the bid.
 func (m Micros) PerMille() Micros { return m / 1000 }
 
-// AddSaturated is m + n, at most the largest Micros and at least the smallest.
+// AddSaturated returns m + n, at most the largest Micros and at least the smallest.
 func (m Micros) AddSaturated(n Micros) Micros {
 	sum := m + n
 	switch {
@@ -154,8 +155,8 @@ func (m Micros) AddSaturated(n Micros) Micros {
 	return sum
 }
 
-// MulDiv is m × num ÷ den rounded down, saturating at the largest Micros instead of overflowing.
-// m, num ≥ 0 and den > 0.
+// MulDiv returns m × num ÷ den rounded down, saturating at the largest Micros instead of
+// overflowing. m, num ≥ 0 and den > 0.
 func (m Micros) MulDiv(num, den int64) Micros {
 	if num != 0 && int64(m) > math.MaxInt64/num {
 		return Micros(math.MaxInt64/den) - 1

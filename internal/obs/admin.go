@@ -20,8 +20,8 @@ import (
 	"adnet/internal/link"
 )
 
-// AdminConfig holds the settings of the admin listener. Profiles show memory, so off loopback it
-// wants a bearer token or a client certificate, and encryption.
+// AdminConfig holds the settings of the admin listener. Profiles expose memory, so off loopback it
+// requires a bearer token or a client certificate, and encryption.
 type AdminConfig struct {
 	Addr  string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of health, metrics and profiles. Port 0 takes any free port. Off loopback it needs ADNET_ADMIN_TOKEN or ADNET_ADMIN_CA."`
 	Token string `name:"admin-token" env:"ADNET_ADMIN_TOKEN" help:"Bearer token that admin requests must have; at least 16 characters."`
@@ -32,15 +32,15 @@ type AdminConfig struct {
 	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
 
-// AdminDeps are the parts that an [Admin] shows. All are required except Logger.
+// AdminDeps are the parts that an [Admin] exposes. All are required except Logger.
 type AdminDeps struct {
 	Log       *slog.Logger
 	Gatherer  prometheus.Gatherer
 	Readiness *Readiness
 }
 
-// Admin is the HTTP listener for operators: /healthz, /readyz, /metrics, /debug/pprof/ and what
-// [Admin.Handle] adds.
+// Admin is the HTTP listener for operators: /healthz, /readyz, /metrics, /debug/pprof/ and the
+// routes of [Admin.Handle].
 type Admin struct {
 	config AdminConfig
 	tls    *tls.Config // nil for plain text
@@ -51,11 +51,11 @@ type Admin struct {
 }
 
 const (
-	adminStop    = 2 * time.Second  // for requests under way when the process stops
-	adminProfile = 90 * time.Second // longest answer: pprof refuses profiles beyond it
+	adminStop    = 2 * time.Second  // for open requests when the process stops
+	adminProfile = 90 * time.Second // longest reply: pprof refuses longer profiles
 )
 
-// NewAdmin makes the listener; it opens no socket.
+// NewAdmin returns the listener; it opens no socket.
 func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	if deps.Gatherer == nil || deps.Readiness == nil {
 		return nil, errors.New("admin: Gatherer and Readiness are needed")
@@ -83,11 +83,11 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	return a, nil
 }
 
-// Handle adds an internal route, such as "GET /internal/verify". Patterns, and what happens when
-// two conflict, are those of [http.ServeMux].
+// Handle adds an internal route, such as "GET /internal/verify". Patterns and conflicts are handled
+// as by [http.ServeMux].
 func (a *Admin) Handle(pattern string, handler http.Handler) { a.mux.Handle(pattern, handler) }
 
-// Addr is the address that is listened on, with the real port; "" before [Admin.Ready].
+// Addr returns the listening address, with the real port; "" before [Admin.Ready].
 func (a *Admin) Addr() string {
 	if addr := a.addr.Load(); addr != nil {
 		return *addr
@@ -98,8 +98,8 @@ func (a *Admin) Addr() string {
 // Ready is closed when the listener accepts connections.
 func (a *Admin) Ready() <-chan struct{} { return a.ready }
 
-// Run serves until ctx ends; requests under way then see their context end and get 2 s more. An
-// address that cannot be listened on is an error.
+// Run serves until ctx ends; the context of open requests then ends and they get 2 s more. An
+// unusable address is an error.
 func (a *Admin) Run(ctx context.Context) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", a.config.Addr)
@@ -134,7 +134,7 @@ func (a *Admin) Run(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminStop)
 	defer cancel()
 	if server.Shutdown(grace) != nil {
-		server.Close() // cuts off clients that still read a profile; the stop succeeds all the same
+		server.Close() // cuts off readers of a profile; the stop still succeeds
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin listener: %w", err)
@@ -142,7 +142,7 @@ func (a *Admin) Run(ctx context.Context) error {
 	return nil
 }
 
-// alive answers as long as the process can answer at all; restarting it would help nothing else.
+// alive replies as long as the process can reply at all; a restart would help nothing else.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -160,7 +160,7 @@ type adminReport struct {
 	Checks   []adminCheck `json:"checks"`
 }
 
-// readyz tells the reasons of failures only to whom the listener knows; a probe needs the status.
+// readyz reveals the reasons of failures only to authenticated clients; a probe needs the status.
 func (a *Admin) readyz(readiness *Readiness) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		report := readiness.Check()
@@ -194,7 +194,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(append(text, '\n')) // fails only when the reader left
 }
 
-// NewRegistry makes a Prometheus registry with the metrics of the Go runtime and the process.
+// NewRegistry returns a Prometheus registry with the metrics of the Go runtime and the process.
 func NewRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),

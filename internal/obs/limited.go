@@ -8,12 +8,12 @@ import (
 )
 
 // maxMessages bounds the memory of a [LimitedLogger]. Messages are constants of the program, so it
-// is never reached unless one is built from input; all beyond it share one allowance.
+// is only reached if a message is built from input; all further ones share one allowance.
 const maxMessages = 256
 
 // LimitedLogger writes each message at most once per interval. The attribute "suppressed" of the
-// next written line counts the lines left out. It is for failures that may come with every request
-// or record: they belong in a counter, and in the log once. Safe for concurrent use.
+// next written line counts the lines left out. It is for failures that may occur with every request
+// or record: they belong in a counter, and once in the log. Safe for concurrent use.
 type LimitedLogger struct {
 	log   *slog.Logger
 	every time.Duration
@@ -25,11 +25,11 @@ type LimitedLogger struct {
 
 // allowance is the state of one message.
 type allowance struct {
-	next       time.Time // not written before
+	next       time.Time // suppressed before this time
 	suppressed int       // since the last written line
 }
 
-// Limited makes a [LimitedLogger] that writes to logger; a nil one writes nothing. An every of 0
+// Limited returns a [LimitedLogger] that writes to logger; a nil one writes nothing. An every of 0
 // writes all.
 func Limited(logger *slog.Logger, every time.Duration) *LimitedLogger {
 	if logger == nil {

@@ -1,9 +1,9 @@
 // Package obs makes adnet observable: structured logs with request ids, readiness, and the admin
 // listener with health, metrics and profiles.
 //
-// Contract: no money depends on this package. A log line may be dropped (see [Limited]), a metric
-// may be lost with the process. Nothing here is global: loggers, registries and readiness are
-// values that the wiring passes on.
+// Contract: no money depends on this package. A log line may be dropped (see [Limited]), and a
+// metric may be lost with the process. Nothing here is global: the wiring passes loggers,
+// registries and readiness as values.
 package obs
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// NewLogger makes a logger that writes lines to w and adds the request id of the context (see
+// NewLogger returns a logger that writes lines to w and adds the request id of the context (see
 // [Identify]) to every line as request_id. format is "json" or "text"; level is "debug", "info",
 // "warn" or "error". Times are UTC. Any other format or level is an error.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
@@ -52,8 +52,8 @@ func utc(groups []string, a slog.Attr) slog.Attr {
 
 type requestIDKey struct{}
 
-// Identity is the context of one request with its id. It holds the id as a header takes it, so that
-// both need one allocation (benchmark row beacon).
+// Identity is the context of one request with its id. It holds the id in the form of a header's
+// values, so that both need one allocation (benchmark row beacon).
 type Identity struct {
 	context.Context
 	id [1]string
@@ -62,7 +62,7 @@ type Identity struct {
 // Identify attaches a request's id to ctx. The caller guarantees the form of the id.
 func Identify(ctx context.Context, id string) *Identity { return &Identity{ctx, [1]string{id}} }
 
-// Header is the id as the values of a header; it must not be changed.
+// Header returns the id as the values of a header; it must not be changed.
 func (i *Identity) Header() []string { return i.id[:] }
 
 // Value implements context.Context.
@@ -73,21 +73,21 @@ func (i *Identity) Value(key any) any {
 	return i.Context.Value(key)
 }
 
-// RequestID is the id given by [Identify], or "".
+// RequestID returns the id given by [Identify], or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// WithContextAttrs wraps a handler so that every record carries request_id when its context has
-// one. In a logger with an open group the attribute is inside of the group.
+// WithContextAttrs wraps a handler so that every record carries the request_id of its context. In a
+// logger with an open group the attribute is inside the group.
 func WithContextAttrs(next slog.Handler) slog.Handler { return contextHandler{next} }
 
 type contextHandler struct{ slog.Handler }
 
 func (h contextHandler) Handle(ctx context.Context, record slog.Record) error {
 	if id := RequestID(ctx); id != "" {
-		record = record.Clone() // the caller may hand the same record to other handlers
+		record = record.Clone() // the caller may pass the same record to other handlers
 		record.AddAttrs(slog.String("request_id", id))
 	}
 	return h.Handler.Handle(ctx, record)

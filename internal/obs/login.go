@@ -13,12 +13,12 @@ import (
 	"adnet/internal/link"
 )
 
-// leastToken is how long an admin token is at least, in bytes: shorter ones can be tried out.
+// leastToken is the minimum length of an admin token in bytes: shorter ones can be guessed.
 const leastToken = 16
 
-// secure checks what the listener asks of its clients, and makes its encryption. Errors name the
-// setting. A listener that other machines reach knows its clients, and they send their token
-// encrypted, or the operator has said --insecure.
+// secure checks the authentication settings, and creates the encryption. Errors name the setting. A
+// listener that other machines can reach authenticates its clients and encrypts their tokens,
+// unless the operator has set --insecure.
 func (a *Admin) secure() error {
 	c := &a.config
 	switch {
@@ -30,7 +30,7 @@ func (a *Admin) secure() error {
 		return errors.New("ADNET_ADMIN_CERT and ADNET_ADMIN_KEY belong together, and one of them is not set")
 	case c.CA != "" && c.Cert == "":
 		return errors.New(
-			"ADNET_ADMIN_CA checks the certificates of encrypted clients: set ADNET_ADMIN_CERT and ADNET_ADMIN_KEY, too",
+			"ADNET_ADMIN_CA checks the certificates of encrypted clients: set ADNET_ADMIN_CERT and ADNET_ADMIN_KEY as well",
 		)
 	case !link.LocalListener(c.Addr) && c.Token == "" && c.CA == "":
 		return fmt.Errorf(
@@ -54,8 +54,8 @@ func (a *Admin) secure() error {
 	if c.CA == "" {
 		return nil
 	}
-	// A client without a certificate may have the token; one with a foreign certificate has
-	// nothing.
+	// A client without a certificate may have the token; one with a foreign certificate is
+	// rejected.
 	if a.tls.ClientCAs, err = link.Authorities(c.CA); err != nil {
 		return fmt.Errorf("ADNET_ADMIN_CA: %w", err)
 	}
@@ -71,8 +71,8 @@ func (a *Admin) renewed(expires time.Time, err error) {
 	a.log.Info("the admin listener has a new certificate", "expires", expires)
 }
 
-// serve asks who comes before anything is shown. A probe may ask whether the process lives and is
-// ready; that says nothing of its inside.
+// serve authenticates clients before showing anything. Unauthenticated probes may read liveness and
+// readiness, which reveal nothing of the process.
 func (a *Admin) serve(w http.ResponseWriter, r *http.Request) {
 	if probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"; !probe && !a.known(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="adnet admin"`)
@@ -85,8 +85,8 @@ func (a *Admin) serve(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(w, r)
 }
 
-// known says whether a request may see everything: its token or its certificate is right, or the
-// listener asks for none, which only loopback may.
+// known reports whether a request may see everything: its token or its certificate is right, or the
+// listener requires neither, which is allowed only on loopback.
 func (a *Admin) known(r *http.Request) bool {
 	if a.config.Token == "" && a.config.CA == "" {
 		return true
@@ -98,7 +98,7 @@ func (a *Admin) known(r *http.Request) bool {
 	return a.config.Token != "" && strings.EqualFold(kind, "Bearer") && sameText(token, a.config.Token)
 }
 
-// sameText compares in a time that tells nothing of where the texts differ.
+// sameText compares in a time that does not reveal the position of a difference.
 func sameText(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -9,8 +9,8 @@ import (
 
 // Register adds c to r and returns the collector that r then has: c itself, or the one registered
 // earlier under the same name and labels, so that two components of one process count into one
-// metric. With a nil r the metric is kept and never exposed. Register never panics, and a metric
-// never prevents a start: a metric that contradicts another is left out, and the log says so.
+// metric. With a nil r the metric works but is never exposed. Register never panics, and a metric
+// never prevents a start: a metric that contradicts another is left out and logged.
 func Register[C prometheus.Collector](r prometheus.Registerer, c C) C {
 	if r == nil {
 		return c

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Readiness is the one answer to "may this process get traffic?", made of named checks. A process
-// is ready while it is not draining and every check passes. Safe for concurrent use.
+// Readiness decides whether this process may get traffic, by named checks. A process is ready while
+// it is not draining and every check passes. Safe for concurrent use.
 type Readiness struct {
 	mu       sync.Mutex // guards the rest
 	checks   []namedCheck
@@ -35,11 +35,11 @@ type Report struct {
 	Checks   []Check `json:"checks"` // in the order of Add
 }
 
-// NewReadiness makes a readiness without checks: it is ready.
+// NewReadiness returns a readiness without checks: it is ready.
 func NewReadiness() *Readiness { return &Readiness{} }
 
-// Add registers a check. Every question calls it, several callers at once, so it must answer from
-// memory: a component that watches a server keeps the last result. A check with the same name
+// Add registers a check. Every query calls it, several callers concurrently, so it must reply from
+// memory: a component that watches a server stores the last result. A check with the same name
 // replaces the earlier one.
 func (r *Readiness) Add(name string, check func() error) {
 	r.mu.Lock()
@@ -56,14 +56,14 @@ func (r *Readiness) Add(name string, check func() error) {
 }
 
 // SetDraining makes the process not ready for good. It is the first step of stopping: load
-// balancers turn away before connections are closed.
+// balancers send traffic elsewhere before connections are closed.
 func (r *Readiness) SetDraining() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.draining = true
 }
 
-// Check runs every check. A check that panics has failed.
+// Check runs every check. A panicking check has failed.
 func (r *Readiness) Check() Report {
 	r.mu.Lock()
 	checks, draining := r.checks, r.draining

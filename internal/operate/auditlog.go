@@ -16,13 +16,13 @@ import (
 // AuditLog is `adnet audit`: it lists changes and their authors.
 type AuditLog struct {
 	Postgres postgres.Config `embed:""`
-	Owner    string          `name:"owner" help:"Only what belongs to this account (id)."`
-	Actor    string          `name:"actor" help:"Only what this account did (id)."`
+	Owner    string          `name:"owner" help:"Only the property of this account (id)."`
+	Actor    string          `name:"actor" help:"Only changes made by this account (id)."`
 	Kind     string          `name:"kind" help:"Only targets of this kind: campaign, user, key, dead_letter, store…"`
 	Target   string          `name:"target" help:"Only the target with this id."`
 	Since    string          `name:"since" help:"Only from this UTC day on, like 2026-01-31."`
 	Before   int64           `name:"before" help:"Only entries before this number: the next page."`
-	Limit    int             `name:"limit" default:"50" help:"At most so many (1 to 500)."`
+	Limit    int             `name:"limit" default:"50" help:"Maximum number of entries (1 to 500)."`
 	JSON     bool            `name:"json" help:"Print one JSON object per line."`
 }
 

@@ -27,7 +27,7 @@ import (
 	"adnet/internal/stream"
 )
 
-// manifestName is the file that is written last: a folder without it is not a complete backup.
+// manifestName is the file written last: a folder without it is not a complete backup.
 const manifestName = "manifest.json"
 
 // manifest describes the contents of a backup and their watermark.
@@ -67,10 +67,10 @@ type Backup struct {
 	Wait       time.Duration        `name:"wait" default:"30s" help:"How long a chunk of the archive that is being inserted may take."`
 }
 
-// Run copies both stores while adnet runs. The archive stands still from before the snapshot of
+// Run copies both stores while adnet runs. The archive is paused from before the snapshot of
 // PostgreSQL until ClickHouse is copied, so ClickHouse has exactly the events below the archived
-// offsets of the snapshot. Settlement goes on all the while; what it applies after the snapshot is
-// in Kafka, above the offsets of the snapshot.
+// offsets of the snapshot. Settlement continues meanwhile: Kafka holds the records that it applies
+// after the snapshot, above the offsets of the snapshot.
 func (c *Backup) Run(p cli.Process) (err error) {
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("--dir %s is not empty", c.Dir)
@@ -123,7 +123,7 @@ func (c *Backup) Run(p cli.Process) (err error) {
 	return nil
 }
 
-// watermark takes PostgreSQL's snapshot and copies ClickHouse while the archive stands still.
+// watermark takes PostgreSQL's snapshot and copies ClickHouse while the archive is paused.
 func (c *Backup) watermark(
 	p cli.Process, store *postgres.Store, decided *clickhouse.Store, m *manifest,
 ) (snapshot *postgres.Snapshot, err error) {
@@ -168,7 +168,7 @@ func placesOf(offsets map[stream.Partition]int64) map[string]int64 {
 	return places
 }
 
-// writeFile writes a compressed file and notes its size and sum.
+// writeFile writes a compressed file and records its size and checksum.
 func writeFile(path string, f *backupFile, fill func(io.Writer) error) (err error) {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -228,13 +228,13 @@ func writeManifest(dir string, m manifest) error {
 func readManifest(dir string) (m manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil {
-		return m, fmt.Errorf("%s is no finished backup: %w", dir, err)
+		return m, fmt.Errorf("%s is not a complete backup: %w", dir, err)
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("%s: %w", manifestName, err)
 	}
 	if m.Format != 1 {
-		return m, fmt.Errorf("%s: format %d is not known to this version", manifestName, m.Format)
+		return m, fmt.Errorf("%s: this version does not support format %d", manifestName, m.Format)
 	}
 	files := []backupFile{m.Postgres.File}
 	for _, t := range m.ClickHouse {
@@ -266,14 +266,14 @@ type Restore struct {
 	ClickHouse clickhouse.Config    `embed:""`
 	Redis      redis.Config         `embed:""`
 	Kafka      kafka.Config         `embed:""`
-	Dir        string               `name:"dir" required:"" help:"Folder that backup wrote."`
-	Force      bool                 `name:"force" help:"Also when the stores are not empty: what they hold is lost."`
-	TokenKeys  string               `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys of the installation, by which campaigns in Redis are sealed; without them the consumers fill Redis at their start."`
+	Dir        string               `name:"dir" required:"" help:"Folder written by backup."`
+	Force      bool                 `name:"force" help:"Overwrite stores that are not empty; their data is lost."`
+	TokenKeys  string               `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys of the installation, with which campaigns in Redis are sealed; without them the consumers fill Redis at their start."`
 }
 
-// Run restores ClickHouse, then PostgreSQL in one transaction, then writes Redis again. Stop
-// ingress and consumers first. The consumers then continue in Kafka from the restored offsets; no
-// record that Kafka still has is lost or doubled.
+// Run restores ClickHouse, then PostgreSQL in one transaction, then rewrites Redis. Stop ingress
+// and consumers first. The consumers then continue in Kafka from the restored offsets: no record
+// that Kafka still has is lost or applied twice.
 func (c *Restore) Run(p cli.Process) error {
 	m, err := readManifest(c.Dir)
 	if err != nil {
@@ -346,7 +346,7 @@ func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *click
 	}
 	if !empty {
 		return errors.New(
-			"PostgreSQL is not empty: restore into an empty database, or say --force to lose what it holds",
+			"PostgreSQL is not empty: restore into an empty database, or use --force to lose its data",
 		)
 	}
 	tables, err := decided.Tables(ctx)
@@ -360,7 +360,7 @@ func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *click
 		}
 		if n > 0 {
 			return fmt.Errorf(
-				"ClickHouse is not empty (%s): restore into an empty database, or say --force to lose what it holds",
+				"ClickHouse is not empty (%s): restore into an empty database, or use --force to lose its data",
 				table,
 			)
 		}
@@ -368,7 +368,7 @@ func (c *Restore) refuseFilled(ctx context.Context, owner string, decided *click
 	return nil
 }
 
-// finish writes Redis from the restored PostgreSQL, notes the restore, and checks the result.
+// finish writes Redis from the restored PostgreSQL, records the restore, and checks the result.
 func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) error {
 	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {

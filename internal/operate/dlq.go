@@ -17,23 +17,23 @@ import (
 	"adnet/internal/stream"
 )
 
-// DLQ is `adnet dlq`: records of the events topic that could not be decoded.
+// DLQ is `adnet dlq`: undecodable records of the events topic.
 type DLQ struct {
 	Postgres postgres.Config `embed:""`
 
 	List   dlqList   `cmd:"" help:"List dead letters, oldest first."`
-	Replay dlqReplay `cmd:"" help:"Send dead letters to the events topic again, after what made them poison was fixed."`
+	Replay dlqReplay `cmd:"" help:"Send dead letters to the events topic again, once their cause is fixed."`
 }
 
 type dlqList struct {
-	Open   bool   `name:"open" help:"Only those that were never replayed."`
-	Stream string `name:"stream" help:"Only those of one stream (topic id in hex)."`
-	Limit  int    `name:"limit" default:"50" help:"At most so many (1 to 1000)."`
-	Offset int    `name:"offset" help:"Leave out so many from the start."`
+	Open   bool   `name:"open" help:"Only dead letters that were never replayed."`
+	Stream string `name:"stream" help:"Only dead letters of one stream (topic id in hex)."`
+	Limit  int    `name:"limit" default:"50" help:"Maximum number of rows (1 to 1000)."`
+	Offset int    `name:"offset" help:"Number of rows to skip."`
 	JSON   bool   `name:"json" help:"Print one JSON object per line."`
 }
 
-// shownLetter is a dead letter as --json prints it.
+// shownLetter is a dead letter in the output of --json.
 type shownLetter struct {
 	ID        string     `json:"id"` // the argument of replay
 	Stream    string     `json:"stream"`
@@ -53,7 +53,7 @@ func letterID(l ledger.StoredDeadLetter) string {
 	return fmt.Sprintf("%s/%d:%d", l.Stream, l.Number, l.Offset)
 }
 
-// decodedOf is the record as far as its bytes allow; nil for bytes that are not an event.
+// decodedOf decodes the record as far as possible; nil if the bytes are not an event.
 func decodedOf(raw []byte) any {
 	if text := deadletter.Decoded(raw); text != nil {
 		return rawJSON(text)
@@ -122,16 +122,16 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 
 type dlqReplay struct {
 	Kafka kafka.Config `embed:""`
-	IDs   []string     `arg:"" optional:"" name:"id" help:"Ids as list prints them: stream/partition:offset."`
+	IDs   []string     `arg:"" optional:"" name:"id" help:"Ids in the form of list: stream/partition:offset."`
 	All   bool         `name:"all" help:"Every dead letter that was never replayed."`
-	Again bool         `name:"again" help:"Also those that were replayed before. An event that was applied counts as a duplicate."`
+	Again bool         `name:"again" help:"Include dead letters replayed before. An event that was applied counts as a duplicate."`
 }
 
-// Run replays. An event that decodes now is applied once: its deduplication key says whether it was
-// applied already. One that still does not decode becomes a new dead letter.
+// Run replays. An event that decodes now is applied once: its deduplication key prevents a second
+// application. A record that still does not decode becomes a new dead letter.
 func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	if c.All == (len(c.IDs) > 0) {
-		return errors.New("name the dead letters to replay, or say --all")
+		return errors.New("name the dead letters to replay, or use --all")
 	}
 	ctx := p.Ctx
 	store, err := postgres.Open(ctx, d.Postgres)
@@ -177,7 +177,7 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	return nil
 }
 
-// targets are the places of the letters, each as a range of one.
+// targets returns the position of each letter as a range of one offset.
 func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []stream.Range, err error) {
 	if c.All {
 		for offset := 0; ; offset += 1000 {

@@ -16,8 +16,7 @@ import (
 	"adnet/internal/redis"
 )
 
-// Doctor is `adnet doctor`: it connects to everything and says what it found at each server, and
-// what to do about it.
+// Doctor is `adnet doctor`: it connects to every server and prints its findings with advice.
 type Doctor struct {
 	Postgres   postgres.Config      `embed:""`
 	Owner      postgres.OwnerConfig `embed:""`
@@ -25,11 +24,11 @@ type Doctor struct {
 	Kafka      kafka.Config         `embed:""`
 	ClickHouse clickhouse.Config    `embed:""`
 	JSON       bool                 `name:"json" help:"Print JSON instead of text."`
-	Timeout    time.Duration        `name:"timeout" default:"20s" help:"How long a server may take in all."`
+	Timeout    time.Duration        `name:"timeout" default:"20s" help:"Time limit per server."`
 }
 
-// Run looks at all servers at once and prints what it found. It ends with [cli.ErrExit] when
-// something has to be mended.
+// Run examines all servers concurrently and prints its findings. It returns [cli.ErrExit] when
+// something needs repair.
 func (c *Doctor) Run(p cli.Process) error {
 	reports := c.examine(p)
 	healthy := true
@@ -61,7 +60,7 @@ func (c *Doctor) examine(p cli.Process) []link.Report {
 	return atOnce(looks)
 }
 
-// Examine looks at the servers as `adnet doctor` does, but for the owner's role, which no serving
+// Examine inspects the servers like `adnet doctor`, except for the owner's role, which no serving
 // process has. It ends with ctx.
 func Examine(ctx context.Context, servers backends.Servers) []link.Report {
 	return atOnce(looksAt(ctx, servers))
@@ -88,7 +87,7 @@ func atOnce(looks []func() link.Report) []link.Report {
 
 // doctorReport is the form of --json.
 type doctorReport struct {
-	OK      bool        `json:"ok"` // nothing has to be mended
+	OK      bool        `json:"ok"` // nothing needs repair
 	Servers []link.Seen `json:"servers"`
 }
 
@@ -100,7 +99,7 @@ func asJSON(reports []link.Report) []link.Seen {
 	return all
 }
 
-// printReports writes a block a server: what it is, then its rights, then what to know.
+// printReports writes a block per server: its properties, then its rights, then the findings.
 func printReports(w io.Writer, reports []link.Report, healthy bool) {
 	for i := range reports {
 		r := &reports[i]

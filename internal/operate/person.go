@@ -12,14 +12,15 @@ import (
 	"adnet/internal/person"
 )
 
-// Erasure is what the caller of [EraseUser] says.
+// Erasure holds the caller's input of [EraseUser].
 type Erasure struct {
 	Account string    // e-mail or id
-	Yes     bool      // nothing is asked
-	Answer  io.Reader // of the question
+	Yes     bool      // no question
+	Answer  io.Reader // to the question
 }
 
-// EraseUser is `adnet user erase`: it says what will happen, asks, and forgets who owns an account.
+// EraseUser is `adnet user erase`: it prints the consequences, asks for confirmation, and erases
+// the account's owner.
 func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 	u, err := person.Find(p.Ctx, store, e.Account)
 	if err != nil {
@@ -35,12 +36,12 @@ func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 	if !e.Yes && !u.Erased() {
 		fmt.Fprintf(
 			p.Stderr,
-			"account %s of %s: keys are revoked, campaigns archived, logins end, and what names the person goes. "+
+			"account %s of %s: keys are revoked, campaigns archived, logins end, and personal data is removed. "+
 				"This cannot be undone.\nType the id of the account:\n", u.ID, u.Email,
 		)
 		line, err := bufio.NewReader(e.Answer).ReadString('\n')
 		if strings.TrimSpace(line) != u.ID.String() {
-			return errors.Join(errors.New("nothing was changed: the id was not typed; --yes asks nothing"), notEOF(err))
+			return errors.Join(errors.New("nothing was changed: the account id was not confirmed (use --yes to skip the question)"), notEOF(err))
 		}
 	}
 	done, err := person.Erase(p.Ctx, store, u, loss, time.Now().UTC())
@@ -58,16 +59,16 @@ func EraseUser(p cli.Process, store person.Store, e Erasure) error {
 	if done.Balance > 0 {
 		fmt.Fprintf(
 			p.Stdout,
-			"%s USD of its balance stay in the books and can be spent no more: give them back by the payment provider\n", done.Balance,
+			"%s USD of its balance stay in the books and can no longer be spent: refund them through the payment provider\n", done.Balance,
 		)
 	}
 	fmt.Fprintln(
-		p.Stdout, "ledger rows name the id alone and are as they were; backups of before still have the e-mail",
+		p.Stdout, "ledger rows name only the id and are unchanged; earlier backups still have the e-mail",
 	)
 	return nil
 }
 
-// notEOF is err, unless the input simply ended.
+// notEOF returns err, or nil if the input simply ended.
 func notEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -75,7 +76,7 @@ func notEOF(err error) error {
 	return err
 }
 
-// ExportUser is `adnet user export`: it prints all that is held about an account as JSON.
+// ExportUser is `adnet user export`: it prints all data held about an account as JSON.
 func ExportUser(p cli.Process, store person.Store, who string) error {
 	u, err := person.Find(p.Ctx, store, who)
 	if err != nil {

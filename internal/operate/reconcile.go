@@ -33,10 +33,10 @@ type Reconcile struct {
 	Redis      redis.Config      `embed:""`
 	Kafka      kafka.Config      `embed:""`
 	Day        string            `name:"day" help:"Only this UTC day of ClickHouse, like 2026-01-31 (default: the last --days)."`
-	Days       int               `name:"days" default:"7" help:"How many days of ClickHouse are compared, today included."`
+	Days       int               `name:"days" default:"7" help:"Number of days of ClickHouse to compare, today included."`
 	Wait       time.Duration     `name:"wait" env:"ADNET_RECONCILE_WAIT" default:"15s" help:"How long copies may take to catch up before a difference counts."`
-	Fix        bool              `name:"fix" help:"Repair what differs."`
-	TokenKeys  string            `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys of the installation, by which campaigns in Redis are sealed; without them seals are not compared, and --fix leaves it to the consumers to fill Redis."`
+	Fix        bool              `name:"fix" help:"Repair the differences."`
+	TokenKeys  string            `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys of the installation, with which campaigns in Redis are sealed; without them seals are not compared, and --fix leaves it to the consumers to fill Redis."`
 	JSON       bool              `name:"json" help:"Print JSON."`
 }
 
@@ -68,7 +68,7 @@ type reconciling struct {
 	cache       *redis.Client
 }
 
-// Run compares, repairs when told to, and compares again.
+// Run compares, repairs with --fix, and compares again.
 func (c *Reconcile) Run(p cli.Process) (err error) {
 	r := reconciling{Process: p, cfg: c}
 	if r.first, r.last, err = c.span(time.Now()); err != nil {
@@ -116,7 +116,7 @@ func allAgree(lines []compared) bool {
 	return !slices.ContainsFunc(lines, func(l compared) bool { return !l.OK })
 }
 
-// compare repeats until everything agrees or the patience is used up: copies lag behind, by design.
+// compare repeats until everything agrees or the time is used up: copies lag behind, by design.
 func (r *reconciling) compare() (lines []compared, err error) {
 	deadline := time.Now().Add(r.cfg.Wait)
 	for {
@@ -172,7 +172,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 		}
 		trust.Refused = func(id string, reason error) { line.differ("campaign %s is not sealed: %s", id, reason) }
 	}
-	kept, at, err := redis.NewCampaigns(r.cache.Trusting(trust)).All(r.Ctx)
+	projected, at, err := redis.NewCampaigns(r.cache.Trusting(trust)).All(r.Ctx)
 	if errors.Is(err, redis.ErrLost) {
 		line.differ("the catalog is not complete")
 		return line, nil
@@ -186,11 +186,11 @@ func (r *reconciling) campaigns() (line compared, err error) {
 	if at > head {
 		line.differ("complete up to version %d, PostgreSQL is at %d: of another history", at, head)
 	}
-	got := make(map[uuid.UUID]int64, len(kept))
-	for i := range kept {
-		got[kept[i].ID] = kept[i].ConfigVersion
-		if full, err := r.store.Campaign(r.Ctx, kept[i].ID); err == nil &&
-			full.ConfigVersion == kept[i].ConfigVersion && !sameCampaign(&full, &kept[i]) {
+	got := make(map[uuid.UUID]int64, len(projected))
+	for i := range projected {
+		got[projected[i].ID] = projected[i].ConfigVersion
+		if full, err := r.store.Campaign(r.Ctx, projected[i].ID); err == nil &&
+			full.ConfigVersion == projected[i].ConfigVersion && !sameCampaign(&full, &projected[i]) {
 			line.differ("campaign %s: same version %d, other content", full.ID, full.ConfigVersion)
 		}
 	}
@@ -214,12 +214,12 @@ func (r *reconciling) rooms() (line compared, err error) {
 	if err != nil {
 		return line, err
 	}
-	kept, err := redis.NewRooms(r.cache).All(r.Ctx)
+	projected, err := redis.NewRooms(r.cache).All(r.Ctx)
 	if err != nil {
 		return line, err
 	}
-	got := make(map[uuid.UUID]reserve.Room, len(kept))
-	for _, room := range kept {
+	got := make(map[uuid.UUID]reserve.Room, len(projected))
+	for _, room := range projected {
 		got[room.CampaignID] = room
 	}
 	line.Compared = int64(len(want))
@@ -262,7 +262,7 @@ func (r *reconciling) charges() (line compared, err error) {
 	return line, nil
 }
 
-// differing are the campaigns whose amounts are not the same in both, in order.
+// differing returns, in order, the campaigns whose amounts differ.
 func differing(a, b map[uuid.UUID]money.Micros) (ids []uuid.UUID) {
 	for id := range a {
 		if a[id] != b[id] {
@@ -294,7 +294,7 @@ func (r *reconciling) days() (line compared, err error) {
 	line.Name, line.Compared = lineDays, int64(r.last-r.first)+1
 	found, err := r.decided.CompareDays(r.Ctx, r.first, r.last)
 	for _, d := range found {
-		line.differ("%s %s %s: events say %d, it %d", d.Day, d.What, d.Key, d.Events, d.Other)
+		line.differ("%s %s %s: %d by the events, %d here", d.Day, d.What, d.Key, d.Events, d.Other)
 	}
 	return line, err
 }
@@ -318,9 +318,9 @@ func (r *reconciling) print(lines []compared) error {
 			for _, d := range l.Detail {
 				fmt.Fprintln(r.Stdout, "        "+d)
 			}
-			for _, said := range []string{l.Fixed, l.Unfixed} {
-				if said != "" {
-					fmt.Fprintln(r.Stdout, "        "+said)
+			for _, outcome := range []string{l.Fixed, l.Unfixed} {
+				if outcome != "" {
+					fmt.Fprintln(r.Stdout, "        "+outcome)
 				}
 			}
 		}
@@ -331,9 +331,9 @@ func (r *reconciling) print(lines []compared) error {
 	return nil
 }
 
-// fix repairs what the lines say, compares again, and notes the repair in the audit log.
+// fix repairs the differences, compares again, and records the repair in the audit log.
 func (r *reconciling) fix(lines []compared) ([]compared, error) {
-	said, unsaid := make(map[string]string), make(map[string]string)
+	done, notDone := make(map[string]string), make(map[string]string)
 	bad := make(map[string]bool)
 	for _, l := range lines {
 		bad[l.Name] = !l.OK
@@ -342,7 +342,7 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 		if err := r.refillRedis(); err != nil {
 			return nil, fmt.Errorf("repair Redis: %w", err)
 		}
-		said[lineCampaigns], said[lineRooms] = "repaired: Redis was rewritten from PostgreSQL",
+		done[lineCampaigns], done[lineRooms] = "repaired: Redis was rewritten from PostgreSQL",
 			"repaired: Redis was rewritten from PostgreSQL"
 	}
 	if bad[lineCharges] || bad[lineTotals] || bad[lineDays] {
@@ -352,12 +352,12 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 		}
 		for _, name := range []string{lineCharges, lineTotals, lineDays} {
 			if bad[name] {
-				said[name], unsaid[name] = did, could
+				done[name], notDone[name] = did, could
 			}
 		}
 	}
 	changes := make(map[string]auditlog.Change)
-	for name, what := range said {
+	for name, what := range done {
 		changes[name] = auditlog.Change{Before: "differs", After: what}
 	}
 	if err := r.store.RecordAudit(
@@ -368,16 +368,16 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 	after, err := r.compare()
 	for i := range after {
 		if bad[after[i].Name] {
-			after[i].Fixed = said[after[i].Name]
+			after[i].Fixed = done[after[i].Name]
 			if !after[i].OK {
-				after[i].Unfixed = unsaid[after[i].Name]
+				after[i].Unfixed = notDone[after[i].Name]
 			}
 		}
 	}
 	return after, err
 }
 
-// fixDays rebuilds the days of the span that differ, while the archive stands still.
+// fixDays rebuilds the differing days of the span while the archive is paused.
 func (r *reconciling) fixDays() (did, could string, err error) {
 	hold, err := r.store.HoldArchive(r.Ctx, r.cfg.Wait)
 	if err != nil {
@@ -414,10 +414,10 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 		return "", "", err
 	}
 	if len(rebuilt) > 0 {
-		did += fmt.Sprintf("repaired: events of %v were put together again from Kafka and the verdicts. ", rebuilt)
+		did += fmt.Sprintf("repaired: events of %v were rebuilt from Kafka and the verdicts. ", rebuilt)
 	}
 	if len(views) > 0 {
-		did += fmt.Sprintf("repaired: counters of %v were computed again from the events. ", views)
+		did += fmt.Sprintf("repaired: counters of %v were recomputed from the events. ", views)
 	}
 	for _, l := range lost {
 		could += l + ". "
@@ -428,8 +428,8 @@ func (r *reconciling) fixDays() (did, could string, err error) {
 	return did, could, nil
 }
 
-// damagedDays are the days that differ, true where the events themselves are wrong, and those whose
-// roll-up does.
+// damagedDays returns the differing days, true where the events themselves are wrong, and the days
+// with a differing roll-up.
 func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day, err error) {
 	damaged = make(map[day.Day]bool)
 	found, err := r.decided.CompareDays(r.Ctx, r.first, r.last)
@@ -453,7 +453,7 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 		return nil, nil, err
 	}
 	for date := r.first; date <= r.last; date++ {
-		// Events that settlement applied while the archive stands still are not a difference, but
+		// Events that settlement applied while the archive is paused are not a difference, but
 		// cannot be distinguished here; rebuilding a day unnecessarily yields the same day.
 		if len(differing(want[date], got[date])) > 0 {
 			damaged[date] = true
@@ -464,8 +464,7 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 		return nil, nil, err
 	}
 	if totals.Differences > 0 {
-		// Events without a charge are missing or too many: the views still remember how many there
-		// were.
+		// Events without a charge are missing or too many: the views still hold their number.
 		for date := range verdicts {
 			damaged[date] = true
 		}
@@ -473,7 +472,7 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 	return damaged, rolled, nil
 }
 
-// rollAgain rolls a closed day up, or one whose roll-up is wrong.
+// rollAgain rolls up a closed day, or a day with a wrong roll-up.
 func (r *reconciling) rollAgain(date day.Day, wrong bool) error {
 	if date >= day.Of(time.Now()) && !wrong {
 		return nil

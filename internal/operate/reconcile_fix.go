@@ -41,7 +41,7 @@ func sameCampaign(a, b *campaign.Campaign) bool {
 	return bytes.Equal(text(a), text(b))
 }
 
-// refillRedis removes the catalog and publishes everything again, as a projector does that finds it
+// refillRedis removes the catalog and publishes everything again, like a projector that finds it
 // empty.
 func (r *reconciling) refillRedis() error {
 	return refillRedis(r.Process, refill{store: r.store, cache: r.cache, funds: r.cfg.Money, keys: r.cfg.TokenKeys})
@@ -54,7 +54,7 @@ type refill struct {
 	keys  string // ADNET_TOKEN_KEYS
 }
 
-// sealing seals campaigns in Redis as the processes of the installation do.
+// sealing seals campaigns in Redis like the processes of the installation.
 func sealing(setting string) (trust redis.Trust, err error) {
 	keys, err := token.ParseKeys(setting)
 	if err != nil {
@@ -100,8 +100,7 @@ func refillRedis(p cli.Process, f refill) error {
 }
 
 // rebuildDay assembles a day's events from the log and the verdicts, and replaces the day with them
-// if their charges equal the ledger's. problem is the reason why it is not possible; then nothing
-// has changed.
+// if their charges equal the ledger's. If it cannot, problem is the reason and nothing has changed.
 func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem string, err error) {
 	spans, err := kafka.Spans(r.Ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.Log})
 	if err != nil {
@@ -139,7 +138,7 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 	for _, id := range differing(want[date], got) {
 		if got[id] > want[date][id] || date < day.Of(time.Now()) {
 			return fmt.Sprintf(
-				"campaign %s would have %d micro-USD, the ledger says %d", id, int64(got[id]), int64(want[date][id]),
+				"campaign %s would have %d micro-USD, but %d in the ledger", id, int64(got[id]), int64(want[date][id]),
 			), nil
 		}
 	}
@@ -207,7 +206,7 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 
 var errStopReading = errors.New("enough was read")
 
-// dayBuilder takes the rows of a day.
+// dayBuilder accepts the rows of a day.
 type dayBuilder interface {
 	Add(ctx context.Context, rows []report.Row) error
 }

@@ -15,11 +15,11 @@ type Retention struct {
 	Postgres postgres.Config `embed:""`
 	Keep     retain.Config   `embed:""`
 	Life     retain.Life     `embed:""`
-	DryRun   bool            `name:"dry-run" help:"Change nothing; print what would go."`
+	DryRun   bool            `name:"dry-run" help:"Change nothing; print what would be removed."`
 	JSON     bool            `name:"json" help:"Print JSON."`
 }
 
-// Run removes data that nothing needs any more.
+// Run removes unneeded data.
 func (c *Retention) Run(p cli.Process) error {
 	cut, err := c.Keep.Cutoffs(time.Now(), c.Life.Conversion)
 	if err != nil {

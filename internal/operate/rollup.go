@@ -22,7 +22,7 @@ type Rollup struct {
 	Date       string            `name:"date" env:"ADNET_ROLLUP_DATE" help:"UTC day like 2026-01-31 (default: yesterday)."`
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs until its work is done or the process is stopped.
 func (c *Rollup) Run(p cli.Process) error {
 	date := day.Of(time.Now()) - 1
 	if c.Date != "" {
@@ -45,7 +45,7 @@ func (c *Rollup) Run(p cli.Process) error {
 	if err != nil {
 		return err
 	}
-	if c.Postgres.URL != "" { // a scheduler may know ClickHouse only
+	if c.Postgres.URL != "" { // a scheduler may only know ClickHouse
 		books, err := postgres.Open(p.Ctx, c.Postgres)
 		if err != nil {
 			return err

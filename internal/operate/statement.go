@@ -15,7 +15,7 @@ import (
 	"adnet/internal/postgres"
 )
 
-// Statement is `adnet statement`: what an account's money did in a month.
+// Statement is `adnet statement`: the movements of an account's money in a month.
 type Statement struct {
 	Postgres postgres.Config `embed:""`
 	Account  string          `name:"account" required:"" help:"E-mail or id of the account."`
@@ -37,14 +37,14 @@ func (c *Statement) Run(p cli.Process) error {
 	if err != nil {
 		return cli.Sentence(err)
 	}
-	made, err := store.Statement(
+	statement, err := store.Statement(
 		p.Ctx,
 		ledger.StatementQuery{Advertiser: owner.ID, Developer: owner.DeveloperID, Month: month, Now: time.Now().UTC()},
 	)
 	if err != nil {
 		return cli.Sentence(err)
 	}
-	text, err := made.CSV()
+	text, err := statement.CSV()
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *Statement) Run(p cli.Process) error {
 	return err
 }
 
-// accountOf finds an account by what a person calls it.
+// accountOf finds an account by its e-mail or id.
 func accountOf(ctx context.Context, store *postgres.Store, name string) (account.User, error) {
 	if id, err := uuid.Parse(name); err == nil {
 		return store.User(ctx, id)

@@ -16,7 +16,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Verify is `adnet verify`: the promises about money, on the live stores.
+// Verify is `adnet verify`: it checks the promises about money on the live stores.
 type Verify struct {
 	Money      backends.Money    `embed:"" set:"prepaid=required"`
 	Postgres   postgres.Config   `embed:""`
@@ -24,7 +24,7 @@ type Verify struct {
 	Wait       time.Duration     `name:"wait" env:"ADNET_VERIFY_WAIT" default:"15s" help:"How long ClickHouse may take to catch up with the ledger before a difference counts."`
 }
 
-// Run runs the command until it is told to stop or has done its work.
+// Run runs until its work is done or the process is stopped.
 func (c *Verify) Run(p cli.Process) error {
 	store, err := postgres.Open(p.Ctx, c.Postgres)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Verify) Run(p cli.Process) error {
 	return nil
 }
 
-// promised is the stores that are held against each other.
+// promised holds the stores that are compared.
 type promised struct {
 	books interface {
 		Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
@@ -64,15 +64,15 @@ type promised struct {
 	wait    time.Duration
 }
 
-// promises runs every check. The ledger's own hold at any moment, but that Credits follow refunds
-// and disputes; the analytics store follows the ledger. A difference there counts only when it is
-// still there after the wait.
+// promises runs every check. The ledger's own promises always hold, except that Credits follow
+// refunds and disputes with a delay. The analytics store follows the ledger: a difference counts
+// only when it remains after the wait.
 func promises(ctx context.Context, s promised) ([]ledger.Check, error) {
 	deadline := time.Now().Add(s.wait)
 	checks, err := s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
 	for err == nil && ledger.Follows(checks) && time.Now().Before(deadline) {
-		// Only the release of Credits is behind: consumers take back what a refund or dispute
-		// undid.
+		// Only the release of Credits is behind: consumers still have to take back Credits after a
+		// refund or dispute.
 		if err = schedule.Pause(ctx, time.Second); err == nil {
 			checks, err = s.books.Verify(ctx, ledger.VerifyOptions{Prepaid: s.prepaid})
 		}
@@ -101,7 +101,7 @@ func compareAnalytics(ctx context.Context, s promised) ([]ledger.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.analytics.Totals(ctx)
+	totals, err := s.analytics.Totals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,23 +115,23 @@ func compareAnalytics(ctx context.Context, s promised) ([]ledger.Check, error) {
 			Got:    int64(archived.Charge),
 			Detail: fmt.Sprintf("%d events cut where a budget ended", billable.Cut),
 		},
-		{Name: "analytics has every archived event once", Want: archived.Rows, Got: kept.Rows},
-		{Name: "analytics charges equal the ledger (micro-USD)", Want: int64(archived.Charge), Got: int64(kept.Charge)},
-		{Name: "analytics Credits equal the ledger", Want: int64(archived.Minted), Got: int64(kept.Minted)},
+		{Name: "analytics has every archived event once", Want: archived.Rows, Got: totals.Rows},
+		{Name: "analytics charges equal the ledger (micro-USD)", Want: int64(archived.Charge), Got: int64(totals.Charge)},
+		{Name: "analytics Credits equal the ledger", Want: int64(archived.Minted), Got: int64(totals.Minted)},
 	}
 	differing := ledger.Check{Name: "analytics agrees on every verdict"}
 	for verdict, n := range archived.ByVerdict {
 		differing.Want += n
-		differing.Got += min(n, kept.ByVerdict[verdict])
-		if n != kept.ByVerdict[verdict] && differing.Detail == "" {
-			differing.Detail = fmt.Sprintf("%s: %d in the ledger, %d in analytics", verdict, n, kept.ByVerdict[verdict])
+		differing.Got += min(n, totals.ByVerdict[verdict])
+		if n != totals.ByVerdict[verdict] && differing.Detail == "" {
+			differing.Detail = fmt.Sprintf("%s: %d in the ledger, %d in analytics", verdict, n, totals.ByVerdict[verdict])
 		}
 	}
 	bids, err := compareBids(ctx, s)
 	return append(checks, differing, bids), err
 }
 
-// compareBids reads the charges first: a bid is there before an event can cost it.
+// compareBids reads the charges first: a bid exists before an event can be charged at it.
 func compareBids(ctx context.Context, s promised) (ledger.Check, error) {
 	charges, err := s.analytics.HighestCharges(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func allOK(checks []ledger.Check) bool {
 	return true
 }
 
-// printChecks writes a line a check and says whether all hold.
+// printChecks writes a line per check and reports whether all hold.
 func printChecks(w io.Writer, checks []ledger.Check) bool {
 	for _, check := range checks {
 		verdict, relation := "ok  ", "="
@@ -172,7 +172,7 @@ func printChecks(w io.Writer, checks []ledger.Check) bool {
 }
 
 // Promises runs every check of `adnet verify` on open stores. wait is how long the analytics store
-// may take to follow the ledger before a difference counts. Errors: a store that cannot be read.
+// may take to follow the ledger before a difference counts. Errors: an unreadable store.
 func Promises(ctx context.Context, b *backends.All, funds backends.Money, wait time.Duration) ([]ledger.Check, error) {
 	return promises(ctx, promised{books: b.Books, analytics: b.Analytics, prepaid: funds.Required(), wait: wait})
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Demo simulates a payment provider in in-memory mode, so that the whole flow can be tried: its
-// checkout is a page of adnet's own, and every visitor may "pay" there without money. It must not
-// be constructed in any other mode.
+// checkout is a page of adnet, where every visitor may "pay" without money. It must not be
+// constructed in any other mode.
 type Demo struct {
 	store   Store
 	baseURL func() string
@@ -21,7 +21,7 @@ type Demo struct {
 
 var _ Checkouts = (*Demo)(nil)
 
-// NewDemo makes the provider; its checkouts live under baseURL.
+// NewDemo returns the provider; its checkouts live under baseURL.
 func NewDemo(store Store, baseURL func() string, now func() time.Time) *Demo {
 	return &Demo{store: store, baseURL: baseURL, now: now}
 }
@@ -41,7 +41,7 @@ func (d *Demo) Verify(context.Context, string) (ledger.Notice, bool, error) {
 	return ledger.Notice{}, false, nil
 }
 
-// Checkout is the deposit that a checkout page is about. Errors: errs.NotFound.
+// Checkout returns the deposit of a checkout page. Errors: errs.NotFound.
 func (d *Demo) Checkout(ctx context.Context, id uuid.UUID) (ledger.Deposit, error) {
 	deposit, err := d.store.Deposit(ctx, id)
 	if err == nil && deposit.Provider != ledger.Demo {
@@ -50,7 +50,7 @@ func (d *Demo) Checkout(ctx context.Context, id uuid.UUID) (ledger.Deposit, erro
 	return deposit, err
 }
 
-// Complete pays a checkout; again, it changes nothing. Errors: errs.NotFound.
+// Complete pays a checkout; a repeat changes nothing. Errors: errs.NotFound.
 func (d *Demo) Complete(ctx context.Context, id uuid.UUID) (ledger.Deposit, error) {
 	deposit, err := d.Checkout(ctx, id)
 	if err != nil {

@@ -14,13 +14,13 @@ type Balances interface {
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
 }
 
-// Funding says whether campaigns have money to spend.
+// Funding reports whether campaigns have money to spend.
 type Funding struct {
 	Balances Balances
 	Required bool // ADNET_PREPAID=required: cash campaigns spend deposited balance only
 }
 
-// Unfunded says that the campaign cannot deliver because it lacks a deposit.
+// Unfunded reports whether the campaign cannot deliver for lack of a deposit.
 func (f Funding) Unfunded(ctx context.Context, c campaign.Campaign) (bool, error) {
 	if !f.Required || c.CreditFunded {
 		return false, nil

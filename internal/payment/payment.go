@@ -1,19 +1,19 @@
-// Package payment takes cash in: checkouts at a payment provider, the providers' webhooks, and
+// Package payment receives cash: checkouts at a payment provider, the providers' webhooks, and
 // their entries in the ledger.
 //
 // Contract: only a provider's evidence moves money. An amount from a client only sets the amount of
 // the checkout. Evidence is a webhook whose signature was verified over the raw body, or the
-// provider's own answer about one of our checkouts; both become a [ledger.Notice], which the store
-// applies once, whatever the order and however often it arrives.
+// provider's own reply about one of our checkouts. Both become a [ledger.Notice], which the store
+// applies once, regardless of order and repetition.
 //
 // # Not obvious
 //
-// A refund may come before its payment. It waits in the payment's row and is applied when the
+// A refund may arrive before its payment. It waits in the payment's row and is applied when the
 // payment is credited. A refund of money that was already spent makes the balance negative; adnet
 // verify allows a prepaid balance below zero by the refunded amount and no more.
 //
 // A dispute's state only moves up (open, lost, won). It counts at most the part of the payment that
-// refunds have left.
+// has not been refunded.
 package payment
 
 import (
@@ -40,7 +40,7 @@ const (
 	cent        = money.USD / 100
 )
 
-// Store keeps deposits and applies notices. Errors carry errs.NotFound, errs.Conflict,
+// Store stores deposits and applies notices. Errors carry errs.NotFound, errs.Conflict,
 // errs.InvalidRequest.
 type Store interface {
 	CreateDeposit(ctx context.Context, d ledger.Deposit) error
@@ -51,7 +51,7 @@ type Store interface {
 	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
 	// Park stores a delivery that moved nothing here although money moved at the provider.
 	Park(ctx context.Context, p ledger.Parked) error
-	// Parked lists the newest of them.
+	// Parked lists the newest parked deliveries.
 	Parked(ctx context.Context, limit int) ([]ledger.Parked, error)
 }
 
@@ -76,26 +76,26 @@ type Session struct {
 type Checkouts interface {
 	Provider() ledger.Provider
 	Open(ctx context.Context, r Request) (Session, error)
-	// Verify asks the provider about a checkout. paid is false while it knows of no payment.
+	// Verify queries the provider about a checkout. paid is false while it has no payment.
 	Verify(ctx context.Context, checkoutID string) (n ledger.Notice, paid bool, err error)
 }
 
-// Delivery is a webhook delivery whose signature was verified: a notice, an order to capture, or
-// the reason why it moves nothing here.
+// Delivery is a webhook delivery with a verified signature: a notice, an order to capture, or the
+// reason why it moves nothing here.
 type Delivery struct {
 	Notice   ledger.Notice
-	Approved string // a checkout that its payer approved and whose money is still to be captured
-	Ignored  string // of no interest; empty for a notice
-	Parked   string // of interest, and why it cannot be applied; Notice has its event and payment
+	Approved string // a checkout approved by its payer, with the money still to be captured
+	Ignored  string // reason for ignoring it; empty for a notice
+	Parked   string // reason why it cannot be applied; Notice has its event and payment
 }
 
-// Webhook verifies a provider's deliveries and reads them. Errors carry errs.InvalidRequest for a
-// delivery that is not proven to come from the provider.
+// Webhook verifies a provider's deliveries and decodes them. Errors carry errs.InvalidRequest for a
+// delivery without proof of its origin.
 type Webhook interface {
 	Read(ctx context.Context, header http.Header, body []byte) (Delivery, error)
 }
 
-// Config holds the operator's choices.
+// Config holds the operator's settings.
 type Config struct {
 	ReturnURL string `name:"payment-return-url" env:"ADNET_PAYMENT_RETURN_URL" default:"" help:"Where payers go after a checkout that names no return_url (default: a page of adnet's)."`
 }
@@ -116,7 +116,7 @@ type Service struct {
 	deps Deps
 }
 
-// New makes a Service. It fails if no payer could be sent to the return URL.
+// New returns a Service. It fails if the return URL is unusable for payers.
 func New(cfg Config, deps Deps) (*Service, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	if cfg.ReturnURL != "" {
@@ -142,11 +142,11 @@ type CheckoutRequest struct {
 	Currency   string          // ISO 4217; empty for USD, the only one
 }
 
-// Open makes a checkout that the owner of in.Advertiser pays. Errors: errs.Forbidden,
+// Open opens a checkout for the owner of in.Advertiser. Errors: errs.Forbidden,
 // errs.InvalidRequest, errs.NotFound (no such advertiser), errs.Unavailable without the provider,
 // errs.UpstreamError.
 //
-// The deposit is kept before the checkout's address is handed out, so every payment finds its
+// The deposit is stored before the checkout's address is returned, so every payment finds its
 // deposit.
 func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequest) (Opened, error) {
 	advertiser, amount, returnURL := in.Advertiser, in.Amount, in.ReturnURL
@@ -155,7 +155,7 @@ func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequ
 	}
 	if in.Currency != "" && in.Currency != string(ledger.USD) {
 		return Opened{}, errs.New(
-			errs.InvalidRequest, "deposits are in USD, other currencies are not taken",
+			errs.InvalidRequest, "deposits are in USD, other currencies are not accepted",
 		).With("field", "currency")
 	}
 	if amount < MinCheckout || amount > MaxCheckout || amount%cent != 0 {
@@ -201,7 +201,7 @@ func (s *Service) Open(ctx context.Context, caller account.User, in CheckoutRequ
 	return Opened{Deposit: d, URL: session.URL}, nil
 }
 
-// checkouts finds the provider that a client asked for.
+// checkouts returns the requested provider.
 func (s *Service) checkouts(p ledger.Provider) (Checkouts, error) {
 	switch {
 	case p != "" && p != ledger.Stripe && p != ledger.PayPal && p != ledger.Demo:
@@ -217,7 +217,7 @@ func (s *Service) checkouts(p ledger.Provider) (Checkouts, error) {
 	return nil, errs.New(errs.Unavailable, "%s is not configured here", p)
 }
 
-// provider is the configured provider p, or nil.
+// provider returns the configured provider p, or nil.
 func (s *Service) provider(p ledger.Provider) Checkouts {
 	for _, c := range s.deps.Checkouts {
 		if c.Provider() == p {
@@ -234,9 +234,9 @@ type DepositReference struct {
 	Reference string
 }
 
-// Confirm returns one of caller's deposits, after asking the provider about one that is still open.
-// deduped says that it had been credited before. An open deposit whose payment the provider does
-// not know stays open, without an error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
+// Confirm returns one of caller's deposits, after querying the provider about an open one. deduped
+// reports that it had been credited before. An open deposit without a payment at the provider stays
+// open, without an error. Errors: errs.NotFound, errs.Forbidden, errs.UpstreamError.
 func (s *Service) Confirm(
 	ctx context.Context, caller account.User, reference DepositReference,
 ) (d ledger.Deposit, deduped bool, err error) {
@@ -264,7 +264,7 @@ func (s *Service) Confirm(
 	return result.Deposit, result.Outcome != ledger.NoticeCredited || result.Repeated, nil
 }
 
-// ask lets the provider say whether an open deposit is paid, and credits it.
+// ask queries the provider about an open deposit, and credits it if paid.
 func (s *Service) ask(ctx context.Context, d ledger.Deposit) (result ledger.NoticeResult, paid bool, err error) {
 	checkouts := s.provider(d.Provider)
 	if checkouts == nil || d.CheckoutID == "" {
@@ -274,8 +274,7 @@ func (s *Service) ask(ctx context.Context, d ledger.Deposit) (result ledger.Noti
 	if err != nil || !paid {
 		return result, false, err
 	}
-	// The checkout is ours, so its payment is for this deposit, whichever of our ids the provider
-	// repeats.
+	// The checkout is ours, so its payment is for this deposit, whatever ids the provider repeats.
 	n.Names, n.At = []uuid.UUID{d.ID}, s.deps.Now().UTC()
 	result, err = s.apply(ctx, n)
 	return result, err == nil, err
@@ -283,25 +282,25 @@ func (s *Service) ask(ctx context.Context, d ledger.Deposit) (result ledger.Noti
 
 type doubt struct{}
 
-// Doubted is ctx for a delivery of an address that sent many which no provider signed: no provider
-// is asked for its sake before its signature is known to be right.
+// Doubted returns ctx for a delivery from an address with many unsigned deliveries: the provider is
+// not queried for it before its signature is verified.
 func Doubted(ctx context.Context) context.Context { return context.WithValue(ctx, doubt{}, true) }
 
-// IsDoubted says whether ctx is of [Doubted].
+// IsDoubted reports whether ctx is from [Doubted].
 func IsDoubted(ctx context.Context) bool { return ctx.Value(doubt{}) != nil }
 
 // Receipt is the result of a webhook delivery.
 type Receipt struct {
 	Outcome   ledger.NoticeOutcome // empty when ignored
-	Ignored   string               // why nothing was done
-	Reason    string               // why a person must look
+	Ignored   string               // reason for ignoring it
+	Reason    string               // reason for a manual review
 	Deduped   bool                 // the event, or its content, was known
 	DepositID uuid.UUID            // zero without a deposit (yet)
 }
 
-// Receive verifies a delivery over its raw body and applies it. Errors: errs.InvalidRequest if it
-// is not proven to come from the provider, or the provider is not configured; errs.Unavailable if
-// it should be sent again.
+// Receive verifies a delivery over its raw body and applies it. Errors: errs.InvalidRequest without
+// proof of its origin, or without a configured provider; errs.Unavailable if it should be sent
+// again.
 func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.Header, body []byte) (Receipt, error) {
 	hook := s.deps.Webhooks[p]
 	if hook == nil {
@@ -336,7 +335,7 @@ func receipt(r ledger.NoticeResult) Receipt {
 	}
 }
 
-// approved takes the money of a checkout of ours whose payer may never come back to us.
+// approved captures the money of our checkout, whose payer may never return to us.
 func (s *Service) approved(ctx context.Context, p ledger.Provider, checkout string) (Receipt, error) {
 	d, err := s.deps.Store.DepositByReference(ctx, p, checkout)
 	if errs.Is(err, errs.NotFound) {
@@ -358,10 +357,10 @@ func (s *Service) approved(ctx context.Context, p ledger.Provider, checkout stri
 	return receipt(result), nil
 }
 
-// park stores and logs a delivery that a person must look at. Sending it again would not help.
+// park stores and logs a delivery for manual review. Sending it again would not help.
 func (s *Service) park(ctx context.Context, n ledger.Notice, reason string) error {
 	s.deps.Log.ErrorContext(
-		ctx, "payment needs a person", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID,
+		ctx, "payment needs manual review", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID,
 		"reason", reason,
 	)
 	return s.deps.Store.Park(
@@ -369,7 +368,7 @@ func (s *Service) park(ctx context.Context, n ledger.Notice, reason string) erro
 	)
 }
 
-// Parked lists the newest deliveries that a person must look at.
+// Parked lists the newest deliveries for manual review.
 func (s *Service) Parked(ctx context.Context, limit int) ([]ledger.Parked, error) {
 	return s.deps.Store.Parked(ctx, limit)
 }
@@ -378,13 +377,13 @@ func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResu
 	result, err := s.deps.Store.ApplyNotice(ctx, n)
 	if err == nil && result.Outcome == ledger.NoticeUnattributed {
 		// The provider has the money and no account was credited.
-		err = s.park(ctx, n, "payment of "+n.Amount.String()+" USD for nobody known")
+		err = s.park(ctx, n, "payment of "+n.Amount.String()+" USD for an unknown account")
 	}
 	return result, err
 }
 
 // checkReturnURL requires an absolute https address, or http on this machine, without anything that
-// a reader could take for another host.
+// could be mistaken for another host.
 func checkReturnURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -14,29 +14,29 @@ import (
 
 const (
 	fetchFor        = 5 * time.Second
-	fetchEvery      = time.Second // no two fetches are closer
+	fetchEvery      = time.Second // minimum time between two fetches
 	maxCertificates = 64 << 10    // bytes
 	keepFor         = time.Hour
-	staleFor        = 24 * time.Hour // a known answer counts so long while it cannot be fetched again
+	staleFor        = 24 * time.Hour // an answer stays valid this long while refetching fails
 	failedFor       = 10 * time.Minute
 	keepAtMost      = 16
 	failedAtMost    = 256
 )
 
-// Fetcher gets certificates over HTTPS and remembers them for an hour, failures for ten minutes. It
-// fetches at most once a second, whatever addresses strangers send: PayPal delivers again what was
-// refused meanwhile. For a doubted delivery ([payment.Doubted]) it fetches nothing. It follows no
-// redirect: the host was checked, where it points was not. Safe for concurrent use.
+// Fetcher fetches certificates over HTTPS and caches them for an hour, failures for ten minutes. It
+// fetches at most once a second, whatever addresses strangers send: PayPal repeats deliveries that
+// were rejected meanwhile. For a doubted delivery ([payment.Doubted]) it fetches nothing. It
+// follows no redirect, because only the first host was checked. Safe for concurrent use.
 type Fetcher struct {
 	client *http.Client
 	now    func() time.Time
 
 	turn   sync.Mutex           // held while fetching: one at a time
-	failed map[string]time.Time // guarded by turn: addresses without certificates, and since when
-	last   time.Time            // guarded by turn: when the last fetch began
+	failed map[string]time.Time // guarded by turn: addresses without certificates, by time
+	last   time.Time            // guarded by turn: start of the last fetch
 
-	mu   sync.Mutex         // never held while fetching: what is known waits for no stranger's address
-	kept map[string]fetched // guarded by mu
+	mu     sync.Mutex         // never held while fetching, so that cached answers are always available
+	cached map[string]fetched // guarded by mu
 }
 
 type fetched struct {
@@ -47,13 +47,13 @@ type fetched struct {
 var (
 	_ CertificateSource = (*Fetcher)(nil)
 
-	errDoubted = errors.New("the address sent too many deliveries that nobody signed")
+	errDoubted = errors.New("the address sent too many unsigned deliveries")
 
 	errOften  = errors.New("certificates were fetched a moment ago")
 	errFailed = errors.New("the address had no certificates a moment ago")
 )
 
-// NewFetcher makes a Fetcher that sends through transport; nil is the default one.
+// NewFetcher returns a Fetcher that sends through transport; nil is the default one.
 func NewFetcher(transport http.RoundTripper, now func() time.Time) *Fetcher {
 	return &Fetcher{
 		client: &http.Client{Transport: transport, Timeout: fetchFor, CheckRedirect: func(
@@ -61,7 +61,7 @@ func NewFetcher(transport http.RoundTripper, now func() time.Time) *Fetcher {
 		) error {
 			return http.ErrUseLastResponse
 		}},
-		now: now, kept: make(map[string]fetched), failed: make(map[string]time.Time),
+		now: now, cached: make(map[string]fetched), failed: make(map[string]time.Time),
 	}
 }
 
@@ -70,7 +70,7 @@ func (f *Fetcher) Certificates(ctx context.Context, url string) ([]byte, error) 
 	if text, ok := f.known(url, keepFor); ok {
 		return text, nil
 	}
-	if payment.IsDoubted(ctx) { // its address would take the turns of PayPal's
+	if payment.IsDoubted(ctx) { // its address would use up the turns of PayPal's
 		if text, ok := f.known(url, staleFor); ok {
 			return text, nil
 		}
@@ -90,16 +90,16 @@ func (f *Fetcher) Certificates(ctx context.Context, url string) ([]byte, error) 
 	return text, err
 }
 
-// known is an answer that is younger than age.
+// known returns a cached answer younger than age.
 func (f *Fetcher) known(url string, age time.Duration) ([]byte, bool) {
 	now := f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	known, ok := f.kept[url]
+	known, ok := f.cached[url]
 	return known.text, ok && now.Sub(known.at) < age
 }
 
-// fetchOnce fetches unless the address failed before, or it is too early. It is the caller's turn.
+// fetchOnce fetches unless the address failed before, or it is too early. The caller holds turn.
 func (f *Fetcher) fetchOnce(ctx context.Context, url string, now time.Time) ([]byte, error) {
 	if since, ok := f.failed[url]; ok && now.Sub(since) < failedFor {
 		return nil, errFailed
@@ -121,21 +121,21 @@ func (f *Fetcher) fetchOnce(ctx context.Context, url string, now time.Time) ([]b
 	return text, nil
 }
 
-// keep remembers an answer, in place of the oldest when there are many: PayPal uses one or two at a
+// keep caches an answer, replacing the oldest when there are many: PayPal uses one or two at a
 // time.
 func (f *Fetcher) keep(url string, answer fetched) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, known := f.kept[url]; !known && len(f.kept) >= keepAtMost {
+	if _, known := f.cached[url]; !known && len(f.cached) >= keepAtMost {
 		oldest := ""
-		for other, kept := range f.kept {
-			if oldest == "" || kept.at.Before(f.kept[oldest].at) {
+		for other, cached := range f.cached {
+			if oldest == "" || cached.at.Before(f.cached[oldest].at) {
 				oldest = other
 			}
 		}
-		delete(f.kept, oldest)
+		delete(f.cached, oldest)
 	}
-	f.kept[url] = answer
+	f.cached[url] = answer
 }
 
 func (f *Fetcher) fetch(ctx context.Context, url string) ([]byte, error) {

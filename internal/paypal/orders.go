@@ -23,7 +23,7 @@ import (
 	"adnet/internal/payment"
 )
 
-// apis is PayPal's API by environment.
+// apis maps an environment to the address of PayPal's API.
 var apis = map[string]string{"live": "https://api-m.paypal.com", "sandbox": "https://api-m.sandbox.paypal.com"}
 
 const (
@@ -32,7 +32,7 @@ const (
 	cent       = money.USD / 100
 )
 
-// Client opens and captures PayPal's orders (Orders API v2), with a token of the app's own
+// Client opens and captures PayPal's orders (Orders API v2), with a token from the app's
 // credentials. It is safe for concurrent use; nothing is sent before a method is called. The secret
 // appears in no error.
 type Client struct {
@@ -51,7 +51,7 @@ var (
 	_ CaptureSource     = (*Client)(nil)
 )
 
-// New makes the client. Errors: no credentials, or an invalid base URL.
+// New returns the client. Errors: no credentials, or an invalid base URL.
 func New(cfg Config, now func() time.Time) (*Client, error) {
 	if cfg.ClientID == "" || cfg.ClientSecret == "" {
 		return nil, errors.New("set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET together")
@@ -83,7 +83,7 @@ type wireUnit struct {
 	} `json:"payments,omitzero"`
 }
 
-// wireOrder is an order as PayPal answers it.
+// wireOrder is an order in PayPal's format.
 type wireOrder struct {
 	ID     string     `json:"id"`
 	Status string     `json:"status"`
@@ -115,30 +115,30 @@ func (p *Client) Open(ctx context.Context, r payment.Request) (payment.Session, 
 	if err != nil {
 		return payment.Session{}, err
 	}
-	var made wireOrder
+	var created wireOrder
 	err = p.call(
 		ctx,
 		request{
 			method: http.MethodPost, path: "/v2/checkout/orders", id: "adnet-deposit-" + r.DepositID.String(),
 			body: body,
-		}, &made,
+		}, &created,
 	)
 	if err != nil {
 		return payment.Session{}, failure("open a checkout", err)
 	}
-	for _, link := range made.Links {
+	for _, link := range created.Links {
 		if link.Rel == "approve" || link.Rel == "payer-action" {
-			if u, err := url.Parse(link.Href); made.ID != "" && err == nil && u.Host != "" &&
+			if u, err := url.Parse(link.Href); created.ID != "" && err == nil && u.Host != "" &&
 				(u.Scheme == "https" || strings.HasPrefix(link.Href, p.base)) {
-				return payment.Session{ID: made.ID, URL: link.Href}, nil
+				return payment.Session{ID: created.ID, URL: link.Href}, nil
 			}
 		}
 	}
-	return payment.Session{}, errs.New(errs.UpstreamError, "PayPal answered without a checkout")
+	return payment.Session{}, errs.New(errs.UpstreamError, "PayPal returned no checkout")
 }
 
-// Verify implements [payment.Checkouts]: an order that its payer approved is captured, once however
-// often it is asked for; only a completed capture in USD is a payment.
+// Verify implements [payment.Checkouts]: an order approved by its payer is captured, once
+// regardless of repetition; only a completed capture in USD is a payment.
 func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, bool, error) {
 	order, err := p.order(ctx, orderID)
 	if err == nil && order.Status == "APPROVED" {
@@ -158,7 +158,7 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 			amount, err := money.Parse(c.Amount.Value)
 			if err != nil {
 				return ledger.Notice{}, false, errs.Wrap(
-					err, errs.UpstreamError, "PayPal answered an amount that cannot be read",
+					err, errs.UpstreamError, "PayPal returned an unreadable amount",
 				)
 			}
 			n := ledger.Notice{
@@ -176,25 +176,25 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 
 // Capture implements [CaptureSource].
 func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool, err error) {
-	said, found, err := p.resource(ctx, "/v2/payments/captures/", id)
-	if !found || !said.completed() {
+	reply, found, err := p.resource(ctx, "/v2/payments/captures/", id)
+	if !found || !reply.completed() {
 		return c, false, err
 	}
-	return Capture{Amount: said.Amount.Value, Currency: said.Amount.Currency, CustomID: said.CustomID}, true, nil
+	return Capture{Amount: reply.Amount.Value, Currency: reply.Amount.Currency, CustomID: reply.CustomID}, true, nil
 }
 
 // Refund implements [CaptureSource].
 func (p *Client) Refund(ctx context.Context, id string) (r Refund, found bool, err error) {
-	said, found, err := p.resource(ctx, "/v2/payments/refunds/", id)
-	if !found || said.Status != "COMPLETED" {
+	reply, found, err := p.resource(ctx, "/v2/payments/refunds/", id)
+	if !found || reply.Status != "COMPLETED" {
 		return r, false, err
 	}
-	return Refund{Amount: said.Amount.Value, Currency: said.Amount.Currency, Payment: captureOf(said.Links)}, true, nil
+	return Refund{Amount: reply.Amount.Value, Currency: reply.Amount.Currency, Payment: captureOf(reply.Links)}, true, nil
 }
 
 // Dispute implements [CaptureSource].
 func (p *Client) Dispute(ctx context.Context, id string) (d Dispute, found bool, err error) {
-	said, found, err := p.resource(ctx, "/v1/customer/disputes/", id)
+	reply, found, err := p.resource(ctx, "/v1/customer/disputes/", id)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusForbidden {
 		return d, false, errs.Wrap(err, errs.Forbidden, "the payment provider does not show disputes to this app")
@@ -203,30 +203,29 @@ func (p *Client) Dispute(ctx context.Context, id string) (d Dispute, found bool,
 		return d, false, err
 	}
 	d = Dispute{
-		Amount: said.Disputed.Value, Currency: said.Disputed.Currency, Resolved: said.Status == "RESOLVED",
-		Outcome: said.Outcome.Code,
+		Amount: reply.Disputed.Value, Currency: reply.Disputed.Currency, Resolved: reply.Status == "RESOLVED",
+		Outcome: reply.Outcome.Code,
 	}
-	for _, t := range said.Transactions {
+	for _, t := range reply.Transactions {
 		d.Payments = append(d.Payments, t.Seller)
 	}
 	return d, true, nil
 }
 
-// resource reads what PayPal has under a path and an id; found is false when it knows none of this
-// id.
-func (p *Client) resource(ctx context.Context, path, id string) (said wireResource, found bool, err error) {
-	err = p.call(ctx, request{method: http.MethodGet, path: path + url.PathEscape(id)}, &said)
+// resource reads PayPal's object under a path and an id; found is false when PayPal has no such id.
+func (p *Client) resource(ctx context.Context, path, id string) (reply wireResource, found bool, err error) {
+	err = p.call(ctx, request{method: http.MethodGet, path: path + url.PathEscape(id)}, &reply)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.status == http.StatusNotFound {
-		return said, false, nil
+		return reply, false, nil
 	}
 	if err != nil {
-		return said, false, failure("read a payment", err)
+		return reply, false, failure("read a payment", err)
 	}
-	return said, cmp.Or(said.ID, said.DisputeID) == id, nil
+	return reply, cmp.Or(reply.ID, reply.DisputeID) == id, nil
 }
 
-// completed says whether a capture's money was paid, whatever was given back since.
+// completed reports whether a capture's money was paid, including later refunds.
 func (r *wireResource) completed() bool {
 	return r.Status == "COMPLETED" || r.Status == "PARTIALLY_REFUNDED" || r.Status == "REFUNDED"
 }
@@ -236,8 +235,8 @@ func (p *Client) order(ctx context.Context, id string) (order wireOrder, err err
 	return order, err
 }
 
-// capture takes the money. Another call, or another node, may have taken it first: the order says
-// so then.
+// capture captures the money. Another call, or another node, may have captured it first: then the
+// order shows it.
 func (p *Client) capture(ctx context.Context, id string) (order wireOrder, err error) {
 	err = p.call(ctx, request{
 		method: http.MethodPost, path: "/v2/checkout/orders/" + url.PathEscape(id) + "/capture",
@@ -250,13 +249,13 @@ func (p *Client) capture(ctx context.Context, id string) (order wireOrder, err e
 	return order, err
 }
 
-// request is one request. id makes a repeated one the same.
+// request is one request. id makes repetitions idempotent.
 type request struct {
 	method, path, id string
 	body             []byte
 }
 
-// refusal is a refusal, without PayPal's words: they may repeat the request.
+// refusal is a refusal without PayPal's text, which may repeat the request.
 type refusal struct {
 	status int
 	name   string
@@ -268,8 +267,7 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("status %d, name %s, debug id %s", e.status, e.name, e.debug)
 }
 
-// call sends a request with a token, and once more with a new one when PayPal does not know the
-// first any more.
+// call sends a request with a token, and once more with a new token when PayPal rejects the first.
 func (p *Client) call(ctx context.Context, c request, into any) error {
 	for again := false; ; again = true {
 		token, err := p.bearer(ctx)
@@ -293,8 +291,8 @@ func (p *Client) forget(token string) {
 	}
 }
 
-// bearer is a token that is still good for a while. Whoever needs a new one at the same time waits
-// for the first.
+// bearer returns a token that is valid for a while. Concurrent callers share one request for a new
+// token.
 func (p *Client) bearer(ctx context.Context) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -311,7 +309,7 @@ func (p *Client) bearer(ctx context.Context) (string, error) {
 		"Basic "+login, &granted,
 	)
 	if err == nil && granted.Token == "" {
-		err = errors.New("no token in the answer")
+		err = errors.New("no token in the reply")
 	}
 	if err != nil {
 		return "", fmt.Errorf("log in: %w", err)
@@ -347,22 +345,22 @@ func (p *Client) send(ctx context.Context, c request, authorization string, into
 		return err
 	}
 	if len(body) > maxReply {
-		return errors.New("the answer is too large")
+		return errors.New("the reply is too large")
 	}
 	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusCreated {
 		refused := &refusal{status: reply.StatusCode, debug: plainID(reply.Header.Get("Paypal-Debug-Id"))}
-		var said struct {
+		var reply struct {
 			Name string `json:"name"`
 		}
-		if json.Unmarshal(body, &said) == nil {
-			refused.name = plainID(said.Name)
+		if json.Unmarshal(body, &reply) == nil {
+			refused.name = plainID(reply.Name)
 		}
 		return refused
 	}
 	return json.Unmarshal(body, into)
 }
 
-// plainID is what of an identifier from outside may stand in a log.
+// plainID returns the loggable part of an external identifier.
 func plainID(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -377,7 +375,7 @@ func failure(what string, err error) error {
 	return errs.Wrap(fmt.Errorf("%s: %w", what, err), errs.UpstreamError, "the payment provider could not %s", what)
 }
 
-// cents is an amount as PayPal wants it: dollars with two decimals.
+// cents formats an amount for PayPal: dollars with two decimals.
 func cents(m money.Micros) string {
 	whole := int64(m / cent)
 	return fmt.Sprintf("%d.%02d", whole/100, whole%100)

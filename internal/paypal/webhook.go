@@ -1,4 +1,5 @@
-// Package paypal is PayPal as a payment provider: its orders through the REST API, and its webhook.
+// Package paypal implements PayPal as a payment provider: its orders through the REST API, and its
+// webhook.
 //
 // Contract: payments are in USD and keyed by their capture. The client's secret never appears in
 // errors or logs. Nothing is sent before a method is called, and certificates are fetched from
@@ -33,7 +34,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is the settings of PayPal.
+// Config holds the settings of PayPal.
 type Config struct {
 	WebhookID    string        `name:"paypal-webhook-id" env:"ADNET_PAYPAL_WEBHOOK_ID" default:"" help:"Id of the webhook that PayPal delivers to; empty refuses its deliveries."`
 	Environment  string        `name:"paypal-environment" env:"ADNET_PAYPAL_ENVIRONMENT" default:"live" enum:"live,sandbox" help:"Whose signatures count: live or sandbox."`
@@ -44,29 +45,29 @@ type Config struct {
 	Tolerance    time.Duration `name:"paypal-tolerance" env:"ADNET_PAYPAL_TOLERANCE" default:"300s" help:"How old a delivery of PayPal may be."`
 }
 
-// CertificateSource gives the PEM certificates at a URL of PayPal's, the signer's first. The URL's
-// host was checked before.
+// CertificateSource returns the PEM certificates at a URL of PayPal's, the signer's first. The
+// URL's host was checked before.
 type CertificateSource interface {
 	Certificates(ctx context.Context, url string) ([]byte, error)
 }
 
-// CaptureSource gives a payment as PayPal's API has it: found is false for one that is unknown or
-// not completed. Errors: errs.UpstreamError.
+// CaptureSource returns a payment from PayPal's API: found is false for an unknown or incomplete
+// one. Errors: errs.UpstreamError.
 type CaptureSource interface {
 	Capture(ctx context.Context, id string) (c Capture, found bool, err error)
-	// Refund gives what was given back of a payment.
+	// Refund returns a refund of a payment.
 	Refund(ctx context.Context, id string) (r Refund, found bool, err error)
-	// Dispute gives a dispute; errs.Forbidden where the app may not read disputes.
+	// Dispute returns a dispute; errs.Forbidden where the app may not read disputes.
 	Dispute(ctx context.Context, id string) (d Dispute, found bool, err error)
 }
 
-// Dispute is what a payer disputes.
+// Dispute is a payer's dispute.
 type Dispute struct {
 	Amount   string // decimal
 	Currency string
 	Payments []string // ids of the captures
 	Resolved bool
-	Outcome  string // code, of a resolved one
+	Outcome  string // code, of a resolved dispute
 }
 
 // Refund is a completed refund.
@@ -80,20 +81,22 @@ type Refund struct {
 type Capture struct {
 	Amount   string // decimal
 	Currency string
-	CustomID string // what the checkout carried
+	CustomID string // the id that the checkout carried
 }
 
-// WebhookDeps are what a [Webhook] works with. Certificates is required; a nil Now is the clock.
+// WebhookDeps holds the dependencies of a [Webhook]. Certificates is required; a nil Now is the
+// clock.
 type WebhookDeps struct {
 	Certificates CertificateSource
-	// Captures says what was paid. Without it no delivery credits anything: payments are parked.
+	// Captures returns the paid amounts. Without it no delivery credits anything: payments are
+	// parked.
 	Captures CaptureSource
 	Roots    *x509.CertPool // nil for the system's
 	Now      func() time.Time
 }
 
-// Webhook verifies PayPal's webhook signatures here, without asking PayPal: SDKs that do ask send
-// the body decoded and encoded again, and a signature is over the bytes.
+// Webhook verifies PayPal's webhook signatures locally: SDKs that verify through PayPal's API send
+// the body decoded and encoded again, and a signature covers the bytes.
 type Webhook struct {
 	cfg  Config
 	deps WebhookDeps
@@ -101,8 +104,8 @@ type Webhook struct {
 
 var _ payment.Webhook = (*Webhook)(nil)
 
-// NewWebhook makes the verification. It fails without a webhook id, since then a delivery for any
-// webhook would do.
+// NewWebhook returns the verification. It fails without a webhook id, since a delivery for any
+// webhook would then be accepted.
 func NewWebhook(cfg Config, deps WebhookDeps) (*Webhook, error) {
 	if cfg.WebhookID == "" || strings.ContainsRune(cfg.WebhookID, '|') {
 		return nil, errors.New("ADNET_PAYPAL_WEBHOOK_ID is not a webhook id")
@@ -134,14 +137,14 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 	return p.disputed(ctx, d)
 }
 
-// askAPI is why a delivery is parked where PayPal cannot be asked.
-const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API says what was paid"
+// askAPI is the reason for parking a delivery without access to PayPal's API.
+const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API has the paid amount"
 
-// askDisputes is why a dispute is parked that PayPal does not show.
+// askDisputes is the reason for parking a dispute that PayPal does not disclose.
 const askDisputes = "give the app of ADNET_PAYPAL_CLIENT_ID the right to read disputes: only PayPal's API says what " +
 	"is disputed"
 
-// refunded is captured for a refund: whose money it takes back, and how much, is PayPal's to say.
+// refunded is captured for a refund: PayPal's API decides payer and amount.
 func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
 	if p.deps.Captures == nil {
 		return payment.Delivery{Notice: n, Parked: askAPI}, nil
@@ -157,11 +160,11 @@ func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delive
 	if r.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, r.Currency)
 	}
-	return asked(n, r.Amount)
+	return withAmount(n, r.Amount)
 }
 
-// disputed is captured for a dispute. What holds money may come late or twice; what ends a dispute,
-// and for whom, is PayPal's to say.
+// disputed is captured for a dispute. A hold of money may come late or twice; PayPal's API decides
+// whether and for whom a dispute ended.
 func (p *Webhook) disputed(ctx context.Context, d payment.Delivery) (payment.Delivery, error) {
 	n := d.Notice
 	if !n.IsDispute() {
@@ -170,34 +173,34 @@ func (p *Webhook) disputed(ctx context.Context, d payment.Delivery) (payment.Del
 	if p.deps.Captures == nil {
 		return payment.Delivery{Notice: n, Parked: askAPI}, nil
 	}
-	said, found, err := p.deps.Captures.Dispute(ctx, n.DisputeID)
+	dispute, found, err := p.deps.Captures.Dispute(ctx, n.DisputeID)
 	switch {
 	case errs.Is(err, errs.Forbidden):
 		return payment.Delivery{Notice: n, Parked: askDisputes}, nil
 	case err != nil:
 		return payment.Delivery{}, err
-	case !found || n.Kind != ledger.NoticeDisputed && !said.Resolved:
+	case !found || n.Kind != ledger.NoticeDisputed && !dispute.Resolved:
 		return payment.Delivery{Ignored: "dispute"}, nil
 	case n.Kind != ledger.NoticeDisputed:
-		if n.Kind = outcomeKind(said.Outcome); n.Kind == "" {
+		if n.Kind = outcomeKind(dispute.Outcome); n.Kind == "" {
 			return payment.Delivery{Ignored: "dispute_outcome"}, nil
 		}
 	}
-	if len(said.Payments) != 1 { // PayPal does not say how much of each
+	if len(dispute.Payments) != 1 { // PayPal does not split the amount
 		return payment.Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
 	}
-	n.PaymentID = said.Payments[0]
-	if said.Currency != string(ledger.USD) {
-		return payment.ForeignCurrency(n, said.Currency)
+	n.PaymentID = dispute.Payments[0]
+	if dispute.Currency != string(ledger.USD) {
+		return payment.ForeignCurrency(n, dispute.Currency)
 	}
-	return asked(n, said.Amount)
+	return withAmount(n, dispute.Amount)
 }
 
-// asked is the delivery of a notice with the amount that PayPal answered.
-func asked(n ledger.Notice, amount string) (payment.Delivery, error) {
+// withAmount returns the delivery of a notice with the amount of PayPal's reply.
+func withAmount(n ledger.Notice, amount string) (payment.Delivery, error) {
 	var err error
 	if n.Amount, err = money.Parse(amount); err != nil {
-		return payment.Delivery{}, errs.Wrap(err, errs.UpstreamError, "PayPal answered an amount that cannot be read")
+		return payment.Delivery{}, errs.Wrap(err, errs.UpstreamError, "PayPal returned an unreadable amount")
 	}
 	if err := n.Valid(); err != nil {
 		return payment.Delivery{}, err
@@ -205,9 +208,9 @@ func asked(n ledger.Notice, amount string) (payment.Delivery, error) {
 	return payment.Delivery{Notice: n}, nil
 }
 
-// captured replaces what the body says of a payment by what PayPal's API says. The signature covers
-// a CRC-32 of the body only, which anybody can forge for one that was seen: a delivery is a reason
-// to ask, and no evidence of an amount or a payer.
+// captured replaces the payment data of the body with those of PayPal's API. The signature covers
+// only a CRC-32 of the body, and any observer of a delivery can forge a body with the same sum. A
+// delivery is therefore a reason to query the API, and no evidence of an amount or a payer.
 func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delivery, error) {
 	if p.deps.Captures == nil {
 		return payment.Delivery{Notice: n, Parked: askAPI}, nil
@@ -226,7 +229,7 @@ func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delive
 	if id, err := uuid.Parse(c.CustomID); err == nil {
 		n.Names = []uuid.UUID{id}
 	}
-	return asked(n, c.Amount)
+	return withAmount(n, c.Amount)
 }
 
 // verify checks the RSA-SHA256 signature over transmission id | time | webhook id | CRC-32 of the
@@ -260,24 +263,24 @@ func (p *Webhook) verify(ctx context.Context, header http.Header, body []byte) e
 	return rsa.VerifyPKCS1v15(key, crypto.SHA256, digest[:], signature)
 }
 
-// hosts are the only hosts that a certificate is fetched from: whoever controls the header must not
-// choose where the server connects to, nor which certificate it believes.
+// hosts are the only hosts for fetching certificates: the sender of a header must not choose the
+// server's connections, nor the trusted certificate.
 var hosts = map[string][]string{
 	"live":    {"api.paypal.com", "api-m.paypal.com"},
 	"sandbox": {"api.sandbox.paypal.com", "api-m.sandbox.paypal.com"},
 }
 
-// certificatePath is where PayPal keeps its certificates.
+// certificatePath is the path of PayPal's certificates.
 var certificatePath = regexp.MustCompile(`^/v1/notifications/certs/[A-Za-z0-9_-]+$`)
 
-// ofPayPal says whether a certificate's address is one of PayPal's.
+// ofPayPal reports whether a certificate's address is PayPal's.
 func (p *Webhook) ofPayPal(u *url.URL) bool {
 	return u.Scheme == "https" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&
 		u.RawPath == "" &&
 		slices.Contains(hosts[p.cfg.Environment], u.Host) && certificatePath.MatchString(u.Path)
 }
 
-// signer fetches the certificates and gives the signer's key once its chain leads to a root, it is
+// signer fetches the certificates and returns the signer's key if its chain leads to a root, it is
 // valid now and it is PayPal's.
 func (p *Webhook) signer(ctx context.Context, address string) (*rsa.PublicKey, error) {
 	u, err := url.Parse(address)
@@ -321,13 +324,13 @@ func (p *Webhook) signer(ctx context.Context, address string) (*rsa.PublicKey, e
 	return key, nil
 }
 
-// wireAmount is an amount as PayPal writes it.
+// wireAmount is an amount in PayPal's format.
 type wireAmount struct {
 	Value    string `json:"value"`
 	Currency string `json:"currency_code"`
 }
 
-// wireEvent is what of an event matters.
+// wireEvent holds the used fields of an event.
 type wireEvent struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"event_type"`
@@ -356,7 +359,7 @@ type wireLink struct {
 	Href string `json:"href"`
 }
 
-// readEvent reads a verified body.
+// readEvent decodes a verified body.
 func readEvent(body []byte) (payment.Delivery, error) {
 	var e wireEvent
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -402,13 +405,13 @@ func readEvent(body []byte) (payment.Delivery, error) {
 	if err := n.Valid(); err != nil {
 		return payment.Delivery{}, err
 	}
-	if len(r.Transactions) > 1 { // PayPal does not say how much of each
+	if len(r.Transactions) > 1 { // PayPal does not split the amount
 		return payment.Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
 	}
 	return payment.Delivery{Notice: n}, nil
 }
 
-// captureOf finds the capture that a refund is of: https://…/v2/payments/captures/<id>.
+// captureOf finds the capture of a refund: https://…/v2/payments/captures/<id>.
 func captureOf(links []wireLink) (id string) {
 	for _, link := range links {
 		if link.Rel == "up" {
@@ -418,8 +421,8 @@ func captureOf(links []wireLink) (id string) {
 	return id
 }
 
-// disputeKind is what an event says about a dispute; empty for an end that moves nothing known.
-// PayPal holds the money from the beginning, and gives it back unless the end favours the buyer.
+// disputeKind returns the effect of a dispute's event; empty for an end without a known effect.
+// PayPal holds the money from the beginning, and returns it unless the end favours the buyer.
 func disputeKind(event, outcome string) ledger.NoticeKind {
 	if event != "CUSTOMER.DISPUTE.RESOLVED" {
 		return ledger.NoticeDisputed
@@ -427,7 +430,7 @@ func disputeKind(event, outcome string) ledger.NoticeKind {
 	return outcomeKind(outcome)
 }
 
-// outcomeKind is what the end of a dispute does; empty for one that moves nothing known.
+// outcomeKind returns the effect of a dispute's end; empty for one without a known effect.
 func outcomeKind(outcome string) ledger.NoticeKind {
 	switch outcome {
 	case "RESOLVED_BUYER_FAVOUR", "ACCEPTED":

@@ -393,7 +393,7 @@ func TestFetcher(t *testing.T) {
 		now = now.Add(fetchEvery)
 		_, err := f.Certificates(t.Context(), fmt.Sprint(certURL, i))
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(f.kept), keepAtMost)
+		require.LessOrEqual(t, len(f.cached), keepAtMost)
 	}
 	for name, bad := range map[string]*trip{
 		"missing": {status: 404}, "too large": {status: 200, body: strings.Repeat("x", maxCertificates+1)},

@@ -14,8 +14,8 @@ import (
 	"adnet/internal/money"
 )
 
-// Held is all that is held about an account. Amounts of USD are in micro-USD. What is not in it:
-// the password, of which there is a hash, and hashes of the networks that were logged in from.
+// Held is all data held about an account. Amounts of USD are in micro-USD. It excludes the
+// password, which is stored as a hash, and the hashes of login networks.
 type Held struct {
 	Profile   Profile             `json:"profile"`
 	Balance   money.Micros        `json:"balance_usd"`
@@ -25,12 +25,12 @@ type Held struct {
 	AuditLog  []auditlog.Entry    `json:"audit_log"`
 	Blocks    account.Blocks      `json:"blocks"`
 	Asks      account.Publishing  `json:"publishing"` // of the ads on its keys and seats
-	// Decisions were taken against the account; each with its appeals, newest first.
+	// Decisions against the account, each with its appeals, newest first.
 	Decisions []decision.Statement `json:"decisions"`
 	Credits   Credits              `json:"credits"`
 }
 
-// Credits says where the account's Credits are.
+// Credits holds the account's Credits by state.
 type Credits struct {
 	Spendable   money.Credits `json:"spendable"`
 	Pending     money.Credits `json:"pending"`
@@ -45,7 +45,7 @@ type Profile struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Identity is who an account is, as its owner reads it.
+// Identity is the account's identity for its owner.
 type Identity struct {
 	ID          uuid.UUID         `json:"id"`
 	DeveloperID uuid.UUID         `json:"developer_id"`
@@ -53,16 +53,16 @@ type Identity struct {
 	Role        account.Role      `json:"role"`
 	DisplayName string            `json:"display_name"`
 	Company     string            `json:"company"`
-	NameState   account.NameState `json:"name_state"` // whether ads say it
+	NameState   account.NameState `json:"name_state"` // whether ads show the name
 	Verified    bool              `json:"name_verified"`
 }
 
-// IdentityOf is that of u.
+// IdentityOf returns the identity of u.
 func IdentityOf(u *account.User) Identity {
 	return Identity{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified}
 }
 
-// Key is a key as far as it is known: its text never was.
+// Key describes a key. Its text is never stored.
 type Key struct {
 	ID         uuid.UUID       `json:"id"`
 	Kind       account.KeyKind `json:"kind"`
@@ -87,8 +87,8 @@ type Line struct {
 	Balance     int64          `json:"balance_after"` // of the account
 }
 
-// Export collects what is held about an account. It is not a snapshot: rows that come meanwhile may
-// be in it or not.
+// Export collects the data held about an account. It is not a snapshot: rows written meanwhile may
+// be missing.
 func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	h.Profile = Profile{IdentityOf(&u), u.Disabled, u.CreatedAt}
 	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
@@ -155,7 +155,7 @@ func lines(ctx context.Context, s Store, u account.User) (all []Line, err error)
 	}
 }
 
-// entries are the changes of what the account owns, and those that it made elsewhere.
+// entries returns the changes of the account's property, and the account's changes elsewhere.
 func entries(ctx context.Context, s Store, id uuid.UUID) (all []auditlog.Entry, err error) {
 	for _, q := range []auditlog.Query{{OwnerID: id, Limit: page}, {ActorID: id, Limit: page}} {
 		own := q.OwnerID == id

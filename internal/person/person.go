@@ -1,10 +1,10 @@
-// Package person answers the two questions that the owner of an account may ask: what is held about
-// me, and forget me. [Export] collects it, [Erase] replaces what names the person.
+// Package person serves the two rights of an account's owner: access to the data, and erasure.
+// [Export] collects the data, and [Erase] replaces personal data.
 //
-// Contract. Books are never changed: rows of the ledger, payments and statements name the account's
-// id and nothing else, so adnet verify stays clean. An erased account cannot log in, its keys are
-// revoked, its campaigns archived. Both may run again; an erasure that was interrupted is finished
-// by the next. Times are UTC.
+// Contract. Books are never changed: rows of the ledger, payments and statements name only the
+// account's id, so adnet verify stays clean. An erased account cannot log in, its keys are revoked,
+// its campaigns archived. Both may run again; the next run completes an interrupted erasure. Times
+// are UTC.
 package person
 
 import (
@@ -22,7 +22,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Store is where things are held; both stores are one.
+// Store is the store of all this data; both stores implement it.
 type Store interface {
 	account.UserStore
 	account.KeyStore
@@ -36,13 +36,13 @@ type Store interface {
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
 	RecordAudit(ctx context.Context, e auditlog.Entry) error
-	// Forget removes what names the owner of an account that is disabled and has the e-mail of
-	// [account.ErasedEmail]: networks, sessions, names of keys, addresses to return to, and in the
-	// audit log names, networks and e-mails. It may run again.
+	// Forget removes the personal data of a disabled account whose e-mail is [account.ErasedEmail]:
+	// networks, sessions, names of keys, return addresses, and in the audit log names, networks and
+	// e-mails. It may run again.
 	Forget(ctx context.Context, id uuid.UUID) error
 }
 
-// page is how many rows are read at once.
+// page is the number of rows per read.
 const page = 500
 
 // Find finds an account by its id or e-mail. Errors: errs.NotFound.
@@ -53,21 +53,21 @@ func Find(ctx context.Context, s account.UserStore, who string) (account.User, e
 	return s.UserByEmail(ctx, who)
 }
 
-// Erased is what an erasure did.
+// Erased is the result of an erasure.
 type Erased struct {
 	Again     bool // the account was erased before
-	Keys      int  // that were revoked
-	Campaigns int  // that were archived
-	Loss           // that stays in the books and can be spent no more
+	Keys      int  // revoked now
+	Campaigns int  // archived now
+	Loss           // stays in the books and can no longer be spent
 }
 
-// Loss is what an account loses by its erasure.
+// Loss is an account's loss by its erasure.
 type Loss struct {
 	Balance money.Micros
-	Credits money.Credits // spendable; those that wait are lost, too
+	Credits money.Credits // spendable; pending and held ones are lost as well
 }
 
-// LossOf is what an account would lose now.
+// LossOf returns the current loss of an account.
 func LossOf(ctx context.Context, s Store, u account.User) (l Loss, err error) {
 	if l.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
 		return l, err
@@ -77,9 +77,10 @@ func LossOf(ctx context.Context, s Store, u account.User) (l Loss, err error) {
 	return l, err
 }
 
-// Erase forgets who owns an account. An administrator must lose the role first. forfeit is the loss
-// that its owner was told and agreed to. Errors: errs.Conflict where the account owes money,
-// administers, or would lose something else: a payment that came since is not lost unseen.
+// Erase erases the owner of an account. An administrator must lose the role first. forfeit is the
+// loss that the owner has confirmed. Errors: errs.Conflict where the account owes money,
+// administers, or would lose a different amount: a payment received meanwhile is not lost
+// unnoticed.
 func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.Time) (done Erased, err error) {
 	if done.Loss, err = LossOf(ctx, s, u); err != nil {
 		return done, err
@@ -92,7 +93,7 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 		)
 	case done.Balance < 0:
 		return done, errs.New(
-			errs.Conflict, "the account owes %s USD; it can be erased when that is paid", -done.Balance,
+			errs.Conflict, "the account owes %s USD; it can be erased once that is paid", -done.Balance,
 		)
 	case !u.Erased() && done.Loss != forfeit:
 		return done, errs.New(errs.Conflict,
@@ -112,8 +113,8 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 			return done, err
 		}
 	}
-	// The account's own rows of the audit log had the e-mail until now, the last of them since the
-	// line above.
+	// The account's own rows of the audit log had the e-mail until now, including the row of the
+	// change above.
 	if err := s.Forget(ctx, u.ID); err != nil || done.Again {
 		return done, err
 	}
@@ -137,8 +138,8 @@ func revoke(ctx context.Context, s account.KeyStore, owner uuid.UUID, now time.T
 	return n, err
 }
 
-// archive stops every campaign for ever and takes its name. Texts and links of ads stay: receipts
-// and explanations of what was shown need them.
+// archive stops every campaign for good and removes its name. Texts and links of ads stay: receipts
+// and explanations of past ads need them.
 func archive(ctx context.Context, s Store, advertiser uuid.UUID) (n int, err error) {
 	list, err := campaigns(ctx, s, advertiser)
 	for i := range list {

@@ -88,7 +88,7 @@ func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (ma
 // applied ranges below each partition's Next, which is how far the caller could carry it out, and
 // no more than maxRows rows, but at least one range. It is stored before it is returned, so a crash
 // at any later point is followed by the same block under the same token; owners that ask at once
-// get the same plan. An empty plan says that there is nothing to archive.
+// get the same plan. An empty plan means that there is nothing to archive.
 func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	for range 3 { // a lost race leaves a pending plan, so the second look finds it unless it is already archived
 		from, pending, err := s.progress(ctx, held)
@@ -241,7 +241,7 @@ func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 	return err == nil, err
 }
 
-// MarkArchived says that a pending plan is in the analytics store. Marking it again changes
+// MarkArchived records that a pending plan is in the analytics store. Marking it again changes
 // nothing. Errors: errs.Conflict when it is neither archived nor pending as it is.
 func (s *Store) MarkArchived(ctx context.Context, plan stream.Plan) error {
 	streams, numbers, firsts, nexts := splitRanges(plan)

@@ -189,7 +189,7 @@ BEGIN
 END $$`
 )
 
-// Empty says whether the database at url has neither accounts nor campaigns nor money.
+// Empty reports whether the database at url has neither accounts nor campaigns nor money.
 func Empty(ctx context.Context, url string) (empty bool, err error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

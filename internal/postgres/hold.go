@@ -106,7 +106,7 @@ func (h *Hold) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			_ = h.renew(ctx) // Check tells whether it lasted
+			_ = h.renew(ctx) // Check reports a failure
 		}
 	}
 }

@@ -53,8 +53,8 @@ func (s *Store) KeepPage(ctx context.Context, p reserve.Page) error {
 	return failure("keep the journal of reservations", err)
 }
 
-// Watch says that a projector is at work. silent is for how long it was not heard by the nodes
-// though the store of the reservations was the same; 0 when it was. missed says that no projector
+// Watch records that a projector is at work. silent is how long nodes have not heard from it,
+// though the store of the reservations was the same; 0 when it was. missed reports that no projector
 // was, for a while.
 func (r *RoomReader) Watch(ctx context.Context, silent time.Duration) (missed bool, err error) {
 	var gaps int

@@ -43,7 +43,7 @@ const (
 		ORDER BY q.opened_at DESC, q.id LIMIT 1`
 )
 
-// A disabled account takes its seats along, but for an administrator's: who leaves the operator
+// A disabled account takes its seats along, but for an administrator's: a person leaving the operator
 // does not stop the exchanges.
 var selectKeyByHash = `SELECT ` + keyColumns +
 	`, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing,
@@ -121,7 +121,7 @@ func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
 	return err
 }
 
-// KeyByHash finds a key, also a revoked one; disabled says that its owner is, or
+// KeyByHash finds a key, also a revoked one; disabled reports that its owner is, or
 // that of its seat. Errors: errs.NotFound.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	rows, err := s.pool.Query(ctx, selectKeyByHash, hash[:])
@@ -166,7 +166,7 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 	})
 }
 
-// holdKey locks a key of owner or of one of its seats, and says whether it was withdrawn.
+// holdKey locks a key of owner or of one of its seats, and reports whether it was revoked.
 func holdKey(ctx context.Context, tx pgx.Tx, owner, id uuid.UUID) (revoked bool, err error) {
 	err = tx.QueryRow(ctx, lockKey, owner, id).Scan(&revoked)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -75,7 +75,7 @@ func (s *Store) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micr
 }
 
 // insertTransaction writes one balanced transaction and moves the balances of its accounts, inside
-// a transaction of the caller. A unique violation (errs.Conflict after failure) says that (Kind,
+// a transaction of the caller. A unique violation (errs.Conflict after failure) means that (Kind,
 // Ref, Subject) was written before. The balance rows stay locked until the caller ends, so it comes
 // last among the caller's locks.
 func insertTransaction(ctx context.Context, tx pgx.Tx, t ledger.Transaction) error {

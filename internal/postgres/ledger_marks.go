@@ -88,7 +88,7 @@ func (c *dayCache) forget() {
 	c.have = nil
 }
 
-// MarkFirst records keys that were never recorded and says which they are. The unique index
+// MarkFirst records new keys and returns them. The unique index
 // decides: of two transactions with one key the second waits for the end of the first.
 //
 // Existing marks are read first and the rest is copied in. Another transaction may mark one of the
@@ -126,7 +126,7 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	return fresh, nil
 }
 
-// seen says which of the sorted keys are recorded, reads the horizon and keeps it from moving, and
+// seen returns the sorted keys that are recorded, reads the horizon and keeps it from moving, and
 // sets the savepoint that mark needs, in one round trip.
 func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error) {
 	seen := make([]bool, len(sorted))
@@ -177,7 +177,7 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 	return seen, nil
 }
 
-// repeatsValid says whether sorted[i] is the key of an invalid event whose valid one comes before
+// repeatsValid reports whether sorted[i] is the key of an invalid event whose valid one comes before
 // it in the batch.
 func repeatsValid(sorted []ledger.Key, place []int32, i int) bool {
 	valid, is := sorted[i].Type.Valid()

@@ -83,7 +83,7 @@ func listen(config *pgx.ConnConfig, seen func(tls.ConnectionState)) {
 	}
 }
 
-// explain says what an operator can do about a connection that waiting does not cure.
+// explain names the remedy for a connection that waiting does not cure.
 func explain(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "server refused TLS connection"):

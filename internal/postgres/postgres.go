@@ -98,7 +98,7 @@ func errNoURL() error {
 	return fmt.Errorf("%s is not set: it must be postgres://user:password@host:port/database", EnvURL)
 }
 
-// unreachable says which server did not let us in, and which setting names it.
+// unreachable names the server that refused the connection, and its setting.
 func unreachable(config *pgx.ConnConfig, err error) error {
 	return fmt.Errorf("%s: cannot use PostgreSQL at %s, database %q: %w",
 		EnvURL, strings.Join(servers(config), ","), config.Database, explain(err))
@@ -107,7 +107,7 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 // Close returns when every connection is back and closed. The store must not be used afterwards.
 func (s *Store) Close() { s.pool.Close() }
 
-// Ping says whether the server answers. Errors carry errs.Unavailable.
+// Ping reports whether the server answers. Errors carry errs.Unavailable.
 func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
 
 // inTx runs fn in one READ COMMITTED transaction: every statement sees all rows committed before it

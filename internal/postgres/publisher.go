@@ -33,7 +33,7 @@ RETURNING developer_id, day, minted`
 SELECT DISTINCT ON (developer_id) developer_id, cap FROM mint_cap WHERE developer_id = ANY($1::uuid[])
 ORDER BY developer_id, id DESC`
 
-	// Of seats only: who owns them never changes.
+	// Of seats only: their owner never changes.
 	readOwnersSQL = `
 SELECT s.developer_id, o.developer_id FROM app_user s JOIN app_user o ON o.id = s.parent_id
 	WHERE s.developer_id = ANY($1::uuid[])`
@@ -138,7 +138,7 @@ SELECT coalesce(sum(b.amount), 0)::bigint FROM quarantine q JOIN balance b ON b.
 WHERE q.developer_id = $1 AND q.decision IS NULL`
 )
 
-// Recorded says which of the auctions have a recorded event of a type.
+// Recorded returns the auctions that have a recorded event of a type.
 func (b *batchTx) Recorded(ctx context.Context, of ledger.EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error) {
 	ask := recorded{auctions, of, make(map[uuid.UUID]bool)}
 	if len(auctions) == 0 {
@@ -311,7 +311,7 @@ func scanQuarantine(row pgx.CollectableRow) (c ledger.Quarantine, err error) {
 	return c, json.Unmarshal(evidence, &c.Evidence)
 }
 
-// errMoreCampaigns says that settlement has charged a further campaign before the case was locked.
+// errMoreCampaigns reports that settlement charged a further campaign before the case was locked.
 var errMoreCampaigns = errors.New("a further campaign was charged for the traffic of the case")
 
 // EndQuarantine carries out a decision in one transaction: see [ledger.EndQuarantine]. The same

@@ -142,7 +142,7 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 	for _, date := range days {
 		var marks int64
 		err := s.inTx(ctx, "drop marks", func(tx pgx.Tx) error {
-			// Whoever waits here makes settlement wait: better to come back tomorrow.
+			// Waiting here would make settlement wait; the job retries tomorrow.
 			if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '5s'`); err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 	return nil
 }
 
-// prune removes some applied ranges and keeps their sums; more says that there may be others.
+// prune removes some applied ranges and keeps their sums; more reports that others may be left.
 func (s *Store) prune(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) (more bool, err error) {
 	var removed applied
 	ranges := int64(0)

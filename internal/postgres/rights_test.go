@@ -107,10 +107,10 @@ func TestChainShowsTampering(t *testing.T) {
 				4) AND o.chain_seq = 7 - e.chain_seq`, "entry 3"},
 		"tail removed": {
 			`DELETE FROM ledger_entry WHERE account = 'house:deposits' AND chain_seq > 4`,
-			"ends with entry 4, the balance knows entry 6",
+			"ends with entry 4, the balance has entry 6",
 		},
 		"all removed": {
-			`DELETE FROM ledger_entry WHERE account = 'house:deposits'`, "ends with entry 0, the balance knows entry 6",
+			`DELETE FROM ledger_entry WHERE account = 'house:deposits'`, "ends with entry 0, the balance has entry 6",
 		},
 		"reference": {
 			`UPDATE ledger_transaction SET ref = ref || 'x' WHERE id = (SELECT transaction_id FROM ledger_entry` +

@@ -164,7 +164,7 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 }
 
 // holdCampaigns stops or lets go the campaigns of an account and of the seats whose keys it takes
-// along, and says how many.
+// along, and returns their number.
 func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error) {
 	owners := []uuid.UUID{u.ID}
 	if !u.IsAdmin() {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// One run at a time in the installation: who asks and who begins hold this lock.
+	// One run at a time in the installation: requests and starts hold this lock.
 	lockVerification = `SELECT pg_advisory_xact_lock(hashtext('adnet verification'))`
 
 	verificationColumns = `SELECT id, asked_by, asked_at, started_at, ended_at, checks, problem FROM verification `
@@ -91,7 +91,7 @@ func (s *Store) EndVerification(ctx context.Context, v ledger.Verification) erro
 	})
 }
 
-// newestVerification is the last run there is, under the lock of all who begin one.
+// newestVerification returns the last run, under the lock of starts.
 func newestVerification(ctx context.Context, tx pgx.Tx) (newest ledger.Verification, err error) {
 	if _, err := tx.Exec(ctx, lockVerification); err != nil {
 		return newest, err

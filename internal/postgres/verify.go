@@ -30,7 +30,7 @@ SELECT b.stream, b.partition, b.first_offset, b.next_offset, b.outcomes
 FROM applied_batch b JOIN archive_progress a USING (stream, partition) WHERE b.next_offset <= a.archived_next`
 )
 
-// A counted check names what it looks at, one row each (everything), and says which rows break the
+// A counted check names what it looks at, one row each (everything), and marks the rows that break the
 // promise.
 const verifyCounted = `
 WITH everything (what, bad) AS (%s)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Whoever changes a stage holds the table, so that moves are decided on what they change.
+	// A change of a stage locks the table, so that it decides on the rows that it changes.
 	lockWeights   = `LOCK TABLE ranking_weights IN SHARE ROW EXCLUSIVE MODE`
 	selectWeights = `SELECT number, stage, made_at, stage_at, report FROM ranking_weights ORDER BY number DESC LIMIT $1`
 	insertWeights = `INSERT INTO ranking_weights (number, stage, made_at, stage_at, report, data)

@@ -1,5 +1,5 @@
-// Package ranking names the learnt weights of a network and the stages through which they come to
-// decide auctions.
+// Package ranking defines the versions of a network's learnt weights and the stages that lead them
+// to decide auctions.
 package ranking
 
 import (
@@ -9,13 +9,13 @@ import (
 	"adnet/internal/errs"
 )
 
-// Stage of a version of weights.
+// Stage is the stage of a version of weights.
 type Stage string
 
 // The stages, in their order. At any time at most one version is on trial ([Shadow], [Part], [All])
 // and at most one is [Live].
 const (
-	// Refused weights never decide anything; the report says why.
+	// Refused weights never decide anything; the report has the reason.
 	Refused Stage = "refused"
 	// Shadow weights score every auction and decide none.
 	Shadow Stage = "shadow"
@@ -24,7 +24,7 @@ const (
 	// All decides every auction. The version before stays in each node's memory, so that a rollback
 	// costs nothing.
 	All Stage = "all"
-	// Live weights were on trial before those that are now; they decide what the trial does not.
+	// Live weights preceded the ones on trial; they decide all other auctions.
 	Live Stage = "live"
 	// Retired weights were live.
 	Retired Stage = "retired"
@@ -36,7 +36,7 @@ const (
 	AllShare  = 1_000_000
 )
 
-// Share is the part of all auctions that weights on trial decide, in parts per million.
+// Share returns the part of all auctions decided by weights on trial, in parts per million.
 func (s Stage) Share() uint32 {
 	switch s {
 	case Part:
@@ -47,10 +47,10 @@ func (s Stage) Share() uint32 {
 	return 0 // shadow weights decide none
 }
 
-// OnTrial says whether the version is the one on trial.
+// OnTrial reports whether the version is the one on trial.
 func (s Stage) OnTrial() bool { return s == Shadow || s == Part || s == All }
 
-// Next is the stage after a good day.
+// Next returns the stage after a good day.
 func (s Stage) Next() Stage {
 	switch s {
 	case Shadow:
@@ -66,20 +66,20 @@ type Version struct {
 	Number  int64
 	Stage   Stage
 	MadeAt  time.Time
-	StageAt time.Time // since when it is in its stage
-	Report  []byte    // JSON: what the last judgement rested on
+	StageAt time.Time // start of its stage
+	Report  []byte    // JSON: basis of the last judgement
 	Data    []byte    // see train.Encode; nil in lists
 }
 
-// State is what nodes follow. A number is 0 where there is none: the live one then stands for the
-// first day's weights.
+// State is the state that nodes follow. A number is 0 where there is no version: the first day's
+// weights then take the place of the live ones.
 type State struct {
 	Live  int64
 	Trial int64
 	Stage Stage // of the trial
 }
 
-// StateOf is the state that a list of versions makes.
+// StateOf returns the state of a list of versions.
 func StateOf(versions []Version) (s State) {
 	for _, v := range versions {
 		switch {
@@ -92,15 +92,15 @@ func StateOf(versions []Version) (s State) {
 	return s
 }
 
-// Kept is how many versions are kept, beside those that nodes follow.
+// Kept is the number of stored versions, beside those that nodes follow.
 const Kept = 100
 
-// Dropped says whether v is not kept any more once there is a newest version.
+// Dropped reports whether v is dropped once newest is the newest version.
 func (v *Version) Dropped(newest int64) bool {
 	return v.Number <= newest-Kept && (v.Stage == Refused || v.Stage == Retired)
 }
 
-// ErrUnknown is that of a version that is not kept.
+// ErrUnknown reports a version that is not stored.
 var ErrUnknown = errs.New(errs.NotFound, "no such version of weights")
 
 // Move is a change of stage. A report replaces that of the version; nil keeps it.
@@ -110,8 +110,8 @@ type Move struct {
 	Report []byte
 }
 
-// Begin are the moves that put a new version on trial: what was on trial for all becomes live. A
-// trial that is not over stays, and the new version has to wait.
+// Begin returns the moves that put a new version on trial: a trial in stage All becomes live. An
+// unfinished trial stays, and the new version has to wait.
 func Begin(versions []Version, number int64) ([]Move, error) {
 	var moves []Move
 	for _, v := range versions {
@@ -130,10 +130,9 @@ func Begin(versions []Version, number int64) ([]Move, error) {
 	return append(moves, Move{Number: number, To: Shadow}), nil
 }
 
-// Rollback are the moves back to what decided before: a trial that decides ends. Where none does,
-// the live version gives way to the newest retired one, or to the first day's weights, and a trial
-// in the shadow ends with it. Errors: errs.InvalidState when the first day's weights decide
-// already.
+// Rollback returns the moves back to the previous weights: a deciding trial ends. Without one, the
+// live version is replaced by the newest retired one, or by the first day's weights, and a trial in
+// the shadow ends with it. Errors: errs.InvalidState when the first day's weights decide already.
 func Rollback(versions []Version) ([]Move, error) {
 	s := StateOf(versions)
 	var moves []Move
@@ -144,7 +143,7 @@ func Rollback(versions []Version) ([]Move, error) {
 	case s.Stage.Share() > 0, s.Trial != 0 && s.Live == 0:
 		return moves, nil
 	case s.Live == 0:
-		return nil, errs.New(errs.InvalidState, "nothing learnt decides auctions: there is nothing to roll back")
+		return nil, errs.New(errs.InvalidState, "no learnt weights decide auctions: there is nothing to roll back")
 	}
 	moves = append(moves, Move{Number: s.Live, To: Refused})
 	var retired []int64
@@ -159,8 +158,8 @@ func Rollback(versions []Version) ([]Move, error) {
 	return moves, nil
 }
 
-// Check says whether moves keep what a store promises: versions that are there, at most one on
-// trial, and at most one live. Errors: [ErrUnknown], errs.Conflict.
+// Check reports whether moves keep a store's invariants: existing versions, at most one on trial,
+// and at most one live. Errors: [ErrUnknown], errs.Conflict.
 func Check(versions []Version, moves []Move) error {
 	after := map[int64]Stage{}
 	for _, v := range versions {
@@ -187,12 +186,12 @@ func Check(versions []Version, moves []Move) error {
 	return nil
 }
 
-// LeavingFirst is moves in an order in which no place has two versions in between.
+// LeavingFirst orders moves so that no two versions share a place in between.
 func LeavingFirst(moves []Move) []Move {
 	return slices.SortedStableFunc(slices.Values(moves), func(a, b Move) int { return a.To.place() - b.To.place() })
 }
 
-// place orders moves: nowhere, live, on trial.
+// place orders moves: none, live, on trial.
 func (s Stage) place() int {
 	switch {
 	case s.OnTrial():

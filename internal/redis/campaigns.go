@@ -16,36 +16,37 @@ import (
 	"adnet/internal/errs"
 )
 
-// ErrLost says that the catalog was emptied or rebuilt by another process since this one last
-// looked. The writer has to read [Campaigns.Head] and to go on from there.
+// ErrLost reports that the catalog was emptied or rebuilt by another process since this one last
+// read it. The writer must read [Campaigns.Head] and continue from there.
 var ErrLost error = errs.New(errs.Conflict, "the catalog was emptied or rebuilt meanwhile")
 
 const (
 	writeChunk = 500  // objects per script: Redis serves no other client while one runs
 	readChunk  = 1000 // objects, or rooms, per read
-	readers    = 4    // reads at once
+	readers    = 4    // concurrent reads
 )
 
 // Campaigns is the projection of the campaigns, as objects with versions. Its methods may be called
-// from any goroutine, but a value remembers which catalog it has seen and belongs to one role: the
-// writer and the nodes of one process each take their own with [NewCampaigns].
+// from any goroutine, but a value remembers its catalog and belongs to one role: the writer and the
+// nodes of one process each take their own with [NewCampaigns].
 type Campaigns struct {
 	client *Client
 
 	mu    sync.Mutex
-	epoch string // of the catalog this value works on; empty before it has seen one
+	epoch string // of the catalog this value works on; empty before the first read
 	lost  bool   // a write was refused and Head has not been read since
 }
 
-// NewCampaigns makes a view of the campaigns. It does no I/O.
+// NewCampaigns returns a view of the campaigns. It does no I/O.
 func NewCampaigns(client *Client) *Campaigns { return &Campaigns{client: client} }
 
-// PublishCampaigns writes changed campaigns, never an older one over a newer one, and tells every
-// subscriber about each that was new. After it versions up to head are complete; head never goes
+// PublishCampaigns writes changed campaigns, never an older one over a newer one, and sends each
+// accepted one to every subscriber. Afterwards versions up to head are complete; head never goes
 // down. With nothing changed it only raises the head, and notices a lost catalog.
 //
-// Errors: [ErrLost] when the catalog is not the one this value knows, also for every further call
-// until Head is read; nothing was written then, so a change can never be missing below the head.
+// Errors: [ErrLost] when the catalog is not the one this value knows, repeated by every further
+// call until Head is read. Nothing was written then, so a change can never be missing below the
+// head.
 func (c *Campaigns) PublishCampaigns(ctx context.Context, changed []campaign.Campaign, head int64) error {
 	for len(changed) > writeChunk {
 		if err := c.publish(ctx, changed[:writeChunk], ""); err != nil {
@@ -88,9 +89,9 @@ func (c *Campaigns) publish(ctx context.Context, changed []campaign.Campaign, he
 	return nil
 }
 
-// Head is the version up to which the catalog is complete. found is false without a complete
-// catalog, and once if it is another one than this value has seen before: everything read from the
-// old one must be read again, and a writer must start at version 0.
+// Head returns the version up to which the catalog is complete. found is false without a complete
+// catalog, and once after the catalog was replaced: everything read from the old one must be read
+// again, and a writer must start at version 0.
 func (c *Campaigns) Head(ctx context.Context) (version int64, found bool, err error) {
 	values, err := c.client.rdb.MGet(ctx, c.client.keys.head, c.client.keys.epoch).Result()
 	if err != nil {
@@ -110,8 +111,8 @@ func (c *Campaigns) Head(ctx context.Context) (version int64, found bool, err er
 	return version, err == nil, err
 }
 
-// EachCampaign reads the whole catalog and hands it over in pages: to one goroutine at a time, and
-// a page is used again when take returns. Versions up to head are in it, and perhaps some newer
+// EachCampaign reads the whole catalog and passes it to take in pages: to one goroutine at a time,
+// and a page is reused when take returns. Versions up to head are in it, and perhaps some newer
 // ones; head is 0 if no complete catalog exists. Errors: [ErrLost] if it was emptied meanwhile.
 func (c *Campaigns) EachCampaign(ctx context.Context, take func(page []campaign.Campaign)) (head int64, err error) {
 	head, ids, err := c.versions(ctx, "-inf")
@@ -158,7 +159,7 @@ func (c *Campaigns) CampaignsSince(
 	return c.load(ctx, "("+strconv.FormatInt(version, 10))
 }
 
-// versions are the head and, in order of version, the campaigns from one on.
+// versions returns the head and, in order of version, the campaigns starting at from.
 func (c *Campaigns) versions(ctx context.Context, from string) (head int64, ids []string, err error) {
 	// The head is read before the objects, so that all versions up to it are among them.
 	head, err = c.client.rdb.Get(ctx, c.client.keys.head).Int64()
@@ -195,8 +196,8 @@ func (c *Campaigns) load(ctx context.Context, from string) ([]campaign.Campaign,
 	return slices.DeleteFunc(list, func(k campaign.Campaign) bool { return k.ID == uuid.Nil }), head, nil
 }
 
-// loadChunk reads campaigns into the first places of into and says how many there are: one that
-// was refused and is nowhere else is left out.
+// loadChunk reads campaigns into the first elements of into and returns their number. A rejected
+// campaign that exists nowhere else is left out.
 func (c *Campaigns) loadChunk(ctx context.Context, ids []string, into []campaign.Campaign) (n int, err error) {
 	objects, err := c.client.rdb.HMGet(ctx, c.client.keys.objects, ids...).Result()
 	if err != nil {
@@ -219,9 +220,8 @@ func (c *Campaigns) loadChunk(ctx context.Context, ids []string, into []campaign
 }
 
 // Clear removes the catalog: campaigns, versions, head, epoch and rooms. Nodes stop serving until a
-// projector has published everything again, which a running one does by itself at its next look. It
-// is for a catalog that is known to be wrong and that newer-wins rules would protect: after a
-// restore, or damage.
+// projector has published everything again, which a running one does at its next check. It serves
+// to replace a wrong catalog that newer-wins rules would protect: after a restore, or damage.
 func (c *Campaigns) Clear(ctx context.Context) error {
 	k := &c.client.keys
 	return c.client.explain(c.client.rdb.Del(ctx, k.objects, k.versions, k.head, k.epoch, k.rooms).Err())

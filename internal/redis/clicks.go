@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Clicks counts the clicks of networks, for all nodes at once. The key of a network holds the
-// auctions whose click counted and when; it has at most as many members as the largest rate allows,
-// and ends with the longest window.
+// Clicks counts the clicks of networks over all nodes. The key of a network holds the auctions with
+// a counted click and its time. It has at most as many members as the largest rate allows, and
+// expires with the longest window.
 type Clicks struct{ client *Client }
 
-// NewClicks makes the counter. It does no I/O.
+// NewClicks returns the counter. It does no I/O.
 func NewClicks(client *Client) Clicks { return Clicks{client} }
 
-// ClickRate is at most Limit in every stretch of Window.
+// ClickRate permits at most Limit clicks in every stretch of Window.
 type ClickRate struct {
 	Limit  int
 	Window time.Duration
 }
 
-// Allow says whether a click of network at the given time is inside every rate, and counts it if
+// Allow reports whether a click of network at the given time is inside every rate, and counts it if
 // so: one round trip.
 func (c Clicks) Allow(ctx context.Context, network, auction string, at time.Time, rates []ClickRate) (bool, error) {
 	longest := time.Duration(0)

@@ -11,19 +11,19 @@ import (
 	"adnet/internal/campaign"
 )
 
-// Curves keeps the traffic curves of campaigns, by which nodes pace: a hash of campaign id →
+// Curves stores the traffic curves of campaigns, by which nodes pace: a hash of campaign id →
 // base64, 256 bytes each. It can be rebuilt from the analytics at any time.
 type Curves struct {
 	client *Client
 	hash   string
 }
 
-// NewCurves makes a view of the curves. It does no I/O.
+// NewCurves returns a view of the curves. It does no I/O.
 func NewCurves(client *Client) *Curves {
 	return &Curves{client: client, hash: client.keys.curves}
 }
 
-// Curves answers the curves of those campaigns that have one.
+// Curves returns the curves of the given campaigns, as far as they have one.
 func (c *Curves) Curves(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]campaign.Curve, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -47,7 +47,7 @@ func (c *Curves) Curves(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]cam
 	return found, nil
 }
 
-// PublishCurves replaces every curve: campaigns that are not in all have none afterwards.
+// PublishCurves replaces every curve: campaigns missing from all have none afterwards.
 func (c *Curves) PublishCurves(ctx context.Context, all map[uuid.UUID]campaign.Curve) error {
 	next := c.hash + ":" + rand.Text() // of this call: several processes publish
 	_, err := c.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {

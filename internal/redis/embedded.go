@@ -10,12 +10,12 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// EmbeddedConfig says where the Redis inside the process listens.
+// EmbeddedConfig is the address of the Redis inside the process.
 type EmbeddedConfig struct {
 	Port int `name:"embedded-redis-port" env:"ADNET_EMBEDDED_REDIS_PORT" default:"0" help:"Loopback port of the embedded Redis, 0 for a free one."`
 }
 
-// Embedded is a Redis inside the process, for the in-memory mode. It keeps nothing over a restart.
+// Embedded is a Redis inside the process, for the in-memory mode. Its data ends with the process.
 type Embedded struct {
 	ready chan struct{} // closed by Start
 	cfg   EmbeddedConfig
@@ -33,7 +33,7 @@ func NewEmbedded(cfg EmbeddedConfig) (*Embedded, error) {
 	return &Embedded{cfg: cfg, ready: make(chan struct{})}, nil
 }
 
-// Start listens. After it Addr is known. A second Start does nothing, also after the end.
+// Start listens. After it Addr is known. A second Start does nothing, even after the end.
 func (e *Embedded) Start() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,7 +49,7 @@ func (e *Embedded) Start() error {
 	return nil
 }
 
-// Addr is host:port of the server, or empty before Start.
+// Addr returns host:port of the server, or an empty string before Start.
 func (e *Embedded) Addr() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,7 +59,7 @@ func (e *Embedded) Addr() string {
 // Ready is closed when Addr is known.
 func (e *Embedded) Ready() <-chan struct{} { return e.ready }
 
-// Run starts the server when Start has not, and closes it when ctx ends.
+// Run starts the server unless Start has, and closes it when ctx ends.
 func (e *Embedded) Run(ctx context.Context) error {
 	if err := e.Start(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 	e.mu.Lock()
 	server := e.server
 	e.mu.Unlock()
-	// The server has no clock for expiry of its own.
+	// The server has no clock of its own for expiry.
 	ticker := time.NewTicker(250 * time.Millisecond)
 	defer ticker.Stop()
 	last := time.Now()
@@ -83,7 +83,7 @@ func (e *Embedded) Run(ctx context.Context) error {
 	}
 }
 
-// Flush empties the server, as a Redis that lost its memory is.
+// Flush empties the server, like a Redis that lost its memory.
 func (e *Embedded) Flush() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

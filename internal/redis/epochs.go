@@ -10,36 +10,36 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Projection is all data that a projector writes and that a node loads.
+// Projection is all data written by a projector and loaded by a node.
 type Projection struct {
 	*Campaigns
 	*Rooms
 	*Epochs
 }
 
-// NewProjection makes views for one role. It does no I/O.
+// NewProjection returns views for one role. It does no I/O.
 func NewProjection(client *Client) Projection {
 	return Projection{NewCampaigns(client), NewRooms(client), NewEpochs(client)}
 }
 
-// Epochs are the lives of the reservations, as a projector sees them: it keeps one going, notices a
-// Redis that was emptied or is older, and begins the next. Its methods may be called from any
-// goroutine; each projector takes its own with [NewEpochs].
+// Epochs is a projector's view of the epochs of the reservations: it keeps one alive, detects an
+// emptied or older Redis, and begins the next. Its methods may be called from any goroutine; each
+// projector takes its own with [NewEpochs].
 type Epochs struct {
 	client *Client
 	writer string // unique name of this value
 
 	mu           sync.Mutex
-	epoch        int64 // that was last beaten for
-	beats, acked int64 // numbers of its last beat, and of the last that was answered
+	epoch        int64 // epoch of the last beat
+	beats, acked int64 // numbers of the last beat, and of the last answered one
 }
 
-// NewEpochs makes a view of the epochs. It does no I/O.
+// NewEpochs returns a view of the epochs. It does no I/O.
 func NewEpochs(client *Client) *Epochs { return &Epochs{client: client, writer: rand.Text()} }
 
-// Beat says that this writer projects, and returns the current epoch of the reservations: normally
-// the writer's own, another if a different writer rebuilt them, 0 if they are lost and must be
-// rebuilt.
+// Beat records that this writer projects, and returns the current epoch of the reservations:
+// normally the writer's own, another if a different writer rebuilt them, 0 if they are lost and
+// must be rebuilt.
 func (e *Epochs) Beat(ctx context.Context, epoch int64) (current int64, err error) {
 	e.mu.Lock()
 	if e.epoch != epoch {
@@ -68,8 +68,8 @@ func (e *Epochs) Beat(ctx context.Context, epoch int64) (current int64, err erro
 	return current, nil
 }
 
-// Open lets nodes say in epoch what they hold: its rooms must all be published. It answers the
-// epoch that holds, which is a later one when another writer was quicker. Nothing is granted before
+// Open lets nodes report their reservations in epoch, whose rooms must all be published. It returns
+// the current epoch, which is a later one when another writer was faster. Nothing is granted before
 // [Epochs.Grant].
 func (e *Epochs) Open(ctx context.Context, epoch int64) (current int64, err error) {
 	text, err := openScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch, never).Text()
@@ -80,8 +80,8 @@ func (e *Epochs) Open(ctx context.Context, epoch int64) (current int64, err erro
 	return current, err
 }
 
-// Tell reports a node's reservations in its name. Errors: Redis does not answer, or epoch does not
-// hold any more.
+// Tell reports a node's reservations in its name. Errors: Redis does not answer, or epoch is no
+// longer the current one.
 func (e *Epochs) Tell(ctx context.Context, epoch int64, call reserve.Call) error {
 	call.Epoch = epoch
 	reply, err := NewReservations(e.client).Exchange(ctx, call)
@@ -97,10 +97,10 @@ func (e *Epochs) Tell(ctx context.Context, epoch int64, call reserve.Call) error
 // never is the grant time of an epoch that may not grant, ms.
 const never = 1 << 52
 
-var errEpoch = errors.New("the reservations are of another epoch meanwhile")
+var errEpoch = errors.New("the reservations have moved to another epoch meanwhile")
 
-// Grant lets epoch grant: what nodes hold that cannot speak was told. Errors: Redis does not
-// answer, or epoch does not hold any more.
+// Grant lets epoch grant, after the reservations of unreachable nodes were reported. Errors: Redis
+// does not answer, or epoch is no longer the current one.
 func (e *Epochs) Grant(ctx context.Context, epoch int64) error {
 	granted, err := grantScript.Run(ctx, e.client.rdb, []string{e.client.keys.reservations}, epoch).Int()
 	if err != nil {
@@ -112,7 +112,7 @@ func (e *Epochs) Grant(ctx context.Context, epoch int64) error {
 	return nil
 }
 
-// Grants says whether epoch holds and grants.
+// Grants reports whether epoch is the current one and grants.
 func (e *Epochs) Grants(ctx context.Context, epoch int64) (bool, error) {
 	values, err := e.client.rdb.HMGet(ctx, e.client.keys.reservations, "epoch", "opens").Result()
 	if err != nil {
@@ -121,8 +121,8 @@ func (e *Epochs) Grants(ctx context.Context, epoch int64) (bool, error) {
 	return values[0] == strconv.FormatInt(epoch, 10) && values[1] != nil && values[1] != strconv.Itoa(never), nil
 }
 
-// Knows says whether the reservations of epoch have heard calls: the last ones of nodes, by their
-// numbers.
+// Knows reports whether the reservations of epoch include calls: the numbers of the nodes' last
+// calls.
 func (e *Epochs) Knows(ctx context.Context, epoch int64, calls map[string]int64) (bool, error) {
 	heard, err := e.client.rdb.HGetAll(ctx, e.client.keys.reserved(epoch).seen()).Result()
 	if err != nil {

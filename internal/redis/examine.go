@@ -10,8 +10,8 @@ import (
 	"adnet/internal/link"
 )
 
-// Examine looks at Redis as adnet uses it: what it is, how far away, by what link, and whether the
-// user may do what nodes and consumers do. It leaves nothing behind: its key ends by itself.
+// Examine inspects Redis as adnet uses it: version, distance, kind of link, and the user's rights
+// for the work of nodes and consumers. It leaves nothing behind: its key expires.
 func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	report := link.Report{Server: "Redis", Setting: envAddr}
 	var watch link.Watch
@@ -38,7 +38,7 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	return report
 }
 
-// describe notes the version, and a memory policy that would take budgets away.
+// describe notes the version, and a memory policy that would evict budgets.
 func (c *Client) describe(ctx context.Context, report *link.Report) {
 	const do = "add +info to the user's rights"
 	server, err := c.rdb.Info(ctx, "server").Result()
@@ -60,7 +60,7 @@ func (c *Client) describe(ctx context.Context, report *link.Report) {
 	}
 }
 
-// line is a value of INFO.
+// line returns a value of INFO.
 func line(info, name string) string {
 	for text := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(text), name+":"); ok {
@@ -70,7 +70,7 @@ func line(info, name string) string {
 	return ""
 }
 
-// tryRights does what nodes do, on a key and a channel of its own.
+// tryRights does the operations of nodes on its own key and channel.
 func (c *Client) tryRights(ctx context.Context, report *link.Report) {
 	key := c.keys.prefix + ":{catalog}:doctor"
 	script := goredis.NewScript(`return redis.call('SET', KEYS[1], ARGV[1], 'PX', 1000)`)

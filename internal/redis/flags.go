@@ -15,15 +15,15 @@ import (
 	"adnet/internal/subject"
 )
 
-// flagLife is how long an unknown flag is kept after it came last.
+// flagLife is the life of an unknown flag after its last use.
 const flagLife = 30 * 24 * time.Hour
 
-// Flags keeps the flags that publishers send and that name no subject, for all nodes: a hash for
-// each publisher that ends 30 days after its last one, of at most [subject.MaxUnknown] names and
-// one for all further ones. Losing them with Redis is tolerable.
+// Flags stores publishers' unknown flags for all nodes: a hash for each publisher that expires 30
+// days after its last flag, with at most [subject.MaxUnknown] names and one for all further ones.
+// Losing them with Redis is tolerable.
 type Flags struct{ client *Client }
 
-// NewFlags makes a view of the flags. It does no I/O.
+// NewFlags returns a view of the flags. It does no I/O.
 func NewFlags(client *Client) Flags { return Flags{client} }
 
 // AddFlags adds to the counts of a publisher.
@@ -36,7 +36,7 @@ func (f Flags) AddFlags(ctx context.Context, publisher uuid.UUID, flags []subjec
 	return f.client.explain(flagScript.Run(ctx, f.client.rdb, keys, args...).Err())
 }
 
-// UnknownFlags are those of a publisher, the most frequent first.
+// UnknownFlags returns the flags of a publisher, the most frequent first.
 func (f Flags) UnknownFlags(ctx context.Context, publisher uuid.UUID) ([]subject.Unknown, error) {
 	fields, err := f.client.rdb.HGetAll(ctx, f.client.keys.flags(publisher.String())).Result()
 	if err != nil {
@@ -58,8 +58,7 @@ func (f Flags) UnknownFlags(ctx context.Context, publisher uuid.UUID) ([]subject
 	return list, nil
 }
 
-// Flagged are the publishers who sent an unknown flag within its life, the last one first, at most
-// so many.
+// Flagged returns at most most publishers with an unknown flag within its life, the latest first.
 func (f Flags) Flagged(ctx context.Context, most int) ([]uuid.UUID, error) {
 	members, err := f.client.rdb.ZRevRange(ctx, f.client.keys.flagged(), 0, int64(most)-1).Result()
 	if err != nil {
@@ -74,14 +73,14 @@ func (f Flags) Flagged(ctx context.Context, most int) ([]uuid.UUID, error) {
 	return list, nil
 }
 
-// What a report says of unknown flags at most.
+// Bounds on the unknown flags in a report.
 const (
 	reportedPublishers = 5
 	reportedFlags      = 5
 )
 
-// describeFlags notes publishers whose flags refuse ads because adnet does not know them. What
-// cannot be read is noted by the rights.
+// describeFlags reports publishers whose unknown flags block their ads. Read errors are ignored
+// here: the check of rights reports them.
 func (c *Client) describeFlags(ctx context.Context, report *link.Report) {
 	flags := NewFlags(c)
 	publishers, err := flags.Flagged(ctx, reportedPublishers)

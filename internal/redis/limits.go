@@ -12,39 +12,39 @@ import (
 )
 
 const (
-	exchangeMemory = 65 * time.Second // how long a message can be read: a node that starts knows the last minute
-	exchangePage   = 1000             // messages that one call reads at most
+	exchangeMemory = 65 * time.Second // life of a message: a node that starts reads the last minute
+	exchangePage   = 1000             // maximum number of messages in one read
 )
 
-var errAnotherRedis = errors.New("the limits of an earlier Redis are gone: its messages begin anew")
+var errAnotherRedis = errors.New("the limits of an earlier Redis are gone: its messages start over")
 
 // Exchange passes messages between the nodes of an installation: every other node gets a node's
 // message within its next call, and a node that starts gets the messages of the last minute. It is
 // a stream of Redis. Messages may be lost together with Redis and are never repeated, so each
-// should stand for itself. One goroutine uses a value.
+// should be self-contained. A value belongs to one goroutine.
 type Exchange struct {
 	client *Client
 	stream string
 	node   string
-	cursor string // id of the last message that was read
+	cursor string // id of the last message read
 }
 
-// NewExchange makes the exchange of the given name. node must be unique among the processes. It
+// NewExchange returns the exchange of the given name. node must be unique among the processes. It
 // does no I/O.
 func NewExchange(client *Client, name, node string) *Exchange {
 	return &Exchange{client: client, stream: client.keys.exchange(name), node: node, cursor: "0"}
 }
 
-// Exchange sends mine, unless it is empty, and calls hear for the other nodes' messages since the
-// last call, in the order in which they were sent: one round trip. hear's data is valid until it
-// returns. After an error mine may or may not have been sent. A client, node or Redis that was away
-// misses at most messages older than a minute.
+// Exchange sends mine, unless it is empty, and passes the other nodes' messages since the last call
+// to hear, in the order of sending: one round trip. hear's data is valid until it returns. After an
+// error mine may or may not have been sent. After an outage of a client, node or Redis, only
+// messages older than a minute can be missing.
 func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node string, data []byte)) error {
-	var said *goredis.StringCmd
+	var sent *goredis.StringCmd
 	var read *goredis.XStreamSliceCmd
 	_, err := x.client.rdb.Pipelined(ctx, func(p goredis.Pipeliner) error {
 		if len(mine) > 0 {
-			said = p.XAdd(
+			sent = p.XAdd(
 				ctx,
 				&goredis.XAddArgs{
 					Stream: x.stream, MinID: x.oldest(), Approx: x.cursor != "0", Values: []any{"n", x.node, "d", mine},
@@ -72,7 +72,7 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 			}
 		}
 	}
-	if said != nil && len(streams) == 0 {
+	if sent != nil && len(streams) == 0 {
 		// The message just sent was not read back: this is another Redis, whose ids begin before
 		// the cursor.
 		x.cursor = "0"
@@ -81,8 +81,8 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 	return nil
 }
 
-// oldest is the id before which messages may be dropped, by Redis's own clock as the last message
-// told it.
+// oldest returns the id before which messages may be dropped, by the time of Redis in the last
+// message.
 func (x *Exchange) oldest() string {
 	ms, _, _ := strings.Cut(x.cursor, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)

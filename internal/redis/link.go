@@ -15,11 +15,11 @@ import (
 const (
 	envAddr = "ADNET_REDIS_ADDR"
 
-	// A request waits for Redis, so a connection, with its handshake, must be there soon.
+	// A request waits for Redis, so a connection, with its handshake, must be ready soon.
 	dialTimeout = time.Second
 )
 
-// target is the address setting with the settings of the link, taken apart.
+// target is the parsed address setting with the settings of the link.
 type target struct {
 	addrs              []string
 	username, password string
@@ -27,7 +27,7 @@ type target struct {
 	dialer             link.Dialer
 }
 
-// target reads the settings. Errors name the one that is wrong and never hold a password.
+// target parses the settings. Errors name the wrong setting and never hold a password.
 func (c Config) target() (target, error) {
 	secure, rest, err := scheme(c.Addr)
 	if err != nil {
@@ -66,25 +66,25 @@ func (c Config) target() (target, error) {
 	return t, t.secure(c, secure)
 }
 
-// scheme cuts the scheme of a URL off.
+// scheme splits the scheme off a URL.
 func scheme(addr string) (secure bool, rest string, err error) {
 	name, rest, is := strings.Cut(addr, "://")
 	switch {
 	case !is:
 		return false, addr, nil
 	case strings.Contains(rest, "://"):
-		return false, "", errors.New(envAddr + ": the scheme is said once, before the first host")
+		return false, "", errors.New(envAddr + ": write the scheme only once, before the first host")
 	case name == "redis" || name == "rediss":
 		return name == "rediss", rest, nil
 	}
 	return false, "", errors.New(envAddr + " must be host:port, redis://… or rediss://…")
 }
 
-// logIn takes the login of a URL over.
+// logIn applies the login of a URL.
 func (t *target) logIn(text string) error {
 	if t.username != "" || t.password != "" {
 		return errors.New(
-			envAddr + " has a login, and so have ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD: say it in one place",
+			envAddr + " has a login, and so have ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD: set it in one place",
 		)
 	}
 	name, password, _ := strings.Cut(text, ":")
@@ -97,7 +97,7 @@ func (t *target) logIn(text string) error {
 	return nil
 }
 
-// secure makes the dialer of the link.
+// secure creates the dialer of the link.
 func (t *target) secure(c Config, secure bool) error {
 	const cure = "write it as rediss://…"
 	names := link.NamesOf("ADNET_REDIS", envAddr)
@@ -116,14 +116,14 @@ func (t *target) secure(c Config, secure bool) error {
 	return c.Insecure.Allow(link.PlainText, t.addrs, envAddr, cure)
 }
 
-// explain says what an operator can do about a failure that waiting does not cure.
+// explain adds advice for an operator to a failure that waiting does not cure.
 func (t target) explain(err error) error {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "WRONGPASS"), strings.Contains(text, "NOAUTH"), strings.Contains(
 		text, "AUTH <password> called without any password",
 	):
-		return link.Refuse(err, "the server refuses the login: look at ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD")
+		return link.Refuse(err, "the server refuses the login: check ADNET_REDIS_USERNAME and ADNET_REDIS_PASSWORD")
 	case strings.Contains(text, "NOPERM"):
 		return link.Refuse(err, "the user of Redis may not do this: `adnet doctor` names the rights that it needs")
 	case link.HungUp(err) && t.dialer.TLS == nil:

@@ -18,59 +18,59 @@ import (
 )
 
 const (
-	nodeLife     = 2 * time.Second        // a node without a heartbeat for this long is not waited for
-	nodeMemory   = time.Minute            // and is forgotten after this long
-	announceWait = time.Second            // how long Announce waits for confirmations
-	announceLook = 100 * time.Millisecond // how often it also looks at heartbeats meanwhile
-	roomWait     = 500 * time.Millisecond // how long Announce waits for the room of a campaign that delivers
-	roomLook     = 5 * time.Millisecond   // how often it looks meanwhile
-	confirmLife  = 10 * time.Second       // how long a confirmation is kept after its waiter has left
-	pingEvery    = time.Second            // how often Subscribe checks a silent connection
+	nodeLife     = 2 * time.Second        // a node silent for this long is not awaited
+	nodeMemory   = time.Minute            // a node silent for this long is removed
+	announceWait = time.Second            // the longest wait of Announce for confirmations
+	announceLook = 100 * time.Millisecond // interval of its checks of heartbeats
+	roomWait     = 500 * time.Millisecond // the longest wait of Announce for a campaign's room
+	roomLook     = 5 * time.Millisecond   // interval of its checks
+	confirmLife  = 10 * time.Second       // life of a confirmation after its waiter has left
+	pingEvery    = time.Second            // interval of Subscribe's checks of a silent connection
 )
 
-// Nodes is how the serving nodes hear of changes and are waited for. Its methods may be called from
-// any goroutine.
+// Nodes sends changes to the serving nodes and waits for them. Its methods may be called from any
+// goroutine.
 type Nodes struct{ client *Client }
 
-// NewNodes makes a view of the nodes. It does no I/O.
+// NewNodes returns a view of the nodes. It does no I/O.
 func NewNodes(client *Client) *Nodes { return &Nodes{client} }
 
 // Change is a message to subscribers: exactly one of Ready, Campaign and Rooms is set.
 type Change struct {
-	// Ready says that the subscription stands: changes from now on arrive, so data loaded from now
-	// on misses none.
+	// Ready reports that the subscription is active: changes from now on arrive, so data loaded
+	// from now on misses none.
 	Ready bool
 	// Campaign is a published campaign. It may be older than the node's own copy: compare
 	// ConfigVersion.
 	Campaign *campaign.Campaign
-	// Confirm asks for [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves
+	// Confirm requests [Nodes.Applied] of the campaign's ConfigVersion as soon as the node serves
 	// it or a newer one.
 	Confirm bool
 	// Rooms are absolute; compare Version.
 	Rooms []reserve.Room
 }
 
-// message is a Change on the wire.
+// message is the encoded form of a Change.
 type message struct {
 	Campaign jsontext.Value `json:"campaign"`
 	Confirm  bool           `json:"confirm"`
 	Rooms    []room         `json:"rooms"`
 }
 
-// Subscribe calls apply for every change, one after the other, first with Ready. It returns ctx's
-// error when ctx ends, and an error when the connection is lost: changes may then have been missed,
-// so the node must subscribe again and load everything newer than its own data. A silent connection
-// is given up after 3 s. apply must be quick: while it runs nothing is read, and Redis drops a
-// subscriber that is far behind.
+// Subscribe calls apply for every change in sequence, first with Ready. It returns ctx's error when
+// ctx ends, and an error when the connection is lost. Changes may then be missing, so the node must
+// subscribe again and load everything newer than its own data. A silent connection is closed after
+// 3 s. apply must be fast: while it runs nothing is read, and Redis drops a subscriber that is far
+// behind.
 func (n *Nodes) Subscribe(ctx context.Context, apply func(Change)) error {
 	subscription := n.client.rdb.Subscribe(ctx, n.client.keys.changes)
 	watched, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	var heard atomic.Int64 // when something last arrived, ns of the monotonic clock since start
+	var heard atomic.Int64 // time of the last arrival, ns of the monotonic clock since start
 	start := time.Now()
 	go func() {
 		defer close(ended)
-		// A read ends neither with ctx nor when the other side is silently gone: closing ends it.
+		// Neither ctx nor a silent loss of the peer ends a read; closing does.
 		defer subscription.Close()
 		watch(watched, subscription, func() time.Duration { return time.Since(start) - time.Duration(heard.Load()) })
 	}()
@@ -88,7 +88,7 @@ func (n *Nodes) Subscribe(ctx context.Context, apply func(Change)) error {
 	}
 }
 
-// watch pings until ctx ends or nothing, not even an answer, has come for three pings.
+// watch pings until ctx ends or three pings brought nothing, not even a reply.
 func watch(ctx context.Context, subscription *goredis.PubSub, silence func() time.Duration) {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
@@ -111,14 +111,14 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 	case *goredis.Message:
 		var m message
 		if err := json.Unmarshal([]byte(r.Payload), &m); err != nil {
-			// Its message is not lost: nodes also follow the head.
+			// The message is not lost: nodes also follow the head.
 			n.client.log.Error("change that cannot be decoded", "error", err)
 			return
 		}
 		if m.Campaign != nil {
 			k := new(campaign.Campaign)
 			if err := n.client.decode(string(m.Campaign), k); err != nil {
-				n.client.refused("of a message", err) // as a message that was lost: nodes also follow the head
+				n.client.refused("of a message", err) // nodes also follow the head
 				return
 			}
 			apply(Change{Campaign: k, Confirm: m.Confirm})
@@ -133,8 +133,8 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 	}
 }
 
-// Heartbeat says that node serves and has applied every change up to version. A node counts as live
-// for 2 s, by Redis's clock; pauses then wait for its confirmation.
+// Heartbeat records that node serves and has applied every change up to version. A node counts as
+// live for 2 s, by Redis's clock; pauses then wait for its confirmation.
 func (n *Nodes) Heartbeat(ctx context.Context, node string, version int64) error {
 	keys := []string{n.client.keys.nodes, n.client.keys.applied}
 	return n.client.explain(
@@ -142,7 +142,7 @@ func (n *Nodes) Heartbeat(ctx context.Context, node string, version int64) error
 	)
 }
 
-// Leave says that node no longer serves, so that no caller waits for it.
+// Leave records that node no longer serves, so that no caller waits for it.
 func (n *Nodes) Leave(ctx context.Context, node string) error {
 	return n.client.explain(n.client.rdb.ZRem(ctx, n.client.keys.nodes, node).Err())
 }
@@ -161,10 +161,10 @@ func (n *Nodes) Applied(ctx context.Context, node string, configVersion int64) e
 var _ campaign.Announcer = (*Nodes)(nil)
 
 // Announce implements campaign.Announcer: it publishes a committed campaign and waits, at most 1 s,
-// until each node that was live confirmed its version or is gone. Without live nodes all is true.
-// Of a campaign that delivers it also waits, at most half a second of that, until its room of this
-// version is there: before, no node may serve it. An error says that Redis failed; the nodes then
-// stop serving by themselves when they cannot prove freshness.
+// until each live node confirmed its version or is gone. Without live nodes all is true. For a
+// deliverable campaign it also waits, at most half of that second, for its room of this version: no
+// node may serve it earlier. An error reports a failure of Redis; the nodes then stop serving on
+// their own once they cannot prove freshness.
 func (n *Nodes) Announce(ctx context.Context, announced campaign.Campaign) (all bool, err error) {
 	object, err := n.client.encode(&announced)
 	if err != nil {
@@ -196,7 +196,7 @@ func (n *Nodes) Announce(ctx context.Context, announced campaign.Campaign) (all 
 	return true, nil
 }
 
-// awaitRoom waits for the projector; without one the campaign is served as soon as there is one.
+// awaitRoom waits for the projector. Without one the campaign is served once a projector runs.
 func (n *Nodes) awaitRoom(ctx context.Context, announced *campaign.Campaign, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -217,14 +217,14 @@ func (n *Nodes) awaitRoom(ctx context.Context, announced *campaign.Campaign, wai
 	}
 }
 
-// awaitConfirmation waits for one node's confirmation and removes it from waiting. When none comes
-// it looks at the heartbeats: a node that missed the message catches up by the head, and one that
-// left is not waited for.
+// awaitConfirmation waits for one node's confirmation and removes it from waiting. Without a
+// confirmation it checks the heartbeats: a node that missed the message catches up by the head, and
+// a node that left is dropped from waiting.
 func (n *Nodes) awaitConfirmation(
 	ctx context.Context, version int64, wait time.Duration, waiting map[string]bool,
 ) error {
 	key := n.client.keys.confirmed(version)
-	// Redis reads 0 as "for ever", and not every server takes more than milliseconds.
+	// Redis reads 0 as "forever", and some servers do not accept less than milliseconds.
 	seconds := strconv.FormatFloat(max(wait, time.Millisecond).Seconds(), 'f', 3, 64)
 	reply, err := n.client.rdb.Do(ctx, "BLPOP", key, seconds).StringSlice()
 	switch {

@@ -14,37 +14,38 @@ import (
 )
 
 const (
-	reservationMemory = (reserve.MaxMinutes + 10) * time.Minute // how long an untouched key is kept
+	reservationMemory = (reserve.MaxMinutes + 10) * time.Minute // how long an untouched key is stored
 	leaseChunk        = 100                                     // requests per script
-	holderFields      = 256                                     // a holder with more is tidied
+	holderFields      = 256                                     // a holder with more is cleaned up
 )
 
-// reservationArgs are the first of every script that writes reservations; see reservations.lua.
+// reservationArgs are the first arguments of every script that writes reservations; see
+// reservations.lua.
 var reservationArgs = [...]any{
 	int64(reserve.MaxMinutes + 5), reservationMemory.Milliseconds(), reserve.MaxClockSkew.Milliseconds(),
 }
 
-// Reservations counts the nodes' shares of campaigns' room: prices of served ads until their beacon
-// or expiry, and the amounts that a node may still reserve without asking. Its keys carry the
-// epoch, so that a new store never reads data of a lost or older one.
+// Reservations counts the nodes' shares of campaigns' rooms: prices of served ads until their
+// beacon or expiry, and the amounts that a node may still reserve without a call. Its keys carry
+// the epoch, so that a new store never reads data of a lost or older one.
 //
 // Per campaign: `g:minute:window` is the sum that nodes hold, `s:minute` the part that settlement
-// released, and `out` the reserved amount: over the minutes the held less the released, never below
+// released, and `out` the reserved amount: the held less the released of each minute, never below
 // 0. An amount past its window counts only as far as it was released, because releases do not name
 // their window. Time is the projector's last beat: without a projector of releases nothing expires.
 type Reservations struct {
 	client *Client
 }
 
-// NewReservations makes a view of the reservations. It does no I/O; its methods may be called from
-// any goroutine.
+// NewReservations returns a view of the reservations. It does no I/O; its methods may be called
+// from any goroutine.
 func NewReservations(client *Client) *Reservations {
 	return &Reservations{client}
 }
 
-// Exchange changes what a node holds. Up to 100 requests of one call are counted together,
-// more in pieces of 100; each may be repeated. Errors: Redis does not answer; what was counted is
-// then unknown, and the next call about the same requests finds out.
+// Exchange changes the amounts that a node holds. Up to 100 requests of one call are counted
+// together, more in pieces of 100; each may be repeated. Errors: Redis does not answer. The call
+// may or may not have counted then, and the next call about the same requests finds out.
 func (r *Reservations) Exchange(ctx context.Context, call reserve.Call) (reply reserve.Reply, err error) {
 	reply.Granted = make([]reserve.LeaseGrant, 0, len(call.Requests))
 	for rest := call.Requests; ; {
@@ -102,12 +103,12 @@ const leaseHead = 6 // values before those of the requests
 
 func decodeGrants(values []any, requests int, reply *reserve.Reply) error {
 	if len(values) < leaseHead {
-		return errors.New("short answer about reservations")
+		return errors.New("short reply about reservations")
 	}
 	state, _ := values[0].(string)
 	var known bool
 	if reply.State, known = claimStates[state]; !known {
-		return fmt.Errorf("answer %q about reservations", state)
+		return fmt.Errorf("reply %q about reservations", state)
 	}
 	epoch, _ := values[1].(string)
 	live, _ := values[2].(int64)
@@ -125,7 +126,7 @@ func decodeGrants(values []any, requests int, reply *reserve.Reply) error {
 		return nil
 	}
 	if len(values) != leaseHead+2*requests {
-		return fmt.Errorf("%d answers to %d requests", (len(values)-leaseHead)/2, requests)
+		return fmt.Errorf("%d replies to %d requests", (len(values)-leaseHead)/2, requests)
 	}
 	for i := leaseHead; i < len(values); i += 2 {
 		amount, _ := values[i].(string)
@@ -145,8 +146,8 @@ func decodeGrants(values []any, requests int, reply *reserve.Reply) error {
 	return nil
 }
 
-// Outstanding is the reserved amount of a campaign now, micro-USD, as the last writer counted it; 0
-// if unknown.
+// Outstanding returns the currently reserved amount of a campaign, micro-USD, as the last writer
+// counted it; 0 if unknown.
 func (r *Reservations) Outstanding(ctx context.Context, campaign string) (money.Micros, error) {
 	epoch, err := r.client.rdb.HGet(ctx, r.client.keys.reservations, "epoch").Int64()
 	if err != nil && !errors.Is(err, goredis.Nil) {

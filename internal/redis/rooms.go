@@ -16,18 +16,19 @@ import (
 	"adnet/internal/reserve"
 )
 
-// roomChunk is how many rooms one script takes, each of which may be a sum over an hour's minutes.
+// roomChunk is the number of rooms per script call, each of which may be a sum over an hour's
+// minutes.
 const roomChunk = 100
 
-// Rooms is the projection of the amounts that campaigns may still spend. Its methods may be called
-// from any goroutine.
+// Rooms is the projection of campaigns' remaining budgets. Its methods may be called from any
+// goroutine.
 type Rooms struct{ client *Client }
 
-// NewRooms makes a view of the rooms. It does no I/O.
+// NewRooms returns a view of the rooms. It does no I/O.
 func NewRooms(client *Client) *Rooms { return &Rooms{client} }
 
-// room is a reserve.Room on the wire. Amounts are plain micro-USD: the balance of a campaign that
-// is not prepaid is the largest integer, which the decimal form of money refuses.
+// room is the stored form of a reserve.Room. Amounts are plain micro-USD: the balance of a campaign
+// that is not prepaid is the largest integer, which the decimal form of money rejects.
 type room struct {
 	CampaignID uuid.UUID `json:"id"`
 	Advertiser uuid.UUID `json:"adv"`
@@ -54,11 +55,11 @@ func (r room) ledger() reserve.Room {
 	}
 }
 
-// PublishRooms writes absolute values, never an older version over a newer one, and tells every
-// subscriber about those that were new. What was released goes to the reservations of epoch.
-// Versions must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a
-// past day; then nothing is written until the clock of whoever made them agrees again, and nodes
-// grant from what they have.
+// PublishRooms writes absolute values, never an older version over a newer one, and sends the
+// accepted ones to every subscriber. Released amounts go to the reservations of epoch. Versions
+// must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day.
+// In the latter case nothing is written until the clock of the rooms' source agrees again, and
+// nodes grant from the rooms they have.
 func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []reserve.Room) error {
 	for len(rooms) > 0 {
 		chunk := rooms[:min(roomChunk, len(rooms))]
@@ -120,15 +121,15 @@ func (r *Rooms) publishArgs(epoch int64, rooms []reserve.Room) (keys []string, a
 func (r *Rooms) All(ctx context.Context) ([]reserve.Room, error) {
 	found := make(map[uuid.UUID]reserve.Room)
 	err := r.EachRoom(ctx, func(page []reserve.Room) {
-		for _, one := range page {
-			found[one.CampaignID] = one // a scan may show one twice
+		for _, loaded := range page {
+			found[loaded.CampaignID] = loaded // a scan may return a room twice
 		}
 	})
 	return slices.Collect(maps.Values(found)), err
 }
 
-// EachRoom reads every room, in no order, and hands them over in pages, each of which is used again
-// when take returns. It may show a room twice.
+// EachRoom reads every room, in no order, and passes them to take in pages, each of which is reused
+// when take returns. A room may appear twice.
 func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) error {
 	var page []reserve.Room
 	for cursor := uint64(0); ; {
@@ -152,8 +153,8 @@ func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) er
 	}
 }
 
-// readRoom reads text that this build has written without the general decoder, which takes all
-// other text (benchmark row start).
+// readRoom reads text written by this build without the general decoder, which reads all other text
+// (benchmark row start).
 func readRoom(text string) (r room, err error) {
 	if r, ok := readOwnRoom(text); ok {
 		return r, nil

@@ -10,25 +10,24 @@ import (
 	"adnet/internal/roster"
 )
 
-// Roster keeps what processes say of themselves: JSON of a few hundred bytes each, forgotten when a
-// process is silent for a minute, and the last run of each job, of which there are few. It is shown
-// to administrators and nothing else is made of it.
+// Roster stores the reports of processes: JSON of a few hundred bytes each, removed after a minute
+// of silence, and the last run of each of the few jobs. It is only shown to administrators.
 type Roster struct{ client *Client }
 
-// NewRoster makes a view of the roster. It does no I/O.
+// NewRoster returns a view of the roster. It does no I/O.
 func NewRoster(client *Client) *Roster { return &Roster{client} }
 
 var _ roster.Store = (*Roster)(nil)
 
-// Say implements roster.Store. It forgets those who fell silent, as the nodes' heartbeat does.
+// Say implements roster.Store. It removes silent processes, like the nodes' heartbeat.
 func (r *Roster) Say(ctx context.Context, p roster.Process) error {
-	said, err := json.Marshal(p)
+	report, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	keys := []string{r.client.keys.processes, r.client.keys.said}
+	keys := []string{r.client.keys.processes, r.client.keys.reports}
 	return r.client.explain(
-		heartbeatScript.Run(ctx, r.client.rdb, keys, p.Name, said, roster.Memory.Milliseconds()).Err(),
+		heartbeatScript.Run(ctx, r.client.rdb, keys, p.Name, report, roster.Memory.Milliseconds()).Err(),
 	)
 }
 
@@ -37,14 +36,14 @@ func (r *Roster) Leave(ctx context.Context, name string) error {
 	if err := r.client.rdb.ZRem(ctx, r.client.keys.processes, name).Err(); err != nil {
 		return r.client.explain(err)
 	}
-	return r.client.explain(r.client.rdb.HDel(ctx, r.client.keys.said, name).Err())
+	return r.client.explain(r.client.rdb.HDel(ctx, r.client.keys.reports, name).Err())
 }
 
-// Processes implements roster.Store: those heard within the last minute, by Redis's clock, sorted
-// by name. What cannot be read, as that of another version may be, is left out.
+// Processes implements roster.Store: the processes of the last minute, by Redis's clock, sorted by
+// name. Unreadable reports, such as those of another version, are left out.
 func (r *Roster) Processes(ctx context.Context) ([]roster.Process, error) {
 	names, err := liveScript.Run(
-		ctx, r.client.rdb, []string{r.client.keys.processes, r.client.keys.said}, roster.Memory.Milliseconds(),
+		ctx, r.client.rdb, []string{r.client.keys.processes, r.client.keys.reports}, roster.Memory.Milliseconds(),
 	).StringSlice()
 	if err != nil {
 		return nil, r.client.explain(err)
@@ -62,21 +61,21 @@ func (r *Roster) Processes(ctx context.Context) ([]roster.Process, error) {
 
 // Ended implements roster.Store.
 func (r *Roster) Ended(ctx context.Context, ran roster.Run) error {
-	said, err := json.Marshal(ran)
+	encoded, err := json.Marshal(ran)
 	if err != nil {
 		return err
 	}
-	return r.client.explain(r.client.rdb.HSet(ctx, r.client.keys.jobs, ran.Job, said).Err())
+	return r.client.explain(r.client.rdb.HSet(ctx, r.client.keys.jobs, ran.Job, encoded).Err())
 }
 
 // Runs implements roster.Store: sorted by name.
 func (r *Roster) Runs(ctx context.Context) ([]roster.Run, error) {
-	said, err := r.client.rdb.HGetAll(ctx, r.client.keys.jobs).Result()
+	encoded, err := r.client.rdb.HGetAll(ctx, r.client.keys.jobs).Result()
 	if err != nil {
 		return nil, r.client.explain(err)
 	}
 	found := []roster.Run{}
-	for _, text := range said {
+	for _, text := range encoded {
 		var ran roster.Run
 		if json.Unmarshal([]byte(text), &ran) == nil {
 			found = append(found, ran)

@@ -39,12 +39,12 @@ func TestRosterForgetsTheSilent(t *testing.T) {
 				t.Context(), client.keys.processes, goredis.Z{Member: "torn", Score: float64(time.Now().UnixMilli())},
 			).Err(),
 		)
-		require.NoError(t, client.rdb.HSet(t.Context(), client.keys.said, "torn", "{").Err())
+		require.NoError(t, client.rdb.HSet(t.Context(), client.keys.reports, "torn", "{").Err())
 		processes, err = r.Processes(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []roster.Process{a, b}, processes)
 		require.NoError(t, r.Say(t.Context(), a))
-		held, err := client.rdb.HKeys(t.Context(), client.keys.said).Result()
+		held, err := client.rdb.HKeys(t.Context(), client.keys.reports).Result()
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"a", "b", "torn"}, held, "what the silent said goes with the next word")
 

@@ -7,8 +7,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// sources are the scripts, whose first comments say what they do, take and answer. What a constant
-// of Go decides comes in ARGV.
+// sources holds the scripts, whose first comments describe purpose, arguments and results.
+// Constants of Go are passed in ARGV.
 //
 //go:embed *.lua
 var sources embed.FS
@@ -29,8 +29,8 @@ var (
 	markScript      = script("mark")
 )
 
-// script is files one after the other. Their comments are left empty: a server in the process
-// compiles a script each time that it runs.
+// script concatenates files without their comments: an embedded server compiles a script on every
+// call.
 func script(files ...string) *goredis.Script {
 	var text strings.Builder
 	for _, name := range files {

@@ -14,29 +14,29 @@ import (
 	"adnet/internal/token"
 )
 
-// Trust is what makes the campaigns in Redis those of PostgreSQL, whoever else can write to Redis:
-// writers seal each one, and readers refuse unsealed ones.
+// Trust makes the campaigns in Redis as trustworthy as those of PostgreSQL, even if others can
+// write to Redis: writers seal each campaign, and readers reject unsealed ones.
 type Trust struct {
 	Seal *token.Seal
-	// Truth reads a campaign whose record was refused from where it belongs. nil leaves it out.
+	// Truth reads the campaign of a rejected record from PostgreSQL. nil leaves it out.
 	Truth func(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
-	// Refused is told of every record that was refused; nil does nothing.
+	// Refused is called for every rejected record; nil does nothing.
 	Refused func(campaignID string, reason error)
 }
 
-// Trusting is the client with seals: campaigns are written sealed and, where they are not, not
-// read. It shares c's connections. Without it nothing is sealed or refused.
+// Trusting returns a client with seals: it writes campaigns sealed and does not read unsealed ones.
+// It shares c's connections. Without it nothing is sealed or rejected.
 func (c *Client) Trusting(t Trust) *Client {
 	trusting := *c
 	trusting.trust = t
 	return &trusting
 }
 
-// sealMember begins the last member of a sealed object. A text in JSON cannot hold it: its
-// quotation marks are escaped there. The MAC is of everything before it.
+// sealMember begins the last member of a sealed object. It cannot occur inside a JSON text, where
+// quotation marks are escaped. The MAC covers everything before it.
 const sealMember = `,"seal":"`
 
-// encode is the object of a campaign.
+// encode returns the object of a campaign.
 func (c *Client) encode(k *campaign.Campaign) ([]byte, error) {
 	object, err := json.Marshal(k)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Client) encode(k *campaign.Campaign) ([]byte, error) {
 	return append(c.trust.Seal.Append(sealed, record), `"}`...), nil
 }
 
-// decode reads the object of a campaign. Errors: it is not a campaign, or not sealed.
+// decode parses the object of a campaign. Errors: it is not a campaign, or not sealed.
 func (c *Client) decode(object string, into *campaign.Campaign) error {
 	if c.trust.Seal != nil {
 		at := strings.LastIndex(object, sealMember)
@@ -65,8 +65,8 @@ func (c *Client) decode(object string, into *campaign.Campaign) error {
 	return campaign.Read(object, into)
 }
 
-// take reads the object that is kept under id. An unsealed object, or one of another campaign, is
-// refused: then the campaign is read from where it belongs. known is false when it is nowhere.
+// take reads the object stored under id. An unsealed object, or one of another campaign, is
+// rejected: then the campaign is read from PostgreSQL. known is false when it is not there either.
 func (c *Client) take(ctx context.Context, id, object string, into *campaign.Campaign) (known bool, err error) {
 	reason := c.decode(object, into)
 	if reason == nil && into.ID.String() != id {
@@ -80,16 +80,17 @@ func (c *Client) take(ctx context.Context, id, object string, into *campaign.Cam
 		return false, fmt.Errorf("decode campaign %s: %w", id, reason)
 	}
 	c.refused(id, reason)
-	asked, err := uuid.Parse(id)
+	requested, err := uuid.Parse(id)
 	if err != nil || c.trust.Truth == nil {
 		return false, nil
 	}
-	found, err := c.trust.Truth(ctx, asked)
+	found, err := c.trust.Truth(ctx, requested)
 	switch {
 	case errs.Is(err, errs.NotFound):
 		return false, nil
 	case err != nil:
-		// The whole load fails: the node keeps what it had, and stops serving when that gets old.
+		// The whole load fails: the node continues with its data, and stops serving when that gets
+		// old.
 		return false, fmt.Errorf("campaign %s was refused, and PostgreSQL does not answer: %w", id, err)
 	}
 	*into = found

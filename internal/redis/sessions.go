@@ -12,15 +12,15 @@ import (
 	"adnet/internal/campaign"
 )
 
-// sessionLife is how long a session's day is kept after its end: a late beacon still finds it.
+// sessionLife is the life of a session's day after its end: a late beacon still finds it.
 const sessionLife = 2 * time.Hour
 
-// Sessions keeps the ads shown to each session of a day: one hash per session and day, field
-// auction id, that expires two hours after the day. The nodes share it; losing it with Redis is
-// tolerable.
+// Sessions stores the ads shown to each session of a day: one hash per session and day, with the
+// auction id as field, that expires two hours after the day. The nodes share it; losing it with
+// Redis is tolerable.
 type Sessions struct{ client *Client }
 
-// NewSessions makes a view of the sessions. It does no I/O.
+// NewSessions returns a view of the sessions. It does no I/O.
 func NewSessions(client *Client) *Sessions { return &Sessions{client} }
 
 const turnsField = "t"
@@ -61,13 +61,12 @@ func (s *Sessions) Session(
 	return found, turns, nil
 }
 
-// mostConfirmed is the most auctions that one call of the script takes, so that a session that
-// stands for a crowd does not delay other clients.
+// mostConfirmed is the maximum number of auctions per call of the script, so that a session shared
+// by a crowd does not delay other clients.
 const mostConfirmed = 1_000
 
-// Record keeps exposures: decisions and turns in one pipeline, and confirmations, which are of
-// earlier decisions, in another. Decisions and confirmations may be repeated; a turn that is
-// repeated counts again.
+// Record stores exposures: decisions and turns in one pipeline, and confirmations of earlier
+// decisions in another. Decisions and confirmations may be repeated; a repeated turn counts again.
 func (s *Sessions) Record(ctx context.Context, list []campaign.Exposure) error {
 	if err := s.decide(ctx, list); err != nil {
 		return s.client.explain(err)
@@ -128,7 +127,7 @@ func (s *Sessions) confirm(ctx context.Context, list []campaign.Exposure) error 
 		return err
 	}
 	err := run()
-	if goredis.HasErrorPrefix(err, "NOSCRIPT") { // it forgets them when it starts
+	if goredis.HasErrorPrefix(err, "NOSCRIPT") { // a restarted Redis has no scripts
 		if err = confirmScript.Load(ctx, s.client.rdb).Err(); err == nil {
 			err = run()
 		}

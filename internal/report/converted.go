@@ -11,15 +11,15 @@ import (
 	"adnet/internal/money"
 )
 
-// MaxConverted is the most rows of an answer about types of conversions.
+// MaxConverted is the maximum number of rows in a reply about types of conversions.
 const MaxConverted = 1000
 
-// Converted is the counted conversions of one type of a campaign.
+// Converted counts the conversions of one type of a campaign.
 type Converted struct {
 	CampaignID  uuid.UUID    `json:"campaign_id"`
-	Type        string       `json:"conversion_type"` // as the advertiser names it, "" where it did not
+	Type        string       `json:"conversion_type"` // as the advertiser names it, "" without a name
 	Conversions int64        `json:"conversions"`
-	ValueUSD    money.Micros `json:"value_usd"` // stated in USD; ends at the largest amount
+	ValueUSD    money.Micros `json:"value_usd"` // stated in USD; capped at the largest amount
 	Last        time.Time    `json:"last_received_at"`
 }
 
@@ -30,7 +30,7 @@ type Conversions struct {
 	AsOf time.Time
 }
 
-// SortConverted brings rows into their order, the most frequent first, and keeps [MaxConverted].
+// SortConverted sorts rows, the most frequent first, and returns at most [MaxConverted].
 func SortConverted(rows []Converted) []Converted {
 	slices.SortFunc(rows, func(a, b Converted) int {
 		return cmp.Or(

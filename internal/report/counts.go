@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Add counts o in.
+// Add adds o.
 func (c *Counts) Add(o Counts) {
 	c.Impressions += o.Impressions
 	c.Clicks += o.Clicks
@@ -25,7 +25,7 @@ func (c *Counts) Add(o Counts) {
 	c.Unverified += o.Unverified
 }
 
-// BySpend is the order of Result.Groups: larger spend first, then by key.
+// BySpend orders Result.Groups: larger spend first, then by key.
 func BySpend(a, b Group) int {
 	return cmp.Or(cmp.Compare(b.Spend, a.Spend), strings.Compare(a.Key, b.Key))
 }

@@ -11,19 +11,19 @@ import (
 	"adnet/internal/money"
 )
 
-// The bounds of a forecast. Nobody may learn the bid of another: prices are shown as steps, and
-// only where enough advertisers compete and none of them is most of the market.
+// The bounds of a forecast. No advertiser may learn another's bid: prices are shown as steps, and
+// only where enough advertisers compete and none of them dominates the market.
 const (
 	ForecastDays     = 28
 	fewestRequests   = 100
 	fewestRivals     = 5  // advertisers besides the caller
-	fewestOfRival    = 10 // auctions that one must have won to count as one
+	fewestOfRival    = 10 // won auctions from which an advertiser counts as a rival
 	largestOfMarket  = 0.5
-	forecastPrecious = 2 // digits of a number
+	forecastPrecious = 2 // significant digits of a number
 )
 
-// PriceSteps are what prices of forecasts are rounded up to, in micro-USD of 1,000 impressions: 1,
-// 2 and 5 cents, and so on up to 1,000 USD.
+// PriceSteps are the steps to which prices of forecasts are rounded up, in micro-USD of 1,000
+// impressions: 1, 2 and 5 cents, and so on up to 1,000 USD.
 var PriceSteps = func() (steps []money.Micros) {
 	for unit := money.USD / 100; unit <= 1000*money.USD; unit *= 10 {
 		steps = append(steps, unit, 2*unit, 5*unit)
@@ -31,7 +31,7 @@ var PriceSteps = func() (steps []money.Micros) {
 	return steps
 }()
 
-// Step is the index of the first of [PriceSteps] that is not below a price.
+// Step returns the index of the first of [PriceSteps] that is not below a price.
 func Step(price money.Micros) int {
 	at := slices.IndexFunc(PriceSteps, func(s money.Micros) bool { return s >= price })
 	if at < 0 {
@@ -40,49 +40,49 @@ func Step(price money.Micros) int {
 	return at
 }
 
-// Places select the requests of a forecast by what targeting says; an empty list selects all.
+// Places selects the requests of a forecast by targeting; an empty list selects all.
 type Places struct {
 	Since, Until                                    day.Day // both included
 	HostApps, Surfaces, Methods, Regions, Languages []string
 }
 
-// Covers says whether a request's value is one of list, or below one: US-CA below US. Values are
-// compared as targeting compares them.
+// Covers reports whether a request's value is in list, or below a listed one: US-CA below US.
+// Values are compared as targeting compares them.
 func Covers(list []string, value string) bool {
 	if len(list) == 0 {
 		return true
 	}
 	value = Place(value)
-	return slices.ContainsFunc(list, func(one string) bool {
-		one = Place(one)
-		return one != "" && (one == value || strings.HasPrefix(value, one+"-"))
+	return slices.ContainsFunc(list, func(entry string) bool {
+		entry = Place(entry)
+		return entry != "" && (entry == value || strings.HasPrefix(value, entry+"-"))
 	})
 }
 
-// Place is a value as it is compared.
+// Place returns the normalized value for comparisons.
 func Place(value string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(value)), "_", "-")
 }
 
-// Won is how many requests an advertiser won at prices of one step.
+// Won counts the requests that an advertiser won at prices of one step.
 type Won struct {
 	Advertiser uuid.UUID // nil: none
 	Step       int       // of the effective CPM, see [PriceSteps]
 	Requests   int64
 }
 
-// Forecast is what a campaign may reach. Numbers have two digits.
+// Forecast is a campaign's expected reach. Numbers have two digits.
 type Forecast struct {
-	Requests int64 // a day, that the lists of the targeting allow
-	// Prices are the steps under which a quarter, half and three quarters of the filled requests
-	// were sold; nil where they would tell of a single account.
+	Requests int64 // per day, allowed by the lists of the targeting
+	// Prices holds the steps under which a quarter, half and three quarters of the filled requests
+	// were sold; nil where they would reveal a single account.
 	Prices []money.Micros
-	// Share of the requests that a bid would have won, from 0 to 1; negative where it would tell of
+	// Share of the requests that a bid would have won, from 0 to 1; negative where it would reveal
 	// a single account.
 	Share float64
 }
 
-// ForecastOf is the forecast for caller, who bids effectiveCPM, from what was won in days days.
+// ForecastOf returns the forecast for caller, bidding effectiveCPM, from the wins of days days.
 func ForecastOf(caller uuid.UUID, effectiveCPM money.Micros, won []Won, days int64) Forecast {
 	requests := int64(0)
 	rivals := map[uuid.UUID]int64{}
@@ -91,7 +91,7 @@ func ForecastOf(caller uuid.UUID, effectiveCPM money.Micros, won []Won, days int
 	for _, w := range won {
 		requests += w.Requests
 		switch w.Advertiser {
-		case uuid.Nil, caller: // what is the caller's own it would win again
+		case uuid.Nil, caller: // the caller would win its own again
 			unfilled += w.Requests
 		default:
 			rivals[w.Advertiser] += w.Requests
@@ -121,7 +121,8 @@ func ForecastOf(caller uuid.UUID, effectiveCPM money.Micros, won []Won, days int
 			}
 		}
 	}
-	// A bid is compared by steps, too, else two questions would tell a rival's bid to the cent.
+	// The bid is rounded to a step as well: otherwise two queries would reveal a rival's bid to the
+	// cent.
 	gained := unfilled
 	for i, n := range steps {
 		if PriceSteps[i] <= effectiveCPM {
@@ -132,7 +133,7 @@ func ForecastOf(caller uuid.UUID, effectiveCPM money.Micros, won []Won, days int
 	return f
 }
 
-// rounded keeps two digits of n.
+// rounded returns n with two significant digits.
 func rounded(n int64) int64 {
 	unit := int64(1)
 	for n/unit >= int64(math.Pow10(forecastPrecious)) {

@@ -14,18 +14,18 @@ import (
 
 // The reasons of auctions that did not take place because of their conversation.
 const (
-	Unsuitable = "unsuitable" // a subject beside which no ad is ever shown
-	Sensitive  = "sensitive"  // a subject that publisher and campaign have to allow
+	Unsuitable = "unsuitable" // a subject that excludes ads
+	Sensitive  = "sensitive"  // a subject that publisher and campaign must allow
 )
 
-// FewestRefusals is the least number of refusals of one publisher, tier and day that is told.
+// FewestRefusals is the smallest disclosed number of refusals of one publisher, tier and day.
 const FewestRefusals = 10
 
-// Refusals is how many requests of one publisher, tier and day were refused. Where they are fewer
-// than [FewestRefusals] it does not hold the number, so that no reply, screen or file can tell it.
-type Refusals struct{ told int64 }
+// Refusals counts the refused requests of one publisher, tier and day. Below [FewestRefusals] it
+// does not hold the number, so that no reply, screen or file can reveal it.
+type Refusals struct{ disclosed int64 }
 
-// RefusalsOf keeps n where it may be told.
+// RefusalsOf stores n if it may be disclosed.
 func RefusalsOf(n int64) Refusals {
 	if n < FewestRefusals {
 		return Refusals{}
@@ -33,20 +33,22 @@ func RefusalsOf(n int64) Refusals {
 	return Refusals{n}
 }
 
-// Told returns the number; ok is false where it may not be told.
-func (r Refusals) Told() (n int64, ok bool) { return r.told, r.told > 0 }
+// Told returns the number; ok is false where it may not be disclosed.
+func (r Refusals) Told() (n int64, ok bool) { return r.disclosed, r.disclosed > 0 }
 
-// most is the largest number that r may be of.
-func (r Refusals) most() int64 { return max(r.told, FewestRefusals-1) }
+// most returns the largest number that r may stand for.
+func (r Refusals) most() int64 { return max(r.disclosed, FewestRefusals-1) }
 
-// String is the number, or "<10".
-func (r Refusals) String() string { return atLeast(r.told, FewestRefusals) }
+// String returns the number, or "<10".
+func (r Refusals) String() string { return atLeast(r.disclosed, FewestRefusals) }
 
 // MarshalJSON implements json.Marshaler: a number, or the text "<10".
-func (r Refusals) MarshalJSON() ([]byte, error) { return json.Marshal(shown(r.told, r.String())) }
+func (r Refusals) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonValue(r.disclosed, r.String()))
+}
 
-// RefusalSum is the refusals of several days of one tier: of the days that may be told, and how
-// many others there are. A sum of all would tell them by subtraction.
+// RefusalSum sums the refusals of several days of one tier over the disclosed days, and counts the
+// other days. A sum of all would reveal them by subtraction.
 type RefusalSum struct {
 	Requests int64 `json:"requests"`
 	Hidden   int   `json:"days_below_10"`
@@ -72,78 +74,80 @@ type RefusalQuery struct {
 type RefusalDay struct {
 	DeveloperID uuid.UUID
 	Day         day.Day
-	// Requests are those that were not refused, and Adults those among them that said `age: adult`.
-	// With the refused ones in them, they would tell by subtraction how many there were.
+	// Requests counts the accepted requests, and Adults those of them with `age: adult`. Totals
+	// including the refused ones would reveal their number by subtraction.
 	Requests, Adults int64
 	Never, Sensitive Refusals
 }
 
-// Refused is why requests were refused.
+// Refused is the reason for refused requests.
 type Refused struct {
 	Reason  string `json:"reason"`
 	Subject string `json:"subject"` // empty: an earlier turn of the session was refused
 }
 
-// RefusedPlaces is how many requests of some places were refused for one reason.
+// RefusedPlaces counts the requests of some placements refused for one reason.
 type RefusedPlaces struct {
 	Refused
 	Requests Hundreds `json:"requests"`
 }
 
-// RefusedCounted is what sums of [RefusedPlaces] are of.
+// RefusedCounted describes the sums of [RefusedPlaces].
 const RefusedCounted = "requests that were refused because of their conversation at the places that the campaign " +
 	"targets: apps, surfaces, ways of integration and languages; " +
 	"neither region nor words are recorded of a refusal, so these narrow nothing; in whole hundreds, each request " +
 	"under one subject"
 
-// RefusedPlacesOf lists the sums of counts that may be told, the largest first.
+// RefusedPlacesOf lists the sums of counts that may be disclosed, the largest first.
 func RefusedPlacesOf(counts map[Refused]int64) []RefusedPlaces {
 	list := []RefusedPlaces{}
 	for why, n := range counts {
-		if sum := HundredsOf(n); sum.told > 0 {
+		if sum := HundredsOf(n); sum.disclosed > 0 {
 			list = append(list, RefusedPlaces{why, sum})
 		}
 	}
 	slices.SortFunc(list, func(a, b RefusedPlaces) int {
 		return cmp.Or(
-			cmp.Compare(b.Requests.told, a.Requests.told), cmp.Compare(b.Reason, a.Reason),
+			cmp.Compare(b.Requests.disclosed, a.Requests.disclosed), cmp.Compare(b.Reason, a.Reason),
 			cmp.Compare(a.Subject, b.Subject),
 		)
 	})
 	return list
 }
 
-// Hundreds is a sum of refused requests, in whole hundreds. It does not hold what is below.
-type Hundreds struct{ told int64 }
+// Hundreds is a sum of refused requests in whole hundreds. It does not hold the remainder.
+type Hundreds struct{ disclosed int64 }
 
-// HundredsOf keeps the whole hundreds of n.
+// HundredsOf returns the whole hundreds of n.
 func HundredsOf(n int64) Hundreds { return Hundreds{max(n, 0) / 100 * 100} }
 
 // Told returns the hundreds; ok is false below 100.
-func (h Hundreds) Told() (n int64, ok bool) { return h.told, h.told > 0 }
+func (h Hundreds) Told() (n int64, ok bool) { return h.disclosed, h.disclosed > 0 }
 
-// String is the number, or "<100".
-func (h Hundreds) String() string { return atLeast(h.told, 100) }
+// String returns the number, or "<100".
+func (h Hundreds) String() string { return atLeast(h.disclosed, 100) }
 
 // MarshalJSON implements json.Marshaler: a number, or the text "<100".
-func (h Hundreds) MarshalJSON() ([]byte, error) { return json.Marshal(shown(h.told, h.String())) }
+func (h Hundreds) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonValue(h.disclosed, h.String()))
+}
 
-func atLeast(told, least int64) string {
-	if told == 0 {
+func atLeast(disclosed, least int64) string {
+	if disclosed == 0 {
 		return "<" + strconv.FormatInt(least, 10)
 	}
-	return strconv.FormatInt(told, 10)
+	return strconv.FormatInt(disclosed, 10)
 }
 
-func shown(told int64, text string) any {
-	if told == 0 {
+func jsonValue(disclosed int64, text string) any {
+	if disclosed == 0 {
 		return text
 	}
-	return told
+	return disclosed
 }
 
-// SubjectCost is how many requests of a publisher a sensitive subject took, each counted for the
-// first sensitive subject that it was about.
+// SubjectCost counts a publisher's requests lost to a sensitive subject, each counted for its first
+// sensitive subject.
 type SubjectCost struct{ Week, Month Hundreds }
 
 // The days of [SubjectCost], the last one included.
@@ -152,17 +156,17 @@ const (
 	CostMonth = 30
 )
 
-// NeverRate is how often a publisher's requests were refused as unsuitable lately and before.
+// NeverRate is the recent and the earlier rate of a publisher's requests refused as unsuitable.
 type NeverRate struct {
-	Requests, Never           int64 // lately; Requests counts the refused ones, too
+	Requests, Never           int64 // recent; Requests includes the refused ones
 	UsualRequests, UsualNever int64 // before that
 }
 
 // The bounds of a jump.
 const (
-	jumpTimes  = 4 // what is usual
-	jumpSigmas = 6 // above what is usual
-	// A publisher without a past is held against one refusal in a hundred requests.
+	jumpTimes  = 4 // times the usual rate
+	jumpSigmas = 6 // above the usual rate
+	// A publisher without a past is compared with one refusal in a hundred requests.
 	jumpPrior = 100
 )
 
@@ -178,8 +182,8 @@ func (n *NeverRate) Jumped() bool {
 }
 
 // JumpedDay reports whether the never rate of a publisher's last day jumped over that of the
-// others, by what may be told: a day with fewer refusals than are told counts with the most it may
-// have.
+// others, from disclosed numbers only: a day below the disclosed minimum counts with the most it
+// may have.
 func JumpedDay(days []RefusalDay) bool {
 	var rate NeverRate
 	for i := range days {

@@ -14,7 +14,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Row is one decided event as the analytics store keeps it. Times are UTC.
+// Row is one decided event in the analytics store. Times are UTC.
 type Row struct {
 	EventID           uuid.UUID
 	ReceivedAt        time.Time
@@ -23,7 +23,7 @@ type Row struct {
 	Price             money.Micros // of the billed unit, agreed at the auction
 	Charge            money.Micros // at most Price; less where a budget or balance ended
 	Minted            money.Credits
-	Credit            ledger.CreditNote // the fate of the Credit
+	Credit            ledger.CreditNote // what became of the Credit
 	AuctionID         uuid.UUID
 	CampaignID        uuid.UUID
 	AdvertiserID      uuid.UUID
@@ -53,7 +53,7 @@ const (
 	Developer Type = "developer" // one publisher
 )
 
-// Breakdown is the dimension that a result is split by.
+// Breakdown is the dimension by which a result is split.
 type Breakdown string
 
 // The breakdowns; a closed list.
@@ -63,26 +63,26 @@ const (
 	ByHostApp           Breakdown = "host_app"
 	ByIntegrationMethod Breakdown = "integration_method"
 	ByDay               Breakdown = "day"
-	ByHour              Breakdown = "hour"      // UTC hours, in their order; of [MaxHourly] days at most
+	ByHour              Breakdown = "hour"      // UTC hours, in order; at most [MaxHourly] days
 	ByPublisher         Breakdown = "publisher" // its developer id
 	BySurface           Breakdown = "surface"
 	ByRegion            Breakdown = "region"
 	ByLanguage          Breakdown = "language"
 )
 
-// Breakdowns are all of them.
+// Breakdowns lists all breakdowns.
 var Breakdowns = []string{
 	string(ByCampaign), string(ByFormat), string(ByHostApp), string(ByIntegrationMethod), string(ByDay), string(ByHour),
 	string(ByPublisher), string(BySurface), string(ByRegion), string(ByLanguage),
 }
 
-// MaxHourly is the most days of a query by hour.
+// MaxHourly is the maximum number of days of a query by hour.
 const MaxHourly = 31
 
-// Hour is the key of the hour of at in a breakdown by hour.
+// Hour returns the key of the hour of at in a breakdown by hour.
 func Hour(at time.Time) string { return at.UTC().Truncate(time.Hour).Format(time.RFC3339) }
 
-// Check says whether the store answers q. Errors: errs.InvalidRequest with the field.
+// Check returns nil if the store answers q. Errors: errs.InvalidRequest with the field.
 func (q *Query) Check() error {
 	if q.Breakdown != "" && !slices.Contains(Breakdowns, string(q.Breakdown)) {
 		return errs.New(
@@ -91,13 +91,13 @@ func (q *Query) Check() error {
 	}
 	if q.Breakdown == ByHour && q.Until-q.Since >= MaxHourly {
 		return errs.New(
-			errs.InvalidRequest, "a breakdown by hour is of at most %d days", MaxHourly,
+			errs.InvalidRequest, "a breakdown by hour covers at most %d days", MaxHourly,
 		).With("field", "since")
 	}
 	return nil
 }
 
-// Sort brings the groups of a breakdown into their order: hours by time, others by spend.
+// Sort sorts the groups of a breakdown: hours by time, others by spend.
 func (b Breakdown) Sort(groups []Group) {
 	if b == ByHour {
 		slices.SortFunc(groups, func(x, y Group) int { return strings.Compare(x.Key, y.Key) })
@@ -119,16 +119,16 @@ type Query struct {
 // MaxConversionValue is the largest value that a conversion may state, 1 million of its currency.
 const MaxConversionValue = 1_000_000 * money.USD
 
-// Counts are unique events: an event counts when its verdict says that it really happened once, so
-// duplicates, forged, expired, unsigned, unverified, sandbox, house and invalid ones are not in the
-// first block.
+// Counts counts unique events. Its first block counts events whose verdict confirms that they
+// happened once; it excludes duplicates and forged, expired, unsigned, unverified, sandbox, house
+// and invalid events.
 type Counts struct {
 	Impressions    int64 // verdicts ok, paused, over_budget, over_balance, conversion_cap, self_served
 	Clicks         int64
 	Closes         int64
 	Skips          int64
 	VideoCompletes int64
-	Viewable       int64 // impressions of which half was in view for a second
+	Viewable       int64 // impressions with half in view for a second
 	Conversions    int64
 	Spend          money.Micros
 	Credits        money.Credits // minted
@@ -139,10 +139,10 @@ type Counts struct {
 	Rejected   int64 // forged, expired, unsigned, unknown campaign
 	Sandbox    int64
 	Invalid    int64 // invalid traffic
-	Unverified int64 // conversions without their advertiser's word or a valid click
+	Unverified int64 // conversions without a report of their advertiser or a valid click
 }
 
-// Group is the counts of one value of a breakdown or of one day.
+// Group holds the counts of one value of a breakdown or of one day.
 type Group struct {
 	Key string // of the breakdown: an id, a name, a day as 2006-01-02, or an hour as RFC 3339
 	Counts
@@ -153,9 +153,9 @@ type Result struct {
 	Counts         // over the whole range
 	Daily  []Group // one per day of the range that has events, ascending
 	Groups []Group // of the breakdown, by spend then key; nil without one
-	// Traffic says why events were not paid for or earned nothing, over the whole range, by reason:
-	// the rules of traffic.InvalidRules, and [TrafficHouse], [TrafficSelfServed], [TrafficCapped]
-	// and [TrafficHeld].
+	// Traffic counts the events that were not paid for or earned nothing, over the whole range, by
+	// reason: the rules of traffic.InvalidRules, and [TrafficHouse], [TrafficSelfServed],
+	// [TrafficCapped] and [TrafficHeld].
 	Traffic []Traffic
 	// AsOf is the time up to which events are included: all received before it are counted.
 	AsOf time.Time
@@ -169,7 +169,7 @@ const (
 	TrafficHeld       = "mint_held"   // charged; the Credit is held by a quarantine
 )
 
-// Traffic is how many events have a reason.
+// Traffic counts the events of one reason.
 type Traffic struct {
 	Reason      string
 	Impressions int64
@@ -177,7 +177,7 @@ type Traffic struct {
 	Other       int64
 }
 
-// TrafficReason is the reason of an event; empty for one that is like any other.
+// TrafficReason returns the reason of an event; empty for a normal one.
 func TrafficReason(v ledger.Verdict, note ledger.CreditNote) string {
 	rule, invalid := strings.CutPrefix(string(v), string(ledger.InvalidTraffic))
 	switch {

@@ -7,14 +7,13 @@ import (
 	"adnet/internal/money"
 )
 
-// unheard is the holder of reservations that no page lists: of all unheard nodes together.
+// unheard is the holder of reservations that no page lists, of all unheard nodes together.
 const unheard = "unheard"
 
-// HoldBack says in the name of nodes that did not speak what they may have reserved: what their
-// pages say, and what they may have reserved since their last page. Each may be said again: the
-// number of its call is 0, so a node that speaks later is believed instead, campaign by campaign
-// and minute by minute. entries are of each node, the older first; rooms are those of all
-// campaigns.
+// HoldBack reports, in the name of silent nodes, the amounts that they may have reserved: those on
+// their pages, and those possible since their last page. Each report may be repeated: the number of
+// its call is 0, so a later call of the node itself replaces it, campaign by campaign and minute by
+// minute. entries holds each node's entries, oldest first; rooms holds those of all campaigns.
 func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Room) (calls []Call) {
 	owners := make(map[uuid.UUID]uuid.UUID, len(rooms))
 	for i := range rooms {
@@ -22,7 +21,7 @@ func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Roo
 	}
 	slack := make(map[day.Minute]*sinceLast)
 	for _, w := range nodes {
-		if requests := said(entries[w.Node], owners, day.MinuteOf(j.Now)); len(requests) > 0 {
+		if requests := requestsOf(entries[w.Node], owners, day.MinuteOf(j.Now)); len(requests) > 0 {
 			calls = append(calls, Call{Node: w.Node, Requests: requests})
 		}
 		if w.Closed {
@@ -44,8 +43,9 @@ func HoldBack(j Journal, nodes []Writer, entries map[string][]Entry, rooms []Roo
 	return calls
 }
 
-// said makes a node's entries requests: of each campaign, minute and window the last.
-func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (requests []LeaseRequest) {
+// requestsOf turns a node's entries into requests: the last entry of each campaign, minute and
+// window.
+func requestsOf(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (requests []LeaseRequest) {
 	type of struct {
 		campaign uuid.UUID
 		minute   day.Minute
@@ -69,14 +69,14 @@ func said(entries []Entry, owners map[uuid.UUID]uuid.UUID, now day.Minute) (requ
 	return requests
 }
 
-// sinceLast returns the amounts that nodes may have reserved after their last pages, for auctions
-// up to one minute.
+// sinceLast holds the amounts that nodes may have reserved after their last pages, for auctions up
+// to one minute.
 type sinceLast struct {
 	nodes int
-	inGap map[uuid.UUID]money.Micros // by campaign, of those that may have gone on without pages
+	inGap map[uuid.UUID]money.Micros // by campaign, of nodes that may have continued without pages
 }
 
-// alone adds what a node may have reserved in a gap: see [GapTimes].
+// alone adds the amount that a node may have reserved in a gap: see [GapTimes].
 func (s *sinceLast) alone(entries []Entry) {
 	type lease struct {
 		campaign uuid.UUID

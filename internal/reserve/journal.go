@@ -11,45 +11,44 @@ import (
 	"adnet/internal/money"
 )
 
-// The journal is a copy of what each node may have out, kept apart from the shared store and
-// written beside the hot path. When the store is lost, what nodes that cannot speak any more had
-// reserved is held back by it:
+// The journal is a copy of each node's possible reservations, kept apart from the shared store and
+// written beside the hot path. When the store is lost, the reservations of unreachable nodes are
+// held back by it:
 //
-//   - A node writes a page at least every [PageEvery]. Its entries are ceilings: at least what it has
-//     reserved of a campaign's minute. Of what no page says yet it reserves at most [Unkept] prices a lease, and nothing
-//     before its first page.
-//   - When neither it nor the projectors reach the journal's store, a node may reserve more, so that
-//     ads go on: [GapTimes] the largest ceiling that the journal has of the lease. Such a time is a
-//     [Gap]; of a node that may have died in one that much is held back, too.
-//   - A node that ends in order closes its journal with what it has reserved; then there is no slack.
+//   - A node writes a page at least every [PageEvery]. Its entries are ceilings: at least the
+//     amount that it has reserved of a campaign's minute. Beyond its pages it reserves at most
+//     [Unkept] prices a lease, and nothing before its first page.
+//   - When neither the node nor the projectors reach the journal's store, the node may reserve more,
+//     so that ads continue: [GapTimes] the largest ceiling that the journal has of the lease. Such a
+//     period is a [Gap]. For a node that may have died in one, that much is held back as well.
+//   - A node that ends in order closes its journal with its reservations; then there is no slack.
 const (
-	// PageEvery is how often a node writes at least, which shows that it lives.
+	// PageEvery is the longest time between two pages of a live node.
 	PageEvery = time.Second
-	// Unkept is how many prices of a lease a node may reserve before a page says so.
+	// Unkept is the number of prices of a lease that a node may reserve ahead of its pages.
 	Unkept = 4
-	// GapTimes is how many times the largest ceiling of a lease, which is about what it sold in its
-	// best minute, a node may reserve beyond its pages in a [Gap]. Keys are believed for a minute
-	// without their store, so ads do not go on for longer than this lasts.
+	// GapTimes is the multiple of a lease's largest ceiling, roughly its sales in its best minute,
+	// that a node may reserve beyond its pages in a [Gap]. Keys are accepted for a minute without
+	// their store, so ads do not go on for longer than this lasts.
 	GapTimes = 16
-	// SilentFor is how long a projector must not have been at work before a node goes on without
-	// pages.
+	// SilentFor is the time without a projector after which a node continues without pages.
 	SilentFor = 3500 * time.Millisecond
-	// GapAfter is the time between two signs of a projector from which it is a [Gap]; shorter than
-	// SilentFor.
+	// GapAfter is the time between two signs of life of a projector from which it is a [Gap];
+	// shorter than SilentFor.
 	GapAfter = 2500 * time.Millisecond
-	// JournalMemory is how long pages matter: the longest reservation, and margins.
+	// JournalMemory is the time for which pages matter: the longest reservation, and margins.
 	JournalMemory = 65 * time.Minute
 
-	freshFor = 3 * PageEvery   // a node that wrote less long ago lives
-	gapSlack = 6 * time.Second // how long before a gap a node that serves in it has written at the latest
+	freshFor = 3 * PageEvery   // a node with a page newer than this is live
+	gapSlack = 6 * time.Second // a node that serves in a gap wrote at most this long before it
 	leases   = 2               // of a campaign: ads, and bids
-	slackFor = day.Minute(2)   // minutes from a node's last page to those that its last reservations may be of
+	slackFor = day.Minute(2)   // minutes from a node's last page to those of its last reservations
 	entryLen = 16 + 4 + 1 + 8  // see AppendEntries
 	bidBit   = 1 << 7          // of the window's byte
 )
 
-// Entry is a ceiling of what a node has reserved of a campaign for the auctions of one minute,
-// until a later entry says otherwise.
+// Entry is a ceiling of a node's reservations of a campaign for the auctions of one minute, until a
+// later entry replaces it.
 type Entry struct {
 	CampaignID uuid.UUID
 	Minute     day.Minute
@@ -62,22 +61,22 @@ type Entry struct {
 type Page struct {
 	Node    string
 	Number  int64 // grows; entries of a later page replace those of an earlier one
-	Epoch   int64 // of the store that knows everything the node has reserved
-	Acked   int64 // the last call that this store has answered
-	Closed  bool  // the last page of a node that ends: it has reserved no more than its entries say
+	Epoch   int64 // of the store that knows all reservations of the node
+	Acked   int64 // the last call answered by this store
+	Closed  bool  // the last page of a node that shuts down: its entries are complete
 	Entries []Entry
 }
 
-// Writer is a node by its journal.
+// Writer is the state of a node in its journal.
 type Writer struct {
 	Node   string
 	Epoch  int64
 	Acked  int64
 	Closed bool
-	Seen   time.Time // when its last page came
+	Seen   time.Time // time of its last page
 }
 
-// Gap is a time in which no projector showed that it reaches the journal's store.
+// Gap is a period in which no projector proved that it reaches the journal's store.
 type Gap struct{ From, To time.Time }
 
 // Journal holds the known state of the nodes of the last [JournalMemory]; times are those of its
@@ -121,7 +120,7 @@ func ReadEntries(from []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// Tail lists of a node's entries those that it may have added to when it last wrote.
+// Tail returns the entries to which the node may have added when it last wrote.
 func (w Writer) Tail(entries []Entry) (tail []Entry) {
 	for _, e := range entries {
 		if e.Minute+1 >= day.MinuteOf(w.Seen) {
@@ -131,7 +130,7 @@ func (w Writer) Tail(entries []Entry) (tail []Entry) {
 	return tail
 }
 
-// Awaited says whether a living node has not yet told the store of epoch what it has reserved.
+// Awaited reports whether a live node has yet to report its reservations to the store of epoch.
 func (j Journal) Awaited(epoch int64) bool {
 	for _, w := range j.Writers {
 		if !w.Closed && w.Epoch != epoch && j.Now.Sub(w.Seen) < freshFor {
@@ -141,7 +140,8 @@ func (j Journal) Awaited(epoch int64) bool {
 	return false
 }
 
-// Unheard lists the nodes whose reservations may count and which have not told the store of epoch.
+// Unheard lists the nodes whose reservations may count and which have not reported to the store of
+// epoch.
 func (j Journal) Unheard(epoch int64) (list []Writer) {
 	for _, w := range j.Writers {
 		if w.Epoch != epoch && j.Now.Sub(w.Seen) < JournalMemory {
@@ -162,8 +162,8 @@ func (j Journal) Dead(epoch int64) (list []Writer) {
 	return list
 }
 
-// inGap says whether the node may have died in a gap, and until when it may have reserved what no
-// page says.
+// inGap reports whether the node may have died in a gap, and until when it may have reserved beyond
+// its pages.
 func (j Journal) inGap(w Writer) (until time.Time, in bool) {
 	until = w.Seen
 	for _, g := range j.Gaps {

@@ -11,25 +11,25 @@ import (
 
 // LeaseRequest asks to move a node's share of a campaign, for the auctions of one minute, to an
 // absolute amount. Amounts are sums of the node's reservations in micro-USD and of the amount that
-// it may still reserve without asking.
+// it may still reserve without a call.
 type LeaseRequest struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
 	Minute       day.Minute
 	Window       int64 // minutes after which the held amount counts as expired, 1 … [MaxMinutes]
-	Bid          bool  // held for OpenRTB bids, which are counted apart
+	Bid          bool  // for OpenRTB bids, which are counted separately
 
-	// Amount is the requested amount. With Exact the answer is this amount, more or less than
+	// Amount is the requested amount. With Exact the result is this amount, more or less than
 	// before: the store accepts the node's own count. Otherwise it is raised as far as the room
 	// allows and never lowered.
 	Amount money.Micros
 	Exact  bool
 	Least  money.Micros // least useful amount: the request is not raised if the room allows less
 	Step   money.Micros // one reservation, > 0; raised by whole steps
-	Price  money.Micros // most that one charge may cost: nothing is raised while the room is smaller
+	Price  money.Micros // maximum price of one charge: nothing is raised in a smaller room
 }
 
-// Refusal says why a request was not raised to a useful amount.
+// Refusal is the reason why a request was not raised to a useful amount.
 type Refusal int
 
 // The refusals.
@@ -40,13 +40,13 @@ const (
 	Opening          // the reservations of a rebuilt store are still being gathered
 )
 
-// LeaseGrant is the answer to a [LeaseRequest].
+// LeaseGrant is the reply to a [LeaseRequest].
 type LeaseGrant struct {
-	Amount  money.Micros // absolute, after it
+	Amount  money.Micros // absolute, after the request
 	Refusal Refusal
 }
 
-// State says whether a [Call] counted.
+// State reports whether a [Call] counted, and if not, why.
 type State int
 
 // The states of the shared store of reservations, as one node sees it.
@@ -55,8 +55,8 @@ const (
 	// Lost: the store is empty, older than what the node has seen, or not rebuilt yet. Nothing
 	// counted.
 	Lost
-	// Moved: the store was rebuilt under another epoch. Nothing counted; the node has to say what
-	// it holds.
+	// Moved: the store was rebuilt under another epoch. Nothing counted; the node has to report its
+	// reservations.
 	Moved
 	// Skewed: the node's clock and the store's are more than [MaxClockSkew] apart. Nothing counted.
 	Skewed
@@ -67,26 +67,26 @@ type Call struct {
 	Node  string
 	Epoch int64 // that the node works in
 	// Seq numbers the node's calls in the epoch; a call that arrives behind a later one about the
-	// same request changes nothing. Acked is the highest one that was answered: a store that does
-	// not know it lost something.
+	// same request changes nothing. Acked is the highest answered number: a store without it lost
+	// something.
 	Seq, Acked int64
-	// Clock is the node's time when it calls; the zero time is not compared.
+	// Clock is the node's time of the call; the zero time is not compared.
 	Clock    time.Time
 	Requests []LeaseRequest
 }
 
-// Reply is the answer to a [Call]; Granted is in its order, and empty unless it was counted.
+// Reply is the reply to a [Call]. Granted is in its order, and empty unless the call was counted.
 type Reply struct {
 	State State
 	Epoch int64 // of the store; 0 for none
 	Nodes int   // live ones, ≥ 1
-	// Ahead is Clock less the store's time when it was asked: how far the node's clock is ahead,
-	// less the way there.
+	// Ahead is Clock less the store's time at the call: the lead of the node's clock, less the time
+	// of transmission.
 	Ahead time.Duration
-	// Idle is how long ago a projector was last at work; 0 unless the call was counted.
+	// Idle is the time since a projector was last at work; 0 unless the call was counted.
 	Idle time.Duration
-	// Grants says that requests may be raised; false while a rebuilt store gathers what nodes hold,
-	// and unless counted.
+	// Grants reports whether requests may be raised; false while a rebuilt store gathers
+	// reservations, and unless counted.
 	Grants  bool
 	Granted []LeaseGrant
 }

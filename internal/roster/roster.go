@@ -1,5 +1,5 @@
-// Package roster is what the processes of an installation say of themselves to administrators: that
-// they run, what they serve by, and how their recurring jobs went. Nothing is decided by it.
+// Package roster lists the processes of an installation for administrators: that they run, the data
+// that they serve with, and the results of their recurring jobs. Nothing is decided by it.
 package roster
 
 import (
@@ -15,15 +15,15 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Process is what one says of itself every [SayEvery].
+// Process is the report that a process sends every [SayEvery].
 type Process struct {
 	Name      string               `json:"name"` // unique: host, process id, random
 	Role      string               `json:"role"` // of [Ingress], [Consumers], [Standalone]
 	Version   string               `json:"version"`
 	StartedAt time.Time            `json:"started_at"`
 	SaidAt    time.Time            `json:"said_at"`           // by its own clock
-	Serving   *Serving             `json:"serving,omitempty"` // nil for one that serves no ads
-	Plans     map[string]time.Time `json:"plans,omitempty"`   // job → when it runs next
+	Serving   *Serving             `json:"serving,omitempty"` // nil if it serves no ads
+	Plans     map[string]time.Time `json:"plans,omitempty"`   // job → time of its next run
 }
 
 // The roles.
@@ -33,24 +33,24 @@ const (
 	Standalone = "standalone"
 )
 
-// Serving is what a node that serves ads has.
+// Serving is the state of a node that serves ads.
 type Serving struct {
 	SpoolBytes  int64  `json:"spool_bytes"`  // on disk, waiting for the log
 	SpoolEvents int64  `json:"spool_events"` // the same as a number of events
 	Campaigns   int    `json:"campaigns"`    // that it follows, in any state
-	Deliverable int    `json:"deliverable"`  // of them, those that auctions may choose
-	Model       string `json:"model"`        // weights that decide: versions of table, words and lesson
+	Deliverable int    `json:"deliverable"`  // the part of them that auctions may choose
+	Model       string `json:"model"`        // deciding weights: versions of table, words and lesson
 	Trial       int64  `json:"trial"`        // version on trial, 0 without one
 	Stage       string `json:"stage"`        // of the trial; empty without one
 }
 
-// Run is the last run of a recurring job, as the process says that ran it.
+// Run is the last run of a recurring job, as reported by its process.
 type Run struct {
 	Job     string    `json:"job"`
 	Process string    `json:"process"`
 	EndedAt time.Time `json:"ended_at"`
 	Failed  bool      `json:"failed"`
-	Why     string    `json:"why,omitempty"` // it failed: one line of at most [MaxWhy] code points, without secrets
+	Why     string    `json:"why,omitempty"` // error: one line, at most [MaxWhy] code points, no secrets
 }
 
 // The jobs.
@@ -62,16 +62,16 @@ const (
 	Verify    = "verify"
 )
 
-// SayEvery is how often a process says that it runs; who is silent for [Memory] is forgotten.
+// SayEvery is the interval of reports; a process silent for [Memory] is removed.
 const (
 	SayEvery = 10 * time.Second
 	Memory   = time.Minute
 )
 
-// MaxProcesses is how many a store answers.
+// MaxProcesses is the maximum number of processes that a store returns.
 const MaxProcesses = 500
 
-// Store keeps what is said.
+// Store stores the reports.
 type Store interface {
 	Say(ctx context.Context, p Process) error
 	Leave(ctx context.Context, process string) error
@@ -81,20 +81,20 @@ type Store interface {
 	Runs(ctx context.Context) ([]Run, error)
 }
 
-// Deps are what a clerk works with.
+// Deps holds the dependencies of a clerk.
 type Deps struct {
 	Store Store
 	Log   *slog.Logger
 	Self  Process // name, role and version; the rest is filled in
-	// Mask takes secrets out of the text of an error; nil leaves them in.
+	// Mask removes secrets from the text of an error; nil leaves them in.
 	Mask func(string) string
 	Now  func() time.Time
 }
 
-// MaxWhy is how many code points of an error are told.
+// MaxWhy is the maximum number of code points of an error.
 const MaxWhy = 300
 
-// brief is the text of an error on one line, short and without secrets.
+// brief returns the text of an error on one line, short and without secrets.
 func (d *Deps) brief(text string) string {
 	if d.Mask != nil {
 		text = d.Mask(text)
@@ -110,8 +110,7 @@ func (d *Deps) brief(text string) string {
 	return text
 }
 
-// Clerk says for its process what there is to say. What cannot be said is in the log and changes
-// nothing else.
+// Clerk reports for its process. A report that cannot be sent is logged and changes nothing else.
 type Clerk struct {
 	deps   Deps
 	serves func() *Serving
@@ -121,24 +120,24 @@ type Clerk struct {
 	wake  chan struct{} // there is news
 }
 
-// NewClerk makes a clerk. It does no I/O.
+// NewClerk returns a clerk. It does no I/O.
 func NewClerk(deps Deps) *Clerk {
 	deps.Now = schedule.Clock(deps.Now)
 	deps.Self.StartedAt = deps.Now().UTC()
 	return &Clerk{deps: deps, plans: map[string]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
-// Serves lets the clerk ask how the process serves, each time; call it before Run.
+// Serves sets the function that returns the serving state of the process; call it before Run.
 func (c *Clerk) Serves(serves func() *Serving) { c.serves = serves }
 
-// Run says it every [SayEvery], and when a job is planned anew, until ctx ends, and then that the
-// process leaves.
+// Run reports every [SayEvery], and whenever a job is scheduled, until ctx ends. Then it reports
+// that the process leaves.
 func (c *Clerk) Run(ctx context.Context) error {
 	again := time.NewTicker(SayEvery)
 	defer again.Stop()
 	for ctx.Err() == nil {
 		if err := c.Say(ctx); err != nil && ctx.Err() == nil {
-			c.deps.Log.Debug("the roster was not told that this process runs", "error", err)
+			c.deps.Log.Debug("the process could not be reported to the roster", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -148,11 +147,11 @@ func (c *Clerk) Run(ctx context.Context) error {
 	}
 	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
-	_ = c.deps.Store.Leave(leave, c.deps.Self.Name) // it is forgotten within a minute anyway
+	_ = c.deps.Store.Leave(leave, c.deps.Self.Name) // it is removed within a minute anyway
 	return nil
 }
 
-// Say says it once. Errors: those of the store.
+// Say reports once. Errors: those of the store.
 func (c *Clerk) Say(ctx context.Context) error {
 	self := c.deps.Self
 	self.SaidAt = c.deps.Now().UTC()
@@ -165,10 +164,10 @@ func (c *Clerk) Say(ctx context.Context) error {
 	return c.deps.Store.Say(ctx, self)
 }
 
-// Told is how a recurring job tells of its runs; nil does not tell.
+// Told reports the runs of a recurring job; nil reports nothing.
 type Told func(ctx context.Context, ended *Run, next time.Time)
 
-// Of is the [Told] of a job.
+// Of returns the [Told] of a job.
 func (c *Clerk) Of(job string) Told {
 	return func(ctx context.Context, ended *Run, next time.Time) {
 		if !next.IsZero() {
@@ -177,7 +176,7 @@ func (c *Clerk) Of(job string) Told {
 			c.mu.Unlock()
 			select {
 			case c.wake <- struct{}{}:
-			default: // it will be said together
+			default: // a report is already pending
 			}
 		}
 		if ended == nil {
@@ -185,20 +184,20 @@ func (c *Clerk) Of(job string) Told {
 		}
 		ended.Job, ended.Process, ended.Why = job, c.deps.Self.Name, c.deps.brief(ended.Why)
 		if err := c.deps.Store.Ended(ctx, *ended); err != nil && ctx.Err() == nil {
-			c.deps.Log.Debug("the roster was not told of a job's run", "job", job, "error", err)
+			c.deps.Log.Debug("a job's run could not be reported to the roster", "job", job, "error", err)
 		}
 	}
 }
 
-// Plans tells when the job runs next.
+// Plans reports the time of the job's next run.
 func (t Told) Plans(next time.Time) {
 	if t != nil {
 		t(context.Background(), nil, next)
 	}
 }
 
-// Ended tells that a run ended at now, well or not, and when the next begins (zero: it is not
-// known). A run that the end of its process broke off is not told.
+// Ended reports that a run ended at now, successfully or not, and the time of the next (zero:
+// unknown). A run interrupted by the end of its process is not reported.
 func (t Told) Ended(ctx context.Context, failed error, now, next time.Time) {
 	if t != nil && ctx.Err() == nil {
 		ended := &Run{EndedAt: now.UTC()}
@@ -212,15 +211,15 @@ func (t Told) Ended(ctx context.Context, failed error, now, next time.Time) {
 // Job is a recurring job as administrators see it.
 type Job struct {
 	Name    string     `json:"name"`
-	EndedAt *time.Time `json:"ended_at"` // of the last run; null: none was told
+	EndedAt *time.Time `json:"ended_at"` // of the last run; null: none was reported
 	Failed  bool       `json:"failed"`
-	Why     string     `json:"why,omitempty"`     // it failed
+	Why     string     `json:"why,omitempty"`     // error of the last run
 	Process string     `json:"process,omitempty"` // that ran it
-	Next    *time.Time `json:"next"`              // null: no process that runs has it
+	Next    *time.Time `json:"next"`              // null: no running process has it
 }
 
-// Jobs joins the last runs with what the processes plan: a job runs next where it is planned first.
-// They are sorted by name.
+// Jobs joins the last runs with the schedules of the processes. The next run of a job is the
+// earliest scheduled one. Jobs are sorted by name.
 func Jobs(processes []Process, runs []Run) []Job {
 	jobs := map[string]*Job{}
 	of := func(name string) *Job {

@@ -1,4 +1,5 @@
-// Package share holds shares of a whole, such as how likely an ad answers a request, as integers.
+// Package share holds shares of a whole, such as the probability that an ad answers a request, as
+// integers.
 package share
 
 import (
@@ -12,10 +13,10 @@ import (
 // Share is a share of a whole in parts per million, from 0 to [Whole].
 type Share int64
 
-// Whole is all of it: 1.
+// Whole is the whole: 1.
 const Whole Share = decimal.One
 
-// ErrForm says that a text is not a number from 0 to 1.
+// ErrForm reports a text that is not a number from 0 to 1.
 var ErrForm error = form{}
 
 type form struct{}
@@ -25,14 +26,14 @@ func (form) Error() string { return "not " + form{}.Wants() }
 // Wants completes "must be".
 func (form) Wants() string { return "a number from 0 to 1" }
 
-// Valid says whether s is from 0 to 1.
+// Valid reports whether s is from 0 to 1.
 func (s Share) Valid() bool { return s >= 0 && s <= Whole }
 
 // Parse reads a JSON number from 0 to 1, rounded to the nearest millionth: programs that compute a
-// share state more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). Errors: [ErrForm],
-// also for what lies outside by less than a millionth.
+// share write more decimals than they mean (0.1 + 0.2 is 0.30000000000000004). Errors: [ErrForm],
+// also for a number outside by less than a millionth.
 func Parse(text string) (Share, error) {
-	if strings.Trim(text, "0123456789+-.eE") != "" { // what ParseFloat takes beyond a number of JSON
+	if strings.Trim(text, "0123456789+-.eE") != "" { // ParseFloat accepts more than JSON does
 		return 0, ErrForm
 	}
 	f, err := strconv.ParseFloat(text, 64)
@@ -45,7 +46,7 @@ func Parse(text string) (Share, error) {
 // MarshalJSON writes a number with at most six decimals.
 func (s Share) MarshalJSON() ([]byte, error) { return decimal.AppendMillionths(nil, int64(s)), nil }
 
-// UnmarshalJSON is [Parse].
+// UnmarshalJSON implements json.Unmarshaler with [Parse].
 func (s *Share) UnmarshalJSON(b []byte) (err error) {
 	*s, err = Parse(string(b))
 	return err

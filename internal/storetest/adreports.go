@@ -17,8 +17,8 @@ import (
 	"adnet/internal/money"
 )
 
-// An ad that was sold before its advertiser was suspended is paid when its impression comes: its
-// publisher showed it in good faith. A pause of the campaign is what ends charges.
+// An ad sold before its advertiser was suspended is paid when its impression arrives: its publisher
+// showed it in good faith. Only a pause of the campaign ends charges.
 func suspendedAdvertiserPays(t *testing.T, l Ledger) {
 	advertiser := AddUser(t, l.Stores)
 	c := priced(t, l, advertiser, money.USD, 10*money.USD)
@@ -33,7 +33,7 @@ func suspendedAdvertiserPays(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// reportedWait are the campaigns that wait for a reviewer.
+// reportedWait returns the campaigns that wait for a reviewer.
 func reportedWait(t *testing.T, l Ledger) []uuid.UUID {
 	t.Helper()
 	page, total, err := l.Stores.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
@@ -43,8 +43,8 @@ func reportedWait(t *testing.T, l Ledger) []uuid.UUID {
 }
 
 // A report counts once for each auction with a valid impression, settled before or after it; seats
-// of one account are one publisher; e-mails go with the decision. A live campaign waits for a
-// reviewer while one that counts waits.
+// of one account are one publisher; e-mails are removed with the decision. A live campaign waits
+// for a reviewer while a counted report of it waits.
 func adReports(t *testing.T, l Ledger) {
 	reports, ok := l.Users.(adreport.Store)
 	require.True(t, ok)
@@ -111,8 +111,8 @@ func adReports(t *testing.T, l Ledger) {
 	got = list[0].Counts
 	require.Equal(t, []int{3, 3, 2, 2}, []int{got.Reports, got.Counted, got.Networks, got.Publishers})
 	require.Equal(t, map[string]int{"scam": 3}, got.Reasons)
-	shown := func(text adreport.Text) bool { return text.DeveloperID == owner.DeveloperID }
-	require.True(t, slices.ContainsFunc(got.Texts, shown), "who showed it is known")
+	byOwner := func(text adreport.Text) bool { return text.DeveloperID == owner.DeveloperID }
+	require.True(t, slices.ContainsFunc(got.Texts, byOwner), "who showed it is known")
 	newest := got.Texts[0]
 	newest.DeveloperID = uuid.Nil
 	require.Equal(
@@ -136,7 +136,7 @@ func adReports(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.Zero(t, total)
 
-	// That an ad was in the wrong place opens a case, and is not among the reports that stop an ad.
+	// A report of a wrong placement opens a case, and does not count towards stopping the ad.
 	placed := adreport.Report{
 		AuctionID: newID(t), AuctionDay: day.Of(now), CampaignID: c.ID, AdvertiserID: c.AdvertiserID,
 		DeveloperID: owner.DeveloperID, Reason: adreport.UnsuitablePlace, At: now,
@@ -152,7 +152,7 @@ func adReports(t *testing.T, l Ledger) {
 	_, err = reports.DecideReports(t.Context(), d)
 	require.NoError(t, err)
 
-	// An e-mail without a decision is forgotten all the same.
+	// An e-mail without a decision is also removed.
 	file(owner.DeveloperID, 1, "b@example.com")
 	keeper := l.Users.(Retention)
 	cut := ledger.Cutoffs{Emails: now.Add(time.Hour), Reports: now.Add(-time.Hour)}

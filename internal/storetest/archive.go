@@ -45,7 +45,7 @@ func applyPoison(t *testing.T, l Ledger, p stream.Partition, first int64, length
 	}
 }
 
-// everything asks for all that is applied in some partitions.
+// everything returns ranges that cover all applied records of some partitions.
 func everything(partitions ...stream.Partition) (held []stream.Range) {
 	for _, p := range partitions {
 		held = append(held, stream.Range{Partition: p, Next: math.MaxInt64})
@@ -112,13 +112,13 @@ func planSeveral(t *testing.T, l Ledger) {
 	applyPoison(t, l, partition(1), 7, 3)
 	applyPoison(t, l, partition(3), 0, 5, 1)
 	held := everything(partition(3), partition(2), partition(1), partition(0))
-	first := nextPlan(t, l, 12, held...) // 4+4+3, then 5 is above the limit and what follows it must wait with it
+	first := nextPlan(t, l, 12, held...) // 4+4+3, then 5 is above the limit and the rest must wait
 	require.Equal(t, [][3]int64{{0, 0, 8}, {1, 7, 10}}, spans(first))
 	require.Equal(t, 11, first.Plan().Rows())
-	for _, one := range []stream.Partition{partition(0), partition(1)} { // whoever has a part of it gets all of it
-		require.Equal(t, first, nextPlan(t, l, 1, everything(one)...))
+	for _, part := range []stream.Partition{partition(0), partition(1)} { // an owner of a part gets the whole plan
+		require.Equal(t, first, nextPlan(t, l, 1, everything(part)...))
 	}
-	second := nextPlan(t, l, 12, everything(partition(3))...) // of the others nothing is pending
+	second := nextPlan(t, l, 12, everything(partition(3))...) // nothing else is pending
 	require.Equal(t, [][3]int64{{3, 0, 6}}, spans(second))
 	require.NotEqual(t, first.Plan().Token(), second.Plan().Token())
 	applyPoison(t, l, partition(1), 10, 2)
@@ -140,10 +140,10 @@ func planIsStable(t *testing.T, l Ledger) {
 	p := partition(3)
 	applyPoison(t, l, p, 0, 4, 4)
 	planned := nextPlan(t, l, 6, everything(p)...)
-	require.Equal(t, "a1b2c3/3:0-4", planned.Plan().Token()) // as builds before named it
+	require.Equal(t, "a1b2c3/3:0-4", planned.Plan().Token()) // the name of earlier builds
 	applyPoison(t, l, p, 8, 9)
 	applyPoison(t, l, partition(4), 0, 9)
-	for _, maxRows := range []int{1, 6, 1000} { // neither more rows nor another limit change what may be half inserted
+	for _, maxRows := range []int{1, 6, 1000} { // no new rows or limit change a plan that may be half inserted
 		require.Equal(t, planned, nextPlan(t, l, maxRows, everything(p, partition(4))...))
 	}
 	require.NoError(t, l.Archive.MarkArchived(t.Context(), planned.Plan()))
@@ -179,8 +179,8 @@ func onePlan(t *testing.T, l Ledger) {
 	}
 }
 
-// Owners of some of the same partitions, as while a group rebalances, archive each offset under one
-// token.
+// Concurrent owners of some of the same partitions, as during a rebalance, archive each offset
+// under one token.
 func overlappingPlans(t *testing.T, l Ledger) {
 	for n := range int32(4) {
 		applyPoison(t, l, partition(n), 0, 2, 2, 2, 2, 2)
@@ -270,7 +270,7 @@ var roomCases = []ledgerCase{
 	{"JournalGaps", roomsJournalGaps},
 }
 
-// follower keeps the newest room of each campaign, as the projection does.
+// follower holds the newest room of each campaign, like the projection.
 type follower struct {
 	t      *testing.T
 	reader RoomReader
@@ -282,7 +282,7 @@ func follow(t *testing.T, reader RoomReader) *follower {
 	return &follower{t: t, reader: reader, rooms: make(map[uuid.UUID]reserve.Room)}
 }
 
-// read takes the changes and returns the campaigns that got a newer version.
+// read takes the changes and returns the campaigns with a newer version.
 func (f *follower) read() map[uuid.UUID]bool {
 	f.t.Helper()
 	rooms, next, err := f.reader.Rooms(f.t.Context(), f.cursor)
@@ -340,13 +340,13 @@ func roomsFollow(t *testing.T, l Ledger) {
 }
 
 // roomsRelease: a settled event releases its ad's price once, in the room of the same instant,
-// whatever the verdict.
+// regardless of verdict.
 func roomsRelease(t *testing.T, l Ledger) {
 	f := follow(t, l.Rooms(reserve.RoomOptions{}))
 	owner := AddUser(t, l.Stores)
 	c := priced(t, l, owner, 25_000, 5*money.USD)
 	f.read()
-	// Three ads of 0.01 USD, of which the budget pays two and a half; the fourth comes as a repeat.
+	// Three ads of 0.01 USD, for a budget of two and a half; the fourth is a repeat.
 	records := make([]ledger.Record, 4)
 	for i := range records[:3] {
 		records[i] = eventOf(t, c, newID(t), ledger.Impression)
@@ -372,7 +372,7 @@ func roomsRelease(t *testing.T, l Ledger) {
 	require.Equal(t, want, released())
 	require.Equal(t, 5*money.USD-25_000, f.rooms[c.ID].Total)
 
-	// Nothing is left to charge: a release alone is a new version, too.
+	// Nothing is left to charge: a release alone also makes a new version.
 	late := eventOf(t, c, newID(t), ledger.Impression)
 	minute, _ := day.MinuteOfUUID(late.Event.AuctionID)
 	want[minute] += late.Event.Price
@@ -382,7 +382,7 @@ func roomsRelease(t *testing.T, l Ledger) {
 	require.Equal(t, want[minute], released()[minute])
 	require.Equal(t, 5*money.USD-25_000, f.rooms[c.ID].Total)
 
-	// An amount that no store counts any more, or never reserved, releases nothing.
+	// An expired amount, or one never reserved, releases nothing.
 	old, unsigned := eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression)
 	old.Event.ReceivedAt = minute.Time().Add(2 * time.Hour)
 	unsigned.Event.Proof = ledger.UnsignedBillable
@@ -438,11 +438,11 @@ func roomsPrepaid(t *testing.T, l Ledger) {
 
 func roomsStates(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
-	kept := make(map[uuid.UUID]bool)
+	delivering := make(map[uuid.UUID]bool)
 	for _, status := range []campaign.Status{campaign.Draft, campaign.InReview, campaign.Active, campaign.Paused} {
-		kept[AddCampaign(t, l.Stores, owner.ID, status).ID] = true
+		delivering[AddCampaign(t, l.Stores, owner.ID, status).ID] = true
 	}
 	AddCampaign(t, l.Stores, owner.ID, campaign.Rejected)
 	AddCampaign(t, l.Stores, owner.ID, campaign.Archived)
-	require.Equal(t, kept, follow(t, l.Rooms(reserve.RoomOptions{})).read())
+	require.Equal(t, delivering, follow(t, l.Rooms(reserve.RoomOptions{})).read())
 }

@@ -27,8 +27,7 @@ type AuditLog interface {
 	RecordAudit(ctx context.Context, e auditlog.Entry) error
 }
 
-// Operations is the side of a store that operators and careful callers see, on a store that is
-// empty.
+// Operations is the side of an empty store for operators and careful callers.
 type Operations struct {
 	Stores
 	AuditLog AuditLog
@@ -285,7 +284,7 @@ func beginsOnce(t *testing.T, o Operations) {
 	require.Equal(t, once.Differs, stateOf(t, o, other))
 }
 
-// keysAreLimited: a scope has at most so many keys that live; known ones answer as ever.
+// keysAreLimited: a scope has a maximum number of live keys; known keys still get their reply.
 func keysAreLimited(t *testing.T, o Operations) {
 	of := func(scope, key byte) once.Request {
 		c := requestOf(key)
@@ -342,8 +341,8 @@ func keyDies(t *testing.T, o Operations) {
 	require.Equal(t, once.Begun, stateOf(t, o, requestOf(1)))
 }
 
-// effectIsFenced is the case that doubles money without a fence: a call that was taken for dead
-// wakes up and commits after the one that took over.
+// effectIsFenced is the case that doubles money without a fence: a call presumed dead wakes up and
+// commits after the call that took over.
 func effectIsFenced(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	slow, quick := requestOf(1), requestOf(1)
@@ -369,25 +368,25 @@ func effectIsFenced(t *testing.T, o Operations) {
 	require.True(t, errs.Is(err, errs.NotFound))
 }
 
-// effectOutlives is a process that dies between its commit and its reply.
+// effectOutlives simulates a process that dies between its commit and its reply.
 func effectOutlives(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
 	c := requestOf(1)
 	c.Lease = 0
 	require.Equal(t, once.Begun, stateOf(t, o, c))
-	kept, err := o.Campaigns.CreateCampaign(
+	created, err := o.Campaigns.CreateCampaign(
 		once.With(t.Context(), c.Attempt), campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)},
 	)
 	require.NoError(t, err)
 	found, err := o.Keys.BeginKey(t.Context(), requestOf(1))
 	require.NoError(t, err)
 	require.Equal(
-		t, once.Found{State: once.Effected, Effect: once.Effect{Kind: "campaign", ID: kept.ID.String()}}, found,
+		t, once.Found{State: once.Effected, Effect: once.Effect{Kind: "campaign", ID: created.ID.String()}}, found,
 	)
 	long := requestOf(2)
 	require.Equal(t, once.Begun, stateOf(t, o, long))
 	_, err = o.Campaigns.UpdateCampaign(
-		once.With(t.Context(), long.Attempt), kept.ID,
+		once.With(t.Context(), long.Attempt), created.ID,
 		func(c *campaign.Campaign) error { c.Name = "other"; return nil },
 	)
 	require.NoError(t, err)

@@ -100,7 +100,7 @@ var campaignCases = []testCase{
 			owner := []uuid.UUID{a.ID, b.ID}[i%2]
 			_, err := s.Campaigns.CreateCampaign(t.Context(),
 				campaign.NewCampaign{Campaign: NewCampaign(t, owner), Admit: func(first bool) campaign.Status {
-					time.Sleep(5 * time.Millisecond) // time for the others to ask, if nothing holds them back
+					time.Sleep(5 * time.Millisecond) // lets the others start, unless they are blocked
 					if first {
 						firsts[owner].Add(1)
 						return campaign.Active
@@ -316,7 +316,7 @@ var campaignCases = []testCase{
 }
 
 // recordCase: reviews of all campaigns of the same advertiser count, once a campaign, and no
-// other's.
+// others.
 func recordCase(t *testing.T, s Stores) {
 	u := AddUser(t, s)
 	record := func(id uuid.UUID) campaign.Record {
@@ -358,11 +358,11 @@ func recordCase(t *testing.T, s Stores) {
 	// An administrator's pause counts as a refusal while it is in force, at the campaign's last
 	// change.
 	find := func(found ...campaign.Violation) time.Time {
-		kept, err := s.Campaigns.UpdateCampaign(
+		updated, err := s.Campaigns.UpdateCampaign(
 			t.Context(), second.ID, func(e *campaign.Campaign) error { e.PolicyViolations = found; return nil },
 		)
 		require.NoError(t, err)
-		return kept.UpdatedAt
+		return updated.UpdatedAt
 	}
 	for _, rule := range []string{campaign.RuleStopped, campaign.RuleBarred} {
 		want.Refused = find(campaign.Violation{Rule: "other"}, campaign.Violation{Rule: rule, Holds: true})
@@ -405,7 +405,7 @@ func listCase(t *testing.T, s Stores) {
 	var all []campaign.Campaign
 	for i := range 30 {
 		n := NewCampaign(t, []uuid.UUID{a.ID, b.ID}[i%2])
-		// Not in order of creation, and with ties that the id must break.
+		// Not in order of creation, and with ties to be broken by the id.
 		n.CreatedAt = keyTime.Add(time.Duration(i*7%10) * time.Minute)
 		c, err := s.Campaigns.CreateCampaign(
 			t.Context(), campaign.NewCampaign{Campaign: n, Admit: func(bool) campaign.Status { return statuses[i%3] }},
@@ -502,7 +502,7 @@ func followCase(t *testing.T, s Stores) {
 	const writers, rounds = 8, 12
 	owners := []uuid.UUID{AddUser(t, s).ID, AddUser(t, s).ID, AddUser(t, s).ID}
 	var mu sync.Mutex
-	var given []int64
+	var versions []int64
 	var failures []error
 	note := func(c campaign.Campaign, err error) {
 		mu.Lock()
@@ -511,7 +511,7 @@ func followCase(t *testing.T, s Stores) {
 			failures = append(failures, err)
 			return
 		}
-		given = append(given, c.ConfigVersion)
+		versions = append(versions, c.ConfigVersion)
 	}
 	seen := map[uuid.UUID]int64{}
 	var since int64
@@ -564,11 +564,11 @@ func followCase(t *testing.T, s Stores) {
 	for read() {
 	}
 	require.Empty(t, failures)
-	slices.Sort(given)
-	for i, version := range given {
+	slices.Sort(versions)
+	for i, version := range versions {
 		require.Equal(t, FirstHead+1+int64(i), version)
 	}
-	require.Equal(t, FirstHead+int64(len(given)), since)
+	require.Equal(t, FirstHead+int64(len(versions)), since)
 	list, total, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, writers*rounds, total)

@@ -24,8 +24,8 @@ type publishers interface {
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
 }
 
-// Each decision against an owner has a statement that its owner reads, written with the change;
-// what owners do themselves has none.
+// Each decision against an owner has a statement for the owner, written with the change; an owner's
+// own actions have none.
 func decisionsHaveStatements(t *testing.T, o Operations) {
 	decisions, ok := o.Users.(decision.Store)
 	require.True(t, ok)
@@ -125,7 +125,7 @@ func decisionsHaveStatements(t *testing.T, o Operations) {
 	require.Equal(t, "The pictures are not yours.", list[0].Reason)
 }
 
-// An appeal is the owner's, one at a time, three in all; its answer stands on the statement.
+// An appeal belongs to the owner, one at a time, three in all; the statement shows its answer.
 func appealsAreOneAtATime(t *testing.T, o Operations) {
 	decisions := o.Users.(decision.Store)
 	u, other := AddUser(t, o.Stores), AddUser(t, o.Stores)
@@ -147,16 +147,16 @@ func appealsAreOneAtATime(t *testing.T, o Operations) {
 	_, err = appeal(other.ID)
 	requireCode(t, err, errs.NotFound)
 	for n := range decision.MaxAppeals {
-		var made, refused atomic.Int32
+		var accepted, refused atomic.Int32
 		together(6, func(int) {
 			switch _, err := appeal(u.ID); {
 			case err == nil:
-				made.Add(1)
+				accepted.Add(1)
 			case errs.Is(err, errs.Conflict):
 				refused.Add(1)
 			}
 		})
-		require.EqualValues(t, 1, made.Load())
+		require.EqualValues(t, 1, accepted.Load())
 		require.EqualValues(t, 5, refused.Load())
 		open := read().Appeals[n]
 		require.Equal(t, "It was not me.", open.Text)

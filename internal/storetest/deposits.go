@@ -143,7 +143,7 @@ func depositRecords(t *testing.T, l Ledger) {
 	// The provider names the deposit, and another amount than requested: the received amount
 	// counts.
 	n := paid("pi_1", 20*money.USD, d.ID)
-	n.Names = append(n.Names, AddUser(t, l.Stores).ID) // less telling than the deposit
+	n.Names = append(n.Names, AddUser(t, l.Stores).ID) // the deposit takes precedence
 	result := applyNotice(t, l, n, ledger.NoticeCredited)
 	d.PaymentID, d.Paid = "pi_1", 20*money.USD
 	require.Equal(t, d, result.Deposit)
@@ -196,7 +196,7 @@ func onePaymentSeveralEvents(t *testing.T, l Ledger) {
 		}
 	})
 	requireCash(t, l, u.ID, 7*money.USD)
-	n := paid("pi_1", 9*money.USD, AddUser(t, l.Stores).ID) // another amount for another user: the payment is known
+	n := paid("pi_1", 9*money.USD, AddUser(t, l.Stores).ID) // other amount and user: the payment is known
 	n.EventID = "evt_late"
 	require.Equal(t, u.ID, applyNotice(t, l, n, ledger.NoticeNothing).Deposit.AdvertiserID)
 	// The same id at another provider is another payment.
@@ -213,10 +213,10 @@ func runningTotals(t *testing.T, l Ledger) {
 	requireCash(t, l, u.ID, 7*money.USD)
 	applyNotice(t, l, refundedTo("pi_1", 8*money.USD), ledger.NoticeReversed)
 	requireCash(t, l, u.ID, 2*money.USD)
-	applyNotice(t, l, refundedTo("pi_1", 5*money.USD), ledger.NoticeNothing) // an older total that came late
+	applyNotice(t, l, refundedTo("pi_1", 5*money.USD), ledger.NoticeNothing) // an older total that arrived late
 	require.True(t, applyNotice(t, l, refundedTo("pi_1", 8*money.USD), ledger.NoticeReversed).Repeated)
 	requireCash(t, l, u.ID, 2*money.USD)
-	applyNotice(t, l, refundedTo("pi_1", 99*money.USD), ledger.NoticeReversed) // no more than was paid
+	applyNotice(t, l, refundedTo("pi_1", 99*money.USD), ledger.NoticeReversed) // at most the paid amount
 	requireCash(t, l, u.ID, 0)
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
@@ -225,7 +225,7 @@ func singleRefunds(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	applyNotice(t, l, paid("cap_1", 10*money.USD, u.ID), ledger.NoticeCredited)
 	applyNotice(t, l, refunded("cap_1", "r1", 3*money.USD), ledger.NoticeReversed)
-	applyNotice(t, l, refunded("cap_1", "r2", 3*money.USD), ledger.NoticeReversed) // as much again is another refund
+	applyNotice(t, l, refunded("cap_1", "r2", 3*money.USD), ledger.NoticeReversed) // the same amount again is another refund
 	requireCash(t, l, u.ID, 4*money.USD)
 	again := refunded("cap_1", "r2", 3*money.USD)
 	again.EventID = "evt_another" // the same refund in another event is not
@@ -264,8 +264,8 @@ func refundFirst(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
-// refundOfSpent: money that was spent and then refunded is owed, by exactly that amount, and no
-// promise is broken.
+// refundOfSpent: spent and then refunded money is owed, by exactly that amount, and every promise
+// still holds.
 func refundOfSpent(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	c := priced(t, l, u, money.USD, money.USD)
@@ -297,7 +297,7 @@ func nobodysMoney(t *testing.T, l Ledger) {
 	n.Names = nil
 	applyNotice(t, l, n, ledger.NoticeUnattributed)
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
-	n.Names = []uuid.UUID{newID(t), u.ID} // nothing was kept, so the same event counts once it names a known user
+	n.Names = []uuid.UUID{newID(t), u.ID} // nothing was stored: the event counts once it names a known user
 	result := applyNotice(t, l, n, ledger.NoticeCredited)
 	require.False(t, result.Repeated)
 	require.Equal(t, ledger.DepositIDFor(ledger.Stripe, "pi_1"), result.Deposit.ID)
@@ -332,7 +332,7 @@ func badNotices(t *testing.T, l Ledger) {
 	require.False(t, applyNotice(t, l, paid("pi_1", money.USD, u.ID), ledger.NoticeCredited).Repeated)
 }
 
-// story is some payments and refunds, each notice perhaps several times, in random order.
+// story is a set of payments and refunds in random order, with repeated notices.
 type story struct {
 	notices []ledger.Notice
 	left    money.Micros // must remain in the end
@@ -543,7 +543,7 @@ func earnings(t *testing.T, l Ledger) {
 	require.Equal(t, 8+spent, got.Total)
 }
 
-// campaignFor is c, paid with cost Credits.
+// campaignFor returns c, paid with cost Credits.
 func campaignFor(c campaign.Campaign, cost money.Credits) campaign.NewCampaign {
 	c.TotalBudget = money.Micros(cost) * 25 * money.USD
 	return campaign.NewCampaign{Campaign: c, CreditValue: 25 * money.USD}
@@ -578,14 +578,14 @@ func historyByDate(t *testing.T, l Ledger) {
 	}
 }
 
-// monthsAfter is a UTC month after that of now.
+// monthsAfter returns a UTC month after that of now.
 func monthsAfter(n int) day.Month { return day.MonthOf(now) + day.Month(n) }
 
 func statementText(t *testing.T, l Ledger, q ledger.StatementQuery) string {
 	t.Helper()
-	made, err := l.Deposits.Statement(t.Context(), q)
+	statement, err := l.Deposits.Statement(t.Context(), q)
 	require.NoError(t, err)
-	text, err := made.CSV()
+	text, err := statement.CSV()
 	require.NoError(t, err)
 	return string(text)
 }
@@ -611,11 +611,11 @@ func statements(t *testing.T, l Ledger) {
 	q := ledger.StatementQuery{
 		Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(0), Now: now.AddDate(0, 2, 0),
 	}
-	made, err := l.Deposits.Statement(t.Context(), q)
+	statement, err := l.Deposits.Statement(t.Context(), q)
 	require.NoError(t, err)
-	require.True(t, made.Closed)
-	require.Len(t, made.Accounts, 2)
-	cash, credits := made.Accounts[0], made.Accounts[1]
+	require.True(t, statement.Closed)
+	require.Len(t, statement.Accounts, 2)
+	cash, credits := statement.Accounts[0], statement.Accounts[1]
 	require.Equal(t, ledger.USD, cash.Asset)
 	require.EqualValues(t, 0, cash.Opening)
 	require.EqualValues(t, 4_940_000, cash.Closing)
@@ -630,7 +630,7 @@ func statements(t *testing.T, l Ledger) {
 	require.Equal(t, ledger.Credit, credits.Asset)
 	require.Empty(t, credits.Rows)
 
-	text, err := made.CSV()
+	text, err := statement.CSV()
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(text), "\r\n"), "\r\n")
 	require.Len(t, lines, 1+5+2)
@@ -668,8 +668,8 @@ func statements(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// closedMonths: whatever is written afterwards, with whatever date, a statement that was handed out
-// stays as it is, and the next one begins where it ended.
+// closedMonths: later writes, whatever their date, leave a published statement unchanged, and the
+// next one begins where it ended.
 func closedMonths(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	pay := func(payment string, at time.Time) {
@@ -701,7 +701,7 @@ func closedMonths(t *testing.T, l Ledger) {
 	require.EqualValues(t, 2*money.USD, june.Accounts[0].Opening)
 	require.EqualValues(t, 4*money.USD, june.Accounts[0].Closing)
 	require.Len(t, june.Accounts[0].Rows, 2)
-	// A month before one that is closed ends within it, and an empty one has both ends.
+	// A month before a closed one ends within it, and an empty one has both ends.
 	before := q
 	before.Month = monthsAfter(-1)
 	april, err := l.Deposits.Statement(t.Context(), before)
@@ -716,18 +716,18 @@ func closedMonths(t *testing.T, l Ledger) {
 	// Every movement is in exactly one statement.
 	sum := int64(0)
 	for m := -2; m < 4; m++ {
-		made, err := l.Deposits.Statement(t.Context(), ledger.StatementQuery{
+		statement, err := l.Deposits.Statement(t.Context(), ledger.StatementQuery{
 			Advertiser: u.ID, Developer: u.DeveloperID, Month: monthsAfter(m), Now: end.AddDate(0, 9, 0),
 		})
 		require.NoError(t, err)
-		require.Equal(t, sum, made.Accounts[0].Opening)
-		sum = made.Accounts[0].Closing
+		require.Equal(t, sum, statement.Accounts[0].Opening)
+		sum = statement.Accounts[0].Closing
 	}
 	require.EqualValues(t, 5*money.USD, sum)
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// closesAtOnce: statements that are asked for while money moves, all alike.
+// closesAtOnce: statements requested concurrently while money moves are identical.
 func closesAtOnce(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	q := ledger.StatementQuery{
@@ -739,11 +739,11 @@ func closesAtOnce(t *testing.T, l Ledger) {
 		if _, err := l.Deposits.ApplyNotice(t.Context(), n); err != nil {
 			t.Error(err)
 		}
-		made, err := l.Deposits.Statement(t.Context(), q)
+		statement, err := l.Deposits.Statement(t.Context(), q)
 		if err != nil {
 			t.Error(err)
 		}
-		text, _ := made.CSV()
+		text, _ := statement.CSV()
 		texts[i] = string(text)
 	})
 	for _, text := range texts {
@@ -809,7 +809,7 @@ func disputeFirst(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
-// disputeAndRefund: both take from one payment, and together no more than it.
+// disputeAndRefund: both reverse one payment, and together at most its amount.
 func disputeAndRefund(t *testing.T, l Ledger) {
 	u := AddUser(t, l.Stores)
 	applyNotice(t, l, paid("pi_1", 10*money.USD, u.ID), ledger.NoticeCredited)

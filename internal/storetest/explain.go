@@ -53,7 +53,7 @@ func reportsExplain(t *testing.T, s Reports) {
 		require.NoError(t, s.Writer.InsertAuctions(ctx, token, []report.Auction{full, empty, midnight}))
 	}
 	for _, want := range []report.Auction{full, empty, midnight} {
-		// The caller knows the time from the id, to the millisecond and by another clock.
+		// The caller derives the time from the id, to the millisecond and by another clock.
 		for _, off := range []time.Duration{0, -time.Second, time.Second} {
 			got, err := s.Explain.Auction(ctx, want.AuctionID, want.At.Add(off))
 			require.NoError(t, err)

@@ -12,14 +12,14 @@ import (
 	"adnet/internal/money"
 )
 
-// Goals keeps how far the goals of campaigns got.
+// Goals stores the progress of campaigns' goals.
 type Goals interface {
 	PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error)
 	KeepGoals(ctx context.Context, changes []campaign.GoalChange) error
 }
 
-// goalsCase: what settled conversions say of a goal is kept with the campaign, raises its version,
-// and gives way to the owner's change.
+// goalsCase: the progress of a goal is stored with the campaign, raises its version, and yields to
+// the owner's change.
 func goalsCase(t *testing.T, s Stores) {
 	goals, ok := s.Campaigns.(Goals)
 	require.True(t, ok)

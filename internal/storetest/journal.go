@@ -34,7 +34,7 @@ func roomsJournal(t *testing.T, l Ledger) {
 	b := reserve.Entry{CampaignID: uuid.New(), Minute: 29_000_001, Window: 5, Bid: true, Amount: 1}
 	keep(reserve.Page{Node: "n", Number: 1})
 	keep(reserve.Page{Node: "n", Number: 3, Epoch: 7, Acked: 5, Entries: []reserve.Entry{b}})
-	keep(reserve.Page{Node: "n", Number: 2, Epoch: 6, Acked: 90, Entries: []reserve.Entry{a, b}}) // came late
+	keep(reserve.Page{Node: "n", Number: 2, Epoch: 6, Acked: 90, Entries: []reserve.Entry{a, b}}) // arrived late
 	keep(reserve.Page{Node: "m", Number: 1, Epoch: 7, Acked: 4, Closed: true, Entries: []reserve.Entry{a}})
 	keep(reserve.Page{Node: "m", Number: 2, Epoch: 7, Acked: 3})
 

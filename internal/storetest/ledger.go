@@ -21,13 +21,13 @@ import (
 	"adnet/internal/stream"
 )
 
-// Settler holds the methods that settlement needs of a store.
+// Settler holds the store methods that settlement needs.
 type Settler interface {
 	InTx(ctx context.Context, fn func(ledger.Tx) error) error
 	Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 }
 
-// Archive holds the methods that the archive needs of a store.
+// Archive holds the store methods that the archive needs.
 type Archive interface {
 	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 	NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error)
@@ -42,7 +42,7 @@ type Accounts interface {
 	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
 }
 
-// RoomReader is how the projection follows budgets.
+// RoomReader reads budgets for the projection.
 type RoomReader interface {
 	Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error)
 }
@@ -110,13 +110,13 @@ var settleCases = []ledgerCase{
 	{"Verifications", verifications},
 }
 
-// partition is a partition of the suite.
+// partition returns a partition of the suite.
 func partition(n int32) stream.Partition { return stream.Partition{Stream: "a1b2c3", Number: n} }
 
-// now is when the suite's events happen, inside one UTC day.
+// now is the time of the suite's events, inside one UTC day.
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// apply settles a batch as the consumer does.
+// apply settles a batch like the consumer.
 func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, error) {
 	var effects ledger.Effects
 	err := s.InTx(ctx, func(tx ledger.Tx) error {
@@ -151,13 +151,13 @@ func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, erro
 	return effects, err
 }
 
-// batchOf is a batch of one run.
+// batchOf returns a batch of one run.
 func batchOf(p stream.Partition, first int64, records ...ledger.Record) ledger.Batch {
 	r := stream.Range{Partition: p, First: first, Next: first + int64(len(records))}
 	return ledger.Batch{At: now, Runs: []ledger.Run{{Range: r, Records: records}}}
 }
 
-// eventOf is a valid event of a new auction of the campaign at its bid.
+// eventOf returns a valid event of a new auction of the campaign at its bid.
 func eventOf(t *testing.T, c campaign.Campaign, developer uuid.UUID, kind ledger.EventType) ledger.Record {
 	t.Helper()
 	price := c.BidAmount
@@ -171,7 +171,7 @@ func eventOf(t *testing.T, c campaign.Campaign, developer uuid.UUID, kind ledger
 	}}
 }
 
-// priced is a stored active campaign that costs one cent an impression.
+// priced stores an active campaign that costs one cent per impression.
 func priced(t *testing.T, l Ledger, owner account.User, daily, total money.Micros) campaign.Campaign {
 	t.Helper()
 	c := NewCampaign(t, owner.ID)
@@ -218,7 +218,7 @@ func offsetsMove(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	requireOffset(t, l, partition(0), 42)
 
-	other := stream.Partition{Stream: "ffff", Number: 0} // a topic that was made again
+	other := stream.Partition{Stream: "ffff", Number: 0} // a topic that was re-created
 	offsets, err = l.Settler.Offsets(t.Context(), []stream.Partition{other})
 	require.NoError(t, err)
 	require.Empty(t, offsets)
@@ -255,7 +255,7 @@ func replayIsFenced(t *testing.T, l Ledger) {
 	require.NoError(t, err)
 	require.Empty(t, offsets)
 
-	// The same event elsewhere in the log is seen before.
+	// The same event elsewhere in the log is a repeat.
 	effects, err := apply(t.Context(), l.Settler, batchOf(partition(1), 0, batch.Runs[0].Records...))
 	require.NoError(t, err)
 	require.Equal(t, ledger.Duplicate, effects.Applied[0].Outcomes[0].Verdict)
@@ -356,7 +356,7 @@ func markFirst(t *testing.T, l Ledger) {
 		return fresh
 	}
 	require.Empty(t, mark())
-	// Repeats inside a batch count at their first place only.
+	// Repeats inside a batch count only at their first position.
 	require.Equal(t, []bool{true, false, true, true, false, true}, mark(
 		key(today, ledger.Impression), key(today, ledger.Impression), key(today, ledger.Click),
 		key(before, ledger.Impression), key(today, ledger.Click), key(untimed, ledger.Conversion)))
@@ -449,7 +449,7 @@ func readRecorded(t *testing.T, l Ledger, of ledger.EventType, auctions []uuid.U
 }
 
 // conversions are charged up to the cap of their campaign, publisher and hour, whatever the cut of
-// the log; those above it, and those that prove nothing, use up no place.
+// the log; those above the cap, and unverified ones, use no part of it.
 func conversions(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	c := priced(t, l, owner, 50*money.USD, 50*money.USD)
@@ -613,8 +613,8 @@ func prepaidBalance(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
-// pauseGetsThrough keeps a campaign under settlement from several sides and pauses and resumes it
-// again and again. The changes must get their turn long before the appliers run out of batches.
+// pauseGetsThrough settles a campaign from several sides and repeatedly pauses and resumes it. The
+// changes must get their turn long before the appliers run out of batches.
 func pauseGetsThrough(t *testing.T, l Ledger) {
 	const appliers, rounds, changes = 4, 3000, 10
 	c := priced(t, l, AddUser(t, l.Stores), 1000*money.USD, 1000*money.USD)
@@ -708,7 +708,7 @@ func writeRefuses(t *testing.T, l Ledger) {
 			require.True(t, errs.Is(err, errs.Conflict), "%s: %v", name, err)
 		}
 	}
-	_, err = apply(t.Context(), l.Settler, batch) // nothing of all that stayed
+	_, err = apply(t.Context(), l.Settler, batch) // nothing of it stayed
 	require.NoError(t, err)
 	requireClean(t, l, ledger.VerifyOptions{})
 }

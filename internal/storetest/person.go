@@ -22,7 +22,7 @@ import (
 	"adnet/internal/share"
 )
 
-// Persons is a store that holds accounts with all that belongs to them.
+// Persons is a store that holds accounts with all their data.
 type Persons interface {
 	person.Store
 	decision.Store
@@ -34,8 +34,8 @@ type Persons interface {
 	campaign.Store
 }
 
-// RunPersons runs the suite of what is held about the owner of an account. text is all that the
-// store holds, as text; it may be nil.
+// RunPersons runs the suite of personal data. text returns the complete content of the store as
+// text; it may be nil.
 func RunPersons(t *testing.T, newStore func(t *testing.T) (s Persons, text func() string)) {
 	for name, test := range map[string]func(*testing.T, Persons, func() string){
 		"Erase": erase, "Export": export, "OnlyTheErasedAreForgotten": onlyErased,
@@ -47,7 +47,7 @@ func RunPersons(t *testing.T, newStore func(t *testing.T) (s Persons, text func(
 	}
 }
 
-// owner makes an account that has done everything there is to do, under a marked name.
+// owner creates an account with every kind of activity, under a marked name.
 func owner(t *testing.T, s Persons) account.User {
 	t.Helper()
 	u := account.User{
@@ -115,9 +115,9 @@ func erase(t *testing.T, s Persons, text func() string) {
 		requireCode(t, err, errs.Conflict)
 		require.Equal(t, 7*money.USD, errs.Of(err).Extra["balance_usd"])
 	}
-	kept, err := s.User(ctx, u.ID)
+	stored, err := s.User(ctx, u.ID)
 	require.NoError(t, err)
-	require.Equal(t, u.Email, kept.Email, "a balance is not lost unseen")
+	require.Equal(t, u.Email, stored.Email, "a balance is not lost unseen")
 	done, err := person.Erase(ctx, s, u, person.Loss{Balance: 7 * money.USD}, keyTime)
 	require.NoError(t, err)
 	require.Equal(t, person.Erased{Keys: 2, Campaigns: 2, Loss: person.Loss{Balance: 7 * money.USD}}, done)
@@ -175,7 +175,7 @@ func export(t *testing.T, s Persons, _ func() string) {
 	require.NoError(t, Pay(t.Context(), s, other.ID, money.USD))
 	floor := share.Share(250_000)
 	require.NoError(t, s.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &floor}))
-	// A rejection is a decision, and what its owner says against it is an appeal.
+	// A rejection is a decision, and the owner's objection is an appeal.
 	campaigns, _, err := s.Campaigns(t.Context(), campaign.Filter{AdvertiserID: u.ID, Limit: 1})
 	require.NoError(t, err)
 	judging := auditlog.With(

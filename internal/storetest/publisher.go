@@ -54,7 +54,7 @@ func publishersOf(t *testing.T, l Ledger) Publishers {
 	return p
 }
 
-// impressions are n of a developer, settled as the next batch of partition 0.
+// impressions returns n impressions of a developer, settled as the next batch of partition 0.
 func impressions(
 	t *testing.T, l Ledger, developer uuid.UUID, limit money.Credits, first int64, records ...ledger.Record,
 ) []ledger.Outcome {
@@ -66,7 +66,7 @@ func impressions(
 	return effects.Applied[0].Outcomes
 }
 
-// creditsOf says where a publisher's Credits are.
+// creditsOf returns a publisher's Credits by state.
 func creditsOf(t *testing.T, l Ledger, developer uuid.UUID) ledger.CreditBalance {
 	t.Helper()
 	b, err := l.Accounts.CreditBalance(t.Context(), developer)
@@ -84,7 +84,7 @@ func creditsOf(t *testing.T, l Ledger, developer uuid.UUID) ledger.CreditBalance
 	return b
 }
 
-// requireCredits wants a publisher to have so many Credits, be they pending, held or spendable.
+// requireCredits requires a publisher to have so many Credits, pending, held or spendable.
 func requireCredits(t *testing.T, l Ledger, developer uuid.UUID, want money.Credits) {
 	t.Helper()
 	b := creditsOf(t, l, developer)
@@ -117,8 +117,8 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// invalidCountsOnce is a stranger with the links of a publisher's ads: what it repeats, and what it
-// sends beside the reader, counts against neither of them.
+// invalidCountsOnce simulates a stranger with the links of a publisher's ads: the stranger's
+// repeats, and events beside the reader's, count against neither publisher nor reader.
 func invalidCountsOnce(t *testing.T, l Ledger) {
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	developer := newID(t)
@@ -162,12 +162,12 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 		r.Event.Browser = true
 		return r
 	}
-	shown, stolen := page(), page()
-	clicked := shown
+	viewed, stolen := page(), page()
+	clicked := viewed
 	clicked.Event.Type = ledger.Click
 	require.Equal(
 		t, []ledger.Verdict{invalid, ledger.OK, ledger.OK, invalid},
-		verdicts(robots(shown), shown, clicked, robots(stolen)), "of a browser key's ads",
+		verdicts(robots(viewed), viewed, clicked, robots(stolen)), "of a browser key's ads",
 	)
 	var sum traffic.PublisherDay
 	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
@@ -184,7 +184,7 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// Unproven are the counts of events that prove nothing.
+// Unproven holds the counts of unverified events.
 type Unproven interface {
 	AddUnproven(ctx context.Context, counts []traffic.Unproven) error
 	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
@@ -246,29 +246,29 @@ func mintCap(t *testing.T, l Ledger) {
 	tomorrow.Event.ReceivedAt = now.AddDate(0, 0, 1)
 	require.Equal(t, []ledger.Outcome{plain}, impressions(t, l, developer, 3, 8, tomorrow))
 	requireCredits(t, l, developer, 5)
-	// The store keeps the decision as it was made.
+	// The store records the decision as it was made.
 	plan := nextPlan(t, l, 100, everything(partition(0))...)
 	require.Equal(t, capped, plan[0].Outcomes[7])
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// seatMintCap: each seat of an owner has a cap of its own, counted by itself: one exchange that is
-// capped takes nothing from another, nor from its owner.
+// seatMintCap: each seat of an owner has its own cap, counted separately: a capped exchange takes
+// nothing from another, nor from its owner.
 func seatMintCap(t *testing.T, l Ledger) {
 	p := publishersOf(t, l)
 	owner := AddUser(t, l.Stores)
-	one, _ := addSeat(t, l.Stores, owner)
+	capped, _ := addSeat(t, l.Stores, owner)
 	other, _ := addSeat(t, l.Stores, owner)
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	least := money.Credits(1)
 	require.NoError(
 		t,
 		p.SetMintCap(
-			t.Context(), ledger.MintCap{DeveloperID: one.DeveloperID, Cap: &least, By: owner.ID, Note: "new", At: now},
+			t.Context(), ledger.MintCap{DeveloperID: capped.DeveloperID, Cap: &least, By: owner.ID, Note: "new", At: now},
 		),
 	)
 	var records []ledger.Record
-	for _, developer := range []uuid.UUID{one.DeveloperID, other.DeveloperID, owner.DeveloperID} {
+	for _, developer := range []uuid.UUID{capped.DeveloperID, other.DeveloperID, owner.DeveloperID} {
 		for range 4 {
 			records = append(records, eventOf(t, c, developer, ledger.Impression))
 		}
@@ -280,14 +280,14 @@ func seatMintCap(t *testing.T, l Ledger) {
 		minted[i/4] += int(outcomes[i].Minted)
 	}
 	require.Equal(t, []int{1, 3, 3}, minted)
-	requireCredits(t, l, one.DeveloperID, 1)
+	requireCredits(t, l, capped.DeveloperID, 1)
 	requireCredits(t, l, other.DeveloperID, 3)
 	requireCredits(t, l, owner.DeveloperID, 3)
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// mintCapAtOnce mints for one publisher from several partitions at once: the cap holds to the
-// Credit.
+// mintCapAtOnce mints for one publisher from several partitions concurrently: the cap is exact to
+// the Credit.
 func mintCapAtOnce(t *testing.T, l Ledger) {
 	c := priced(t, l, AddUser(t, l.Stores), 100*money.USD, 100*money.USD)
 	developers := []uuid.UUID{newID(t), newID(t)}
@@ -444,8 +444,7 @@ func quarantined(t *testing.T, l Ledger, developer uuid.UUID) ledger.Quarantine 
 	return c
 }
 
-// clawbackNames ends a case for which two batches charged and minted, beside an uninvolved
-// publisher.
+// clawbackNames ends a case with charges and mints of two batches, beside an uninvolved publisher.
 func clawbackNames(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	k := priced(t, l, owner, money.USD, 10*money.USD)
@@ -492,7 +491,7 @@ func clawbackNames(t *testing.T, l Ledger) {
 }
 
 // clawbackReopens spends a campaign's budgets on traffic that is clawed back: they can be spent
-// again, of the day that was charged and in total, and never more.
+// again, on the charged day and in total, and never more.
 func clawbackReopens(t *testing.T, l Ledger) {
 	k := priced(t, l, AddUser(t, l.Stores), 30_000, 50_000)
 	developer, other := newID(t), newID(t)
@@ -536,7 +535,7 @@ func clawbackReopens(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// roomOf is a campaign's room and its version.
+// roomOf returns a campaign's room and its version.
 func roomOf(t *testing.T, l Ledger, id uuid.UUID) (reserve.Room, int64, error) {
 	t.Helper()
 	rooms, _, err := l.Rooms(reserve.RoomOptions{}).Rooms(t.Context(), 0)

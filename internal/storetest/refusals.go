@@ -13,7 +13,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// ReportRefusals counts what was refused because of a conversation.
+// ReportRefusals counts refusals because of a conversation.
 type ReportRefusals interface {
 	Refusals(ctx context.Context, q report.RefusalQuery) ([]report.RefusalDay, error)
 	Costs(ctx context.Context, publisher uuid.UUID, until day.Day) (map[subject.ID]report.SubjectCost, error)
@@ -21,7 +21,7 @@ type ReportRefusals interface {
 	NeverRates(ctx context.Context, since, lately, until time.Time) ([]report.NeverRate, error)
 }
 
-// refusing makes auctions of a publisher, which ended with a reason.
+// refusing returns auctions of a publisher that ended with a reason.
 func refusing(
 	developer byte, at time.Time, reason, about string, n int, edit ...func(*report.Auction),
 ) []report.Auction {
@@ -110,15 +110,15 @@ func reportsRefusals(t *testing.T, s Reports) {
 	)
 }
 
-// No other count has refused requests in it, from which they could be told by subtraction.
+// No other count includes refused requests, since subtraction would then reveal them.
 func reportsRefusalsApart(t *testing.T, s Reports) {
 	now := time.Now().UTC().Truncate(time.Minute).Add(30 * time.Second)
-	shown := append(refusing(1, now, "", "", 1), refusing(1, now, "no_match", "", 1)...)
+	accepted := append(refusing(1, now, "", "", 1), refusing(1, now, "no_match", "", 1)...)
 	hidden := append(
 		refusing(1, now.Add(time.Second), report.Unsuitable, "suicide", 3),
 		refusing(1, now.Add(time.Second), report.Sensitive, "health", 4)...,
 	)
-	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", append(shown, hidden...)))
+	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", append(accepted, hidden...)))
 	today := day.Of(now)
 	for _, by := range append([]string{""}, report.AskedBreakdowns...) {
 		got, err := s.Explain.Asked(

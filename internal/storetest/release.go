@@ -18,7 +18,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Releaser holds the methods that the release of Credits needs of a store.
+// Releaser holds the store methods that the release of Credits needs.
 type Releaser interface {
 	ReleaseCredits(ctx context.Context, r ledger.CreditRules) (ledger.CreditRun, error)
 	MarkExpired(ctx context.Context, since, before day.Day) error
@@ -52,7 +52,7 @@ var production = ledger.CreditRules{Value: value, Hold: week, LongHold: 4 * week
 // unheld are rules without holds.
 var unheld = ledger.CreditRules{Value: value, Now: now}
 
-// release runs the release until it finds nothing to do: a debt may make another.
+// release repeats the release until nothing is left to do: a debt may cause another.
 func release(t *testing.T, l Ledger, r ledger.CreditRules) (sum ledger.CreditRun) {
 	t.Helper()
 	s, ok := l.Settler.(Releaser)
@@ -69,7 +69,7 @@ func release(t *testing.T, l Ledger, r ledger.CreditRules) (sum ledger.CreditRun
 	return sum
 }
 
-// market is accounts whose events are settled on one partition.
+// market is a set of accounts whose events are settled on one partition.
 type market struct {
 	*testing.T
 	l    Ledger
@@ -100,7 +100,7 @@ func (m *market) credits(developer uuid.UUID, pending, held, spendable int) {
 	}, creditsOf(m.T, m.l, developer))
 }
 
-// paysIn is a payment that the account makes.
+// paysIn records a payment by the account.
 func (m *market) paysIn(u account.User, id string, amount money.Micros) {
 	m.Helper()
 	applyNotice(m.T, m.l, paid(id, amount, u.ID), ledger.NoticeCredited)
@@ -111,8 +111,8 @@ func (m *market) clean() {
 	requireClean(m.T, m.l, ledger.VerifyOptions{})
 }
 
-// creditsFollowCharges is the press: a campaign that pays for clicks is shown a thousand times and
-// never clicked. Nothing was charged, so nothing can be spent.
+// creditsFollowCharges simulates a money press: a campaign that pays for clicks is shown a thousand
+// times and never clicked. Nothing was charged, so nothing can be spent.
 func creditsFollowCharges(t *testing.T, l Ledger) {
 	m := &market{T: t, l: l}
 	thief := AddUser(t, l.Stores)
@@ -128,8 +128,8 @@ func creditsFollowCharges(t *testing.T, l Ledger) {
 	if l.Credits != nil {
 		requireInsufficient(t, l.Stores, campaignFor(NewCampaign(t, thief.ID), 1), 0)
 	}
-	// A click of one cent is two Credits; it comes on the same day, after the others were looked
-	// at.
+	// A click of one cent is two Credits; it arrives on the same day, after the others were
+	// examined.
 	view := eventOf(t, cpc, thief.DeveloperID, ledger.Impression)
 	click := view
 	click.Event.Type = ledger.Click
@@ -188,7 +188,7 @@ func pendingCreditsExpire(t *testing.T, l Ledger) {
 	m.clean()
 }
 
-// takenBack charges a paid-in balance, then its provider takes it back.
+// takenBack charges a paid-in balance, then its provider reverses the payment.
 func takenBack(t *testing.T, l Ledger) {
 	m := &market{T: t, l: l}
 	payer, developer, honest := AddUser(t, l.Stores), newID(t), newID(t)
@@ -199,7 +199,7 @@ func takenBack(t *testing.T, l Ledger) {
 	m.views(c, developer, 150)
 	release(t, l, unheld)
 	m.credits(developer, 0, 0, 150)
-	// Half a dollar was not spent: giving it back takes no Credit.
+	// Half a dollar was not spent: its refund takes no Credit.
 	applyNotice(
 		t, l,
 		ledger.Notice{
@@ -236,8 +236,8 @@ func takenBack(t *testing.T, l Ledger) {
 	m.clean()
 }
 
-// debtsGoThroughCredits launders: a payer that disputes, a publisher that spends the Credits on a
-// second publisher's traffic. What the first owes, the second loses.
+// debtsGoThroughCredits simulates laundering: a payer that disputes, and a publisher that spends
+// the Credits on a second publisher's traffic. The second loses what the first owes.
 func debtsGoThroughCredits(t *testing.T, l Ledger) {
 	if l.Credits == nil {
 		return // nothing can be spent
@@ -258,7 +258,7 @@ func debtsGoThroughCredits(t *testing.T, l Ledger) {
 	m.credits(first.DeveloperID, 0, 0, 20)
 	m.views(bought, second.DeveloperID, 60)
 	release(t, l, unheld)
-	m.credits(second.DeveloperID, 0, 0, 40) // what was charged: the budget
+	m.credits(second.DeveloperID, 0, 0, 40) // the charged amount: the budget
 	m.clean()
 	applyNotice(
 		t, l,
@@ -274,7 +274,7 @@ func debtsGoThroughCredits(t *testing.T, l Ledger) {
 	m.clean()
 }
 
-// clawedBackCharges refunds the charges of a case: they back nothing any more, and the case's
+// clawedBackCharges refunds the charges of a case: they no longer back anything, and the case's
 // Credits are gone.
 func clawedBackCharges(t *testing.T, l Ledger) {
 	m := &market{T: t, l: l}
@@ -312,7 +312,7 @@ func quarantineFreezes(t *testing.T, l Ledger) {
 	m.credits(developer, 14, 0, 0)
 	release(t, l, unheld)
 	m.credits(developer, 0, 0, 14)
-	// In the next case Credits are taken back all the same.
+	// In the next case Credits are also taken back.
 	next := ledger.Quarantine{ID: newID(t), DeveloperID: developer, OpenedAt: now}
 	_, err = publishersOf(t, l).OpenQuarantine(t.Context(), next)
 	require.NoError(t, err)
@@ -365,7 +365,7 @@ func releasedOnceByMany(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// dearerValue raises the setting after the release: the Credits pay what they were worth.
+// dearerValue raises the setting after the release: the Credits pay their former value.
 func dearerValue(t *testing.T, l Ledger) {
 	m := &market{T: t, l: l}
 	u := AddUser(t, l.Stores)
@@ -402,8 +402,8 @@ func meanCharge(t *testing.T, l Ledger) {
 }
 
 // collusion plays accounts that are advertisers and publishers to each other and try everything
-// that moves money: cheap clicks, payments that come back, disputes, cases, Credits that pay for
-// each other's campaigns, another value of a Credit.
+// that moves money: cheap clicks, reversed payments, disputes, cases, Credits that pay for each
+// other's campaigns, another value of a Credit.
 type collusion struct {
 	market
 	rng       *rand.Rand
@@ -529,9 +529,8 @@ func (c *collusion) quarantine() {
 	require.NoError(c, err)
 }
 
-// requireBacked adds up by hand what the thieves have: Credits that they can spend or will be able
-// to, and spent ones, are worth no more than was charged, less what they owe. Credits of another
-// value count at the smallest.
+// requireBacked independently sums the thieves' Credits: spendable, future and spent ones are worth
+// at most the charges less the debts. Credits of another value count at the smallest.
 func (c *collusion) requireBacked() {
 	c.Helper()
 	checks, err := c.l.Accounts.Verify(c.Context(), ledger.VerifyOptions{})
@@ -546,9 +545,9 @@ func (c *collusion) requireBacked() {
 		owned += max(0, b.Spendable) + b.Held
 	}
 	for _, k := range c.campaigns {
-		kept, err := c.l.Campaigns.Campaign(c.Context(), k.ID)
+		stored, err := c.l.Campaigns.Campaign(c.Context(), k.ID)
 		require.NoError(c, err)
-		charged += kept.SpentTotal
+		charged += stored.SpentTotal
 	}
 	require.LessOrEqual(c, money.Micros(owned)*700, charged)
 }

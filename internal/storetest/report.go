@@ -31,14 +31,14 @@ type Reports struct {
 		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
 	}
 	Explain ReportExplainer
-	// Forecast counts who won requests.
+	// Forecast counts requests by winner.
 	Forecast interface {
 		Requests(ctx context.Context, p report.Places) ([]report.Won, error)
 	}
 	Refusals ReportRefusals
 }
 
-// ReportWriter takes blocks, each under a token that makes a repeat harmless.
+// ReportWriter inserts blocks, each under a token that makes a repeat harmless.
 type ReportWriter interface {
 	Insert(ctx context.Context, token string, rows []report.Row) error
 	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
@@ -54,7 +54,7 @@ type ReportAudit interface {
 	Notices(ctx context.Context) (int64, error)
 }
 
-// RunReports runs every case of the analytics store. open gives an empty store that is closed by
+// RunReports runs every case of the analytics store. open returns an empty store that is closed by
 // the test's own clean-up.
 func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 	for _, c := range []struct {
@@ -102,7 +102,7 @@ var (
 	reportNoon = reportDay.Time().Add(12 * time.Hour)
 )
 
-// reportRow is an accepted impression of 2,000 micro-USD.
+// reportRow returns an accepted impression of 2,000 micro-USD.
 func reportRow(edit ...func(*report.Row)) report.Row {
 	r := report.Row{
 		EventID: uuid.Must(uuid.NewV7()), ReceivedAt: reportNoon, Type: ledger.Impression, Verdict: ledger.OK,
@@ -138,7 +138,7 @@ func insertRows(t *testing.T, s Reports, token string, rows ...report.Row) {
 	require.NoError(t, s.Writer.Insert(t.Context(), token, rows))
 }
 
-// stats asks for every day around reportDay unless q names a range.
+// stats queries every day around reportDay unless q names a range.
 func stats(t *testing.T, s Reports, q report.Query) report.Result {
 	t.Helper()
 	if q.Since == 0 && q.Until == 0 {
@@ -164,8 +164,7 @@ func reportsEmpty(t *testing.T, s Reports) {
 	require.Error(t, s.Writer.InsertAuctions(t.Context(), "", []report.Auction{{}}))
 }
 
-// The value of unique charged events does not follow a double or an overcharge: that is how both
-// are found.
+// The value of unique charged events ignores repeats and overcharges, which reveals both.
 func reportsBillable(t *testing.T, s Reports) {
 	row := func(auction byte, price, charge money.Micros) report.Row {
 		r := reportRow()
@@ -188,7 +187,7 @@ func reportsBillable(t *testing.T, s Reports) {
 	require.Equal(t, ledger.Billable{Worth: 2517, Cut: 1}, billable)
 }
 
-// Of each campaign and model the dearest event counts.
+// The most expensive event of each campaign and model counts.
 func reportsHighestCharges(t *testing.T, s Reports) {
 	row := func(auction, campaign byte, model string, charge money.Micros) report.Row {
 		r := reportRow()
@@ -248,14 +247,14 @@ func reportsVerdicts(t *testing.T, s Reports) {
 	require.Equal(t, want, totals)
 }
 
-// Why traffic was not paid for is told by reason, once per token, and filtered like the counts.
+// Reasons for unpaid traffic are reported once per token, and filtered like the counts.
 func reportsTraffic(t *testing.T, s Reports) {
 	one, other := uuid.UUID{7, 1}, uuid.UUID{7, 2}
 	of := func(id uuid.UUID, v ledger.Verdict, kind ledger.EventType, note ledger.CreditNote) report.Row {
 		return reportRow(withVerdict(v), func(r *report.Row) { r.CampaignID, r.Type, r.Credit = id, kind, note })
 	}
 	bot, fast := ledger.InvalidTraffic+traffic.RuleBot, ledger.InvalidTraffic+traffic.RuleClickTooFast
-	for range 2 { // the second is refused
+	for range 2 { // the second is rejected
 		insertRows(t, s, "traffic",
 			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0),
 			of(other, bot, ledger.Close, 0),
@@ -321,8 +320,8 @@ func reportsConversions(t *testing.T, s Reports) {
 	require.Zero(t, got.Rejected)
 }
 
-// Types of conversions count what counts: with the amounts in USD and the newest receipt, of one
-// account, one campaign and the days that were asked for.
+// Types of conversions count valid conversions: with the amounts in USD and the newest receipt, of
+// one account, one campaign and the requested days.
 func reportsConverted(t *testing.T, s Reports) {
 	first, other := reportRow(), reportRow()
 	other.CampaignID, other.AdvertiserID = newID(t), newID(t)
@@ -366,8 +365,8 @@ func reportsConverted(t *testing.T, s Reports) {
 	require.Len(t, got.Rows, 3)
 }
 
-// Sums of what advertisers state end at the largest amount, in the live counters, in rolled days
-// and over days that fit one by one.
+// Sums of advertisers' amounts end at the largest amount, in the live counters, in rolled days and
+// over days that fit individually.
 func reportsSaturate(t *testing.T, s Reports) {
 	worth := func(date day.Day, value money.Micros) report.Row {
 		return reportRow(
@@ -550,7 +549,7 @@ func reportsFilters(t *testing.T, s Reports) {
 	require.Empty(t, stats(t, s, report.Query{CampaignID: uuid.UUID{0xff}}).Daily)
 }
 
-// unchanged runs do and requires that nothing that can be read differs after it.
+// unchanged runs do and requires that every readable result stays the same.
 func unchanged(t *testing.T, s Reports, do func()) {
 	t.Helper()
 	read := func() (seen []any) {
@@ -566,7 +565,7 @@ func unchanged(t *testing.T, s Reports, do func()) {
 	require.Equal(t, before, read())
 }
 
-// A reply that was lost: the block comes again, in all three sends the same.
+// After a lost reply the block is sent again, with three identical sends in all.
 func reportsRepeatedToken(t *testing.T, s Reports) {
 	rows := make([]report.Row, 0, 500)
 	for i := range cap(rows) {
@@ -583,7 +582,7 @@ func reportsRepeatedToken(t *testing.T, s Reports) {
 	require.Equal(t, int64(501), stats(t, s, report.Query{}).Impressions)
 }
 
-// Two archivers that believe to own one partition.
+// Two archivers that both consider themselves the owner of a partition.
 func reportsConcurrentToken(t *testing.T, s Reports) {
 	rows := make([]report.Row, 200)
 	for i := range rows {
@@ -614,7 +613,7 @@ func reportsOtherToken(t *testing.T, s Reports) {
 	require.Equal(t, money.Micros(8000), stats(t, s, report.Query{}).Spend)
 }
 
-// A block across months is stored in several parts, each refused by itself when repeated.
+// A block across months is stored in several parts, each rejected individually when repeated.
 func reportsManyMonths(t *testing.T, s Reports) {
 	var rows []report.Row
 	for i := range day.Day(6) {
@@ -710,7 +709,7 @@ func reportsAuctions(t *testing.T, s Reports) {
 	n, err := s.Audit.Auctions(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(2), n)
-	// A token of events and one of auctions have nothing to do with each other.
+	// A token of events and one of auctions are independent.
 	insertRows(t, s, "a", reportRow())
 	require.Equal(t, int64(1), stats(t, s, report.Query{}).Impressions)
 }
@@ -744,12 +743,12 @@ func reportsAsOf(t *testing.T, s Reports) {
 	insertRows(t, s, "1", reportRow(func(r *report.Row) { r.ReceivedAt = newest }))
 	insertRows(t, s, "2", reportRow(onDay(reportDay-40)), reportRow())
 	require.Equal(t, newest, stats(t, s, report.Query{}).AsOf)
-	// Also when the range does not hold the newest event, or nothing at all.
+	// Also if the range does not hold the newest event, or nothing at all.
 	require.Equal(t, newest, stats(t, s, report.Query{Since: reportDay - 60, Until: reportDay - 30}).AsOf)
 	require.Equal(t, newest, stats(t, s, report.Query{Since: 2, Until: 1}).AsOf)
 }
 
-// A record that could not be decoded has nothing but a verdict; texts come from strangers.
+// An undecodable record has only a verdict; texts come from strangers.
 func reportsOdd(t *testing.T, s Reports) {
 	hostile := "'); DROP TABLE events; -- \\ \x00 \xff é\n"
 	insertRows(t, s, hostile, report.Row{Verdict: ledger.Poison}, reportRow(func(r *report.Row) {

@@ -16,7 +16,7 @@ import (
 	"adnet/internal/stream"
 )
 
-// Retention holds the methods that retention needs of a store.
+// Retention holds the store methods that retention needs.
 type Retention interface {
 	Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error)
 }
@@ -30,7 +30,7 @@ type Letters interface {
 	EndReplay(ctx context.Context, p stream.Partition, offset int64) error
 }
 
-// RunRetention runs the cases of retention and of dead letters: of a ledger that is also Retention
+// RunRetention runs the cases of retention and of dead letters, on a ledger that is also Retention
 // and Letters.
 func RunRetention(t *testing.T, newLedger func(t *testing.T) (Ledger, Retention, Letters)) {
 	t.Run("DroppedDayNeverReopens", func(t *testing.T) {
@@ -47,8 +47,8 @@ func RunRetention(t *testing.T, newLedger func(t *testing.T) (Ledger, Retention,
 	})
 }
 
-// droppedDay drops the marks of a day, then replays an event of it: it must not be billed a second
-// time.
+// droppedDay drops the marks of a day, then replays an event of it, which must not be billed a
+// second time.
 func droppedDay(t *testing.T, l Ledger, r Retention) {
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	old, fresh := eventOf(t, c, newID(t), ledger.Impression), eventOf(t, c, newID(t), ledger.Impression)
@@ -84,7 +84,7 @@ func droppedDay(t *testing.T, l Ledger, r Retention) {
 	require.Equal(
 		t, []ledger.Verdict{ledger.VerdictExpired}, verdict(9, other), "nothing of the day is accepted any more",
 	)
-	// The horizon never goes back, whatever a later run says.
+	// The horizon never goes back, whatever a later run requests.
 	did, err = r.Retain(t.Context(), ledger.Cutoffs{Horizon: day.Of(now) - 100}, false)
 	require.NoError(t, err)
 	require.Equal(t, cut.Horizon, did.Horizon)
@@ -103,7 +103,7 @@ func auctionOn(t *testing.T, at time.Time) uuid.UUID {
 	return id
 }
 
-// sumsSurvive removes everything that may go from a random history: audit and totals do not notice.
+// sumsSurvive removes everything removable from a random history: verify and totals stay the same.
 func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 	h := newHistory(t, l, 5, false)
 	for range 25 {
@@ -152,11 +152,11 @@ func letterLife(t *testing.T, l Ledger, letters Letters) {
 	)
 	for _, l := range list {
 		at := stream.Range{Partition: l.Partition, First: l.Offset, Next: l.Offset + 1}
-		one, err := letters.DeadLetters(
+		single, err := letters.DeadLetters(
 			t.Context(), ledger.DeadLetterQuery{Limit: 10, At: &at, Problem: strings.ToUpper(l.Problem)},
 		)
 		require.NoError(t, err)
-		require.Equal(t, []ledger.StoredDeadLetter{l}, one)
+		require.Equal(t, []ledger.StoredDeadLetter{l}, single)
 	}
 	none, err := letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 10, Problem: "%"})
 	require.NoError(t, err)

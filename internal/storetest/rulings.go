@@ -17,8 +17,8 @@ func disabled(yes bool) func(*account.User) error {
 	return func(u *account.User) error { u.Disabled = yes; return nil }
 }
 
-// While an account is disabled its campaigns are held, each under a version of its own that
-// followers see, and so are those of its seats; no account can add one.
+// While an account is disabled its campaigns and those of its seats are held, each under its own
+// version for followers, and no account can add one.
 func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 	u, other := AddUser(t, s), AddUser(t, s)
 	var own []uuid.UUID
@@ -63,8 +63,8 @@ func suspensionHoldsCampaigns(t *testing.T, s Stores) {
 	require.Greater(t, c.ConfigVersion, changed[len(changed)-1].ConfigVersion)
 }
 
-// Campaigns say of their advertiser what was approved, each under a version of its own that
-// followers see, and no more when the account is called otherwise.
+// Campaigns carry the approved name of their advertiser, each under its own version for followers,
+// until the account is renamed.
 func namesReachCampaigns(t *testing.T, s Stores) {
 	u, other := AddUser(t, s), AddUser(t, s) // called Example Ltd
 	seat := seatOf(t, s, u, 8)
@@ -84,9 +84,9 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 	}
 	var head int64
 	for _, step := range []struct {
-		edit func(*account.User) error
-		want account.Sponsor
-		told int // campaigns with a new version
+		edit    func(*account.User) error
+		want    account.Sponsor
+		updated int // campaigns with a new version
 	}{
 		{called("Example Ltd"), account.Sponsor{}, len(own)}, // since the beginning
 		{approve, account.Sponsor{Name: "Example Ltd", Verified: true}, len(own)},
@@ -108,7 +108,7 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 		if head == 0 {
 			changed = changed[:len(own)]
 		}
-		require.Len(t, changed, step.told)
+		require.Len(t, changed, step.updated)
 		for _, c := range changed {
 			require.Contains(t, []uuid.UUID{u.ID, seat}, c.AdvertiserID)
 			require.Equal(t, step.want, c.Advertiser, "a seat's, too")
@@ -119,9 +119,9 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 			require.NoError(t, err)
 			require.Equal(t, step.want, c.Advertiser)
 		}
-		kept, err := s.Users.User(t.Context(), u.ID)
+		stored, err := s.Users.User(t.Context(), u.ID)
 		require.NoError(t, err)
-		require.Equal(t, step.want, kept.Approved)
+		require.Equal(t, step.want, stored.Approved)
 		for _, was := range untouched {
 			c, err := s.Campaigns.Campaign(t.Context(), was.ID)
 			require.NoError(t, err)
@@ -130,9 +130,9 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 	}
 	_, err := s.Users.UpdateUser(t.Context(), other.ID, approve)
 	require.NoError(t, err)
-	made := AddCampaign(t, s, other.ID, campaign.Active)
-	require.Equal(t, "Example Ltd", made.Advertiser.Name, "new campaigns say it, too")
-	edited, err := s.Campaigns.UpdateCampaign(t.Context(), made.ID, func(c *campaign.Campaign) error {
+	created := AddCampaign(t, s, other.ID, campaign.Active)
+	require.Equal(t, "Example Ltd", created.Advertiser.Name, "new campaigns say it, too")
+	edited, err := s.Campaigns.UpdateCampaign(t.Context(), created.ID, func(c *campaign.Campaign) error {
 		c.Headline, c.Advertiser = "Another one", account.Sponsor{Name: "Example Bank", Verified: true}
 		return nil
 	})
@@ -162,7 +162,7 @@ func namesReachCampaigns(t *testing.T, s Stores) {
 	require.Zero(t, changed[0].Advertiser)
 }
 
-// seatOf gives an account a seat, whose key has a hash of its own, and returns its id.
+// seatOf gives an account a seat, whose key has its own hash, and returns its id.
 func seatOf(t *testing.T, s Stores, owner account.User, key byte) uuid.UUID {
 	t.Helper()
 	seat := account.User{
@@ -182,13 +182,13 @@ func seatOf(t *testing.T, s Stores, owner account.User, key byte) uuid.UUID {
 	return seat.ID
 }
 
-// A change of the name and changes of the campaign at one time: whoever is last, the highest
-// version of the campaign has the name as it is.
+// Concurrent changes of the name and of the campaign: whichever is last, the highest version of the
+// campaign has the current name.
 func namesAndEditsMeet(t *testing.T, s Stores) {
 	u := AddUser(t, s)
 	c := AddCampaign(t, s, u.ID, campaign.Active)
-	said := make([]campaign.Campaign, 24)
-	together(len(said), func(i int) {
+	edits := make([]campaign.Campaign, 24)
+	together(len(edits), func(i int) {
 		if i%2 == 0 {
 			_, err := s.Users.UpdateUser(t.Context(), u.ID, func(u *account.User) error {
 				u.Company = "Example " + string(rune('a'+i))
@@ -201,26 +201,26 @@ func namesAndEditsMeet(t *testing.T, s Stores) {
 			return
 		}
 		var err error
-		said[i], err = s.Campaigns.UpdateCampaign(
+		edits[i], err = s.Campaigns.UpdateCampaign(
 			t.Context(), c.ID, func(c *campaign.Campaign) error { c.FrequencyCap = 100 + i; return nil },
 		)
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	kept, err := s.Users.User(t.Context(), u.ID)
+	stored, err := s.Users.User(t.Context(), u.ID)
 	require.NoError(t, err)
 	last, err := s.Campaigns.Campaign(t.Context(), c.ID)
 	require.NoError(t, err)
-	require.Equal(t, kept.Approved, last.Advertiser)
-	for _, a := range said {
+	require.Equal(t, stored.Approved, last.Advertiser)
+	for _, a := range edits {
 		if a.ConfigVersion == last.ConfigVersion {
-			require.Equal(t, kept.Approved, a.Advertiser, "what nodes are told with the last version")
+			require.Equal(t, stored.Approved, a.Advertiser, "what nodes are told with the last version")
 		}
 	}
 }
 
-// Administrators who suspend each other at one time leave one.
+// Concurrent suspensions of each other leave one administrator.
 func theLastAdministratorStays(t *testing.T, s Stores) {
 	admins := make([]account.User, 4)
 	for i := range admins {

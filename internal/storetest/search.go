@@ -13,13 +13,13 @@ import (
 	"adnet/internal/money"
 )
 
-// Searched is what administrators read of a ledger.
+// Searched is the part of a ledger that administrators read.
 type Searched interface {
 	Movements(ctx context.Context, q ledger.Search) ([]ledger.Found, error)
 	Heads(ctx context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error)
 }
 
-// Verifications are the runs of verify that a store keeps.
+// Verifications holds the stored runs of verify.
 type Verifications interface {
 	Verifications(ctx context.Context, limit int) ([]ledger.Verification, error)
 	AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error)
@@ -27,7 +27,7 @@ type Verifications interface {
 	EndVerification(ctx context.Context, v ledger.Verification) error
 }
 
-// paged walks through a search by pages of size.
+// paged reads a search in pages of size.
 func paged(t *testing.T, s Searched, q ledger.Search, size int) (all []ledger.Found) {
 	t.Helper()
 	q.Limit = size
@@ -42,8 +42,8 @@ func paged(t *testing.T, s Searched, q ledger.Search, size int) (all []ledger.Fo
 	}
 }
 
-// The ledger is found by account, subject, kind, id and time, newest first; pages of any size give
-// every movement once, with all its entries.
+// The ledger is searched by account, subject, kind, id and time, newest first; pages of any size
+// return every movement once, with all its entries.
 func movements(t *testing.T, l Ledger) {
 	s := l.Users.(Searched)
 	none, err := s.Movements(t.Context(), ledger.Search{Limit: 5})
@@ -82,9 +82,9 @@ func movements(t *testing.T, l Ledger) {
 	require.Equal(t, now.Add(2*time.Minute), charges[0].At)
 	require.Len(t, paged(t, s, ledger.Search{Subjects: []uuid.UUID{c.ID, developer}}, 10), 6)
 	require.Len(t, paged(t, s, ledger.Search{Kind: ledger.KindMint}, 1), 3)
-	one := paged(t, s, ledger.Search{Transaction: charges[1].ID}, 5)
-	require.Len(t, one, 1)
-	require.Equal(t, charges[1].Links, one[0].Links)
+	found := paged(t, s, ledger.Search{Transaction: charges[1].ID}, 5)
+	require.Len(t, found, 1)
+	require.Equal(t, charges[1].Links, found[0].Links)
 	require.Len(
 		t,
 		paged(
@@ -122,8 +122,9 @@ func movements(t *testing.T, l Ledger) {
 	require.EqualValues(t, 4, own[0].Seq)
 }
 
-// A verification is asked for, begun once however many processes look, and ended once; the next is
-// had when the last one is a while ago, and one that died with its process stops no later one.
+// A verification is requested, begun once regardless of the number of processes, and ended once.
+// The next is possible some time after the last, and one that died with its process stops no later
+// one.
 func verifications(t *testing.T, l Ledger) {
 	s := l.Users.(Verifications)
 	boss, at := newID(t), now
@@ -135,15 +136,15 @@ func verifications(t *testing.T, l Ledger) {
 	}
 	_, begun := begin(false)
 	require.False(t, begun, "nobody asked")
-	asked, err := s.AskVerification(t.Context(), boss, at)
+	requested, err := s.AskVerification(t.Context(), boss, at)
 	require.NoError(t, err)
 	again, err := s.AskVerification(t.Context(), newID(t), at)
 	require.NoError(t, err)
-	require.Equal(t, asked.ID, again.ID)
+	require.Equal(t, requested.ID, again.ID)
 	require.Equal(t, boss, again.AskedBy)
 	v, begun := begin(false)
 	require.True(t, begun)
-	require.Equal(t, asked.ID, v.ID)
+	require.Equal(t, requested.ID, v.ID)
 	for _, nightly := range []bool{false, true} {
 		_, begun = begin(nightly)
 		require.False(t, begun, "it runs")

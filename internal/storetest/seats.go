@@ -25,7 +25,7 @@ var seatCases = []testCase{
 	{"SeatsAreBounded", seatsAreBounded},
 }
 
-// newSeat is a seat of owner with its key, not stored yet.
+// newSeat returns a seat of owner with its key, not stored yet.
 func newSeat(t *testing.T, owner account.User, at time.Time) (account.User, account.Key) {
 	t.Helper()
 	id := newID(t)
@@ -41,7 +41,7 @@ func newSeat(t *testing.T, owner account.User, at time.Time) (account.User, acco
 	}
 }
 
-// addSeat stores one.
+// addSeat stores a new seat.
 func addSeat(t *testing.T, s Stores, owner account.User) (account.User, account.Key) {
 	t.Helper()
 	seat, k := newSeat(t, owner, keyTime)
@@ -144,8 +144,8 @@ func seatsAreBounded(t *testing.T, s Stores) {
 	requireCode(t, s.Keys.CreateSeat(t.Context(), seat, k), errs.Conflict)
 }
 
-// ownersTraffic is an owner that shows its own campaign on its seats, and a seat's Credits that pay
-// for a campaign on the owner's other seat: neither is charged, and neither mints.
+// ownersTraffic simulates an owner that shows its own campaign on its seats, and a seat's Credits
+// that pay for a campaign on the owner's other seat: neither is charged, and neither mints.
 func ownersTraffic(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	first, _ := addSeat(t, l.Stores, owner)
@@ -176,8 +176,8 @@ func ownersTraffic(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// ownersDays are the days of seats and their owner: they come together and name the owner, also
-// of those that have none today, whose days are the usual rate of all.
+// ownersDays checks the days of seats and their owner: they come together and name the owner,
+// including those without a day today, which count towards the usual rate of all.
 func ownersDays(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	first, _ := addSeat(t, l.Stores, owner)
@@ -217,8 +217,8 @@ func ownersDays(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// seatQuarantine is a seat in quarantine: its owner's other seats go on, and a new one does not get
-// around it.
+// seatQuarantine quarantines a seat: its owner's other seats continue, and a new one does not evade
+// it.
 func seatQuarantine(t *testing.T, l Ledger) {
 	p := publishersOf(t, l)
 	owner := AddUser(t, l.Stores)
@@ -238,13 +238,13 @@ func seatQuarantine(t *testing.T, l Ledger) {
 		require.NoError(t, err)
 		return cases
 	}
-	made := func(at time.Time) account.User {
+	seatAt := func(at time.Time) account.User {
 		seat, k := newSeat(t, owner, at)
 		require.NoError(t, l.Stores.Keys.CreateSeat(t.Context(), seat, k))
 		return seat
 	}
 	require.Empty(t, casesOf(good), "one seat's quarantine holds no other")
-	follower := made(now)
+	follower := seatAt(now)
 	require.Len(t, casesOf(follower), 1)
 	require.Equal(t, traffic.QuarantineOwner, casesOf(follower)[0].Evidence.Rule)
 	foreign, _ := addSeat(t, l.Stores, AddUser(t, l.Stores))
@@ -267,9 +267,9 @@ func seatQuarantine(t *testing.T, l Ledger) {
 	}
 	end(casesOf(follower)[0].ID, ledger.QuarantineRelease)
 	end(open.ID, ledger.QuarantineClawback)
-	remembered := casesOf(made(now.Add(ledger.SeatHistory - time.Hour)))
+	remembered := casesOf(seatAt(now.Add(ledger.SeatHistory - time.Hour)))
 	require.Len(t, remembered, 1, "a claw-back is remembered")
 	end(remembered[0].ID, ledger.QuarantineRelease)
-	require.Empty(t, casesOf(made(now.Add(ledger.SeatHistory+time.Hour))))
+	require.Empty(t, casesOf(seatAt(now.Add(ledger.SeatHistory+time.Hour))))
 	requireClean(t, l, ledger.VerifyOptions{})
 }

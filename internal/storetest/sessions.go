@@ -42,9 +42,9 @@ var sessionCases = []testCase{
 	}},
 	{"RenewingEndsAllButOne", func(t *testing.T, s Stores) {
 		store, u, other := sessionStore(t, s), AddUser(t, s), AddUser(t, s)
-		kept, gone, others := addSession(t, store, u, 0), addSession(t, store, u, time.Minute),
+		created, gone, others := addSession(t, store, u, 0), addSession(t, store, u, time.Minute),
 			addSession(t, store, other, 0)
-		now, ended, err := store.RenewLogins(t.Context(), u.ID, kept.ID, func(e *account.User) error {
+		now, ended, err := store.RenewLogins(t.Context(), u.ID, created.ID, func(e *account.User) error {
 			e.PasswordHash = "$argon2id$new"
 			return nil
 		})
@@ -54,7 +54,7 @@ var sessionCases = []testCase{
 		require.Equal(t, "$argon2id$new", now.PasswordHash)
 		_, err = store.Session(t.Context(), gone.ID)
 		requireCode(t, err, errs.NotFound)
-		got, err := store.Session(t.Context(), kept.ID)
+		got, err := store.Session(t.Context(), created.ID)
 		require.NoError(t, err)
 		require.Equal(t, now.TokenVersion, got.Version)
 		log, ok := s.Users.(interface {
@@ -66,7 +66,7 @@ var sessionCases = []testCase{
 		require.Contains(t, entries[0].Changes, "other_sessions")
 		require.Contains(t, entries[1].Changes, "password")
 
-		// Another's session is neither ended nor kept.
+		// Another account's session is neither ended nor kept.
 		_, ended, err = store.RenewLogins(t.Context(), u.ID, others.ID, func(*account.User) error { return nil })
 		require.NoError(t, err)
 		require.Equal(t, 1, ended)
@@ -86,7 +86,7 @@ var sessionCases = []testCase{
 		requireCode(t, err, errs.NotFound)
 		require.Empty(t, sessionsOf(t, store, u))
 		requireCode(t, store.EndSession(t.Context(), u.ID, before.ID), errs.NotFound)
-		// It does not come back: not by being kept, and not as a login that was under way.
+		// It does not come back: neither by a renewal nor as a login in progress.
 		_, _, err = store.RenewLogins(t.Context(), u.ID, before.ID, func(*account.User) error { return nil })
 		require.NoError(t, err)
 		late := addSession(t, store, now, time.Minute)
@@ -132,7 +132,7 @@ var sessionCases = []testCase{
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		var taken atomic.Int32
-		together(8, func(int) { // of one code at once, one is taken
+		together(8, func(int) { // of concurrent uses of one code, one succeeds
 			_ = store.UpdateFactor(t.Context(), u.ID, func(f *account.Factor) error {
 				if f.LastStep < 1<<41 {
 					f.LastStep = 1 << 41
@@ -172,9 +172,9 @@ var sessionCases = []testCase{
 			Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime,
 			ExpiresAt: keyTime.Add(time.Hour),
 		}
-		kept, err := store.CreateLink(t.Context(), l)
+		created, err := store.CreateLink(t.Context(), l)
 		require.NoError(t, err)
-		require.True(t, kept)
+		require.True(t, created)
 		got, err := store.Link(t.Context(), l.Hash, keyTime)
 		require.NoError(t, err)
 		require.Equal(t, l, got)
@@ -187,24 +187,24 @@ var sessionCases = []testCase{
 			}
 		})
 		require.EqualValues(t, 1, taken.Load(), "a link works once")
-		var made atomic.Int32
+		var count atomic.Int32
 		together(8, func(i int) {
 			n := account.Link{
 				Hash: [32]byte{2, byte(i)}, Purpose: account.LinkRegister, Email: "new@example.com",
 				PasswordHash: "$argon2id$x", CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour),
 			}
-			if kept, err := store.CreateLink(t.Context(), n); err == nil && kept {
-				made.Add(1)
+			if created, err := store.CreateLink(t.Context(), n); err == nil && created {
+				count.Add(1)
 			}
 		})
-		require.EqualValues(t, account.MaxLinks, made.Load())
+		require.EqualValues(t, account.MaxLinks, count.Load())
 		notice := account.Link{
 			Hash: [32]byte{3}, Purpose: account.LinkNotice, Email: "new@example.com", CreatedAt: keyTime.Add(time.Hour),
 			ExpiresAt: keyTime.Add(2 * time.Hour),
 		}
-		kept, err = store.CreateLink(t.Context(), notice)
+		created, err = store.CreateLink(t.Context(), notice)
 		require.NoError(t, err)
-		require.True(t, kept, "expired ones are forgotten")
+		require.True(t, created, "expired ones are forgotten")
 	}},
 	{"OnlySoMany", func(t *testing.T, s Stores) {
 		store, u := sessionStore(t, s), AddUser(t, s)
@@ -227,7 +227,7 @@ func sessionStore(t *testing.T, s Stores) account.SessionStore {
 	return store
 }
 
-// addSession keeps a session of u that begins so long after a time and lasts a day.
+// addSession stores a session of u that begins after the given time and lasts a day.
 func addSession(t *testing.T, store account.SessionStore, u account.User, after time.Duration) account.Session {
 	t.Helper()
 	n := account.Session{

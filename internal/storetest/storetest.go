@@ -1,4 +1,4 @@
-// Package storetest is the one conformance suite of adnet's stores, which internal/postgres and
+// Package storetest is the conformance suite of adnet's stores, which internal/postgres and
 // internal/memory must both pass. Each of them runs it on a fresh, empty store per case, so that
 // the in-memory mode is a product mode and not a mock.
 //
@@ -21,11 +21,11 @@ import (
 	"adnet/internal/money"
 )
 
-// FirstHead is the config version of an empty store. It is not 0, which readers of the projection
-// take for "no complete catalog".
+// FirstHead is the config version of an empty store. It is not 0, which means "no complete catalog"
+// to readers of the projection.
 const FirstHead int64 = 1
 
-// Now is when the suite's money moves.
+// Now is the time of the suite's payments.
 var Now = now
 
 // Stores is the implementation under test, empty.
@@ -37,16 +37,15 @@ type Stores struct {
 	Campaigns campaign.Store
 	Changes   campaign.Changes
 	Inside    Inside
-	// Credits is nil where Credits cannot fund campaigns: creation must then answer errs.DemoMode.
+	// Credits is nil where Credits cannot fund campaigns: creation must then return errs.DemoMode.
 	Credits Credits
 }
 
-// Inside shows state that the interfaces of the domain do not, and puts spend where the ledger
-// would.
+// Inside exposes state that the interfaces of the domain do not, and sets spend like the ledger.
 type Inside interface {
 	// Inactive lists a campaign's inactive intervals, oldest first.
 	Inactive(ctx context.Context, campaignID uuid.UUID) ([]ledger.Interval, error)
-	// Reviews is a campaign's review history, oldest first.
+	// Reviews returns a campaign's review history, oldest first.
 	Reviews(ctx context.Context, campaignID uuid.UUID) ([]campaign.Review, error)
 	// HighestBids lists the highest bid of each campaign and billing model.
 	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
@@ -56,9 +55,10 @@ type Inside interface {
 
 // Credits is the Credits side of the ledger.
 type Credits interface {
-	// Grant gives a publisher spendable Credits of a high value, for which nothing was charged.
+	// Grant gives a publisher spendable Credits of a high value, without any charge.
 	Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error
-	// Balance is the sum of an account's entries; it fails when the balance row differs from it.
+	// Balance returns the sum of an account's entries; it fails when the balance row differs from
+	// it.
 	Balance(ctx context.Context, a ledger.Account) (money.Credits, error)
 	// Transactions lists the transactions of a kind with their entries.
 	Transactions(ctx context.Context, kind ledger.Kind) ([]ledger.Transaction, error)
@@ -76,7 +76,7 @@ func Run(t *testing.T, newStore func(t *testing.T) Stores) {
 	t.Run("Credits", func(t *testing.T) { runCases(t, newStore, creditCases) })
 }
 
-// testCase is one promise, checked on a store of its own.
+// testCase is one promise, checked on its own store.
 type testCase struct {
 	name string
 	run  func(t *testing.T, s Stores)
@@ -88,7 +88,7 @@ func runCases(t *testing.T, newStore func(t *testing.T) Stores, cases []testCase
 	}
 }
 
-// AddUser creates an account with an address of its own and returns it.
+// AddUser creates an account with its own address and returns it.
 func AddUser(t *testing.T, s Stores) account.User {
 	t.Helper()
 	id := newID(t)
@@ -101,7 +101,7 @@ func AddUser(t *testing.T, s Stores) account.User {
 	return u
 }
 
-// NewCampaign is a campaign with every field set that a store keeps; it is not stored yet.
+// NewCampaign returns a campaign with every stored field set; it is not stored yet.
 func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	t.Helper()
 	roas := money.Micros(3_500_000)
@@ -129,7 +129,7 @@ func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	}
 }
 
-// AddCampaign stores a campaign of the advertiser with the status, and returns it as kept.
+// AddCampaign stores a campaign of the advertiser with the status, and returns it as stored.
 func AddCampaign(t *testing.T, s Stores, advertiser uuid.UUID, status campaign.Status) campaign.Campaign {
 	t.Helper()
 	c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
@@ -146,7 +146,7 @@ func newID(t *testing.T) uuid.UUID {
 	return id
 }
 
-// together runs fn n times at once and waits for all.
+// together runs fn n times concurrently and waits for all.
 func together(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})

@@ -23,7 +23,7 @@ var verifyCases = []ledgerCase{
 }
 
 // history plays a random life of a small market: campaigns of every billing model with tight
-// budgets, two publishers of which one is an advertiser, batches over several partitions, repeats,
+// budgets, two publishers including an advertiser, batches over several partitions, repeats,
 // poison, replays, crashes, pauses, deposits, archiving.
 type history struct {
 	t          *testing.T
@@ -68,7 +68,7 @@ func (h *history) record() ledger.Record {
 	case 0:
 		return ledger.Record{Problem: "cut", Raw: []byte("raw")}
 	case 1, 2:
-		if len(h.sent) > 0 { // the same auction once more: a repeat, or its click or conversion
+		if len(h.sent) > 0 { // the same auction again: a repeat, or its click or conversion
 			r := h.sent[h.rng.IntN(len(h.sent))]
 			r.Event.Type = []ledger.EventType{r.Event.Type, ledger.Click, ledger.Conversion}[h.rng.IntN(3)]
 			return r
@@ -207,7 +207,7 @@ func budgetLowered(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
-// verifyFindsDamage breaks every promise once. A check without its damage is an error too: a check
+// verifyFindsDamage breaks every promise once. A check without its damage is also an error: a check
 // that cannot fail proves nothing.
 func verifyFindsDamage(t *testing.T, newLedger func(t *testing.T) Ledger) {
 	options := ledger.VerifyOptions{Prepaid: true}

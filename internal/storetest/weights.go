@@ -15,7 +15,7 @@ import (
 	"adnet/internal/ranking"
 )
 
-// Weights keeps learnt weights.
+// Weights stores learnt weights.
 type Weights interface {
 	AuditLog
 	WeightState(ctx context.Context) (ranking.State, error)
@@ -137,7 +137,7 @@ func weightRollback(t *testing.T, s Weights) {
 	requireWeights(t, s, ranking.State{Live: one})
 }
 
-// However many decide at once, a place has one version.
+// Regardless of concurrent decisions, a place has one version.
 func weightPlaces(t *testing.T, s Weights) {
 	one, two := addWeights(t, s), addWeights(t, s)
 	require.True(
@@ -160,7 +160,7 @@ func weightPlaces(t *testing.T, s Weights) {
 	require.Equal(t, ranking.Shadow, state.Stage)
 }
 
-// Old versions go, but not those that nodes follow.
+// Old versions are removed, except those that nodes follow.
 func weightsForgotten(t *testing.T, s Weights) {
 	live := addWeights(t, s)
 	require.NoError(t, moveWeights(t, s, ranking.Move{Number: live, To: ranking.Live}))

@@ -7,10 +7,11 @@ import (
 
 // Plan is a planned insert into another store: a range of each of some partitions, ordered by
 // [Partition.Compare], written as one block under one token. It is stored before the first try, so
-// a retry after a crash, by whichever process owns the partitions then, builds the same block.
+// that a retry after a crash, by any later owner of the partitions, builds the same block.
 type Plan []Range
 
-// Token is the insert-deduplication token: it depends on the ranges alone, never on their records.
+// Token returns the insert-deduplication token: it depends on the ranges alone, never on their
+// records.
 func (p Plan) Token() string {
 	if len(p) == 1 {
 		return p[0].String()
@@ -22,7 +23,7 @@ func (p Plan) Token() string {
 	return fmt.Sprintf("%d:%x", len(p), h.Sum(nil)[:16])
 }
 
-// Rows is how many rows the block has: one for each offset.
+// Rows returns the number of rows in the block: one for each offset.
 func (p Plan) Rows() (n int) {
 	for _, r := range p {
 		n += int(r.Next - r.First)

@@ -1,5 +1,5 @@
-// Package stream names places in an ordered log: a partition, a run of its offsets, and a plan of
-// runs that are written elsewhere as one. It knows nothing about the content of records.
+// Package stream names positions in an ordered log: a partition, a run of its offsets, and a plan
+// of runs that are written elsewhere as one. It does not depend on the content of records.
 package stream
 
 import (
@@ -12,13 +12,13 @@ import (
 )
 
 // Partition is one ordered log of events. Stream is the broker's topic id in hex, not its name: a
-// topic that is deleted and made again starts at offset 0 and must not look already applied.
+// topic that is deleted and re-created starts at offset 0 and must not look already applied.
 type Partition struct {
 	Stream string
 	Number int32
 }
 
-// Compare orders partitions by stream, then number, as everything that locks or lists them does.
+// Compare orders partitions by stream, then number, like all code that locks or lists them.
 func (p Partition) Compare(o Partition) int {
 	return cmp.Or(cmp.Compare(p.Stream, o.Stream), cmp.Compare(p.Number, o.Number))
 }
@@ -29,13 +29,13 @@ type Range struct {
 	First, Next int64
 }
 
-// String is the range's name in refs and insert tokens: "<stream>/<partition>:<first>-<next>".
+// String returns the range's name in refs and insert tokens: "<stream>/<partition>:<first>-<next>".
 func (r Range) String() string {
 	return fmt.Sprintf("%s/%d:%d-%d", r.Stream, r.Number, r.First, r.Next)
 }
 
-// ParsePlace reads the place of one record, "<stream>/<partition>:<offset>", as the range of this
-// offset alone. Errors carry errs.InvalidRequest.
+// ParsePlace parses the position of one record, "<stream>/<partition>:<offset>", as the range of
+// this offset alone. Errors carry errs.InvalidRequest.
 func ParsePlace(text string) (Range, error) {
 	wrong := errs.New(errs.InvalidRequest, "%q is no place of a record like 0f1e…/3:1234", text)
 	id, rest, ok := strings.Cut(text, "/")

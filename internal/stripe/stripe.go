@@ -39,7 +39,7 @@ type Client struct{ api *stripe.Client }
 
 var _ payment.Checkouts = (*Client)(nil)
 
-// New makes a client. Errors: a missing key, or an invalid base URL.
+// New returns a client. Errors: a missing key, or an invalid base URL.
 func New(cfg Config) (*Client, error) {
 	if cfg.Key == "" {
 		return nil, errors.New("ADNET_STRIPE_KEY is not set")
@@ -50,7 +50,7 @@ func New(cfg Config) (*Client, error) {
 	backends := stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL:        stripe.String(strings.TrimRight(cfg.BaseURL, "/")),
 		HTTPClient: &http.Client{Timeout: cfg.Timeout},
-		// Errors are returned, and logged once by the code that answers the request.
+		// Errors are returned, and logged once by the code that handles the request.
 		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull},
 		MaxNetworkRetries: stripe.Int64(1), // requests carry an idempotency key
 		EnableTelemetry:   stripe.Bool(false),
@@ -93,7 +93,7 @@ func (c *Client) Open(ctx context.Context, r payment.Request) (payment.Session, 
 		return payment.Session{}, failure("open a checkout", err)
 	}
 	if session.ID == "" || session.URL == "" {
-		return payment.Session{}, errs.New(errs.UpstreamError, "Stripe answered without a checkout")
+		return payment.Session{}, errs.New(errs.UpstreamError, "Stripe returned no checkout")
 	}
 	return payment.Session{ID: session.ID, URL: session.URL}, nil
 }
@@ -119,7 +119,7 @@ func (c *Client) Verify(ctx context.Context, checkoutID string) (ledger.Notice, 
 	}, true, nil
 }
 
-// failure keeps Stripe's words for the log: they may hold parts of the request.
+// failure keeps Stripe's text for the log: it may repeat parts of the request.
 func failure(what string, err error) error {
 	var refused *stripe.Error
 	if errors.As(err, &refused) {
@@ -131,7 +131,7 @@ func failure(what string, err error) error {
 	return errs.Wrap(fmt.Errorf("%s: %w", what, err), errs.UpstreamError, "the payment provider could not %s", what)
 }
 
-// micros is an amount of cents in micro-USD.
+// micros converts cents to micro-USD.
 func micros(cents int64) (money.Micros, error) {
 	if cents < 0 || cents > int64(money.Max/cent) {
 		return 0, errs.New(errs.InvalidRequest, "the amount is out of range")
@@ -139,7 +139,7 @@ func micros(cents int64) (money.Micros, error) {
 	return money.Micros(cents) * cent, nil
 }
 
-// named are the ids that a checkout carries, the deposit's first.
+// named returns the ids that a checkout carries, the deposit's first.
 func named(metadata map[string]string, reference string) (ids []uuid.UUID) {
 	for _, text := range []string{metadata["deposit_id"], reference, metadata["advertiser_id"]} {
 		if id, err := uuid.Parse(text); err == nil {

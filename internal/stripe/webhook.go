@@ -17,15 +17,16 @@ import (
 	"adnet/internal/payment"
 )
 
-// Webhook verifies and reads Stripe's deliveries. Stripe's library checks signatures over "t.body";
-// any of several v1 signatures may match, and they are at most 300 s old, or ahead. The body is
-// read here, strictly and regardless of the endpoint's API version: only fields that no version has
-// changed are used.
+// Webhook verifies and decodes Stripe's deliveries. Stripe's library checks signatures over
+// "t.body"; any of several v1 signatures may match, and they are at most 300 s old, or ahead. The
+// body is decoded here, strictly and regardless of the endpoint's API version: only fields that no
+// version has changed are used.
 type Webhook struct{ secret string }
 
 var _ payment.Webhook = (*Webhook)(nil)
 
-// NewWebhook makes a Webhook. It fails without a secret, because anyone can sign with an empty one.
+// NewWebhook returns a Webhook. It fails without a secret, because anyone can sign with an empty
+// one.
 func NewWebhook(cfg Config) (*Webhook, error) {
 	if cfg.WebhookSecret == "" {
 		return nil, errors.New("ADNET_STRIPE_WEBHOOK_SECRET is not set")
@@ -43,14 +44,14 @@ func (w *Webhook) Read(_ context.Context, header http.Header, body []byte) (paym
 	}
 	if ahead(signature, time.Now()) {
 		return payment.Delivery{}, errs.New(
-			errs.InvalidRequest, "the delivery is signed for a time to come; compare the clocks",
+			errs.InvalidRequest, "the delivery is signed for a future time; compare the clocks",
 		)
 	}
 	return read(body)
 }
 
-// ahead says whether a signature's time is further ahead than old ones may be: Stripe's library
-// looks at the past only, and what is signed for next year could be delivered again until then.
+// ahead reports whether a signature's time is further ahead than old ones may be behind. Stripe's
+// library checks only the past, and a delivery signed for next year could be repeated until then.
 func ahead(signature string, now time.Time) bool {
 	for part := range strings.SplitSeq(signature, ",") {
 		name, value, _ := strings.Cut(part, "=")
@@ -62,7 +63,7 @@ func ahead(signature string, now time.Time) bool {
 	return false
 }
 
-// event holds the fields of an event that matter here.
+// event holds the used fields of an event.
 type event struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -102,7 +103,7 @@ func (r *reference) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(r))
 }
 
-// read reads a verified body.
+// read decodes a verified body.
 func read(body []byte) (payment.Delivery, error) {
 	var e event
 	if err := json.Unmarshal(body, &e); err != nil {
@@ -126,7 +127,7 @@ func readSession(e event) (payment.Delivery, error) {
 		return payment.Delivery{}, unreadable(err)
 	}
 	switch {
-	case s.PaymentStatus != "paid": // a bank may still refuse; the async event follows
+	case s.PaymentStatus != "paid": // a bank may still reject it; the async event follows
 		return payment.Delivery{Ignored: "payment_status"}, nil
 	case s.PaymentIntent == "": // a set-up or a subscription, which our checkouts never are
 		return payment.Delivery{Ignored: "payment_intent"}, nil
@@ -183,7 +184,7 @@ func readDispute(e event) (payment.Delivery, error) {
 	return deliver(n, d.Amount, d.Currency)
 }
 
-// deliver completes a notice, or parks it when it is about another currency.
+// deliver completes a notice, or parks it if it is in another currency.
 func deliver(n ledger.Notice, cents int64, currency string) (payment.Delivery, error) {
 	if currency != "usd" {
 		return payment.ForeignCurrency(n, currency)

@@ -2,11 +2,10 @@ package subject
 
 import "strings"
 
-// Known is a category of a moderation service, and what it means here.
+// Known is a category of a moderation service, with its subjects.
 type Known struct {
 	Name string `json:"flag"`
-	// Subjects is empty for a category that is understood and says nothing of a person in need or
-	// of a harm.
+	// Subjects is empty for a known category that indicates neither a person in need nor a harm.
 	Subjects Set `json:"subjects"`
 }
 
@@ -16,8 +15,8 @@ type Service struct {
 	Flags []Known `json:"flags"`
 }
 
-// Services are the moderation services in use with the names of their categories, as their
-// documentation writes them. The names of our own subjects are flags, too; see [Flag].
+// Services lists the moderation services in use with the names of their categories, as their
+// documentation writes them. The names of our own subjects are also flags; see [Flag].
 var Services = []Service{
 	{"OpenAI moderation", []Known{
 		{"harassment", SetOf(Hate)},
@@ -133,10 +132,10 @@ var Services = []Service{
 	}},
 }
 
-// MaxFlag is the longest name of a flag that is looked at, in bytes.
+// MaxFlag is the maximum length of a flag's name, in bytes.
 const MaxFlag = 64
 
-// flags are the known flags by their normal form.
+// flags holds the known flags by their normal form.
 var flags = knownFlags()
 
 func knownFlags() map[string]Set {
@@ -157,9 +156,9 @@ func knownFlags() map[string]Set {
 }
 
 // Flag returns the subjects of a flag: the name of a category of one of [Services], or of a
-// subject. Names are compared without regard to case, spaces and the characters `_`, `-` and `/`,
-// so that one name may not mean different subjects to two services: it means those of both. ok is
-// false for a name that is not known; a known one may have no subject.
+// subject. Names are compared without regard to case, spaces and the characters `_`, `-` and `/`. A
+// name with different subjects at two services stands for both. ok is false for an unknown name; a
+// known one may have no subject.
 func Flag(name string) (subjects Set, ok bool) {
 	if len(name) > MaxFlag {
 		return 0, false
@@ -169,8 +168,8 @@ func Flag(name string) (subjects Set, ok bool) {
 	return subjects, ok
 }
 
-// appendNormal appends the form in which names of flags are compared. Other letters than those of
-// ASCII are in no name.
+// appendNormal appends the form in which names of flags are compared. No name has letters outside
+// ASCII.
 func appendNormal(b []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; {

@@ -1,9 +1,9 @@
 package subject
 
-// Words are the texts of a subject in one language.
+// Words holds the texts of a subject in one language.
 type Words struct{ Title, Means, Example string }
 
-// german are the texts of [All] in German.
+// german holds the texts of [All] in German.
 var german = map[ID]Words{
 	Suicide: {
 		"Suizid",

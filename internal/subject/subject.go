@@ -1,6 +1,6 @@
-// Package subject is the closed list of subjects that decide whether an ad belongs beside a
-// conversation: those beside which no ad is ever shown, and the sensitive ones, beside which an ad
-// is shown only where publisher and campaign both allow the subject.
+// Package subject is the closed list of subjects that decide whether an ad fits a conversation:
+// subjects that exclude every ad, and sensitive ones, which permit an ad only if publisher and
+// campaign both allow the subject.
 //
 // Everything that names a subject (rules, flags, settings, stats, documents, openapi.json) derives
 // from [All].
@@ -15,20 +15,20 @@ import (
 // ID is a subject of the closed list. The zero value is [None].
 type ID uint8
 
-// Tier is what a subject does to an ad.
+// Tier is the effect of a subject on an ad.
 type Tier uint8
 
 // The tiers.
 const (
 	Ordinary  Tier = iota // nothing
-	Sensitive             // an ad only where publisher and campaign allow the subject
+	Sensitive             // an ad only if publisher and campaign allow the subject
 	Never                 // no ad
 )
 
-// String is the tier as APIs name it: "never", "sensitive", or "ordinary".
+// String returns the tier's name in APIs: "never", "sensitive", or "ordinary".
 func (t Tier) String() string { return [...]string{"ordinary", "sensitive", "never"}[t] }
 
-// The subjects. The order of those of [Never] is that of urgency: of two, the first is reported.
+// The subjects. Those of [Never] are in the order of urgency: of two, the first is reported.
 const (
 	None ID = iota
 	Suicide
@@ -69,27 +69,27 @@ const (
 // Subject describes one subject.
 type Subject struct {
 	ID       ID     `json:"-"`
-	Name     string `json:"id"` // as APIs, settings and events name it
+	Name     string `json:"id"` // in APIs, settings and events
 	Tier     Tier   `json:"tier"`
 	Title    string `json:"title"`
 	Means    string `json:"definition"`
 	Example  string `json:"example"`
 	GARM     string `json:"garm"` // category of the GARM brand safety floor and suitability framework
-	Content  Codes  `json:"iab"`  // categories of the IAB's content taxonomies that name the subject
-	OfPerson bool   `json:"-"`    // tells about a person what GDPR Art. 9 protects
+	Content  Codes  `json:"iab"`  // categories of the IAB's content taxonomies with the subject
+	OfPerson bool   `json:"-"`    // personal data protected by GDPR Art. 9
 }
 
-// Codes are ids of the IAB's content taxonomies, by version. A code stands for all below it.
+// Codes holds ids of the IAB's content taxonomies, by version. A code stands for all below it.
 type Codes struct {
 	V1 []string `json:"content_1_0"`
 	V2 []string `json:"content_2"`
 	V3 []string `json:"content_3"`
 }
 
-// Of returns the description of id. It must be of the list.
+// Of returns the description of id, which must be in the list.
 func (id ID) Of() *Subject { return &All[id-1] }
 
-// String is the name of id, empty for [None].
+// String returns the name of id, empty for [None].
 func (id ID) String() string {
 	if id == None || id >= count {
 		return ""
@@ -97,7 +97,7 @@ func (id ID) String() string {
 	return id.Of().Name
 }
 
-// Tier of id; [Ordinary] for [None].
+// Tier returns the tier of id; [Ordinary] for [None].
 func (id ID) Tier() Tier {
 	if id == None || id >= count {
 		return Ordinary
@@ -105,7 +105,7 @@ func (id ID) Tier() Tier {
 	return id.Of().Tier
 }
 
-// Parse returns the subject of a name; ok is false for a name that is not of the list.
+// Parse returns the subject of a name; ok is false for a name outside the list.
 func Parse(name string) (id ID, ok bool) {
 	for i := range All {
 		if All[i].Name == name {
@@ -115,7 +115,7 @@ func Parse(name string) (id ID, ok bool) {
 	return None, false
 }
 
-// Names are the names of the subjects of a tier, in the order of the list.
+// Names returns the names of the subjects of a tier, in the order of the list.
 func Names(tier Tier) (names []string) {
 	for i := range All {
 		if All[i].Tier == tier {
@@ -125,7 +125,7 @@ func Names(tier Tier) (names []string) {
 	return names
 }
 
-// Set is some of the subjects.
+// Set is a set of subjects.
 type Set uint64
 
 // SetOf returns the set of ids.
@@ -158,7 +158,7 @@ func (s Set) Members() iter.Seq[ID] {
 	}
 }
 
-// Names are the names of the members, in the order of the list.
+// Names returns the names of the members, in the order of the list.
 func (s Set) Names() []string {
 	names := make([]string, 0, bits.OnesCount64(uint64(s)))
 	for id := range s.Members() {
@@ -167,7 +167,7 @@ func (s Set) Names() []string {
 	return names
 }
 
-// ParseSet returns the set of names; bad is the first that is not of the list, or empty.
+// ParseSet returns the set of names; bad is the first name outside the list, or empty.
 func ParseSet(names []string) (s Set, bad string) {
 	for _, name := range names {
 		id, ok := Parse(name)
@@ -188,7 +188,7 @@ func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // OfTier returns all subjects of a tier.
 func OfTier(tier Tier) Set { return ofTier[tier] }
 
-// ofTier is made once: every text that is judged asks for it.
+// ofTier is computed once: every judged text needs it.
 var ofTier = func() (sets [Never + 1]Set) {
 	for i := range All {
 		sets[All[i].Tier] |= 1 << All[i].ID

@@ -18,14 +18,14 @@ const (
 	TradePolitics
 )
 
-// Described is what a restricted trade is.
+// Described describes a restricted trade.
 type Described struct {
 	Trade Trade  `json:"-"`
 	Name  string `json:"id"`
 	Title string `json:"title"`
-	// Category is that of the IAB's Content Taxonomy 1.0 that bids of the trade name.
+	// Category is the category of the IAB's Content Taxonomy 1.0 in bids of the trade.
 	Category string `json:"category"`
-	// Adults has the trade run only where the request says that its reader is an adult.
+	// Adults limits the trade to requests that report an adult reader.
 	Adults bool `json:"adults_only"`
 }
 
@@ -43,10 +43,10 @@ var Trades = [...]Described{
 	{TradePolitics, "politics", "Politics", "IAB11-4", false},
 }
 
-// Of returns the description of t. It must be of the list.
+// Of returns the description of t, which must be in the list.
 func (t Trade) Of() *Described { return &Trades[t-1] }
 
-// ParseTrade returns the trade of a name; ok is false for a name that is not of the list.
+// ParseTrade returns the trade of a name; ok is false for a name outside the list.
 func ParseTrade(name string) (t Trade, ok bool) {
 	for i := range Trades {
 		if Trades[i].Name == name {
@@ -56,7 +56,7 @@ func ParseTrade(name string) (t Trade, ok bool) {
 	return NoTrade, false
 }
 
-// TradeNames are the names of all trades.
+// TradeNames returns the names of all trades.
 func TradeNames() (names []string) {
 	for i := range Trades {
 		names = append(names, Trades[i].Name)
@@ -64,13 +64,13 @@ func TradeNames() (names []string) {
 	return names
 }
 
-// TradeSet is some of the trades.
+// TradeSet is a set of trades.
 type TradeSet uint16
 
 // Has reports whether t is in s.
 func (s TradeSet) Has(t Trade) bool { return s>>t&1 != 0 }
 
-// Names are the names of the members, in the order of the list.
+// Names returns the names of the members, in the order of the list.
 func (s TradeSet) Names() []string {
 	names := make([]string, 0, len(Trades))
 	for i := range Trades {
@@ -81,7 +81,7 @@ func (s TradeSet) Names() []string {
 	return names
 }
 
-// TradesOf returns the set of names; bad is the first that is not of the list, or empty.
+// TradesOf returns the set of names; bad is the first name outside the list, or empty.
 func TradesOf(names []string) (s TradeSet, bad string) {
 	for _, name := range names {
 		t, ok := ParseTrade(name)

@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// FreeAddr is an address of loopback that nothing listens on. Its port is below those that the
-// system gives to connections, so that none takes it before the process that it is for listens.
+// FreeAddr returns a loopback address without a listener. Its port is below those that the system
+// assigns to connections, so that none takes it before the intended process listens.
 func FreeAddr() (string, error) {
 	var err error
 	for range 100 {

@@ -35,7 +35,7 @@ func ClickHouse(t testing.TB) string {
 	return target.String()
 }
 
-// clickhouseExec runs one statement on a connection of its own.
+// clickhouseExec runs one statement on its own connection.
 func clickhouseExec(ctx context.Context, url, sql string) error {
 	options, err := clickhouse.ParseDSN(url)
 	if err != nil {

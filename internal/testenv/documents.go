@@ -8,7 +8,7 @@ import (
 
 // DocumentedQueries returns the statements of the code blocks of a language (sql, postgresql) in a
 // document, in order. A block may hold several, each but the last ended by a semicolon at the end
-// of its line. It fails the test when the document cannot be read or holds none.
+// of its line. It fails the test when the document is unreadable or has no such block.
 func DocumentedQueries(t *testing.T, document, language string) (queries []string) {
 	t.Helper()
 	text, err := os.ReadFile(document)

@@ -35,8 +35,8 @@ func Postgres(t testing.TB) string {
 	return target.String()
 }
 
-// PostgresApp is the address of a database that Postgres returned for the role that the application
-// uses there: one role for all databases of the server, which postgres.Grant makes.
+// PostgresApp returns the address of a database of Postgres for the application's role there: one
+// role for all databases of the server, created by postgres.Grant.
 func PostgresApp(t testing.TB, owner string) string {
 	t.Helper()
 	target, err := url.Parse(owner)
@@ -47,7 +47,7 @@ func PostgresApp(t testing.TB, owner string) string {
 	return target.String()
 }
 
-// postgresExec runs one statement on a connection of its own: CREATE and DROP DATABASE refuse
+// postgresExec runs one statement on its own connection: CREATE and DROP DATABASE cannot run in
 // transactions.
 func postgresExec(ctx context.Context, url, sql string) error {
 	conn, err := pgx.Connect(ctx, url)
@@ -61,8 +61,8 @@ func postgresExec(ctx context.Context, url, sql string) error {
 	return err
 }
 
-// Exec runs one statement on a database that Postgres returned: for tests that damage or prepare it
-// behind the product's back.
+// Exec runs one statement on a database of Postgres, for tests that damage or prepare it behind the
+// product's back.
 func Exec(t testing.TB, url, sql string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
@@ -72,9 +72,8 @@ func Exec(t testing.TB, url, sql string) {
 	}
 }
 
-// Reader keeps one connection to a database that Postgres returned and gives a function that
-// answers a query as rows of values: for tests that look at tables behind the product's back,
-// often.
+// Reader opens one connection to a database of Postgres and returns a function that runs a query
+// and returns rows of values, for tests that often read tables behind the product's back.
 func Reader(t testing.TB, url string) func(sql string, args ...any) [][]any {
 	t.Helper()
 	ctx := t.Context()

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// Shared returns the path of a file or folder of ../shared, beside the repository, where data lies
-// that is too large or too foreign to be part of adnet. Where it is absent the test is skipped, in
-// CI it fails.
+// Shared returns the path of a file or folder of ../shared, beside the repository, for data too
+// large or too foreign to be part of adnet. If it is absent the test is skipped, or fails in CI.
 func Shared(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(root(t), "..", "shared", filepath.FromSlash(name))
@@ -25,7 +24,7 @@ func Shared(t testing.TB, name string) string {
 	return ""
 }
 
-// root is the folder of go.mod: tests run in the folder of their package, somewhere below.
+// root returns the folder of go.mod: tests run in the folder of their package, somewhere below.
 func root(t testing.TB) string {
 	t.Helper()
 	at, err := os.Getwd()

@@ -1,13 +1,13 @@
-// Package testenv hands the real services of the test run to tests.
+// Package testenv connects tests to the real services of the test run.
 //
 // Contract: each function reads one ADNET_TEST_… variable, checks that the server behind it
-// answers, and returns the connection data for a client. Postgres and ClickHouse give every caller
+// replies, and returns the connection data for a client. Postgres and ClickHouse give every caller
 // its own database, dropped in t.Cleanup, so tests on one server may run in parallel. Redis and
-// Kafka are shared: a test there must pick key prefixes and topic names that no other test uses.
+// Kafka are shared: a test there must choose key prefixes and topic names that no other test uses.
 //
 // An empty variable skips the test with the command that starts the servers, but fails it when
-// CI=true: in CI nothing real may be skipped. A variable that names a server which does not answer
-// always fails the test.
+// CI=true: CI must not skip real services. A variable with a server that does not reply always
+// fails the test.
 //
 // [Shared] finds the data beside the repository by the same rule.
 //
@@ -38,8 +38,7 @@ const (
 	EnvClickHouse = "ADNET_TEST_CLICKHOUSE"
 )
 
-// answerTimeout bounds every single question to a server; a test server that needs longer is
-// broken.
+// answerTimeout bounds every single request to a server; a slower test server is broken.
 const answerTimeout = 30 * time.Second
 
 // Redis returns the host:port of the test Redis. The server is shared with every other test.
@@ -85,7 +84,7 @@ func lookup(t testing.TB, name string) string {
 	return ""
 }
 
-// dial fails the test when nothing accepts connections at addr.
+// dial fails the test if addr does not accept connections.
 func dial(t testing.TB, name, addr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), answerTimeout)
@@ -99,8 +98,8 @@ func dial(t testing.TB, name, addr string) {
 	_ = conn.Close()
 }
 
-// databaseName is unique among concurrent tests and processes, and a plain lower-case SQL
-// identifier.
+// databaseName returns a name that is unique among concurrent tests and processes, and a plain
+// lower-case SQL identifier.
 func databaseName(t testing.TB) string {
 	t.Helper()
 	var b [8]byte
@@ -110,7 +109,7 @@ func databaseName(t testing.TB) string {
 	return "adnet_test_" + hex.EncodeToString(b[:])
 }
 
-// forCleanup is a bounded context that outlives t.Context, which is cancelled before clean-up
+// forCleanup returns a bounded context that outlives t.Context, which is cancelled before clean-up
 // functions run.
 func forCleanup(t testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(t.Context()), answerTimeout)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PostgresText is every row of every table, dead letters included.
+// PostgresText returns every row of every table, dead letters included.
 func PostgresText(t testing.TB, url string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -43,7 +43,7 @@ func PostgresText(t testing.TB, url string) string {
 	return all.String() + strings.Join(dead, "\n")
 }
 
-// RedisText is every key of a prefix with its value, as Redis dumps it.
+// RedisText returns every key of a prefix with its value, as Redis dumps it.
 func RedisText(t testing.TB, addr, prefix string) string {
 	t.Helper()
 	client := goredis.NewClient(&goredis.Options{Addr: addr})

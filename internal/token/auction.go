@@ -17,12 +17,12 @@ import (
 	"adnet/internal/money"
 )
 
-// The reasons why a token fails to verify. No other error leaves [Keyring.Verify].
+// The reasons for a failed verification. [Keyring.Verify] returns no other errors.
 var (
 	ErrMalformed  = errors.New("token is malformed")
 	ErrSignature  = errors.New("token was not made by this service")
 	ErrUnknownKey = errors.New("token names an unknown key")
-	ErrKeyExpired = errors.New("token was made with a key past its end")
+	ErrKeyExpired = errors.New("token was signed with an expired key")
 )
 
 // Limits of the texts in a token, in bytes. [Keyring.Sign] cuts longer ones on a rune boundary.
@@ -53,11 +53,11 @@ const (
 		5*MaxWord + MaxSurface + MaxHostApp + 1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
 )
 
-// MaxLen is the length in characters that no auction token exceeds; longer ones are refused unread.
+// MaxLen is the maximum length of an auction token in characters; longer ones are rejected unread.
 const MaxLen = (maxRaw*8 + 5) / 6
 
-// words are stored as one byte. The list is append-only: the position is the wire value. A word
-// that is not in it travels as text, so an unknown one costs bytes and nothing else.
+// words are encoded as one byte. The list is append-only: the position is the encoded value. A word
+// outside the list is encoded as text, so an unknown one only costs bytes.
 var words = [...]string{
 	"cpm", "cpc", "cpa",
 	"image", "video", "native", "banner", "embed", "card", "text",
@@ -71,7 +71,7 @@ type Auction struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
 	DeveloperID  uuid.UUID    // publisher; zero if unknown
-	Price        money.Micros // micro-USD per billed unit of BillingModel; a negative one is signed as 0
+	Price        money.Micros // micro-USD per billed unit of BillingModel; negative is signed as 0
 
 	BillingModel      string // "cpm", "cpc", "cpa"
 	Format            string // "image", "video", "native", "banner", …
@@ -85,42 +85,43 @@ type Auction struct {
 	Sandbox      bool // never billed, never mints
 	House        bool // a house ad: of the publisher's own account; never billed, never mints
 	CreditFunded bool // paid by Credits, not cash
-	NoConsent    bool // the reader did not consent: of its events no session is kept, and its clicks have no id
+	NoConsent    bool // no consent: its events store no session, its clicks have no id
 
-	// Browser is set of an ad that was sold to a browser key. Then the fields of Asker say of
-	// which, and of which network, an amount is reserved until the ad was seen.
+	// Browser is set on an ad sold to a browser key. The fields of Asker then name the key and the
+	// network with a reserved amount until the ad was seen.
 	Browser bool
 	Asker   Asker
 
-	// Landing is the page that the ad leads to, as it was approved when the ad was shown. It is
-	// only in tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in
-	// those that earlier builds made.
+	// Landing is the ad's landing page as approved at the time of the impression. It is only in
+	// tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in those
+	// of earlier builds.
 	Landing string
 
-	// Headline is what the ad said when it was shown. It is only in tokens of [PurposeReceipt];
-	// empty in those that earlier builds made.
+	// Headline is the ad's headline at the time of the impression. It is only in tokens of
+	// [PurposeReceipt]; empty in those of earlier builds.
 	Headline string
 
-	// ClickAfter is the time from the auction to the click, of which a click id is told, in whole
-	// milliseconds. It is only in tokens of [PurposeConversion] and [PurposeConverted].
+	// ClickAfter is the time from the auction to the click of a click id, in whole milliseconds. It
+	// is only in tokens of [PurposeConversion] and [PurposeConverted].
 	ClickAfter time.Duration
 }
 
-// Asker is who holds a reservation of a browser key's ad. The marks identify no one: each is 32
-// bits of a hash, that of the network of network, campaign and UTC day.
+// Asker is the holder of a reservation of a browser key's ad. The marks identify no one: each is 32
+// bits of a hash, that of the network over network, campaign and UTC day.
 type Asker struct {
 	Key, Network uint32
-	Held         money.Micros // what the ad holds until it was seen
+	Held         money.Micros // the ad's reservation until it was seen
 }
 
-// IssuedAt is the time of the auction in UTC, in whole milliseconds: the timestamp of AuctionID. It
-// is zero, and so long past, when AuctionID is not a UUIDv7; nothing here issues such a token.
+// IssuedAt returns the time of the auction in UTC, in whole milliseconds: the timestamp of
+// AuctionID. It is zero, and so long past, when AuctionID is not a UUIDv7; nothing here issues such
+// a token.
 func (a Auction) IssuedAt() time.Time {
 	at, _ := day.TimeOfUUID(a.AuctionID)
 	return at
 }
 
-// ClickedAt is the time of the click that a click id was made for, in UTC.
+// ClickedAt returns the time of the click that a click id was issued for, in UTC.
 func (a Auction) ClickedAt() time.Time { return a.IssuedAt().Add(a.ClickAfter) }
 
 // Keyring signs and verifies auction tokens.
@@ -132,11 +133,11 @@ type Keyring struct {
 
 type auctionKey struct {
 	Key
-	secrets [purposes][]byte // by purpose; nil for one that does not exist
+	secrets [purposes][]byte // by purpose; nil for an undefined one
 }
 
-// NewKeyring takes keys as [ParseKeys] gives them. An empty list, a first key with an end, an
-// invalid id or a repeated id or secret is an error.
+// NewKeyring accepts keys from [ParseKeys]. An empty list, a first key with an end, an invalid id
+// or a repeated id or secret is an error.
 func NewKeyring(keys []Key) (*Keyring, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
@@ -165,16 +166,16 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 	return ring, nil
 }
 
-// Sign makes the token of a: base64url of version, purpose, key id, content, MAC. Texts over their
-// limit are cut, bytes that are not UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one of
-// the constants, otherwise the token does not verify.
+// Sign returns the token of a: base64url of version, purpose, key id, content, MAC. Texts over
+// their limit are cut, and bytes outside UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one
+// of the constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
 	w := r.get()
 	defer r.put(w)
 	return string(r.appendSigned(w.text[:0], w, purpose, a))
 }
 
-// AppendSign appends the token of a to dst, as [Keyring.Sign].
+// AppendSign appends the token of a to dst, like [Keyring.Sign].
 func (r *Keyring) AppendSign(dst []byte, purpose Purpose, a Auction) []byte {
 	w := r.get()
 	defer r.put(w)
@@ -185,30 +186,29 @@ func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) 
 	return r.seal(dst, w, purpose, appendAuction(w.content[:0], &a, purpose))
 }
 
-// AppendContent appends what all tokens of a's ad have in common, for [Keyring.AppendToken].
+// AppendContent appends the common content of all tokens of a's ad, for [Keyring.AppendToken].
 func AppendContent(dst []byte, a *Auction) []byte { return appendAuction(dst, a, 0) }
 
 // AppendToken appends the token of a content ([AppendContent]) for one purpose. It is
-// [Keyring.AppendSign] for several tokens of one ad; those that tell of a click are made by the
-// latter alone.
+// [Keyring.AppendSign] for several tokens of one ad; tokens with a click need AppendSign.
 func (r *Keyring) AppendToken(dst []byte, purpose Purpose, content []byte) []byte {
 	w := r.get()
 	defer r.put(w)
 	return r.seal(dst, w, purpose, content)
 }
 
-// Shown is what a reader saw of an ad, which the campaign may change later.
+// Shown is the ad as the reader saw it, which the campaign may change later.
 type Shown struct{ Headline, Landing string }
 
 // AppendShown is [Keyring.AppendToken] for [PurposeClick] and [PurposeReceipt], whose tokens also
-// have what was shown.
+// hold the ad as shown.
 func (r *Keyring) AppendShown(dst []byte, purpose Purpose, content []byte, of Shown) []byte {
 	w := r.get()
 	defer r.put(w)
 	return r.seal(dst, w, purpose, appendShown(append(w.content[:0], content...), purpose, of))
 }
 
-// seal puts header and MAC around a content.
+// seal adds header and MAC to a content.
 func (r *Keyring) seal(dst []byte, w *work, purpose Purpose, content []byte) []byte {
 	mac := r.mac(w, 0, purpose)
 	if mac == nil {
@@ -275,7 +275,7 @@ func (r *Keyring) open(w *work, allowed Purposes, raw []byte) (*auctionKey, []by
 	return &r.keys[key], signed[idEnd:], nil
 }
 
-// find gives the position of the key, or -1.
+// find returns the position of the key, or -1.
 func (r *Keyring) find(id []byte) int {
 	for i := range r.keys {
 		if r.keys[i].ID == string(id) {
@@ -326,7 +326,7 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	return appendShown(b, purpose, Shown{Headline: a.Headline, Landing: a.Landing})
 }
 
-// appendShown appends what tokens of purpose say of the text of the ad.
+// appendShown appends the parts of the ad's text that tokens of purpose hold.
 func appendShown(b []byte, purpose Purpose, of Shown) []byte {
 	switch {
 	case of == Shown{}:
@@ -339,7 +339,7 @@ func appendShown(b []byte, purpose Purpose, of Shown) []byte {
 	return b
 }
 
-// site is a page's address up to its path.
+// site returns a page's address up to its path.
 func site(page string) string {
 	host := strings.Index(page, "://") + 3
 	if host < 3 {
@@ -351,8 +351,8 @@ func site(page string) string {
 	return page
 }
 
-// appendLanding appends the page of a link; nothing for one that is too long or no text, since half
-// of an address leads elsewhere.
+// appendLanding appends the landing page. It appends nothing for one that is too long or not UTF-8,
+// since half of an address leads elsewhere.
 func appendLanding(b []byte, landing string) []byte {
 	if landing == "" || len(landing) > MaxLanding || !utf8.ValidString(landing) {
 		return b
@@ -376,8 +376,8 @@ func appendText(b []byte, text string, limit int) []byte {
 	return append(b, text...)
 }
 
-// cut gives the longest valid prefix of text that fits. Ingress checks its input; this keeps a slip
-// there from making a token whose text Kafka records or Postgres rows could not hold.
+// cut returns the longest valid prefix of text that fits. Ingress checks its input; this guards
+// against a token whose text Kafka records or Postgres rows could not hold.
 func cut(text string, limit int) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "")
@@ -391,7 +391,7 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// read fills a from the content of a token of purpose and says whether it was one.
+// read fills a from the content of a token of purpose and reports whether it was one.
 func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	if len(b) < 4*idSize {
 		return false
@@ -435,8 +435,8 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	return !r.bad && r.rest == "" && flags&^flagBits == 0 && a.AuctionID.Version() == 7
 }
 
-// reader takes the end of a content apart, whose texts are pieces of one string. After the first
-// thing that does not fit, bad stays set.
+// reader splits the end of a content, whose texts are parts of one string. After the first error,
+// bad stays set.
 type reader struct {
 	rest string
 	bad  bool
@@ -452,7 +452,7 @@ func (r *reader) byte() byte {
 	return first
 }
 
-// mark is a number of four bytes.
+// mark reads a number of four bytes.
 func (r *reader) mark() (n uint32) {
 	for range marksSize / 2 {
 		n = n<<8 | uint32(r.byte())
@@ -460,7 +460,7 @@ func (r *reader) mark() (n uint32) {
 	return n
 }
 
-// uvarint is a number that fits into an amount.
+// uvarint reads a number that fits into an amount.
 func (r *reader) uvarint() (n uint64) {
 	for shift := 0; shift < 63; shift += 7 {
 		b := r.byte()
@@ -473,7 +473,7 @@ func (r *reader) uvarint() (n uint64) {
 	return 0
 }
 
-// landing is what [appendLanding] wrote.
+// landing reads the output of [appendLanding].
 func (r *reader) landing() string {
 	if r.rest == "" {
 		return ""

@@ -17,8 +17,8 @@ func gcm(key [32]byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// SealText is a random nonce and the text under AES-256-GCM. It opens only with the same about,
-// which is not in it and may be nil.
+// SealText returns a random nonce and the text under AES-256-GCM. It opens only with the same
+// about, which is not included and may be nil.
 func SealText(key [32]byte, text, about []byte) ([]byte, error) {
 	box, err := gcm(key)
 	if err != nil {
@@ -29,7 +29,7 @@ func SealText(key [32]byte, text, about []byte) ([]byte, error) {
 	return box.Seal(nonce, nonce, text, about), nil
 }
 
-// OpenText is the inverse of [SealText]. Errors: it was changed, or the key or about is another.
+// OpenText is the inverse of [SealText]. Errors: a changed text, or another key or about.
 func OpenText(key [32]byte, sealed, about []byte) ([]byte, error) {
 	box, err := gcm(key)
 	if err != nil {
@@ -44,7 +44,7 @@ func OpenText(key [32]byte, sealed, about []byte) ([]byte, error) {
 const factorUse = "second-factor/v1"
 
 // SealSecret seals the secret of a second factor with the first key; about names its account. The
-// id of the key stands before it.
+// id of the key precedes it.
 func (s *Sessions) SealSecret(secret, about []byte) ([]byte, error) {
 	key := &s.keys[0]
 	derived, err := key.derive(factorUse)

@@ -2,8 +2,8 @@ package token
 
 import "time"
 
-// AppendRaw appends the bytes of a token: the form in which a record of the log carries it, a
-// quarter shorter than its text. A text that is not a token's appends nothing.
+// AppendRaw appends the bytes of a token: its form in a record of the log, a quarter shorter than
+// its text. It appends nothing for a text that is not a token.
 func (r *Keyring) AppendRaw(dst []byte, text string) []byte {
 	w := r.get()
 	defer r.put(w)

@@ -14,14 +14,14 @@ import (
 
 const inviteUse = "invite/v1"
 
-// errInvite does not tell the cause: who has an invitation copies it.
+// errInvite does not reveal the cause: a genuine invitee can copy the invitation again.
 var errInvite = errs.New(
 	errs.Forbidden,
-	"registration needs an invitation for this e-mail, and the one given is missing, expired or of another e-mail",
+	"registration needs an invitation for this e-mail, which is missing, expired or for another e-mail",
 ).With("field", "invite")
 
-// Invite makes an invitation by which the holder of an e-mail may register until a time. It works
-// once by itself: a second account of the e-mail is refused.
+// Invite returns an invitation that lets the owner of an e-mail register until a time. It works
+// only once, because a second account of the e-mail is rejected.
 func (s *Sessions) Invite(email string, until time.Time) (string, error) {
 	key := &s.keys[0]
 	text := fmt.Sprintf("%s.%d", key.ID, until.Unix())
@@ -32,15 +32,15 @@ func (s *Sessions) Invite(email string, until time.Time) (string, error) {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac), nil
 }
 
-// CheckInvite says whether an invitation is good for email. Errors: errs.Forbidden.
+// CheckInvite returns nil if an invitation is good for email. Errors: errs.Forbidden.
 func (s *Sessions) CheckInvite(invite, email string, now time.Time) error {
 	cut := strings.LastIndexByte(invite, '.')
 	if cut < 0 || len(invite) > MaxSessionLen {
 		return errInvite
 	}
-	text, said := invite[:cut], invite[cut+1:]
+	text, encoded := invite[:cut], invite[cut+1:]
 	dot := strings.LastIndexByte(text, '.')
-	given, err := base64.RawURLEncoding.Strict().DecodeString(said)
+	sent, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if dot < 0 || err != nil {
 		return errInvite
 	}
@@ -54,7 +54,7 @@ func (s *Sessions) CheckInvite(invite, email string, now time.Time) error {
 			if err != nil {
 				return err
 			}
-			if hmac.Equal(mac, given) {
+			if hmac.Equal(mac, sent) {
 				return nil
 			}
 		}

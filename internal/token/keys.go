@@ -1,5 +1,5 @@
-// Package token makes and checks the two signed texts that adnet hands out: the auction token,
-// which carries everything a beacon is billed by, and the session token of a logged-in user.
+// Package token creates and verifies the two signed texts that adnet issues: the auction token,
+// which carries all billing data of a beacon, and the session token of a logged-in user.
 //
 // Contract: a text verifies only if one of the configured keys made exactly this text for exactly
 // this use. Both formats have one encoding per content: no padding, no spare bits, no line breaks,
@@ -7,8 +7,8 @@
 // concurrent use.
 //
 // Keys come as "id:secret" lists (see [ParseKeys]). The first key signs; the others only verify,
-// each until its own end. A secret is a master: the keys that sign are derived from it per use, so
-// the same secret under two settings, or an auction token offered as a bid token, does not verify.
+// each until its own end. A secret is a master: the signing keys are derived from it per use, so
+// the same secret under two settings, or an auction token used as a bid token, does not verify.
 package token
 
 import (
@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// MinSecret is the least length of a key's secret in bytes: as long as the MAC's own key.
+	// MinSecret is the minimum length of a key's secret in bytes: as long as the MAC's own key.
 	MinSecret = 32
-	// MaxKeyID is the greatest length of a key id in bytes; the id travels in every token.
+	// MaxKeyID is the maximum length of a key id in bytes; every token includes the id.
 	MaxKeyID = 16
 )
 
-// Key is one master secret under its id. Printing or logging a Key shows its id and end only.
+// Key is one master secret with its id. Printing or logging a Key shows only its id and end.
 type Key struct {
 	ID       string
 	NotAfter time.Time // UTC; zero for a key without end
@@ -39,7 +39,7 @@ type Key struct {
 	secret []byte
 }
 
-// String is the id: a secret never reaches a log through fmt.
+// String returns the id: a secret never reaches a log through fmt.
 func (k Key) String() string { return "key " + k.ID }
 
 // GoString is [Key.String], for %#v.
@@ -48,7 +48,7 @@ func (k Key) GoString() string { return k.String() }
 // LogValue is [Key.String], for slog.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// NewKey makes a key with a random secret, for in-memory mode, where tokens need not outlive the
+// NewKey returns a key with a random secret, for in-memory mode, where tokens need not outlive the
 // process. An id outside [a-zA-Z0-9_-]{1,16} is an error.
 func NewKey(id string) (Key, error) {
 	if !validKeyID(id) {
@@ -59,10 +59,10 @@ func NewKey(id string) (Key, error) {
 	return Key{ID: id, secret: secret}, nil
 }
 
-// ParseKeys reads a setting such as "k2:BASE64,k1:BASE64@2026-01-02T00:00:00Z". The first key signs
-// and has no end; the others verify until the time after "@" (RFC 3339), or without end. A secret
-// is base64, standard or URL alphabet, with or without padding, of at least [MinSecret] bytes.
-// Errors name the key at fault by id or position and never contain a secret.
+// ParseKeys parses a setting such as "k2:BASE64,k1:BASE64@2026-01-02T00:00:00Z". The first key
+// signs and has no end; the others verify until the time after "@" (RFC 3339), or without end. A
+// secret is base64, standard or URL alphabet, with or without padding, of at least [MinSecret]
+// bytes. Errors name the faulty key by id or position and never contain a secret.
 func ParseKeys(setting string) ([]Key, error) {
 	if strings.TrimSpace(setting) == "" {
 		return nil, errors.New(
@@ -124,7 +124,7 @@ func decodeSecret(text string) ([]byte, error) {
 	return secret, nil
 }
 
-// checkKeys holds for every list that signs, whether it was parsed or built.
+// checkKeys validates every signing list, whether parsed or built.
 func checkKeys(keys []Key) error {
 	if len(keys) == 0 {
 		return errors.New("no key to sign with")
@@ -163,7 +163,7 @@ func validKeyID(id string) bool {
 	return true
 }
 
-// errKeyID does not repeat a long id: a secret without "id:" before it lands here.
+// errKeyID does not repeat a long id: it may be a secret without "id:" before it.
 func errKeyID(id string) error {
 	if len(id) > MaxKeyID {
 		return fmt.Errorf("a key id has at most %d characters", MaxKeyID)
@@ -171,15 +171,15 @@ func errKeyID(id string) error {
 	return errors.New("a key id consists of letters, digits, - and _")
 }
 
-// urlSafe says whether c belongs to the URL alphabet of base64 (RFC 4648, section 5).
+// urlSafe reports whether c belongs to the URL alphabet of base64 (RFC 4648, section 5).
 func urlSafe(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// ended says whether the key no longer verifies at now.
+// ended reports whether the key no longer verifies at now.
 func (k Key) ended(now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }
 
-// derive makes the 32-byte key of one use (HKDF-SHA256, RFC 5869).
+// derive returns the 32-byte key of one use (HKDF-SHA256, RFC 5869).
 func (k Key) derive(use string) ([]byte, error) {
 	return hkdf.Key(sha256.New, k.secret, nil, "adnet/"+use, sha256.Size)
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Life is how long an event still counts: after the auction, a conversion after the click. Later
-// events are recorded as expired and never billed.
+// Life is the time for which an event counts: after the auction, a conversion after the click.
+// Later events are recorded as expired and never billed.
 type Life struct {
 	Impression time.Duration `name:"impression-life" env:"ADNET_IMPRESSION_LIFE" default:"1h" help:"How long after the auction an impression still counts."`
 	Click      time.Duration `name:"click-life" env:"ADNET_CLICK_LIFE" default:"24h" help:"How long after the auction a click, close, skip or completed video still counts."`
 	Conversion time.Duration `name:"conversion-life" env:"ADNET_CONVERSION_LIFE" default:"720h" help:"How long after the click a conversion still counts: the attribution window."`
 }
 
-// Validate refuses a life that is not positive, or shorter than that of the event that comes
-// before.
+// Validate returns an error for a life that is not positive, or shorter than that of the preceding
+// event.
 func (l Life) Validate() error {
 	if l.Impression <= 0 || l.Click < l.Impression || l.Conversion < l.Click {
 		return errors.New("lives must be positive, and impression ≤ click ≤ conversion")
@@ -22,17 +22,17 @@ func (l Life) Validate() error {
 	return nil
 }
 
-// ConversionExpired says whether a conversion at now is too late for the click of a click id, or
+// ConversionExpired reports whether a conversion at now is too late for the click of a click id, or
 // the click was too late for its auction.
 func (l Life) ConversionExpired(a *Auction, now time.Time) bool {
 	return a.ClickAfter > l.Click || now.Sub(a.ClickedAt()) > l.Conversion
 }
 
-// Longest is how long after the auction the last event of an ad may come.
+// Longest returns the longest time from an auction to the last event of its ad.
 func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
-// Of is the life of one event type of the wire. Types other than impression and conversion follow
-// an impression by minutes and live as long as a click.
+// Of returns the life of an event type by its name in the protocol. Types other than impression and
+// conversion follow an impression by minutes and live as long as a click.
 func (l Life) Of(event string) time.Duration {
 	switch event {
 	case "impression", "viewable":
@@ -44,8 +44,8 @@ func (l Life) Of(event string) time.Duration {
 	}
 }
 
-// Expired says whether an event at now is too late for an auction of issued. The last instant still
-// counts; an auction in the future, as another node's clock may show it, is not late.
+// Expired reports whether an event at now is too late for an auction of issued. The last instant
+// still counts; an auction in the future, by another node's clock, is not late.
 func (l Life) Expired(event string, issued, now time.Time) bool {
 	return now.Sub(issued) > l.Of(event)
 }

@@ -17,12 +17,12 @@ import (
 	"adnet/internal/day"
 )
 
-// Pseudonym stands for an id that a publisher or an advertiser gave a person. It is a keyed hash:
-// without the key nobody can tell whether an id belongs to it, however few ids there are. The zero
-// value stands for no id.
+// Pseudonym stands for a publisher's or an advertiser's id of a person. It is a keyed hash: without
+// the key, an id cannot be matched to it, however few ids there are. The zero value stands for no
+// id.
 type Pseudonym [16]byte
 
-// String is the pseudonym as the archive keeps it; empty for none.
+// String returns the pseudonym in the archive's form; empty for none.
 func (p Pseudonym) String() string {
 	if p == (Pseudonym{}) {
 		return ""
@@ -32,8 +32,8 @@ func (p Pseudonym) String() string {
 
 var strictText = base64.RawURLEncoding.Strict()
 
-// linkMark begins a session in a link. Ids of publishers that begin so and are as long are taken
-// for one; they are kept encrypted, so that no id is ever kept as it came.
+// linkMark begins a session in a link. Publishers' ids with the same prefix and length are treated
+// as one; they are stored encrypted, so that no id is ever stored unchanged.
 const linkMark = "s."
 
 // linkSize is the length of a session in a link.
@@ -47,7 +47,7 @@ const (
 	useRefusal = "suitability/v1/" // and the number of two UTC days: the key of their refusals
 )
 
-// pseudonymKey is what pseudonyms are made with under one key of the ring.
+// pseudonymKey holds the keys of pseudonyms derived from one key of the ring.
 type pseudonymKey struct {
 	Key
 	days    [4]atomic.Pointer[dayKey] // by day modulo 4
@@ -61,7 +61,7 @@ type dayKey struct {
 	hashers
 }
 
-// hashers are keyed hashes with their memory: keying one costs more than hashing an id.
+// hashers are keyed hashes with their memory: keying a hash costs more than hashing an id.
 type hashers struct{ pool *sync.Pool }
 
 type hasher struct {
@@ -74,21 +74,21 @@ func newHashers(secret []byte) hashers {
 	return hashers{&sync.Pool{New: func() any { return &hasher{mac: hmac.New(sha256.New, secret)} }}}
 }
 
-// of hashes what belongs together: a scope and an id.
+// of hashes a scope and an id together.
 func (h hashers) of(scope uuid.UUID, id string) (p Pseudonym) {
 	w := h.pool.Get().(*hasher)
 	w.in = append(append(w.in[:0], scope[:]...), id...)
 	return h.sum(w)
 }
 
-// ofTwo hashes an id that belongs to two scopes together.
+// ofTwo hashes two scopes and an id together.
 func (h hashers) ofTwo(outer, inner uuid.UUID, id string) (p Pseudonym) {
 	w := h.pool.Get().(*hasher)
 	w.in = append(append(append(w.in[:0], outer[:]...), inner[:]...), id...)
 	return h.sum(w)
 }
 
-// sum hashes what w has read, and gives it back.
+// sum hashes the input of w, and returns w to the pool.
 func (h hashers) sum(w *hasher) (p Pseudonym) {
 	defer h.pool.Put(w)
 	w.mac.Reset()
@@ -113,10 +113,9 @@ func newPseudonymKey(key Key) (*pseudonymKey, error) {
 	return &pseudonymKey{Key: key, lasting: newHashers(lasting), link: block}, nil
 }
 
-// pseudonymsOf is the key of a UTC day: the one that ends next and not before the day does, else
-// the one that signs. So all nodes use one key for a whole day, in each step of a rotation, those
-// that have the new list and those that do not have it yet, and a frequency cap does not begin
-// anew.
+// pseudonymsOf returns the key of a UTC day: the key that ends next but not before the day does, or
+// else the signing key. So all nodes use one key for a whole day in each step of a rotation,
+// whether or not they have the new list yet, and frequency caps continue.
 func (r *Keyring) pseudonymsOf(date day.Day) *pseudonymKey {
 	chosen := r.pseudonyms[0]
 	for _, key := range r.pseudonyms[1:] {
@@ -131,8 +130,8 @@ func (r *Keyring) pseudonymsOf(date day.Day) *pseudonymKey {
 	return chosen
 }
 
-// Session is the pseudonym of a publisher's session on one UTC day. The key is the day's: the same
-// session on another day is another pseudonym, and cannot be linked. Empty for an empty id.
+// Session returns the pseudonym of a publisher's session on one UTC day. The key is the day's: the
+// same session on another day has another pseudonym, and cannot be linked. Empty for an empty id.
 func (r *Keyring) Session(developer uuid.UUID, date day.Day, id string) Pseudonym {
 	if id == "" {
 		return Pseudonym{}
@@ -145,12 +144,12 @@ func (r *Keyring) Session(developer uuid.UUID, date day.Day, id string) Pseudony
 	return known.of(developer, id)
 }
 
-// dated is the key of a day or a period from where such keys are kept; when it is not there, it is
-// derived for a use with the date's name. nil cannot be: the length is a hash's.
+// dated returns the key of a day or a period from its cache, or derives it for a use with the
+// date's name. It is never nil, because the length is a hash's.
 func (k *pseudonymKey) dated(
-	kept *[4]atomic.Pointer[dayKey], date day.Day, use string, name func(day.Day) string,
+	cache *[4]atomic.Pointer[dayKey], date day.Day, use string, name func(day.Day) string,
 ) *dayKey {
-	at := &kept[uint32(date)%uint32(len(kept))]
+	at := &cache[uint32(date)%uint32(len(cache))]
 	known := at.Load()
 	if known == nil || known.day != date {
 		secret, err := k.derive(use + name(date))
@@ -165,16 +164,16 @@ func (k *pseudonymKey) dated(
 
 func numbered(period day.Day) string { return strconv.Itoa(int(period)) }
 
-// RefusalPeriod is the number of the two UTC days that have one key for refusals.
+// RefusalPeriod returns the number of the two UTC days that share one key for refusals.
 func RefusalPeriod(date day.Day) day.Day { return date / refusalDays }
 
-// refusalDays is how long one key makes the marks of refusals.
+// refusalDays is the number of days for which one key marks refusals.
 const refusalDays = 2
 
-// Refusal is the mark of a publisher's session in which no ad is shown, for the API key that asked,
-// in a period. It has a key of its own: nothing that is kept of the session elsewhere can be linked
-// with it, nor a mark of one period with that of another. Zero for an empty id. All nodes choose
-// one key of the ring for a period, which lasts until its last mark has ended, a day later.
+// Refusal returns the mark of a publisher's session without ads, for the requesting API key in a
+// period. It has its own key: it cannot be linked with other stored data of the session, nor a mark
+// of one period with that of another. Zero for an empty id. All nodes choose one key of the ring
+// for a period, which lasts until its last mark has ended, a day later.
 func (r *Keyring) Refusal(developer, apiKey uuid.UUID, period day.Day, id string) Pseudonym {
 	if id == "" {
 		return Pseudonym{}
@@ -187,8 +186,8 @@ func (r *Keyring) Refusal(developer, apiKey uuid.UUID, period day.Day, id string
 	return known.ofTwo(developer, apiKey, id)
 }
 
-// AppendSession appends a session for a link: encrypted, so that who reads the link cannot find the
-// session in what adnet keeps. Nothing for no session.
+// AppendSession appends a session for a link: encrypted, so that a reader of the link cannot find
+// the session in adnet's data. It appends nothing for no session.
 func (r *Keyring) AppendSession(dst []byte, date day.Day, p Pseudonym) []byte {
 	if p == (Pseudonym{}) {
 		return dst
@@ -202,28 +201,28 @@ func (r *Keyring) AppendSession(dst []byte, date day.Day, p Pseudonym) []byte {
 	return base64.RawURLEncoding.AppendEncode(append(dst, linkMark...), hidden)
 }
 
-// SessionSaid is the pseudonym of what an event says its session is: that of a link
-// ([Keyring.AppendSession]), or the id that the publisher gave.
-func (r *Keyring) SessionSaid(developer uuid.UUID, date day.Day, said string) (p Pseudonym) {
-	if len(said) != linkSize || said[:len(linkMark)] != linkMark {
-		return r.Session(developer, date, said)
+// SessionSaid returns the pseudonym of an event's session: that of a link
+// ([Keyring.AppendSession]), or that of the publisher's id.
+func (r *Keyring) SessionSaid(developer uuid.UUID, date day.Day, session string) (p Pseudonym) {
+	if len(session) != linkSize || session[:len(linkMark)] != linkMark {
+		return r.Session(developer, date, session)
 	}
 	key := r.pseudonymsOf(date)
 	w := key.lasting.pool.Get().(*hasher)
 	defer key.lasting.pool.Put(w)
-	n, err := strictText.Decode(w.sum[:], []byte(said[len(linkMark):]))
+	n, err := strictText.Decode(w.sum[:], []byte(session[len(linkMark):]))
 	if err != nil || n != len(p) {
-		return r.Session(developer, date, said)
+		return r.Session(developer, date, session)
 	}
-	shown := w.sum[len(p):]
-	key.link.Decrypt(shown, w.sum[:n])
-	copy(p[:], shown)
+	decrypted := w.sum[len(p):]
+	key.link.Decrypt(decrypted, w.sum[:n])
+	copy(p[:], decrypted)
 	return p
 }
 
-// Lasting is the pseudonym of an id that must be known again on other days: an order of an
-// advertiser, what deduplicates events without a token. Its key is that of the ring and no day's;
-// it changes on the day on which an older key ends. date is the UTC day of the event.
+// Lasting returns the pseudonym of an id that must match on other days: an advertiser's order, or
+// the deduplication of events without a token. Its key is that of the ring and not of a day; it
+// changes on the day on which an older key ends. date is the UTC day of the event.
 func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 	if id == "" {
 		return Pseudonym{}
@@ -231,9 +230,9 @@ func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 	return r.pseudonymsOf(date).lasting.of(scope, id)
 }
 
-// Synthetic is the id under which events without a token are deduplicated: one per campaign,
+// Synthetic returns the id under which events without a token are deduplicated: one per campaign,
 // publisher, session and kind (RFC 9562 version 8, so that it never looks like an auction's
-// UUIDv7). It is keyed as [Keyring.Lasting].
+// UUIDv7). It is keyed like [Keyring.Lasting].
 func (r *Keyring) Synthetic(date day.Day, campaign, developer uuid.UUID, session, kind string) uuid.UUID {
 	b := append(make([]byte, 0, 64), developer[:]...)
 	b = binary.AppendUvarint(b, uint64(len(kind)))

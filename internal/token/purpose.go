@@ -1,24 +1,24 @@
 package token
 
-// Purpose says for which use a token is valid. Each link of an ad has a token of its own, so a link
-// that is passed on can be used for what it is there for and for nothing else. A token of one
-// purpose does not verify for another.
+// Purpose is the use for which a token is valid. Each link of an ad has its own token, so a link
+// that is passed on serves only its own purpose. A token of one purpose does not verify for
+// another.
 type Purpose byte
 
-// The purposes. They are in tokens, so numbers are never changed or used again.
+// The purposes. They are in tokens, so numbers are never changed or reused.
 const (
-	// all links of an ad, as builds before the purposes from 3 on made them; verified, never made
+	// all links of an ad in builds before the purposes from 3 on; still verified, no longer signed
 	PurposeAuction    Purpose = 1
-	PurposeBid        Purpose = 2 // the bid of an OpenRTB answer: win and loss notices
+	PurposeBid        Purpose = 2 // the bid of an OpenRTB response: win and loss notices
 	PurposeReport     Purpose = 3 // the auction_id of a served ad, which its publisher keeps
 	PurposeImpression Purpose = 4 // impression_url, the pixel
 	PurposeClick      Purpose = 5 // click_url, the redirect
 	PurposePlayback   Purpose = 6 // the pixels of a video that cost nothing: video_complete, skip, close
 	PurposeReceipt    Purpose = 7 // receipt_url, the public page
 	PurposeConversion Purpose = 8 // the click id, which the redirect gives to the landing page
-	PurposeConverted  Purpose = 9 // a conversion whose click id and credentials ingress has checked; only in events
+	PurposeConverted  Purpose = 9 // a conversion that ingress has checked; only in events
 
-	PurposeViewable Purpose = 10 // viewable_url: half of the ad was in view for a second; costs nothing
+	PurposeViewable Purpose = 10 // viewable_url: half of the ad in view for a second; not billed
 
 	purposes = 11
 )
@@ -30,31 +30,31 @@ var purposeUses = [purposes]string{
 	PurposeConverted:  "converted/v1", PurposeViewable: "viewable/v1",
 }
 
-// clicked says whether a token of p tells when its ad was clicked.
+// clicked reports whether a token of p holds the time of the click.
 func (p Purpose) clicked() bool { return p == PurposeConversion || p == PurposeConverted }
 
 // Purposes is a set of purposes.
 type Purposes uint16
 
-// Only is the set of p alone.
+// Only returns the set of p alone.
 func (p Purpose) Only() Purposes { return 1 << p }
 
 func (s Purposes) has(p Purpose) bool { return p < purposes && s&(1<<p) != 0 }
 
-// What tokens are accepted for. Those of [PurposeAuction] are in the links of ads that were served
-// before an upgrade: they may do what they could, for as long as an event of theirs counts, but
-// cannot lead to a charged conversion by themselves.
+// The accepted purposes of tokens. Those of [PurposeAuction] are in the links of ads served before
+// an upgrade: they keep their former uses as long as one of their events counts, but cannot lead to
+// a charged conversion alone.
 const (
 	ForRedirect   Purposes = 1<<PurposeClick | 1<<PurposeAuction
 	ForReceipt    Purposes = 1<<PurposeReceipt | 1<<PurposeAuction
 	ForNotice     Purposes = 1 << PurposeBid
-	ForConversion Purposes = 1 << PurposeConversion               // what comes with the word of the advertiser
-	ForClaim      Purposes = 1<<PurposeReport | 1<<PurposeAuction // a conversion without its advertiser's word
+	ForConversion Purposes = 1 << PurposeConversion               // with the advertiser's report
+	ForClaim      Purposes = 1<<PurposeReport | 1<<PurposeAuction // a conversion without such a report
 	ForExplain    Purposes = 1<<PurposeReport | 1<<PurposeBid | 1<<PurposeAuction
 )
 
-// ForEvent is the set of purposes whose tokens prove an event, by the event's name on the wire.
-// What proves a conversion is made by ingress. It is empty for an unknown name.
+// ForEvent returns the purposes whose tokens prove an event, by its name in the protocol. Ingress
+// signs the proof of a conversion. The set is empty for an unknown name.
 func ForEvent(event string) Purposes {
 	const reports Purposes = 1<<PurposeReport | 1<<PurposeAuction
 	switch event {

@@ -11,9 +11,9 @@ import (
 	"unsafe"
 )
 
-// Seal signs records that the processes of an installation keep for each other in a place that may
-// be written to by others: campaigns in Redis. Its keys are derived from those of a [Keyring] for
-// this use alone. Every call is safe for concurrent use.
+// Seal signs records that the processes of an installation share in a place where others may write:
+// campaigns in Redis. Its keys are derived from those of a [Keyring] for this use alone. Every call
+// is safe for concurrent use.
 type Seal struct{ keys []sealKey }
 
 type sealKey struct {
@@ -38,7 +38,7 @@ func NewSeal(keys []Key) (*Seal, error) {
 	return s, nil
 }
 
-// Seal is the seal of records by the keys of r.
+// Seal returns the seal of records by the keys of r.
 func (r *Keyring) Seal() (*Seal, error) {
 	keys := make([]Key, len(r.keys))
 	for i := range r.keys {
@@ -55,7 +55,7 @@ func (s *Seal) Append(dst, record []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, key.sum(&digest, record))
 }
 
-// Check says whether seal is the one of record. Errors: [ErrMalformed], [ErrUnknownKey],
+// Check returns nil if seal is the seal of record. Errors: [ErrMalformed], [ErrUnknownKey],
 // [ErrKeyExpired], [ErrSignature].
 func (s *Seal) Check(record, seal string, now time.Time) error {
 	id, text, found := strings.Cut(seal, ".")
@@ -75,7 +75,7 @@ func (s *Seal) Check(record, seal string, now time.Time) error {
 			return ErrMalformed
 		}
 		var digest [sha256.Size]byte
-		// Hashing only reads; a copy of every campaign would be garbage of the catalog's size.
+		// Hashing only reads; copies of all campaigns would be garbage of the catalog's size.
 		if !hmac.Equal(mac, key.sum(&digest, unsafe.Slice(unsafe.StringData(record), len(record)))) {
 			return ErrSignature
 		}
@@ -84,7 +84,7 @@ func (s *Seal) Check(record, seal string, now time.Time) error {
 	return ErrUnknownKey
 }
 
-// sum is the truncated MAC of record.
+// sum returns the truncated MAC of record.
 func (k *sealKey) sum(digest *[sha256.Size]byte, record []byte) []byte {
 	mac := k.hashers.Get().(hash.Hash)
 	defer k.hashers.Put(mac)

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// SessionLife is how long a session token lives; a reply gives it in seconds as expires_in.
+	// SessionLife is the life of a session token; a reply has it in seconds as expires_in.
 	SessionLife = 2592000 * time.Second
-	// MaxSessionLen is the length in bytes beyond which a session token is refused unread.
+	// MaxSessionLen is the length in bytes beyond which a session token is rejected unread.
 	MaxSessionLen = 4096
 
 	issuer     = "adnet"
@@ -21,18 +21,18 @@ const (
 )
 
 // Claims are a session token's statements about its user. Role is a hint for the client: the store
-// decides the rights of a user, and refuses a Version below the user's.
+// decides the rights of a user, and rejects a Version below the user's.
 type Claims struct {
 	UserID    uuid.UUID
 	Role      string
 	Email     string
 	Version   int64     // the user's token version at login
-	SessionID uuid.UUID // under which the store knows the login; zero in tokens of earlier builds
+	SessionID uuid.UUID // the store's id of the login; zero in tokens of earlier builds
 	IssuedAt  time.Time // UTC, whole seconds; set by Issue
 	ExpiresAt time.Time // UTC, whole seconds; set by Issue
 }
 
-// sessionClaims is the payload on the wire (RFC 7519, section 4).
+// sessionClaims is the encoded payload (RFC 7519, section 4).
 type sessionClaims struct {
 	jwt.RegisteredClaims
 	Role    string `json:"role"`
@@ -51,8 +51,8 @@ type sessionKey struct {
 	derived []byte
 }
 
-// NewSessions takes keys as [ParseKeys] gives them. An empty list, a first key with an end, an
-// invalid id or a repeated id or secret is an error.
+// NewSessions accepts keys from [ParseKeys]. An empty list, a first key with an end, an invalid id
+// or a repeated id or secret is an error.
 func NewSessions(keys []Key) (*Sessions, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
@@ -74,16 +74,16 @@ func NewSessions(keys []Key) (*Sessions, error) {
 	return s, nil
 }
 
-// AdminConsoleLife is how long an administrator's session in a browser lives.
+// AdminConsoleLife is the life of an administrator's session in a browser.
 const AdminConsoleLife = 8 * time.Hour
 
-// Issue makes a token for c that expires [SessionLife] after now. A claim set too large for
+// Issue returns a token for c that expires [SessionLife] after now. A claim set too large for
 // [MaxSessionLen] is an error.
 func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.Duration, err error) {
 	return s.IssueFor(c, now, SessionLife)
 }
 
-// IssueFor is [Sessions.Issue] with a life of its own.
+// IssueFor is [Sessions.Issue] with a given life.
 func (s *Sessions) IssueFor(
 	c Claims, now time.Time, life time.Duration,
 ) (token string, expiresIn time.Duration, err error) {
@@ -108,12 +108,12 @@ func (s *Sessions) IssueFor(
 		return "", 0, err
 	}
 	if len(token) > MaxSessionLen {
-		return "", 0, errors.New("session token would be longer than it may be: the e-mail address is too long")
+		return "", 0, errors.New("the session token would be too long: the e-mail address is too long")
 	}
 	return token, life, nil
 }
 
-// Verify gives back the claims of a token that is genuine and not expired. Every failure carries
+// Verify returns the claims of a token that is genuine and not expired. Every failure carries
 // [errs.InvalidToken]; the reason is in the cause, for logs.
 func (s *Sessions) Verify(token string, now time.Time) (Claims, error) {
 	c, err := s.parse(token, now)
@@ -154,7 +154,7 @@ func (s *Sessions) parse(token string, now time.Time) (Claims, error) {
 	}, nil
 }
 
-// plausibleJWT lets pass three parts of the base64url alphabet. The JWT decoder skips line breaks,
+// plausibleJWT accepts three parts of the base64url alphabet. The JWT decoder skips line breaks,
 // and in the signature part that would give one token several texts.
 func plausibleJWT(token string) bool {
 	if token == "" || len(token) > MaxSessionLen {
@@ -171,7 +171,7 @@ func plausibleJWT(token string) bool {
 	return dots == 2
 }
 
-// find compares ids, it never reads anything by one: a kid that looks like a path is an unknown
+// find only compares ids and never uses one as a path: a kid that looks like a path is an unknown
 // kid.
 func (s *Sessions) find(kid any, now time.Time) (any, error) {
 	id, _ := kid.(string)

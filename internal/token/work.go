@@ -7,8 +7,8 @@ import (
 	"hash"
 )
 
-// work is the scratch state for making or reading a token. It passes from one token to the next:
-// keying an HMAC costs more than the MAC of a token, and the texts of a publisher's tokens repeat
+// work is the scratch state for signing or reading a token. It is reused for further tokens: keying
+// an HMAC costs more than the MAC of a token, and the texts of a publisher's tokens repeat
 // (benchmark row token_verify).
 type work struct {
 	text    [MaxLen]byte
@@ -19,25 +19,25 @@ type work struct {
 	seen    texts
 }
 
-// keyMACs are the hashers of a key, by purpose; nil until they are needed.
+// keyMACs holds the hashers of a key, by purpose; nil until first use.
 type keyMACs [purposes]hash.Hash
 
 func (r *Keyring) get() *work  { return r.work.Get().(*work) }
 func (r *Keyring) put(w *work) { r.work.Put(w) }
 
-// mac is the hasher of a key for purpose; nil for a purpose that does not exist.
+// mac returns the hasher of a key for purpose; nil for an undefined purpose.
 func (r *Keyring) mac(w *work, key int, purpose Purpose) hash.Hash {
 	if purpose >= purposes || r.keys[key].secrets[purpose] == nil {
 		return nil
 	}
-	kept := &w.macs[key][purpose]
-	if *kept == nil {
-		*kept = hmac.New(sha256.New, r.keys[key].secrets[purpose])
+	cached := &w.macs[key][purpose]
+	if *cached == nil {
+		*cached = hmac.New(sha256.New, r.keys[key].secrets[purpose])
 	}
-	return *kept
+	return *cached
 }
 
-// sum is the truncated MAC of b, valid until the next call.
+// sum returns the truncated MAC of b, valid until the next call.
 func (w *work) sum(mac hash.Hash, b []byte) []byte {
 	mac.Reset()
 	mac.Write(b)
@@ -46,9 +46,9 @@ func (w *work) sum(mac hash.Hash, b []byte) []byte {
 
 var strict = base64.RawURLEncoding.Strict()
 
-// decode gives the bytes of token, valid until the next call. The decoder skips line breaks even
-// when strict, which would give one content several texts: then there are fewer bytes than the
-// length says, or a length that no bytes have.
+// decode returns the bytes of token, valid until the next call. The decoder skips line breaks even
+// when strict, which would give one content several texts: such a token has fewer bytes than its
+// length requires, or an impossible length.
 func (w *work) decode(token string) ([]byte, error) {
 	if len(token) > MaxLen || len(token)%4 == 1 {
 		return nil, ErrMalformed
@@ -60,13 +60,13 @@ func (w *work) decode(token string) ([]byte, error) {
 	return w.raw[:n], nil
 }
 
-// texts were read before. Only texts signed by one of our keys come in, and each is shorter than a
-// token.
+// texts caches texts of tokens. Only texts signed by one of our keys enter, and each is shorter
+// than a token.
 type texts map[string]string
 
-const mostTexts = 256 // all are forgotten when there would be more
+const mostTexts = 256 // the cache is emptied when it is full
 
-// text is string(b), mostly without memory of its own.
+// text returns string(b), mostly without allocating.
 func (t texts) text(b []byte) string {
 	if known, ok := t[string(b)]; ok {
 		return known

@@ -6,7 +6,7 @@ import (
 	"adnet/internal/day"
 )
 
-// QuarantineRule says why a publisher is in quarantine.
+// QuarantineRule is the reason for a publisher's quarantine.
 type QuarantineRule string
 
 // The rules, a closed list.
@@ -14,21 +14,21 @@ const (
 	QuarantineCTR QuarantineRule = "ctr" // clicks per impression of the day
 	// auctions whose only impression is invalid, among all of the day
 	QuarantineInvalid QuarantineRule = "invalid_share"
-	QuarantineSurge   QuarantineRule = "mint_surge" // Credits of the day against the mean of the seven days before
+	QuarantineSurge   QuarantineRule = "mint_surge" // Credits of the day against the mean of the week before
 	QuarantineManual  QuarantineRule = "manual"     // an administrator's decision
 	QuarantineOwner   QuarantineRule = "owner"      // a new seat whose owner has a case
 )
 
-// QuarantineRules are the thresholds. A rule with a threshold of 0 is off.
+// QuarantineRules holds the thresholds. A rule with a threshold of 0 is off.
 type QuarantineRules struct {
-	MinEvents    int64   // impressions (for invalid_share: auctions) of the day below which no rule looks
+	MinEvents    int64   // minimum impressions (for invalid_share: auctions) of the day
 	CTR          float64 // clicks per impression
 	InvalidShare float64 // 0 to 1
 	Surge        float64 // times the mean
 }
 
-// SurgeDays is how far mint_surge looks back; at least surgeActive of these days must have mints,
-// since a new publisher has no usual rate.
+// SurgeDays is the number of days before that mint_surge compares; at least surgeActive of them
+// must have mints, since a new publisher has no usual rate.
 const (
 	SurgeDays   = 7
 	surgeActive = 3
@@ -44,8 +44,8 @@ type Evidence struct {
 	Note      string         `json:"note,omitempty"` // of a sum's case: the sum
 }
 
-// Anomaly judges one publisher's day by the days before it (any order, other publishers' not among
-// them). It is pure; of several rules that strike the first of the list answers.
+// Anomaly judges one publisher's day by the days before it (in any order, without those of other
+// publishers). It is pure; if several rules apply, the first of the list is returned.
 func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evidence, bool) {
 	for _, g := range r.gauges(today, before) {
 		if r.strikes(g) {
@@ -55,12 +55,12 @@ func (r QuarantineRules) Anomaly(today PublisherDay, before []PublisherDay) (Evi
 	return Evidence{}, false
 }
 
-// gauge is what a rule measures of a day.
+// gauge is the measurement of a rule on a day.
 type gauge struct {
 	rule      QuarantineRule
-	value     float64 // infinite for something of nothing
+	value     float64 // infinite if only the divisor is zero
 	threshold float64 // 0 is off
-	volume    int64   // what MinEvents is a minimum of
+	volume    int64   // compared with MinEvents
 }
 
 func (g gauge) over() bool { return g.threshold > 0 && g.value > g.threshold }
@@ -70,8 +70,8 @@ func (r QuarantineRules) strikes(g gauge) bool { return g.over() && g.volume >= 
 // gauges lists the rules in their order.
 func (r QuarantineRules) gauges(today PublisherDay, before []PublisherDay) [3]gauge {
 	today.withoutBrowser()
-	// Of auctions, not of events: what a stranger repeats, or sends beside the reader, weighs
-	// nothing.
+	// Auctions count, not events: a stranger's repeats and events beside the reader's have no
+	// weight.
 	invalid := max(0, today.Invalid-today.Redeemed)
 	auctions := today.Impressions + invalid
 	var minted, active int64
@@ -111,25 +111,25 @@ type PublisherDay struct {
 	Impressions int64     `json:"impressions"`
 	Clicks      int64     `json:"clicks"`
 	Invalid     int64     `json:"invalid"`  // auctions with an invalid impression and no valid one before it
-	Redeemed    int64     `json:"redeemed"` // those of them that a valid impression followed
+	Redeemed    int64     `json:"redeemed"` // the part of them followed by a valid impression
 
-	// What browser keys did: parts of the numbers above, but for invalid traffic, which is here
-	// alone. Anybody can take such a key from a page, so nothing is held against the publisher.
+	// Events of browser keys: parts of the numbers above, except for invalid traffic, which is only
+	// here. Anyone can copy such a key from a page, so nothing is held against the publisher.
 	BrowserMinted      int64 `json:"browser_minted"`
 	BrowserImpressions int64 `json:"browser_impressions"`
 	BrowserClicks      int64 `json:"browser_clicks"`
 	BrowserInvalid     int64 `json:"browser_invalid"`
 }
 
-// withoutBrowser takes out what browser keys did: strangers may have done it with a key that they
-// read on a page.
+// withoutBrowser subtracts the events of browser keys: strangers may have caused them with a key
+// that they read on a page.
 func (p *PublisherDay) withoutBrowser() {
 	p.Minted -= p.BrowserMinted
 	p.Impressions -= p.BrowserImpressions
 	p.Clicks -= p.BrowserClicks
 }
 
-// Family is the same for all publishers of one owner: the owner's developer id.
+// Family returns the same id for all publishers of one owner: the owner's developer id.
 func (p *PublisherDay) Family() uuid.UUID {
 	if p.OwnerID != uuid.Nil {
 		return p.OwnerID

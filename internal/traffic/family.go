@@ -8,11 +8,11 @@ import (
 	"adnet/internal/day"
 )
 
-// Anomalies judges the publishers of one owner, each alone and all of them together: what is spread
-// over many seats stays below every minimum of one. days are theirs, by publisher. Where a sum
-// breaks a rule, those take part whose own day is over the threshold, however small it is, so that
-// an exchange does not answer for another one of the same operator. The same rules are held to the
-// sum of these alone: honest traffic of the owner does not thin it out. It is pure.
+// Anomalies judges the publishers of one owner, each alone and all of them together: traffic spread
+// over many seats stays below every minimum of one. days holds their days, by publisher. If a sum
+// breaks a rule, its cases are the publishers whose own day is over the threshold, however small,
+// so that an exchange is not held responsible for another one of the same operator. The same rules
+// also apply to the sum of these alone: honest traffic of the owner does not dilute it. It is pure.
 func (r QuarantineRules) Anomalies(date day.Day, days []PublisherDay) []Evidence {
 	members := split(date, days)
 	sums := r.together(members)
@@ -57,8 +57,8 @@ func split(date day.Day, days []PublisherDay) (members []member) {
 	return members
 }
 
-// together is what each rule finds in the sum of the members, or of those over its threshold; no
-// rule where it finds nothing.
+// together returns the finding of each rule in the sum of the members, or in the sum of those over
+// its threshold; no rule if it finds nothing.
 func (r QuarantineRules) together(members []member) (found [3]Evidence) {
 	for i := range found {
 		var over []member
@@ -84,7 +84,7 @@ func (r QuarantineRules) together(members []member) (found [3]Evidence) {
 	return found
 }
 
-// sum has each day once, so that a week of one day of each member is not a week.
+// sum counts each day once, so that one day of each of seven members is not a week.
 func sum(members []member) (all member) {
 	byDay := make(map[day.Day]PublisherDay)
 	for _, m := range members {

@@ -15,22 +15,22 @@ func Methods() []string {
 	return []string{MethodMCP, MethodSnippet, MethodSDK, MethodREST, MethodRTB}
 }
 
-// ReaderSide says whether the pixels and reports of an ad come from where its reader is, so that
+// ReaderSide reports whether the pixels and reports of an ad come from the reader's device, so that
 // headers and address are the reader's own. For mcp and rest they may be those of the publisher's
-// server. A link is followed by the reader whatever the method.
+// server. A link is always followed by the reader.
 func ReaderSide(method string) bool {
 	return method == MethodSnippet || method == MethodSDK || method == MethodRTB
 }
 
-// Method is method if the list has it, else "".
+// Method returns method if the list has it, else "".
 func Method(method string) string { return listed(method, Methods()) }
 
-// Format is format if it is one that an ad can be asked for or made of, else "".
+// Format returns format if it is a known format of requests or ads, else "".
 func Format(format string) string { return listed(format, formats[:]) }
 
 var formats = [...]string{"image", "video", "native", "banner", "embed", "card", "text"}
 
-// listed keeps what others send out of dictionaries and groups: they hold words of ours.
+// listed keeps foreign words out of dictionaries and groups: they hold only our own.
 func listed(word string, list []string) string {
 	for _, known := range list {
 		if word == known {

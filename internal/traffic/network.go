@@ -2,8 +2,8 @@ package traffic
 
 import "net/netip"
 
-// Network is the part of an address that may be counted or stored: /24 of IPv4, /56 of IPv6. It is
-// empty if address does not parse.
+// Network returns the part of an address that may be counted or stored: /24 of IPv4, /56 of IPv6.
+// It is empty if address does not parse.
 func Network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

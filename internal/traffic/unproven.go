@@ -9,30 +9,30 @@ import (
 	"adnet/internal/day"
 )
 
-// What an event can lack: reasons, a closed list.
+// Defects of an unverified event: reasons, a closed list.
 const (
 	ReasonUnsigned   = "unsigned"      // no token
-	ReasonForged     = "bad_signature" // a token that was not made here, or changed
+	ReasonForged     = "bad_signature" // a token signed elsewhere, or changed
 	ReasonKeyExpired = "key_expired"   // a token whose key is past its grace
 )
 
-// Unproven counts the events that prove nothing: anybody can send them. They are not kept; how many
-// there were is, per campaign, reason and minute.
+// Unproven counts unverified events, which anyone can send. The events are not stored, only their
+// number per campaign, reason and minute.
 type Unproven struct {
-	CampaignID uuid.UUID // as the sender says; nil for campaigns that do not exist, and for what was too much to name
+	CampaignID uuid.UUID // as sent; nil for an unknown campaign or beyond the limit of names
 	Reason     string
 	Minute     day.Minute // of receipt
 	Events     int64      // > 0
-	Sample     *Sample    // the newest one of every [SampleEvery] events of a node; nil when none was among them
+	Sample     *Sample    // newest sampled event of a node (see [SampleEvery]); may be nil
 }
 
-// SampleEvery is of how many unproven events one is looked at.
+// SampleEvery is the number of unverified events per sample.
 const SampleEvery = 1000
 
-// UnprovenDays is how long counts are kept.
+// UnprovenDays is the number of days for which counts are stored.
 const UnprovenDays = 30
 
-// Sample is one unproven event as its sender describes it, without address or session.
+// Sample is one unverified event as its sender describes it, without address or session.
 type Sample struct {
 	At        time.Time `json:"at"`
 	Type      string    `json:"type"`
@@ -42,8 +42,8 @@ type Sample struct {
 	Posted    bool      `json:"posted,omitempty"` // a JSON report, not a pixel
 }
 
-// ConversionType is kind as it may be grouped by. The advertiser may call its conversions what it
-// likes (at most 64 bytes); what others report is a word of a list, or "other".
+// ConversionType returns kind in a form for grouping. Advertisers name their conversions freely (at
+// most 64 bytes); for other senders the result is a word of a list, or "other".
 func ConversionType(kind string) string {
 	if kind == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"adnet/internal/money"
 )
 
-// Unseen is what an ad that was sold to a browser key holds of its campaign until it was seen.
+// Unseen is the reservation of a browser key's ad in its campaign's budget until it is seen.
 type Unseen struct {
 	Campaign     uuid.UUID
 	Key, Network uint32 // marks: see token.Asker

@@ -16,7 +16,7 @@ import (
 	"adnet/lab/process"
 )
 
-// reply is a recorded answer of adnet, which a baseline sends to every request.
+// reply is a recorded response of adnet, which a baseline sends to every request.
 type reply struct {
 	Method string      `json:"method"`
 	Path   string      `json:"path"`
@@ -24,8 +24,8 @@ type reply struct {
 	Body   []byte      `json:"body"`
 }
 
-// baselineCmd is a process of its own, as adnet is: a bare gin engine that reads the request and
-// sends the recorded bytes, headers included.
+// baselineCmd is a separate process, as adnet is: a bare gin engine that reads the request and
+// sends the recorded bytes with headers.
 type baselineCmd struct {
 	Addr  string `arg:""`
 	Reply string `arg:"" type:"existingfile"`
@@ -69,7 +69,7 @@ func (b *baselineCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// bareGin starts the baseline process for a recorded reply and answers its address.
+// bareGin starts the baseline process for a recorded reply and returns its address.
 func (s *session) bareGin(ctx context.Context, r reply) (*process.Process, string, error) {
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -17,30 +17,29 @@ import (
 // ticksPerSecond is the unit of /proc's times, fixed for user space on Linux.
 const ticksPerSecond = 100
 
-// generator names this process: the load generator, and everything that a row runs in it.
+// generator names this process: the load generator and the components that a row runs in it.
 const generator = "generator"
 
-// reading holds the values of /proc at one moment. Times are in seconds of processor time, machine
-// and processes since each began.
+// reading holds the values of /proc at one moment. Times are seconds of processor time since the
+// start of the machine or process.
 type reading struct {
-	ours    map[string]float64 // what the session started, itself as generator, and its servers
-	session float64            // all of these, and what ended of them
-	kernel  float64            // the kernel's own threads, which work for everybody
+	ours    map[string]float64 // the session's processes, itself as generator, and its servers
+	session float64            // all of these, ended processes included
+	kernel  float64            // the kernel's own threads, which work for all processes
 	machine machineTime
 }
 
-// machineTime is the first line of /proc/stat, of all processors together.
+// machineTime holds the first line of /proc/stat, the sum of all processors.
 type machineTime struct{ busy, idle, steal float64 }
 
 // processTime holds the accounted times of one process.
 type processTime struct {
 	parent        int
-	used, reaped  float64 // its own, and that of children that it waited for
+	used, reaped  float64 // its own time and the time of reaped children
 	kernelsThread bool
 }
 
-// read takes a reading. Processes that are gone while it reads count with what their parents
-// inherit.
+// read takes a reading. Processes that end during the reading count in the times of their parents.
 func (s *session) read() reading {
 	names := map[int]string{os.Getpid(): generator}
 	for _, p := range s.processes {
@@ -67,7 +66,7 @@ func (s *session) read() reading {
 			continue
 		case server:
 			r.ours[name] += p.used + p.reaped
-		default: // what a process of the session has reaped had a name of its own
+		default: // children reaped by a process of the session had their own names
 			r.ours[name] += p.used
 		}
 		r.session += p.used + p.reaped
@@ -75,9 +74,9 @@ func (s *session) read() reading {
 	return r
 }
 
-// kind names a process by itself or its nearest ancestor that has a name; empty for a stranger.
+// kind returns the name of a process or of its nearest named ancestor, or "" for a foreign process.
 func (s *session) kind(all map[int]processTime, names map[int]string, pid int) (name string, server bool) {
-	for range 64 { // a chain of parents is short; the table may be torn
+	for range 64 { // a chain of parents is short, but the table may be inconsistent
 		if name := names[pid]; name != "" {
 			return name, false
 		}
@@ -97,8 +96,8 @@ func (s *session) kind(all map[int]processTime, names map[int]string, pid int) (
 const kthreadd = 2
 
 func parseProcess(pid int, text []byte) (p processTime) {
-	// The name in parentheses may hold anything; the parent is the second field after it, the times
-	// the 12th to 15th.
+	// The name in parentheses may contain anything. The parent is the second field after it, the
+	// times are the 12th to 15th.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 15 {
 		return p
@@ -127,8 +126,8 @@ func ticks(field string) float64 {
 	return n / ticksPerSecond
 }
 
-// findServers names the processes that listen on the stack's addresses, as far as they are on this
-// machine and may be looked at. Another stack beside ours is a stranger.
+// findServers names the processes that listen on the stack's addresses, if they run on this machine
+// and are visible. Another stack on the machine counts as foreign.
 func (s *session) findServers() {
 	s.servers = map[int]string{}
 	ports := map[string]string{}
@@ -158,8 +157,8 @@ func (s *session) findServers() {
 	}
 }
 
-// listener reads a line of /proc/net/tcp: whose listening socket it is, by port, and the socket's
-// inode.
+// listener parses a line of /proc/net/tcp and returns the server of the listening socket, by port,
+// and the socket's inode.
 func listener(line string, ports map[string]string) (name, inode string) {
 	const listening = "0A"
 	fields := strings.Fields(line)
@@ -174,7 +173,7 @@ func listener(line string, ports map[string]string) (name, inode string) {
 	return ports[strconv.FormatUint(port, 10)], fields[9]
 }
 
-// hostOf is host:port of a URL.
+// hostOf returns host:port of a URL.
 func hostOf(server string) string {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -183,15 +182,15 @@ func hostOf(server string) string {
 	return u.Host
 }
 
-// stretch is a piece of a run whose processor time is counted.
+// stretch is a part of a run with counted processor time.
 type stretch struct {
 	s     *session
 	began time.Time
 	from  reading
-	probe *probe // nil where the machine reports stolen time
+	probe *probe // nil if the machine reports stolen time
 }
 
-// begin starts to count.
+// begin starts counting.
 func (s *session) begin() *stretch {
 	w := &stretch{s: s, began: time.Now(), from: s.read()}
 	if w.from.machine.steal == 0 {
@@ -200,7 +199,7 @@ func (s *session) begin() *stretch {
 	return w
 }
 
-// end answers the processor time of each kind of process in µs for each of n units, and the share
+// end returns the processor time of each kind of process, in µs per unit for n units, and the share
 // of the machine's time that the session did not get.
 func (w *stretch) end(n float64) (cost map[string]float64, stolen float64) {
 	to := w.s.read()
@@ -211,9 +210,9 @@ func (w *stretch) end(n float64) (cost map[string]float64, stolen float64) {
 	return perUnit(w.from.ours, to.ours, n), stolenShare(w.from, to, hidden)
 }
 
-// stolenShare is the share of the machine's time between two readings that went elsewhere: what the
-// hypervisor reports as stolen, hidden (a share that it took without saying so), and what processes
-// of others used.
+// stolenShare returns the share of the machine's time between two readings that was lost: time
+// reported as stolen by the hypervisor, hidden (an unreported share that it took), and time of
+// foreign processes.
 func stolenShare(from, to reading, hidden float64) float64 {
 	a, b := from.machine, to.machine
 	steal, busy := b.steal-a.steal, b.busy-a.busy
@@ -225,7 +224,7 @@ func stolenShare(from, to reading, hidden float64) float64 {
 	return min(1, (steal+strangers)/all+hidden)
 }
 
-// perUnit is the processor time between two readings, in µs for each of n units.
+// perUnit returns the processor time between two readings, in µs per unit for n units.
 func perUnit(before, after map[string]float64, n float64) map[string]float64 {
 	cost := map[string]float64{}
 	for name := range after {
@@ -236,7 +235,7 @@ func perUnit(before, after map[string]float64, n float64) map[string]float64 {
 	return cost
 }
 
-// total adds up what processes cost, but for the ones left out.
+// total adds up the costs of processes, except for the excluded ones.
 func total(cost map[string]float64, without ...string) (sum float64) {
 	for name, us := range cost {
 		if !slices.Contains(without, name) {

@@ -14,16 +14,16 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Connections of the load. Servers send their requests over few of them. Beacons come from many
-// browsers, and while they wait for Kafka's acknowledgement others must keep the cores busy: with
-// 128 a quarter of them was idle.
+// Connections of the load. Servers send their requests over few connections. Beacons come from many
+// browsers, and while some wait for Kafka's acknowledgement others must keep the cores busy. With
+// 128 connections a quarter of the processor time was idle.
 const (
 	ofServers  = 128
 	ofBrowsers = 512
 )
 
-// traffic is requests against one server. next fills the n-th request; it may be called from many
-// goroutines.
+// traffic is a load of requests on one server. next fills the n-th request and may be called
+// concurrently.
 type traffic struct {
 	addr  string // host:port
 	conns int    // 0: ofServers
@@ -31,19 +31,19 @@ type traffic struct {
 	check func(r *fasthttp.Response) error // nil: status 200
 }
 
-// measured is one run of the load generator.
+// measured is the result of one run of the load generator.
 type measured struct {
 	count, perSecond float64
 	p50, p99         time.Duration
 }
 
-// peak sends as fast as the connections take it.
+// peak sends as fast as the connections allow.
 func (t *traffic) peak(ctx context.Context, d time.Duration) (measured, error) {
 	return t.drive(ctx, 0, d)
 }
 
-// open sends at a fixed rate, whatever the server does. Latencies count from when a request was
-// due, so a stall of the server is seen by every request that it delays (coordinated omission).
+// open sends at a fixed rate, independent of the server. Latencies count from the due time of a
+// request, so that a stall of the server shows in every delayed request (coordinated omission).
 func (t *traffic) open(ctx context.Context, perSecond float64, d time.Duration) (measured, error) {
 	return t.drive(ctx, perSecond, d)
 }
@@ -105,8 +105,8 @@ func (t *traffic) drive(ctx context.Context, perSecond float64, d time.Duration)
 	}, nil
 }
 
-// pace is the time between two requests of one connection in the generator's schedule, whose last
-// request is due at the end of d; 0 without a rate.
+// pace returns the time between two requests of one connection in the generator's schedule, whose
+// last request is due at the end of d. It is 0 without a rate.
 func pace(perSecond float64, connections int, d time.Duration) time.Duration {
 	if perSecond == 0 {
 		return 0
@@ -115,7 +115,7 @@ func pace(perSecond float64, connections int, d time.Duration) time.Duration {
 	return time.Duration(each / (each - 1) * float64(connections) / perSecond * float64(time.Second))
 }
 
-// firstOf shortens many errors that say the same to one.
+// firstOf reduces many equal errors to one.
 func firstOf(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return firstOf(joined.Unwrap()[0])
@@ -141,7 +141,7 @@ func (w *worker) Run(context.Context, periodic.ThreadID) (bool, string) {
 	defer fasthttp.ReleaseResponse(response)
 	w.next(w.sent.Add(1)-1, request)
 	from := time.Now()
-	if w.interval > 0 { // open loop: late when the one before it was
+	if w.interval > 0 { // open loop: late if the previous request was late
 		from, w.due = w.due, w.due.Add(w.interval)
 	}
 	err := w.client.Do(request, response)

@@ -1,13 +1,13 @@
 // Command bench measures adnet against physical limits on the current machine: make bench.
 //
-// Each row runs ours and a baseline in turns (A B A B …), after one warm-up of each, and reports
+// Each row runs adnet and a baseline in turns (A B A B …), after one warm-up of each, and reports
 // the medians. The two sides of a ratio receive and send the same bytes. It prints one JSON object
-// a line on standard output, then a table; progress goes to standard error. Rows without a baseline
-// give ours alone.
+// per line on standard output, then a table. Progress goes to standard error. Rows without a
+// baseline report only adnet.
 //
-// The real stack is taken from the ADNET_TEST_… variables (make bench starts one). The servers,
-// their stores and the load generator share the machine's cores: figures are comparable within one
-// run, not between machines.
+// The ADNET_TEST_… variables name the real stack (make bench starts one). The servers, their stores
+// and the load generator share the machine's cores, so figures are comparable within one run but
+// not between machines.
 package main
 
 import (
@@ -25,20 +25,20 @@ import (
 
 type cli struct {
 	Run      runCmd      `cmd:"" default:"withargs" help:"Run the rows."`
-	Units    unitsCmd    `cmd:"" help:"Measure what one request, beacon and event cost, in CPU time and bytes, as JSON; scale.md is made of them."`
+	Units    unitsCmd    `cmd:"" help:"Measure what one request, beacon and event cost, in CPU time and bytes, as JSON; scale.md is based on them."`
 	Baseline baselineCmd `cmd:"" hidden:"" help:"Serve a recorded reply from a bare gin handler."`
 }
 
-// runCmd is the settings of a run.
+// runCmd holds the settings of a run.
 type runCmd struct {
 	Only    []string      `name:"only" sep:"," help:"Rows to run; all when empty."`
-	Smoke   bool          `name:"smoke" help:"Seconds instead of minutes, small catalogs, no thresholds: proves that every row runs."`
-	Samples int           `name:"samples" default:"5" help:"Measurements of each side; the median counts."`
+	Smoke   bool          `name:"smoke" help:"Seconds instead of minutes, small catalogs, no thresholds: checks that every row runs."`
+	Samples int           `name:"samples" default:"5" help:"Number of measurements of each side; the median counts."`
 	Sample  time.Duration `name:"sample" default:"4s" help:"Length of one measurement over HTTP."`
 	Results string        `name:"results" help:"Folder for the results file of a full run; none when empty."`
 	Readme  string        `name:"readme" help:"File whose table between the bench markers is replaced."`
-	Profile string        `name:"profile" help:"File for a CPU profile of the last node started, while it serves; of the last row over HTTP."`
-	List    bool          `name:"list" help:"Name the rows and stop."`
+	Profile string        `name:"profile" help:"File for a CPU profile of the last started node during the last row over HTTP."`
+	List    bool          `name:"list" help:"List the rows and exit."`
 }
 
 func main() {
@@ -79,7 +79,7 @@ func (c *runCmd) Run(ctx context.Context) (err error) {
 	return s.measure(ctx, chosen)
 }
 
-// measure runs the rows, printing each result as it is there.
+// measure runs the rows and prints each result.
 func (s *session) measure(ctx context.Context, chosen []row) error {
 	machine := describeMachine()
 	s.say("machine: %s; servers, stores and the load generator share its cores", machine)
@@ -110,7 +110,7 @@ func (s *session) measure(ctx context.Context, chosen []row) error {
 	return publish(s.cfg, machine, done)
 }
 
-// pick keeps the rows, or families of rows, with the given names; all rows when no names are given.
+// pick returns the rows, or families of rows, with the given names, or all rows without names.
 func pick(all []row, names []string) (chosen []row, err error) {
 	if len(names) == 0 {
 		return all, nil

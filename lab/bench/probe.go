@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A machine whose /proc/stat has never counted stolen time either loses none or is not told. The
-// probe tells the two apart: a thread that spins for short bursts and reads its own processor time
-// all the while. The kernel charges a thread only while it runs, so waiting for a processor does
-// not show; a jump of that clock between two readings is time in which the kernel believed that the
-// thread ran, and it did not.
+// If /proc/stat has never counted stolen time, either none was stolen or the hypervisor does not
+// report it. The probe distinguishes the two: a thread spins in short bursts and keeps reading its
+// own processor time. The kernel charges a thread only while it runs, so waiting for a processor
+// does not show. A jump of that clock between two readings is charged time in which the thread did
+// not run.
 const (
-	burst    = 5 * time.Millisecond   // of spinning: 2.5 % of a two-core machine
+	burst    = 5 * time.Millisecond   // 2.5 % of a two-core machine
 	betweens = 100 * time.Millisecond // from one burst to the next
 	jump     = 500 * time.Microsecond // longer than an interrupt, shorter than a hypervisor's time slice
 )
 
-// probe spins until it is ended.
+// probe spins until end is called.
 type probe struct {
 	stop chan struct{}
 	lost chan float64
@@ -30,7 +30,7 @@ func startProbe() *probe {
 	return p
 }
 
-// end stops the probe and answers the share of its processor time that it did not get.
+// end stops the probe and returns the share of its processor time that it did not get.
 func (p *probe) end() float64 {
 	close(p.stop)
 	return <-p.lost
@@ -60,14 +60,14 @@ func (p *probe) run() {
 	}
 }
 
-// jumps adds up what a thread's clock says between two of its readings.
+// jumps adds up the jumps of a thread's clock between readings.
 type jumps struct {
 	last        time.Duration
 	begun       bool
 	total, lost time.Duration
 }
 
-// resume says that the next reading follows a pause.
+// resume marks the next reading as the first after a pause.
 func (j *jumps) resume() { j.begun = false }
 
 func (j *jumps) add(now time.Duration) {
@@ -88,7 +88,7 @@ func (j *jumps) share() float64 {
 	return float64(j.lost) / float64(j.total)
 }
 
-// threadTime is the processor time of the calling thread.
+// threadTime returns the processor time of the calling thread.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {

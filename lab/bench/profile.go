@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// profiled takes a CPU profile of the last node started during each sample, if one is asked for.
-// The file holds the last one.
+// profiled takes a CPU profile of the last started node during each sample if a profile is
+// requested. The file holds the last profile.
 func (s *session) profiled(of sampler) sampler {
 	if s.cfg.Profile == "" {
 		return of

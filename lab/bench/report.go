@@ -21,29 +21,29 @@ import (
 // row is one line of the benchmark.
 type row struct {
 	name, ours, baseline string
-	family               string // of rows that are asked for by one name, too
+	family               string // common name for selecting several rows
 	unit                 string
-	must, aim            float64 // of the ratio, or of ours without a baseline; 0 for a row that is not judged
-	cpuMust              float64 // most that the ratio of processor time may be where too much time is stolen for must
+	must, aim            float64 // of the ratio, or of adnet without a baseline; 0 for a row without judgement
+	cpuMust              float64 // limit of the processor time ratio, used if too much time is stolen for must
 	atMost               bool    // smaller is better
-	steady               bool    // stolen time does not move the figure
+	steady               bool    // stolen time does not affect the figure
 	run                  func(context.Context, *session) (result, error)
 }
 
-// result is what a row measured. Rows without a baseline leave it 0.
+// result holds the measurements of a row. Without a baseline, baseline is 0.
 type result struct {
 	row            row
 	ours, baseline float64
-	p50, p99       time.Duration      // of ours, open loop at half its peak, from when a request was due
+	p50, p99       time.Duration      // of adnet, open loop at half its peak, from the due time of a request
 	cpu            map[string]float64 // µs of processor time per unit, by process
-	// ours over the baseline's, of all processes that belong to a side; 0 without a baseline
+	// adnet over the baseline, for all processes of a side; 0 without a baseline
 	cpuRatio float64
-	stolen   float64            // largest share of a sample's time that the machine did not give
-	parts    map[string]float64 // the figures that ours is the worst of, by name
+	stolen   float64            // largest share of a sample's time that was lost
+	parts    map[string]float64 // the figures by name, of which ours is the worst
 	note     string
 }
 
-// judged is the figure that must and aim speak of.
+// judged returns the figure to compare with must and aim.
 func (r result) judged() float64 {
 	if r.baseline == 0 {
 		return r.ours
@@ -63,9 +63,9 @@ const (
 	unjudged     verdict = "no must"
 )
 
-// verdict holds the result against its must where time that was stolen could not have moved it, and
-// otherwise against the bound of the ratio of processor time. A figure without a baseline that is
-// good enough on a noisy machine is good enough: stolen time makes it worse and never better.
+// verdict compares the result with must if stolen time could not have affected it, and otherwise
+// with the bound of the processor time ratio. A good figure without a baseline counts even on a
+// noisy machine, because stolen time only makes it worse.
 func (r result) verdict() verdict {
 	switch {
 	case r.row.must == 0:
@@ -80,7 +80,7 @@ func (r result) verdict() verdict {
 	return either(r.cpuRatio <= r.row.cpuMust, reachedByCPU, missedByCPU)
 }
 
-// within says whether the figure keeps the must.
+// within reports whether the figure satisfies must.
 func (r result) within() bool {
 	if r.row.atMost {
 		return r.judged() <= r.row.must
@@ -95,7 +95,7 @@ func either(yes bool, a, b verdict) verdict {
 	return b
 }
 
-// json is the result as one line.
+// json returns the result as one line.
 func (r result) json() string {
 	line := struct {
 		Name     string             `json:"name"`
@@ -155,7 +155,7 @@ func number(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// table is the run for people; smoke runs are not judged.
+// table returns the results as a table. Smoke runs are not judged.
 func table(done []result, machine string, smoke bool) string {
 	var out bytes.Buffer
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -201,7 +201,7 @@ func cpuBound(r row) string {
 	return "≤ " + number(r.cpuMust)
 }
 
-// describeMachine names what the figures were measured on.
+// describeMachine describes the machine of the measurements.
 func describeMachine() string {
 	model := runtime.GOARCH
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -1,18 +1,19 @@
 package main
 
-// cpuAim is what every ratio of processor time per request aims at.
+// cpuAim is the aim of every ratio of processor time per request.
 const cpuAim = 1.3
 
-// rows are the benchmark. must and aim apply to ours over the baseline, or to ours without a
-// baseline. cpuMust bounds the ratio of processor time per request; its aim is cpuAim.
+// rows returns the rows of the benchmark. must and aim apply to the ratio of adnet to the baseline,
+// or to adnet alone. cpuMust bounds the ratio of processor time per request, whose aim is cpuAim.
 //
-// The bounds of beacon and ad_request_100k are set. The others allow a quarter more than what was
-// seen on two cores of an AMD EPYC: over HTTP in three quiet full runs (µs of ours from their
-// results, the baseline's from its rate and the generator's share: rtb 2.8 to 3.3, nginx 3.6 to 4.8
-// because it needs 9 µs, mcp 1.0 to 1.2, growth 0.9 to 1.2), the log's in samples beside busy
-// neighbours (settle 2.0 to 3.1, archive 0.9 to 2.4), in process both ways (auction 0.0004,
-// token_verify 1.75 to 2.2: cold caches make verifying dearer and the bare MAC not). That of
-// produce is of a quiet Intel Xeon (4.2 to 4.4), where the bare producer's records are made faster.
+// The bounds of beacon and ad_request_100k are set. The others allow a quarter more than the
+// measurements on two cores of an AMD EPYC: over HTTP in three quiet full runs (µs of ours from
+// their results, the baseline's from its rate and the generator's share: rtb 2.8 to 3.3, nginx 3.6
+// to 4.8 because it needs 9 µs, mcp 1.0 to 1.2, growth 0.9 to 1.2), the log's in samples beside
+// busy neighbours (settle 2.0 to 3.1, archive 0.9 to 2.4), in process both ways (auction 0.0004,
+// token_verify 1.75 to 2.2: cold caches slow down the verification but not the bare MAC). The bound
+// of produce comes from a quiet Intel Xeon (4.2 to 4.4), which creates the bare producer's records
+// faster.
 func rows() []row {
 	return []row{
 		{

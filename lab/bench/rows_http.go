@@ -21,8 +21,8 @@ import (
 	"adnet/internal/token"
 )
 
-// compare measures ours against a baseline at peak, then ours open loop at half of that. The load
-// generator belongs to neither side.
+// compare measures adnet against a baseline at peak, then adnet in an open loop at half its peak.
+// The load generator belongs to neither side.
 func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, error) {
 	var mine, theirs map[string]float64
 	at := func(t traffic, cost *map[string]float64) sampler {
@@ -46,8 +46,8 @@ func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, 
 	return r, err
 }
 
-// againstGin records what ours answers to its first request, and compares with a gin that always
-// answers that.
+// againstGin records adnet's response to the first request, and compares adnet with a gin that
+// always sends it.
 func (s *session) againstGin(ctx context.Context, ours traffic, method, path string) (result, error) {
 	recorded, err := ours.record(method, path)
 	if err != nil {
@@ -80,7 +80,7 @@ func (t *traffic) record(method, path string) (reply, error) {
 	return r, nil
 }
 
-// anAuction is an auction to sign, except for its id.
+// anAuction returns an auction to sign, without an id.
 func anAuction() token.Auction {
 	return token.Auction{
 		CampaignID: uuid.New(), AdvertiserID: uuid.New(), DeveloperID: uuid.New(), Price: 5 * money.USD / 1000,
@@ -89,19 +89,19 @@ func anAuction() token.Auction {
 	}
 }
 
-// perBatch is how many events a batch of beacons holds.
+// perBatch is the number of events in a batch of beacons.
 const perBatch = 100
 
-// sample is an auction that the site's own campaign won. A beacon of an unknown campaign would be
-// another path.
+// sample returns an auction won by the site's own campaign. A beacon of an unknown campaign would
+// take another code path.
 func (t *site) sample() token.Auction {
 	a := anAuction()
 	a.CampaignID = t.shown
 	return a
 }
 
-// batches are impressions as a publisher's server sends them, many in a request, each with a token
-// of its own.
+// batches returns a publisher server's traffic: many impressions per request, each with its own
+// token.
 func (t *site) batches(addr string) traffic {
 	signed := t.sample()
 	head := fmt.Sprintf(`{"event_type":"impression","campaign_id":"%s","auction_id":"`, signed.CampaignID)
@@ -130,7 +130,7 @@ func (t *site) batches(addr string) traffic {
 	}}
 }
 
-// beacons are impressions of auctions that were just held, each with a token of its own.
+// beacons returns impressions of new auctions, each with its own token.
 func (t *site) beacons(addr string) traffic {
 	ring := t.ring
 	signed := t.sample()
@@ -148,8 +148,8 @@ func (t *site) beacons(addr string) traffic {
 	}}
 }
 
-// serving starts a node for the site of n campaigns with nothing beside it: settlement and archive
-// run on machines of their own, and have rows of their own.
+// serving starts only a node for the site of n campaigns. In production settlement and archive run
+// on other machines, and they have their own rows.
 func (s *session) serving(ctx context.Context, n int) (*site, *node, error) {
 	t, err := s.at(ctx, s.size(n))
 	if err != nil {
@@ -218,7 +218,7 @@ func beaconNginx(ctx context.Context, s *session) (r result, err error) {
 	return s.compare(ctx, ours, theirs)
 }
 
-// nginx finds the program, installing the Debian package where that is possible.
+// nginx returns the path of the program and installs the Debian package if possible.
 func nginx(ctx context.Context, s *session) (string, error) {
 	for _, candidate := range []string{"nginx", "/usr/sbin/nginx"} {
 		if path, err := exec.LookPath(candidate); err == nil {
@@ -235,7 +235,7 @@ func nginx(ctx context.Context, s *session) (string, error) {
 			"--no-install-recommends nginx-light)) 2>&1",
 	)
 	install.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1", "SYSTEMD_OFFLINE=1")
-	// The package must not start a server of its own.
+	// The package must not start its own server.
 	policy := "/usr/sbin/policy-rc.d"
 	if _, err := os.Stat(policy); os.IsNotExist(err) {
 		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err == nil {
@@ -248,7 +248,7 @@ func nginx(ctx context.Context, s *session) (string, error) {
 	return exec.LookPath("/usr/sbin/nginx")
 }
 
-// posts are JSON bodies sent in turn.
+// posts returns traffic that sends the JSON bodies in turn.
 func posts(addr, path, bearer string, bodies [][]byte) traffic {
 	return traffic{addr: addr, next: func(n uint64, r *fasthttp.Request) {
 		r.Header.SetMethod(fasthttp.MethodPost)
@@ -260,7 +260,7 @@ func posts(addr, path, bearer string, bodies [][]byte) traffic {
 	}}
 }
 
-// adRequests are the contexts of the demo's requests as bodies of POST /v1/ad-request.
+// adRequests returns ad requests with the contexts of the demo's requests.
 func (t *site) adRequests(addr string) (traffic, error) {
 	contexts, err := demo.Requests()
 	if err != nil {
@@ -310,7 +310,7 @@ func adRequestGrowth(ctx context.Context, s *session) (result, error) {
 	return s.compare(ctx, ours, baseline)
 }
 
-// bidRequests are the bid requests of the tests of ingress/rtb.
+// bidRequests matches the bid requests of the tests of ingress/rtb.
 const bidRequests = "ingress/rtb/testdata/openrtb/*.json"
 
 func bidRequest(ctx context.Context, s *session) (result, error) {
@@ -328,7 +328,7 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 		return result{}, err
 	}
 	s.say(
-		"%d of %d bid requests get a bid; the others are left out, since a reply of no bytes has no ratio", len(bodies),
+		"%d of %d bid requests get a bid; the others are skipped, because an empty reply has no ratio", len(bodies),
 		len(all),
 	)
 	ours := posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, bodies)
@@ -337,7 +337,7 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 		switch r.StatusCode() {
 		case http.StatusOK:
 			bids.Add(1)
-		case http.StatusNoContent: // past the request's tmax, mostly
+		case http.StatusNoContent: // mostly beyond the request's tmax
 			none.Add(1)
 		default:
 			return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())
@@ -351,7 +351,7 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 	return r, err
 }
 
-// answered are the bodies that get a bid.
+// answered returns the bodies that get a bid.
 func answered(t traffic, all [][]byte) (with [][]byte, err error) {
 	client := fasthttp.HostClient{Addr: t.addr, NoDefaultUserAgentHeader: true}
 	for i := range all {
@@ -374,8 +374,8 @@ func answered(t traffic, all [][]byte) (with [][]byte, err error) {
 	return with, nil
 }
 
-// bids are the bid requests of the tests, each with the context of one of the demo's requests as
-// its conversation.
+// bids returns the bid requests of the tests, each with the context of a demo request as its
+// conversation.
 func bids() ([][]byte, error) {
 	contexts, err := demo.Requests()
 	if err != nil {

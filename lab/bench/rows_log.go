@@ -31,8 +31,8 @@ import (
 	"adnet/schemas/event"
 )
 
-// pipeline is the consumers' components on a site whose own consumers are stopped, so that each can
-// be measured alone.
+// pipeline holds the consumers' components on a site with stopped consumers, so that each is
+// measured alone.
 type pipeline struct {
 	s         *session
 	site      *site
@@ -45,7 +45,7 @@ type pipeline struct {
 	campaigns []uuid.UUID
 }
 
-// pipeline opens the stores of a small site with the settings' defaults.
+// pipeline opens the stores of a small site with default settings.
 func (s *session) pipeline(ctx context.Context) (*pipeline, error) {
 	t, err := s.at(ctx, s.size(10_000))
 	if err != nil {
@@ -90,14 +90,13 @@ func (p *pipeline) close() error {
 	return p.events.Close()
 }
 
-// impression is record i of adnet.events: an impression that costs and mints, with an auction of
-// its own.
+// impression returns record i of adnet.events: an impression of a new auction that costs and mints.
 func (p *pipeline) impression(i int) (key, value []byte, err error) {
 	return p.record(p.event(i, uuid.Must(uuid.NewV7())))
 }
 
-// views makes records of a campaign that pays for views: of each auction the impression, and then
-// the view, which costs and mints.
+// views returns a function that creates records of a campaign that pays for views. Each auction has
+// an impression, then a view, which costs and mints.
 func (p *pipeline) views() func(i int) (key, value []byte, err error) {
 	var auction uuid.UUID
 	return func(i int) (key, value []byte, err error) {
@@ -114,7 +113,7 @@ func (p *pipeline) views() func(i int) (key, value []byte, err error) {
 	}
 }
 
-// event is an impression of campaign i.
+// event returns an impression of campaign i.
 func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
 	id := uuid.Must(uuid.NewV7())
 	campaign := p.campaigns[i%len(p.campaigns)]
@@ -131,14 +130,14 @@ func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
 	}
 }
 
-// record signs an event and writes it as a record.
+// record signs an event and encodes it as a record.
 func (p *pipeline) record(e *event.Event) (key, value []byte, err error) {
 	settletest.Sign(p.site.ring, e)
 	value, err = proto.Marshal(e)
 	return e.AuctionId, value, err
 }
 
-// batch is how many events one measurement of the log's consumers takes.
+// batch returns the number of events in one measurement of the log's consumers.
 func (s *session) batch() int {
 	if s.cfg.Smoke {
 		return 4_000
@@ -188,8 +187,8 @@ func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
 	)
 }
 
-// sample ends the stretch in which n units went through. Where components run in this process, or
-// the baseline does, its processor time belongs to the side.
+// sample ends a stretch of n processed units. If components or the baseline run in this process,
+// its processor time belongs to the side.
 func (w *stretch) sample(n float64, without ...string) (one sample) {
 	one.rate = n / time.Since(w.began).Seconds()
 	var cost map[string]float64
@@ -198,18 +197,18 @@ func (w *stretch) sample(n float64, without ...string) (one sample) {
 	return one
 }
 
-// tidy runs the garbage collector before a sample begins, so that the sample does not pay for what
-// made its input.
+// tidy runs the garbage collector before a sample, so that the sample does not include the cost of
+// creating its input.
 func tidy() { runtime.GC() }
 
-// meter counts what went through, from the first records to the last.
+// meter counts processed records, from the first to the last.
 type meter struct {
 	s     *session
 	mu    sync.Mutex
 	want  int
 	seen  int
 	first *stretch
-	ended chan sample // when want have been seen
+	ended chan sample // after want records
 }
 
 func (s *session) newMeter(want int) *meter {
@@ -234,7 +233,7 @@ func (m *meter) add(n int) {
 	}
 }
 
-// wait answers the measurement when everything went through.
+// wait returns the measurement after all records were processed.
 func (m *meter) wait(ctx context.Context, running <-chan error) (sample, error) {
 	limit := time.NewTimer(5 * time.Minute)
 	defer limit.Stop()
@@ -244,13 +243,13 @@ func (m *meter) wait(ctx context.Context, running <-chan error) (sample, error) 
 	case err := <-running:
 		return sample{}, fmt.Errorf("the component ended: %w", err)
 	case <-limit.C:
-		return sample{}, fmt.Errorf("%d of %d went through in 5 minutes", m.seen, m.want)
+		return sample{}, fmt.Errorf("%d of %d records were processed in 5 minutes", m.seen, m.want)
 	case <-ctx.Done():
 		return sample{}, ctx.Err()
 	}
 }
 
-// meteredGroup notes the first records and, where settled is set, the result for each.
+// meteredGroup records the first records and, if settled is set, the result for each.
 type meteredGroup struct {
 	*kafka.Group
 	meter   *meter
@@ -275,7 +274,7 @@ func (g *meteredGroup) Done(ctx context.Context) error {
 	return g.Group.Done(ctx)
 }
 
-// runs lets a component work until its meter is full.
+// runs runs a component until its meter is full.
 func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Context) error) (sample, error) {
 	working, cancel := context.WithCancel(ctx)
 	running := make(chan error, 1)
@@ -291,7 +290,7 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 	return one, err
 }
 
-// settleAll settles the records on the log and measures it.
+// settleAll settles the records on the log and measures the settlement.
 func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(
 		p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets},
@@ -361,7 +360,8 @@ func (p *pipeline) settled(n int, record func(i int) (key, value []byte, err err
 	}
 }
 
-// settlingViews holds the events of campaigns that pay for views to those that pay for impressions.
+// settlingViews compares the settlement for campaigns that pay for views with campaigns that pay
+// for impressions.
 func settlingViews(ctx context.Context, s *session) (r result, err error) {
 	p, err := s.pipeline(ctx)
 	if err != nil {
@@ -374,7 +374,7 @@ func settlingViews(ctx context.Context, s *session) (r result, err error) {
 	return r, p.close()
 }
 
-// meteredPlans counts rows as they are known to be in ClickHouse.
+// meteredPlans counts rows that are confirmed in ClickHouse.
 type meteredPlans struct {
 	archive.Plans
 	meter *meter
@@ -388,7 +388,7 @@ func (p meteredPlans) MarkArchived(ctx context.Context, plan stream.Plan) error 
 	return err
 }
 
-// archiveAll copies the settled records and measures it.
+// archiveAll copies the settled records and measures the copy.
 func (p *pipeline) archiveAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(
 		p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived},
@@ -424,8 +424,7 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	defer conn.Close()
-	// Whatever earlier rows left on the log is archived first: only a measurement's own rows may
-	// count.
+	// Records of earlier rows are archived first, because only a measurement's own rows count.
 	if err := p.catchUp(ctx); err != nil {
 		return r, err
 	}
@@ -458,7 +457,7 @@ func (p *pipeline) catchUp(ctx context.Context) error {
 	return p.site.catchUp(ctx)
 }
 
-// catchUp has the consumers run and waits until they have settled and archived every event of the
+// catchUp starts the consumers and waits until they have settled and archived every event of the
 // log.
 func (t *site) catchUp(ctx context.Context) error {
 	if err := t.consume(ctx); err != nil {
@@ -493,7 +492,7 @@ func (t *site) catchUp(ctx context.Context) error {
 	})
 }
 
-// bareInsert writes n rows of events as the driver's documentation shows it: batches of rows.
+// bareInsert writes n rows of events in batches, as in the driver's documentation.
 func (s *session) bareInsert(ctx context.Context, conn chdriver.Conn, n, perBatch int) (sample, error) {
 	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT * FROM events LIMIT %d", n))
 	if err != nil {
@@ -567,7 +566,7 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 	return r, p.close()
 }
 
-// unmeasured is how many records go to a new topic before the clock starts.
+// unmeasured is the number of records sent to a new topic before the clock starts.
 const unmeasured = 1_000
 
 // bareProduce writes records like a beacon's for d, to a topic of the same shape, and measures the
@@ -598,8 +597,8 @@ func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (sample, er
 		})
 		return nil
 	}
-	// Until the broker leads every partition of a new topic the client waits for seconds between
-	// its questions.
+	// Until the broker leads every partition of a new topic, the client waits for seconds between
+	// its metadata requests.
 	for i := range unmeasured {
 		if err := produce(i); err != nil {
 			return sample{}, err

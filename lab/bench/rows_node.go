@@ -20,9 +20,9 @@ import (
 	"adnet/internal/token"
 )
 
-// freshness follows single beacons, each of a campaign of its own, from their answer until stats
-// count them, while other beacons load the node and the consumers at half of what they can take
-// together.
+// freshness measures the time from the response to a beacon until stats count it. Each traced
+// beacon has its own campaign, and other beacons load the node and the consumers at half their
+// joint capacity.
 func freshness(ctx context.Context, s *session) (r result, err error) {
 	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
@@ -44,7 +44,7 @@ func freshness(ctx context.Context, s *session) (r result, err error) {
 	return s.quietly(ctx, func(ctx context.Context) (result, error) { return t.fresh(ctx, n, tracers, peak/2) })
 }
 
-// fresh follows as many beacons as tracers says while others come at a rate.
+// fresh traces that many beacons while others arrive at a rate.
 func (t *site) fresh(ctx context.Context, n *node, tracers int, perSecond float64) (r result, err error) {
 	campaigns, err := t.ids(ctx, tracers)
 	if err != nil {
@@ -74,8 +74,8 @@ func (t *site) fresh(ctx context.Context, n *node, tracers int, perSecond float6
 	return r, nil
 }
 
-// together is how many beacons a second go all the way, from the node through settlement into the
-// archive. Those that the node has answered when the load ends count when they are archived.
+// together returns the rate of beacons through the whole pipeline, from the node through settlement
+// into the archive. Beacons answered before the end of the load count once archived.
 func (t *site) together(ctx context.Context, beacons traffic) (perSecond float64, err error) {
 	began := time.Now()
 	sent, err := beacons.peak(ctx, t.s.cfg.Sample)
@@ -87,20 +87,20 @@ func (t *site) together(ctx context.Context, beacons traffic) (perSecond float64
 	}
 	perSecond = sent.count / time.Since(began).Seconds()
 	t.s.say(
-		"the node answers %s beacons/s with the consumers beside it; %s/s go all the way", number(sent.perSecond),
+		"the node answers %s beacons/s with the consumers beside it; %s/s reach the archive", number(sent.perSecond),
 		number(perSecond),
 	)
 	return perSecond, nil
 }
 
-// lookout sees beacons appear in stats. One reader asks for all of them, as a dashboard does: a
-// reader for each would be most of the load.
+// lookout polls stats for the beacons. One reader polls for all of them, as a dashboard does,
+// because a reader for each would dominate the load.
 type lookout struct {
 	site *site
 	node *node
 
 	mu       sync.Mutex
-	answered map[string]time.Time // when the beacon of a campaign was answered, until stats count it
+	answered map[string]time.Time // time of the response to a campaign's beacon, until stats count it
 	took     []float64            // seconds
 }
 
@@ -131,7 +131,7 @@ func (l *lookout) trace(campaign uuid.UUID) error {
 	return nil
 }
 
-// watch asks for stats until n campaigns were seen.
+// watch polls stats until n campaigns have appeared.
 func (l *lookout) watch(ctx context.Context, n int) error {
 	for last := time.Now(); time.Since(last) < time.Minute; {
 		stats, err := l.node.call(ctx, "GET", "/api/stats?breakdown=campaign", l.site.owner.token, "")
@@ -160,10 +160,10 @@ func (l *lookout) watch(ctx context.Context, n int) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("no more of %d beacons came into stats for a minute", n)
+	return fmt.Errorf("no further beacons of %d appeared in stats for a minute", n)
 }
 
-// ids are n of the site's campaigns that nothing was counted for.
+// ids returns n of the site's campaigns without counted events.
 func (t *site) ids(ctx context.Context, n int) ([]uuid.UUID, error) {
 	db, err := pgx.Connect(ctx, t.database)
 	if err != nil {
@@ -195,8 +195,8 @@ func quantile(all []float64, q float64) float64 {
 
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
-// memory compares a node's resident memory, after it has served for a while, with its campaigns as
-// JSON.
+// memory compares the resident memory of a node after some traffic with the size of its campaigns
+// as JSON.
 func memory(campaigns int) func(context.Context, *session) (result, error) {
 	return func(ctx context.Context, s *session) (r result, err error) {
 		t, err := s.at(ctx, s.size(campaigns))
@@ -228,14 +228,14 @@ func memory(campaigns int) func(context.Context, *session) (result, error) {
 	}
 }
 
-// starting is the time from exec to ready with the catalog loaded from Redis.
+// starting measures the time from exec to ready with the catalog loaded from Redis.
 func starting(ctx context.Context, s *session) (r result, err error) {
 	t, err := s.at(ctx, s.size(100_000))
 	if err != nil {
 		return r, err
 	}
 	return s.repeat(ctx, func(ctx context.Context) (float64, error) {
-		runtime.GC() // of this process, so that it does not disturb
+		runtime.GC() // of this process, so that it does not interfere
 		started := time.Now()
 		n, err := t.ingress(ctx)
 		if err != nil {
@@ -251,8 +251,8 @@ func starting(ctx context.Context, s *session) (r result, err error) {
 	})
 }
 
-// pausing pauses and resumes a campaign that every request is filled with, while two nodes serve,
-// and takes the time from the call to the last reply with it on either node.
+// pausing pauses and resumes a campaign that fills every request of two nodes. It measures the time
+// from the call to the last reply with the campaign on either node.
 func pausing(ctx context.Context, s *session) (r result, err error) {
 	t, here, err := s.serving(ctx, 100_000)
 	if err != nil {
@@ -301,9 +301,9 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 	served := func() time.Time { mu.Lock(); defer mu.Unlock(); return last }
 	once := func() (float64, error) {
 		before := time.Now()
-		for !served().After(before) { // it is served before it is paused
+		for !served().After(before) { // the campaign must be served before the pause
 			if time.Since(before) > 30*time.Second {
-				return 0, fmt.Errorf("the campaign is not served 30 s after it was resumed")
+				return 0, fmt.Errorf("the campaign is not served within 30 s of its resumption")
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -338,7 +338,7 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 	return r, stopSecond()
 }
 
-// template is the campaign that the others were copied from.
+// template returns the campaign from which the others were copied.
 func (t *site) template(ctx context.Context) (id string, err error) {
 	db, err := pgx.Connect(ctx, t.database)
 	if err != nil {

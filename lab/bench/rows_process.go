@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// The rows without servers are Go benchmarks of their packages, which live beside the code.
+// Rows without servers run the Go benchmarks of their packages.
 
 var (
 	perOperation    = regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s+([0-9.]+) ns/op`)
 	cpuPerOperation = regexp.MustCompile(`(?m)^Benchmark.*\s([0-9.]+) cpu-ns/op`) // of testenv.ReportCPU
 )
 
-// goBenchmark measures operations per second of one benchmark on one core. Time that is stolen is
-// looked for while its package is built, too.
+// goBenchmark measures operations per second of one benchmark on one core. The check for stolen
+// time includes the build of the package.
 func (s *session) goBenchmark(pkg, name string) sampler {
 	return func(ctx context.Context) (one sample, err error) {
 		length := "1s"
@@ -42,7 +42,7 @@ func (s *session) goBenchmark(pkg, name string) sampler {
 	}
 }
 
-// figure finds one of a benchmark's figures in what go test printed.
+// figure returns one of a benchmark's figures from the output of go test.
 func figure(in *regexp.Regexp, out []byte) (float64, error) {
 	found := in.FindSubmatch(out)
 	if found == nil {
@@ -63,7 +63,7 @@ func auctions(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return r, err
 	}
-	// The campaigns share 534 targetings, which a scan can make use of without an index.
+	// The campaigns share 534 targetings, which a scan can exploit without an index.
 	sharing, err := s.goBenchmark("./auction", "^BenchmarkScanOfTargetings$")(ctx)
 	r.note = fmt.Sprintf(
 		"a scan that matches each distinct targeting once reaches %s/s: %.0f times less", number(sharing.rate),
@@ -79,7 +79,8 @@ func tokens(ctx context.Context, s *session) (result, error) {
 	)
 }
 
-// pageAds are in process because a page whose ads are not reported as seen is soon refused more.
+// pageAds runs in process because a page that does not report its ads as seen soon gets no more
+// ads.
 func pageAds(ctx context.Context, s *session) (result, error) {
 	return s.alternate(
 		ctx, s.goBenchmark("./ingress/serve", "^BenchmarkKeys$/^page$"),
@@ -87,7 +88,7 @@ func pageAds(ctx context.Context, s *session) (result, error) {
 	)
 }
 
-// judging is the worst of all lengths and kinds of conversations.
+// judging returns the worst result of all lengths and kinds of conversations.
 func judging(ctx context.Context, s *session) (worst result, err error) {
 	for _, text := range []string{
 		"ordinary/200", "ordinary/2000", "ordinary/8000", "hostile/200", "hostile/2000", "hostile/8000",

@@ -13,11 +13,9 @@ import (
 	"adnet/lab/process"
 )
 
-// The rows of an installation at rest: its cost without requests, and the latency of one request
-// that meets no other.
+// The rows of an idle installation: its cost without requests, and the latency of single requests.
 
-// How long idling processes are left alone before their processor time is counted, and how long it
-// is counted.
+// The times to wait before measuring idle processes, and to measure them.
 const (
 	calmFor  = 15 * time.Second
 	idleFor  = 60 * time.Second
@@ -25,15 +23,15 @@ const (
 	idleFast = 2 * time.Second
 )
 
-// idling starts one process of each role and answers the processor time of the one that uses most,
-// in percent of a core.
+// idling starts one process of each role and returns the highest processor time of them, in percent
+// of a core.
 func idling(ctx context.Context, s *session) (r result, err error) {
 	t, ingress, err := s.serving(ctx, 10_000)
 	if err != nil {
 		return r, err
 	}
 	defer ingress.Stop()
-	if err := t.catchUp(ctx); err != nil { // what rows before this one left on the log is not idling
+	if err := t.catchUp(ctx); err != nil { // backlog of earlier rows would not be idling
 		return r, err
 	}
 	alone, err := s.standalone(ctx)
@@ -89,7 +87,7 @@ func (s *session) standalone(ctx context.Context) (*process.Process, error) {
 	return p, p.Await(ctx, startWait, process.Ready(admin))
 }
 
-// used is the processor time of the process so far, in seconds.
+// used returns the processor time of the process so far, in seconds.
 func used(p *process.Process) float64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID), "stat"))
 	if err != nil {
@@ -98,12 +96,11 @@ func used(p *process.Process) float64 {
 	return parseProcess(p.PID, text).used
 }
 
-// smallRate is how many requests a second come, each after the one before it was answered.
+// smallRate is the number of sequential requests a second.
 const smallRate = 100
 
-// small sends one request at a time to an installation that has nothing else to do, and the same to
-// a bare gin. The figures are latencies in ms; ours and the ratio are of the 99th percentile of an
-// ad request.
+// small sends one request at a time to an otherwise idle installation, and to a bare gin. The
+// figures are latencies in ms. ours and the ratio refer to the 99th percentile of an ad request.
 func small(ctx context.Context, s *session) (r result, err error) {
 	t, n, err := s.serving(ctx, 10_000)
 	if err != nil {
@@ -146,8 +143,8 @@ type calm struct {
 	cpu, stolen float64
 }
 
-// beside sends single requests to ours, then to a gin that answers what ours answered first. A
-// measurement in which time was stolen is repeated.
+// beside sends single requests to adnet, then to a gin with adnet's recorded response. A
+// measurement with stolen time is repeated.
 func (s *session) beside(ctx context.Context, ours traffic, method, path string) (mine, theirs calm, err error) {
 	recorded, err := ours.record(method, path)
 	if err != nil {

@@ -9,30 +9,30 @@ import (
 // sample is one measurement of one side.
 type sample struct {
 	rate   float64
-	cpu    float64 // µs of processor time per unit, of all processes that belong to the side
+	cpu    float64 // µs of processor time per unit, of all processes of the side
 	stolen float64 // share of the machine's time that the session did not get meanwhile
 }
 
 // sampler measures one side once.
 type sampler func(ctx context.Context) (sample, error)
 
-// How a noisy machine is dealt with. With a tenth of the time stolen ratios of wall-clock rates
-// moved by a fifth, with half of it by a factor of two; ratios of processor time did not.
+// Thresholds for a noisy machine. With a tenth of the time stolen, ratios of wall-clock rates moved
+// by a fifth, with half of it by a factor of two. Ratios of processor time did not move.
 const (
 	quietBelow  = 0.05 // of a sample's time stolen: its rates count
 	mostRepeats = 3    // of a sample that was not quiet
 )
 
-// quiet says whether wall-clock figures that were taken with this share stolen count.
+// quiet reports whether wall-clock figures count with this stolen share.
 func quiet(stolen float64) bool { return stolen < quietBelow }
 
 // patience decides which samples of a row are repeated.
 type patience struct {
-	repeats int  // of the sample at hand
-	noisy   bool // one was not quiet after all its repeats: the row is held against processor time
+	repeats int  // of the current sample
+	noisy   bool // a sample was not quiet after all repeats: the row is judged by processor time
 }
 
-// again says whether the sample that was just taken is taken once more.
+// again reports whether to repeat the last sample.
 func (p *patience) again(stolen float64) bool {
 	switch {
 	case quiet(stolen):
@@ -55,7 +55,7 @@ func (r round) ratio() float64    { return r.ours.rate / r.baseline.rate }
 func (r round) cpuRatio() float64 { return over(r.ours.cpu, r.baseline.cpu) }
 func (r round) stolen() float64   { return max(r.ours.stolen, r.baseline.stolen) }
 
-// over is a/b, or 0 where b is not known.
+// over returns a/b, or 0 if b is unknown.
 func over(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -63,9 +63,9 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// alternate measures both sides in turns, A B A B, after one unmeasured round. A round in which
-// time was stolen is repeated. When repeating does not help the row is held against processor time,
-// and the rounds after it are not repeated any more.
+// alternate measures both sides in turns, A B A B, after one unmeasured round. A round with stolen
+// time is repeated. If that does not help, the row is judged by processor time, and later rounds
+// are not repeated.
 func (s *session) alternate(ctx context.Context, ours, baseline sampler) (result, error) {
 	warm, err := both(ctx, ours, baseline)
 	if err != nil {
@@ -101,10 +101,9 @@ func both(ctx context.Context, ours, baseline sampler) (r round, err error) {
 	return r, err
 }
 
-// judge answers the round whose ratio is the median, the median of the ratios of processor time,
-// and the largest share that was stolen. So a neighbour's load on the machine meets both sides of
-// the answer alike; the medians of the sides may be of different minutes, and their ratio one that
-// no round had.
+// judge returns the round with the median ratio, the median of the ratios of processor time, and
+// the largest stolen share. Both sides of one round see the same load of neighbours. Separate
+// medians of the sides could come from different minutes, with a ratio that no round had.
 func judge(rounds []round) result {
 	middle := medianRound(rounds)
 	r := result{ours: middle.ours.rate, baseline: middle.baseline.rate}
@@ -122,7 +121,7 @@ func medianRound(rounds []round) round {
 	return rounds[len(rounds)/2]
 }
 
-// repeat measures ours alone and answers the median, and the largest share that was stolen.
+// repeat measures adnet alone and returns the median and the largest stolen share.
 func (s *session) repeat(ctx context.Context, ours func(context.Context) (float64, error)) (r result, err error) {
 	var all []float64
 	for round := range s.cfg.Samples {
@@ -141,8 +140,8 @@ func (s *session) repeat(ctx context.Context, ours func(context.Context) (float6
 	return r, nil
 }
 
-// quietly measures something that has no baseline and that stolen time can only make worse: it is
-// repeated while it misses its must and time was stolen.
+// quietly measures a figure without a baseline that stolen time can only make worse. It repeats the
+// measurement while the figure misses must and time was stolen.
 func (s *session) quietly(ctx context.Context, measure func(context.Context) (result, error)) (r result, err error) {
 	patience := patience{noisy: s.cfg.Smoke}
 	for {

@@ -11,16 +11,16 @@ import (
 	"adnet/lab/process"
 )
 
-// session is one run of the benchmark: the binary, the servers, and everything that it started.
+// session is one run of the benchmark: the binary, the servers, and all started processes.
 type session struct {
 	cfg    *runCmd
 	dir    string // scratch, removed at the end
 	binary string
-	row    row // that is measured
+	row    row // under measurement
 	begun  time.Time
 
 	postgres, redis, kafka, clickhouse string
-	servers                            map[int]string // processes of them, by id
+	servers                            map[int]string // their processes by id
 
 	node      string // admin address of the last node started
 	sites     map[int]*site
@@ -28,7 +28,7 @@ type session struct {
 	cleanups  []func() error // databases
 }
 
-// newSession builds adnet and finds the servers.
+// newSession builds adnet and reads the addresses of the servers.
 func newSession(cfg *runCmd) (*session, error) {
 	s := &session{cfg: cfg, begun: time.Now(), sites: map[int]*site{}, row: row{name: "setup"}}
 	for name, into := range map[string]*string{
@@ -79,7 +79,7 @@ func (s *session) close() error {
 	return errors.Join(failed, os.RemoveAll(s.dir))
 }
 
-// scratch writes a file that lives as long as the session.
+// scratch writes a file that exists until the end of the session.
 func (s *session) scratch(pattern string, text []byte) (string, error) {
 	f, err := os.CreateTemp(s.dir, pattern)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *session) scratch(pattern string, text []byte) (string, error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// size is n, or a small catalog in a smoke run.
+// size returns n, or the size of a small catalog in a smoke run.
 func (s *session) size(n int) int {
 	if s.cfg.Smoke {
 		return n / 50
@@ -97,7 +97,7 @@ func (s *session) size(n int) int {
 	return n
 }
 
-// start runs a program with its output in a file; env comes on top of the session's.
+// start runs a program with its output in a file; env extends the session's environment.
 func (s *session) start(name string, env []string, program string, args ...string) (*process.Process, error) {
 	p, err := process.Start(process.Program{
 		Name: name, Path: program, Args: args, Env: append(os.Environ(), env...),
@@ -109,5 +109,5 @@ func (s *session) start(name string, env []string, program string, args ...strin
 	return p, err
 }
 
-// startWait is how long a process may take until it is ready: with the largest catalog minutes.
+// startWait limits the time until a process is ready. The largest catalog takes minutes.
 const startWait = 5 * time.Minute

@@ -26,7 +26,7 @@ import (
 	"adnet/lab/process"
 )
 
-// site is an installation of adnet of its own: databases, topics, keys, and campaigns in PostgreSQL
+// site is a separate installation of adnet: databases, topics, keys, and campaigns in PostgreSQL
 // and Redis.
 type site struct {
 	s         *session
@@ -37,12 +37,12 @@ type site struct {
 	analytics string // clickhouse URL
 	ring      *token.Keyring
 
-	consumers *process.Process // nil while they rest
+	consumers *process.Process // nil while stopped
 
 	admin, owner, publisher person
 	publisherKey, seatKey   string
 
-	shown uuid.UUID // the campaign that the others were copied from; beacons are about it
+	shown uuid.UUID // the campaign from which the others are copied, and of the beacons
 }
 
 // person is a registered account.
@@ -54,17 +54,17 @@ type node struct {
 	addr, admin string // host:port
 }
 
-// at answers the site with n campaigns, made at its first use.
+// at returns the site with n campaigns, which it creates on first use.
 func (s *session) at(ctx context.Context, n int) (*site, error) {
-	if made, ok := s.sites[n]; ok {
-		return made, nil
+	if t, ok := s.sites[n]; ok {
+		return t, nil
 	}
-	made, err := s.newSite(ctx, n)
+	t, err := s.newSite(ctx, n)
 	if err != nil {
 		return nil, fmt.Errorf("site of %d campaigns: %w", n, err)
 	}
-	s.sites[n] = made
-	return made, nil
+	s.sites[n] = t
+	return t, nil
 }
 
 func (s *session) newSite(ctx context.Context, n int) (*site, error) {
@@ -107,7 +107,7 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 	return t, nil
 }
 
-// databases makes a database on each server and has them dropped at the end.
+// databases creates a database on each server, which are dropped at the end.
 func (t *site) databases(ctx context.Context) error {
 	name := strings.ReplaceAll(t.prefix, "-", "_")
 	admin, err := pgx.Connect(ctx, t.s.postgres)
@@ -130,8 +130,8 @@ func (t *site) databases(ctx context.Context) error {
 		return err
 	}
 	t.s.cleanups = append(t.s.cleanups, func() error {
-		// The session may have been interrupted: its context is over, the databases still have to
-		// go.
+		// The session may have been interrupted. Its context is then cancelled, but the databases
+		// must still be dropped.
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		admin, err := pgx.Connect(ctx, t.s.postgres)
@@ -168,7 +168,7 @@ func (t *site) adnet(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// consume starts the consumers, unless they run, and waits until they are ready.
+// consume starts the consumers unless they are running, and waits until they are ready.
 func (t *site) consume(ctx context.Context) error {
 	if t.consumers != nil {
 		return nil
@@ -273,8 +273,8 @@ func (n *node) call(ctx context.Context, method, path, bearer, body string) (map
 	return out, json.Unmarshal(text, &out)
 }
 
-// populate registers people and makes the campaigns: one through the API, the others as its copies
-// in PostgreSQL with bids and targetings of their own, as many small advertisers would have.
+// populate registers accounts and creates the campaigns: one through the API, and copies of it in
+// PostgreSQL with different bids and targetings, as of many small advertisers.
 func (t *site) populate(ctx context.Context, n *node) error {
 	admin, err := n.call(
 		ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`,
@@ -284,16 +284,16 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	}
 	t.admin.token, _ = admin["token"].(string)
 	for name, into := range map[string]*person{"owner": &t.owner, "publisher": &t.publisher} {
-		made, err := n.call(
+		account, err := n.call(
 			ctx, "POST", "/api/auth?action=register", "",
 			fmt.Sprintf(`{"email":"%s@bench.example","password":"bench password"}`, name),
 		)
 		if err != nil {
 			return err
 		}
-		user, _ := made["user"].(map[string]any)
+		user, _ := account["user"].(map[string]any)
 		into.id, _ = user["id"].(string)
-		into.token, _ = made["token"].(string)
+		into.token, _ = account["token"].(string)
 	}
 	key, err := n.call(ctx, "POST", "/api/keys", t.publisher.token, `{"kind":"publisher","name":"bench"}`)
 	if err != nil {
@@ -304,13 +304,13 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.seatKey, _ = key["key"].(string)
-	made, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token,
+	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token,
 		`{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
 		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
 	if err != nil {
 		return err
 	}
-	template, _ := made["campaign"].(map[string]any)
+	template, _ := created["campaign"].(map[string]any)
 	id, _ := template["id"].(string)
 	if template["status"] != "active" {
 		if _, err := n.call(
@@ -336,7 +336,7 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	t.s.say("waiting until the budgets of all of them are known to the nodes")
+	t.s.say("waiting until the nodes have all budgets")
 	if err := t.consumers.Await(
 		ctx, startWait, func(ctx context.Context) error { return t.budgeted(ctx) },
 	); err != nil {
@@ -345,8 +345,8 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	return t.tidy(ctx)
 }
 
-// budgeted says whether Redis has the room of every campaign's budget: without it nothing can be
-// reserved of it.
+// budgeted returns an error until Redis has the remaining budget of every campaign, without which
+// nodes cannot reserve from it.
 func (t *site) budgeted(ctx context.Context) error {
 	var have int64
 	err := t.eachKey(ctx, func(client *redis.Client, key string) error {
@@ -364,7 +364,7 @@ func (t *site) budgeted(ctx context.Context) error {
 	return err
 }
 
-// tidy has PostgreSQL do at once what it would otherwise do beside the first rows.
+// tidy makes PostgreSQL do its maintenance now instead of during the first rows.
 func (t *site) tidy(ctx context.Context) error {
 	db, err := pgx.Connect(ctx, t.database)
 	if err != nil {
@@ -379,7 +379,7 @@ func (t *site) tidy(ctx context.Context) error {
 	return nil
 }
 
-// copySQL makes $2 campaigns from the one of $1, whatever columns the table has.
+// copySQL copies the campaign $1 $2 times, independent of the columns of the table.
 const copySQL = `
 WITH words AS (SELECT $3::text[] AS w), made AS (
   INSERT INTO campaign SELECT r.* FROM campaign t, words, generate_series(1, $2::bigint) i,
@@ -404,7 +404,7 @@ func (t *site) copies(ctx context.Context, template string) error {
 	return err
 }
 
-// jsonSize is the size of the campaigns' JSON in Redis, in bytes.
+// jsonSize returns the size of the campaigns' JSON in Redis, in bytes.
 func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
 	err = t.eachKey(ctx, func(client *redis.Client, key string) error {
 		if !strings.HasSuffix(key, ":objects") {
@@ -421,7 +421,7 @@ func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
 	return sum, err
 }
 
-// eachKey visits what the site has in Redis.
+// eachKey visits the site's keys in Redis.
 func (t *site) eachKey(ctx context.Context, visit func(*redis.Client, string) error) error {
 	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
 	defer client.Close()
@@ -434,8 +434,8 @@ func (t *site) eachKey(ctx context.Context, visit func(*redis.Client, string) er
 	return all.Err()
 }
 
-// forget removes what the site has in Redis. A full run leaves a key for each confirmed ad: they
-// go by the page, since one call for each took more than half a minute.
+// forget removes the site's keys from Redis. A full run leaves a key for each confirmed ad. They
+// are removed by the page, because one call for each took more than half a minute.
 func (t *site) forget(ctx context.Context) error {
 	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
 	defer client.Close()
@@ -451,7 +451,7 @@ func (t *site) forget(ctx context.Context) error {
 	}
 }
 
-// secret is a random key in the form of the key settings.
+// secret returns a random key in the form of the key settings.
 func secret() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

@@ -9,7 +9,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// written is how many records the events topic has had, over all partitions.
+// written returns the number of records ever written to the events topic, over all partitions.
 func (t *site) written(ctx context.Context, client *kgo.Client) (sum int64, err error) {
 	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, t.prefix+"."+event.TopicEvents)
 	if err != nil {
@@ -20,9 +20,9 @@ func (t *site) written(ctx context.Context, client *kgo.Client) (sum int64, err 
 }
 
 func (p *pipeline) makeTopic(ctx context.Context, client *kgo.Client, topic string) error {
-	made, err := kadm.NewClient(client).CreateTopic(ctx, 4, 1, nil, topic)
+	created, err := kadm.NewClient(client).CreateTopic(ctx, 4, 1, nil, topic)
 	if err == nil {
-		err = made.Err
+		err = created.Err
 	}
 	return err
 }

@@ -21,26 +21,26 @@ import (
 	"adnet/schemas/event"
 )
 
-// unitsCmd measures what one ad request, one beacon and one event cost: the figures that
-// lab/bench/scale.md multiplies.
+// unitsCmd measures the cost of one ad request, one beacon and one event, the base figures of
+// lab/bench/scale.md.
 type unitsCmd struct {
-	Events    int           `name:"events" default:"200000" help:"Events that are put on the log, settled and archived."`
-	Campaigns int           `name:"campaigns" default:"1000" help:"Campaigns that the events are of, the first far more often than the last (Zipf); at most 10000."`
+	Events    int           `name:"events" default:"200000" help:"Number of events to put on the log, settle and archive."`
+	Campaigns int           `name:"campaigns" default:"1000" help:"Number of campaigns of the events, with a Zipf distribution; at most 10000."`
 	Sample    time.Duration `name:"sample" default:"4s" help:"Length of each measurement over HTTP."`
 }
 
-// units is the result. CPU is µs of processor time a unit, by process; servers that others use at
-// the same time look more expensive than they are. Bytes are of one copy, before replication.
+// units is the result. CPU is µs of processor time per unit, by process. Servers under other load
+// appear too expensive. Bytes count one copy, before replication.
 type units struct {
 	Machine   string                        `json:"machine"`
 	Events    int                           `json:"events"`
 	Campaigns int                           `json:"campaigns"`
 	CPU       map[string]map[string]float64 `json:"cpu_us"`
 	Kafka     map[string]float64            `json:"kafka_bytes"`
-	// Per event, by table with its indexes. What grows with batches, campaigns and minutes and not
-	// with events is in it, too.
+	// Per event, by table with its indexes. It includes data that grows with batches, campaigns and
+	// minutes instead of events.
 	Postgres map[string]float64 `json:"postgres_bytes_per_event"`
-	// The server's whole log of changes meanwhile: an upper bound where others use the server.
+	// The server's whole write-ahead log meanwhile, an upper bound if the server has other users.
 	WAL float64 `json:"postgres_wal_bytes_per_event"`
 	// ClickHouse's tables, all parts merged into one.
 	ClickHouse map[string]tableSize `json:"clickhouse"`
@@ -98,7 +98,7 @@ func (s *session) units(ctx context.Context, u *units) error {
 	return errors.Join(err, p.events.Close())
 }
 
-// costing runs work of n units and keeps what each cost.
+// costing runs work of n units and stores the cost per unit.
 func (u *units) costing(s *session, name string, n float64, work func() error) error {
 	counted := s.begin()
 	if err := work(); err != nil {
@@ -109,8 +109,8 @@ func (u *units) costing(s *session, name string, n float64, work func() error) e
 	return nil
 }
 
-// logUnits is an event's way through Kafka, settlement and the archive. The components run in this
-// process: their part is "generator".
+// logUnits measures an event's path through Kafka, settlement and the archive. The components run
+// in this process, so their part is "generator".
 func (p *pipeline) logUnits(ctx context.Context, u *units) error {
 	n := float64(u.Events)
 	record, err := p.variety(ctx, u.Campaigns)
@@ -162,7 +162,7 @@ func (p *pipeline) logUnits(ctx context.Context, u *units) error {
 	return u.costing(p.s, "archived_row", n, func() error { _, err := p.archiveAll(ctx, u.Events); return err })
 }
 
-// variety is impressions that compress no better than real ones: sessions of their own, many
+// variety returns impressions that compress no better than real ones: distinct sessions, many
 // campaigns, unequal placements.
 func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, value []byte, err error), error) {
 	db, err := pgx.Connect(ctx, p.site.database)
@@ -203,7 +203,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 	}, nil
 }
 
-// walPosition is how far the server has written its log, in bytes.
+// walPosition returns the server's position in its write-ahead log, in bytes.
 func (p *pipeline) walPosition(ctx context.Context) (at float64, err error) {
 	db, err := pgx.Connect(ctx, p.site.database)
 	if err != nil {
@@ -243,7 +243,7 @@ func (p *pipeline) httpUnits(ctx context.Context, u *units) error {
 		}
 		u.CPU[name], _ = counted.end(m.count)
 		p.s.say("%s: %.0f requests, CPU µs each: %s", name, m.count, costs(u.CPU[name]))
-		time.Sleep(time.Second) // outcomes of auctions wait for company
+		time.Sleep(time.Second) // auction outcomes are batched
 		after, err := p.logBytes(ctx, part.topic)
 		if err != nil {
 			return err
@@ -253,7 +253,7 @@ func (p *pipeline) httpUnits(ctx context.Context, u *units) error {
 	return nil
 }
 
-// logBytes is the size of a topic's log over its partitions, of one replica.
+// logBytes returns the size of one replica of a topic's log over its partitions.
 func (p *pipeline) logBytes(ctx context.Context, topic string) (sum float64, err error) {
 	client, err := p.client()
 	if err != nil {
@@ -304,7 +304,8 @@ WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1`)
 	return sizes, err
 }
 
-// mergedSizes is every table of ClickHouse once its parts are merged, as they are a day later.
+// mergedSizes returns the sizes of the ClickHouse tables after merging their parts, as they are a
+// day later.
 func (p *pipeline) mergedSizes(ctx context.Context) (map[string]tableSize, error) {
 	options, err := clickhouse.ParseDSN(p.site.analytics)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package browser drives the console in a real Chromium, as a reader would: for the tests of its
-// screens, and for the pictures of them that the documents show.
+// Package browser drives the console in a real Chromium, for the tests of its screens and for the
+// screenshots of the documents.
 package browser
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Agent is a reader's. A browser that says it is headless is invalid traffic, and no switch weakens
-// that.
+// Agent is the user agent of a reader's browser. Headless browsers are invalid traffic, and no
+// setting changes that.
 const Agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 
-// ErrAbsent says that no Chromium is installed.
+// ErrAbsent reports that no Chromium is installed.
 var ErrAbsent = errors.New("no chromium in PATH: install it by deploy/chromium.sh (Debian: apt-get install chromium)")
 
-// Find is the path of the browser.
+// Find returns the path of the browser.
 func Find() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -59,9 +59,9 @@ func Start(ctx context.Context) (*Browser, error) {
 		options = append(options, chromedp.NoSandbox)
 	}
 	allocated, stopAllocator := chromedp.NewExecAllocator(ctx, options...)
-	made, stop := chromedp.NewContext(allocated)
-	b := &Browser{ctx: made, stop: []context.CancelFunc{stop, stopAllocator}}
-	if err := chromedp.Run(made); err != nil {
+	created, stop := chromedp.NewContext(allocated)
+	b := &Browser{ctx: created, stop: []context.CancelFunc{stop, stopAllocator}}
+	if err := chromedp.Run(created); err != nil {
 		b.Close()
 		return nil, fmt.Errorf("chromium: %w", err)
 	}
@@ -75,23 +75,23 @@ func (b *Browser) Close() {
 	}
 }
 
-// Tab is one page, with cookies of its own, and what its console said.
+// Tab is one page with its own cookies and its console messages.
 type Tab struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	problems []string
 	expected []*expectation
 }
 
-// expectation is a problem that a test brings about, or a reader's page has by design.
+// expectation is a problem that a test provokes, or that a page has by design.
 type expectation struct {
 	of  *regexp.Regexp
 	met bool
 }
 
-// Tab opens a page of its own. Close it.
+// Tab opens a new page. The caller closes it.
 func (b *Browser) Tab() (*Tab, error) {
 	var opened target.ID
 	err := chromedp.Run(b.ctx, chromedp.ActionFunc(func(ctx context.Context) error {
@@ -116,7 +116,8 @@ func (b *Browser) Tab() (*Tab, error) {
 	return t, nil
 }
 
-// listen keeps errors: of scripts, of loading (4xx included), and breaches of the policy.
+// listen records errors of scripts and of loading (4xx included), and violations of the content
+// security policy.
 func (t *Tab) listen(event any) {
 	var problem string
 	switch e := event.(type) {
@@ -133,7 +134,7 @@ func (t *Tab) listen(event any) {
 			problem = e.Entry.Text + " " + e.Entry.URL
 		}
 	case *target.EventAttachedToTarget:
-		if e.TargetInfo.Type == "iframe" { // in a process of its own, so its console is, too
+		if e.TargetInfo.Type == "iframe" { // a separate process with its own console
 			go t.hear(e.TargetInfo.TargetID)
 		}
 	}
@@ -144,8 +145,8 @@ func (t *Tab) listen(event any) {
 	}
 }
 
-// hear has the tab hear what a frame of another origin complains about, from its beginning. A frame
-// that is gone already has nothing more to say.
+// hear attaches the tab to the console of a cross-origin frame from its start. A frame that no
+// longer exists is ignored.
 func (t *Tab) hear(frame target.ID) {
 	ctx, cancel := chromedp.NewContext(t.ctx, chromedp.WithTargetID(frame))
 	chromedp.ListenTarget(ctx, t.listen)
@@ -154,14 +155,14 @@ func (t *Tab) hear(frame target.ID) {
 	}
 }
 
-// Expect says that a problem with such a text will come, at least once.
+// Expect declares that a problem with the text must occur at least once.
 func (t *Tab) Expect(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.expected = append(t.expected, &expectation{of: regexp.MustCompile(text)})
 }
 
-// Problems are what the page and its frames have complained about, but for what was expected.
+// Problems returns the problems of the page and its frames, except for expected ones.
 func (t *Tab) Problems() (list []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,7 +180,7 @@ func (t *Tab) Problems() (list []string) {
 	return list
 }
 
-// Missed are the expected problems that did not come.
+// Missed returns the expected problems that have not occurred.
 func (t *Tab) Missed() (list []string) {
 	_ = t.Problems()
 	t.mu.Lock()
@@ -195,7 +196,8 @@ func (t *Tab) Missed() (list []string) {
 // Close closes the page.
 func (t *Tab) Close() { t.cancel() }
 
-// Do runs actions, for a minute at most: a loaded machine is slow, a page that hangs has no end.
+// Do runs actions for at most a minute. The limit allows for a loaded machine and ends a hanging
+// page.
 func (t *Tab) Do(actions ...chromedp.Action) error {
 	ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 	defer cancel()
@@ -212,18 +214,18 @@ func (t *Tab) Do(actions ...chromedp.Action) error {
 	return nil
 }
 
-// gone is what an action fails with that came before the page took the place of another: it did
-// nothing, so that it may be done again.
+// gone is the error of an action on a page that is being replaced. The action had no effect and may
+// be repeated.
 const gone = "Cannot find context with specified id"
 
-// View is how a page is looked at.
+// View holds the size and the preferences for viewing a page.
 type View struct {
 	Width, Height int64
 	Dark          bool
-	Moving        bool // the reader did not ask for reduced motion
+	Moving        bool // without the preference for reduced motion
 }
 
-// Look sets the size and the colours.
+// Look sets the size and the colour scheme.
 func (t *Tab) Look(v View) error {
 	scheme := "light"
 	if v.Dark {
@@ -241,7 +243,7 @@ func (t *Tab) Look(v View) error {
 	)
 }
 
-// settled is true when a screen shows its data, or why it has none.
+// settled is true when a screen shows its data, or the reason for its absence.
 const settled = `!!document.querySelector('main h1') && !document.querySelector('.skeleton') && (!document.querySelector('.plot') || !!document.querySelector('.plot canvas'))`
 
 // Open goes to an address and waits until its screen has settled.
@@ -252,11 +254,10 @@ func (t *Tab) Open(address string) error {
 	return t.Settle()
 }
 
-// Settle waits until the screen has settled after an act.
+// Settle waits until the screen has settled after an action.
 func (t *Tab) Settle() error { return t.Await(settled) }
 
-// Await waits until an expression of the page is true. The page may be replaced by another
-// meanwhile.
+// Await waits until an expression is true in the page. The page may be replaced meanwhile.
 func (t *Tab) Await(expression string) (err error) {
 	for range 5 {
 		err = t.Do(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond)))
@@ -283,8 +284,7 @@ func (t *Tab) Enter(base, as string) error {
 	return t.Settle()
 }
 
-// Cover brings another tab of the window before the page, so that it is hidden, until the function
-// that it gives is called.
+// Cover hides the page behind another tab of its window until the returned function is called.
 func (t *Tab) Cover() (uncover func() error, err error) {
 	var front target.ID
 	own := chromedp.FromContext(t.ctx).Target.TargetID
@@ -304,14 +304,14 @@ func (t *Tab) Cover() (uncover func() error, err error) {
 	}, err
 }
 
-// onBrowser does what concerns the whole browser.
+// onBrowser runs an action on the whole browser.
 func (t *Tab) onBrowser(do func(ctx context.Context) error) error {
 	return t.Do(chromedp.ActionFunc(func(ctx context.Context) error {
 		return do(cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser))
 	}))
 }
 
-// Before runs a script in every document of the tab before its own.
+// Before runs a script in every document of the tab before the document's own scripts.
 func (t *Tab) Before(script string) error {
 	return t.Do(chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
@@ -319,8 +319,8 @@ func (t *Tab) Before(script string) error {
 	}))
 }
 
-// Frame is the page's only frame of another origin, once it is there. It ends with its page. One
-// that another takes the place of while it is attached to never answers, so it is given up.
+// Frame waits for the page's only cross-origin frame and returns it. It ends with its page. A frame
+// that is replaced during the attachment never answers and is abandoned.
 func (t *Tab) Frame() (*Tab, error) {
 	until := time.Now().Add(time.Minute)
 	for {
@@ -343,7 +343,7 @@ func (t *Tab) Frame() (*Tab, error) {
 	}
 }
 
-// attach is the frame as a page of its own, nil when it does not answer in time.
+// attach returns the frame as a separate page, or nil if it does not answer in time.
 func (t *Tab) attach(frame target.ID) *Tab {
 	ctx, cancel := chromedp.NewContext(t.ctx, chromedp.WithTargetID(frame))
 	f := &Tab{ctx: ctx, cancel: cancel}
@@ -357,7 +357,7 @@ func (t *Tab) attach(frame target.ID) *Tab {
 	return f
 }
 
-// Accept answers every question of the page's scripts (confirm) by yes from now on.
+// Accept confirms all later dialogs of the page's scripts.
 func (t *Tab) Accept() error {
 	chromedp.ListenTarget(t.ctx, func(event any) {
 		if _, asks := event.(*page.EventJavascriptDialogOpening); asks {

@@ -13,7 +13,7 @@ import (
 	"adnet/internal/demo"
 )
 
-// Ready waits until an adnet that was just started says that it is ready, for a minute at most.
+// Ready waits until a new adnet process reports readiness, for at most a minute.
 func Ready(ctx context.Context, base string) error {
 	for range 300 {
 		if reply, err := http.Get(base + "/readyz"); err == nil {
@@ -28,11 +28,11 @@ func Ready(ctx context.Context, base string) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return errors.New("adnet does not become ready")
+	return errors.New("adnet did not become ready")
 }
 
-// Traffic plays n readers of the demo publisher: each is shown an ad for a request of the demo, and
-// every seventh one follows it. It returns when all of them are counted, or after half a minute.
+// Traffic simulates n readers of the demo publisher. Each requests and sees an ad, and every
+// seventh clicks it. It returns when all impressions are counted, or after half a minute.
 func Traffic(ctx context.Context, base string, n int) error {
 	c := caller{ctx: ctx, base: base}
 	var login struct{ Token string }
@@ -59,7 +59,7 @@ func Traffic(ctx context.Context, base string, n int) error {
 	}
 	var clicks []string
 	seen := 0
-	// A node that has just started first hears what each campaign may still spend.
+	// A new node first has to learn the remaining budget of each campaign.
 	for i := 0; i < 100 && seen == 0; i++ {
 		if click, err := c.reader(key.Key, requests[i%len(requests)].Context, i); err != nil {
 			return err
@@ -95,7 +95,7 @@ func Traffic(ctx context.Context, base string, n int) error {
 	return nil
 }
 
-// counted is how many impressions the network has counted.
+// counted returns the number of impressions counted by the network.
 func (c caller) counted(admin string) (int, error) {
 	var s struct{ Impressions int }
 	r, err := http.NewRequestWithContext(c.ctx, http.MethodGet, c.base+"/api/stats?type=overview", nil)
@@ -112,7 +112,7 @@ type caller struct {
 	base string
 }
 
-// reader asks for an ad and sees it. It gives the ad's link, if there was an ad.
+// reader requests an ad and reports its impression. It returns the ad's link, or "" without an ad.
 func (c caller) reader(key, context string, i int) (click string, err error) {
 	var reply struct {
 		Ad *struct {

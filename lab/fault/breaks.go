@@ -2,13 +2,13 @@ package main
 
 import "adnet/lab/product"
 
-// breaks lists the protections that a run can do without, to prove that the suite notices.
+// breaks lists the protections that a build can omit, to verify that the suite fails.
 var breaks = map[string]product.Replacement{
 	"spool": {
 		File: "ingress/track/recorder.go",
-		Old: "	kept := make(chan error, 1)\n	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) " +
-			"{ kept <- err })\n",
-		New: "	kept := make(chan error, 1)\n	kept <- nil\n",
+		Old: "	spooled := make(chan error, 1)\n	r.spool.Append(event.TopicEvents, e.AuctionId, value, func(err error) " +
+			"{ spooled <- err })\n",
+		New: "	spooled := make(chan error, 1)\n	spooled <- nil\n",
 	},
 	"double": {File: "internal/ledger/decide.go", Old: "	return first\n}", New: "	return first || true\n}"},
 }

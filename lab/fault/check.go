@@ -22,7 +22,7 @@ import (
 func (s *suite) settleAccounts(ctx context.Context) error {
 	s.report.Acknowledged = s.load.acknowledged.Load()
 	s.say(
-		"the load has ended: %d ads asked for, %d filled; in vain: %s", s.load.asked.Load(), s.load.filled.Load(),
+		"the load has ended: %d ads requested, %d filled; unfilled: %s", s.load.asked.Load(), s.load.filled.Load(),
 		s.load.misses(),
 	)
 	end := time.Now()
@@ -52,13 +52,13 @@ func (s *suite) settleAccounts(ctx context.Context) error {
 	return s.ledger(ctx)
 }
 
-// spoolsEmpty waits until both ingress processes have handed over what they kept on disk.
+// spoolsEmpty waits until both ingress processes have delivered the events on their disks.
 func (s *suite) spoolsEmpty(ctx context.Context) error {
 	for _, n := range s.nodes.ingress {
 		err := s.until(ctx, time.Minute, func() (bool, error) {
 			reply, err := http.Get("http://" + n.admin + "/metrics")
 			if err != nil {
-				return false, nil // it is starting
+				return false, nil // the process is starting
 			}
 			defer func() { _ = reply.Body.Close() }()
 			text, err := io.ReadAll(reply.Body)
@@ -90,7 +90,7 @@ func (s *suite) verify(ctx context.Context) error {
 	return err
 }
 
-// row is one record of the log as ClickHouse has it.
+// row is one record of the log in ClickHouse.
 type row struct {
 	beacon
 	verdict, campaign, day string
@@ -128,8 +128,8 @@ func (s *suite) decided(ctx context.Context) ([]row, error) {
 	}
 }
 
-// first says whether a verdict is that of the first record of its event: every event may have one
-// such.
+// first reports whether a verdict belongs to the first record of an event. Every event may have
+// only one such record.
 func first(verdict string) bool {
 	switch verdict {
 	case "duplicate", "expired", "unsigned", "bad_signature", "unverified", "poison":
@@ -138,8 +138,8 @@ func first(verdict string) bool {
 	return !strings.HasPrefix(verdict, "invalid_traffic:")
 }
 
-// compare checks the witness against the rows: every answer must have a row, every event one
-// effect.
+// compare checks the acknowledgements against the rows: each must have a row, and every event takes
+// effect once.
 func (s *suite) compare(rows []row) {
 	type tally struct{ rows, firsts, charges, mints int }
 	have := make(map[beacon]*tally, len(rows))
@@ -173,7 +173,7 @@ func (s *suite) compare(rows []row) {
 		}
 	}
 	if s.report.Lost > 0 {
-		s.breach("%d acknowledged beacons are nowhere, like %s", s.report.Lost, example)
+		s.breach("%d acknowledged beacons are lost, for example %s", s.report.Lost, example)
 	}
 	for b, t := range have {
 		if b.auction != uuid.Nil && (t.firsts > 1 || t.charges > 1 || t.mints > 1) {
@@ -182,7 +182,7 @@ func (s *suite) compare(rows []row) {
 		}
 	}
 	if s.report.Doubled > 0 {
-		s.breach("%d events took effect twice, like %s", s.report.Doubled, example)
+		s.breach("%d events took effect twice, for example %s", s.report.Doubled, example)
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *suite) books(rows []row) {
 	for _, b := range s.site.campaigns() {
 		campaigns[b.id] = b
 	}
-	// of each campaign's free ads: first and last, seconds into the run, and how many
+	// each campaign's free ads: first and last in seconds into the run, and their number
 	spans := make(map[string][3]float64)
 	perDay, perCampaign, perAdvertiser := make(map[[2]string]int64), make(map[string]int64), make(map[string]int64)
 	free, freeFaulty, price := make(map[string]int64), make(map[string]int64), make(map[string]int64)
@@ -213,20 +213,20 @@ func (s *suite) books(rows []row) {
 			continue
 		}
 		price[r.campaign] = max(price[r.campaign], r.price)
-		made := madeAt(r.auction).Add(-s.clock).Sub(s.began).Seconds()
+		created := createdAt(r.auction).Add(-s.clock).Sub(s.began).Seconds()
 		span := spans[r.campaign]
-		if span[0] == 0 || made < span[0] {
-			span[0] = made
+		if span[0] == 0 || created < span[0] {
+			span[0] = created
 		}
-		spans[r.campaign] = [3]float64{span[0], max(span[1], made), span[2] + 1}
-		if s.faulty.contain(madeAt(r.auction).Add(-s.clock)) {
+		spans[r.campaign] = [3]float64{span[0], max(span[1], created), span[2] + 1}
+		if s.faulty.contain(createdAt(r.auction).Add(-s.clock)) {
 			freeFaulty[r.campaign] += r.price - r.charge
 		} else {
 			free[r.campaign] += r.price - r.charge
 		}
 	}
 	if s.report.AfterPause > 0 {
-		s.breach("%d events were charged after a pause was answered", s.report.AfterPause)
+		s.breach("%d events were charged after the reply to a pause", s.report.AfterPause)
 	}
 	for key, spent := range perDay {
 		if b := campaigns[key[0]]; b != nil && spent > b.daily {
@@ -243,7 +243,7 @@ func (s *suite) books(rows []row) {
 	for id, spent := range perAdvertiser {
 		if paid := s.site.deposits[id]; spent > paid {
 			s.report.Overspend = max(s.report.Overspend, spent-paid)
-			s.breach("advertiser %s was charged %d, it has paid in %d", id, spent, paid)
+			s.breach("advertiser %s was charged %d, its deposits are %d", id, spent, paid)
 		}
 	}
 	s.spent = perAdvertiser
@@ -257,7 +257,7 @@ func (s *suite) books(rows []row) {
 	s.freeDelivery(free, freeFaulty, price)
 }
 
-// exhausted counts the budgets that ran out: a run in which none does proves nothing about budgets.
+// exhausted counts the exhausted budgets. A run without any does not test budgets.
 func (s *suite) exhausted() {
 	s.report.Exhausted = map[string]int{dailyBudget: 0, totalBudget: 0, balance: 0}
 	for _, b := range s.site.campaigns() {
@@ -270,18 +270,19 @@ func (s *suite) exhausted() {
 	}
 	for what, n := range s.report.Exhausted {
 		if n == 0 {
-			s.breach("no %s ran out", what)
+			s.breach("no %s was exhausted", what)
 		}
 	}
 }
 
-// free reports whether the event was hosted but not, or not fully, paid for because a budget or
-// balance had ended.
+// free reports whether the event was shown but not fully paid for because a budget or balance was
+// exhausted.
 func (r *row) free() bool {
 	return r.verdict == "over_budget" || r.verdict == "over_balance" || r.verdict == "ok" && r.charge < r.price
 }
 
-// freeDelivery reports the campaign that gave most away, relative to the promise: one price a node.
+// freeDelivery reports the campaign with the most free delivery, relative to the limit of one price
+// per node.
 func (s *suite) freeDelivery(free, faulty, price map[string]int64) {
 	worst := ""
 	for id, amount := range free {
@@ -331,15 +332,15 @@ func (s *suite) balances(balances map[string]int64) {
 	for id, paid := range s.site.deposits {
 		if left := balances["advertiser:"+id]; left != paid-s.spent[id] {
 			s.breach(
-				"advertiser %s has paid in %d and was charged %d, its balance is %d micro-USD", id, paid, s.spent[id],
+				"advertiser %s has deposits of %d and charges of %d, but a balance of %d micro-USD", id, paid, s.spent[id],
 				left,
 			)
 		}
 	}
 }
 
-// madeAt is the time inside a UUIDv7, in adnet's clock.
-func madeAt(id uuid.UUID) time.Time {
+// createdAt returns the time of a UUIDv7, in adnet's clock.
+func createdAt(id uuid.UUID) time.Time {
 	at, _ := day.TimeOfUUID(id)
 	return at
 }

@@ -18,10 +18,10 @@ import (
 
 // The kinds of faults.
 const (
-	ingressKill       = "ingress_kill"          // kill -9 with requests under way
+	ingressKill       = "ingress_kill"          // SIGKILL with requests in flight
 	bothIngressKill   = "both_ingress_kill"     // of both nodes at once
-	spoolKill         = "ingress_kill_on_spool" // with beacons that were acknowledged and are in no log yet
-	consumersKill     = "consumers_kill"        // kill -9 at any moment
+	spoolKill         = "ingress_kill_on_spool" // with acknowledged beacons that are not on the log yet
+	consumersKill     = "consumers_kill"        // SIGKILL at any moment
 	betweenCommits    = "consumers_kill_between_postgres_and_offset_commit"
 	betweenInsertMark = "archive_kill_between_insert_and_mark"
 	brokerKill        = "broker_kill"
@@ -38,18 +38,17 @@ const (
 	dayBoundary       = "day_boundary"
 )
 
-// promised is how long everything may take from healing to no lag. It has no slack: a killed
-// consumer's partitions wait for the end of its session (10 s), which with two rebalances makes 9
-// to 14 s on 2 cores, the longest of all kinds. A machine that others use as well needs a lower
-// --rate, as short runs have.
+// promised limits the time from healing to no lag. It has no slack: a killed consumer's partitions
+// wait for the end of its session (10 s), which with two rebalances takes 9 to 14 s on 2 cores, the
+// longest of all kinds. A shared machine needs a lower --rate, as in short runs.
 const promised = 30 * time.Second
 
-// outstanding is longer than any beacon of the load takes to follow its ad.
+// outstanding exceeds the delay of any beacon of the load after its ad.
 const outstanding = 15 * time.Second
 
 type fault struct {
 	kind  string
-	short bool // belongs to a short run
+	short bool // part of a short run
 	redis bool // Redis is not healthy while it lasts
 	run   func(context.Context) error
 }
@@ -76,7 +75,7 @@ func (s *suite) kinds() []fault {
 	}
 }
 
-// windows are times of the machine's clock.
+// windows are periods of the machine's clock.
 type windows []struct{ from, to time.Time }
 
 func (w windows) contain(at time.Time) bool {
@@ -85,12 +84,11 @@ func (w windows) contain(at time.Time) bool {
 	)
 }
 
-// tries is how often a fault is tried whose moment does not come.
+// tries is the number of attempts at a fault that misses its moment.
 const tries = 3
 
 // faults runs every kind once, in random order, then random kinds until the limit. Each is healed,
-// and recovery awaited, before the next begins. A run that missed one of its kinds has not shown
-// what it claims.
+// and recovery awaited, before the next begins. A run without one of its kinds is a breach.
 func (s *suite) faults(ctx context.Context) error {
 	_ = schedule.Pause(ctx, 3*time.Second) // some traffic first
 	if err := s.keepRedis(); err != nil {
@@ -127,10 +125,10 @@ func (s *suite) faults(ctx context.Context) error {
 		if missed[f.kind]++; s.report.Faults[f.kind] == 0 && missed[f.kind] < tries {
 			plan = slices.Insert(plan, i+1, f)
 		} else if s.report.Faults[f.kind] == 0 {
-			s.breach("%s: its moment did not come in %d tries", f.kind, tries)
+			s.breach("%s: missed its moment in %d tries", f.kind, tries)
 		}
 		if now := s.now(); now.Truncate(24*time.Hour) != before.Truncate(24*time.Hour) {
-			s.say("a day ended on the way (%s)", now.Truncate(24*time.Hour).Format(time.DateOnly))
+			s.say("a day ended during the run (%s)", now.Truncate(24*time.Hour).Format(time.DateOnly))
 			s.report.Faults[dayBoundary]++
 			before = now
 		}
@@ -147,8 +145,8 @@ func (s *suite) shuffled(list []fault) []fault {
 	return list
 }
 
-// errMissed says that the moment that a fault aims at did not come; the try does not count.
-var errMissed = errors.New("the moment did not come")
+// errMissed reports that a fault missed its moment. The attempt does not count.
+var errMissed = errors.New("the fault missed its moment")
 
 func (s *suite) one(ctx context.Context, f fault) error {
 	s.say("%s", f.kind)
@@ -170,8 +168,7 @@ func (s *suite) one(ctx context.Context, f fault) error {
 		return err
 	}
 	if f.redis {
-		// Ads that were out when Redis lost what they had reserved may be the ones that find a
-		// budget empty.
+		// Ads shown before Redis lost their reservations may also find the budget exhausted.
 		s.faulty = append(s.faulty, struct{ from, to time.Time }{began.Add(-outstanding), time.Now().Add(time.Second)})
 	}
 	if took > promised {
@@ -185,11 +182,11 @@ func (s *suite) one(ctx context.Context, f fault) error {
 	return nil
 }
 
-// caughtUp waits until all processes are ready and everything that was on the log at the healing is
+// caughtUp waits until all processes are ready and all records on the log at the healing are
 // settled and archived. Exceeding the limit is a breach, not an error.
 func (s *suite) caughtUp(ctx context.Context, healed time.Time, limit time.Duration) (time.Duration, error) {
 	var ends kadm.ListedOffsets
-	told := time.Now()
+	reported := time.Now()
 	for {
 		missing := ""
 		if ends == nil {
@@ -212,15 +209,15 @@ func (s *suite) caughtUp(ctx context.Context, healed time.Time, limit time.Durat
 			s.breach("not caught up %s after healing: %s", limit, missing)
 			return time.Since(healed), nil
 		}
-		if time.Since(told) > 5*time.Second {
-			told = time.Now()
+		if time.Since(reported) > 5*time.Second {
+			reported = time.Now()
 			s.say("waiting: %s", missing)
 		}
 		_ = schedule.Pause(ctx, 100*time.Millisecond)
 	}
 }
 
-// behind names the missing part, or "" when nothing is missing.
+// behind describes what is missing, or returns "" when nothing is.
 func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
 	for _, n := range s.nodes.all() {
 		if err := n.ready(ctx, time.Second); err != nil {
@@ -246,7 +243,7 @@ func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
 	return missing
 }
 
-// offsets reads offsets by partition; there is one topic of events in this stack.
+// offsets reads offsets by partition. This stack has one topic of events.
 func (s *suite) offsets(ctx context.Context, sql string) (map[int32]int64, error) {
 	rows, err := s.stack.db.Query(ctx, sql)
 	if err != nil {
@@ -265,7 +262,7 @@ func (s *suite) offsets(ctx context.Context, sql string) (map[int32]int64, error
 	return all, rows.Err()
 }
 
-// hold is how long something stays broken.
+// hold waits for a random time while a fault is active.
 func (s *suite) hold(ctx context.Context, least, most time.Duration) {
 	_ = schedule.Pause(ctx, least+time.Duration(s.rng.Int64N(int64(most-least))))
 }
@@ -285,13 +282,14 @@ func (s *suite) killBothIngress(ctx context.Context) error {
 	return errors.Join(s.nodes.ingress[0].start(), s.nodes.ingress[1].start())
 }
 
-// killOnSpool cuts Kafka off, lets both nodes acknowledge beacons that only their disks have, and
-// kills both. The connections come back when the new processes may have begun to read their spools.
+// killOnSpool disconnects Kafka, lets both nodes acknowledge beacons that exist only on their
+// disks, and kills both. The connections return when the new processes may already read their
+// spools.
 func (s *suite) killOnSpool(ctx context.Context) error {
 	for _, c := range s.proxy.kafka {
 		c.Stop()
 	}
-	// longer than ingress waits for Kafka: events acknowledged from here on are not on the log
+	// exceeds ingress's wait for Kafka: events acknowledged from here on are not on the log
 	_ = schedule.Pause(ctx, time.Second)
 	before := s.load.acknowledged.Load()
 	err := s.until(ctx, 15*time.Second, func() (bool, error) { return s.load.acknowledged.Load() >= before+40, nil })
@@ -316,8 +314,8 @@ func (s *suite) killConsumers(ctx context.Context) error {
 	return n.start()
 }
 
-// killBetweenCommits slows PostgreSQL until a settlement is under way, keeps every word from Kafka,
-// lets the settlement commit, and kills: the offsets are in PostgreSQL and cannot be in Kafka.
+// killBetweenCommits slows PostgreSQL until a settlement is in progress, blocks Kafka, lets the
+// settlement commit, and kills the consumer. The offsets are then in PostgreSQL but not in Kafka.
 func (s *suite) killBetweenCommits(ctx context.Context) error {
 	if err := s.proxy.postgres.slow(250 * time.Millisecond); err != nil {
 		return err
@@ -371,14 +369,14 @@ func (s *suite) settledTotal(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// hintIsBehind proves that Kafka was not told of everything that PostgreSQL has.
+// hintIsBehind verifies that the offsets in Kafka are behind those in PostgreSQL.
 func (s *suite) hintIsBehind(ctx context.Context) error {
 	stored, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset GROUP BY 1`)
 	if err != nil {
 		return err
 	}
-	// Again where it fails: the suite's own connection may be to a broker that was killed before.
-	// The consumers are dead, so the answer does not change meanwhile.
+	// Retried because the suite's own connection may be to a killed broker. The consumers are dead,
+	// so the answer does not change meanwhile.
 	var hints kadm.OffsetResponses
 	err = s.until(ctx, 10*time.Second, func() (bool, error) {
 		var failed error
@@ -396,7 +394,7 @@ func (s *suite) hintIsBehind(ctx context.Context) error {
 	return errMissed
 }
 
-// until asks until the answer is yes; the limit is errMissed.
+// until polls until the answer is true. It returns errMissed at the limit.
 func (s *suite) until(ctx context.Context, limit time.Duration, ask func() (bool, error)) error {
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 		yes, err := ask()
@@ -408,8 +406,8 @@ func (s *suite) until(ctx context.Context, limit time.Duration, ask func() (bool
 	return errMissed
 }
 
-// darkInsert drops what ClickHouse answers from the moment that it is sent the rows of an insert,
-// and waits until it has applied them.
+// darkInsert drops ClickHouse's answers once the rows of an insert are sent, and waits until it has
+// applied them.
 func (s *suite) darkInsert(ctx context.Context) error {
 	const rows = `SELECT count() FROM events`
 	before, err := s.stack.count(ctx, rows)
@@ -425,7 +423,7 @@ func (s *suite) darkInsert(ctx context.Context) error {
 	})
 }
 
-// wait arms the gate and waits until it met what it is armed for.
+// wait arms the gate and waits for its moment.
 func (g *gate) wait(ctx context.Context, what int32) error {
 	g.armed.Store(what)
 	select {
@@ -446,7 +444,7 @@ func (s *suite) killBetweenInsertAndMark(ctx context.Context) error {
 	for _, n := range s.nodes.consumers {
 		n.kill()
 	}
-	if err == nil { // the plan of the insert must still wait for its mark
+	if err == nil { // the plan of the insert must still be pending
 		var pending int
 		err = s.stack.db.QueryRow(
 			ctx, `SELECT count(*) FROM archive_progress WHERE planned_to IS NOT NULL`,
@@ -492,14 +490,14 @@ func (s *suite) restartPostgres(ctx context.Context) error {
 	return s.stack.up(ctx)
 }
 
-// cutCommits cuts connections at the moment of COMMIT: half of the time the server never hears of
-// it, half of the time it does and its answer is lost.
+// cutCommits cuts connections at COMMIT: half of the time the server never receives it, half of the
+// time its answer is lost.
 func (s *suite) cutCommits(ctx context.Context) error {
 	for range 6 {
 		if err := s.proxy.postgres.gate.wait(ctx, commitBefore+int32(s.rng.IntN(2))); err != nil {
 			return err
 		}
-		_ = schedule.Pause(ctx, 100*time.Millisecond) // a commit that got through ends
+		_ = schedule.Pause(ctx, 100*time.Millisecond) // lets a received commit finish
 		if err := s.proxy.postgres.cut(); err != nil {
 			return err
 		}
@@ -518,7 +516,7 @@ func (s *suite) flushRedis(context.Context) error {
 
 func (s *suite) redisDir() string { return filepath.Join(s.stack.folder(), "redis") }
 
-// keepRedis copies what Redis has on its disk now, to come back later.
+// keepRedis copies the current files of Redis for a later restore.
 func (s *suite) keepRedis() error {
 	old := s.redisDir() + ".old"
 	return errors.Join(os.RemoveAll(old), os.CopyFS(old, os.DirFS(s.redisDir())))
@@ -542,7 +540,8 @@ func (s *suite) stopClickHouse(ctx context.Context) error {
 	return s.stack.up(ctx)
 }
 
-// fillSpool leaves 64 KiB on the disks of both spools and cuts Kafka off until beacons are refused.
+// fillSpool leaves 64 KiB free on the disks of both spools and disconnects Kafka until beacons are
+// refused.
 func (s *suite) fillSpool(ctx context.Context) error {
 	var failed error
 	for i := range 2 {
@@ -568,7 +567,7 @@ func (s *suite) fillSpool(ctx context.Context) error {
 
 const filler = "somebody-elses-file"
 
-// fill takes all but free bytes of the disk that dir is on.
+// fill uses all but free bytes of the disk of dir.
 func fill(dir string, free int64) error {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
@@ -588,6 +587,6 @@ func (s *suite) stopConsumer(ctx context.Context) error {
 
 // pauseOne pauses a campaign under traffic.
 func (s *suite) pauseOne(ctx context.Context) error {
-	b := s.site.campaigns()[s.rng.IntN(4)] // one of those with plenty of budget
+	b := s.site.campaigns()[s.rng.IntN(4)] // a campaign with plenty of budget
 	return s.site.pauseCampaign(ctx, b, 4*time.Second)
 }

@@ -21,8 +21,8 @@ import (
 	"adnet/internal/token"
 )
 
-// load is the users of the ads: it asks for ads, fires their beacons at either node, and notes what
-// was acknowledged. It is the only witness, and is never killed.
+// load simulates the users of the ads: it requests ads, fires their beacons at either node, and
+// records the acknowledgements. It is the only witness and is never killed.
 type load struct {
 	s    *suite
 	http *http.Client
@@ -30,11 +30,11 @@ type load struct {
 	acknowledged, refused, asked, filled atomic.Int64
 
 	mu       sync.Mutex
-	acks     map[beacon]int // how many requests were answered 200
-	unfilled map[string]int // ads that were asked for in vain, by reason or status
+	acks     map[beacon]int // number of requests answered 200
+	unfilled map[string]int // unfilled ad requests by reason or status
 }
 
-// beacon names an event as settlement does.
+// beacon identifies an event as settlement does.
 type beacon struct {
 	auction uuid.UUID
 	kind    string
@@ -48,10 +48,10 @@ func newLoad(s *suite) *load {
 	}}
 }
 
-// visitors is how many visits may be under way at once: a visit mostly waits.
+// visitors limits the concurrent visits, which mostly wait.
 const visitors = 400
 
-// run makes visits at the rate until ctx ends, and returns when the last one is over.
+// run starts visits at the rate until ctx ends, and returns after the last one.
 func (l *load) run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -71,14 +71,13 @@ func (l *load) run(ctx context.Context) {
 				defer func() { <-slots }()
 				l.visit(ctx)
 			})
-		default: // everybody waits for answers: no more of them
+		default: // all visitors wait for answers
 		}
 	}
 }
 
-// newcomers adds campaigns with little to spend all the time, so that budgets and balances run out
-// under every fault: by turns a daily budget, a total budget, and a balance that two campaigns
-// share.
+// newcomers keeps adding campaigns with small budgets, so that budgets and balances run out under
+// every fault: by turns a daily budget, a total budget, and a balance shared by two campaigns.
 func (l *load) newcomers(ctx context.Context) {
 	const every = 6 * time.Second
 	for i := 0; ctx.Err() == nil; i++ {
@@ -117,7 +116,7 @@ func (l *load) newcomer(ctx context.Context, i int) error {
 	return l.s.site.campaign(ctx, who, o)
 }
 
-// choose takes a campaign to ask for: half of the visits are for those whose budgets run out.
+// choose picks a campaign for a visit. Half of the visits go to campaigns whose budgets run out.
 func (l *load) choose() *budget {
 	list := l.s.site.campaigns()
 	var open []*budget
@@ -127,7 +126,7 @@ func (l *load) choose() *budget {
 			open = append(open, b)
 		}
 	}
-	if small && len(open) > 5 && rand.IntN(10) > 0 { // mostly the newest: the others have run out
+	if small && len(open) > 5 && rand.IntN(10) > 0 { // mostly the newest, because the others are exhausted
 		open = open[len(open)-5:]
 	}
 	return open[rand.IntN(len(open))]
@@ -146,11 +145,11 @@ func (l *load) visit(ctx context.Context) {
 	query := ad.pixel.Query()
 	proof, err := l.s.site.ring.Verify(token.PurposeImpression.Only(), query.Get("auction_id"), l.s.now())
 	if err != nil {
-		l.s.say("a token of ours does not verify: %v", err)
+		l.s.say("a token does not verify: %v", err)
 		return
 	}
 	fire := func(kind string) bool {
-		if kind != "impression" { // the pixel's token proves nothing else
+		if kind != "impression" { // the pixel's token is valid for impressions only
 			query.Set("auction_id", ad.report)
 		}
 		query.Set("event", kind)
@@ -160,7 +159,7 @@ func (l *load) visit(ctx context.Context) {
 	if rand.IntN(20) == 0 || !fire("impression") { // some ads are never shown
 		return
 	}
-	for rand.IntN(10) == 0 { // a pixel that fires again
+	for rand.IntN(10) == 0 { // a repeated pixel
 		fire("impression")
 	}
 	if rand.IntN(3) == 0 {
@@ -173,8 +172,8 @@ func (l *load) visit(ctx context.Context) {
 			break
 		}
 	}
-	// Of all impressions less than half are clicked: a publisher above ADNET_QUARANTINE_CTR would
-	// get no more ads once its day has 1,000 impressions.
+	// Less than half of the impressions are clicked. A publisher above ADNET_QUARANTINE_CTR would
+	// get no more ads after 1,000 impressions in a day.
 	if clicks := rand.IntN(10); clicks == 0 || clicks < 5 && shows[b.model] == "" {
 		wait(ctx, 500, 500)
 		if fire("click") && (b.model == "cpa" || rand.IntN(5) == 0) {
@@ -198,14 +197,14 @@ func wait(ctx context.Context, least, more int) {
 
 func (l *load) node() string { return l.s.nodes.ingress[rand.IntN(2)].http }
 
-// served is an ad as its publisher has it.
+// served is an ad as delivered to its publisher.
 type served struct {
 	pixel  *url.URL
 	report string // the token for every event but a conversion
 	click  string // the link to the landing page
 }
 
-// ad asks for an ad of the campaign.
+// ad requests an ad of the campaign.
 func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 	l.asked.Add(1)
 	body, err := json.Marshal(map[string]any{
@@ -246,8 +245,8 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 	return served{link, reply.Ad.Report, reply.Ad.Click}, true
 }
 
-// fire sends a beacon until it is acknowledged, at most three times. A try without an answer may
-// have been recorded.
+// fire sends a beacon until it is acknowledged, at most three times. An attempt without an answer
+// may have been recorded.
 func (l *load) fire(ctx context.Context, who visitor, b beacon, path string) bool {
 	for range 3 {
 		if status, _ := l.send(ctx, who, http.MethodGet, path, "", nil); status == http.StatusOK {
@@ -260,15 +259,14 @@ func (l *load) fire(ctx context.Context, who visitor, b beacon, path string) boo
 	return false
 }
 
-// sale is what a conversion is reported for.
+// sale identifies the click of a conversion.
 type sale struct {
 	ad     served
 	budget *budget
 }
 
 // convert reports a conversion as the advertiser does, with the click id of its landing page. Some
-// without the advertiser's word come first: they must cost nothing, and take nothing from the real
-// one.
+// unverified conversions come first. They must cost nothing and not affect the real one.
 func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of sale) {
 	id := l.clickID(ctx, who, of.ad.click)
 	if id == "" {
@@ -289,8 +287,8 @@ func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of s
 	}
 }
 
-// clickID follows the link of an ad, whose landing page does not exist. The redirect is no
-// acknowledgement of a click.
+// clickID follows the link of an ad, whose landing page does not exist. The redirect does not
+// acknowledge a click.
 func (l *load) clickID(ctx context.Context, who visitor, link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -316,7 +314,7 @@ func (l *load) report(ctx context.Context, who visitor, auction uuid.UUID, beare
 	}
 }
 
-// location is where a redirect leads; empty without an answer.
+// location returns the target of a redirect, or "" without an answer.
 func (l *load) location(ctx context.Context, who visitor, path string) string {
 	request, err := l.request(ctx, who, http.MethodGet, path, nil)
 	if err != nil {
@@ -336,7 +334,7 @@ func (l *load) miss(why string) {
 	l.mu.Unlock()
 }
 
-// misses says why ads were asked for in vain: the first thing to read when a run is short of
+// misses returns the reasons of unfilled ad requests, the first hint when a run has too few
 // beacons.
 func (l *load) misses() string {
 	l.mu.Lock()
@@ -356,7 +354,7 @@ func (l *load) note(b beacon) {
 	l.acknowledged.Add(1)
 }
 
-// request is one of a browser to either node.
+// request makes a browser's request to either node.
 func (l *load) request(ctx context.Context, who visitor, method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(
 		context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body),
@@ -373,7 +371,7 @@ func (l *load) request(ctx context.Context, who visitor, method, path string, bo
 	return request, nil
 }
 
-// send makes one request to either node. The load's own end does not cut requests short: they count
+// send makes one request to either node. The end of the load does not cancel requests: they succeed
 // or fail.
 func (l *load) send(ctx context.Context, who visitor, method, path, bearer string, body []byte) (int, []byte) {
 	request, err := l.request(ctx, who, method, path, body)
@@ -393,7 +391,7 @@ func (l *load) send(ctx context.Context, who visitor, method, path, bearer strin
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(reply.Body)
 	if err != nil || strings.Contains(path, "/api/track?") && len(text) == 0 {
-		return 0, nil // the answer was cut: it says nothing
+		return 0, nil // the connection was cut, so the outcome is unknown
 	}
 	return reply.StatusCode, text
 }

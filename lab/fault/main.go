@@ -1,24 +1,24 @@
-// Command fault breaks adnet on purpose and measures whether its promises about money hold.
+// Command fault injects faults into adnet and checks that its money invariants hold.
 //
-//	go run ./lab/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a choice of faults
+//	go run ./lab/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a selection of faults
 //	go run ./lab/fault --short    at most 3 minutes
 //
 // It starts its own stack (PostgreSQL, Redis, ClickHouse, three Kafka brokers) and two ingress and
-// two consumers processes of the real binary. It fires beacons through both ingress nodes and notes
-// every one that was acknowledged. Meanwhile it kills processes and servers, cuts connections,
-// fills disks and lets a day end. When everything is healed it compares the acknowledged beacons
-// with the contents of PostgreSQL and ClickHouse.
+// two consumers processes of the real binary. It fires beacons through both ingress nodes and
+// records every acknowledgement. Meanwhile it kills processes and servers, cuts connections, fills
+// disks and lets a day end. After all faults are healed it compares the acknowledged beacons with
+// the contents of PostgreSQL and ClickHouse.
 //
 // Contract: progress goes to standard error; the last line of standard output is one JSON object
 // ([report]); the exit code is 1 on any breach. Nothing keeps running afterwards, even after an
 // interrupt. A failed run keeps its logs and prints their location.
 //
-// # Not obvious
+// # Notes
 //
-// A day ends in the suite without a clock setting in adnet. The binary is built with another
-// time.Now (go build -overlay of the standard library), the database's now() is found in the
-// schema public first, and Redis has another wall clock (deploy/local/clock/clock.c, preloaded).
-// All are set back together so that midnight comes in the middle.
+// adnet has no clock setting, yet a day ends during the run. The binary is built with a shifted
+// time.Now (go build -overlay of the standard library), the schema public shadows the database's
+// now(), and Redis has a shifted wall clock (deploy/local/clock/clock.c, preloaded). All are set
+// back together so that midnight comes in the middle.
 package main
 
 import (
@@ -40,23 +40,23 @@ import (
 	"adnet/internal/schedule"
 )
 
-// settings are the command line.
+// settings defines the command line.
 type settings struct {
-	Seed  uint64        `name:"seed" env:"FAULT_SEED" help:"Chooses faults, victims and moments; 0 takes one from the clock."`
-	Short bool          `name:"short" help:"A run of at most 3 minutes: each of the quick faults once."`
+	Seed  uint64        `name:"seed" env:"FAULT_SEED" help:"Seed for the selection of faults, victims and moments; 0 takes one from the clock."`
+	Short bool          `name:"short" help:"Run for at most 3 minutes, with each quick fault once."`
 	Dir   string        `name:"dir" env:"FAULT_DIR" default:".adnet/fault" help:"Folder of the run; emptied at the start."`
 	Rate  float64       `name:"rate" help:"Visits (an ad request and its beacons) per second (default 80, short 40)."`
-	Limit time.Duration `name:"limit" help:"When the last repeated fault may begin, counted from the first beacon (default 8m30s); every kind comes once, also after it."`
-	Only  []string      `name:"only" help:"Only faults of these kinds, each of them once."`
-	Break string        `name:"break" enum:",spool,double" default:"" help:"Build adnet with a protection taken out (spool: beacons are acknowledged that nobody keeps; double: a repeat counts again), which the suite must notice."`
+	Limit time.Duration `name:"limit" help:"Latest start of a repeated fault after the first beacon (default 8m30s); every kind occurs once, even later."`
+	Only  []string      `name:"only" help:"Only faults of these kinds, each once."`
+	Break string        `name:"break" enum:",spool,double" default:"" help:"Build adnet without a protection (spool: beacons are acknowledged before they are stored; double: repeats count again); the run must fail."`
 }
 
-// enough is how many beacons a full run must have acknowledged.
+// enough is the least number of acknowledged beacons in a full run.
 const enough = 50_000
 
 func main() {
 	var cfg settings
-	kong.Parse(&cfg, kong.Name("fault"), kong.Description("Breaks adnet on purpose and counts what was lost."))
+	kong.Parse(&cfg, kong.Name("fault"), kong.Description("Injects faults into adnet and counts losses."))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	result, err := run(ctx, cfg)
@@ -77,50 +77,50 @@ func main() {
 type suite struct {
 	cfg     settings
 	began   time.Time
-	rng     *rand.Rand // choices of the plan; never used by the load, whose timing is not repeatable
+	rng     *rand.Rand // for the plan only; the timing of the load is not repeatable
 	stack   *stack
 	nodes   nodes
 	proxy   proxies
 	site    *site
 	load    *load
-	shifted bool          // the day ends in the middle of the run
-	clock   time.Duration // added to the machine's clock everywhere, so that a day ends in the middle
+	shifted bool          // a day ends in the middle of the run
+	clock   time.Duration // offset to the machine's clock everywhere, so that a day ends in the middle
 	report  report
 	faulty  windows // when Redis was not healthy
 
 	paySecret string           // of the payment provider's webhook
-	spent     map[string]int64 // what ClickHouse says was charged, micro-USD by advertiser
+	spent     map[string]int64 // charges in ClickHouse, micro-USD by advertiser
 }
 
 // report is the last line of the output.
 type report struct {
 	Seed         uint64 `json:"seed"`
 	Acknowledged int64  `json:"acknowledged"` // beacons answered 200
-	Lost         int64  `json:"lost"`         // acknowledged, but without a verdict in the end
+	Lost         int64  `json:"lost"`         // acknowledged, but without a final verdict
 	Doubled      int64  `json:"doubled"`      // events that took effect twice
 	Overspend    int64  `json:"overspend_micros"`
 	// FreeDelivery is the largest sum of prices of one campaign's valid unique impressions that
-	// were hosted and not charged because its budget had ended, of auctions while Redis was
-	// healthy; FreeDeliveryFaulty is the same for the other auctions. FreeBound is the promised
-	// limit of the first.
+	// were shown but not charged because its budget was exhausted, for auctions while Redis was
+	// healthy. FreeDeliveryFaulty is the same for the other auctions. FreeBound is the limit of the
+	// first.
 	FreeDelivery       int64             `json:"free_delivery_micros"`
 	FreeBound          int64             `json:"free_delivery_bound_micros"`
 	FreeDeliveryFaulty int64             `json:"free_delivery_while_redis_faulty_micros"`
 	AfterPause         int64             `json:"charged_after_pause"` // events
 	Faults             map[string]int    `json:"faults"`
 	Skipped            map[string]string `json:"skipped,omitempty"`
-	// longest by kind, from healing to everything settled and archived
+	// longest time by kind, from healing until all is settled and archived
 	Recovery  map[string]float64 `json:"recovery_seconds"`
 	FinalLag  float64            `json:"final_lag_seconds"`
 	Verdicts  map[string]int64   `json:"verdicts"`
 	Charged   int64              `json:"charged_micros"`
-	Exhausted map[string]int     `json:"exhausted"` // campaigns that were not served any more because that had ended
+	Exhausted map[string]int     `json:"exhausted"` // campaigns no longer served because this limit was reached
 	Broken    string             `json:"built_without,omitempty"`
 	Breaches  []string           `json:"breaches"`
 	Seconds   float64            `json:"seconds"`
 }
 
-// breach notes a broken promise.
+// breach records a violated invariant.
 func (s *suite) breach(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.say("BREACH: %s", text)
@@ -135,8 +135,7 @@ func (s *suite) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%7.1fs  %s%s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...), counts)
 }
 
-// run is one run to its end, with everything stopped again. The result is nil when the run did not
-// finish.
+// run executes one run and stops all processes. The result is nil if the run did not finish.
 func run(ctx context.Context, cfg settings) (result *report, err error) {
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)
@@ -146,7 +145,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	}
 	if cfg.Rate <= 0 {
 		cfg.Rate = 80
-		if cfg.Short { // it runs in CI, where the 30 s from healing to no lag must hold on a machine that is busy
+		if cfg.Short { // CI runs it, where the 30 s from healing to no lag must hold on a busy machine
 			cfg.Rate = 40
 		}
 	}
@@ -172,7 +171,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	return &s.report, nil
 }
 
-// prepare brings everything up and makes accounts and campaigns.
+// prepare starts the stack and creates accounts and campaigns.
 func (s *suite) prepare(ctx context.Context) error {
 	s.shifted = !s.cfg.Short && (len(s.cfg.Only) == 0 || slices.Contains(s.cfg.Only, dayBoundary))
 	var err error
@@ -192,8 +191,8 @@ func (s *suite) prepare(ctx context.Context) error {
 	return nil
 }
 
-// setClock chooses the clock of adnet, of its database and of Redis so that a day ends in the
-// middle of the faults. Back in time, never ahead: Kafka refuses records of the future.
+// setClock sets the clocks of adnet, its database and Redis so that a day ends in the middle of the
+// faults. It only sets them back, because Kafka rejects records from the future.
 func (s *suite) setClock() {
 	if !s.shifted {
 		return
@@ -207,7 +206,7 @@ func (s *suite) setClock() {
 	)
 }
 
-// startTime is what remains to be prepared once the clock is chosen.
+// startTime is the time for the preparations after setting the clock.
 const startTime = 15 * time.Second
 
 // breakThings runs the load and the plan of faults, then stops the load.
@@ -232,16 +231,16 @@ func (s *suite) breakThings(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// tidy ends everything that was started. The logs of a failed run stay.
+// tidy ends all started processes. The logs of a failed run stay.
 func (s *suite) tidy(ok bool) error {
 	s.nodes.kill()
 	s.stopProxies()
 	var failed error
 	if s.stack != nil {
 		if !ok {
-			kept := filepath.Join(filepath.Dir(s.cfg.Dir), fmt.Sprintf("fault-failed-%d", s.cfg.Seed))
-			failed = keepLogs(s.cfg.Dir, kept)
-			s.say("the logs are in %s", kept)
+			saved := filepath.Join(filepath.Dir(s.cfg.Dir), fmt.Sprintf("fault-failed-%d", s.cfg.Seed))
+			failed = keepLogs(s.cfg.Dir, saved)
+			s.say("the logs are in %s", saved)
 		}
 		failed = errors.Join(failed, s.stack.remove())
 	}
@@ -256,7 +255,7 @@ func keepLogs(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".log") ||
 			strings.Contains(path, "/kafka") && strings.Contains(path, "/data/") {
-			return nil // a folder that goes away while it is read holds no log of ours
+			return nil // a folder removed during the walk holds no log of this run
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {

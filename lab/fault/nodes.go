@@ -17,8 +17,8 @@ import (
 	"adnet/lab/process"
 )
 
-// node is one process of adnet. It is started again with the same addresses and, for ingress, the
-// same spool.
+// node is one process of adnet. It restarts with the same addresses and, for ingress, the same
+// spool.
 type node struct {
 	role, name  string
 	http, admin string // host:port; http is empty for consumers
@@ -36,7 +36,7 @@ type nodes struct {
 
 func (n *nodes) all() []*node { return append(append([]*node(nil), n.ingress...), n.consumers...) }
 
-// kill ends all of them at once.
+// kill ends all processes at once.
 func (n *nodes) kill() {
 	for _, p := range n.all() {
 		p.kill()
@@ -55,7 +55,7 @@ func (s *suite) startNodes(ctx context.Context) error {
 		via[i] = "127.0.0.1:" + strconv.Itoa(port)
 	}
 	env := append(os.Environ(),
-		// A role of its own: verify also checks that the processes could not change the ledger.
+		// A separate role, because verify also checks that the processes cannot change the ledger.
 		"ADNET_POSTGRES_OWNER_URL="+s.stack.url,
 		"ADNET_POSTGRES_URL="+strings.Replace(
 			strings.Replace(s.stack.url, s.stack.addr("postgres"), s.proxy.postgres.Listen, 1), "//adnet:",
@@ -72,7 +72,7 @@ func (s *suite) startNodes(ctx context.Context) error {
 		"ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RATE_REGISTER=100000", "ADNET_RATE_OPEN=1000000",
 		"ADNET_FAULT_CLOCK="+strconv.FormatInt(int64(s.clock.Seconds()), 10),
 	)
-	// A stack that was just formed elects leaders: the first try may come too early.
+	// A new stack elects leaders, so the first attempt may come too early.
 	migrate := func() error { return command(ctx, env, s.stack.bin, "migrate") }
 	if err := migrate(); err != nil {
 		_ = schedule.Pause(ctx, 2*time.Second)
@@ -80,7 +80,7 @@ func (s *suite) startNodes(ctx context.Context) error {
 			return err
 		}
 	}
-	ports, err := freePorts(2*2 + 2 + 5 + brokers) // those of the proxies are taken
+	ports, err := freePorts(2*2 + 2 + 5 + brokers) // the proxies already have theirs
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *suite) node(role string, i int, http, admin string, env []string) *node
 	}
 }
 
-// start runs the process; its output is appended to the log.
+// start runs the process and appends its output to the log.
 func (n *node) start() error {
 	started, err := process.Start(process.Program{
 		Name: n.name, Path: n.bin, Args: []string{n.role}, Env: n.env, Log: n.log,
@@ -146,7 +146,7 @@ func (n *node) start() error {
 	return nil
 }
 
-// kill is kill -9, also of a stopped process.
+// kill sends SIGKILL, which also ends a stopped process.
 func (n *node) kill() {
 	if p := n.running(); p != nil {
 		p.Kill()
@@ -155,12 +155,12 @@ func (n *node) kill() {
 
 func (n *node) signal(sig syscall.Signal) error { return n.running().Signal(sig) }
 
-// ready waits until the process says that it is.
+// ready waits until the process reports readiness.
 func (n *node) ready(ctx context.Context, limit time.Duration) error {
 	return n.running().Await(ctx, limit, process.Ready(n.admin))
 }
 
-// running is the process that was started last.
+// running returns the last started process.
 func (n *node) running() *process.Process {
 	n.mu.Lock()
 	defer n.mu.Unlock()

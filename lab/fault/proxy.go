@@ -25,23 +25,23 @@ type cuttable struct {
 	gate *gate
 }
 
-// gate decides what happens to data on its way. Toxics are made by toxiproxy from JSON, so they
-// find their gate by name.
+// gate controls the data in transit. toxiproxy creates toxics from JSON, so they look up their gate
+// by name.
 type gate struct {
 	dark  atomic.Bool // answers of the server are dropped
 	armed atomic.Int32
-	met   chan struct{} // closed when an armed gate meets its moment; answers are dropped from then on
+	met   chan struct{} // closed when an armed gate reaches its moment; later answers are dropped
 }
 
-// The moments that a gate can wait for, once each.
+// The moments of a gate. Each occurs once.
 const (
 	disarmed     int32 = iota
-	commitBefore       // a COMMIT, which is dropped too
+	commitBefore       // a COMMIT, which is dropped
 	commitAfter        // a COMMIT: the server gets it, and its answer is lost
-	insertData         // the rows of an INSERT of ClickHouse; it answers once before them, which is let through
+	insertData         // the rows of a ClickHouse INSERT; its answer before them passes
 )
 
-var gates sync.Map // by name of the proxy
+var gates sync.Map // by proxy name
 
 // gateToxic is a gate in one direction.
 type gateToxic struct {
@@ -58,7 +58,7 @@ var (
 func (t *gateToxic) Pipe(stub *toxics.ToxicStub) {
 	found, _ := gates.Load(t.Gate)
 	g := found.(*gate)
-	inserting := false // the last that this client said was an INSERT without its rows
+	inserting := false // the client's last message was an INSERT without rows
 	for {
 		select {
 		case <-stub.Interrupt:
@@ -157,7 +157,7 @@ func (s *suite) stopProxies() {
 	}
 }
 
-// cut ends every connection and lets new ones in.
+// cut closes every connection and accepts new ones.
 func (c *cuttable) cut() error {
 	c.Stop()
 	c.gate.dark.Store(false)

@@ -25,16 +25,15 @@ type budget struct {
 	advertiser      string
 	model           string // a billing model, or vcpm: cpm that is paid on view
 	daily, total    int64
-	limit           string      // the limit that is meant to run out, or ""
-	seller          string      // what conversions are reported with: a key of the campaign, or the owner's login
-	refused         atomic.Bool // a request had no ad for want of budget
+	limit           string      // the limit to exhaust, or ""
+	seller          string      // credential for conversions: a key of the campaign, or the owner's login
+	refused         atomic.Bool // a request was unfilled because of the budget
 }
 
-// account is an advertiser, who pays before delivery starts. All its campaigns spend from one
-// balance.
+// account is an advertiser with prepaid campaigns, which share one balance.
 type account struct{ id, bearer string }
 
-// offer is a campaign to be made. Budgets are in USD.
+// offer describes a campaign to create. Budgets are in USD.
 type offer struct {
 	name, model  string
 	bid          float64
@@ -45,23 +44,24 @@ type offer struct {
 // onView is the model of a cpm campaign that pays for views.
 const onView = "vcpm"
 
-// shows is the event that a model's reservation is for; those of the others end with a click.
+// shows maps a model to the event of its reservation. Reservations of the other models end with a
+// click.
 var shows = map[string]string{"cpm": "impression", onView: "viewable"}
 
-// Limits that run out.
+// Exhaustible limits.
 const (
 	dailyBudget = "daily_budget"
 	totalBudget = "total_budget"
 	balance     = "balance"
 )
 
-// pauseMark is a pause as its caller saw it, in adnet's clock.
+// pauseMark is a pause as observed by its caller, in adnet's clock.
 type pauseMark struct {
 	campaign string
 	from, to time.Time // after the reply of the pause, before the request to resume
 }
 
-// site is the accounts and campaigns of the run.
+// site holds the accounts and campaigns of the run.
 type site struct {
 	s    *suite
 	http *http.Client
@@ -75,7 +75,7 @@ type site struct {
 	deposits map[string]int64 // micro-USD by advertiser
 }
 
-// openSite makes publishers and the first campaigns, while everything works.
+// openSite creates publishers and the first campaigns before any fault.
 func openSite(ctx context.Context, s *suite) (*site, error) {
 	t := &site{s: s, http: &http.Client{Timeout: 5 * time.Second}, deposits: make(map[string]int64)}
 	for _, setting := range s.nodes.ingress[0].env {
@@ -133,13 +133,13 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 	return t, nil
 }
 
-// pageOrigin is where pages ask from with a browser key.
+// pageOrigin is the origin of pages with a browser key.
 const pageOrigin = "https://page.fault.example"
 
-// plenty is more than any campaign spends in a run, USD.
+// plenty exceeds the spend of any campaign in a run, in USD.
 const plenty = 100_000
 
-// advertiser makes an account and pays in, USD.
+// advertiser creates an account with a deposit in USD.
 func (t *site) advertiser(ctx context.Context, name string, deposit int64) (account, error) {
 	id, bearer, err := t.register(ctx, name)
 	if err != nil {
@@ -148,8 +148,8 @@ func (t *site) advertiser(ctx context.Context, name string, deposit int64) (acco
 	return account{id, bearer}, t.pay(ctx, id, deposit)
 }
 
-// pay delivers the webhook of a payment, in USD, as the payment provider would. A try without an
-// answer may have been credited; a second delivery of the same payment changes nothing.
+// pay delivers the webhook of a payment, in USD, as the payment provider would. An attempt without
+// an answer may have been credited. A second delivery of the same payment changes nothing.
 func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
 		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
@@ -170,7 +170,7 @@ func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 	return nil
 }
 
-// register makes an account.
+// register creates an account.
 func (t *site) register(ctx context.Context, name string) (id, bearer string, err error) {
 	reply, err := t.ask(
 		ctx, "POST", "/api/auth?action=register", "",
@@ -182,7 +182,7 @@ func (t *site) register(ctx context.Context, name string) (id, bearer string, er
 	return reply["user"].(map[string]any)["id"].(string), reply["token"].(string), nil
 }
 
-// campaign makes a campaign that delivers at once, to requests with a word of its own.
+// campaign creates a campaign that delivers at once, for requests with a word of its own.
 func (t *site) campaign(ctx context.Context, who account, o offer) error {
 	word := "zq" + strings.ReplaceAll(o.name, "-", "") + "qz"
 	billed, event := o.model, "impression"
@@ -217,14 +217,14 @@ func (t *site) campaign(ctx context.Context, who account, o offer) error {
 	return nil
 }
 
-// campaigns is a copy of the list.
+// campaigns returns a copy of the list.
 func (t *site) campaigns() []*budget {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]*budget(nil), t.list...)
 }
 
-// ask is send with JSON and a login.
+// ask sends a JSON request with a login.
 func (t *site) ask(ctx context.Context, method, path, bearer string, body any, want int) (map[string]any, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -244,7 +244,7 @@ type request struct {
 	want         int // status
 }
 
-// send sends a request to an ingress node that answers.
+// send sends a request, trying the ingress nodes until one answers.
 func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
 	var failed error
 	for try := range 6 {
@@ -277,10 +277,10 @@ func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
 	return nil, failed
 }
 
-// now is adnet's clock.
+// now returns the time of adnet's clock.
 func (s *suite) now() time.Time { return time.Now().Add(s.clock).UTC() }
 
-// pauseCampaign pauses a campaign that is delivering, for a while. Whatever ingress receives
+// pauseCampaign pauses a campaign that is delivering, for a while. Events that ingress receives
 // between the reply and the request to resume must never be charged.
 func (t *site) pauseCampaign(ctx context.Context, b *budget, d time.Duration) error {
 	if _, err := t.ask(

@@ -27,13 +27,13 @@ import (
 
 const brokers = 3
 
-// stack is the servers, run by deploy/local in a folder of this run, and direct connections to them
-// that no proxy can cut.
+// stack holds the servers, which deploy/local runs in a folder of this run, and direct connections
+// to them that bypass the proxies.
 type stack struct {
 	dir, launcher, bin string
-	clock              time.Duration // of Redis, added to the machine's
+	clock              time.Duration // offset of Redis's clock to the machine's
 	ports              map[string]int
-	via                []int // addresses that clients of Kafka are told to use: a proxy for each broker
+	via                []int // ports advertised to Kafka clients: a proxy for each broker
 	url                string
 	db                 *pgxpool.Pool
 	log                *kadm.Client
@@ -86,8 +86,8 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	return k, k.connect(ctx, s.clock)
 }
 
-// setRedisClock starts Redis, which is still empty, again with the clock of the processes:
-// reservations and days are decided by it.
+// setRedisClock restarts Redis, which is still empty, with the clock of the processes, because it
+// determines reservations and days.
 func (k *stack) setRedisClock(ctx context.Context, by time.Duration) error {
 	if k.clock = by; by == 0 {
 		return nil
@@ -132,8 +132,8 @@ func (k *stack) connect(ctx context.Context, clock time.Duration) error {
 	return k.setClock(ctx, clock)
 }
 
-// setClock gives the database the clock of the processes: the functions that tell the time are
-// found in the schema public before those of the server.
+// setClock gives the database the clock of the processes. Time functions in the schema public
+// shadow those of the server.
 func (k *stack) setClock(ctx context.Context, by time.Duration) error {
 	if by == 0 {
 		return nil
@@ -159,7 +159,7 @@ func (k *stack) setClock(ctx context.Context, by time.Duration) error {
 func (k *stack) folder() string          { return filepath.Join(k.dir, "stack") }
 func (k *stack) addr(name string) string { return "127.0.0.1:" + strconv.Itoa(k.ports[name]) }
 
-// up starts the servers that do not run.
+// up starts the servers that are not running.
 func (k *stack) up(ctx context.Context, args ...string) error {
 	return command(ctx, nil, k.launcher, append([]string{"up", "--dir=" + k.folder(), "--ports=free",
 		"--redis-clock=" + strconv.FormatInt(int64(k.clock.Seconds()), 10)}, args...)...)
@@ -183,7 +183,7 @@ func (k *stack) remove() error {
 	return errors.Join(failed, os.RemoveAll(k.dir))
 }
 
-// pid is the process of a server.
+// pid returns the process id of a server.
 func (k *stack) pid(name string) (int, error) {
 	data, err := os.ReadFile(filepath.Join(k.folder(), "run", name+".pid"))
 	if err != nil {
@@ -196,7 +196,7 @@ func (k *stack) pid(name string) (int, error) {
 	return record.Pid, nil
 }
 
-// signal reaches a server.
+// signal sends a signal to a server.
 func (k *stack) signal(name string, sig syscall.Signal) error {
 	pid, err := k.pid(name)
 	if err != nil {
@@ -205,7 +205,7 @@ func (k *stack) signal(name string, sig syscall.Signal) error {
 	return syscall.Kill(pid, sig)
 }
 
-// clickhouse answers a query over HTTP, past every proxy.
+// clickhouse runs a query over HTTP, bypassing the proxies.
 func (k *stack) clickhouse(ctx context.Context, sql string) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(
 		ctx, http.MethodPost, "http://"+k.addr("clickhouse-http")+"/?database=adnet", strings.NewReader(sql),
@@ -225,7 +225,7 @@ func (k *stack) clickhouse(ctx context.Context, sql string) (io.ReadCloser, erro
 	return reply.Body, nil
 }
 
-// count is a query with one number.
+// count runs a query that returns one number.
 func (k *stack) count(ctx context.Context, sql string) (int64, error) {
 	body, err := k.clickhouse(ctx, sql)
 	if err != nil {
@@ -257,13 +257,13 @@ func (k *stack) redis(words ...string) (string, error) {
 	return strings.TrimSpace(string(answer[:n])), err
 }
 
-// command runs a program to its end; its output is in the error.
+// command runs a program to its end. An error contains its output.
 func command(ctx context.Context, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the keyboard is handled here, in order
-	// The launcher must note what it has just started, so that it can be stopped: it is asked, and
-	// killed much later.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // this program handles Ctrl-C, in order
+	// The launcher must record its new processes so that they can be stopped. It gets SIGTERM, and
+	// SIGKILL much later.
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGINT) }, 20*time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
@@ -271,7 +271,7 @@ func command(ctx context.Context, env []string, name string, args ...string) err
 	return nil
 }
 
-// freePorts are below the range from which the system picks ports, so no other process gets one by
+// freePorts returns ports below the system's ephemeral range, so that no other process gets one by
 // chance.
 func freePorts(n int) ([]int, error) {
 	var ports []int

@@ -18,7 +18,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// attacker is one kind of enemy. Its act is repeated, every so often and at most so many times.
+// attacker is one kind of attacker. Its act is repeated at an interval, up to a maximum.
 type attacker struct {
 	name  string
 	every time.Duration
@@ -26,22 +26,22 @@ type attacker struct {
 	act   func(ctx context.Context, w *world, a *attacks) error
 }
 
-// attacks is what attackers know and have done.
+// attacks holds the knowledge and the counters of the attackers.
 type attacks struct {
 	s        *suite
 	requests sync.Map // *atomic.Int64 by attacker
-	acts     sync.Map // *atomic.Int64 by attacker: those that were not cut short
+	acts     sync.Map // *atomic.Int64 by attacker, completed acts only
 
 	accomplice person   // of the colluder, an advertiser
-	flooder    person   // an account that changes things without end
+	flooder    person   // an account that floods adnet with changes
 	flooded    string   // its campaign
-	old        []string // click URLs of ads that were shown before the page changed
+	old        []string // click URLs of ads shown before the change of the page
 	changed    atomic.Bool
 	unapproved atomic.Int64
 }
 
-// attackers are all of them. The numbers of attempts are budgets: an attacker with more would be
-// limited sooner.
+// attackers returns all attackers. The numbers of attempts are budgets: an attacker with more would
+// be limited sooner.
 func attackers() []attacker {
 	return []attacker{
 		{"stranger forges", 2 * time.Millisecond, 20_000, forge},
@@ -65,7 +65,7 @@ func attackers() []attacker {
 	}
 }
 
-// attack lets all of them act beside honest traffic, and watches the process.
+// attack runs all attackers beside honest traffic, and watches the process.
 func (s *suite) attack(ctx context.Context) error {
 	a := &attacks{s: s}
 	if err := a.prepare(ctx); err != nil {
@@ -95,7 +95,7 @@ func (s *suite) attack(ctx context.Context) error {
 	})
 	a.acts.Range(func(name, n any) bool {
 		if n.(*atomic.Int64).Load() == 0 && ctx.Err() == nil {
-			s.breach("%s: no act got through, so this run proves nothing about it", name)
+			s.breach("%s: no act completed, so this run does not test it", name)
 		}
 		return true
 	})
@@ -104,13 +104,13 @@ func (s *suite) attack(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// repeat lets an attacker act; how adnet answers is its affair.
+// repeat runs the acts of an attacker, whatever adnet answers.
 func (a *attacks) repeat(ctx context.Context, one attacker) {
-	count, done, said := &atomic.Int64{}, &atomic.Int64{}, sync.Once{}
+	count, done, logged := &atomic.Int64{}, &atomic.Int64{}, sync.Once{}
 	a.requests.Store(one.name, count)
 	a.acts.Store(one.name, done)
-	slots := make(chan struct{}, 64) // under way at once
-	for range one.most {             // what adnet says first is worth reading
+	slots := make(chan struct{}, 64) // concurrent acts
+	for range one.most {             // the first error is logged
 		if schedule.Pause(ctx, one.every) != nil {
 			return
 		}
@@ -127,13 +127,13 @@ func (a *attacks) repeat(ctx context.Context, one attacker) {
 			case err == nil:
 				done.Add(1)
 			case ctx.Err() == nil:
-				said.Do(func() { a.s.say("%s: %v", one.name, err) })
+				logged.Do(func() { a.s.say("%s: %v", one.name, err) })
 			}
 		}()
 	}
 }
 
-// watch notes the most that the process used, and that it lives.
+// watch records the peak usage of the process, and that it is running.
 func (s *suite) watch(ctx context.Context) {
 	s.report.FileLimit = fileLimit
 	for schedule.Pause(ctx, 200*time.Millisecond) == nil {
@@ -150,7 +150,7 @@ func (s *suite) watch(ctx context.Context) {
 	}
 }
 
-// prepare makes the accounts of the colluders: one pays in 1 USD for a campaign of cheap clicks,
+// prepare creates the accounts of the colluders: one deposits 1 USD for a campaign of cheap clicks,
 // the other publishes it.
 func (a *attacks) prepare(ctx context.Context) (err error) {
 	w := a.s.world
@@ -180,21 +180,21 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 		}
 	}
 	patience := time.Now().Add(20 * time.Second)
-	for len(a.old) < 5 { // shown while the page was the approved one
+	for len(a.old) < 5 { // shown while the approved page was in place
 		ad, err := w.ad(ctx, w.publishers[0], "zqpageqz", stranger(rand.Uint32()))
 		switch {
 		case err == nil:
 			a.old = append(a.old, ad.text("click_url"))
 		case time.Now().After(patience):
 			return err
-		default: // a busy machine answers late how much budget there is
+		default: // a busy machine learns the budget late
 			_ = schedule.Pause(ctx, 100*time.Millisecond)
 		}
 	}
 	return ctx.Err()
 }
 
-// ad asks for one ad; none is an empty object.
+// ad requests one ad. It returns an empty object without one.
 func (w *world) ad(ctx context.Context, p person, word, from string) (object, error) {
 	reply, err := w.call(
 		ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": word}, from: from},
@@ -205,12 +205,12 @@ func (w *world) ad(ctx context.Context, p person, word, from string) (object, er
 	return reply.object("ad"), err
 }
 
-// adOf is the ad of a reply, nil without one.
+// adOf returns the ad of a reply, or nil.
 func adOf(reply []byte) object { return decoded(reply).object("ad") }
 
-// decoded is a reply of JSON, empty for any other.
+// decoded returns a JSON reply, or nothing for other replies.
 func decoded(reply []byte) (out object) {
-	_ = json.Unmarshal(reply, &out) // a refusal has no ad either
+	_ = json.Unmarshal(reply, &out) // a refusal has no ad
 	return out
 }
 
@@ -226,7 +226,7 @@ func forge(ctx context.Context, w *world, _ *attacks) error {
 	return err
 }
 
-// invent posts a hundred events without tokens, each of a form of its own.
+// invent posts a hundred events without tokens, each of a different form.
 func invent(ctx context.Context, w *world, _ *attacks) error {
 	events := make([]object, 100)
 	for i := range events {
@@ -246,7 +246,7 @@ func invent(ctx context.Context, w *world, _ *attacks) error {
 	return err
 }
 
-// last is the token in an address: its last part, or the value of auction_id.
+// last returns the token in a URL: its last segment, or the value of auction_id.
 func last(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -283,8 +283,8 @@ func convert(ctx context.Context, w *world, from, stolen string) error {
 	return nil
 }
 
-// repeatPixel fires one pixel of an honest publisher again and again, as a program would, and adds
-// what might make it count against the publisher.
+// repeatPixel fires one pixel of an honest publisher repeatedly, as a program would, with
+// parameters that might count against the publisher.
 var repeatPixel = func() func(context.Context, *world, *attacks) error {
 	var mu sync.Mutex
 	var link string
@@ -310,7 +310,7 @@ var repeatPixel = func() func(context.Context, *world, *attacks) error {
 	}
 }()
 
-// repeatClick clicks ads of a cpc campaign, each many times and all from one network.
+// repeatClick clicks ads of a cpc campaign many times each, all from one network.
 func repeatClick(ctx context.Context, w *world, _ *attacks) error {
 	from := stranger(2)
 	ad, err := w.ad(ctx, publisherOf(w), "zqrepeatqz", from)
@@ -336,7 +336,7 @@ var unfurlers = []string{
 	"Mozilla/5.0 (Windows NT 10.0) SkypeUriPreview Preview/0.5",
 }
 
-// unfurl posts an ad's link where a chat service looks it up: the click of a cpc campaign.
+// unfurl follows an ad's link of a cpc campaign as the preview bot of a chat service does.
 func unfurl(ctx context.Context, w *world, _ *attacks) error {
 	from := stranger(rand.Uint32())
 	ad, err := w.ad(ctx, publisherOf(w), "zqcpcqz", from)
@@ -357,7 +357,7 @@ func unfurl(ctx context.Context, w *world, _ *attacks) error {
 	return err
 }
 
-// convertOwn is a publisher that claims conversions of its own ads.
+// convertOwn acts as a publisher that claims conversions of its own ads.
 func convertOwn(ctx context.Context, w *world, _ *attacks) error {
 	from := stranger(rand.Uint32())
 	ad, err := w.ad(ctx, publisherOf(w), "zqcpaqz", from)
@@ -382,7 +382,7 @@ func convertOwn(ctx context.Context, w *world, _ *attacks) error {
 	return nil
 }
 
-// clickID is what the redirect gives the landing page.
+// clickID returns the click id in the URL of a landing page.
 func clickID(landing string) string {
 	u, err := url.Parse(landing)
 	if err != nil {
@@ -391,7 +391,7 @@ func clickID(landing string) string {
 	return u.Query().Get("adnet_click")
 }
 
-// postClicks is a publisher whose server reports a click for every ad of a cpc campaign.
+// postClicks acts as a publisher whose server reports a click for every ad of a cpc campaign.
 func postClicks(ctx context.Context, w *world, a *attacks) error {
 	var events []object
 	for range 10 {
@@ -422,13 +422,13 @@ func (w *world) report(ctx context.Context, p person, events []object) error {
 		},
 	)
 	if err == nil && int(reply.number("tracked")) != len(events) {
-		err = fmt.Errorf("of %d events not all were tracked: %v", len(events), reply)
+		err = fmt.Errorf("not all of %d events were tracked: %v", len(events), reply)
 	}
 	return err
 }
 
-// collude shows ads of the accomplice for the Credits of impressions, follows few of them, so that
-// some charges back some Credits, and tries to have a campaign from all.
+// collude shows ads of the accomplice for the Credits of impressions and clicks few of them, so
+// that some charges back some Credits. It then tries to fund a campaign from all Credits.
 func collude(ctx context.Context, w *world, a *attacks) error {
 	var events []object
 	var ad object
@@ -464,7 +464,7 @@ func collude(ctx context.Context, w *world, a *attacks) error {
 
 const evilPage = "https://evil.example.net/login"
 
-// changePage has the advertiser put another page behind ads, those shown before too, and follows
+// changePage changes the page behind the advertiser's ads, including ads shown before, and follows
 // them.
 func changePage(ctx context.Context, w *world, a *attacks) error {
 	if a.changed.CompareAndSwap(false, true) {
@@ -488,7 +488,7 @@ func changePage(ctx context.Context, w *world, a *attacks) error {
 	return nil
 }
 
-// stallBody promises the longest body that a path takes, sends one byte of it, and waits.
+// stallBody announces the longest body of a path, sends one byte of it, and waits.
 func stallBody(ctx context.Context, w *world, _ *attacks) error {
 	path := []string{"/api/rtb", "/api/track?action=batch"}[rand.IntN(2)]
 	return w.stall(
@@ -497,10 +497,10 @@ func stallBody(ctx context.Context, w *world, _ *attacks) error {
 	)
 }
 
-// hoard opens a connection and keeps it without a word.
+// hoard opens a connection and keeps it silent.
 func hoard(ctx context.Context, w *world, _ *attacks) error { return w.stall(ctx, "") }
 
-// stall holds a connection until ctx ends, without holding the attacker up.
+// stall holds a connection in the background until ctx ends.
 func (w *world) stall(ctx context.Context, text string) error {
 	connection, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", w.addr)
 	if err != nil {
@@ -533,7 +533,7 @@ func guess(ctx context.Context, w *world, _ *attacks) error {
 	return err
 }
 
-// flood creates campaigns with as many words as fit, and changes one.
+// flood creates campaigns with as many words as allowed, and changes one.
 func flood(ctx context.Context, w *world, a *attacks) error {
 	if rand.IntN(2) == 0 {
 		words := make([]string, 100)
@@ -550,7 +550,7 @@ func flood(ctx context.Context, w *world, a *attacks) error {
 	return w.patch(ctx, a.flooder, a.flooded)
 }
 
-// flooder is an account with one campaign, which it changes without end.
+// flooder creates an account with one campaign, which it keeps changing.
 func (w *world) flooder(ctx context.Context) (p person, campaign string, err error) {
 	if p, err = w.register(ctx); err != nil {
 		return p, "", err
@@ -562,7 +562,7 @@ func (w *world) flooder(ctx context.Context) (p person, campaign string, err err
 	return p, campaign, err
 }
 
-// change is a request that changes the bid of a campaign.
+// change returns a request that changes the bid of a campaign.
 func change(owner person, campaign string) request {
 	return request{
 		method: "PATCH", path: "/api/campaigns?id=" + campaign, bearer: owner.bearer,
@@ -570,7 +570,7 @@ func change(owner person, campaign string) request {
 	}
 }
 
-// patch sends one.
+// patch sends such a request.
 func (w *world) patch(ctx context.Context, owner person, campaign string) error {
 	_, _, _, err := w.send(ctx, change(owner, campaign))
 	return err

@@ -7,13 +7,14 @@ import (
 	"adnet/lab/product"
 )
 
-// cure is a protection that a run can do without, to prove that the suite notices.
+// cure is a protection that a build can omit, to verify that the suite fails.
 type cure struct {
 	without []product.Replacement
-	breach  string // words of the breach that the run must report
+	breach  string // text of the breach that the run must report
 }
 
-// noticed says whether the breaches are those of the missing cure: a slow machine does not count.
+// noticed reports whether the breaches include the one of the missing cure. Breaches of a slow
+// machine do not count.
 func (c cure) noticed(breaches []string) bool {
 	return slices.ContainsFunc(breaches, func(b string) bool { return strings.Contains(b, c.breach) })
 }
@@ -28,7 +29,7 @@ var breaks = map[string]cure{
 		Old:  "kind == agents.Robot || kind == agents.Tool && !server {",
 		New:  "(kind == agents.Robot || kind == agents.Tool && !server) && !o.link {",
 	}}},
-	"review": {breach: "a page that nobody approved", without: []product.Replacement{{
+	"review": {breach: "an unapproved page", without: []product.Replacement{{
 		File: "internal/campaign/service.go",
 		Old:  "len(waiting) > 0 || !trusted && !was.sameFace(is):", New: "len(waiting) > 0 && was.sameFace(is):",
 	}}},
@@ -36,9 +37,9 @@ var breaks = map[string]cure{
 		File: "internal/ledger/credits.go",
 		Old:  "n := min(m.day.Pending(), int64((m.day.Cover()-m.day.Worth())/r.Value))", New: "n := m.day.Pending()",
 	}}},
-	"unproven": {breach: "rows of events that prove nothing", without: []product.Replacement{
-		{File: "ingress/track/batch.go", Old: "		if !kept {", New: "		if !kept && i < 0 {"},
-		{File: "ingress/track/beacon.go", Old: "	if !kept {", New: "	if !kept && now.IsZero() {"},
+	"unproven": {breach: "rows of unverified events", without: []product.Replacement{
+		{File: "ingress/track/batch.go", Old: "		if !countable {", New: "		if !countable && i < 0 {"},
+		{File: "ingress/track/beacon.go", Old: "	if !countable {", New: "	if !countable && now.IsZero() {"},
 	}},
 	"stolen": {breach: "a stolen browser key holds", without: []product.Replacement{{
 		File: "ingress/limits/unseen.go",
@@ -51,6 +52,6 @@ var breaks = map[string]cure{
 	"bodies": {breach: "memory grew", without: []product.Replacement{{
 		File: "ingress/httpapi/wire/conn.go",
 		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n",
-		New:  "		c.move(len(c.in) + int(c.said.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
+		New:  "		c.move(len(c.in) + int(c.framing.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
 	}}},
 }

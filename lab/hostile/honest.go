@@ -12,8 +12,8 @@ import (
 	"adnet/internal/schedule"
 )
 
-// honest is the traffic of honest publishers and their readers: visits at a steady pace, each an ad
-// request and the ad's pixel, from an address of its own.
+// honest is the traffic of honest publishers and their readers: visits at a steady rate, each an ad
+// request and the ad's pixel from a distinct address.
 type honest struct {
 	s *suite
 
@@ -27,7 +27,7 @@ const visitEvery = 50 * time.Millisecond
 
 func newHonest(s *suite) *honest { return &honest{s: s} }
 
-// run makes visits until ctx ends, and waits for those under way.
+// run makes visits until ctx ends, and waits for running visits.
 func (h *honest) run(ctx context.Context) {
 	h.mu.Lock()
 	h.took = nil
@@ -59,7 +59,7 @@ func (h *honest) visit(ctx context.Context) {
 	h.mu.Unlock()
 }
 
-// timed makes a request and notes how long the answer took; what is refused is counted.
+// timed makes a request and records its latency. It counts refusals.
 func (h *honest) timed(ctx context.Context, r request) (object, bool) {
 	began := time.Now()
 	r.client = h.s.world.reader
@@ -77,14 +77,14 @@ func (h *honest) timed(ctx context.Context, r request) (object, bool) {
 	return out, true
 }
 
-// p99 is that of the last run, in ms.
+// p99 returns the 99th percentile of the last run, in ms.
 func (h *honest) p99() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return p99Of(h.took)
 }
 
-// p99Of is in ms.
+// p99Of returns the 99th percentile in ms.
 func p99Of(took []time.Duration) float64 {
 	if len(took) == 0 {
 		return 0

@@ -9,18 +9,18 @@ import (
 	"adnet/internal/schedule"
 )
 
-// creditValue is what one Credit pays, by default: 0.005 USD.
+// creditValue is the default value of one Credit: 0.005 USD.
 const creditValue = 5_000
 
-// repeatBound is how many clicks of one network are charged in a run: one a minute, three in ten
+// repeatBound limits the charged clicks of one network in a run: one a minute, three in ten minutes
 // (ADNET_CLICK_RATES).
 const repeatBound = 3
 
-// postedShare is how many of the clicks that a publisher's server reports may be charged: the rest
-// is above the network's click rate.
+// postedShare limits the charged share of clicks reported by a publisher's server. The rest exceeds
+// the network's click rate.
 const postedShare = 0.5
 
-// judge waits until everything is settled and archived, and compares what was gained with the
+// judge waits until everything is settled and archived, and checks the attackers' gains against the
 // rules.
 func (s *suite) judge(ctx context.Context) error {
 	s.say("settling")
@@ -43,15 +43,14 @@ func (s *suite) judge(ctx context.Context) error {
 	return nil
 }
 
-// sum is one number of the archive.
+// sum queries one number of the archive.
 func (s *suite) sum(ctx context.Context, query string, args ...any) (n int64, err error) {
 	name := strings.ReplaceAll(s.world.prefix, "-", "_")
 	err = s.world.events.QueryRow(ctx, strings.ReplaceAll(query, "EVENTS", name+".events"), args...).Scan(&n)
 	return n, err
 }
 
-// judgeCharges looks at who paid for what: a campaign pays for the act of a reader, or of its
-// advertiser.
+// judgeCharges checks the charges: a campaign pays only for acts of readers or of its advertiser.
 func (s *suite) judgeCharges(ctx context.Context) (err error) {
 	if s.report.Charges, err = s.sum(ctx, `SELECT toInt64(sum(charge)) FROM EVENTS`); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Only previews clicked the ads of this campaign on honest publishers' pages.
+	// Only link previews clicked this campaign's ads on honest publishers' pages.
 	unfurled, err := s.sum(ctx,
 		`SELECT toInt64(sum(charge)) FROM EVENTS WHERE campaign_id = ? AND developer_id IN (?, ?, ?)`, s.world.cpc,
 		s.world.publishers[0].developer, s.world.publishers[1].developer, s.world.publishers[2].developer)
@@ -104,13 +103,13 @@ func (s *suite) judgeCharges(ctx context.Context) (err error) {
 		repeated,
 	)
 	if s.report.UnapprovedShown > 0 {
-		s.breach("%d times an ad led to a page that nobody approved", s.report.UnapprovedShown)
+		s.breach("%d times an ad led to an unapproved page", s.report.UnapprovedShown)
 	}
 	return nil
 }
 
-// judgeCredits compares what Credits are worth with what advertisers paid: for all publishers, and
-// for the colluders alone.
+// judgeCredits compares the value of Credits with the charges of advertisers, for all publishers
+// and for the colluders alone.
 func (s *suite) judgeCredits(ctx context.Context) error {
 	all := append(slices.Clone(s.world.publishers), s.liar, s.colluder)
 	for i, p := range all {
@@ -124,7 +123,7 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Those of a quarantine case are named among the held ones, and cannot be spent.
+		// Credits of a quarantine case are listed among the held ones and cannot be spent.
 		have := int64(reply.number("credits")+reply.number("credits_held")-reply.number("credits_quarantined")) + spent
 		s.report.SpendableCredits += have
 		if i < len(s.world.publishers) {
@@ -144,12 +143,12 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 	}
 	s.report.CreditsWorth = s.report.SpendableCredits * creditValue
 	if s.report.CreditsWorth > s.report.Charges {
-		s.breach("Credits are worth %d micro-USD, charged were %d", s.report.CreditsWorth, s.report.Charges)
+		s.breach("Credits are worth %d micro-USD, but only %d were charged", s.report.CreditsWorth, s.report.Charges)
 	}
 	return nil
 }
 
-// spentCredits is how many Credits went into campaigns of the account.
+// spentCredits returns the number of Credits spent on campaigns of the account.
 func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err error) {
 	for next := ""; ; {
 		page, err := s.world.call(
@@ -176,7 +175,7 @@ func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err er
 	}
 }
 
-// judgeCases looks for honest publishers in quarantine.
+// judgeCases checks that no honest publisher is in quarantine.
 func (s *suite) judgeCases(ctx context.Context) error {
 	reply, err := s.world.call(
 		ctx, request{method: "GET", path: "/api/billing?action=quarantine", bearer: s.world.admin.bearer, want: 200},
@@ -197,7 +196,7 @@ func (s *suite) judgeCases(ctx context.Context) error {
 	return nil
 }
 
-// judgeRows counts what strangers left behind.
+// judgeRows counts the rows and keys caused by strangers.
 func (s *suite) judgeRows(ctx context.Context) (err error) {
 	if s.report.UnprovenRows, err = s.sum(
 		ctx, `SELECT toInt64(count()) FROM EVENTS WHERE verdict IN ('unsigned', 'bad_signature')`,
@@ -210,14 +209,14 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	}
 	s.report.UnprovenRows += counts
 	if s.report.UnprovenRows > rowBound {
-		s.breach("%d rows of events that prove nothing, at most %d", s.report.UnprovenRows, rowBound)
+		s.breach("%d rows of unverified events, at most %d", s.report.UnprovenRows, rowBound)
 	}
 	forms, err := s.sum(ctx, `SELECT toInt64(uniqExact(format, integration_method)) FROM EVENTS`)
 	if err != nil {
 		return err
 	}
 	if forms > 50 {
-		s.breach("%d groups in statistics: strangers made them", forms)
+		s.breach("%d groups in statistics were created by strangers", forms)
 	}
 	if err := s.world.rows.QueryRow(
 		ctx, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM campaign GROUP BY advertiser_id) of_account`,
@@ -225,7 +224,7 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 		return err
 	}
 	if s.report.Campaigns > campaignBound {
-		s.breach("an account that is new has %d campaigns, at most %d", s.report.Campaigns, campaignBound)
+		s.breach("a new account has %d campaigns, at most %d", s.report.Campaigns, campaignBound)
 	}
 	kinds := map[string]int{}
 	keys, err := s.world.keys(ctx, func(key string) error {
@@ -236,8 +235,7 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// An ad that was sold has a session and marks of its events, whoever saw it: that a stranger
-	// cannot make.
+	// A sold ad has a session and marks of its events, which a stranger cannot create.
 	sold, err := s.sum(
 		ctx, `SELECT toInt64(uniqExact(auction_id)) FROM EVENTS WHERE verdict NOT IN ('unsigned', 'bad_signature')`,
 	)
@@ -245,7 +243,7 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 		return err
 	}
 	if s.report.RedisKeys = keys - 2*sold; s.report.RedisKeys > keyBound {
-		s.breach("%d Redis keys beside those of ads, at most %d: %v", s.report.RedisKeys, keyBound, kinds)
+		s.breach("%d Redis keys besides the keys of ads, at most %d: %v", s.report.RedisKeys, keyBound, kinds)
 	}
 	s.say("%d Redis keys: %v; ads with events were %d, honest visits %d", keys, kinds, sold, s.honest.visits)
 	return nil
@@ -263,13 +261,13 @@ func (s *suite) judgeProcess() {
 		s.breach("%.1f %% of honest visits were refused", 100*share)
 	}
 	s.say(
-		"memory +%d MB, %d descriptors, %d unproven rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles,
+		"memory +%d MB, %d descriptors, %d unverified rows", (s.report.PeakRSS-s.report.IdleRSS)>>20, s.report.PeakFiles,
 		s.report.UnprovenRows,
 	)
 }
 
-// judgeTimes compares latencies with their bounds, unless others keep the machine busy, or the
-// attackers themselves do: then they are not adnet's.
+// judgeTimes compares latencies with their bounds, unless other processes or the attackers
+// themselves keep the machine busy.
 func (s *suite) judgeTimes(context.Context) error {
 	if s.report.Waited > waitBound {
 		s.say(
@@ -294,10 +292,11 @@ func (s *suite) judgeTimes(context.Context) error {
 	return nil
 }
 
-// waitBound is how much of the time that it wants a processor ingress may have none, before times
-// are those of the machine, which attackers and all servers share: then a wait is as long as the
+// waitBound limits the share of its runnable time that ingress may wait for a processor. Above it,
+// times reflect the machine, which attackers and all servers share: waiting takes as long as the
 // work.
 const waitBound = 0.5
 
-// leastP99 is below what a machine that also runs all servers and attackers can measure, ms.
+// leastP99 is a latency in ms that is too short to measure on a machine with all servers and
+// attackers.
 const leastP99 = 25

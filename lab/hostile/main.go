@@ -1,14 +1,14 @@
-// Command hostile plays the people who want to rob adnet and measures whether they can: strangers,
-// accounts that collude, a publisher that lies, an advertiser who changes its page, a reader who
-// repeats, clients that are slow or greedy, and those who show ads to people in need. Each has a
-// budget of requests. Honest publishers and readers go on meanwhile.
+// Command hostile simulates attackers of adnet and measures their gains: strangers, colluding
+// accounts, a dishonest publisher, an advertiser that changes its page, a reader that repeats
+// clicks, slow or greedy clients, and advertisers and publishers that show ads to people in crisis.
+// Each has a budget of requests. Honest traffic continues meanwhile.
 //
 //	make hostile             5 minutes; HOSTILE_SEED=n repeats the random choices
 //	make hostile SHORT=1     90 seconds, which CI runs
 //	make hostile-breaks      builds adnet without a cure, once for each: each run must notice
 //
-// It makes databases, topics and keys of its own on the servers of the stack, and one ingress and
-// one consumers process of the real binary with the settings of production.
+// It creates its own databases, topics and keys on the servers of the stack, and starts one ingress
+// and one consumers process of the real binary with production settings.
 //
 // Contract: progress goes to standard error; the last line of standard output is one JSON object
 // ([report]); the exit code is 1 on any breach. Nothing keeps running afterwards.
@@ -33,21 +33,21 @@ import (
 )
 
 type settings struct {
-	Seed  uint64 `name:"seed" env:"HOSTILE_SEED" help:"Of the random choices; 0 takes one from the clock."`
-	Short bool   `name:"short" help:"A run of 90 seconds."`
-	Break string `name:"break" help:"Build adnet without this cure, which the suite must notice; --cures lists them."`
-	Cures bool   `name:"cures" help:"List the cures that a run can do without."`
+	Seed  uint64 `name:"seed" env:"HOSTILE_SEED" help:"Seed of the random choices; 0 takes one from the clock."`
+	Short bool   `name:"short" help:"Run for 90 seconds."`
+	Break string `name:"break" help:"Build adnet without this protection; the run must fail. --cures lists them."`
+	Cures bool   `name:"cures" help:"List the protections that a build can omit."`
 }
 
-// The bounds that strangers must not pass.
+// The bounds for strangers.
 const (
 	rssBound      = 100 << 20 // bytes above idle
-	rowBound      = 1_000     // rows of events that prove nothing, in ClickHouse and PostgreSQL together
-	keyBound      = 2_000     // Redis keys above those of ads that were sold
-	spareFiles    = 64        // descriptors that are left when strangers hold all connections they get
+	rowBound      = 1_000     // rows of unverified events in ClickHouse and PostgreSQL
+	keyBound      = 2_000     // Redis keys in addition to those of sold ads
+	spareFiles    = 64        // descriptors left when strangers hold all connections they can get
 	campaignBound = 100       // of an account without history
 	slowerBound   = 3.0       // honest p99 under attack ÷ alone
-	busyBound     = 0.5       // share of the processors that others may take before times mean nothing
+	busyBound     = 0.5       // share of the processors that others may use before times are ignored
 	pauseBound    = 100.0     // p99 of a pause beside another tenant's flood of changes, ms
 )
 
@@ -57,11 +57,11 @@ type report struct {
 	Requests map[string]int64 `json:"requests"` // by attacker
 
 	Charges          int64 `json:"charges_micros"`        // of all advertisers
-	SpendableCredits int64 `json:"spendable_credits"`     // held and spent ones too
-	CreditsWorth     int64 `json:"credits_worth_micros"`  // of them
-	VictimCharged    int64 `json:"victim_charged_micros"` // for conversions and clicks that no reader made
+	SpendableCredits int64 `json:"spendable_credits"`     // including held and spent ones
+	CreditsWorth     int64 `json:"credits_worth_micros"`  // value of SpendableCredits
+	VictimCharged    int64 `json:"victim_charged_micros"` // for conversions and clicks without a reader
 	HonestHeld       int64 `json:"honest_quarantines"`    // cases against honest publishers
-	// times that a page without approval was reached or advertised
+	// number of times that an unapproved page was reached or advertised
 	UnapprovedShown int64 `json:"unapproved_pages_shown"`
 	UnprovenRows    int64 `json:"unproven_rows"`
 	RedisKeys       int64 `json:"redis_keys_added"`
@@ -77,18 +77,18 @@ type report struct {
 	AloneP99      float64 `json:"honest_p99_alone_ms"`
 	AttackedP99   float64 `json:"honest_p99_attacked_ms"`
 	HonestRefused int64   `json:"honest_refused"`
-	// share of the time in which ingress wanted a processor and had none
+	// share of its runnable time that ingress waited for a processor
 	WaitedAlone   float64          `json:"ingress_waited_alone"`
 	Waited        float64          `json:"ingress_waited_attacked"` // the same under attack
-	AnsweredAlone float64          `json:"ingress_p99_alone_ms"`    // of ad requests, in ingress itself, at most
+	AnsweredAlone float64          `json:"ingress_p99_alone_ms"`    // upper bound for ad requests, measured in ingress
 	Answered      float64          `json:"ingress_p99_attacked_ms"`
 	PausesAlone   float64          `json:"pause_p99_alone_ms"`
-	PausesFlooded float64          `json:"pause_p99_flooded_ms"` // while another tenant changes a campaign without end
-	Changes       map[string]int64 `json:"flood_of_changes"`     // answers of that flood by HTTP status
-	// largest share that others took while the suite waited
+	PausesFlooded float64          `json:"pause_p99_flooded_ms"` // while another tenant floods adnet with changes
+	Changes       map[string]int64 `json:"flood_of_changes"`     // responses to that flood by HTTP status
+	// largest share used by others while the suite waited
 	MachineBusy float64  `json:"machine_busy"`
 	Broken      string   `json:"built_without,omitempty"`
-	Noticed     bool     `json:"noticed,omitempty"` // the breach that the missing cure must cause is among them
+	Noticed     bool     `json:"noticed,omitempty"` // the breach of the missing cure is among Breaches
 	Breaches    []string `json:"breaches"`
 	Seconds     float64  `json:"seconds"`
 }
@@ -110,7 +110,7 @@ type suite struct {
 func main() {
 	var cfg settings
 	kong.Parse(
-		&cfg, kong.Name("hostile"), kong.Description("Plays attackers against adnet and counts what they gained."),
+		&cfg, kong.Name("hostile"), kong.Description("Simulates attackers of adnet and counts their gains."),
 	)
 	if cfg.Cures {
 		for _, name := range slices.Sorted(maps.Keys(breaks)) {
@@ -138,14 +138,14 @@ func (s *suite) say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%7.1fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// breach notes a broken promise.
+// breach records a violated rule.
 func (s *suite) breach(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.say("BREACH: %s", text)
 	s.report.Breaches = append(s.report.Breaches, text)
 }
 
-// lengths of a run.
+// alone returns the length of the phase without attackers.
 func (s *suite) alone() time.Duration {
 	if s.cfg.Short {
 		return 6 * time.Second
@@ -153,7 +153,7 @@ func (s *suite) alone() time.Duration {
 	return 20 * time.Second
 }
 
-// pausing is each half of the measurement of pauses.
+// pausing returns the length of each half of the measurement of pauses.
 func (s *suite) pausing() time.Duration {
 	if s.cfg.Short {
 		return 5 * time.Second
@@ -168,7 +168,7 @@ func (s *suite) attacked() time.Duration {
 	return 3 * time.Minute
 }
 
-// run is one run to its end, with everything stopped again.
+// run executes one run and stops all processes.
 func run(ctx context.Context, cfg settings) (result *report, err error) {
 	if cfg.Seed == 0 {
 		cfg.Seed = uint64(time.Now().UnixNano() % 1_000_000_000)
@@ -197,15 +197,15 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	return &s.report, nil
 }
 
-// measureOthers notes how busy the machine is while the suite does nothing.
+// measureOthers measures how busy the machine is while the suite is idle.
 func (s *suite) measureOthers(ctx context.Context) error {
 	share, err := process.Busy(ctx, time.Second)
 	s.report.MachineBusy = max(s.report.MachineBusy, share)
 	return err
 }
 
-// measureAlone lets honest traffic run without attackers: before them and after them, and the
-// slower p99 counts, because a machine that others use is not equally fast all the time.
+// measureAlone runs honest traffic without attackers, before and after them. The slower p99 counts,
+// because the speed of a shared machine varies.
 func (s *suite) measureAlone(ctx context.Context) error {
 	s.say("honest traffic alone, %s", s.alone())
 	part, cancel := context.WithTimeout(ctx, s.alone())

@@ -13,8 +13,8 @@ import (
 	"adnet/internal/schedule"
 )
 
-// crisis are texts of people in need, of our own, that the rules refuse: ten in English, ten in
-// German. Some have the broad words that the advertiser of despair aims at.
+// crisis holds invented texts of people in crisis that the rules refuse: ten in English, ten in
+// German. Some contain the broad words targeted by the advertiser of despair.
 var crisis = []string{
 	"I want to kill myself tonight",
 	"I am tired and alone and I want to end my life",
@@ -38,59 +38,59 @@ var crisis = []string{
 	"Heute Nacht bringe ich mich um",
 }
 
-// ordinary are texts with the same broad words beside which the advertiser may well appear.
+// ordinary holds texts with the same broad words that are suitable for the advertiser.
 var ordinary = []string{
 	"I am tired at the end of a long flight and travel alone, which neck pillow is good?",
 	"Which hotel is good at the end of a trip to Lisbon, for one person alone?",
 }
 
-// needs are the attackers beside people in need: an advertiser who aims at them, a publisher who
-// states that all is well, and a stranger who has their apps refuse others.
+// needs holds the attackers of people in crisis: an advertiser that targets them, a publisher that
+// declares every text ordinary, and a stranger that makes apps refuse other sessions.
 type needs struct {
-	app      person // an honest publisher in whose conversations the advertiser aims at despair
-	careless person // a publisher who states of everything that it is ordinary
-	site     person // with a page, whose browser key the stranger has
+	app      person // an honest publisher whose conversations the advertiser targets
+	careless person // a publisher that declares every text ordinary
+	site     person // the owner of a page whose browser key the stranger has
 	key      string // of that page
 	campaign string // of the advertiser
 
-	session atomic.Int64 // the last that the stranger tried
+	session atomic.Int64 // the last one tried by the stranger
 
 	mu  sync.Mutex
 	got needReport
 }
 
-// needReport is the part of the report about people in need.
+// needReport is the part of the report about people in crisis.
 type needReport struct {
 	Despair crises `json:"advertiser_of_despair"`
 	Stated  crises `json:"stated_ordinary"`
 
 	Tried      int64 `json:"sessions_tried"`
 	Limited    int64 `json:"sessions_limited"`   // by the rate of the key
-	Remembered int64 `json:"sessions_refused"`   // later, for the key that had them refused
-	Kept       int64 `json:"sessions_kept"`      // of the other keys: they had their ad
-	Lost       int64 `json:"sessions_lost"`      // of the other keys: they had none
+	Remembered int64 `json:"sessions_refused"`   // later, for the same key
+	Kept       int64 `json:"sessions_kept"`      // of the other keys, with an ad
+	Lost       int64 `json:"sessions_lost"`      // of the other keys, without an ad
 	Marks      int64 `json:"most_marks_of_hour"` // of a key
 }
 
-// crises is how requests beside the texts were answered.
+// crises counts the responses to requests with the texts.
 type crises struct {
 	Requests int64 `json:"requests"`
 	Ads      int64 `json:"ads"`
 	Unjudged int64 `json:"without_an_ad_for_another_reason"`
-	Ordinary int64 `json:"ads_beside_ordinary_texts"` // of the advertiser, for the same words and statements
+	Ordinary int64 `json:"ads_beside_ordinary_texts"` // of the advertiser, with the same words and statements
 }
 
 const (
 	sitePage = "https://talk.example.com"
-	// sessionBudget is how many session ids the stranger tries.
+	// sessionBudget is the number of session ids that the stranger tries.
 	sessionBudget = 10_000
-	// looksEvery is how many tries it takes until the same session is looked at with both keys.
+	// looksEvery is the number of tries between checks of a session with both keys.
 	looksEvery = 20
-	// marksBound is how many refused conversations of a key and hour Redis keeps.
+	// marksBound limits the refused conversations of a key and hour in Redis.
 	marksBound = 10_000
 )
 
-// prepareNeeds makes the accounts, the page's key and the campaign.
+// prepareNeeds creates the accounts, the page's key and the campaign.
 func (a *attacks) prepareNeeds(ctx context.Context) (err error) {
 	w, n := a.s.world, &a.s.needs
 	for _, into := range []*person{&n.app, &n.careless, &n.site} {
@@ -122,8 +122,8 @@ func (a *attacks) prepareNeeds(ctx context.Context) (err error) {
 	return err
 }
 
-// beside asks for an ad beside a text. The floor is off, so that nothing but the judgement keeps an
-// ad away.
+// beside requests an ad for a text. The floor is off, so that only the suitability check can refuse
+// it.
 func (n *needs) beside(
 	ctx context.Context, w *world, p person, text string, fields object,
 ) (ad object, reason string, err error) {
@@ -140,22 +140,22 @@ func (n *needs) beside(
 	return reply.object("ad"), reply.text("reason"), err
 }
 
-// aim is the advertiser: its campaign competes beside crises, in turn, and beside ordinary texts.
+// aim acts as the advertiser: its campaign competes for crisis texts in turn, and for ordinary
+// texts.
 func aim(ctx context.Context, w *world, a *attacks) error {
 	n := &a.s.needs
 	return n.crisis(ctx, w, n.app, nil, &n.got.Despair)
 }
 
-// stateOrdinary is the publisher: whatever the text, nothing was flagged and the reader is an
-// adult.
+// stateOrdinary acts as the publisher: for any text it declares no flags and an adult reader.
 func stateOrdinary(ctx context.Context, w *world, a *attacks) error {
 	n := &a.s.needs
 	stated := object{"suitability": object{"flags": []string{}, "age": "adult", "remember": false}}
 	return n.crisis(ctx, w, n.careless, stated, &n.got.Stated)
 }
 
-// crisis asks beside the next crisis, which must have no ad, and at times beside an ordinary text,
-// which must have one: otherwise the run would prove nothing.
+// crisis requests an ad for the next crisis text, which must get none, and sometimes for an
+// ordinary text, which must get one. Otherwise the run would not test anything.
 func (n *needs) crisis(ctx context.Context, w *world, p person, fields object, got *crises) error {
 	var turn int64
 	n.note(func() { turn, got.Requests = got.Requests, got.Requests+1 })
@@ -181,15 +181,15 @@ func (n *needs) crisis(ctx context.Context, w *world, p person, fields object, g
 	return err
 }
 
-// note changes the report.
+// note changes the report under its lock.
 func (n *needs) note(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change()
 }
 
-// trySession has a session id refused with the page's key, as a stranger who guesses those of the
-// publisher's other keys.
+// trySession gets a session id refused with the page's key, as a stranger guessing session ids
+// of the publisher's other keys.
 func trySession(ctx context.Context, w *world, a *attacks) error {
 	n := &a.s.needs
 	number := n.session.Add(1)
@@ -216,7 +216,7 @@ func trySession(ctx context.Context, w *world, a *attacks) error {
 	return n.look(ctx, w, id)
 }
 
-// fromPage asks with the page's key.
+// fromPage requests an ad with the page's key.
 func (n *needs) fromPage(ctx context.Context, w *world, session, text string) (status int, reason string, err error) {
 	status, _, body, err := w.send(ctx, request{
 		method: "POST", path: "/v1/ad-request", bearer: n.key, from: stranger(rand.Uint32()),
@@ -226,8 +226,8 @@ func (n *needs) fromPage(ctx context.Context, w *world, session, text string) (s
 	return status, decoded(body).text("reason"), err
 }
 
-// look is a visit of the same session to the publisher's own application, with its other key. It
-// asks again where adnet had no ad for want of budget or of Redis, as beside other attackers.
+// look visits the publisher's own application with the same session and its other key. It retries
+// if adnet had no ad for lack of budget or Redis, which other attackers can cause.
 func (n *needs) look(ctx context.Context, w *world, session string) error {
 	var reason string
 	for range 5 {
@@ -236,7 +236,7 @@ func (n *needs) look(ctx context.Context, w *world, session string) error {
 			return err
 		}
 		if reason = why; ad != nil {
-			n.note(func() { n.got.Kept++ }) // it is not shown: a charge here would back what thieves have
+			n.note(func() { n.got.Kept++ }) // not shown, because a charge here would back the thieves' Credits
 			return nil
 		}
 		if reason == "unsuitable" {
@@ -250,7 +250,7 @@ func (n *needs) look(ctx context.Context, w *world, session string) error {
 	return fmt.Errorf("no ad for a session of the other key: %s", reason)
 }
 
-// judgeNeeds wants no ad beside a person in need, and no session lost to a stranger.
+// judgeNeeds checks that no person in crisis got an ad, and that no session was lost to a stranger.
 func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 	n := &s.needs
 	if n.campaign == "" {
@@ -261,36 +261,36 @@ func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 	got := &n.got
 	s.report.Needs = got
 	if got.Despair.Ads > 0 {
-		s.breach("%d ads of an advertiser who aims at despair were shown beside people in need", got.Despair.Ads)
+		s.breach("%d ads of an advertiser that targets despair were shown to people in crisis", got.Despair.Ads)
 	}
 	if got.Stated.Ads > 0 {
 		s.breach(
-			"%d ads were shown beside people in need because their publisher stated that all is well", got.Stated.Ads,
+			"%d ads were shown to people in crisis because their publisher declared the texts ordinary", got.Stated.Ads,
 		)
 	}
 	if unjudged := got.Despair.Unjudged + got.Stated.Unjudged; unjudged > 0 {
-		s.breach("%d requests of people in need had no ad for another reason", unjudged)
+		s.breach("%d requests of people in crisis had no ad for another reason", unjudged)
 	}
 	if got.Lost > 0 {
 		s.breach("a stranger took the ads of %d sessions of its publisher's other keys", got.Lost)
 	}
 	if got.Despair.Ordinary == 0 || got.Stated.Ordinary == 0 || got.Remembered == 0 || got.Kept+got.Lost == 0 {
 		s.breach(
-			"beside people in need: no ad beside ordinary texts, or no session that was refused and looked at, so "+
-				"this run proves nothing about them (%+v)", *got,
+			"people in crisis: no ad for ordinary texts, or no session refused and checked, so "+
+				"this run does not test them (%+v)", *got,
 		)
 	}
 	if !s.cfg.Short && got.Tried < sessionBudget*9/10 {
-		s.breach("a stranger tried %d sessions, of %d that it has time for", got.Tried, sessionBudget)
+		s.breach("a stranger tried only %d of %d sessions", got.Tried, sessionBudget)
 	}
 	if err := s.judgeMarks(ctx); err != nil {
 		return err
 	}
-	s.say("people in need: %+v", *got)
+	s.say("people in crisis: %+v", *got)
 	return nil
 }
 
-// judgeMarks counts the refused conversations that Redis keeps, by key and hour.
+// judgeMarks counts the refused conversations in Redis by key and hour.
 func (s *suite) judgeMarks(ctx context.Context) error {
 	w := s.world
 	_, err := w.keys(ctx, func(key string) error {
@@ -316,7 +316,7 @@ func (s *suite) judgeMarks(ctx context.Context) error {
 			s.report.Needs.Marks = max(s.report.Needs.Marks, marks)
 		}
 		if kept != counted {
-			s.breach("Redis keeps %d marks of refused conversations, and counts %d of them", kept, counted)
+			s.breach("Redis holds %d marks of refused conversations but counts %d", kept, counted)
 		}
 		return nil
 	})
@@ -325,9 +325,9 @@ func (s *suite) judgeMarks(ctx context.Context) error {
 	}
 	switch most := s.report.Needs.Marks; {
 	case most > marksBound:
-		s.breach("Redis keeps %d marks of a key and hour, at most %d", most, marksBound)
+		s.breach("Redis holds %d marks of a key and hour, at most %d", most, marksBound)
 	case most == 0:
-		s.breach("Redis keeps no mark of a refused conversation, so this run proves nothing about them")
+		s.breach("Redis holds no mark of a refused conversation, so this run does not test them")
 	}
 	return nil
 }

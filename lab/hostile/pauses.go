@@ -11,22 +11,22 @@ import (
 	"adnet/internal/schedule"
 )
 
-// The pauses that are measured: few advertisers, each slower than its limit of changes allows, and
-// one tenant with as many connections as a client of one machine would have.
+// The load for measuring pauses: few advertisers, each below its limit of changes, and one tenant
+// with the connections of one client machine.
 const (
 	pausers     = 8
 	pauseEvery  = 1100 * time.Millisecond // and a resumption: 110 changes a minute of an account
 	flooderUses = 64
 )
 
-// pauser is an advertiser who pauses and resumes a campaign.
+// pauser is an advertiser that pauses and resumes a campaign.
 type pauser struct {
 	who      person
 	campaign string
 }
 
-// measurePauses measures how long a pause takes: alone, and while another tenant sends changes
-// over many connections without end.
+// measurePauses measures the latency of a pause, alone and while another tenant floods adnet with
+// changes over many connections.
 func (s *suite) measurePauses(ctx context.Context) error {
 	w := s.world
 	owners := make([]pauser, pausers)
@@ -81,8 +81,8 @@ func (s *suite) measurePauses(ctx context.Context) error {
 	return err
 }
 
-// pauses has all advertisers pause and resume their campaigns for a while; the p99 of the pauses in
-// ms.
+// pauses makes all advertisers pause and resume their campaigns for a while. It returns the p99 of
+// the pauses in ms.
 func (s *suite) pauses(ctx context.Context, owners []pauser) (p99 float64, failed error) {
 	part, cancel := context.WithTimeout(ctx, s.pausing())
 	defer cancel()

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// phase is what ingress had done when a part of the run began. A slow answer has three causes that
-// a client cannot tell apart: ingress works long, ingress has no processor, or the answer waits in
-// the client or on the way.
+// phase holds the counters of ingress at the start of a part of the run. A slow answer has three
+// causes that a client cannot distinguish: ingress works long, ingress waits for a processor, or
+// the answer is delayed in the client or the network.
 type phase struct {
 	ran, waited time.Duration
-	answered    map[float64]int64 // ad requests by the longest time that they took, s
+	answered    map[float64]int64 // ad requests by upper bound of their latency, s
 }
 
-// begin starts to measure.
+// begin starts a measurement.
 func (s *suite) begin(ctx context.Context) (p phase, err error) {
 	if p.answered, err = s.world.answered(ctx); err != nil {
 		return p, err
@@ -29,9 +29,9 @@ func (s *suite) begin(ctx context.Context) (p phase, err error) {
 	return p, err
 }
 
-// end says which share of the time that ingress wanted a processor it had none, and within which
-// time it answered 99 of 100 ad requests, ms: as long as its histogram's buckets, which grow by
-// 2.5.
+// end returns the share of its runnable time that ingress waited for a processor, and the 99th
+// percentile of its ad requests in ms. The percentile has the resolution of the histogram, whose
+// buckets grow by 2.5.
 func (s *suite) end(ctx context.Context, p phase) (waited, p99 float64, err error) {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *suite) end(ctx context.Context, p phase) (waited, p99 float64, err erro
 	return float64(off) / float64(max(1, on+off)), 1000 * within(now.answered, p.answered, 0.99), nil
 }
 
-// within is the bound below which a share of the requests is that came after before. JSON has no
-// infinity: what is above the last bound is said to be a bucket above it.
+// within returns the bucket bound below which a share of the requests after before lies. JSON has
+// no infinity, so requests above the last bound are reported one bucket above it.
 func within(now, before map[float64]int64, share float64) float64 {
 	bounds := make([]float64, 0, len(now))
 	for bound := range now {

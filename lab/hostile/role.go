@@ -16,7 +16,7 @@ type role struct {
 	http, admin string // host:port
 }
 
-// launch starts a role; files limits its descriptors when it is not 0.
+// launch starts a role. files limits its descriptors unless it is 0.
 func (w *world) launch(name string, files int) (*role, error) {
 	r := &role{}
 	for _, into := range []*string{&r.http, &r.admin} {
@@ -35,7 +35,7 @@ func (w *world) launch(name string, files int) (*role, error) {
 	return r, err
 }
 
-// command runs a command of adnet to its end.
+// command runs a command of adnet and waits for its end.
 func (w *world) command(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, w.binary, args...)
 	cmd.Env = w.env

@@ -11,16 +11,16 @@ import (
 	"adnet/internal/token"
 )
 
-// stolen is what a thief gets with a publisher's browser key, which stands in a page, and the
-// origin of that page, which a program may send from anywhere.
+// stolen is an attack with a publisher's browser key, which is public in a page, and the origin of
+// that page, which any program can send.
 type stolen struct {
-	victim   person // with a publisher key of its own
+	victim   person // has a publisher key as well
 	key      string
 	campaign string
 
 	mu       sync.Mutex
 	began    time.Time
-	answered map[string]int64 // requests that were taken, by network; "" is all
+	answered map[string]int64 // accepted requests by network; "" is the total
 	held     map[string]int64 // micro-USD of ads that were not shown, by network
 	loot     lootReport
 }
@@ -32,28 +32,28 @@ type lootReport struct {
 	Limited       int64 `json:"limited"`
 	Refused       int64 `json:"refused"` // with the origin of another page
 	Ads           int64 `json:"ads"`
-	Held          int64 `json:"held_micros"`       // of the campaign's day, by ads that were not shown
-	Charged       int64 `json:"charged_micros"`    // for ads that the thief showed itself
-	VictimRefused int64 `json:"victim_refused"`    // of the victim's own server's requests
-	Elsewhere     int64 `json:"counted_elsewhere"` // events of the key among those of the victim's other keys
+	Held          int64 `json:"held_micros"`       // of the campaign's daily budget, by ads that were not shown
+	Charged       int64 `json:"charged_micros"`    // for ads shown by the thief
+	VictimRefused int64 `json:"victim_refused"`    // requests of the victim's own server
+	Elsewhere     int64 `json:"counted_elsewhere"` // events of the key counted for the victim's other keys
 	Cases         int64 `json:"cases_against_the_victim"`
 }
 
 const (
 	stolenPage    = "https://shop.example.com"
 	stolenWord    = "zqstolenqz"
-	stolenDay     = 10_000_000 // micro-USD of the campaign's day
+	stolenDay     = 10_000_000 // daily budget of the campaign, micro-USD
 	stolenHolds   = stolenDay / 100
-	stolenNetwork = 300   // ad requests of a network a minute: ADNET_RATE_BROWSER_NETWORK
-	stolenMinute  = 3000  // of the key: ADNET_RATE_BROWSER
-	stolenPrice   = 5_000 // micro-USD: the most that one ad of the campaign costs
-	stolenSlack   = 1.1   // nodes count together a little late
+	stolenNetwork = 300   // ad requests of a network per minute: ADNET_RATE_BROWSER_NETWORK
+	stolenMinute  = 3000  // ad requests of the key per minute: ADNET_RATE_BROWSER
+	stolenPrice   = 5_000 // maximum price of one ad of the campaign, micro-USD
+	stolenSlack   = 1.1   // nodes exchange their counts with a delay
 
 	stolenBudget = 10_000 // requests
-	stolenLeast  = 9_900  // of them that are answered in a full run, which has time for all
+	stolenLeast  = 9_900  // least number of answered requests in a full run
 )
 
-// prepareTheft makes the victim, its page's key and a campaign for it.
+// prepareTheft creates the victim, its page's key and a campaign for it.
 func (a *attacks) prepareTheft(ctx context.Context) (err error) {
 	w := a.s.world
 	l := &a.s.stolen
@@ -83,9 +83,8 @@ func (a *attacks) prepareTheft(ctx context.Context) (err error) {
 	return err
 }
 
-// steal asks for an ad with the key, half of the time from one machine, and mostly shows it to
-// nobody. Now and then it sends the origin of another page, or looks whether the victim's server
-// still gets ads.
+// steal requests an ad with the key, half of the time from one machine, and rarely shows it.
+// Sometimes it sends the origin of another page, or checks that the victim's server still gets ads.
 func steal(ctx context.Context, w *world, a *attacks) error {
 	l := &a.s.stolen
 	from, origin := stranger(6), stolenPage
@@ -116,7 +115,7 @@ func steal(ctx context.Context, w *world, a *attacks) error {
 	return l.use(ctx, w, from, ad)
 }
 
-// count notes how adnet answered.
+// count records adnet's answer.
 func (l *stolen) count(from string, status int, foreign bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +132,7 @@ func (l *stolen) count(from string, status int, foreign bool) {
 	}
 }
 
-// use shows an ad, one in ten of them, from where it was asked for, or lets it hold budget.
+// use shows one in ten ads from the address of its request. The others hold budget.
 func (l *stolen) use(ctx context.Context, w *world, from string, ad object) error {
 	made, err := w.ring.Verify(token.PurposeReport.Only(), ad.text("auction_id"), time.Now())
 	if err != nil {
@@ -153,7 +152,7 @@ func (l *stolen) use(ctx context.Context, w *world, from string, ad object) erro
 	return err
 }
 
-// visit is a reader of the victim's own application, which asks with its other key.
+// visit simulates a reader of the victim's own application, which uses its other key.
 func (l *stolen) visit(ctx context.Context, w *world) error {
 	status, _, _, err := w.send(
 		ctx,
@@ -170,7 +169,7 @@ func (l *stolen) visit(ctx context.Context, w *world) error {
 	return err
 }
 
-// judgeTheft compares what the thief got with the rules.
+// judgeTheft checks the thief's gains against the rules.
 func (s *suite) judgeTheft(ctx context.Context) (err error) {
 	l := &s.stolen
 	if l.campaign == "" {
@@ -206,7 +205,7 @@ SELECT coalesce(sum(impressions - browser_impressions + clicks - browser_clicks 
 	}
 	if l.loot.VictimRefused > 0 {
 		s.breach(
-			"%d requests of the victim's server were refused for what a thief did with its browser key",
+			"%d requests of the victim's server were refused because of a thief with its browser key",
 			l.loot.VictimRefused,
 		)
 	}
@@ -223,8 +222,8 @@ SELECT coalesce(sum(impressions - browser_impressions + clicks - browser_clicks 
 	return nil
 }
 
-// judgeLimits wants the key and its networks held to their limits, and what was charged to the ads
-// that the limits let through.
+// judgeLimits checks that the key and its networks stayed within their limits, and that the charges
+// match the allowed ads.
 func (s *suite) judgeLimits(l *stolen) {
 	minutes := 1 + time.Since(l.began).Minutes()
 	for from, taken := range l.answered {
@@ -234,7 +233,7 @@ func (s *suite) judgeLimits(l *stolen) {
 		}
 		if most := float64(limit) * minutes * stolenSlack; float64(taken) > most {
 			s.breach(
-				"%d ad requests with a stolen browser key were taken (network %q), at most %.0f", taken, from, most,
+				"%d ad requests with a stolen browser key were accepted (network %q), at most %.0f", taken, from, most,
 			)
 		}
 	}
@@ -243,13 +242,13 @@ func (s *suite) judgeLimits(l *stolen) {
 	}
 	if !s.cfg.Short && l.loot.Requests < stolenLeast {
 		s.breach(
-			"a stolen browser key: %d requests were answered, of %d that it has time for", l.loot.Requests,
+			"a stolen browser key: only %d of %d requests were answered", l.loot.Requests,
 			stolenBudget,
 		)
 	}
 	if l.loot.Requests > 1000 && (l.loot.Limited == 0 || l.loot.Refused == 0 || l.loot.Ads == 0) {
-		s.breach("a stolen browser key: of %d requests none was limited, refused or answered, so this run proves "+
-			"nothing about it (%s)",
+		s.breach("a stolen browser key: of %d requests none was limited, refused or answered, so this run does "+
+			"not test it (%s)",
 			l.loot.Requests, fmt.Sprint(l.loot))
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"adnet/lab/product"
 )
 
-// fileLimit is how many descriptors the ingress process may open: small, as hardened machines have.
+// fileLimit is the descriptor limit of the ingress process, as small as on hardened machines.
 const fileLimit = 4096
 
 // world is an installation of adnet with its accounts.
@@ -49,15 +49,15 @@ type world struct {
 	addr               string // of ingress
 	ingress, consumers *role
 	http               *http.Client
-	reader             *http.Client // of honest visits: their connections are not the attackers'
+	reader             *http.Client // for honest visits, separate from the attackers' connections
 
 	admin                        person
-	page                         person // the advertiser who will change its page
+	page                         person // the advertiser that changes its page
 	cpm, cpc, cpa, repeat, pages string // campaigns
 	publishers                   []person
 }
 
-// person is an account; key is a publisher's.
+// person is an account. key is its publisher key.
 type person struct{ id, developer, bearer, key string }
 
 func openWorld(ctx context.Context, s *suite) (*world, error) {
@@ -85,14 +85,14 @@ func (w *world) build(ctx context.Context) (err error) {
 	how := product.Build{Binary: w.binary, Scratch: w.dir}
 	if w.s.cfg.Break != "" {
 		if how.Without = breaks[w.s.cfg.Break].without; how.Without == nil {
-			return fmt.Errorf("there is no cure %q", w.s.cfg.Break)
+			return fmt.Errorf("there is no protection %q", w.s.cfg.Break)
 		}
 	}
 	w.s.say("building adnet")
 	return how.Make(ctx)
 }
 
-// connect makes a database on each server, and finds what the suite asks later.
+// connect creates a database on each server and opens the suite's connections.
 func (w *world) connect(ctx context.Context) error {
 	servers := map[string]string{}
 	for _, name := range []string{
@@ -126,7 +126,7 @@ func (w *world) connect(ctx context.Context) error {
 		_, err := w.keys(ctx, func(key string) error { return w.cache.Unlink(ctx, key).Err() })
 		return errors.Join(err, w.cache.Close())
 	})
-	// A role of its own: verify also checks that the processes could not change the ledger.
+	// A separate role, because verify also checks that the processes cannot change the ledger.
 	application, err := url.Parse(os.Getenv("ADNET_POSTGRES_URL"))
 	if err != nil {
 		return err
@@ -150,16 +150,17 @@ func (w *world) connect(ctx context.Context) error {
 		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec,
 		"ADNET_LOG_LEVEL=warn",
-		// Attackers see the ads of honest publishers as fast as the machine allows. What they spend
-		// of those publishers' own rate is the suite's doing: a reader cannot make a page's server
-		// ask.
+		// The suite requests ads for the attackers with keys of honest publishers, as fast as the
+		// machine allows. In reality a reader cannot use up a server's rate, so the rate is raised
+		// here.
 		"ADNET_RATE_PER_MINUTE=6000",
-		// Requests may ask for ads of any relevance: then a verdict alone keeps them away.
+		// Requests may accept ads of any relevance, so that only the suitability verdict refuses
+		// them.
 		"ADNET_MIN_RELEVANCE_LOWEST=0",
-		// The suite is the proxy, so that it can speak for many addresses.
+		// The suite is the trusted proxy, so that it can send from many addresses.
 		"ADNET_TRUSTED_PROXIES=127.0.0.0/8", "ADNET_RATE_REGISTER=1000",
 		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
-		// Holds of weeks would hide what is spendable, and an hour's work is done in a minute here.
+		// Holds of weeks would hide spendable Credits, and hourly work runs every minute here.
 		"ADNET_CREDIT_HOLD=1s", "ADNET_CREDIT_HOLD_CONCENTRATED=1s", "ADNET_CREDIT_EVERY=500ms",
 		"ADNET_QUARANTINE_EVERY=2s",
 	)
@@ -209,7 +210,7 @@ func (w *world) start(ctx context.Context) error {
 	return errors.Join(w.consumers.await(ctx), w.ingress.await(ctx))
 }
 
-// populate makes the honest people.
+// populate creates the honest accounts.
 func (w *world) populate(ctx context.Context) (err error) {
 	login, err := w.call(
 		ctx,
@@ -259,7 +260,7 @@ func (w *world) populate(ctx context.Context) (err error) {
 
 const approvedPage = "https://honest.example.com/page"
 
-// campaign makes a campaign with plenty of budget, and has it approved.
+// campaign creates a campaign with plenty of budget and approves it.
 func (w *world) campaign(ctx context.Context, owner person, fields object) (id string, err error) {
 	all := object{"advertiser_id": owner.id, "daily_budget": 5_000, "total_budget": 9_000, "pacing": "asap"}
 	for name, value := range fields {
@@ -297,7 +298,7 @@ func (w *world) register(ctx context.Context) (person, error) {
 	return person{id: user.text("id"), developer: user.text("developer_id"), bearer: reply.text("token")}, nil
 }
 
-// publisher is an account with a key.
+// publisher creates an account with a key.
 func (w *world) publisher(ctx context.Context) (person, error) {
 	p, err := w.register(ctx)
 	if err != nil {
@@ -330,7 +331,7 @@ func (w *world) pay(ctx context.Context, advertiser string, amount int64) error 
 	return err
 }
 
-// object is JSON.
+// object is a JSON object.
 type object map[string]any
 
 func (o object) text(name string) string { s, _ := o[name].(string); return s }
@@ -339,10 +340,10 @@ func (o object) number(name string) float64 { n, _ := o[name].(float64); return 
 
 func (o object) object(name string) object { m, _ := o[name].(map[string]any); return m }
 
-// request is one call. Without want every status is an answer.
+// request is one call. Without want any status is accepted.
 type request struct {
 	method, path, bearer, from, agent string
-	client                            *http.Client // nil is the attackers'
+	client                            *http.Client // nil means the attackers' client
 	header                            http.Header
 	json                              object
 	body                              []byte
@@ -351,7 +352,7 @@ type request struct {
 
 const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
 
-// call makes a request and decodes a reply of JSON.
+// call makes a request and decodes its JSON reply.
 func (w *world) call(ctx context.Context, r request) (object, error) {
 	status, header, text, err := w.send(ctx, r)
 	if err != nil {
@@ -412,7 +413,7 @@ func (w *world) send(ctx context.Context, r request) (status int, header http.He
 	return reply.StatusCode, reply.Header, text, err
 }
 
-// stranger is a public address made of a number.
+// stranger returns a public address derived from a number.
 func stranger(n uint32) string {
 	return net.IPv4(byte(11+n%80), byte(n>>8), byte(n>>16), byte(1+n>>24%254)).String()
 }
@@ -437,14 +438,15 @@ func secret() string {
 	return base64.StdEncoding.EncodeToString(key)
 }
 
-// close ends the processes and removes what the world made.
+// close ends the processes and removes the databases, topics and keys of the world.
 func (w *world) close() (failed error) {
 	for _, p := range []*role{w.ingress, w.consumers} {
 		if p != nil {
 			p.Stop()
 		}
 	}
-	// The run may have been interrupted: its context is over, the databases still have to go.
+	// The run may have been interrupted. Its context is then cancelled, but the databases must
+	// still be dropped.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for i := len(w.undo) - 1; i >= 0; i-- {
@@ -453,7 +455,7 @@ func (w *world) close() (failed error) {
 	if w.dir != "" && len(w.s.report.Breaches) == 0 {
 		failed = errors.Join(failed, os.RemoveAll(w.dir))
 	} else if w.dir != "" {
-		w.s.say("logs are in %s", w.dir)
+		w.s.say("the logs are in %s", w.dir)
 	}
 	return failed
 }

@@ -1,14 +1,14 @@
 package main
 
-// The variables that internal/testenv reads.
+// Variables read by internal/testenv.
 const (
 	postgres   = "ADNET_TEST_POSTGRES"
 	clickhouse = "ADNET_TEST_CLICKHOUSE"
 	redis      = "ADNET_TEST_REDIS"
 )
 
-// mutants lists the protections that money and tenants rest on. A new protection of that rank gets
-// an entry here.
+// mutants lists the protections of money and tenants. Every new protection of this kind needs an
+// entry.
 var mutants = []mutant{
 	{
 		name: "refusals-few", protects: "fewer than ten refusals of a publisher, tier and day are told to nobody",
@@ -33,7 +33,7 @@ var mutants = []mutant{
 	{
 		name: "place-text", protects: "a report of the place of an ad holds nothing of what the reader asked",
 		file: "internal/adreport/adreport.go",
-		old:  `r.Text = "" // it would be about`, new: `_ = "" // it would be about`,
+		old:  `r.Text = "" // the text would be about`, new: `_ = "" // the text would be about`,
 		tests: []string{"./internal/adreport"}, run: "TestAPlaceIsForAPerson",
 	},
 	{
@@ -193,7 +193,7 @@ var mutants = []mutant{
 	{
 		name: "cookie-login", protects: "no other site signs a visitor in to an account of its own",
 		file: "ingress/manage/session.go",
-		old:  `if asked && !httpapi.FromConsole(c, a.baseURL()) {`, new: `if false {`,
+		old:  `if requested && !httpapi.FromConsole(c, a.baseURL()) {`, new: `if false {`,
 		tests: []string{"./ingress/manage"}, run: "Forged",
 	},
 	{
@@ -205,7 +205,7 @@ var mutants = []mutant{
 	{
 		name: "suspend-asked", protects: "what a node believes is as old as its question, not as the answer",
 		file: "ingress/httpapi/auth.go",
-		old:  "err: err, at: asked}", new: "err: err, at: asked.Add(a.deps.Now().Sub(asked))}",
+		old:  "err: err, at: requested}", new: "err: err, at: requested.Add(a.deps.Now().Sub(requested))}",
 		tests: []string{"./ingress/httpapi"}, run: "TestChangesAreNoticed",
 	},
 	{
@@ -501,7 +501,7 @@ var mutants = []mutant{
 	{
 		name: "browser-quarantine", protects: "invalid traffic of a page's key is not held against its account",
 		file: "internal/ledger/decide.go",
-		old:  "	if e.Browser { // withheld", new: "	if false { // withheld",
+		old:  "	if e.Browser { // not billed", new: "	if false { // withheld",
 		tests: []string{"./internal/memory"}, run: "Conformance/Publishers/Invalid",
 	},
 	{
@@ -513,7 +513,7 @@ var mutants = []mutant{
 	{
 		name: "browser-token", protects: "settlement knows a browser key's ads by their token",
 		file: "consumers/settle/decode.go",
-		old:  "e.Browser, e.House = said.Browser, said.House", new: "e.House = said.House",
+		old:  "e.Browser, e.House = signed.Browser, signed.House", new: "e.House = signed.House",
 		tests: []string{"./consumers/settle"}, run: "HeldToTheirTokens",
 	},
 	{
@@ -571,9 +571,9 @@ var mutants = []mutant{
 		name:     "view-publisher",
 		protects: "a publisher that reports views of everything teaches at most 5 % of the probability of a view",
 		file:     "auction/train/view.go",
-		old:      "	weights := weighSeen(list)\n	shown, seen",
+		old:      "	weights := weighSeen(list)\n	impressions, seen",
 		new: "	weights := map[target.ID]float64{}\n	for _, s := range list {\n		weights[s.Publisher] = " +
-			"1\n	}\n	shown, seen",
+			"1\n	}\n	impressions, seen",
 		tests: []string{"./auction/train"}, run: "OneMovesViewsLittle",
 	},
 	{
@@ -645,7 +645,7 @@ var mutants = []mutant{
 		name:     "convert-network",
 		protects: "an advertiser that reports a conversion of each click moves the rate of all little",
 		file:     "auction/train/convert.go",
-		old:      "min(of.observed, part(ranker.MostRate)*of.foretold)", new: "of.observed",
+		old:      "min(of.observed, part(ranker.MostRate)*of.predicted)", new: "of.observed",
 		tests: []string{"./auction/train"}, run: "TestOneMovesTheNetworkLittle",
 	},
 	{
@@ -787,13 +787,13 @@ var mutants = []mutant{
 	{
 		name: "token-price", protects: "an event costs no more than its token says",
 		file: "consumers/settle/decode.go",
-		old:  "	case e.Price > said.Price:", new: "	case e.Price > said.Price && e.Price < 0:",
+		old:  "	case e.Price > signed.Price:", new: "	case e.Price > signed.Price && e.Price < 0:",
 		tests: []string{"./consumers/settle"}, run: "SignedEventsAreHeld",
 	},
 	{
 		name: "token-facts", protects: "the token of one auction proves no event of another",
 		file: "consumers/settle/decode.go",
-		old:  "e.AuctionID != said.AuctionID, ", new: "",
+		old:  "e.AuctionID != signed.AuctionID, ", new: "",
 		tests: []string{"./consumers/settle"}, run: "WhoWritesToTheLog",
 	},
 	{
@@ -952,7 +952,7 @@ var mutants = []mutant{
 	{
 		name: "clock-skew-node", protects: "a node says what time it has when it asks for budget",
 		file:  "ingress/budget/run.go",
-		old:   "Acked: l.acked.Load(), Clock: asked, Requests: requests,",
+		old:   "Acked: l.acked.Load(), Clock: sentAt, Requests: requests,",
 		new:   "Acked: l.acked.Load(), Requests: requests,",
 		tests: []string{"./ingress/budget"}, run: "TestASkewedClock",
 	},
@@ -1303,7 +1303,7 @@ var mutants = []mutant{
 	{
 		name: "house-said", protects: "an event of a house ad is one in the log, too",
 		file: "consumers/settle/decode.go",
-		old:  "e.Browser, e.House = said.Browser, said.House", new: "e.Browser = said.Browser",
+		old:  "e.Browser, e.House = signed.Browser, signed.House", new: "e.Browser = signed.Browser",
 		tests: []string{"./consumers/settle"},
 	},
 	{
@@ -1455,7 +1455,7 @@ var mutants = []mutant{
 	{
 		name: "two-lengths", protects: "a request whose length two readers would see differently is refused",
 		file: "ingress/httpapi/wire/exchange.go",
-		old:  "said.chunked && (said.sized || !head.IsHTTP11())", new: "false",
+		old:  "framed.chunked && (framed.sized || !head.IsHTTP11())", new: "false",
 		tests: []string{"./ingress/httpapi/wire"},
 	},
 	{
@@ -1527,7 +1527,7 @@ var mutants = []mutant{
 	{
 		name: "body-unread", protects: "a body over its route's limit is not read",
 		file: "ingress/httpapi/wire/framing.go",
-		old:  "c.said.size > limit {", new: "c.said.size > MaxBody+limit {",
+		old:  "c.framing.size > limit {", new: "c.framing.size > MaxBody+limit {",
 		tests: []string{"./ingress/httpapi/wire"}, run: "BodyLimit",
 	},
 	{
@@ -1724,7 +1724,7 @@ var mutants = []mutant{
 	{
 		name: "unproven-kept", protects: "what proves nothing makes no record",
 		file: "ingress/track/batch.go",
-		old:  "		if !kept {", new: "		if !kept && i < 0 {",
+		old:  "		if !countable {", new: "		if !countable && i < 0 {",
 		tests: []string{"./ingress/track"}, run: "WhatProvesNothing",
 	},
 	{
@@ -1854,7 +1854,7 @@ var mutants = []mutant{
 	{
 		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
 		file: "ingress/track/beacon.go",
-		old:  "		t.noted(c.Request.Context(), made)\n", new: "		_ = made\n",
+		old:  "		t.noted(c.Request.Context(), placed)\n", new: "		_ = placed\n",
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{
@@ -1954,7 +1954,7 @@ var mutants = []mutant{
 	{
 		name: "mcp-apps", protects: "a host that did not announce MCP Apps gets what it always got",
 		file: "ingress/mcp/method.go",
-		old:  "v.shown && r.apps", new: "v.shown",
+		old:  "v.hasAd && r.apps", new: "v.hasAd",
 		tests: []string{"./ingress/mcp"}, run: "TestApps",
 	},
 	{

@@ -1,5 +1,5 @@
-// Command mutants takes protections out of adnet, one at a time, and fails unless the tests notice
-// each.
+// Command mutants removes adnet's protections one at a time, and fails unless a test fails each
+// time.
 //
 //	go run ./lab/mutants            those that CI runs
 //	go run ./lab/mutants all        all of them, as make nightly does
@@ -29,15 +29,15 @@ import (
 	"time"
 )
 
-// mutant is a protection and how it is taken out.
+// mutant is a protection and the change that removes it.
 type mutant struct {
 	name     string
 	protects string   // the promise
 	file     string   // relative to the module
-	old, new string   // old stands in file exactly once
-	tests    []string // packages whose tests must notice
-	run      string   // of these tests, as go test -run; empty for all
-	servers  []string // variables that these tests need
+	old, new string   // old occurs in file exactly once
+	tests    []string // packages with a test that must fail
+	run      string   // go test -run pattern for these tests; empty for all
+	servers  []string // environment variables required by these tests
 }
 
 // result is the outcome of a mutant.
@@ -52,7 +52,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	status, err := run(ctx, chosen(os.Args[1:]))
+	status, err := run(ctx, selected(os.Args[1:]))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		status = untrusted
@@ -60,8 +60,9 @@ func main() {
 	os.Exit(int(status))
 }
 
-// chosen are the mutants whose names hold one of the words; without words those of CI.
-func chosen(words []string) []mutant {
+// selected returns the mutants whose names contain one of the words. Without words it returns the
+// mutants for CI.
+func selected(words []string) []mutant {
 	switch {
 	case len(words) == 0:
 		return slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return nightly[m.name] })
@@ -75,7 +76,7 @@ func chosen(words []string) []mutant {
 
 func run(ctx context.Context, list []mutant) (result, error) {
 	if len(list) == 0 {
-		return untrusted, errors.New("no mutant has such a name")
+		return untrusted, errors.New("no mutant has a matching name")
 	}
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -98,7 +99,7 @@ func run(ctx context.Context, list []mutant) (result, error) {
 		baseline[key] = true
 		fmt.Printf("%-9s %s, as it is\n", "test", strings.TrimPrefix(key, " of "))
 		if out, err := test(ctx, root, m.tests, "-run", m.run); err != nil {
-			return untrusted, fmt.Errorf("the tests fail without a change: %w\n%s", err, out)
+			return untrusted, fmt.Errorf("the tests fail on unchanged code: %w\n%s", err, out)
 		}
 	}
 	worst := killed
@@ -130,13 +131,13 @@ func (m mutant) source(root string) (string, error) {
 	}
 	if n := strings.Count(string(raw), m.old); n != 1 {
 		return "", fmt.Errorf(
-			"%s: its text is %d times in %s, not once: follow the code in lab/mutants/list.go", m.name, n, m.file,
+			"%s: its text occurs %d times in %s instead of once: update lab/mutants/list.go", m.name, n, m.file,
 		)
 	}
 	return strings.Replace(string(raw), m.old, m.new, 1), nil
 }
 
-// try runs the tests without the protection. note is the test that noticed, or what went wrong.
+// try runs the tests without the protection. note is the failed test, or the problem.
 func (m mutant) try(ctx context.Context, root string) (outcome result, note string, err error) {
 	source, err := m.source(root)
 	if err != nil {
@@ -162,12 +163,12 @@ func (m mutant) try(ctx context.Context, root string) (outcome result, note stri
 	return judge(out, failure, time.Since(started))
 }
 
-// judge reads the outcome of a test run. Only a test that failed kills: a build that fails, or a
-// run that ends by itself, proves nothing.
+// judge reads the outcome of a test run. Only a failed test kills a mutant. A failed build or an
+// aborted run proves nothing.
 func judge(out string, failure error, took time.Duration) (result, string, error) {
 	switch {
 	case failure == nil && (strings.Contains(out, "[no test files]") || strings.Contains(out, "[no tests to run]")):
-		return untrusted, out, errors.New("there are no tests to notice it")
+		return untrusted, out, errors.New("no test covers it")
 	case failure == nil:
 		return survived, took.Round(time.Second).String(), nil
 	case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
@@ -187,11 +188,11 @@ func judge(out string, failure error, took time.Duration) (result, string, error
 
 // test runs the tests of packages.
 func test(ctx context.Context, root string, packages []string, flags ...string) (string, error) {
-	// Vet looks at what CI has vetted, at each mutant again.
+	// CI vets the code already. Vet would check it again for each mutant.
 	args := append([]string{"test", "-vet=off", "-timeout", "5m"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Dir = root
-	// A property that fails would leave its case in the tree, and fail there again.
+	// A failed property test would leave its case in the tree, where it would fail again.
 	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=true")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

@@ -73,10 +73,10 @@ func TestJudge(t *testing.T) {
 }
 
 func TestChosen(t *testing.T) {
-	require.Len(t, chosen(nil), len(mutants)-len(nightly))
-	require.Len(t, chosen([]string{"all"}), len(mutants))
-	require.Empty(t, chosen([]string{"no such thing"}))
-	for _, m := range chosen([]string{"mac", "fence"}) {
+	require.Len(t, selected(nil), len(mutants)-len(nightly))
+	require.Len(t, selected([]string{"all"}), len(mutants))
+	require.Empty(t, selected([]string{"no such thing"}))
+	for _, m := range selected([]string{"mac", "fence"}) {
 		require.Regexp(t, "mac|fence", m.name)
 	}
 }

@@ -1,8 +1,7 @@
 package main
 
-// nightly has the mutants that `make mutants` leaves to `make nightly`, so that CI keeps its time:
-// those of the economy, of links, of texts and of availability whose tests take long to build or to
-// run.
+// nightly holds the mutants that run only in `make nightly` to keep CI fast. Their tests, about the
+// economy, links, texts and availability, take long to build or to run.
 var nightly = map[string]bool{
 	"accept-survives":             true,
 	"account-forfeit":             true,

@@ -11,8 +11,8 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Busy is the share of the machine's processor time that was used while it waited, 0 to 1. A suite
-// that does nothing meanwhile learns how much others take.
+// Busy waits and returns the share of the machine's processor time used meanwhile, 0 to 1. In an
+// idle suite it measures the load of other processes.
 func Busy(ctx context.Context, wait time.Duration) (float64, error) {
 	before, err := machineTime()
 	if err != nil {

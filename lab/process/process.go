@@ -1,8 +1,8 @@
-// Package process starts, watches and ends the programs that a suite of lab runs: adnet's roles,
-// and what they are compared with.
+// Package process starts, watches and ends the programs of a lab suite: adnet's roles and their
+// baselines.
 //
-// A program ends with the suite, however the suite ends: by [Process.Stop], or by the kernel when
-// the suite is killed. Ctrl-C reaches the suite alone, which then stops its programs in order.
+// A program never outlives the suite. [Process.Stop] ends it, or the kernel when the suite is
+// killed. Ctrl-C reaches only the suite, which then stops its programs in order.
 package process
 
 import (
@@ -24,24 +24,24 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Program is what to start.
+// Program describes a program to start.
 type Program struct {
 	Name  string // in error texts
 	Path  string
 	Args  []string
-	Env   []string // all of its environment; nil is the suite's
-	Log   string   // file that its output is appended to
-	Files int      // most descriptors that it may have open; 0 leaves the suite's limit
+	Env   []string // its whole environment; nil means the suite's
+	Log   string   // file to which its output is appended
+	Files int      // limit of open descriptors; 0 keeps the suite's limit
 }
 
-// Process is a program that was started.
+// Process is a started program.
 type Process struct {
 	Program
 	PID   int
 	ended chan struct{}
 }
 
-// stopWait is how long a program may take to end when it is asked to.
+// stopWait is the time for a program to end after SIGTERM.
 const stopWait = 20 * time.Second
 
 // starter runs functions on one thread that lives as long as the suite: a child dies with the
@@ -80,12 +80,12 @@ func Start(p Program) (*Process, error) {
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	made := &Process{Program: p, PID: cmd.Process.Pid, ended: make(chan struct{})}
+	child := &Process{Program: p, PID: cmd.Process.Pid, ended: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()
-		close(made.ended)
+		close(child.ended)
 	}()
-	return made, nil
+	return child, nil
 }
 
 // Signal sends a signal to a process that has not ended.
@@ -96,7 +96,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return syscall.Kill(p.PID, sig)
 }
 
-// Stop ends the process politely, then not. It may be called again.
+// Stop ends the process by SIGTERM, then by SIGKILL. It may be called again.
 func (p *Process) Stop() {
 	_ = p.Signal(syscall.SIGTERM)
 	select {
@@ -106,7 +106,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Kill is kill -9 of the process and its children, also of a stopped one. It may be called again.
+// Kill sends SIGKILL to the process and its children, even if stopped. It may be called again.
 func (p *Process) Kill() {
 	if !p.Ended() {
 		_ = syscall.Kill(-p.PID, syscall.SIGKILL)
@@ -114,7 +114,7 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Ended says whether the process has ended.
+// Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.ended:
@@ -124,8 +124,8 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Await polls until ready answers nil. It is an error when the process ends before, with the end of
-// its log, or when the time is over, with what ready answered last.
+// Await polls until ready returns nil. It fails with the end of the log if the process ends first,
+// or with the last error of ready if the time is over.
 func (p *Process) Await(ctx context.Context, limit time.Duration, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -144,7 +144,7 @@ func (p *Process) Await(ctx context.Context, limit time.Duration, ready func(con
 	}
 }
 
-// Ready asks the admin listener at an address whether its process is ready.
+// Ready returns a function that checks readiness on the admin listener at an address.
 func Ready(admin string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", nil)
@@ -164,7 +164,7 @@ func Ready(admin string) func(context.Context) error {
 	}
 }
 
-// RSS is the resident memory in bytes.
+// RSS returns the resident memory in bytes.
 func (p *Process) RSS() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))
 	if err != nil {
@@ -175,8 +175,8 @@ func (p *Process) RSS() (int64, error) {
 	return resident * int64(os.Getpagesize()), err
 }
 
-// Turns is how long the process's threads had a processor, and how long they wanted one and had
-// none, since each began.
+// Turns returns the time that the process's threads have run, and the time that they have waited
+// for a processor, since their start.
 func (p *Process) Turns() (ran, waited time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.PID))
 	if err != nil || len(threads) == 0 {
@@ -196,7 +196,7 @@ func (p *Process) Turns() (ran, waited time.Duration, err error) {
 	return ran, waited, nil
 }
 
-// Files is how many descriptors the process has open.
+// Files returns the number of open descriptors of the process.
 func (p *Process) Files() (int, error) {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.PID))
 	return len(open), err

@@ -1,5 +1,5 @@
-// Package product builds adnet as a suite of lab needs it: as it ships, with a clock that can be
-// set back, or without one of its protections, to prove that the suite notices.
+// Package product builds adnet for the lab suites: as shipped, with an adjustable clock, or without
+// one of its protections to verify that the suite fails.
 package product
 
 import (
@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// Build is how adnet is built for a run.
+// Build describes a build of adnet for a run.
 type Build struct {
 	Binary  string        // file to write
 	Scratch string        // folder for changed texts
-	Shifted bool          // with a clock that ADNET_FAULT_CLOCK sets, in seconds
-	Without []Replacement // protections taken out
+	Shifted bool          // with a clock shifted by ADNET_FAULT_CLOCK seconds
+	Without []Replacement // protections to remove
 }
 
-// Replacement is text of a file to be compiled differently. The file is relative to the module and
-// holds the old text exactly once.
+// Replacement replaces text of a source file for the build. The file is relative to the module and
+// contains the old text exactly once.
 type Replacement struct{ File, Old, New string }
 
-// Make builds adnet. With another clock, the standard library's time.Now is compiled from a changed
-// copy: adnet's own code is what ships.
+// Make builds adnet. For a shifted clock it compiles a changed copy of the standard library's
+// time.Now. adnet's own code is unchanged.
 func (b Build) Make(ctx context.Context) error {
 	replaced := make(map[string]string)
 	if b.Shifted {
@@ -64,20 +64,20 @@ func (b Build) Make(ctx context.Context) error {
 	return nil
 }
 
-// Fits says whether the replacement can be made in the module in a folder.
+// Fits checks that the replacement applies to the module in a folder.
 func (r Replacement) Fits(module string) error {
 	_, err := r.apply(filepath.Join(module, r.File))
 	return err
 }
 
-// apply is the text of the file with the replacement, which must fit in one place.
+// apply returns the text of the file with the replacement, which must match exactly once.
 func (r Replacement) apply(file string) (string, error) {
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
 	if strings.Count(string(source), r.Old) != 1 {
-		return "", fmt.Errorf("%s is not what this suite knows how to change: %q", file, r.Old)
+		return "", fmt.Errorf("%s does not have the text that this suite replaces: %q", file, r.Old)
 	}
 	return strings.Replace(string(source), r.Old, r.New, 1), nil
 }
@@ -100,7 +100,7 @@ func (b Build) writeOverlay(texts map[string]string) (overlay string, err error)
 	return overlay, os.WriteFile(overlay, listing, 0o644)
 }
 
-// clockSource is the standard library's time.go with another clock.
+// clockSource returns the standard library's time.go with a shifted clock.
 func clockSource(file string) (string, error) {
 	const reading, importing = "sec, nsec, mono := runtimeNow()\n", "\t\"math/bits\"\n"
 	text, err := Replacement{Old: reading, New: reading + "\tsec += faultClock\n"}.apply(file)
@@ -108,7 +108,7 @@ func clockSource(file string) (string, error) {
 		return "", err
 	}
 	if strings.Count(text, importing) != 1 {
-		return "", fmt.Errorf("%s is not what this suite knows how to change", file)
+		return "", fmt.Errorf("%s does not have the text that this suite replaces", file)
 	}
 	return strings.Replace(text, importing, importing+"\t\"syscall\"\n", 1) + `
 var faultClock = readFaultClock()

@@ -20,10 +20,10 @@ type labelled struct {
 	Labels  []string `json:"label"`
 	Lang    string   `json:"lang"`
 
-	place *demo.Request // where it comes from, with what the app knows; nil: only the language
+	place *demo.Request // its origin, with the data of the app; nil: only the language
 }
 
-// request is what the auction sees of it.
+// request returns the auction's request.
 func (l *labelled) request(terms []words.Term) auction.Request {
 	r := auction.Request{Words: terms, Language: l.Lang}
 	if at := l.place; at != nil {
@@ -33,7 +33,7 @@ func (l *labelled) request(terms []words.Term) auction.Request {
 	return r
 }
 
-// advertiser is one campaign as a naive advertiser sets it up: a name and a description.
+// advertiser is one campaign as set up by an inexperienced advertiser: a name and a description.
 type advertiser struct {
 	Label       string `json:"label"`
 	Name        string `json:"name"`
@@ -57,7 +57,7 @@ type set struct {
 	requests  []labelled
 }
 
-// setNames are the sets of the shared data.
+// setNames are the sets in the shared data.
 var setNames = []string{"metatool", "clinc", "livemcp", "xsid", "sib"}
 
 // load reads a set from a folder.
@@ -72,8 +72,8 @@ func load(folder, name string) (s set, err error) {
 
 const demoName = "demo"
 
-// demoSet is the world of a first run, which every checkout has: small texts beside tokens that
-// their advertisers chose. An ad is right when it is labelled or of the same category.
+// demoSet returns the world of a first run, which every checkout has: short texts with tokens
+// chosen by their advertisers. An ad is right if it is labelled or of the same category.
 func demoSet() (s set, err error) {
 	s.name = demoName
 	campaigns, err := demo.Campaigns()
@@ -108,26 +108,26 @@ func demoSet() (s set, err error) {
 	return s, nil
 }
 
-// lines reads one JSON value a line.
+// lines reads one JSON value per line.
 func lines[T any](path string) (list []T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the folder shared, which is not part of adnet, belongs beside the repository)", err)
+		return nil, fmt.Errorf("%w (put the folder shared, which is not part of adnet, beside the repository)", err)
 	}
 	defer func() { _ = f.Close() }()
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
-		var one T
-		if err := json.Unmarshal(in.Bytes(), &one); err != nil {
+		var value T
+		if err := json.Unmarshal(in.Bytes(), &value); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		list = append(list, one)
+		list = append(list, value)
 	}
 	return list, in.Err()
 }
 
-// loadAny reads a set from a folder, or the demo's.
+// loadAny reads a set from a folder, or the demo set.
 func loadAny(folder, name string) (set, error) {
 	if name == demoName {
 		return demoSet()
@@ -135,8 +135,8 @@ func loadAny(folder, name string) (set, error) {
 	return load(folder, name)
 }
 
-// text is what the advertiser writes into the form: the name as headline, the description below,
-// both cut to what the form takes. Without a name the description begins in the headline.
+// text returns the form fields of the advertiser: the name as headline and the description below,
+// both cut to the length of the field. Without a name the description begins in the headline.
 func (a *advertiser) text() (headline, subtext string) {
 	headline, subtext = cut(a.Name, campaign.MaxHeadline), cut(a.Description, campaign.MaxSubtext)
 	if headline == "" {
@@ -150,7 +150,7 @@ func cut(text string, most int) string {
 	return string(letters[:min(len(letters), most)])
 }
 
-// inScope are the requests that some campaign answers.
+// inScope returns the requests that some campaign answers.
 func (s *set) inScope() (list []labelled) {
 	for _, r := range s.requests {
 		if len(r.Labels) > 0 {

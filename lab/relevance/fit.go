@@ -12,19 +12,19 @@ import (
 	"adnet/auction/train"
 )
 
-// fitted are the sets that the calibration is fitted on: those with requests that no campaign
-// answers. Each counts the same.
+// fitted are the sets used to fit the calibration: those with requests that no campaign answers.
+// Each has equal weight.
 var (
 	floorSets = []string{"metatool", "clinc"}
 	fitted    = append(floorSets, demoName)
 )
 
-// prior is how many requests each point of the calibration has seen beforehand, at the odds of the
-// point before.
+// prior is the number of requests assumed for each point of the calibration beforehand, at the odds
+// of the previous point.
 const prior = 10
 
-// linear is a table whose log-odds grow evenly with the match, so that the match can be told from
-// the relevance.
+// linear returns a table whose log-odds grow evenly with the match, so that the relevance
+// determines the match.
 func linear() ranker.Table {
 	t := ranker.Version2()
 	for i := range t.Calibration {
@@ -33,14 +33,14 @@ func linear() ranker.Table {
 	return t
 }
 
-// observation is a first ad: how well it matched and whether it was right.
+// observation is a first ad: its match and whether it was right.
 type observation struct {
 	match  int // in units of 1/Knots
 	right  bool
 	weight float64
 }
 
-// fit writes the calibration of the match by the labelled requests of a folder.
+// fit writes the calibration of the match, fitted on the labelled requests of a folder.
 func fit(folder, file string) error {
 	table := linear()
 	var seen []observation
@@ -68,7 +68,7 @@ func fit(folder, file string) error {
 	return os.WriteFile(file, []byte(source(isotonic(seen))), 0o644)
 }
 
-// isotonic is the monotone sequence of log-odds that is nearest to what was seen.
+// isotonic returns the monotone sequence of log-odds that is nearest to the observations.
 func isotonic(seen []observation) (odds [ranker.Knots]int16) {
 	var pools []train.Pool
 	unit := 0.0
@@ -101,7 +101,7 @@ func isotonic(seen []observation) (odds [ranker.Knots]int16) {
 	return strictly(odds)
 }
 
-// strictly makes equal neighbours grow a little, so that a better match is always worth more.
+// strictly makes equal neighbours grow slightly, so that a better match is always worth more.
 func strictly(odds [ranker.Knots]int16) [ranker.Knots]int16 {
 	for i := 1; i < len(odds); i++ {
 		odds[i] = max(odds[i], odds[i-1]+4)

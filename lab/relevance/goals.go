@@ -2,11 +2,11 @@ package main
 
 import "adnet/consumers/goal/goaltest"
 
-// goalCampaigns is how many campaigns the simulated week has.
+// goalCampaigns is the number of campaigns in the simulated week.
 const goalCampaigns = 40
 
-// goalRows are what target_cpa reaches in a simulated week whose prices and conversions drift, with
-// the control that consumers run.
+// goalRows returns the results of target_cpa in a simulated week with drifting prices and
+// conversions, with the control that consumers run.
 func goalRows() []row {
 	w := goaltest.TargetCPA(goalCampaigns, false)
 	counted := len(w.Costs)

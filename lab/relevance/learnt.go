@@ -11,11 +11,11 @@ import (
 	"adnet/auction/train"
 )
 
-// folds is in how many parts the labelled requests are cut: what is learnt on all but one is asked
-// about that one. So nearly all of them teach.
+// folds is the number of parts of the labelled requests. Each part is tested with weights learnt on
+// all others, so that nearly all requests are used for training.
 const folds = 20
 
-// trainedRows train on clicks on right ads, and ask about requests that were not among them.
+// trainedRows train on clicks on right ads, and test on requests outside the training data.
 func trainedRows(sets map[string]*set) (rows []row) {
 	for _, want := range []struct {
 		set       string
@@ -38,8 +38,8 @@ func trainedRows(sets map[string]*set) (rows []row) {
 	return rows
 }
 
-// inFolds are the right answers of each fold, of which as many are asked at once as there are
-// processors.
+// inFolds returns the number of right answers of each fold. It runs as many folds at once as there
+// are processors.
 func inFolds(s *set, scope []labelled) (hits [folds]int) {
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
@@ -53,12 +53,13 @@ func inFolds(s *set, scope []labelled) (hits [folds]int) {
 	return hits
 }
 
-// taught is how many requests of a fold find a right ad first when the others have taught.
+// taught returns the number of requests of a fold whose first ad is right after training on the
+// others.
 func taught(s *set, scope []labelled, fold int) int {
-	var seen, asked []labelled
+	var seen, tests []labelled
 	for i, r := range scope {
 		if i%folds == fold {
-			asked = append(asked, r)
+			tests = append(tests, r)
 		} else {
 			seen = append(seen, r)
 		}
@@ -66,14 +67,14 @@ func taught(s *set, scope []labelled, fold int) int {
 	w := build(ranker.Version2(), s, nil)
 	log := clicks(w, seen)
 	learnt := train.Learn(log, train.Network{Index: w.index}, train.Settings{}).Learnt(1, log)
-	return int(right(build(ranker.Version2().With(learnt), s, nil), open(asked, ""))*float64(len(asked)) + 0.5)
+	return int(right(build(ranker.Version2().With(learnt), s, nil), open(tests, ""))*float64(len(tests)) + 0.5)
 }
 
-// shownWrong is how many ads of other campaigns a request is shown beside the right one, those that
-// the text ranks first.
+// shownWrong is the number of wrong ads shown with the right one for a request: those ranked first
+// by text.
 const shownWrong = 4
 
-// clicks is the log of readers who click on right ads only.
+// clicks returns a log with clicks on right ads only.
 func clicks(w *pure, requests []labelled) (log []train.Sample) {
 	for i, r := range requests {
 		q := question{labelled: r, open: true}
@@ -99,7 +100,7 @@ func clicks(w *pure, requests []labelled) (log []train.Sample) {
 	return log
 }
 
-// first are the numbers of the campaigns that a request ranks first.
+// first returns the numbers of the campaigns ranked first for a request.
 func (p *pure) first(q question, most int) (list []int) {
 	taken := map[auction.ID]bool{}
 	for range most {
@@ -116,7 +117,7 @@ func (p *pure) first(q question, most int) (list []int) {
 	return list
 }
 
-// refusing keeps campaigns out.
+// refusing returns a gate that excludes campaigns.
 func refusing(taken map[auction.ID]bool) func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 	return func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 		if taken[c.ID] {

@@ -1,5 +1,5 @@
-// Command relevance measures how well the right ad is found, on labelled requests that are not part
-// of adnet: `make relevance`. With --fit it writes the calibration that they teach.
+// Command relevance measures how often adnet finds the right ad, on labelled requests that are not
+// part of adnet: `make relevance`. With --fit it writes the calibration fitted on them.
 package main
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// settings of the command.
+// settings are the flags of the command.
 type settings struct {
 	Data string `default:"../shared/data/relevance" help:"Folder of the labelled requests."`
-	Pure bool   `help:"Ask the auction itself, which is faster, and not an installation of adnet through its API."`
-	Fit  bool   `help:"Fit the calibration on them and write it into auction/ranker."`
+	Pure bool   `help:"Run auctions in this process, which is faster, instead of using the API of an installation."`
+	Fit  bool   `help:"Fit the calibration on the labelled requests and write it into auction/ranker."`
 }
 
 func main() {
 	var cfg settings
-	kong.Parse(&cfg, kong.Description("How well adnet finds the right ad for labelled requests."))
+	kong.Parse(&cfg, kong.Description("Measure how often adnet finds the right ad for labelled requests."))
 	if err := run(cfg); err != nil {
 		fmt.Fprintln(os.Stderr, "relevance:", err)
 		os.Exit(1)
@@ -50,7 +50,7 @@ func run(cfg settings) error {
 	return missed(rows)
 }
 
-// missed says which rows are not what they must be.
+// missed returns an error with the rows below their required values, or nil.
 func missed(rows []row) error {
 	var names []string
 	for i := range rows {

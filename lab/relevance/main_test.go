@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A row that is not what it must be makes the command fail, by name.
-func TestWhatIsMissedFails(t *testing.T) {
+// A row that misses its required value makes the command fail, and the error names it.
+func TestMissedRowsFail(t *testing.T) {
 	rows := []row{{Name: "enough", Value: 0.5, Must: 0.5}, {Name: "none", AtMost: true}}
 	require.NoError(t, missed(rows))
 	rows = append(rows, row{Name: "too few", Value: 0.49, Must: 0.5}, row{Name: "too many", Value: 0.01, AtMost: true})

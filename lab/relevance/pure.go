@@ -13,28 +13,28 @@ import (
 // question is one request to a world.
 type question struct {
 	labelled
-	turns []string // earlier turns, the oldest first; where turns are known
+	turns []string // earlier turns, the oldest first, if known
 	open  bool     // without a floor
 }
 
-// world answers requests. Where a request does not say otherwise, it has the default floor.
+// world answers requests. The default floor applies unless a request is open.
 type world interface {
-	// ask gives the label of the winner, "" for no ad.
+	// ask returns the label of the winner, "" for no ad.
 	ask(q question) (label string)
-	// close ends it, with the first error that there was.
+	// close ends it and returns its first error.
 	close() error
 }
 
-// maker makes a world of a set's campaigns with the given bids, nil for equal ones.
+// maker makes a world of a set's campaigns with the given bids, or equal bids if nil.
 type maker func(s *set, bids []money.Micros, more ...extra) (world, error)
 
-// entry is a campaign with the label that requests name it by.
+// entry is a campaign with its label.
 type entry struct {
 	auction.Campaign
 	label string
 }
 
-// extra is a campaign beside those of a set.
+// extra is a campaign added to those of a set.
 type extra struct {
 	label    string
 	headline string
@@ -43,18 +43,18 @@ type extra struct {
 	bid      money.Micros
 }
 
-// pure asks the auction itself.
+// pure runs auctions without a server.
 type pure struct {
-	index   *auction.Snapshot
-	labels  []string
-	scratch auction.Scratch
-	reader  words.Reader
-	asked   uint64
+	index    *auction.Snapshot
+	labels   []string
+	scratch  auction.Scratch
+	reader   words.Reader
+	auctions uint64
 }
 
 const bid = 5 * money.USD
 
-// list is every campaign of a world.
+// list returns every campaign of a world.
 func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 	for i := range s.campaigns {
 		a := &s.campaigns[i]
@@ -76,12 +76,12 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 	return list
 }
 
-// inProcess is the maker of worlds without a server.
+// inProcess makes worlds without a server.
 func inProcess(s *set, bids []money.Micros, more ...extra) (world, error) {
 	return build(ranker.Version2(), s, bids, more...), nil
 }
 
-// build makes a world that ranks by a table.
+// build makes a world ranked by a table.
 func build(table ranker.Table, s *set, bids []money.Micros, more ...extra) *pure {
 	p := &pure{}
 	var list []auction.Campaign
@@ -100,7 +100,7 @@ func number(n int) (id auction.ID) {
 
 // decide runs one auction.
 func (p *pure) decide(q question) auction.Outcome {
-	p.asked++
+	p.auctions++
 	p.reader.Reset()
 	for i, turn := range q.turns {
 		p.reader.ReadTurn(turn, len(q.turns)-i)
@@ -111,7 +111,7 @@ func (p *pure) decide(q question) auction.Outcome {
 		p.reader.ReadContext(q.Context)
 	}
 	r := q.request(p.reader.Terms())
-	r.ID, r.MinRelevance = number(int(p.asked)), ranker.DefaultFloor
+	r.ID, r.MinRelevance = number(int(p.auctions)), ranker.DefaultFloor
 	if q.open {
 		r.MinRelevance = 0
 	}
@@ -123,7 +123,7 @@ func (p *pure) ask(q question) string { return p.label(p.decide(q)) }
 
 func (p *pure) close() error { return nil }
 
-// label is that of the winner, "" for none.
+// label returns the label of the winner, "" for none.
 func (p *pure) label(o auction.Outcome) string {
 	if o.Winner == nil {
 		return ""

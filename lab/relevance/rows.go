@@ -14,7 +14,7 @@ import (
 	"adnet/internal/money"
 )
 
-// row is one figure: a ratio, and what it must be and should be.
+// row is one figure: a ratio with its required value (must) and its target (aim).
 type row struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"`
@@ -31,7 +31,7 @@ func (r *row) ok() bool {
 	return r.Value >= r.Must
 }
 
-// suite measures all rows in worlds that one maker makes.
+// suite measures all rows in the worlds of one maker.
 type suite struct {
 	make maker
 	sets map[string]*set
@@ -76,7 +76,7 @@ func (u *suite) in(s *set, bids []money.Micros, run func(w world), more ...extra
 	u.err = w.close()
 }
 
-// right is the share of requests whose first ad is right.
+// right returns the share of requests whose first ad is right.
 func right(w world, requests []question) float64 {
 	hits := 0
 	for _, q := range requests {
@@ -87,7 +87,7 @@ func right(w world, requests []question) float64 {
 	return float64(hits) / float64(len(requests))
 }
 
-// open asks requests without a floor; lang "" is any.
+// open returns requests without a floor; lang "" is any.
 func open(requests []labelled, lang string) (list []question) {
 	for _, r := range requests {
 		if lang == "" || r.Lang == lang {
@@ -107,21 +107,21 @@ func (u *suite) firstRight() (rows []row) {
 		{"sib", "ko", 0.40, 0.45},
 	} {
 		s := u.sets[want.set]
-		asked := open(s.inScope(), want.lang)
+		requests := open(s.inScope(), want.lang)
 		r := row{
 			Name: strings.TrimSpace("first ad right, floor off: " + want.set + " " + want.lang), Must: want.must,
-			Aim: want.aim, Of: len(asked),
+			Aim: want.aim, Of: len(requests),
 		}
-		u.in(s, nil, func(w world) { r.Value = right(w, asked) })
+		u.in(s, nil, func(w world) { r.Value = right(w, requests) })
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// shown counts what a world shows.
-type shown struct{ ads, right, scope, outAds, out int }
+// exposure counts the ads shown in a world.
+type exposure struct{ ads, right, scope, outAds, out int }
 
-func ask(w world, requests []labelled) (n shown) {
+func ask(w world, requests []labelled) (n exposure) {
 	for _, r := range requests {
 		label := w.ask(question{labelled: r})
 		if len(r.Labels) > 0 {
@@ -144,14 +144,14 @@ func ask(w world, requests []labelled) (n shown) {
 	return n
 }
 
-// shown asks all requests of a set with the default floor.
-func (u *suite) shown(s *set, bids []money.Micros) (n shown) {
+// expose runs all requests of a set with the default floor.
+func (u *suite) expose(s *set, bids []money.Micros) (n exposure) {
 	u.in(s, bids, func(w world) { n = ask(w, s.requests) })
 	return n
 }
 
 func (u *suite) floorRows(s *set) []row {
-	n := u.shown(s, nil)
+	n := u.expose(s, nil)
 	must, aim := 0.25, 0.36
 	if s.name == "clinc" {
 		must, aim = 0.50, 0.54
@@ -172,9 +172,9 @@ func (u *suite) floorRows(s *set) []row {
 	}
 }
 
-// demoRows are what someone sees who starts adnet for the first time.
+// demoRows returns the results of the demo on a first start.
 func (u *suite) demoRows(s *set) []row {
-	n := u.shown(s, nil)
+	n := u.expose(s, nil)
 	return []row{
 		{
 			Name: "demo, default floor: of the requests that an ad answers, right", Value: ratio(n.right, n.scope),
@@ -189,16 +189,16 @@ func (u *suite) demoRows(s *set) []row {
 
 func ratio(a, b int) float64 { return float64(a) / float64(max(b, 1)) }
 
-// bidRow has bids that are spread log-normally, in three draws.
+// bidRow measures precision with bids spread log-normally, in three draws.
 func (u *suite) bidRow(s *set) row {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var all shown
+	var all exposure
 	for range 3 {
 		bids := make([]money.Micros, len(s.campaigns))
 		for i := range bids {
 			bids[i] = money.Micros(math.Exp(rng.NormFloat64()-0.5) * float64(bid))
 		}
-		n := u.shown(s, bids)
+		n := u.expose(s, bids)
 		all.ads += n.ads
 		all.right += n.right
 	}
@@ -212,12 +212,12 @@ func (u *suite) bidRow(s *set) row {
 	}
 }
 
-// commonWords are of requests of every topic.
+// commonWords occur in requests of every topic.
 var commonWords = strings.Fields(
 	"find get need want help provide information looking recommend know give tell make show best",
 )
 
-// attackRows: a campaign on common words, and one without any targeting.
+// attackRows measure two attacks: a campaign on common words, and one without any targeting.
 func (u *suite) attackRows(s *set) []row {
 	var byWords, everywhere, out int
 	u.in(s, nil, func(w world) {
@@ -281,14 +281,14 @@ func (u *suite) conversationRows(s *set) []row {
 		{Name: "3 turns on the same need, in one string", Must: 0.58, Aim: 0.75, Of: len(scope)},
 	}
 	u.in(s, nil, func(w world) {
-		for i, asked := range [][]question{strings8, turns8, strings3} {
-			rows[i].Value = right(w, asked)
+		for i, requests := range [][]question{strings8, turns8, strings3} {
+			rows[i].Value = right(w, requests)
 		}
 	})
 	return rows
 }
 
-// maxContext is the length of a context, of which the end is kept.
+// maxContext is the length of a context; its end is kept.
 const maxContext = 2000
 
 func joined(r labelled, before []string) labelled {
@@ -297,7 +297,7 @@ func joined(r labelled, before []string) labelled {
 	return r
 }
 
-// typingRow loses when one word in five has two letters swapped.
+// typingRow measures the loss when one word in five has two letters swapped.
 func (u *suite) typingRow(s *set) row {
 	rng := rand.New(rand.NewPCG(3, 3))
 	clean := open(s.inScope(), "")

@@ -20,13 +20,13 @@ import (
 	"adnet/lab/product"
 )
 
-// The account that owns all campaigns and asks for ads.
+// The account that owns all campaigns and requests ads.
 const (
 	ownerEmail    = "owner@relevance.example"
 	ownerPassword = "the relevance of ads"
 )
 
-// installation builds adnet once and starts one for each world.
+// installation builds adnet once and starts a process for each world.
 type installation struct {
 	dir, binary string
 	started     int
@@ -43,7 +43,7 @@ func install(ctx context.Context) (*installation, error) {
 
 func (in *installation) remove() { _ = os.RemoveAll(in.dir) }
 
-// served asks `adnet standalone` through its public API, as a stranger would.
+// served runs `adnet standalone` and uses its public API, as an outsider would.
 type served struct {
 	process *process.Process
 	base    string
@@ -53,7 +53,7 @@ type served struct {
 	err     error             // the first
 }
 
-// serve is the maker of worlds that are served.
+// serve makes worlds served by a process.
 func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world, error) {
 	w := &served{labels: map[string]string{}}
 	if err := in.start(w); err != nil {
@@ -69,9 +69,9 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 	for i := range list {
 		w.create(owner.User.ID, &list[i])
 	}
-	var made struct{ Key string }
-	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &made)
-	w.key = made.Key
+	var created struct{ Key string }
+	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &created)
+	w.key = created.Key
 	// The rows measure how well an ad fits, so all sensitive subjects are allowed.
 	allowed := map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}
 	w.send(http.MethodPut, "/api/account/publishing", allowed, nil)
@@ -120,7 +120,7 @@ func (w *served) close() error {
 	return w.err
 }
 
-// create makes a campaign as an advertiser does, and approves it.
+// create creates a campaign as an advertiser does, and approves it.
 func (w *served) create(owner string, c *entry) {
 	fields := map[string]any{
 		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext,
@@ -136,14 +136,14 @@ func (w *served) create(owner string, c *entry) {
 			}
 		}
 	}
-	var made struct {
+	var created struct {
 		Campaign struct{ ID, Status string }
 	}
-	w.call("/api/campaigns/create", fields, &made)
-	if made.Campaign.Status != "active" {
-		w.call("/api/campaigns/review", map[string]any{"id": made.Campaign.ID, "decision": "approved"}, nil)
+	w.call("/api/campaigns/create", fields, &created)
+	if created.Campaign.Status != "active" {
+		w.call("/api/campaigns/review", map[string]any{"id": created.Campaign.ID, "decision": "approved"}, nil)
 	}
-	w.labels[made.Campaign.ID] = c.label
+	w.labels[created.Campaign.ID] = c.label
 }
 
 func statedLists(t *auction.Targeting) map[string][]string {
@@ -197,7 +197,7 @@ func messages(q question) (list []map[string]string) {
 	return list
 }
 
-// call posts a body and reads the answer into a value.
+// call posts a body and decodes the response into a value.
 func (w *served) call(path string, body any, into any) { w.send(http.MethodPost, path, body, into) }
 
 // send is call with a method. It does nothing after the first error.

@@ -12,31 +12,31 @@ import (
 	"adnet/auction/train"
 )
 
-// The simulated network: readers who see one ad for each request, click seldom, and most seldom on
-// an ad that does not answer.
+// The simulated network: readers see one ad per request and seldom click, least often on an
+// irrelevant ad.
 const (
 	simulatedDays  = 6
 	simulatedShown = 1_000_000 / simulatedDays // impressions of a day
 	simulatedSites = 40                        // publishers
 	clickRight     = 0.02
 	clickWrong     = 0.002
-	// variants is how many auctions of each request are run in a day, each for ten readers: ties
-	// and campaigns that explore differ from auction to auction.
+	// variants is the number of auctions per request and day, each for ten readers: ties and
+	// exploring campaigns differ between auctions.
 	variants = 16
 )
 
-// simulated are the sets whose networks are simulated.
+// simulated lists the sets whose networks are simulated.
 var simulated = []string{"metatool", "clinc"}
 
-// simulatedRows are what a network learns by itself: from clicks on the ads that it shows, and
-// through the gate of each night. Every other request is asked on all days; the others are asked
-// about after the last one, with equal bids and without a floor, as on the first day.
+// simulatedRows measures how much a network learns by itself, from clicks on the ads it shows and
+// through the gate of each night. Every other request is used on all days. The rest are tested
+// after the last day, with equal bids and without a floor, as on the first day.
 //
-// It is the nightly training itself. Two things are simpler than on an installation: weights that
-// the gate promotes decide all auctions of the next day, without the two days of shadow and of 5 %,
-// and a request is asked by many readers in the same words.
+// It runs the nightly training itself. Two things are simpler than on an installation: promoted
+// weights decide all auctions of the next day, without two days of shadow and of 5 %, and many
+// readers send a request in the same words.
 //
-// As many networks are simulated at once as there are processors.
+// It simulates as many networks at once as there are processors.
 func simulatedRows(sets map[string]*set) []row {
 	world := worldOf(sets[demoName])
 	var all errgroup.Group
@@ -64,34 +64,34 @@ func simulatedRows(sets map[string]*set) []row {
 	})
 }
 
-// simulatedRow is what the days of one network teach.
+// simulatedRow returns the improvement of one network over its days.
 func simulatedRow(s *set, world train.World) row {
-	seen, asked := halves(s.inScope())
+	seen, tests := halves(s.inScope())
 	n := newNetwork(s, seen, world)
 	for day := range int32(simulatedDays) {
 		n.log = append(n.log, n.day(day)...)
 		n.night(day)
 	}
-	gained := right(build(n.table, s, nil), open(asked, "")) - right(build(ranker.Version2(), s, nil), open(asked, ""))
+	gained := right(build(n.table, s, nil), open(tests, "")) - right(build(ranker.Version2(), s, nil), open(tests, ""))
 	return row{
 		Name: "simulated network, 1 M impressions: first ad right over day one: " + s.name, Value: gained, Must: 0.05,
-		Aim: 0.10, Of: len(asked),
+		Aim: 0.10, Of: len(tests),
 	}
 }
 
-// halves are every other request, and the rest.
-func halves(requests []labelled) (one, other []labelled) {
+// halves returns every other request, and the rest.
+func halves(requests []labelled) (even, odd []labelled) {
 	for i, r := range requests {
 		if i%2 == 0 {
-			one = append(one, r)
+			even = append(even, r)
 		} else {
-			other = append(other, r)
+			odd = append(odd, r)
 		}
 	}
-	return one, other
+	return even, odd
 }
 
-// worldOf is a demo network as the exams of the gate know it.
+// worldOf returns a demo network in the form used by the exams of the gate.
 func worldOf(s *set) (w train.World) {
 	named := map[string]target.ID{}
 	for i, e := range s.list(nil) {
@@ -109,7 +109,7 @@ func worldOf(s *set) (w train.World) {
 	return w
 }
 
-// network shows ads by day, and learns by night.
+// network shows ads by day and learns by night.
 type network struct {
 	set   *set
 	seen  []labelled
@@ -128,16 +128,16 @@ func newNetwork(s *set, seen []labelled, world train.World) *network {
 	}
 }
 
-// ad is one that is shown for a request.
+// ad is an ad shown for a request.
 type ad struct {
 	train.Sample
 	right bool
 }
 
-// ads are those of each request, in some auctions of a day.
+// ads returns the ads for each request, in several auctions of a day.
 func (n *network) ads(day int32) (list []ad) {
 	w := build(n.table, n.set, nil)
-	w.asked = uint64(day) << 32
+	w.auctions = uint64(day) << 32
 	for _, r := range n.seen {
 		for range variants {
 			won := w.decide(question{labelled: r, open: true})
@@ -156,28 +156,28 @@ func (n *network) ads(day int32) (list []ad) {
 	return list
 }
 
-// day is the impressions of a day and their clicks.
+// day returns the impressions of a day with their clicks.
 func (n *network) day(day int32) (log []train.Sample) {
 	ads := n.ads(day)
 	for range simulatedShown {
-		shown := &ads[n.rng.IntN(len(ads))]
+		chosen := &ads[n.rng.IntN(len(ads))]
 		rate := clickWrong
-		if shown.right {
+		if chosen.right {
 			rate = clickRight
 		}
-		log = append(log, n.seenBy(shown.Sample, 1000+n.rng.IntN(simulatedSites), rate))
+		log = append(log, n.seenBy(chosen.Sample, 1000+n.rng.IntN(simulatedSites), rate))
 	}
 	return log
 }
 
-// seenBy is an impression at a publisher, of a reader who clicks at a rate.
+// seenBy returns an impression at a publisher by a reader with the given click rate.
 func (n *network) seenBy(s train.Sample, publisher int, rate float64) train.Sample {
 	s.Publisher, s.Network, s.Clicked = number(publisher), n.rng.Uint32(), n.rng.Float64() < rate
 	return s
 }
 
-// night trains on all days before one, which judges, and says whether the gate promotes what came
-// out.
+// night trains on all earlier days and judges on this day. It reports whether the gate promotes the
+// result.
 func (n *network) night(day int32) bool {
 	task := train.Task{Network: train.Network{Index: n.index}, Incumbent: n.table, World: n.world}
 	for _, s := range n.log {
@@ -202,7 +202,7 @@ func (n *network) night(day int32) bool {
 	return true
 }
 
-// poisons add to a day of honest readers. None weighs much beside them.
+// poisons add to a day of honest readers. Each has little weight compared with them.
 var poisons = []func(n *network, ads []ad, day int32) []train.Sample{
 	// One publisher's own machines click on whatever it shows.
 	func(n *network, ads []ad, _ int32) (log []train.Sample) {
@@ -214,9 +214,9 @@ var poisons = []func(n *network, ads []ad, day int32) []train.Sample{
 	// 50 accounts advertise, publish, and click on each other's ads.
 	func(n *network, ads []ad, _ int32) (log []train.Sample) {
 		for len(log) < 5_000 {
-			shown := ads[n.rng.IntN(len(ads))]
-			if shown.Campaign[15] < 50 {
-				log = append(log, n.seenBy(shown.Sample, 3000+n.rng.IntN(50), 0.4))
+			chosen := ads[n.rng.IntN(len(ads))]
+			if chosen.Campaign[15] < 50 {
+				log = append(log, n.seenBy(chosen.Sample, 3000+n.rng.IntN(50), 0.4))
 			}
 		}
 		return log
@@ -232,10 +232,10 @@ var poisons = []func(n *network, ads []ad, day int32) []train.Sample{
 	},
 }
 
-// poisonedDays is after how many the gate judges.
+// poisonedDays is the number of days after which the gate judges.
 const poisonedDays = 4
 
-// poisoned says whether the gate promotes what a poisoned log taught.
+// poisoned reports whether the gate promotes the weights learnt from a poisoned log.
 func poisoned(s *set, world train.World, poison func(n *network, ads []ad, day int32) []train.Sample) bool {
 	seen, _ := halves(s.inScope())
 	n := newNetwork(s, seen, world)

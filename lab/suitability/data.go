@@ -15,7 +15,8 @@ import (
 	"adnet/internal/demo"
 )
 
-// folds is how many parts the texts are cut into: each is judged by a table of the others.
+// folds is the number of parts that the texts are divided into: each is judged by a table trained
+// on the others.
 const folds = 5
 
 // sample is a labelled text.
@@ -27,11 +28,11 @@ type sample struct {
 
 	fold     int
 	features []uint32
-	variants []*sample // what the table learns from it: see augmented
+	variants []*sample // the samples that the table learns from: see augmented
 }
 
-// The sets whose texts stand in several languages: a text is judged by a table that learnt from no
-// other language of its set, as nothing says which text is the translation of which.
+// The sets whose texts exist in several languages. A text is judged by a table that learnt from no
+// other language of its set, because the translations of a text are not marked.
 var translated = map[string]bool{"multijail": true, "xsafety": true}
 
 // Our own sets.
@@ -41,7 +42,7 @@ const (
 	setDemo     = "demo"
 )
 
-// outputs are what a table should say of s.
+// outputs returns the expected outputs for s.
 func (s *sample) outputs() (is [suitability.Outputs]float32) {
 	switch s.Kind {
 	case "crisis", "distress":
@@ -55,7 +56,7 @@ func (s *sample) outputs() (is [suitability.Outputs]float32) {
 func load(cfg settings) (all []sample, err error) {
 	shared, err := lines(filepath.Join(cfg.Data, "suitability", "contexts.dev.jsonl"), "")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there: the labelled contexts are not part of adnet", cfg.Data)
+		return nil, fmt.Errorf("%s does not exist: the labelled contexts are not part of adnet", cfg.Data)
 	}
 	if err != nil {
 		return nil, err
@@ -82,10 +83,10 @@ func load(cfg settings) (all []sample, err error) {
 		}
 		all = append(all, own...)
 	}
-	kept := all[:0]
+	labelled := all[:0]
 	for _, s := range all {
 		if s.Kind == "child" {
-			continue // rules alone know a child: the words beside an age are anything
+			continue // only rules detect a child: the words beside an age can be anything
 		}
 		if s.Kind == "" || s.Kind == "sensitive" {
 			s.Kind = "ordinary"
@@ -93,9 +94,9 @@ func load(cfg settings) (all []sample, err error) {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(s.Context))
 		s.fold = int(h.Sum32()>>4) % folds
-		kept = append(kept, s)
+		labelled = append(labelled, s)
 	}
-	return kept, nil
+	return labelled, nil
 }
 
 // filesOf reads the files of a folder in the order of their names.
@@ -114,7 +115,7 @@ func filesOf(folder, set string) (all []sample, err error) {
 	return all, nil
 }
 
-// lines reads a file; set is that of its texts where they name none.
+// lines reads a file; set is the default set of its texts.
 func lines(path, set string) (all []sample, err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// row is one figure in percent, and what it must be and should be.
+// row is one figure in percent with its required value (must) and its target (aim).
 type row struct {
 	name      string
 	value     float64
@@ -31,7 +31,7 @@ func (r *row) ok() bool {
 	return r.value >= r.must
 }
 
-// judged is what a table and the rules said of a sample.
+// judged is the verdict of a table and the rules on a sample.
 type judged struct{ never, sensitive bool }
 
 func judge(table *suitability.Table, text string) judged {
@@ -79,8 +79,8 @@ func measure(cfg settings, all []sample) ([]row, error) {
 	return append(rows, typed...), nil
 }
 
-// part is the samples of a fold: those of sets without translations, or those of a language in sets
-// with them.
+// part selects the samples of a fold: those of sets without translations, or those of one language
+// in sets with translations.
 type part struct {
 	fold int
 	lang string
@@ -117,7 +117,7 @@ func (p *part) judge(all []sample, verdicts []judged) {
 	}
 }
 
-// languagesOf are the languages of sets with translations.
+// languagesOf returns the languages of sets with translations.
 func languagesOf(all []sample) (langs []string) {
 	for i := range all {
 		if translated[all[i].Set] && !slices.Contains(langs, all[i].Lang) {
@@ -128,7 +128,7 @@ func languagesOf(all []sample) (langs []string) {
 	return langs
 }
 
-// refusals are the rows of what is refused and what should not be.
+// refusals returns the rows on refused texts and on wrongly refused ones.
 func refusals(all []sample, verdicts []judged, show string) (rows []row) {
 	add := func(name string, must, aim float64, refuse bool, of func(*sample) bool) {
 		r := row{name: name, must: must, aim: aim, atMost: !refuse}
@@ -208,11 +208,11 @@ func refusals(all []sample, verdicts []judged, show string) (rows []row) {
 	return rows
 }
 
-// seeds is how often texts are mistyped.
+// seeds is the number of times that texts are mistyped.
 const seeds = 10
 
-// typingRows measure what is lost of our own contexts of crisis, which no table learns from, when
-// they are mistyped, masked or in capitals.
+// typingRows measure the loss on our own contexts of crisis, from which no table learns, when they
+// are mistyped, masked or in capitals.
 func typingRows(cfg settings, all []sample) (rows []row, err error) {
 	crisis, err := lines(cfg.Crisis, setOwn)
 	if err != nil {

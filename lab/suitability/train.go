@@ -12,21 +12,21 @@ import (
 	"adnet/auction/suitability"
 )
 
-// The training: logistic regression on the features of a text, each of which counts by the root of
-// their number, with steps that shrink for features that were often seen (AdaGrad).
+// Training is logistic regression on the features of a text. Each feature is scaled by the root of
+// their number, and steps shrink for frequent features (AdaGrad).
 const (
 	epochs  = 12
 	step    = 0.5
-	decay   = 3e-4 // of weights, for each text that has the feature
-	heavier = 1.5  // how much more a text to refuse counts than an ordinary one
-	balance = 8    // how much the ordinary texts of a language count against those to refuse
+	decay   = 3e-4 // of weights, for each text with the feature
+	heavier = 1.5  // the weight of a text to refuse against an ordinary one
+	balance = 8    // the weight of the ordinary texts of a language against those to refuse
 
 	// Numbers of mistyped copies of each text. The table leans towards refusing badly typed text:
 	// people in need mistype more, and a refusal costs little.
 	copiesRefused, copiesOrdinary = 4, 1
 )
 
-// model is a table before it is cut to bytes.
+// model is a table before it is rounded to bytes.
 type model struct {
 	weights [suitability.Buckets][suitability.Outputs]float32
 	bias    [suitability.Outputs]float32
@@ -48,7 +48,7 @@ func (m *model) score(features []uint32) (z [suitability.Outputs]float32) {
 	return z
 }
 
-// train learns from the samples, in an order that is always the same.
+// train learns from the samples in a reproducible order.
 func train(from []*sample) *model {
 	m, seen := new(model), make([][suitability.Outputs]float32, suitability.Buckets)
 	var seenBias [suitability.Outputs]float32
@@ -90,14 +90,15 @@ func (m *model) learn(
 
 func root(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
-// margin is how far above its threshold a text must be: the higher, the less is refused.
+// margin is the distance above its threshold that a text must have: the higher, the fewer texts are
+// refused.
 var margin = [suitability.Outputs]float32{suitability.Need: 0.2, suitability.Harm: -0.7}
 
-// mostWeight is how much more a text counts at most in a language that has few of its kind.
+// mostWeight is the maximum weight of a text in a language with few texts of its kind.
 const mostWeight = 8
 
-// weights are what an ordinary text of each language counts, so that a language of which mostly
-// needs are known is not taken for one.
+// weigh returns the weight of an ordinary text of each language, so that a language with mostly
+// texts of need is not itself taken for need.
 func weigh(from []*sample) map[string]float32 {
 	refusing, ordinary := map[string]float32{}, map[string]float32{}
 	for _, s := range from {
@@ -114,22 +115,22 @@ func weigh(from []*sample) map[string]float32 {
 	return weights
 }
 
-// largest is the weight that becomes the largest byte; larger ones are cut.
+// largest is the byte for the largest weight.
 const largest = 127
 
-// table cuts a model to bytes.
+// table rounds a model to bytes.
 func (m *model) table() suitability.Table {
 	var top float64
 	for _, w := range m.weights {
-		for _, one := range w {
-			top = max(top, math.Abs(float64(one)))
+		for _, weight := range w {
+			top = max(top, math.Abs(float64(weight)))
 		}
 	}
 	scale := largest / top
 	bytes := make([]byte, 0, suitability.Buckets*suitability.Outputs)
 	for _, w := range m.weights {
-		for _, one := range w {
-			bytes = append(bytes, byte(int8(math.RoundToEven(float64(one)*scale))))
+		for _, weight := range w {
+			bytes = append(bytes, byte(int8(math.RoundToEven(float64(weight)*scale))))
 		}
 	}
 	t := suitability.Table{Weights: string(bytes)}
@@ -139,10 +140,10 @@ func (m *model) table() suitability.Table {
 	return t
 }
 
-// setSize is that of the set of ordinary words, in bytes.
+// setSize is the size of the set of ordinary words, in bytes.
 const setSize = 64 << 10
 
-// write writes the table that all samples teach.
+// write writes the table trained on all samples.
 func write(all []sample, folder string) error {
 	var from []*sample
 	var ordinary []string
@@ -159,10 +160,10 @@ func write(all []sample, folder string) error {
 	return writeWords(filepath.Join(folder, "words.bin"), suitability.Words(t.Thresholds, ordinary, setSize))
 }
 
-var errAgain = errors.New("the set of ordinary words changed: run this again, so that the table learns with it")
+var errAgain = errors.New("the set of ordinary words has changed: run this again to train the table with it")
 
-// writeWords writes thresholds and ordinary words. The features that the table learnt from depend
-// on the words of the running program, so words that differ need another run.
+// writeWords writes thresholds and ordinary words. The training features depend on the words of the
+// running program, so changed words require another run.
 func writeWords(path string, words []byte) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -177,7 +178,7 @@ func writeWords(path string, words []byte) error {
 	return nil
 }
 
-// augmented returns s with its features, its copies as people in a hurry type it, and its parts.
+// augmented returns s with its features, its hurriedly typed copies, and its parts.
 func augmented(s *sample) []*sample {
 	if s.variants == nil {
 		s.features = suitability.Features(s.Context)
@@ -193,7 +194,7 @@ func (s *sample) variant(text string) *sample {
 	return &other
 }
 
-// copies returns s as people in a hurry type it.
+// copies returns hurriedly typed copies of s.
 func (s *sample) copies() (all []*sample) {
 	n, rate := copiesRefused, letterInTen
 	if s.Kind == "ordinary" {
@@ -206,13 +207,13 @@ func (s *sample) copies() (all []*sample) {
 	return all
 }
 
-// Parts of long texts, in words: about the size of the windows that adnet judges by themselves.
+// Parts of long texts, in words: about the size of the windows that adnet judges separately.
 const (
 	partWords = 28
 	partStep  = 14
 )
 
-// parts returns the parts of a long ordinary text: each is ordinary, too.
+// parts returns the parts of a long ordinary text: each is ordinary as well.
 func (s *sample) parts() (all []*sample) {
 	words := strings.Fields(s.Context)
 	if s.Kind != "ordinary" || len(words) < partWords+partStep {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Letters for each one that is mistyped.
+// The number of letters per mistyped one.
 const (
 	letterInTen    = 10
 	letterInTwenty = 20
@@ -15,8 +15,8 @@ const (
 // hurried returns text with one letter in ten mistyped.
 func hurried(text string, r *rand.Rand) string { return mistyped(text, r, letterInTen) }
 
-// mistyped returns text with one letter in so many mistyped: left out, doubled, replaced, or
-// swapped with the next.
+// mistyped returns text with one letter in of mistyped: left out, doubled, replaced, or swapped
+// with the next.
 func mistyped(text string, r *rand.Rand, of int) string {
 	letters := []rune(text)
 	out := make([]rune, 0, len(letters)+8)
@@ -43,7 +43,7 @@ func mistyped(text string, r *rand.Rand, of int) string {
 	return string(out)
 }
 
-// neighbour is another letter of the alphabet of r.
+// neighbour returns another letter of the alphabet of r.
 func neighbour(r rune, from *rand.Rand) rune {
 	if r|0x20 >= 'a' && r|0x20 <= 'z' {
 		return 'a' + rune(from.IntN(26))
@@ -51,28 +51,28 @@ func neighbour(r rune, from *rand.Rand) rune {
 	return r + 1 - rune(2*from.IntN(2))
 }
 
-// masks are how people hide letters from filters.
+// masks are the ways in which people hide letters from filters.
 var masks = []func(word []rune, r *rand.Rand) string{
 	func(word []rune, r *rand.Rand) string { // digits and signs that look alike
 		return strings.NewReplacer("i", "1", "e", "3", "a", "@", "o", "0", "s", "$").Replace(string(word))
 	},
-	func(word []rune, r *rand.Rand) string { // a letter behind a star
+	func(word []rune, r *rand.Rand) string { // a letter replaced by a star
 		at := 1 + r.IntN(len(word)-2)
 		return string(word[:at]) + "*" + string(word[at+1:])
 	},
 	func(word []rune, r *rand.Rand) string { // letters of another alphabet
 		return strings.NewReplacer("a", "а", "e", "е", "o", "о", "c", "с", "i", "і").Replace(string(word))
 	},
-	func(word []rune, r *rand.Rand) string { // letters apart
+	func(word []rune, r *rand.Rand) string { // letters separated
 		return strings.Join(strings.Split(string(word), ""), ".")
 	},
-	func(word []rune, r *rand.Rand) string { // a character that is not seen
+	func(word []rune, r *rand.Rand) string { // an invisible character
 		at := 1 + r.IntN(len(word)-2)
 		return string(word[:at]) + "\u200b" + string(word[at:])
 	},
 }
 
-// masked is text with some of its longer words hidden from filters that read letters only.
+// masked returns text with some longer words hidden from filters that read letters only.
 func masked(text string, r *rand.Rand) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {

@@ -1,7 +1,7 @@
-// Package clickhouse is the analytics schema as data: numbered DDL files, embedded.
+// Package clickhouse embeds the analytics schema as numbered DDL files.
 //
-// A file is applied once, in order of its number, and never edited after a release. ClickHouse has
-// no transactional DDL, so every statement is one that may be run again harmlessly (IF NOT EXISTS).
+// Files are applied once, in the order of their numbers, and never edited after a release.
+// ClickHouse has no transactional DDL, so every statement is safe to repeat (IF NOT EXISTS).
 package clickhouse
 
 import (
@@ -19,14 +19,13 @@ var files embed.FS
 
 // Migration is one numbered file.
 type Migration struct {
-	Version    uint32 // the number in front of the name; ascending without gaps, from 1
+	Version    uint32 // number at the start of the name, from 1 without gaps
 	Name       string // file name
 	Sum        string // SHA-256 of the file in hex
 	Statements []string
 }
 
-// Migrations lists the files in the order in which they are applied. It fails when the numbers have
-// a gap or a repeat.
+// Migrations returns the files in order. It fails if the numbers have a gap or a repetition.
 func Migrations() ([]Migration, error) { return read(files) }
 
 func read(dir fs.FS) ([]Migration, error) {
@@ -53,8 +52,8 @@ func read(dir fs.FS) ([]Migration, error) {
 	return list, nil
 }
 
-// split cuts a file into statements. A statement ends with a semicolon at the end of a line; lines
-// that start with -- are notes for readers of the file.
+// split splits a file into statements. A statement ends with a semicolon at the end of a line.
+// Lines that start with -- are comments.
 func split(text string) []string {
 	var statements []string
 	var current strings.Builder

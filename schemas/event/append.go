@@ -10,10 +10,10 @@ import (
 
 var errNotUTF8 = errors.New("a text of the record is not UTF-8")
 
-// AppendTo appends x as proto.Marshal writes it, but for fields that this version does not know.
-// One record is written for every ad request, and proto.Size and Marshal take three times as long
-// (BenchmarkAppendTo). A test sets every field there is, so that none that is added to the schema
-// can be forgotten here. Errors: a text that is not UTF-8.
+// AppendTo appends x as proto.Marshal encodes it, except for unknown fields. Every ad request
+// writes one record, and proto.Size and Marshal take three times as long (BenchmarkAppendTo). A
+// test sets every field, so that a new field of the schema cannot be forgotten here. It fails for
+// text that is not UTF-8.
 func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	w := writer{b: b}
 	w.bytes(1, x.AuctionId)
@@ -64,7 +64,7 @@ func (x *Auction) AppendTo(b []byte) ([]byte, error) {
 	return w.b, w.err
 }
 
-// writer writes fields that are not zero.
+// writer encodes non-zero fields.
 type writer struct {
 	b   []byte
 	err error
@@ -72,7 +72,7 @@ type writer struct {
 
 func (w *writer) tag(field protowire.Number, as protowire.Type) {
 	if field < 16 {
-		w.b = append(w.b, byte(field)<<3|byte(as)) // all but the rarest
+		w.b = append(w.b, byte(field)<<3|byte(as)) // fields up to 15 have one byte
 		return
 	}
 	w.b = protowire.AppendTag(w.b, field, as)
@@ -121,7 +121,7 @@ func (w *writer) fixed32s(field protowire.Number, list []uint32) {
 	}
 }
 
-// begin begins a message in a field and leaves one byte for its length, which is enough for most.
+// begin starts a message in a field and reserves one byte for its length, which suffices for most.
 func (w *writer) begin(field protowire.Number) (start int) {
 	w.tag(field, protowire.BytesType)
 	w.b = append(w.b, 0)

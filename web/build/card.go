@@ -9,8 +9,8 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// buildCard builds the card that hosts of MCP Apps show: one page, because it runs where nothing
-// else can be loaded.
+// buildCard builds the card for hosts of MCP Apps as a single page, because it cannot load other
+// files there.
 func buildCard() error {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{"web/mcp/card.ts"}, Bundle: true, Format: api.FormatIIFE,

@@ -1,11 +1,11 @@
-// Command build bundles what adnet shows in browsers, for the server to embed: from web/sdk the
-// script of publishers' pages into ingress/snippet/dist, from web/mcp the card of MCP Apps into
-// ingress/mcp, from web/preview what draws previews into ingress/preview/dist, and from web/console
-// the console into ingress/console/dist, modules and the style sheet under names with their hashes,
-// and the page that loads them. Each file is there as gzip and brotli, too. It needs
-// web/node_modules (npm ci in web); deploy/web.sh brings them, generates the client's types and
-// runs it. With --sizes it builds nothing: it holds what is committed, and the imports of the npm
-// package, to their limits, without Node.
+// Command build bundles the browser code of adnet for the server to embed: the script of publishers'
+// pages from web/sdk into ingress/snippet/dist, the card of MCP Apps from web/mcp into ingress/mcp,
+// the ad previews from web/preview into ingress/preview/dist, and the console from web/console into
+// ingress/console/dist. The console consists of modules and a style sheet with hashes in their names,
+// and a page that loads them. Each file also has a gzip and a brotli form. The command needs
+// web/node_modules (npm ci in web). deploy/web.sh installs them, generates the client's types and
+// runs the command. With --sizes it builds nothing and only checks the committed files and the
+// imports of the npm package against their size limits, without Node.
 package main
 
 import (
@@ -29,9 +29,9 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// The most that the built files may weigh, in bytes of gzip.
+// Size limits of the built files, in bytes of gzip.
 const (
-	maxSnippet = 5000      // what a reader of a publisher's page loads
+	maxSnippet = 5000      // the script on publishers' pages
 	maxInitial = 60 << 10  // JavaScript before the first screen
 	maxScript  = 160 << 10 // all JavaScript
 	maxStyle   = 15 << 10
@@ -42,7 +42,7 @@ const (
 	dist   = "ingress/console/dist"
 
 	snippet = "ingress/snippet/dist/adnet.js"
-	manual  = "docs/integrating.md" // has a line to copy, with the script's integrity
+	manual  = "docs/integrating.md" // contains the script's integrity in a line to copy
 )
 
 func main() {
@@ -86,16 +86,16 @@ func buildSnippet() error {
 	}
 	fmt.Printf("adnet.js: %d bytes as gzip (at most %d)\n", zipped, maxSnippet)
 	if zipped > maxSnippet {
-		return errors.New("adnet.js is larger than it may be")
+		return errors.New("adnet.js exceeds its size limit")
 	}
 	return state(script)
 }
 
-// stated is how a page names the script that it knows.
+// stated matches the script's name and integrity in a document.
 var stated = regexp.MustCompile(`/sdk/adnet\.[0-9a-f]{16}\.js"(\s+)integrity="[^"]*"`)
 
-// state writes name and integrity of the script into the manual; package ingress/snippet computes
-// the same.
+// state writes the name and integrity of the script into the manual. Package ingress/snippet
+// computes the same values.
 func state(script []byte) error {
 	page, err := os.ReadFile(manual)
 	if err != nil {
@@ -106,14 +106,14 @@ func state(script []byte) error {
 		`/sdk/adnet.%x.js"${1}integrity="sha384-%s"`, hash[:8], base64.StdEncoding.EncodeToString(integrity[:]),
 	)
 	if !stated.Match(page) {
-		return fmt.Errorf("%s has no line with the integrity of adnet.js", manual)
+		return fmt.Errorf("%s contains no line with the integrity of adnet.js", manual)
 	}
 	return os.WriteFile(manual, stated.ReplaceAll(page, []byte(line)), 0o644)
 }
 
 func buildConsole() error {
 	if _, err := os.Stat("web/node_modules/preact"); err != nil {
-		return errors.New("web/node_modules is not there: run deploy/web.sh")
+		return errors.New("web/node_modules is missing: run deploy/web.sh")
 	}
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{source + "/main.tsx"}, Bundle: true, Splitting: true, Format: api.FormatESModule,
@@ -133,17 +133,16 @@ func buildConsole() error {
 	return write(result.OutputFiles, &meta)
 }
 
-// located is a line of app.tsx: where a screen is, and of which module it is.
+// located matches a line of app.tsx with the path of a screen and its module.
 var located = regexp.MustCompile(`\['([^']+)', lazy\(\(\) => import\('\./(screens/\w+)'\)\)\],`)
 
-// screen is where a screen is below /console/, and the modules that it needs beyond the initial
-// ones.
+// screen holds the path of a screen below /console/ and its modules beyond the initial ones.
 type screen struct {
-	Path    string   `json:"path"` // a segment that begins with a colon is any
+	Path    string   `json:"path"` // a segment that begins with a colon is a parameter
 	Modules []string `json:"modules"`
 }
 
-// screens lists the screens of app.tsx, each with its modules.
+// screens returns the screens of app.tsx with their modules.
 func (m *metafile) screens() (list []screen, err error) {
 	app, err := os.ReadFile(source + "/app.tsx")
 	if err != nil {
@@ -151,7 +150,7 @@ func (m *metafile) screens() (list []screen, err error) {
 	}
 	initial, found := m.loaded(source+"/main.tsx"), located.FindAllSubmatch(app, -1)
 	if len(found) != bytes.Count(app, []byte("import('./screens/")) {
-		return nil, errors.New("app.tsx has a screen whose line does not say where it is")
+		return nil, errors.New("app.tsx has a screen without a path on its line")
 	}
 	for _, at := range found {
 		s := screen{Path: string(at[1])}
@@ -161,14 +160,14 @@ func (m *metafile) screens() (list []screen, err error) {
 			}
 		}
 		if len(s.Modules) == 0 {
-			return nil, fmt.Errorf("the screen of %s has no module of its own", s.Path)
+			return nil, fmt.Errorf("the screen of %s has no separate module", s.Path)
 		}
 		list = append(list, s)
 	}
 	return list, nil
 }
 
-// metafile is what esbuild says of its outputs.
+// metafile is esbuild's description of its outputs.
 type metafile struct {
 	Outputs map[string]struct {
 		Entry   string `json:"entryPoint"`
@@ -176,8 +175,8 @@ type metafile struct {
 	} `json:"outputs"`
 }
 
-// loaded lists the modules that run with an entry: its own and what it imports, without what it
-// imports later.
+// loaded returns the modules loaded with an entry: the entry and its static imports, without
+// dynamic imports.
 func (m *metafile) loaded(entry string) (names []string) {
 	var follow func(name string)
 	follow = func(name string) {
@@ -199,7 +198,7 @@ func (m *metafile) loaded(entry string) (names []string) {
 	return names
 }
 
-// write replaces the built files, if they are within their limits.
+// write replaces the built files if they are within their limits.
 func write(files []api.OutputFile, meta *metafile) error {
 	if err := os.RemoveAll(dist); err != nil {
 		return err
@@ -245,7 +244,7 @@ func write(files []api.OutputFile, meta *metafile) error {
 	return sizes.check()
 }
 
-// writeScreens writes which modules each screen needs, for the server.
+// writeScreens writes the modules of each screen for the server.
 func writeScreens(meta *metafile) error {
 	list, err := meta.screens()
 	if err != nil {
@@ -273,7 +272,7 @@ func linked(page []byte, initial []string, style, icon string) []byte {
 	)
 }
 
-// compressed writes a file and its compressed forms, and gives its length as gzip.
+// compressed writes a file and its compressed forms, and returns its length as gzip.
 func compressed(path string, content []byte) (int, error) {
 	var zipped, br bytes.Buffer
 	gz, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
@@ -296,14 +295,14 @@ func compressed(path string, content []byte) (int, error) {
 		os.WriteFile(path+".br", br.Bytes(), 0o644))
 }
 
-// size is what a build weighs in bytes of gzip.
+// size holds the sizes of a build in bytes of gzip.
 type size struct{ initial, script, style int }
 
 func (s size) check() error {
 	fmt.Printf("console: %d bytes of JavaScript at first (at most %d), %d in all (%d), %d of CSS (%d), as gzip\n",
 		s.initial, maxInitial, s.script, maxScript, s.style, maxStyle)
 	if s.initial == 0 || s.style == 0 || s.initial > maxInitial || s.script > maxScript || s.style > maxStyle {
-		return errors.New("the console is larger than it may be, or not whole")
+		return errors.New("the console exceeds its size limits or is incomplete")
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 
 const previews = "ingress/preview/dist"
 
-// buildPreview builds what draws previews of ads: one file, since a module of a sandboxed page is
-// not of its own origin.
+// buildPreview builds the script that draws ad previews, as a single file because modules in a
+// sandboxed page are cross-origin.
 func buildPreview() error {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{"web/preview/preview.ts"}, Bundle: true, Format: api.FormatIIFE,

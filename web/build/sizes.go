@@ -20,21 +20,21 @@ const (
 	card = "ingress/mcp/card.html"
 
 	npm      = "web/sdk"           // the package @adnet/sdk
-	npmSizes = npm + "/sizes.json" // the most that each of its imports may weigh, in bytes of gzip
+	npmSizes = npm + "/sizes.json" // size limit of each of its imports, in bytes of gzip
 )
 
-// checkSizes holds what is built and committed, and each import of the npm package, to its limit.
-// It needs neither Node nor a package of npm's: make check runs it.
+// checkSizes checks the committed build files, and each import of the npm package, against their
+// size limits. It needs neither Node nor npm packages. make check runs it.
 func checkSizes() error {
 	zipped, err := weigh(snippet)
 	if err == nil && zipped > maxSnippet {
-		err = errors.New("adnet.js is larger than it may be")
+		err = errors.New("adnet.js exceeds its size limit")
 	}
 	fmt.Printf("adnet.js %d of %d, ", zipped, maxSnippet)
 	return cmp.Or(err, consoleSizes(), npmImports())
 }
 
-// consoleSizes weighs the committed console: its page names the modules that come at first.
+// consoleSizes checks the committed console. Its page names the initial modules.
 func consoleSizes() error {
 	page, err := os.ReadFile(dist + "/index.html")
 	if err != nil {
@@ -66,7 +66,7 @@ func consoleSizes() error {
 	return s.check()
 }
 
-// weigh is the length of a built file as gzip, which lies beside it.
+// weigh returns the size of the gzip form beside a built file.
 func weigh(path string) (int, error) {
 	info, err := os.Stat(path + ".gz")
 	if err != nil {
@@ -75,7 +75,7 @@ func weigh(path string) (int, error) {
 	return int(info.Size()), nil
 }
 
-// npmImports weighs each import of the npm package with all that it brings, but React.
+// npmImports measures each import of the npm package with its dependencies except React.
 func npmImports() error {
 	text, err := os.ReadFile(npmSizes)
 	if err != nil {
@@ -113,15 +113,15 @@ func npmImports() error {
 	return nil
 }
 
-// made are the modules of the npm package that its build makes of files elsewhere in the
-// repository.
-var made = api.Plugin{Name: "made", Setup: func(b api.PluginBuild) {
+// generated provides the modules of the npm package that its build generates from other files of
+// the repository.
+var generated = api.Plugin{Name: "generated", Setup: func(b api.PluginBuild) {
 	b.OnResolve(api.OnResolveOptions{
 		Filter: `/(card|viewable)\.gen\.js$`,
 	}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
-		return api.OnResolveResult{Path: a.Path, Namespace: "made"}, nil
+		return api.OnResolveResult{Path: a.Path, Namespace: "generated"}, nil
 	})
-	b.OnLoad(api.OnLoadOptions{Filter: "card", Namespace: "made"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+	b.OnLoad(api.OnLoadOptions{Filter: "card", Namespace: "generated"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 		page, err := os.ReadFile(card)
 		if err != nil {
 			return api.OnLoadResult{}, err
@@ -130,20 +130,20 @@ var made = api.Plugin{Name: "made", Setup: func(b api.PluginBuild) {
 		text := "export const card = " + string(quoted)
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, err
 	})
-	b.OnLoad(api.OnLoadOptions{Filter: "viewable", Namespace: "made"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+	b.OnLoad(api.OnLoadOptions{Filter: "viewable", Namespace: "generated"}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
 		page, err := os.ReadFile("web/shared/viewable.ts")
 		text := string(page)
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS}, err
 	})
 }}
 
-// bundled is the length as gzip of a module with all that it imports.
+// bundled returns the gzip size of a module with all its imports.
 func bundled(entry string) (int, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022,
 		JSX:               api.JSXAutomatic,
 		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, TsconfigRaw: "{}",
-		External: []string{"react", "react/jsx-runtime"}, Plugins: []api.Plugin{made}, LogLevel: api.LogLevelWarning,
+		External: []string{"react", "react/jsx-runtime"}, Plugins: []api.Plugin{generated}, LogLevel: api.LogLevelWarning,
 	})
 	if len(result.Errors) > 0 {
 		return 0, fmt.Errorf("%d errors", len(result.Errors))

@@ -6,7 +6,7 @@ import { Landing } from './screens/landing';
 import { Page } from './ui/page';
 
 /** The screens and where they are, below /console/. web/build reads these lines, so that the server
- *  names the modules of the screen that is asked for together with the page. */
+ *  names the modules of the screen that is requested together with the page. */
 const screens = [
   ['overview', lazy(() => import('./screens/advertiser'))],
   ['campaigns', lazy(() => import('./screens/campaigns'))],
@@ -47,7 +47,7 @@ const ofLinks = [
   ['verify', lazy(() => import('./screens/links'))],
 ] as const;
 
-/** Links that the pages follow themselves; /docs and the like are the server's. */
+/** Links handled by the pages. The server handles others, such as /docs. */
 const own = new RegExp(`^${base.replace(/[^\w/-]/g, '\\$&')}/(console(/.*)?)?(\\?.*)?$`);
 
 export function App() {

@@ -17,7 +17,7 @@ export { base };
 export type Info = Schemas['Info'];
 export type User = NonNullable<Info['user']>;
 
-/** What the server says of itself and of its visitor; undefined until it has. */
+/** The server's description of itself and its visitor; undefined until received. */
 export const info = signal<Info | undefined>(undefined);
 export const infoFailed = signal(false);
 export const user = computed(() => info.value?.user ?? null);
@@ -36,20 +36,20 @@ onSignedOut(() => {
   if (info.value?.user) info.value = { ...info.value, user: null };
 });
 
-/** The calls that the page on show has made to read its data. */
+/** The read calls of the current page. */
 export const calls = signal<Call[]>([]);
 onCall((call) => {
   if (call.path.endsWith('/api/info') || calls.value.some((c) => c.path === call.path)) return;
   calls.value = [...calls.value, call];
 });
 
-/** When the page on show was answered last: how old what it shows may be. */
+/** The time of the last answer to the current page, which limits the age of its data. */
 export const answeredAt = signal('');
 onAnswered((at) => {
   answeredAt.value = at;
 });
 
-// What a reader chose stays in this browser, if it lets us.
+// A reader's choices are stored in this browser if it permits.
 function stored(name: string): string | null {
   try {
     return localStorage.getItem('adnet.' + name);
@@ -61,7 +61,7 @@ function store(name: string, value: string) {
   try {
     localStorage.setItem('adnet.' + name, value);
   } catch {
-    /* private mode: it holds for this page */
+    /* private mode: the choice lasts for this page */
   }
 }
 
@@ -70,7 +70,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 export const messages = signal<Messages>(en);
 export const lang = signal<Lang>('en');
-/** In which zone times are written. Days are UTC's everywhere: the numbers are counted by them. */
+/** The zone of displayed times. Days are always UTC days, by which numbers are counted. */
 export type Zone = 'utc' | 'local';
 export const zone = signal<Zone>(stored('zone') === 'local' ? 'local' : 'utc');
 export const theme = signal<Theme>((stored('theme') as Theme) ?? 'system');
@@ -79,7 +79,7 @@ export const t = () => messages.value;
 export const locale = () =>
   ({ en: 'en-US', de: 'de-DE', 'en-XA': 'en-US', 'he-XB': 'he' })[lang.value];
 
-/** Makes a language of tests; loaded only for them. */
+/** Translates into a test language; loaded only for tests. */
 let trial: typeof translate | undefined;
 
 /** The texts of a screen in the reader's language. */
@@ -93,7 +93,7 @@ export async function setLang(to: Lang) {
   store('lang', to);
 }
 
-/** The language that the reader chose, or the browser's. */
+/** The reader's selected language, or the browser's. */
 export async function firstLang() {
   const wanted = stored('lang') ?? navigator.language;
   if (wanted.startsWith('de')) await setLang('de');

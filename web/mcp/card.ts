@@ -7,14 +7,14 @@ import { permitted } from '../shared/link';
 import { Watch } from '../shared/viewable';
 
 interface Ad {
-  auction_id?: string; // left out where a publisher's server added the ad
+  auction_id?: string; // absent if a publisher's server added the ad
   headline: string;
   subtext: string;
   media_url: string;
   poster_url: string | null;
   cta_label: string;
   disclosure_label: string;
-  advertiser?: { name: string }; // who paid, where the network lets it be said
+  advertiser?: { name: string }; // the payer, if the network permits its name
   receipt_url: string;
   tracking: { click: string; [event: string]: string };
 }
@@ -55,7 +55,7 @@ const element = (tag: string, parent: Node, text = '', set: Record<string, strin
   return parent.appendChild(made);
 };
 
-// web says whether an ad may lead to an address, or load from it.
+// web reports whether an ad may link to an address or load from it.
 const web = (link: unknown): link is string => {
   try {
     return !!permitted(link);
@@ -64,7 +64,7 @@ const web = (link: unknown): link is string => {
   }
 };
 
-// link adds one that the host opens; where it cannot, the browser does.
+// link adds a link that the host opens, or else the browser.
 const link = (parent: Node, text: string, href: string, set: Record<string, string>) => {
   const a = element('a', parent, text, { href, target: '_blank', ...set });
   a.addEventListener('click', async (event) => {
@@ -74,7 +74,7 @@ const link = (parent: Node, text: string, href: string, set: Record<string, stri
   });
 };
 
-// picture is the address of the ad's picture, if the policy that we declared lets it be loaded.
+// picture returns the address of the ad's picture if the declared policy permits loading it.
 const picture = (ad: Ad) => {
   const from = ad.poster_url || ad.media_url;
   return web(from) && new URL(from).origin === document.documentElement.dataset.media ? from : '';
@@ -135,9 +135,8 @@ const draw = (ad: Ad | undefined) => {
   watch.begin();
 };
 
-// known is an ad of an SDK in the form of get_sponsored_content. Its pictures may be anywhere, and
-// the
-// policy of the card names no place, so it has none.
+// known converts an ad of an SDK to the form of get_sponsored_content. It omits pictures, because
+// the card's policy lists no origins for them.
 const known = ({
   body,
   click_url: click,
@@ -152,7 +151,7 @@ const known = ({
   tracking: { click, impression, viewable },
 });
 
-// take draws what a tool answered. Hosts that pass no structured content pass its text.
+// take draws a tool's result. Hosts without structured content pass its text.
 const take = (result: Record<string, any>) => {
   let ad = result.structuredContent;
   if (ad?.sponsored) return draw(known(ad.sponsored));
@@ -162,7 +161,7 @@ const take = (result: Record<string, any>) => {
   draw(ad?.auction_id && ad.tracking ? ad : undefined);
 };
 
-// dress takes over the host's theme, colours and language.
+// dress applies the host's theme, colours and language.
 const dress = (context: Record<string, any> = {}) => {
   const root = document.documentElement;
   if (context.theme === 'light' || context.theme === 'dark') root.style.colorScheme = context.theme;

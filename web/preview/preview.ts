@@ -62,7 +62,7 @@ const draws: Record<string, (of: Shown) => void> = {
   vast: ({ vast }) => play(vast ?? ''),
 };
 
-// embed is the message of @adnet/sdk/discord, drawn as chats do.
+// embed is the message of @adnet/sdk/discord, drawn as in chats.
 const plain = (markdown: string) =>
   markdown.replace(/\\(.)/g, '$1').replace(/&lt;/g, '<').replace(/&amp;/g, '&');
 function embed(ad: Ad) {
@@ -82,7 +82,7 @@ function embed(ad: Ad) {
     element('span', row, label);
 }
 
-// play is a player of one linear ad, as much of VAST as ours have.
+// play plays one linear ad, with the part of VAST that adnet uses.
 function play(vast: string) {
   const document = new DOMParser().parseFromString(vast, 'application/xml');
   const text = (name: string) => document.getElementsByTagName(name)[0]?.textContent?.trim() ?? '';

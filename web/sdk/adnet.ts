@@ -1,7 +1,7 @@
 // <adnet-ad publisher-key="pk_live_…" context="…">: an ad beside a conversation, or nothing.
 //
-// The page never waits for it, and nothing is thrown into it: what goes wrong ends as no ad. It
-// keeps nothing in the browser, and the server is the one that the script came from.
+// The page never waits for it, and it never throws: every failure results in no ad. It stores
+// nothing in the browser, and it uses the server from which the script was loaded.
 
 import { permitted } from '../shared/link';
 import { Watch } from '../shared/viewable';
@@ -18,7 +18,7 @@ interface Ad {
   viewable_url: string;
   receipt_url?: string;
   disclosure_label: string;
-  advertiser?: { name: string }; // who paid, where the network lets it be said
+  advertiser?: { name: string }; // the payer, if the network permits its name
 }
 
 interface Reply {
@@ -63,8 +63,8 @@ const fields = [
 ];
 const property = (field: string) => field.replace(/-./g, (s) => s[1]!.toUpperCase());
 
-// The most that each part takes is said here, so that the place of an ad is as high as any ad.
-// Colours and type are the page's: the ad is as readable as the page, dark or light.
+// These styles limit the size of each part, so that the reserved space fits any ad. Colours and
+// type are the page's: the ad is as readable as the page, dark or light.
 const look = `:host{display:grid;font:inherit;color:inherit;line-height:1.4;min-height:calc(10.3em + 2px)}
 :host([format=text]){min-height:8.8em}
 .ad{box-sizing:border-box;display:grid;align-content:center;gap:.25em .75em;padding:.75em;border:1px solid;border-color:color-mix(in srgb,currentColor 35%,transparent);border-radius:.5em;text-align:start;overflow-wrap:anywhere;min-width:0}
@@ -96,7 +96,7 @@ const make = (tag: string, name: string, text: string, set: Record<string, strin
   return e;
 };
 
-// Pace is what the server said of a conversation: no ad before a turn, no question before a time.
+// Pace holds the server's limits for a conversation: no ad before a turn, no request before a time.
 interface Pace {
   turn: number;
   next: number;
@@ -104,8 +104,8 @@ interface Pace {
 }
 const paces: Record<string, Pace> = {};
 
-// The ads that this page has shown, the last ones: where the reader has no session, campaigns are
-// capped by them. They are gone with the page.
+// The last ads shown by this page. Without a session, frequency caps use them. They last until the
+// page is left.
 const seen: string[] = [];
 
 const define = () => {
@@ -118,9 +118,9 @@ const define = () => {
     #suitability?: object;
     #root = this.attachShadow({ mode: 'open' });
     #watch?: Watch;
-    #control?: AbortController; // of the question that waits for its answer
+    #control?: AbortController; // of the pending request
     #asked = false;
-    #turn?: number; // of the last question
+    #turn?: number; // of the last request
     #planned = false;
 
     constructor() {
@@ -135,7 +135,7 @@ const define = () => {
     }
 
     /**
-     * What the reader agreed to, as POST /v1/ad-request takes it; also as JSON in the attribute.
+     * The reader's consent in the form of POST /v1/ad-request; also as JSON in the attribute.
      */
     get consent() {
       if (this.#consent) return this.#consent;
@@ -143,7 +143,7 @@ const define = () => {
       try {
         return JSON.parse(said || 'null') ?? undefined;
       } catch {
-        return { tcf: said! }; // one that cannot be read counts as a refusal
+        return { tcf: said! }; // unreadable consent counts as a refusal
       }
     }
     set consent(to: object | undefined) {
@@ -151,7 +151,7 @@ const define = () => {
     }
 
     /**
-     * What the page knows of the conversation, as POST /v1/ad-request takes it; also by attributes.
+     * The conversation in the form of POST /v1/ad-request; also by attributes.
      */
     get suitability() {
       if (this.#suitability) return this.#suitability;
@@ -179,8 +179,8 @@ const define = () => {
       this.#plan();
     }
 
-    // plan waits for what else the page changes at once: frameworks set attributes one by one, and
-    // move elements by taking them out first.
+    // plan collects simultaneous changes of the page: frameworks set attributes one by one, and
+    // move elements by removing them first.
     #plan() {
       if (this.#planned) return;
       this.#planned = true;
@@ -200,7 +200,7 @@ const define = () => {
         this.#control = undefined;
         return;
       }
-      // A page that a browser loads ahead may never be read.
+      // A prerendered page may never be read.
       if ((document as { prerendering?: boolean }).prerendering)
         return document.addEventListener('prerenderingchange', () => this.#plan(), { once: true });
       this.#upgrade();
@@ -222,7 +222,7 @@ const define = () => {
       void this.refresh();
     }
 
-    // upgrade takes the properties that were set before the script was there.
+    // upgrade applies properties that were set before the script loaded.
     #upgrade() {
       for (const name of ['consent', 'suitability', ...fields.map(property)] as 'consent'[]) {
         if (!Object.hasOwn(this, name)) continue;
@@ -249,7 +249,7 @@ const define = () => {
       const language = this.closest<HTMLElement>('[lang]')?.lang || navigator.language;
       if (/^[a-z]{2,3}([-_][a-z0-9]{2,8})*$/i.test(language)) put('user_language', language);
       for (const name of texts) if (this.getAttribute(name)) put(name, this.getAttribute(name));
-      // Half of a pair, as of an emoji that was cut, is no text to a server.
+      // A lone surrogate, as of a cut emoji, is invalid text for a server.
       put(
         'context',
         [...String(body.context ?? '').replace(/[\0\p{Cs}]/gu, '')].slice(-2000).join(''),
@@ -263,7 +263,7 @@ const define = () => {
       return JSON.stringify(body);
     }
 
-    /** Asks for an ad, in the place of the one that is shown. */
+    /** Requests an ad to replace the current one. */
     async refresh(): Promise<void> {
       const control = new AbortController();
       this.#control?.abort();
@@ -377,14 +377,14 @@ const define = () => {
             alt: '',
             referrerpolicy: 'no-referrer',
           });
-          // its place stays: nothing moves
+          // its space stays, so nothing moves
           image.onerror = () => (image.style.visibility = 'hidden');
           box.append(image);
           box.classList.add('img');
         }
       } catch {}
-      // An event goes where the ad came from, as a form: that needs no preflight, and it outlives
-      // the page.
+      // An event is sent to the ad's server as a form, which needs no preflight and outlives the
+      // page.
       const send = (link: string) => {
         try {
           const body = new URLSearchParams(new URL(link).search);

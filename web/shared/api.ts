@@ -4,10 +4,10 @@ import { parseExact, writeExact } from './money';
 
 export type Schemas = components['schemas'];
 
-/** The path that the installation lives under, without a slash at its end. */
+/** The base path of the installation, without a trailing slash. */
 export const base = document.querySelector<HTMLMetaElement>('meta[name=adnet-base]')?.content ?? '';
 
-/** What the API refused, in its own words. */
+/** An error reply of the API. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A call that a page made, to be shown as curl. */
+/** A call of a page, for display as curl. */
 export interface Call {
   method: string;
   path: string;
@@ -28,19 +28,19 @@ export interface Call {
 
 type Listener = (call: Call) => void;
 const listeners: Listener[] = [];
-/** Hears of every call that reads. */
+/** Sets the listener for read calls. */
 export function onCall(listener: Listener) {
   listeners.push(listener);
 }
 
 let answered: (at: string) => void = () => {};
-/** Is told when the server answered a call that reads, by its clock. */
+/** Sets the listener for the server's time of each answer to a read call. */
 export function onAnswered(f: (at: string) => void) {
   answered = f;
 }
 
 let signedOut: () => void = () => {};
-/** Is told when the session has ended. */
+/** Sets the listener for the end of the session. */
 export function onSignedOut(f: () => void) {
   signedOut = f;
 }
@@ -79,7 +79,7 @@ interface Answer<T> {
   response: { status: number; headers: Headers };
 }
 
-/** The answer of a call, or an ApiError. */
+/** Returns the answer of a call or throws an ApiError. */
 export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, string>> {
   let answer: Answer<T>;
   try {
@@ -105,7 +105,7 @@ export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, stri
   );
 }
 
-/** A text that the API answers, for a download. */
+/** Fetches a text from the API for a download. */
 export async function download(path: string): Promise<Blob> {
   const response = await fetch(base + path, { headers: { 'X-Adnet-Console': '1' } });
   if (!response.ok) {

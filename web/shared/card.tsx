@@ -1,4 +1,4 @@
-/** What an ad shows, wherever it stands. */
+/** The visible content of an ad on any surface. */
 export interface Creative {
   headline: string;
   subtext?: string;
@@ -12,7 +12,7 @@ export interface Creative {
 export type Surface = 'card' | 'embed' | 'text' | 'mcp' | 'banner';
 export const surfaces: Surface[] = ['card', 'embed', 'text', 'mcp', 'banner'];
 
-/** Only what a page may load without asking a stranger in plain text. */
+/** Only images that a page loads over an encrypted connection. */
 const picture = (url?: string) =>
   url?.startsWith('https://') || url?.startsWith('data:image/') ? url : undefined;
 
@@ -24,7 +24,7 @@ export function host(url?: string): string {
   }
 }
 
-/** An ad as its readers see it. Its links lead nowhere here, and nothing is counted. */
+/** An ad as readers see it. Its links are inactive here, and nothing is counted. */
 export function AdCard({
   ad,
   surface,

@@ -1,5 +1,5 @@
-// permitted is an address that an ad may lead to or load: encrypted, or on this machine. It throws
-// what is another.
+// permitted returns an address that an ad may link to or load: encrypted, or on this machine. It
+// throws for others.
 export const permitted = (address: unknown) => {
   const u = new URL(String(address));
   if (

@@ -1,11 +1,11 @@
-// Amounts are exact: they stay decimal texts or whole micro-units, never a number above 2^53.
+// Amounts are exact: they are decimal texts or whole micro-units, never numbers above 2^53.
 
-/** An amount as the API gives it: a number, or a text where a number would lose digits. */
+/** An amount from the API: a number, or a text if a number would lose digits. */
 export type Amount = number | string;
 
 const scale = 6;
 
-/** Whole millionths of a decimal amount; what lies beyond is cut. */
+/** Whole millionths of a decimal amount; further digits are cut. */
 export function micros(amount: Amount | null | undefined): bigint {
   const text = plain(amount);
   const negative = text.startsWith('-');
@@ -21,7 +21,7 @@ export function decimal(value: bigint): string {
   return sign + digits.slice(0, -scale) + '.' + digits.slice(-scale);
 }
 
-/** A JSON number that is written digit by digit as it was typed, whatever its length. */
+/** A JSON number written with the typed digits, of any length. */
 export class Exact {
   constructor(readonly text: string) {}
   toJSON() {
@@ -30,9 +30,8 @@ export class Exact {
 }
 
 /**
- * What was typed as a number, for the body of a call: its digits, never a number of JavaScript.
- * What
- * is no number goes as the text that it is, so that the API says what it takes.
+ * A typed number for the body of a call: its digits, never a JavaScript number. Other text is sent
+ * unchanged, so that the API reports the valid form.
  */
 export function typedNumber(typed: string): number {
   const m = /^\+?(-?)0*(\d*)(\.\d*)?([eE][-+]?\d+)?$/.exec(typed.trim());
@@ -44,7 +43,7 @@ export function typedNumber(typed: string): number {
   return (exact === null ? typed.trim() : new Exact(exact)) as unknown as number;
 }
 
-/** JSON in which each {@link Exact} is a number of its own digits. */
+/** JSON in which each {@link Exact} is a number with its own digits. */
 export function writeExact(value: unknown): string {
   if (value instanceof Exact) return value.text;
   if (Array.isArray(value)) return `[${value.map((v) => writeExact(v ?? null)).join()}]`;
@@ -76,11 +75,11 @@ export function formatUSD(
     minimumFractionDigits: 2,
     maximumFractionDigits: most,
   });
-  // The text goes in as it is: engines since 2023 format it without a detour over a number.
+  // The text is passed unchanged: engines since 2023 format it without conversion to a number.
   return format.format(text as unknown as number);
 }
 
-/** JSON whose long numbers come out as texts. */
+/** Parses JSON, with long numbers as texts. */
 export function parseExact(text: string): unknown {
   // no number is long: most replies, and it is several times faster
   if (!/(?:\d\.?){16}/.test(text)) return JSON.parse(text);

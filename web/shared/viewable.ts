@@ -7,7 +7,7 @@
 export class Watch {
   #entry?: IntersectionObserverEntry;
   #timer = 0;
-  #since = 0; // since when enough is in view
+  #since = 0; // start of the current view
   #told = false;
   #done = false;
   #running = false;
@@ -28,7 +28,7 @@ export class Watch {
     const area = width * height;
     const inView = document.visibilityState == 'visible' && isIntersecting && ratio > 0 && area > 0;
     const enough = inView && ratio >= (area >= 242500 ? 0.3 : 0.5);
-    // A page may hide an ad by its styles, which no observer tells.
+    // A page may hide an ad by its styles, which no observer reports.
     const bare =
       inView &&
       (this.box.checkVisibility?.({ checkOpacity: true, checkVisibilityCSS: true }) ?? true);

@@ -13,16 +13,16 @@ import (
 	"adnet/internal/money"
 )
 
-// market is a simulated week of the requests that a campaign is a candidate for. The ranking
-// foretells conversions by a factor wrong that drifts, rivals' bids drift and follow the time of
-// day, and conversions are known hours after their impressions.
+// market is a simulated week of requests for which a campaign is a candidate. The ranking's
+// predictions are off by a drifting factor, rivals' bids drift and follow the time of day, and
+// conversions arrive hours after their impressions.
 type market struct {
 	rng      *rand.Rand
 	table    ranker.Table
 	campaign campaign.Campaign
 	perMin   float64
 	rival    float64 // the median of the highest other bid, USD CPM
-	right    float64 // true ÷ foretold conversions at the start
+	right    float64 // true ÷ predicted conversions at the start
 	drift    float64 // of its logarithm, over the week
 	wave     float64
 	learns   bool
@@ -30,13 +30,13 @@ type market struct {
 
 const weekMinutes = 7 * 24 * 60
 
-// truth is true ÷ foretold conversions at a minute.
+// truth returns true ÷ predicted conversions at a minute.
 func (m *market) truth(minute int) float64 {
 	at := float64(minute) / weekMinutes
 	return m.right * math.Exp(m.drift*at+m.wave*math.Sin(2*math.Pi*at*2.3))
 }
 
-// traffic is the expected requests of a minute.
+// traffic returns the expected requests of a minute.
 func (m *market) traffic(minute int) float64 {
 	return m.perMin * (1 + 0.6*math.Sin(2*math.Pi*float64(minute)/1440))
 }
@@ -48,7 +48,7 @@ func (m *market) request(minute int) (ranker.PPM, money.Micros) {
 	return r, money.Micros(rival * float64(money.USD))
 }
 
-// newMarket draws a campaign and its surroundings.
+// newMarket draws a campaign and its market.
 func newMarket(seed uint64) *market {
 	rng := rand.New(rand.NewPCG(seed, 13))
 	m := &market{
@@ -65,7 +65,7 @@ func newMarket(seed uint64) *market {
 	return m
 }
 
-// played is what became of a week.
+// played is the result of a week.
 type played struct {
 	spend       money.Micros
 	conversions int64
@@ -84,7 +84,7 @@ func (m *market) play() (out played) {
 	c := &m.campaign
 	at := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	s := goal.Begin(c, at)
-	known := map[int]int64{} // conversions by the minute that they are known
+	known := map[int]int64{} // conversions by the minute of their arrival
 	for minute := range weekMinutes {
 		if minute%1440 == 0 {
 			c.SpentToday = 0
@@ -102,7 +102,7 @@ func (m *market) play() (out played) {
 	return out
 }
 
-// minute holds the auctions of a minute and answers what they cost.
+// minute runs the auctions of a minute and returns their cost.
 func (m *market) minute(minute int, known map[int]int64, out *played) (spend money.Micros) {
 	c := &m.campaign
 	bid, aim := c.Offer()
@@ -132,8 +132,8 @@ func (m *market) minute(minute int, known map[int]int64, out *played) (spend mon
 	return spend
 }
 
-// worth is an aim as auctions value it: from the middle of a week on in which a version of weights
-// learnt how often the campaign converts, at most by half as often again as before.
+// worth returns the value of an aim in auctions. From the middle of a week with learning on,
+// weights know the campaign's conversion rate, at most half as high again as before.
 func (m *market) worth(aim money.Micros, minute int) money.Micros {
 	if !m.learns || minute < weekMinutes/2 {
 		return aim
@@ -142,7 +142,7 @@ func (m *market) worth(aim money.Micros, minute int) money.Micros {
 	return money.Micros(float64(aim) * max(1/1.5, min(1.5, learnt)))
 }
 
-// chance is the foretold probability of a conversion after an impression.
+// chance returns the predicted probability of a conversion after an impression.
 func (m *market) chance(r ranker.PPM) float64 {
 	return float64(m.table.PClick(r)) * float64(m.table.PConvert(r)) / 1e12
 }
@@ -154,8 +154,8 @@ func poisson(rng *rand.Rand, mean float64) (n int) {
 	return n
 }
 
-// hindsight is the expected conversions of the best fixed multiplier that keeps to the target,
-// chosen with the week known; from every tenth minute.
+// hindsight returns the expected conversions of the best fixed multiplier that meets the target,
+// chosen with full knowledge of every tenth minute of the week.
 func (m *market) hindsight() (best float64) {
 	w := *m
 	w.rng = rand.New(rand.NewPCG(7, 7))
@@ -191,37 +191,37 @@ func (m *market) hindsight() (best float64) {
 	return best
 }
 
-// Week is what became of a week of campaigns with target_cpa.
+// Week is the result of a week of campaigns with target_cpa.
 type Week struct {
 	Campaigns int
-	// Costs are what a conversion cost ÷ target_cpa, ascending, of the campaigns that had at least
-	// [Enough]; Within is how many of them kept to it within a tenth.
+	// Costs holds the cost of a conversion ÷ target_cpa, ascending, of the campaigns with at least
+	// [Enough] conversions. Within counts those that met the target within a tenth.
 	Costs  []float64
 	Within int
-	// Value is the conversions that those brought ÷ what the best fixed bids would have brought
-	// with the week known; ValueOfAll is that of all campaigns. What cost more than the target
-	// counts for as much as the money would have brought at it.
+	// Value is the conversions of these campaigns ÷ those of the best fixed bids, chosen with full
+	// knowledge of the week. ValueOfAll covers all campaigns. Conversions above the target price
+	// count for as much as the money would have bought at the target.
 	Value, ValueOfAll float64
-	// Spend is of all campaigns. Overspent is what went beyond the budgets of a day, and AboveBid
-	// how many auctions saw more than the stated bid; both must be 0.
+	// Spend is the sum of all campaigns. Overspent is the excess over daily budgets, and AboveBid
+	// counts auctions with more than the stated bid. Both must be 0.
 	Spend, Overspent money.Micros
 	AboveBid         int
-	// Published is how many changes of a bid nodes were told of.
+	// Published counts the changes of a bid that were sent to nodes.
 	Published int
 }
 
-// Enough is how many conversions a campaign must have to be held to its target.
+// Enough is the number of conversions from which a campaign is judged by its target.
 const Enough = 30
 
-// TargetCPA plays a week of so many campaigns, always the same; with learns, rates of conversions
-// change in its middle.
+// TargetCPA plays a week of the given number of campaigns, always the same. With learns, conversion
+// rates change in its middle.
 func TargetCPA(campaigns int, learns bool) (w Week) {
 	var brought, possible, all, allPossible float64
 	for seed := range uint64(campaigns) {
 		m := newMarket(seed)
 		m.learns = learns
 		if seed%20 == 19 {
-			m.campaign.DailyBudget /= 20 // which is spent before noon
+			m.campaign.DailyBudget /= 20 // spent before noon
 		}
 		out := m.play()
 		w.Spend += out.spend

@@ -1,5 +1,5 @@
-// Package settletest signs events of tests and benchmarks, as ingress signs ads: settlement
-// believes no other.
+// Package settletest signs events of tests and benchmarks, as ingress signs ads: settlement accepts
+// no others.
 package settletest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// NewRing makes a keyring of one random key.
+// NewRing returns a keyring of one random key.
 func NewRing() *token.Keyring {
 	key, err := token.NewKey("test")
 	if err != nil {
@@ -25,8 +25,7 @@ func NewRing() *token.Keyring {
 	return ring
 }
 
-// Sign gives a signed event the token that says what it says. Events of another proof stay as they
-// are.
+// Sign gives a signed event a matching token. Events of another proof stay as they are.
 func Sign(ring *token.Keyring, e *event.Event) {
 	if e.Proof != event.Proof_SIGNED {
 		return

@@ -1,10 +1,10 @@
 /*
- * Another wall clock for a C program of the fault suite (LD_PRELOAD): ADNET_FAULT_CLOCK seconds are added to what
- * the machine says. Only the wall clock moves: monotonic clocks and timeouts stay as they are.
+ * A shifted wall clock for a C program of the fault suite (LD_PRELOAD): it adds ADNET_FAULT_CLOCK
+ * seconds to the machine's time. Monotonic clocks and timeouts are unchanged.
  *
- * libfaketime does this for most programs, but not for redis-server: it looks up the C library's functions in its first
- * call, which allocates, and Debian's Redis allocates with jemalloc, which asks for the time while it starts. Here the
- * kernel is asked directly.
+ * libfaketime does this for most programs, but not for redis-server: it looks up the C library's
+ * functions in its first call, which allocates, and Debian's Redis allocates with jemalloc, which
+ * asks for the time while it starts. This library calls the kernel directly.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

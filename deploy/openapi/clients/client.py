@@ -1,4 +1,4 @@
-"""Real calls of the client that openapi-python-client makes of openapi.json."""
+"""Real calls with the client that openapi-python-client generates from openapi.json."""
 
 import os
 import time

@@ -1,5 +1,5 @@
-// Real calls of the client that openapi-fetch makes of the types that openapi-typescript makes of
-// openapi.json. What does not type-check does not run.
+// Real calls with openapi-fetch and the types that openapi-typescript generates from openapi.json.
+// The file is type-checked before it runs.
 import createClient from 'openapi-fetch';
 import type { paths } from './api.js';
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes clients of schemas/openapi/openapi.json with openapi-python-client and openapi-typescript, type-checks
-# them, and lets each make real calls of `adnet standalone` on a loopback port: make clients. The
-# packages are pinned, and installed into .adnet. Without python3, node and npm nothing is checked; with CI=true
-# that is a failure.
+# Generates clients from schemas/openapi/openapi.json with openapi-python-client and
+# openapi-typescript, type-checks them, and makes real calls with each to `adnet standalone` on a
+# loopback port: make clients. The packages are pinned and installed into .adnet. Without python3,
+# node and npm nothing is checked; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 . deploy/flags.sh
@@ -18,7 +18,8 @@ echo "python ..."
 [ -x "$work/py/venv/bin/mypy" ] || { python3 -m venv "$work/py/venv"; "$work/py/venv/bin/pip" -q install openapi-python-client==0.29.1 mypy==2.4.1; }
 rm -rf "$work/py/adnet_client"
 PATH=$work/py/venv/bin:$PATH openapi-python-client generate --path "$document" --output-path "$work/py/adnet_client" --meta none >"$work/py/log" 2>&1
-# A pixel, an icon, a film and an event as plain text have no form that the client knows; whatever else is left out is a failure.
+# The client has no form for a pixel, an icon, a film or an event as plain text. Any other omission
+# is a failure.
 if grep -E '^(WARNING|ERROR|Unable)' "$work/py/log" | grep -vE '(GET|POST) /api/track |GET /favicon.ico |GET /demo/media/\{file\} '; then exit 1; fi
 cp "$here/client.py" "$work/py/"
 (cd "$work/py" && venv/bin/mypy --follow-imports=silent client.py)

@@ -1,5 +1,5 @@
-// Package budgettest is the shared reservations as plain Go: the reference that Redis is compared
-// with, and the store of simulations with many nodes, where nothing is waited for.
+// Package budgettest implements the shared reservations in plain Go. It is the reference for Redis,
+// and the store of simulations with many nodes, without any waiting.
 package budgettest
 
 import (
@@ -15,21 +15,21 @@ import (
 	"adnet/internal/reserve"
 )
 
-// GatherFor is how long after [Store.Open] nothing is granted.
+// GatherFor is the time after [Store.Open] in which nothing is granted.
 const GatherFor = time.Second
 
-// keep is how many minutes a minute is counted at most.
+// keep is the maximum number of minutes for which a minute is counted.
 const keep = reserve.MaxMinutes + 5
 
-// ErrDown is the answer while [Store.Down].
+// ErrDown is returned while [Store.Down] is set.
 var ErrDown = errors.New("the store is down")
 
-// Store implements the rules of the shared reservations. The zero value is empty and not opened
-// yet. Its methods may be called from any goroutine. It implements budget.Store.
+// Store implements the rules of the shared reservations, and budget.Store. The zero value is empty
+// and not yet opened. Its methods are safe for concurrent use.
 type Store struct {
 	Now   func() time.Time
-	Nodes int  // live ones; below 1 counts as 1
-	Down  bool // answers nothing; set it with Lock held
+	Nodes int  // live nodes; below 1 counts as 1
+	Down  bool // fails every call; set it with Lock held
 
 	sync.Mutex
 	epoch      int64
@@ -63,12 +63,12 @@ type campaign struct {
 	released map[day.Minute]money.Micros
 	holders  map[leaseHolder]callMark
 	out      money.Micros
-	counted  money.Micros // of out, at the advertiser
+	counted  money.Micros // part of out counted for the advertiser
 	limited  bool
-	at       day.Minute // when out was summed; 0 for never
+	at       day.Minute // minute of the last sum of out; 0 for never
 }
 
-// Open begins an epoch, as a projector does after it published every room.
+// Open starts an epoch, as a projector does after publishing every room.
 func (s *Store) Open(epoch int64) {
 	s.Lock()
 	defer s.Unlock()
@@ -79,21 +79,21 @@ func (s *Store) Open(epoch int64) {
 	s.campaigns, s.advertiser, s.seen = nil, nil, nil
 }
 
-// Lose forgets everything, as a Redis that was emptied.
+// Lose deletes everything, like a Redis that was emptied.
 func (s *Store) Lose() {
 	s.Lock()
 	defer s.Unlock()
 	s.epoch, s.rooms, s.campaigns, s.advertiser, s.seen = 0, nil, nil, nil, nil
 }
 
-// Beat is a projector's sign of life. Reservations past their window expire only up to its time.
+// Beat records a projector's heartbeat. Reservations past their window expire only up to its time.
 func (s *Store) Beat(at time.Time) {
 	s.Lock()
 	defer s.Unlock()
 	s.beat = day.MinuteOf(at)
 }
 
-// Publish writes a room as the projector does.
+// Publish writes a room, as the projector does.
 func (s *Store) Publish(r reserve.Room) {
 	s.Lock()
 	defer s.Unlock()
@@ -114,7 +114,7 @@ func (s *Store) Publish(r reserve.Room) {
 	s.reserve(c, r.AdvertiserID, r.Balance != reserve.Unlimited, s.sum(c))
 }
 
-// Outstanding is the reserved amount of a campaign, micro-USD, as of the last sum.
+// Outstanding returns the reserved amount of a campaign, micro-USD, as of the last sum.
 func (s *Store) Outstanding(id uuid.UUID) money.Micros {
 	s.Lock()
 	defer s.Unlock()
@@ -138,8 +138,8 @@ func (s *Store) campaign(id uuid.UUID) *campaign {
 	return c
 }
 
-// sum returns the reserved amount: everything within its window, and later amounts only as far as
-// they were released.
+// sum returns the reserved amount: everything within its window, less releases. Amounts past their
+// window only absorb the releases of their minute.
 func (s *Store) sum(c *campaign) (out money.Micros) {
 	type part struct{ alive, late money.Micros }
 	parts := map[day.Minute]part{}
@@ -215,10 +215,10 @@ func (s *Store) request(call *reserve.Call, k *reserve.LeaseRequest) reserve.Lea
 	if c := s.campaigns[k.CampaignID]; c != nil {
 		old = c.holders[who]
 	}
-	if old.known && old.seq >= call.Seq { // a later call has spoken
+	if old.known && old.seq >= call.Seq { // a later call was counted
 		return reserve.LeaseGrant{Amount: old.amount}
 	}
-	if old.known && old.seq == 0 && !k.Exact { // told in the node's name, which speaks for itself now and has nothing
+	if old.known && old.seq == 0 && !k.Exact { // reported on the node's behalf: its own report replaces it
 		s.set(k, who, callMark{0, call.Seq, true}, old.amount)
 		old = callMark{0, call.Seq, true}
 	}
@@ -236,8 +236,8 @@ func (s *Store) request(call *reserve.Call, k *reserve.LeaseRequest) reserve.Lea
 	return reserve.LeaseGrant{Amount: granted, Refusal: refusal}
 }
 
-// set notes what a node holds now. After what it said exactly, or gave back, everything is counted
-// anew.
+// set records the amount that a node holds now. After an exact or a smaller amount everything is
+// summed again.
 func (s *Store) set(k *reserve.LeaseRequest, who leaseHolder, now callMark, old money.Micros) {
 	c := s.campaign(k.CampaignID)
 	c.holders[who] = now

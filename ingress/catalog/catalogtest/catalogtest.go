@@ -1,4 +1,4 @@
-// Package catalogtest gives benchmarks of the serving endpoints a catalog of any size.
+// Package catalogtest provides benchmarks of the serving endpoints with a catalog of any size.
 package catalogtest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Projection is a catalog's source and feed that never change. All it holds is served within the
-// budgets.
+// Projection is a catalog's source and feed without changes. All its campaigns are served within
+// their budgets.
 type Projection []campaign.Campaign
 
 // Head implements catalog.Source.
@@ -65,9 +65,8 @@ func (Projection) Applied(context.Context, string, int64) error { return nil }
 // Leave implements catalog.Feed.
 func (Projection) Leave(context.Context, string) error { return nil }
 
-// Many is the demo's campaigns again and again, n in all, each with a bid of its own. So that there
-// are as many different targetings as a network has campaigns of its own, three copies of four
-// leave out a token.
+// Many returns n campaigns: copies of the demo's, each with its own bid. Three copies of four leave
+// out a token, so that the number of different targetings resembles that of a real network.
 func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
 	b.Helper()
 	fields, err := demo.Campaigns()
@@ -90,7 +89,7 @@ func Many(b *testing.B, advertiser uuid.UUID, n int) Projection {
 	return list
 }
 
-// without is tokens without the k-th, counted from 1.
+// without returns tokens without the k-th, counted from 1.
 func without(tokens []string, k int) []string {
 	if k == 0 || k > len(tokens) || len(tokens) == 1 {
 		return tokens
@@ -98,13 +97,13 @@ func without(tokens []string, k int) []string {
 	return append(tokens[:k-1:k-1], tokens[k:]...)
 }
 
-// Source is what a catalog follows.
+// Source is both source and feed of a catalog.
 type Source interface {
 	catalog.Source
 	catalog.Feed
 }
 
-// Running is a catalog of source that is fresh, until the test ends.
+// Running returns a catalog of source that stays fresh until the test ends.
 func Running(t testing.TB, source Source) *catalog.Catalog {
 	t.Helper()
 	c := catalog.New(catalog.Deps{

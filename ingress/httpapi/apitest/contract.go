@@ -1,5 +1,5 @@
-// Package apitest holds tests to schemas/openapi/openapi.json: what the service answers must be
-// what the document says, and nothing more.
+// Package apitest checks tests against schemas/openapi/openapi.json: the service must answer
+// exactly as the document states.
 package apitest
 
 import (
@@ -18,14 +18,14 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// Contract is the document as it is published, for requests, and made strict for replies: there a
-// field that it does not name is an error.
+// Contract holds the published document, for requests, and a strict form for replies, in which an
+// unknown field is an error.
 type Contract struct{ published, strict *openapi3.T }
 
-// open are the schemas that others build on, or that may have more fields than are listed.
+// open lists the schemas that others extend, or that may have unlisted fields.
 var open = []string{"Counts", "CampaignFields", "CampaignCreate", "CampaignUpdate"}
 
-// Load reads the document and validates it, its examples included.
+// Load reads and validates the document, examples included.
 func Load(t testing.TB) *Contract {
 	t.Helper()
 	published, err := openapi3.NewLoader().LoadFromData(openapi.Document)
@@ -67,7 +67,7 @@ func closeObjects(schema any) {
 	}
 }
 
-// Operations are the methods and paths of the document, as "GET /api/keys/{id}".
+// Operations lists the methods and paths of the document, as "GET /api/keys/{id}".
 func (c *Contract) Operations() (all []string) {
 	for path, item := range c.strict.Paths.Map() {
 		for method := range item.Operations() {
@@ -78,7 +78,7 @@ func (c *Contract) Operations() (all []string) {
 	return all
 }
 
-// Enum are the values that a schema lists.
+// Enum returns the values that a schema's property lists.
 func (c *Contract) Enum(t testing.TB, schema, property string) (values []string) {
 	t.Helper()
 	s := c.strict.Components.Schemas[schema]
@@ -89,8 +89,8 @@ func (c *Contract) Enum(t testing.TB, schema, property string) (values []string)
 	return values
 }
 
-// Bounds are the smallest and the largest value of a number, or the longest text, of a schema's
-// property.
+// Bounds returns the minimum and maximum of a numeric property, or 0 and the maximum length of a
+// text.
 func (c *Contract) Bounds(t testing.TB, schema, property string) (low, high float64) {
 	t.Helper()
 	s := c.strict.Components.Schemas[schema].Value.Properties[property].Value
@@ -102,7 +102,7 @@ func (c *Contract) Bounds(t testing.TB, schema, property string) (low, high floa
 	return *s.Min, *s.Max
 }
 
-// Accepts fails the test when the document refuses a body that the service took.
+// Accepts fails the test if the document rejects a body that the service accepted.
 func (c *Contract) Accepts(t testing.TB, r *http.Request, body string) {
 	t.Helper()
 	route := find(c.published, r)
@@ -115,8 +115,8 @@ func (c *Contract) Accepts(t testing.TB, r *http.Request, body string) {
 	require.NoError(t, schema.VisitJSON(value, openapi3.EnableJSONSchema2020()), "%s %s %s", r.Method, route.Path, body)
 }
 
-// Check fails the test when the answer w to r is not what the document says. Where the document has
-// no such operation the answer must be an error of the path's form.
+// Check fails the test if the answer w to r breaks the document. Where the document has no such
+// operation, the answer must be an error of the path's form.
 func (c *Contract) Check(t testing.TB, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	route := find(c.strict, r)
@@ -158,15 +158,15 @@ func matches(template, path string) bool {
 	return slices.EqualFunc(want, got, func(w, g string) bool { return strings.HasPrefix(w, "{") && g != "" || w == g })
 }
 
-// Operation is what a test needs to know of an operation to call it.
+// Operation describes an operation for a test that calls it.
 type Operation struct {
 	Method, Path string
-	Selector     string          // query parameter that chooses among logical endpoints: action, type, op or none
-	Values       []string        // of the selector
-	Callers      map[string]bool // names of the schemes that are accepted; "" for anyone
+	Selector     string          // query parameter that selects a logical endpoint: action, type, op or none
+	Values       []string        // values of the selector
+	Callers      map[string]bool // names of the accepted schemes; "" for anyone
 	IDs          []string        // query parameters that hold a UUID
-	Body         bool            // takes application/json
-	Idempotent   bool            // takes an Idempotency-Key, and describes the 409 of its misuse
+	Body         bool            // accepts application/json
+	Idempotent   bool            // accepts an Idempotency-Key, and documents the 409 of its misuse
 }
 
 func takesJSON(op *openapi3.Operation) bool {
@@ -209,13 +209,13 @@ func (c *Contract) Describe() (all []Operation) {
 	return all
 }
 
-// Question is a parameter of a query whose values the document bounds.
+// Question is a query parameter whose values the document restricts.
 type Question struct {
 	Operation
 	Name string
 }
 
-// Questions lists them.
+// Questions lists all such parameters.
 func (c *Contract) Questions() (all []Question) {
 	for _, op := range c.Describe() {
 		for _, p := range c.published.Paths.Value(op.Path).GetOperation(op.Method).Parameters {
@@ -229,7 +229,7 @@ func (c *Contract) Questions() (all []Question) {
 	return all
 }
 
-// CausesOfDiagnosis are the causes that the document lists, in its order.
+// CausesOfDiagnosis returns the causes that the document lists, in its order.
 func (c *Contract) CausesOfDiagnosis(t testing.TB) (causes []string) {
 	t.Helper()
 	list := c.published.Components.Schemas["Diagnosis"].Value.Properties["causes"].Value.Items.Value

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Exchange is a file of ingress/testdata: requests and what they are answered. In a request
-// `${name}` is replaced by what the test calls so; in an expected reply too. An expected text
-// "${*}" matches any value.
+// Exchange is a file of ingress/testdata: requests and their expected replies. `${name}` in a
+// request or an expected reply is replaced by the value that the test binds to the name. The
+// expected text "${*}" matches any value.
 type Exchange struct {
 	Description string `json:"description"`
 	Steps       []struct {
@@ -34,9 +34,9 @@ type Exchange struct {
 	} `json:"steps"`
 }
 
-// Files runs each with every file of ingress/testdata that begins with prefix, exemplary and
-// supplemental, decoded into X without unknown members. Each file is a subtest; a folder without
-// such a file fails.
+// Files calls each for every file of ingress/testdata with the prefix, exemplary and supplemental,
+// decoded into X without unknown members. Each file is a subtest. A folder without such a file
+// fails.
 func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 	for _, folder := range []string{"exemplary", "supplemental"} {
 		files, err := filepath.Glob("../testdata/" + folder + "/" + prefix + "-*.json")
@@ -54,8 +54,8 @@ func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 	}
 }
 
-// Replay runs the files of ingress/testdata that begin with prefix, each in a world of its own, and
-// holds every reply to the contract too.
+// Replay runs the files of ingress/testdata with the prefix, each in its own world, and also checks
+// every reply against the contract.
 func Replay(t *testing.T, prefix string, world func(t *testing.T) (http.Handler, map[string]string)) {
 	contract := Load(t)
 	Files(t, prefix, func(t *testing.T, x *Exchange) {
@@ -95,7 +95,7 @@ func (x *Exchange) run(t *testing.T, contract *Contract, handler http.Handler, n
 	}
 }
 
-// match compares a text with the expected one, names filled in, unless any value will do.
+// match compares a text with the expected one after filling in names; "${*}" accepts any value.
 func match(at string, want, got any, names map[string]string) error {
 	return Match(at, want, got, func(at string, want, got any) (bool, error) {
 		expected, is := want.(string)

@@ -9,7 +9,7 @@ import (
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// Fill replaces each `${name}` that is known; others stay, so that a mistake is seen.
+// Fill replaces each known `${name}`. Unknown names stay, so that mistakes are visible.
 func Fill(text string, names map[string]string) string {
 	return variable.ReplaceAllStringFunc(text, func(v string) string {
 		if value, known := names[v[2:len(v)-1]]; known {
@@ -19,9 +19,9 @@ func Fill(text string, names map[string]string) string {
 	})
 }
 
-// Match compares decoded JSON: objects have the same fields, lists the same length, values are
-// equal. own is asked first about every value, fields in order of name; what it decides is not
-// looked at further. The error says where the two part.
+// Match compares decoded JSON: objects have the same fields, lists the same length, and values are
+// equal. own is called first for every value, fields in order of name; Match does not descend into
+// a value that own has decided. The error contains the place of the difference.
 func Match(at string, want, got any, own func(at string, want, got any) (decided bool, err error)) error {
 	if decided, err := own(at, want, got); decided {
 		return err
@@ -60,8 +60,8 @@ func Match(at string, want, got any, own func(at string, want, got any) (decided
 	return nil
 }
 
-// MatchText compares a text in which each `${name}` stands for what the name is bound to, and binds
-// the names that are new to what they stand for; anything is the pattern that such a one matches.
+// MatchText compares a text in which each `${name}` stands for the value bound to the name, and
+// binds new names to the text at their place. anything is the pattern for new names.
 func MatchText(at, want string, got any, names map[string]string, anything string) error {
 	text, ok := got.(string)
 	if !ok {

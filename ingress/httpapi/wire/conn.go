@@ -13,89 +13,89 @@ import (
 	"time"
 )
 
-// lingerTime and lingerBytes bound how long and how much of a refused request is read on, so that
-// its reply is not lost: closing a connection with unread bytes resets it, and the client's system
-// discards what it has received.
+// lingerTime and lingerBytes bound how long and how much of a rejected request is still read, so
+// that its reply is not lost: closing a connection with unread bytes resets it, and the client's
+// system then discards received data.
 const (
 	lingerTime  = 500 * time.Millisecond
 	lingerBytes = 1 << 20
 )
 
-// conn is a connection as fasthttp has it. It gathers each request as a whole, header and body,
-// before fasthttp reads a byte of it, and gives fasthttp the header alone: the body goes to the
-// handler from here. So a client that is slow, or sends nothing, costs what it has sent and a small
-// goroutine ([conn.wait]), and not fasthttp's buffers and stack.
+// conn is the connection that fasthttp sees. It reads each request completely, header and body,
+// before fasthttp reads a byte of it, and passes only the header to fasthttp; the handler gets the
+// body from conn. So a slow or silent client costs only the bytes it has sent and a small goroutine
+// ([conn.wait]), not fasthttp's buffers and stack.
 //
-// One goroutine at a time uses a conn, but for Close.
+// Only one goroutine at a time uses a conn, except for Close.
 type conn struct {
 	net.Conn
 	server *Server
-	raw    syscall.RawConn       // of a plain socket; nil under TLS
+	raw    syscall.RawConn       // for a plain socket; nil under TLS
 	take   func(fd uintptr) bool // reads into c.in without waiting
-	peer   string                // the other end's address, written once and not for every request
-	addr   netip.Addr            // for which the connection counts; the zero value for none
-	place  place                 // of the tracker, under its lock
-	fresh  bool                  // nothing was asked on it yet
-	linger atomic.Bool           // read on before closing
-	leave  atomic.Bool           // fasthttp's Close means: wait on in a goroutine of its own
+	peer   string                // the remote address, formatted once for all requests
+	addr   netip.Addr            // the connection counts for it; the zero value if it is not counted
+	place  place                 // owned by the tracker, under its lock
+	fresh  bool                  // no request was read yet
+	linger atomic.Bool           // keep reading before closing
+	leave  atomic.Bool           // fasthttp's Close makes it wait in its own goroutine
 
-	armed    time.Time // when reads end
-	idleEnds time.Time // when waiting for the first byte of a request ends
-	began    time.Time // when the first bytes of a request that was not whole came
-	headAt   time.Time // when its header was complete
-	err      error     // of the last read
+	armed    time.Time // read deadline
+	idleEnds time.Time // deadline for the first byte of a request
+	began    time.Time // arrival of the first bytes of an incomplete request
+	headAt   time.Time // arrival of the complete header
+	err      error     // error of the last read
 
-	in     []byte               // what has arrived and was not consumed; the request begins it
-	pooled *[MaxHeader + 1]byte // under in, if it is
-	given  int                  // bytes of in that fasthttp has
+	in     []byte               // bytes received and not consumed; the request is at the start
+	pooled *[MaxHeader + 1]byte // the memory of in, if pooled
+	passed int                  // bytes of in passed to fasthttp
 	request
 }
 
-// request is what is known of the one that begins a connection's bytes.
+// request is the state of the request at the start of a connection's bytes.
 type request struct {
-	line      int // where the next line of the header begins
-	head      int // bytes of its header; 0 while it is incomplete
-	size      int // bytes that it takes of conn.in, once it is whole
-	said      framing
-	limit     int64  // of its body; 0 before it was asked
-	body      []byte // in conn.in, or decoded from chunks
-	continued bool   // the client was told to send the body
-	ready     bool   // whole, or at fault
+	line      int // offset of the next header line
+	head      int // bytes of the header; 0 while it is incomplete
+	size      int // bytes of conn.in that it uses, once it is complete
+	framing   framing
+	limit     int64  // maximum size of the body; 0 before it is looked up
+	body      []byte // part of conn.in, or decoded from chunks
+	continued bool   // "100 Continue" was sent
+	ready     bool   // complete, or with a fault
 	fault     error  // a *refusal, or http.MaxBytesError
 }
 
 // refusal is the answer to a request that does not reach the handler.
 type refusal struct {
 	status  int
-	problem string // for the client to read
+	problem string // sent to the client
 }
 
 // Error implements error.
 func (r *refusal) Error() string { return r.problem }
 
-// inputs are buffers of reads. A connection has one only while bytes are at hand.
+// inputs holds read buffers. A connection has one only while it has bytes to process.
 var inputs = sync.Pool{New: func() any { return new([MaxHeader + 1]byte) }}
 
-// errGone ends a connection without an answer; errUnread says that fasthttp asks for more of a
-// header than there is, so that it reads another request than this package.
+// errGone ends a connection without an answer. errUnread means that fasthttp wants more of a header
+// than there is, so it reads a different request than this package.
 var (
 	errGone   = errors.New("the connection has ended between two requests")
 	errUnread = &refusal{http.StatusBadRequest, "the header is malformed"}
 )
 
-// Read implements net.Conn for fasthttp, which sees the headers of requests and nothing else. It
-// begins each request by reading one byte.
+// Read implements net.Conn for fasthttp, which sees only the headers of requests. fasthttp begins
+// each request by reading one byte.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(p) == 1 && !c.begin() {
 		return 0, io.EOF
 	}
 	end := c.head
-	if end == 0 { // a header that was cut short: fasthttp shall find out where
+	if end == 0 { // an incomplete header: fasthttp finds the error
 		end = len(c.in)
 	}
-	if c.given < end {
-		n := copy(p, c.in[c.given:end])
-		c.given += n
+	if c.passed < end {
+		n := copy(p, c.in[c.passed:end])
+		c.passed += n
 		return n, nil
 	}
 	if c.fault != nil {
@@ -104,8 +104,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return 0, errUnread
 }
 
-// begin makes a request ready, if it did not come with the connection. False without one, for now
-// or for ever.
+// begin makes a request ready, unless the connection came with one. It returns false if there is
+// none, for now or at all.
 func (c *conn) begin() bool {
 	if !c.ready {
 		c.arm(time.Now(), stay)
@@ -117,11 +117,12 @@ func (c *conn) begin() bool {
 	return c.fault != errGone
 }
 
-// SetReadDeadline implements net.Conn. Reads end as [conn.deadline] says, not as fasthttp does.
+// SetReadDeadline implements net.Conn. It ignores fasthttp's deadline: [conn.deadline] sets the end
+// of reads.
 func (c *conn) SetReadDeadline(time.Time) error { return nil }
 
-// Close implements net.Conn. fasthttp also closes a connection that has been quiet for a moment;
-// that one waits on by itself.
+// Close implements net.Conn. fasthttp also closes a connection that was quiet for a moment; such a
+// connection keeps waiting in its own goroutine.
 func (c *conn) Close() error {
 	if c.leave.CompareAndSwap(true, false) && c.server.conns.park(c) {
 		go c.wait()
@@ -135,16 +136,16 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// wait is the goroutine of a connection between two requests, and while one arrives slowly. It ends
-// when the request is whole, and fasthttp takes over, or with the connection.
+// wait is the goroutine of a connection between two requests, and while a request arrives slowly.
+// It ends when the request is complete and fasthttp takes over, or with the connection.
 func (c *conn) wait() {
 	c.idleEnds = time.Now().Add(idleTime)
 	if c.fresh {
 		c.idleEnds = time.Now().Add(headerTime)
 		if err := c.establish(); err != nil {
 			c.server.conns.counts.NotAgreed.Add(1)
-			// anybody can cause it
-			c.server.cfg.Log.Debug("a connection was not agreed on", "peer", c.peer, "error", err)
+			// Any client can cause this line.
+			c.server.cfg.Log.Debug("a TLS handshake or PROXY header failed", "peer", c.peer, "error", err)
 			_ = c.Close()
 			return
 		}
@@ -155,12 +156,12 @@ func (c *conn) wait() {
 	}
 }
 
-// gather reads until the request is whole or at fault: then it is ready. In place it does so only
-// for a moment; false if that was too short.
+// gather reads until the request is complete or has a fault, and marks it ready. In place it waits
+// only for a moment, and returns false if that was too short.
 func (c *conn) gather(inPlace bool) bool {
 	idle := !inPlace && len(c.in) == 0
 	for !c.whole(inPlace) {
-		if c.head > 0 && c.said.chunked { // in place: see readChunks
+		if c.head > 0 && c.framing.chunked { // in place: see readChunks
 			return false
 		}
 		c.note()
@@ -183,7 +184,7 @@ func (c *conn) gather(inPlace bool) bool {
 	return true
 }
 
-// note takes down when the parts of a request that is slow came, for its deadlines.
+// note records the arrival times of a slow request's parts, for its deadlines.
 func (c *conn) note() {
 	if len(c.in) > 0 && c.began.IsZero() {
 		c.began = time.Now()
@@ -193,7 +194,7 @@ func (c *conn) note() {
 	}
 }
 
-// deadline is when what c waits for must have come.
+// deadline returns the time by which the next part of the request must arrive.
 func (c *conn) deadline() time.Time {
 	switch {
 	case len(c.in) == 0 && c.head == 0:
@@ -205,17 +206,17 @@ func (c *conn) deadline() time.Time {
 	}
 }
 
-// arm makes reads end at a time, or between half of allowed and allowed after it, so that a busy
-// connection's timer is set seldom.
+// arm sets the read deadline to a time, or to between half of allowed and allowed after it, so that
+// a busy connection rarely sets its timer.
 func (c *conn) arm(at time.Time, allowed time.Duration) {
 	if allowed > 0 && c.armed.Sub(at) > allowed/2 && c.armed.Sub(at) <= allowed || allowed == 0 && c.armed.Equal(at) {
 		return
 	}
 	c.armed = at.Add(allowed)
-	_ = c.Conn.SetReadDeadline(c.armed) // fails with the connection, as the read will
+	_ = c.Conn.SetReadDeadline(c.armed) // an error also fails the read
 }
 
-// because turns the error of a read into the fault of the request.
+// because converts the error of a read to the fault of the request.
 func (c *conn) because(err error) error {
 	switch {
 	case len(c.in) == 0:
@@ -227,7 +228,7 @@ func (c *conn) because(err error) error {
 	}
 }
 
-// more waits until bytes come and adds them to c.in. Errors: of the connection; io.EOF.
+// more waits for bytes and appends them to c.in. Errors: of the connection; io.EOF.
 func (c *conn) more() error {
 	if c.raw == nil {
 		c.room(unreadyRoom)
@@ -244,8 +245,8 @@ func (c *conn) more() error {
 	return c.err
 }
 
-// tryRead reads the bytes that have come into c.in. False if none have come yet: then c keeps no
-// more memory than what has arrived.
+// tryRead reads the available bytes into c.in. It returns false if there are none; c then keeps no
+// more memory than its received bytes need.
 func (c *conn) tryRead(fd uintptr) bool {
 	c.room(0)
 	n, err := syscall.Read(int(fd), c.in[len(c.in):cap(c.in)])
@@ -266,11 +267,11 @@ func (c *conn) tryRead(fd uintptr) bool {
 	return true
 }
 
-// unreadyRoom is the buffer of a connection whose readiness cannot be asked (TLS), in bytes.
+// unreadyRoom is the buffer size in bytes of a connection without readiness events (TLS).
 const unreadyRoom = 1 << 10
 
-// room makes space behind c.in: least bytes at first, 0 for a pooled buffer. It at most doubles
-// what there is, and a body is not given more than its length.
+// room makes space after c.in: least bytes at first, or a pooled buffer if least is 0. It at most
+// doubles the buffer, and gives a body no more than its length.
 func (c *conn) room(least int) {
 	switch {
 	case c.in == nil && least == 0:
@@ -280,14 +281,14 @@ func (c *conn) room(least int) {
 		c.in = make([]byte, 0, least)
 	case len(c.in) == cap(c.in):
 		grown := 2 * len(c.in)
-		if c.head > 0 && !c.said.chunked {
-			grown = min(grown, c.head+int(c.said.size))
+		if c.head > 0 && !c.framing.chunked {
+			grown = min(grown, c.head+int(c.framing.size))
 		}
 		c.move(max(grown, len(c.in)+1))
 	}
 }
 
-// shrink gives a pooled buffer back; what has arrived moves to one of its size.
+// shrink returns a pooled buffer to the pool. Received bytes move to a buffer of their size.
 func (c *conn) shrink() {
 	switch {
 	case c.pooled == nil:
@@ -305,7 +306,7 @@ func (c *conn) move(size int) {
 	c.in = moved
 }
 
-// release lets c.in go.
+// release frees c.in.
 func (c *conn) release() {
 	if c.pooled != nil {
 		inputs.Put(c.pooled)
@@ -313,7 +314,7 @@ func (c *conn) release() {
 	c.in, c.pooled = nil, nil
 }
 
-// consume removes the request that was answered; bytes of the next one may be there already.
+// consume removes the answered request. Bytes of the next request may follow it.
 func (c *conn) consume() {
 	rest := c.in[min(c.size, len(c.in)):]
 	if len(rest) == 0 {
@@ -321,6 +322,6 @@ func (c *conn) consume() {
 	} else {
 		c.in = c.in[:copy(c.in, rest)]
 	}
-	c.request, c.given, c.fresh = request{}, 0, false
+	c.request, c.passed, c.fresh = request{}, 0, false
 	c.began, c.headAt = time.Time{}, time.Time{}
 }

@@ -16,29 +16,29 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// exchange is a request and its reply in the terms of net/http. It is used again after its handler
-// has returned, its maps included, so handlers must not keep the request or its header map; strings
-// of them they may keep.
+// exchange is a request and its reply in the types of net/http. It is reused, with its maps, after
+// its handler has returned. So handlers must not keep the request or its header map; they may keep
+// strings from them.
 type exchange struct {
 	request http.Request
-	blank   *http.Request // the request before anything is known of it
+	blank   *http.Request // an empty request with the base context
 	url     url.URL
 	body    body
 	reply   reply
-	text    []byte // the target and the header values of the request, one behind the other
-	ends    []int  // of the target and the values in text
+	text    []byte // the request target and the header values, concatenated
+	ends    []int  // end offsets of the target and the values in text
 	names   []string
-	values  []string // of the header, whose map points into it
+	values  []string // header values; the header map points into it
 }
 
-// exchanges are those at rest.
+// exchanges is the pool of unused exchanges.
 type exchanges struct{ pool *sync.Pool }
 
-// fewHeaders fit a map of one group, which is looked up and cleared without hashing (benchmark row
-// beacon).
+// fewHeaders entries fit a map of one group, which is looked up and cleared without hashing
+// (benchmark row beacon).
 const fewHeaders = 8
 
-// newExchanges gives every request the context base.
+// newExchanges returns a pool whose requests have the context base.
 func newExchanges(base context.Context) exchanges {
 	blank := new(http.Request).WithContext(base)
 	return exchanges{&sync.Pool{New: func() any {
@@ -56,14 +56,14 @@ func (e exchanges) put(x *exchange) {
 	e.pool.Put(x)
 }
 
-// body is a buffered body, or the reason why it is missing.
+// body is a buffered body, or the error that replaces it.
 type body struct {
 	bytes.Reader
 	all []byte
 	err error
 }
 
-// Whole is what was not read of the body, valid until the handler returns.
+// Whole returns the unread part of the body, valid until the handler returns.
 func (b *body) Whole() ([]byte, error) { return b.all[len(b.all)-b.Len():], b.err }
 
 // Read implements io.Reader.
@@ -74,7 +74,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// WriteTo implements io.WriterTo; without it a reader's error would be passed over.
+// WriteTo implements io.WriterTo. Without it the embedded Reader's method would skip b.err.
 func (b *body) WriteTo(w io.Writer) (int64, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -85,19 +85,19 @@ func (b *body) WriteTo(w io.Writer) (int64, error) {
 // Close implements io.Closer.
 func (b *body) Close() error { return nil }
 
-// The faults of a request, as its sender is told.
+// The faults of a request, in the words that its sender gets.
 var (
 	errHeaderName = errors.New("a header name is malformed")
 	errTarget     = errors.New("the request target is malformed")
 )
 
-// read takes over what fasthttp has read, and the body from c. Errors: the ones above.
+// read fills x from fasthttp's request, and the body from c. Errors: the ones above.
 func (x *exchange) read(ctx *fasthttp.RequestCtx, c *conn) error {
 	head, r := &ctx.Request.Header, &x.request
 	header := r.Header
-	*r = *x.blank // what a handler has left in it (a form) is of another request
+	*r = *x.blank // drops what an earlier handler left in it (a form)
 	r.Header = header
-	if err := x.readHeader(head, c.said); err != nil {
+	if err := x.readHeader(head, c.framing); err != nil {
 		return err
 	}
 	if err := x.readTarget(); err != nil {
@@ -110,7 +110,7 @@ func (x *exchange) read(ctx *fasthttp.RequestCtx, c *conn) error {
 		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
 	}
 	r.RemoteAddr = c.peer
-	r.Close = head.ConnectionClose() || c.said.closes
+	r.Close = head.ConnectionClose() || c.framing.closes
 	x.body.Reset(c.body)
 	x.body.all, x.body.err = c.body, c.fault
 	r.Body, r.ContentLength = &x.body, int64(len(c.body))
@@ -124,7 +124,7 @@ func (x *exchange) read(ctx *fasthttp.RequestCtx, c *conn) error {
 
 // readHeader fills the request's header, host and target. Their whole text is one string. Errors:
 // an invalid name.
-func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error {
+func (x *exchange) readHeader(head *fasthttp.RequestHeader, framed framing) error {
 	x.text, x.names, x.ends = append(x.text[:0], head.RequestURI()...), x.names[:0], x.ends[:0]
 	x.ends = append(x.ends, len(x.text))
 	for name, value := range head.All() {
@@ -133,8 +133,8 @@ func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error 
 			return errHeaderName
 		}
 		x.names = append(x.names, known)
-		if known == "Content-Length" && said.sized { // fasthttp was told another: see headerOnly
-			x.text = strconv.AppendInt(x.text, said.size, 10)
+		if known == "Content-Length" && framed.sized { // fasthttp has another value: see headerOnly
+			x.text = strconv.AppendInt(x.text, framed.size, 10)
 		} else {
 			x.text = append(x.text, value...)
 		}
@@ -149,15 +149,15 @@ func (x *exchange) readHeader(head *fasthttp.RequestHeader, said framing) error 
 		switch before := header[name]; {
 		case name == "Host":
 			x.request.Host = values[i]
-		case name == "Transfer-Encoding", name == "Trailer" && said.chunked: // undone
-		case name == "Content-Length" && !said.sized: // of fasthttp
+		case name == "Transfer-Encoding", name == "Trailer" && framed.chunked: // decoded already
+		case name == "Content-Length" && !framed.sized: // added by fasthttp
 		case before != nil:
 			header[name] = append(before, values[i])
 		default:
 			header[name] = values[i : i+1 : i+1]
 		}
 	}
-	if said.expects {
+	if framed.expects {
 		header["Expect"] = []string{"100-continue"}
 	}
 	return nil
@@ -169,9 +169,9 @@ func (x *exchange) readTarget() error {
 	if plain := len(target) > 1 && target[0] == '/' && target[1] != '/' && strings.IndexByte(target, '%') < 0; plain ||
 		target == "/" {
 		x.url = url.URL{}
-		var asked bool
-		x.url.Path, x.url.RawQuery, asked = strings.Cut(target, "?")
-		x.url.ForceQuery = asked && x.url.RawQuery == ""
+		var queried bool
+		x.url.Path, x.url.RawQuery, queried = strings.Cut(target, "?")
+		x.url.ForceQuery = queried && x.url.RawQuery == ""
 		return nil
 	}
 	parsed, err := url.ParseRequestURI(target)
@@ -179,13 +179,13 @@ func (x *exchange) readTarget() error {
 		return errTarget
 	}
 	x.url = *parsed
-	if parsed.Host != "" { // absolute form: it outranks the header (RFC 9112, section 3.2.2)
+	if parsed.Host != "" { // absolute form: it overrides the Host header (RFC 9112, section 3.2.2)
 		x.request.Host = parsed.Host
 	}
 	return nil
 }
 
-// reply implements http.ResponseWriter. Everything leaves after the handler has returned.
+// reply implements http.ResponseWriter. All of it is sent after the handler has returned.
 type reply struct {
 	ctx    *fasthttp.RequestCtx
 	header http.Header
@@ -217,15 +217,15 @@ func (w *reply) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// Flush implements http.Flusher: see the package for when a reply leaves.
+// Flush implements http.Flusher. It does nothing: the package comment states when a reply is sent.
 func (w *reply) Flush() {}
 
-// write gives the reply to fasthttp, the header in the order of its names.
+// write passes the reply to fasthttp, the header sorted by name.
 func (w *reply) write() {
 	out := &w.ctx.Response
 	w.WriteHeader(http.StatusOK)
 	out.SetStatusCode(w.status)
-	out.Header.DisableNormalizing() // as handlers wrote them, and as net/http sends them
+	out.Header.DisableNormalizing() // send names as handlers wrote them, like net/http
 	w.names = w.names[:0]
 	for name := range w.header {
 		w.names = append(w.names, name)
@@ -241,13 +241,13 @@ func (w *reply) write() {
 	}
 }
 
-// ambiguous says what two readers of a request could disagree about: the status and the problem, or
-// 0.
-func ambiguous(head *fasthttp.RequestHeader, said framing) (status int, problem string) {
+// ambiguous returns the status and the problem of a request that two readers could interpret
+// differently, or 0.
+func ambiguous(head *fasthttp.RequestHeader, framed framing) (status int, problem string) {
 	switch v := head.Protocol(); {
 	case len(v) != 8 || string(v[:7]) != "HTTP/1." || v[7] > '1':
 		return http.StatusHTTPVersionNotSupported, "the protocol must be HTTP/1.1 or HTTP/1.0"
-	case said.chunked && (said.sized || !head.IsHTTP11()):
+	case framed.chunked && (framed.sized || !head.IsHTTP11()):
 		return http.StatusBadRequest, "the request has two lengths"
 	}
 	return 0, ""
@@ -263,8 +263,8 @@ func method(m []byte) string {
 	return string(m)
 }
 
-// headerName returns a header's name as text, empty if it is invalid. Names that nearly every
-// request has are not copied.
+// headerName returns a header's name as a string, empty if it is invalid. Common names are not
+// allocated.
 func headerName(k []byte) string {
 	switch string(k) {
 	case "Accept":

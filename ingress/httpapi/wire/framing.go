@@ -16,15 +16,15 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// framing is what a header says of where its request ends. fasthttp reads the same lines and
-// refuses lines that are malformed or said twice; lines that two readers could cut differently are
-// refused here, so both see the same ones.
+// framing is the part of a header that determines the end of its request. fasthttp reads the same
+// lines and rejects malformed and repeated ones. Lines that two readers could split differently are
+// rejected here, so both see the same lines.
 type framing struct {
-	sized   bool  // it has a Content-Length,
-	size    int64 // this one
-	chunked bool  // it has a Transfer-Encoding
+	sized   bool  // has a Content-Length
+	size    int64 // the Content-Length
+	chunked bool  // has a Transfer-Encoding
 	expects bool  // the client waits for "100 Continue"
-	closes  bool  // nothing follows
+	closes  bool  // the connection closes after the request
 }
 
 var (
@@ -41,8 +41,8 @@ var (
 	errNotAtHand = errors.New("more bytes are needed")
 )
 
-// whole says whether the request at the beginning of c.in has all arrived or can be refused. A body
-// over its route's limit counts as arrived, since it is never read.
+// whole reports whether the request at the start of c.in has arrived completely or can be rejected.
+// A body over its route's limit counts as arrived, since it is never read.
 func (c *conn) whole(inPlace bool) bool {
 	if c.fault == nil && c.head == 0 {
 		c.fault = c.readHead()
@@ -52,30 +52,30 @@ func (c *conn) whole(inPlace bool) bool {
 		return true
 	case c.head == 0:
 		return false
-	case c.said.chunked && c.said.sized: // refused, see ambiguous
+	case c.framing.chunked && c.framing.sized: // refused, see ambiguous
 		c.size = c.head
 		return true
-	case c.said.chunked:
+	case c.framing.chunked:
 		return c.readChunks(inPlace)
 	}
 	there := int64(len(c.in) - c.head)
-	if there < c.said.size || c.said.expects && c.said.size > 0 {
-		if limit := c.bodyLimit(); c.said.size > limit {
+	if there < c.framing.size || c.framing.expects && c.framing.size > 0 {
+		if limit := c.bodyLimit(); c.framing.size > limit {
 			c.fault = &http.MaxBytesError{Limit: limit}
 			return true
 		}
 		c.proceed()
 	}
-	if there < c.said.size {
+	if there < c.framing.size {
 		return false
 	}
-	c.size = c.head + int(c.said.size)
+	c.size = c.head + int(c.framing.size)
 	c.body = c.in[c.head:c.size]
 	return true
 }
 
-// readHead finds the end of the header, and what it says of the body, in the lines that have come
-// since it was called before. Errors: a *refusal.
+// readHead parses the header lines that have arrived since its last call, until the end of the
+// header. Errors: a *refusal.
 func (c *conn) readHead() error {
 	for {
 		rest := c.in[c.line:]
@@ -96,7 +96,7 @@ func (c *conn) readHead() error {
 			return errFolded
 		}
 		if c.line > 0 {
-			if err := c.said.read(rest[:n-1]); err != nil {
+			if err := c.framing.read(rest[:n-1]); err != nil {
 				return err
 			}
 		}
@@ -104,14 +104,14 @@ func (c *conn) readHead() error {
 	}
 }
 
-// read takes a header line into account.
+// read evaluates one header line.
 func (f *framing) read(line []byte) error {
 	switch line[0] | 0x20 {
 	case 'c':
 		if value, is := valueOf(line, "content-length"); is {
 			size, err := strconv.ParseUint(string(value), 10, 63)
 			if err != nil {
-				size = math.MaxInt64 // fasthttp refuses it
+				size = math.MaxInt64 // fasthttp rejects it
 			}
 			f.sized, f.size = true, int64(size)
 		} else if value, is := valueOf(line, "connection"); is {
@@ -131,7 +131,7 @@ func (f *framing) read(line []byte) error {
 	return nil
 }
 
-// valueOf is the value of a header line that has this name.
+// valueOf returns the value of a header line if it has this name.
 func valueOf(line []byte, name string) ([]byte, bool) {
 	if len(line) <= len(name) || line[len(name)] != ':' || !strings.EqualFold(string(line[:len(name)]), name) {
 		return nil, false
@@ -139,7 +139,7 @@ func valueOf(line []byte, name string) ([]byte, bool) {
 	return bytes.Trim(line[len(name)+1:], " \t"), true
 }
 
-// bodyLimit asks how long the body may be.
+// bodyLimit returns the maximum size of the body.
 func (c *conn) bodyLimit() int64 {
 	if c.limit == 0 {
 		c.limit = MaxBody
@@ -154,26 +154,26 @@ func (c *conn) bodyLimit() int64 {
 	return c.limit
 }
 
-// proceed tells a client that waits for it to send the body, once. The replies before it have left.
+// proceed sends "100 Continue" once to a client that waits for it. Earlier replies have been sent.
 func (c *conn) proceed() {
-	if !c.said.expects || c.continued {
+	if !c.framing.expects || c.continued {
 		return
 	}
 	c.continued = true
 	_ = c.Conn.SetWriteDeadline(time.Now().Add(replyTime))
-	_, _ = io.WriteString(c.Conn, "HTTP/1.1 100 Continue\r\n\r\n") // fails with the connection, as the next read will
+	_, _ = io.WriteString(c.Conn, "HTTP/1.1 100 Continue\r\n\r\n") // an error also fails the next read
 }
 
-// chunkLine is how long a line between chunks, or of a trailer, may be, and trailerSize all of a
-// trailer, in bytes.
+// chunkLine is the maximum length of a line between chunks or in a trailer, and trailerSize that of
+// a whole trailer, in bytes.
 const (
 	chunkLine   = 1 << 10
 	trailerSize = 4 << 10
 )
 
-// readChunks decodes a chunked body. In place it takes the bytes that have come, and is false if
-// the end is not there: a decoder keeps its state on its stack, so it runs again from the beginning
-// where it may wait. Otherwise it waits for the end. A trailer is read and dropped: its fields are
+// readChunks decodes a chunked body. In place it reads the bytes that have arrived, and returns
+// false if the end is missing. A decoder keeps its state on its stack, so a later call, which may
+// wait for the end, starts again from the beginning. A trailer is read and dropped: its fields are
 // not headers (RFC 9110, section 6.5.1).
 func (c *conn) readChunks(inPlace bool) bool {
 	limit := c.bodyLimit()
@@ -210,10 +210,10 @@ func (c *conn) readChunks(inPlace bool) bool {
 	return true
 }
 
-// chunkSource gives the bytes behind a header to a decoder.
+// chunkSource passes the bytes after a header to a decoder.
 type chunkSource struct {
 	c      *conn
-	at     int // in c.in
+	at     int // offset in c.in
 	atHand bool
 	err    error
 }
@@ -237,7 +237,7 @@ func (s *chunkSource) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fault is what stopped a decoder: the source, or else the bytes.
+// fault returns the error that stopped a decoder: the source's error, or malformed.
 func (s *chunkSource) fault(err error, malformed *refusal) error {
 	switch {
 	case err == nil:
@@ -251,8 +251,8 @@ func (s *chunkSource) fault(err error, malformed *refusal) error {
 	}
 }
 
-// dropTrailer reads up to the end of a request. Errors: of the source, and of a trailer that is
-// malformed or too large.
+// dropTrailer reads to the end of a request. Errors: of the source; a malformed or too large
+// trailer.
 func dropTrailer(lines *bufio.Reader) error {
 	for left := trailerSize; ; {
 		line, err := lines.ReadSlice('\n')

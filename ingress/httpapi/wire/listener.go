@@ -12,38 +12,38 @@ import (
 	"time"
 )
 
-// Counts are what a server has done with connections since it was made.
+// Counts holds the connection counters of a server since its start.
 type Counts struct {
-	Open          atomic.Int64 // now
+	Open          atomic.Int64 // currently open
 	RefusedTotal  atomic.Int64 // over Config.MaxConns
 	RefusedAddr   atomic.Int64 // over Config.ConnsPerAddr
-	Displaced     atomic.Int64 // idle ones that made room for others
-	AcceptFailed  atomic.Int64 // times that a connection could not be accepted
-	NotAgreed     atomic.Int64 // whose handshake or PROXY header failed
-	acceptFailing atomic.Int64 // unix second of the last line in the log
+	Displaced     atomic.Int64 // idle connections closed in favour of new ones
+	AcceptFailed  atomic.Int64 // failed accepts
+	NotAgreed     atomic.Int64 // failed TLS handshakes or PROXY headers
+	acceptFailing atomic.Int64 // unix second of the last log line
 }
 
-// place is where a connection stands in the tracker.
+// place is the state of a connection in the tracker.
 type place struct {
 	open    bool
-	idle    *list.Element // of tracker.idle; nil unless it waits for a first byte
-	arrives bool          // a request arrives, and fasthttp does not have it yet
+	idle    *list.Element // in tracker.idle; nil unless it waits for a first byte
+	arrives bool          // a request is arriving and fasthttp does not have it yet
 }
 
-// tracker knows the open connections and bounds their number.
+// tracker tracks the open connections and limits their number.
 type tracker struct {
 	server *Server
 	counts Counts
-	ready  chan *conn    // whose request is whole
+	ready  chan *conn    // connections with a complete request
 	ended  chan struct{} // closed by close
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
 	of       map[netip.Addr]int // connections by address
-	idle     *list.List         // of *conn, the one that is idle for longest first
-	arriving int                // connections whose place says so
-	stopped  bool               // no connection waits for another request
-	drained  chan struct{}      // closed when stopped and nothing arrives
+	idle     *list.List         // of *conn, longest idle first
+	arriving int                // connections with place.arrives
+	stopped  bool               // connections must not wait for another request
+	drained  chan struct{}      // closed when stopped and no request is arriving
 }
 
 func newTracker(s *Server) *tracker {
@@ -53,28 +53,28 @@ func newTracker(s *Server) *tracker {
 	}
 }
 
-// admit takes a connection in; nil if it was refused.
+// admit registers an accepted connection. It returns nil if it rejected the connection.
 func (t *tracker) admit(accepted net.Conn) *conn {
 	c := &conn{Conn: accepted, server: t.server, peer: accepted.RemoteAddr().String(), fresh: true}
 	c.addr = t.countedAs(accepted.RemoteAddr())
 	c.take = c.tryRead
 	if plain, ok := accepted.(syscall.Conn); ok {
-		c.raw, _ = plain.SyscallConn() // nil is without readiness
+		c.raw, _ = plain.SyscallConn() // nil: no readiness events
 	}
 	reply := t.add(c)
 	if reply == "" {
 		return c
 	}
-	if t.server.cfg.TLS == nil { // else the client would not understand it
-		_ = accepted.SetWriteDeadline(time.Now().Add(time.Millisecond)) // a new socket has room for it
+	if t.server.cfg.TLS == nil { // under TLS the client could not read it
+		_ = accepted.SetWriteDeadline(time.Now().Add(time.Millisecond)) // a new socket has buffer space
 		_, _ = accepted.Write([]byte(reply))
 	}
 	_ = accepted.Close()
 	return nil
 }
 
-// add counts c, or gives the reply that refuses it. When all places are taken the connection that
-// is idle for longest makes room: so clients that only hold connections keep no other client out.
+// add counts c, or returns the reply that rejects it. At the limit it closes the connection that
+// has been idle longest, so clients that only hold connections cannot keep others out.
 func (t *tracker) add(c *conn) (refusal string) {
 	cfg := &t.server.cfg
 	t.mu.Lock()
@@ -95,7 +95,7 @@ func (t *tracker) add(c *conn) (refusal string) {
 		t.counts.Displaced.Add(1)
 		displaced := oldest.Value.(*conn)
 		t.forget(displaced)
-		_ = displaced.Conn.Close() // its goroutine finds out
+		_ = displaced.Conn.Close() // its goroutine gets the error
 	}
 	t.conns[c] = struct{}{}
 	t.counts.Open.Add(1)
@@ -106,7 +106,7 @@ func (t *tracker) add(c *conn) (refusal string) {
 	return ""
 }
 
-// The replies to connections that are refused before a request is read.
+// The replies to connections that are rejected before a request is read.
 var (
 	overAddr = refusalText(
 		"429 Too Many Requests", "rate_limited", "too many connections from this address; use fewer and keep them open",
@@ -121,7 +121,7 @@ func refusalText(status, code, problem string) string {
 		status, len(body), body)
 }
 
-// rename counts c for the address that its proxy gave, or gives the reply that refuses it.
+// rename counts c for the address that its proxy reported, or returns the reply that rejects it.
 func (t *tracker) rename(c *conn, client net.Addr) (refusal string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +140,7 @@ func (t *tracker) rename(c *conn, client net.Addr) (refusal string) {
 	return ""
 }
 
-// uncount ends the count of c for its address. The lock is held.
+// uncount stops counting c for its address. The lock is held.
 func (t *tracker) uncount(c *conn) {
 	if !c.addr.IsValid() {
 		return
@@ -150,15 +150,15 @@ func (t *tracker) uncount(c *conn) {
 	}
 }
 
-// encrypt has everything of c go through an encrypted connection, also its end by another
-// goroutine.
+// encrypt switches c to an encrypted connection. Another goroutine that closes c then closes that
+// one.
 func (t *tracker) encrypt(c *conn, secure net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.Conn, c.raw = secure, nil
 }
 
-// addrOf is the address of a peer; the zero value if it has none.
+// addrOf returns the address of a peer; the zero value if it has none.
 func addrOf(remote net.Addr) netip.Addr {
 	parsed, err := netip.ParseAddrPort(remote.String())
 	if err != nil {
@@ -167,8 +167,9 @@ func addrOf(remote net.Addr) netip.Addr {
 	return parsed.Addr().WithZone("").Unmap()
 }
 
-// countedAs is the address that a connection counts for: the whole of IPv4, the /64 of IPv6, which
-// is what one subscriber has. The zero value for one that does not count.
+// countedAs returns the address that a connection counts for: the whole IPv4 address, or the /64 of
+// an IPv6 address, which one subscriber has. It returns the zero value for connections that are not
+// counted.
 func (t *tracker) countedAs(remote net.Addr) netip.Addr {
 	cfg := &t.server.cfg
 	addr := addrOf(remote)
@@ -186,7 +187,7 @@ func (t *tracker) countedAs(remote net.Addr) netip.Addr {
 	return addr
 }
 
-// remove ends the count of c; the tracker may have forgotten it before.
+// remove stops counting c. The tracker may have forgotten c before.
 func (t *tracker) remove(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,7 +207,7 @@ func (t *tracker) forget(c *conn) {
 	c.place.open = false
 }
 
-// park lets c wait for its next request by itself; false if it shall not.
+// park registers c as waiting for its next request. It returns false if c must close instead.
 func (t *tracker) park(c *conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,7 +224,7 @@ func (t *tracker) park(c *conn) bool {
 	return true
 }
 
-// busy says that the first bytes of a request have come to a connection that waits.
+// busy marks a waiting connection that has received the first bytes of a request.
 func (t *tracker) busy(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -234,7 +235,8 @@ func (t *tracker) busy(c *conn) {
 	}
 }
 
-// hand gives a connection with a whole request to fasthttp; false if it has gone.
+// hand passes a connection with a complete request to fasthttp. It returns false if the tracker has
+// closed.
 func (t *tracker) hand(c *conn) bool {
 	select {
 	case t.ready <- c:
@@ -251,7 +253,7 @@ func (t *tracker) leaveIdle(c *conn) {
 	}
 }
 
-// arrived says that c's request does not arrive any more. The lock is held.
+// arrived ends the arriving state of c. The lock is held.
 func (t *tracker) arrived(c *conn) {
 	if c.place.arrives {
 		c.place.arrives = false
@@ -260,7 +262,7 @@ func (t *tracker) arrived(c *conn) {
 	}
 }
 
-// drain says when the last request of a stopped server has arrived. The lock is held.
+// drain closes t.drained when the last request of a stopped server has arrived. The lock is held.
 func (t *tracker) drain() {
 	if t.stopped && t.arriving == 0 {
 		select {
@@ -271,13 +273,13 @@ func (t *tracker) drain() {
 	}
 }
 
-// stop closes the connections that wait for a request. Those that have sent a part of one go on.
+// stop closes the idle connections. Connections with a partial request continue.
 func (t *tracker) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stopped = true
 	for at := t.idle.Front(); at != nil; at = at.Next() {
-		_ = at.Value.(*conn).Conn.Close() // its goroutine finds out
+		_ = at.Value.(*conn).Conn.Close() // its goroutine gets the error
 	}
 	t.drain()
 }
@@ -292,22 +294,22 @@ func (t *tracker) close() {
 		close(t.ended)
 	}
 	for c := range t.conns {
-		_ = c.Conn.Close() // its own loop finds out and reports
+		_ = c.Conn.Close() // its own loop gets the error and reports it
 	}
 }
 
-// listener gives fasthttp the connections on which a request is whole.
+// listener passes connections with a complete request to fasthttp.
 type listener struct {
 	net.Listener
 	tracker *tracker
 	failed  chan error
 }
 
-// listen begins to accept from l.
+// listen starts accepting from l.
 func (t *tracker) listen(l net.Listener) net.Listener {
-	made := &listener{Listener: l, tracker: t, failed: make(chan error, 1)}
-	go made.accept()
-	return made
+	created := &listener{Listener: l, tracker: t, failed: make(chan error, 1)}
+	go created.accept()
+	return created
 }
 
 // Accept implements net.Listener.
@@ -333,14 +335,14 @@ func (l *listener) Close() error {
 	return err
 }
 
-// The pauses after a connection that could not be accepted.
+// The pauses after a failed accept.
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// accept takes connections until the listener is closed. That the process or the machine is short
-// of something for a moment does not end it.
+// accept accepts connections until the listener is closed. A temporary shortage of resources does
+// not end it.
 func (l *listener) accept() {
 	var pause time.Duration
 	for {
@@ -364,11 +366,11 @@ func (l *listener) accept() {
 	}
 }
 
-// passes says whether a later try to accept may succeed.
+// passes reports whether a later accept may succeed.
 func passes(err error) bool {
 	for _, known := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, // too much is open
-		// of one connection
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, // too many open files or too little memory
+		// errors of a single connection
 		syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.EINTR, syscall.ENETDOWN, syscall.EHOSTUNREACH,
 	} {
 		if errors.Is(err, known) {
@@ -379,13 +381,13 @@ func passes(err error) bool {
 	return errors.As(err, &temporary) && temporary.Temporary()
 }
 
-// refusedBySystem counts a failed accept, and logs one a minute.
+// refusedBySystem counts a failed accept, and logs at most once a minute.
 func (t *tracker) refusedBySystem(err error) {
 	t.counts.AcceptFailed.Add(1)
 	now := time.Now().Unix()
 	if last := t.counts.acceptFailing.Load(); now-last >= 60 && t.counts.acceptFailing.CompareAndSwap(last, now) {
 		t.server.cfg.Log.Warn(
-			"connections cannot be accepted; waiting for a moment and trying again", "error", err.Error(),
+			"connections cannot be accepted; retrying after a pause", "error", err.Error(),
 		)
 	}
 }

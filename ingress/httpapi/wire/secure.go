@@ -14,25 +14,25 @@ import (
 	proxyproto "github.com/pires/go-proxyproto"
 )
 
-// proxySignature begins a header of the PROXY protocol, version 2; after it come version, family
-// and the length of the rest.
+// proxySignature begins a header of the PROXY protocol, version 2. Version, family and the length
+// of the rest follow.
 const (
 	proxySignature = "\r\n\r\n\x00\r\nQUIT\n"
 	proxyFixed     = len(proxySignature) + 4
 
-	// mostProxied bounds the rest, in bytes: addresses and what a proxy adds. Longer ones are a
-	// mistake, and would be memory for a promise.
+	// mostProxied bounds the rest in bytes: addresses and the proxy's own fields. A larger length
+	// is a mistake, and would allocate memory for bytes that may never come.
 	mostProxied = 4 << 10
 )
 
 var errNotProxied = errors.New(
-	"a peer that ADNET_PROXY_PROTOCOL_FROM names sends no header of PROXY protocol version 2",
+	"a peer in ADNET_PROXY_PROTOCOL_FROM sent no header of PROXY protocol version 2",
 )
 
-// establish does what comes before the first request: it reads whom a named proxy speaks for, and
-// then agrees on the encryption. Only a named proxy is believed: bytes of a PROXY header from
-// another peer are a malformed request. It runs in the connection's own goroutine, within the time
-// that a header may take.
+// establish prepares a connection for its first request: it reads the client's address from a
+// configured proxy, then does the TLS handshake. Only a configured proxy is trusted: a PROXY header
+// from another peer is a malformed request. establish runs in the connection's own goroutine,
+// within the time limit of a header.
 func (c *conn) establish() error {
 	cfg := &c.server.cfg
 	if cfg.TLS == nil && cfg.ProxyFrom == nil {
@@ -57,14 +57,14 @@ func (c *conn) establish() error {
 	return c.Conn.SetDeadline(time.Time{})
 }
 
-// proxied takes the address of the client from its proxy. The connection counts for that address
-// from now on.
+// proxied reads the client's address from its proxy. From then on the connection counts for that
+// address.
 func (c *conn) proxied() error {
 	client, err := readProxyHeader(c.Conn)
 	if err != nil {
 		return err
 	}
-	if client == nil { // the proxy's own: it asks whether this process lives
+	if client == nil { // the proxy's own health check
 		return nil
 	}
 	if reply := c.server.conns.rename(c, client); reply != "" {
@@ -77,11 +77,11 @@ func (c *conn) proxied() error {
 	return nil
 }
 
-// errRefused ends a connection that was told why, and counted.
-var errRefused = errors.New("too many connections of this address")
+// errRefused ends a connection that was rejected with a reply, and counted.
+var errRefused = errors.New("too many connections from this address")
 
 // readProxyHeader reads exactly one header. The client is nil for a connection of the proxy itself,
-// and for one whose address is not of IP.
+// and for an address that is not an IP address.
 func readProxyHeader(from io.Reader) (client *net.TCPAddr, err error) {
 	text := make([]byte, proxyFixed, 256)
 	if _, err := io.ReadFull(from, text); err != nil || string(text[:len(proxySignature)]) != proxySignature {

@@ -1,22 +1,22 @@
 // Package wire is the connection layer below the HTTP engine. fasthttp reads the requests of a
-// connection and writes the replies; what answers them is an ordinary http.Handler. With net/http's
-// own loop a beacon costs half as much again (rows beacon and ad_request_100k of lab/bench): it
+// connection and writes the replies, and an ordinary http.Handler answers them. With net/http's own
+// loop a beacon costs half as much again (rows beacon and ad_request_100k of lab/bench), because it
 // starts and stops a second reader beside every handler.
 //
-// It speaks HTTP/1.1 and 1.0. A request is wholly read before its handler runs, and a reply leaves
-// when the handler has returned. Streaming and hijacking are not supported, and a client that goes
-// away does not cancel its request. What proxies and servers could read in two ways is refused (RFC
-// 9112, section 11.2).
+// It supports HTTP/1.1 and 1.0. A request is read completely before its handler runs, and a reply
+// is sent after the handler has returned. Streaming and hijacking are not supported, and a client
+// that disconnects does not cancel its request. Requests that proxies and servers could interpret
+// differently are rejected (RFC 9112, section 11.2).
 //
-// A connection gathers a request by itself and gives fasthttp its header only ([conn]): 5,000
-// clients that stall in a body, or 10,000 that are idle, cost some kilobytes each. Who may connect
-// is decided before a byte is read ([tracker.add]).
+// A connection reads a whole request and passes only the header to fasthttp ([conn]): 5,000 clients
+// that stall in a body, or 10,000 idle ones, cost a few kilobytes each. The connection limits apply
+// before a byte is read ([tracker.add]).
 //
 // # Not obvious
 //
-// Bodies over the limit of their route reach the handler as http.MaxBytesError; two lengths, odd
-// header names, lines that end without CR and other versions are refused. TestAsNetHTTP compares it
-// with net/http request by request.
+// Bodies over the limit of their route reach the handler as http.MaxBytesError. Two lengths,
+// malformed header names, lines that end without CR and other protocol versions are rejected.
+// TestAsNetHTTP compares this layer with net/http request by request.
 package wire
 
 import (
@@ -39,9 +39,10 @@ import (
 
 // Limits of a connection and a request.
 const (
-	// MaxHeader is the size in bytes from which a request line with its header is 431.
+	// MaxHeader is the maximum size in bytes of a request line with its header; larger ones are
+	// answered 431.
 	MaxHeader = 16 << 10
-	// MaxBody is the most bytes of a body that are read on any route. Handlers see a longer one as
+	// MaxBody is the maximum number of body bytes read on any route. Handlers see a longer body as
 	// [http.MaxBytesError].
 	MaxBody = 512 << 10
 
@@ -50,30 +51,31 @@ const (
 	replyTime  = 30 * time.Second // to take the reply
 	idleTime   = 75 * time.Second // between two requests
 
-	// stay is how long a connection keeps fasthttp's goroutine after a reply: long enough for the
-	// requests of a busy client, which then cost no hand-over.
+	// stay is the time for which a connection keeps fasthttp's goroutine after a reply. It is long
+	// enough for the next request of a busy client, which then needs no hand-over.
 	stay = 50 * time.Millisecond
 )
 
-// Config is what a server works with. Handler, Refuse and Log are required.
+// Config holds the settings of a server. Handler, Refuse and Log are required.
 type Config struct {
 	Handler http.Handler
-	// Refuse answers a request that cannot be given to Handler; problem is for the caller to read.
+	// Refuse answers a request that cannot be passed to Handler; problem is meant for the caller.
 	Refuse func(w http.ResponseWriter, status int, problem string)
 	Log    *slog.Logger
-	// BodyLimit is how many bytes the body of a request may have, at most MaxBody, which holds
-	// without it. It is asked before such a body is read.
+	// BodyLimit returns the maximum body size of a request in bytes. It is capped at MaxBody, which
+	// is also the default, and is called before such a body is read.
 	BodyLimit func(method, path, query string) int64
-	// MaxConns is how many connections may be open, ConnsPerAddr how many of one address (IPv6: of
-	// one /64); 0 is any number.
+	// MaxConns is the maximum number of open connections, and ConnsPerAddr that of one address
+	// (IPv6: one /64). 0 means no limit.
 	MaxConns, ConnsPerAddr int
-	// Uncounted says whose connections ConnsPerAddr does not bound; those of loopback it never
-	// does.
+	// Uncounted reports whether an address is exempt from ConnsPerAddr. Loopback addresses always
+	// are.
 	Uncounted func(netip.Addr) bool
 	// TLS encrypts all connections; nil for plain text.
 	TLS *tls.Config
-	// ProxyFrom says which peers are proxies that begin each connection with a header of the PROXY
-	// protocol, version 2: it must be there, and its client is the peer. Nil for none.
+	// ProxyFrom reports whether a peer is a proxy that begins each connection with a header of the
+	// PROXY protocol, version 2. The header is then required, and its client becomes the peer. Nil
+	// for none.
 	ProxyFrom func(netip.Addr) bool
 }
 
@@ -83,15 +85,15 @@ type Server struct {
 	http  *fasthttp.Server
 	conns *tracker
 	pool  exchanges
-	end   atomic.Pointer[context.CancelFunc] // of all requests
+	end   atomic.Pointer[context.CancelFunc] // cancels all requests
 }
 
-// replyRoom is how much of a reply is written at once, in bytes: a whole tool call's, which is 4 to
-// 6 KB (benchmark row mcp). With less it takes two system calls, and wakes its reader for half of
-// it.
+// replyRoom is the size of the write buffer in bytes. It holds a whole tool call's reply of 4 to 6
+// KB (benchmark row mcp). A smaller buffer takes two system calls, and wakes the client for half a
+// reply.
 const replyRoom = 8 << 10
 
-// New makes a server; it opens nothing.
+// New returns a server. It opens nothing.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg}
 	s.conns = newTracker(s)
@@ -102,19 +104,19 @@ func New(cfg Config) *Server {
 		WriteTimeout:                 replyTime,
 		ReadBufferSize:               MaxHeader,
 		WriteBufferSize:              replyRoom,
-		Concurrency:                  math.MaxInt32, // the tracker bounds it
-		ReduceMemoryUsage:            true,          // buffers only while a request is read and answered
+		Concurrency:                  math.MaxInt32, // the tracker sets the limit
+		ReduceMemoryUsage:            true,          // keep buffers only while a request is read and answered
 		CloseOnShutdown:              true,
 		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
 		SecureErrorLogMessage:        true,
-		Logger:                       formats{cfg.Log}, // anybody can cause these lines
+		Logger:                       formats{cfg.Log}, // any client can cause these lines
 	}
 	return s
 }
 
-// headerOnly hides the body of a request from fasthttp: the connection has read it.
+// headerOnly hides the body of a request from fasthttp, because the connection has read it.
 func headerOnly(head *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	if n := head.ContentLength(); n > 0 || n == -1 { // -1 is chunked
 		head.SetContentLength(0)
@@ -127,11 +129,11 @@ func headerOnly(head *fasthttp.RequestHeader) fasthttp.RequestConfig {
 
 var expect, proceed = []byte("Expect"), []byte("100-continue")
 
-// Counts are what became of connections so far.
+// Counts returns the connection counters.
 func (s *Server) Counts() *Counts { return &s.conns.counts }
 
-// Serve takes connections until [Server.Shutdown]; then it returns nil. Requests have the values of
-// ctx, but not its end: they are cancelled by [Server.Close] alone. Call it once.
+// Serve accepts connections until [Server.Shutdown], and then returns nil. Requests have the values
+// of ctx but not its cancellation: only [Server.Close] cancels them. Call it once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.pool = newExchanges(base)
@@ -139,11 +141,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.http.Serve(s.conns.listen(l))
 }
 
-// Shutdown takes no more connections, closes the idle ones, and returns when the last request is
-// answered. When ctx ends first it returns its error; requests still run then.
+// Shutdown stops accepting connections, closes the idle ones, and returns when the last request is
+// answered. If ctx ends first, it returns the error of ctx while requests still run.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
 
-// Close cancels the requests that still run after a [Server.Shutdown] and closes their connections.
+// Close cancels the requests that still run after [Server.Shutdown] and closes their connections.
 func (s *Server) Close() {
 	if end := s.end.Load(); end != nil {
 		(*end)()
@@ -151,7 +153,7 @@ func (s *Server) Close() {
 	s.conns.close()
 }
 
-// serve has the handler answer.
+// serve lets the handler answer a request.
 func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	c := ctx.Conn().(*conn)
 	var refused *refusal
@@ -159,7 +161,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, refused.status, refused.problem)
 		return
 	}
-	if status, problem := ambiguous(&ctx.Request.Header, c.said); status != 0 {
+	if status, problem := ambiguous(&ctx.Request.Header, c.framing); status != 0 {
 		s.refuse(ctx, status, problem)
 		return
 	}
@@ -168,11 +170,11 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, http.StatusBadRequest, err.Error())
 		return
 	}
-	if c.said.closes {
+	if c.framing.closes {
 		ctx.SetConnectionClose()
 	}
 	defer func() {
-		if p := recover(); p != nil { // the engine recovers by itself; nothing may end the process
+		if p := recover(); p != nil { // the engine has its own recovery; no panic may end the process
 			s.cfg.Log.Error("panic below the HTTP engine", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			ctx.Response.Reset()
 			s.refuse(ctx, http.StatusInternalServerError, "internal error")
@@ -181,7 +183,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 	s.cfg.Handler.ServeHTTP(&x.reply, &x.request)
 	x.reply.write()
 	s.pool.put(x)
-	if c.fault != nil { // the body was not read, and what follows is not a request
+	if c.fault != nil { // the body is unread, so the following bytes are not a request
 		s.hangUp(ctx)
 		return
 	}
@@ -196,7 +198,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, status int, problem string) {
 	s.hangUp(ctx)
 }
 
-// hangUp ends the connection behind the reply, which the client still gets to read.
+// hangUp closes the connection after the reply, which the client can still read.
 func (s *Server) hangUp(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 	if c, ok := ctx.Conn().(*conn); ok {
@@ -204,7 +206,7 @@ func (s *Server) hangUp(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// unreadable answers what fasthttp could not read.
+// unreadable answers a request that fasthttp could not read.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var tooLong *fasthttp.ErrSmallBuffer
 	var refused *refusal
@@ -214,12 +216,12 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &refused):
 		s.refuse(ctx, refused.status, refused.problem)
 	default:
-		s.refuse(ctx, http.StatusBadRequest, "this is no HTTP request")
+		s.refuse(ctx, http.StatusBadRequest, "the request is not valid HTTP")
 	}
 }
 
-// formats logs what fasthttp says of connections without its values: they quote requests, whose
-// paths may hold a key.
+// formats logs fasthttp's messages about connections without their values, which quote requests
+// whose paths may hold a key.
 type formats struct{ log *slog.Logger }
 
 // Printf implements fasthttp.Logger.

@@ -1,4 +1,4 @@
-// Package endpoints mounts every endpoint of the HTTP role, for tests of what must hold for all
+// Package endpoints mounts every endpoint of the HTTP role, for tests of rules that hold for all
 // routes.
 package endpoints
 
@@ -31,8 +31,8 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// Parts are what some endpoints work with. The zero value has none: it will do for the routes and
-// their doors.
+// Parts are the dependencies of some endpoints. The zero value is enough for tests of routes and
+// their policies.
 type Parts struct {
 	Auth       *httpapi.Auth
 	Campaigns  *campaign.Service
@@ -94,7 +94,7 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	explain.New(explain.Deps{Auth: p.Auth, Campaigns: p.Campaigns, Now: p.Now}).Mount(h)
 }
 
-// Routes is every route with its policy.
+// Routes returns every route with its policy.
 func Routes(t testing.TB) []httpapi.Route {
 	t.Helper()
 	h, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{

@@ -21,14 +21,14 @@ var schemes = map[httpapi.Access]string{
 	httpapi.ConversionKey: "conversionKey", httpapi.BrowserKey: "browserKey",
 }
 
-// mounted is what the routes behind one method and path say together.
+// mounted is the combined policy of the routes behind one method and path.
 type mounted struct {
 	callers    map[string]bool
 	values     []string
 	idempotent bool
 }
 
-// onlyOf is what the path of an action says: nothing of the other actions.
+// onlyOf is the policy of an action's path, without the other actions.
 func onlyOf(route httpapi.Route) *mounted {
 	m := &mounted{callers: map[string]bool{}, idempotent: route.Policy.Idempotent == httpapi.Yes}
 	for access, scheme := range schemes {
@@ -77,8 +77,8 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 	}
 }
 
-// What changes nothing is not audited and takes no key: only a route that may change something can
-// say yes.
+// A route that changes nothing is not audited and accepts no key: only a route that may change
+// something can be Idempotent or Audited.
 func TestReadsChangeNothing(t *testing.T) {
 	for _, route := range endpoints.Routes(t) {
 		if route.Method == http.MethodGet || route.Method == http.MethodHead || route.Method == http.MethodOptions {

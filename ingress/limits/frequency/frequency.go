@@ -1,27 +1,27 @@
-// Package frequency keeps ads from following people: a campaign is shown to one session at most so
-// often in a UTC day, and a conversation is not interrupted by ads at its beginning or all the
-// time.
+// Package frequency limits how often ads repeat: the number of impressions of a campaign per
+// session and UTC day, and the distance between ads in a conversation, including its first turns.
 //
-// A decision counts at once, under the auction's id. It counts for good when its impression comes
-// (under the same id, so a repeated beacon counts once), and no more when none came for
-// ADNET_CAP_PENDING; an impression that comes after that still counts, as long as its token lives.
-// Sessions are the publisher's: the same id with another publisher is another session. A reader who
-// did not consent has none, and nothing is kept: then only what the page says that it has shown
-// itself is capped ([Ask.Seen]).
+// A decision counts at once, under the auction's id. Its impression (under the same id, so a
+// repeated beacon counts once) makes it permanent. Without an impression it expires after
+// ADNET_CAP_PENDING. A later impression still counts while its token is valid. Sessions belong to a
+// publisher: the same id at another publisher is another session. A reader without consent has no
+// session and nothing is stored. In that case only the ads that the page itself reports as seen
+// count ([Ask.Seen]).
 //
-// Nothing here waits for Redis, but for the first request of a session on a node, at most 20 ms.
-// After that the node knows the session: it keeps it in memory, writes behind, and hears from the
-// others what they decided within about 100 ms. So a session whose requests hit n nodes within that
-// time can be shown a campaign up to n times as often as the cap says; one that pauses for 100 ms
-// between its requests never more than the cap. While Redis is away each node caps by what it knows
-// itself.
+// Nothing in this package waits for Redis, except the first request of a session on a node, for at
+// most 20 ms. After that the node has the session in memory. It writes to Redis in the background
+// and receives the decisions of other nodes within about 100 ms. So a session whose requests reach
+// n nodes within that time can be shown a campaign up to n times as often as its cap. A session
+// that pauses 100 ms between requests never exceeds the cap. During an outage of Redis each node
+// applies the caps to its own counts.
 //
 // # Not obvious
 //
-// Decisions and confirmations are written behind every 50 ms under the auction's id (other nodes
-// are listened to every 200 ms after a second without news). A confirmation waits a second, so that
-// it never overtakes its decision; it confirms only what was decided, because a beacon says for
-// itself which session it is of. Sessions come as keyed hashes (internal/token), never as ids.
+// Decisions and confirmations are written in the background every 50 ms under the auction's id. A
+// node reads the news of other nodes every 200 ms after a second without any. A confirmation waits
+// one second, so that it never overtakes its decision. It confirms only an existing decision,
+// because a beacon names its session itself. Sessions are stored as keyed hashes (internal/token),
+// never as ids.
 package frequency
 
 import (
@@ -43,39 +43,39 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config is the settings of frequency caps and of the pacing of conversations.
+// Config holds the settings of frequency caps and of the distance between ads.
 type Config struct {
-	Pending   time.Duration `name:"cap-pending" env:"ADNET_CAP_PENDING" default:"10m" help:"How long an ad whose impression was not reported counts for its frequency cap."`
-	FirstTurn int           `name:"first-ad-turn" env:"ADNET_FIRST_AD_TURN" default:"1" help:"First turn of a conversation that may have an ad; a request's first_ad_turn counts before it."`
-	TurnGap   int           `name:"turns-between-ads" env:"ADNET_TURNS_BETWEEN_ADS" default:"1" help:"Turns from one ad of a conversation to the next; a request's turns_between_ads counts before it."`
+	Pending   time.Duration `name:"cap-pending" env:"ADNET_CAP_PENDING" default:"10m" help:"How long an ad without a reported impression counts against its frequency cap."`
+	FirstTurn int           `name:"first-ad-turn" env:"ADNET_FIRST_AD_TURN" default:"1" help:"First turn of a conversation that may have an ad; a request's first_ad_turn overrides it."`
+	TurnGap   int           `name:"turns-between-ads" env:"ADNET_TURNS_BETWEEN_ADS" default:"1" help:"Turns from one ad of a conversation to the next; a request's turns_between_ads overrides it."`
 }
 
 // Bounds.
 const (
 	// MaxTurn is the highest turn of a conversation and of its settings.
 	MaxTurn = 10_000
-	// turnTakes is how long a turn of a conversation takes roughly, for retry_after in seconds.
+	// turnTakes is the rough length of a conversation's turn, for retry_after in seconds.
 	turnTakes = 20 * time.Second
-	// readWait is how long the first request of a session waits for what other nodes know of it.
+	// readWait limits how long a session's first request waits for the counts of other nodes.
 	readWait = 20 * time.Millisecond
-	// trustAgain is how long a Redis that did not answer is not asked.
+	// trustAgain is the pause in reading from Redis after a failure.
 	trustAgain = time.Second
 	shards     = 16
-	// maxSessions bounds memory; the session that was silent for longest is forgotten and read
-	// again when it comes.
+	// maxSessions bounds memory. The least recently used session is evicted, and read again when it
+	// returns.
 	maxSessions = 100_000 / shards
-	// maxCampaigns is how many campaigns of one session are counted: one that stands for a crowd
-	// must not grow for ever.
+	// maxCampaigns is the maximum number of campaigns counted per session: a session shared by a
+	// crowd must not grow without bound.
 	maxCampaigns = 2_000
 )
 
-// Campaigns tells the cap of a campaign; see catalog.Catalog.
+// Campaigns returns the caps of campaigns; see catalog.Catalog.
 type Campaigns interface {
-	// FrequencyCap is in impressions per session and UTC day; 0 means no cap.
+	// FrequencyCap returns the cap in impressions per session and UTC day, 0 for no cap.
 	FrequencyCap(id uuid.UUID) (impressions int, known bool)
 }
 
-// Store keeps sessions for all nodes; see redis.Sessions.
+// Store stores sessions for all nodes; see redis.Sessions.
 type Store interface {
 	Session(ctx context.Context, session campaign.SessionKey, date int32) ([]campaign.Exposure, int, error)
 	Record(ctx context.Context, list []campaign.Exposure) error
@@ -86,7 +86,7 @@ type Exchange interface {
 	Exchange(ctx context.Context, mine []byte, hear func(node string, data []byte)) error
 }
 
-// Deps are what the caps work with. Without Store and Exchange they are this node's own.
+// Deps holds the dependencies of the caps. Without Store and Exchange each node counts alone.
 type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
@@ -102,20 +102,20 @@ type Caps struct {
 	deps   Deps
 	often  *obs.LimitedLogger
 	shards [shards]shard
-	rest   atomic.Int64 // UnixNano until which the store is not asked
-	lapses atomic.Int64 // times that news may have been missed: what was read before must be read again
+	rest   atomic.Int64 // UnixNano until which the store is not read
+	lapses atomic.Int64 // number of possible losses of news, after which sessions must be read again
 
 	mu      sync.Mutex
-	news    []campaign.Exposure // to be written and told
+	news    []campaign.Exposure // to be written and sent
 	delayed []delayedBeacon     // oldest first
-	heard   time.Time           // when there were news last, here or from elsewhere
+	heard   time.Time           // time of the last news, from this or other nodes
 
 	failures prometheus.Counter
 	unknown  prometheus.Counter
 }
 
-// delayedBeacon is a confirmation that waits until its decision is known everywhere: a beacon may
-// reach another node sooner than the news of its ad. Nothing is lost by it, as the decision counts
+// delayedBeacon is a confirmation that waits until all nodes have its decision: a beacon may reach
+// another node before the news of its ad. The delay loses nothing, since the decision counts
 // meanwhile.
 type delayedBeacon struct {
 	campaign.Exposure
@@ -127,14 +127,14 @@ type shard struct {
 	sessions *simplelru.LRU[campaign.SessionKey, *session]
 }
 
-// session is one day of a session. An auction holds the lock while it decides, so that two of the
-// same session cannot both take the last place under a cap.
+// session is one day of a session. An auction holds the lock while it decides, so that two auctions
+// of the same session cannot both use the last impression under a cap.
 type session struct {
-	mu    sync.Mutex
-	read  int64 // lapses at the last reading, plus 1
-	shown map[auction.ID][]exposure
-	turns int // counted
-	last  int // turn of the last ad, 0 for none
+	mu        sync.Mutex
+	read      int64 // lapses at the last read, plus 1
+	exposures map[auction.ID][]exposure
+	turns     int // counted
+	last      int // turn of the last ad, 0 for none
 }
 
 type exposure struct {
@@ -143,7 +143,7 @@ type exposure struct {
 	confirmed bool
 }
 
-// New makes the caps. It starts nothing. Errors: a setting out of range.
+// New returns the caps. It starts nothing. Errors: a setting out of range.
 func New(cfg Config, deps Deps) (*Caps, error) {
 	if cfg.Pending < time.Second || cfg.Pending > 24*time.Hour {
 		return nil, errors.New("ADNET_CAP_PENDING must be from 1s to 24h")
@@ -164,20 +164,20 @@ func New(cfg Config, deps Deps) (*Caps, error) {
 	}
 	c.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_caps_exchange_failures_total",
-		Help: "Exchanges of frequency caps with the other nodes that failed.",
+		Help: "Failed exchanges of frequency caps with the other nodes.",
 	}))
 	c.unknown = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_caps_unread_total",
-		Help: "Requests that were capped by this node's knowledge alone because Redis did not answer in 20 ms.",
+		Help: "Requests capped by this node's counts alone because Redis did not answer in 20 ms.",
 	}))
 	return c, nil
 }
 
-// Ask is a request as the caps see it.
+// Ask is the caps' view of a request.
 type Ask struct {
 	Session   campaign.SessionKey // of the UTC day of Now; zero without one
-	Seen      []auction.ID        // campaigns that the page has shown, one entry a time; they count without a session
-	Turn      int                 // of the conversation, from 1; 0: it is counted, one per request of the session
+	Seen      []auction.ID        // that the page has shown, one entry per impression; only used without a session
+	Turn      int                 // of the conversation, from 1; 0: count one turn per request of the session
 	FirstTurn *int                // nil: the setting
 	TurnGap   *int                // nil: the setting
 	Pending   time.Duration       // 0: the setting
@@ -195,12 +195,12 @@ type Visit struct {
 	wait    int // turns
 	now     time.Time
 	pending time.Duration
-	soonest int64 // unix second at which a cap that refused has room again
-	tell    bool  // an ad's turn matters
+	soonest int64 // unix second at which a refusing cap has room again
+	turned  bool  // whether the turn of an ad matters
 }
 
 // Begin fills v for one auction and locks its session until End, which must be called. It may wait
-// for the store, at most 20 ms, where the session is new here.
+// for the store, at most 20 ms, for a session new to this node.
 func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	first, gap := c.cfg.FirstTurn, c.cfg.TurnGap
 	if ask.FirstTurn != nil {
@@ -211,7 +211,7 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	}
 	*v = Visit{
 		caps: c, now: ask.Now, day: int32(day.Of(ask.Now)), turn: ask.Turn, pending: ask.Pending,
-		tell: first > 1 || gap > 1,
+		turned: first > 1 || gap > 1,
 	}
 	if v.pending == 0 {
 		v.pending = c.cfg.Pending
@@ -222,13 +222,13 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 		v.key = ask.Session
 		v.session = c.session(ctx, v.key, v.day)
 		v.session.mu.Lock()
-		if v.turn == 0 && v.tell {
+		if v.turn == 0 && v.turned {
 			v.session.turns++
 			v.turn = v.session.turns
-			c.say(campaign.Exposure{Kind: campaign.Turned, Session: v.key, Day: v.day})
+			c.queue(campaign.Exposure{Kind: campaign.Turned, Session: v.key, Day: v.day})
 		}
 	}
-	if v.turn > 0 && v.tell {
+	if v.turn > 0 && v.turned {
 		v.wait = first - v.turn
 		if v.session != nil && v.session.last > 0 && v.turn >= v.session.last {
 			v.wait = max(v.wait, v.session.last+gap-v.turn)
@@ -236,17 +236,17 @@ func (c *Caps) Begin(ctx context.Context, ask Ask, v *Visit) {
 	}
 }
 
-// Wait is in how many turns the conversation may have its next ad; 0 when now.
+// Wait returns the number of turns until the conversation may have its next ad, 0 for now.
 func (v *Visit) Wait() int { return max(0, v.wait) }
 
-// Check gives auction.FrequencyCapped when the session, or the page without one, has seen c as
-// often as its cap says, or "".
+// Check returns auction.FrequencyCapped if the session, or the page without one, has reached the
+// cap of c, else "".
 func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	if v.session == nil {
 		return v.checkPage(c)
 	}
-	shown := v.session.shown[c.ID]
-	if len(shown) == 0 {
+	exposures := v.session.exposures[c.ID]
+	if len(exposures) == 0 {
 		return ""
 	}
 	most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(c.ID))
@@ -254,11 +254,11 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 		return ""
 	}
 	now, n, soonest := v.now.Unix(), 0, int64(v.day+1)*86400
-	for i := range shown {
-		if shown[i].counts(now) {
+	for i := range exposures {
+		if exposures[i].counts(now) {
 			n++
-			if !shown[i].confirmed {
-				soonest = min(soonest, shown[i].until)
+			if !exposures[i].confirmed {
+				soonest = min(soonest, exposures[i].until)
 			}
 		}
 	}
@@ -271,8 +271,8 @@ func (v *Visit) Check(c *auction.Campaign) auction.Reason {
 	return auction.FrequencyCapped
 }
 
-// checkPage is Check by the word of the page. A page that lies keeps ads from itself, which its
-// owner can do by a block as well; nothing of it is kept.
+// checkPage applies the cap to the ads that the page reports as seen. A false report only costs the
+// page ads, which its owner could block as well. Nothing of it is stored.
 func (v *Visit) checkPage(c *auction.Campaign) auction.Reason {
 	n := 0
 	for _, id := range v.seen {
@@ -291,8 +291,8 @@ func (v *Visit) checkPage(c *auction.Campaign) auction.Reason {
 
 func (e *exposure) counts(now int64) bool { return e.confirmed || now < e.until }
 
-// RetryAfter is when an ad may be shown again: after turns of the conversation, of which seconds is
-// then an estimate; or when a decision runs out that was not confirmed, or at midnight UTC. 0 when
+// RetryAfter returns when an ad may be shown again: after turns of the conversation, with seconds
+// as an estimate, or when an unconfirmed decision expires, or at midnight UTC. It returns 0 if
 // nothing was refused.
 func (v *Visit) RetryAfter() (seconds, turns int) {
 	if turns = v.Wait(); turns > 0 {
@@ -304,7 +304,7 @@ func (v *Visit) RetryAfter() (seconds, turns int) {
 	return int(max(1, v.soonest-v.now.Unix())), 0
 }
 
-// End counts the winner of the auction id, nil for none, and unlocks the session.
+// End counts the winner of auction id, nil for none, and unlocks the session.
 func (v *Visit) End(id uuid.UUID, winner *auction.Campaign) {
 	s := v.session
 	if s == nil {
@@ -315,52 +315,52 @@ func (v *Visit) End(id uuid.UUID, winner *auction.Campaign) {
 	if winner == nil {
 		return
 	}
-	if most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(winner.ID)); most <= 0 && !v.tell {
-		return // it will never be asked for
+	if most, _ := v.caps.deps.Campaigns.FrequencyCap(uuid.UUID(winner.ID)); most <= 0 && !v.turned {
+		return // its exposures never matter
 	}
 	e := campaign.Exposure{
 		Kind: campaign.Decided, Session: v.key, Day: v.day, Auction: id, Campaign: uuid.UUID(winner.ID),
 		Until: v.now.Add(v.pending).Truncate(time.Second), Turn: uint16(min(v.turn, MaxTurn)),
 	}
 	s.take(&e)
-	v.caps.say(e)
+	v.caps.queue(e)
 }
 
-// take counts one exposure; a known one changes nothing. The lock is held.
+// take counts one exposure. A known exposure changes nothing. The lock is held.
 func (s *session) take(e *campaign.Exposure) {
 	s.last = max(s.last, int(e.Turn))
 	id := auction.ID(e.Campaign)
-	shown := s.shown[id]
-	for i := range shown {
-		if shown[i].auction == e.Auction {
-			shown[i].confirmed = shown[i].confirmed || e.Kind == campaign.Confirmed
+	exposures := s.exposures[id]
+	for i := range exposures {
+		if exposures[i].auction == e.Auction {
+			exposures[i].confirmed = exposures[i].confirmed || e.Kind == campaign.Confirmed
 			return
 		}
 	}
-	if shown == nil && len(s.shown) >= maxCampaigns {
+	if exposures == nil && len(s.exposures) >= maxCampaigns {
 		return
 	}
-	if s.shown == nil {
-		s.shown = make(map[auction.ID][]exposure)
+	if s.exposures == nil {
+		s.exposures = make(map[auction.ID][]exposure)
 	}
-	s.shown[id] = append(
-		shown, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed},
+	s.exposures[id] = append(
+		exposures, exposure{auction: e.Auction, until: e.Until.Unix(), confirmed: e.Kind == campaign.Confirmed},
 	)
 }
 
-// confirm marks a decision that is known; a beacon can make none, as it says for itself which
-// session it is of.
+// confirm confirms a known decision. A beacon cannot create one, because it names its session
+// itself.
 func (s *session) confirm(e *campaign.Exposure) {
-	shown := s.shown[auction.ID(e.Campaign)]
-	for i := range shown {
-		if shown[i].auction == e.Auction {
-			shown[i].confirmed = true
+	exposures := s.exposures[auction.ID(e.Campaign)]
+	for i := range exposures {
+		if exposures[i].auction == e.Auction {
+			exposures[i].confirmed = true
 		}
 	}
 }
 
-// Confirm says that the impression of an auction came. Who calls has verified the auction's token;
-// of is what the beacon says, and counts only where that session was shown the ad. It never
+// Confirm reports the impression of an auction whose token the caller has verified. of is the
+// session that the beacon names; it counts only if that session was shown the ad. Confirm never
 // waits.
 func (c *Caps) Confirm(of campaign.SessionKey, campaignID, auctionID uuid.UUID) {
 	if of == (campaign.SessionKey{}) {
@@ -381,7 +381,7 @@ func (c *Caps) Confirm(of campaign.SessionKey, campaignID, auctionID uuid.UUID) 
 	}
 }
 
-// known runs with the lock of a session that this node knows.
+// known calls with under the lock of the session, if this node has it.
 func (c *Caps) known(key campaign.SessionKey, with func(*session)) {
 	at := &c.shards[key[0]%shards]
 	at.mu.Lock()
@@ -394,13 +394,13 @@ func (c *Caps) known(key campaign.SessionKey, with func(*session)) {
 	}
 }
 
-// session finds the session, with what the other nodes know of it.
+// session returns the session, with the counts of the other nodes.
 func (c *Caps) session(ctx context.Context, key campaign.SessionKey, date int32) *session {
 	at := &c.shards[key[0]%shards]
 	at.mu.Lock()
 	s, ok := at.sessions.Get(key)
 	if !ok {
-		// It is in the table before it is read, so that no news between is missed.
+		// Add it to the table before reading it, so that no news in between is lost.
 		s = new(session)
 		at.sessions.Add(key, s)
 	}
@@ -418,7 +418,7 @@ func (c *Caps) session(ctx context.Context, key campaign.SessionKey, date int32)
 	return s
 }
 
-// fetch reads a session. Failing that, the node goes by what it knows and tries again with a later
+// fetch reads a session. If that fails, the node uses its own counts and tries again on a later
 // request.
 func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, date int32, lapses int64) {
 	now := time.Now()
@@ -433,7 +433,7 @@ func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, d
 		c.unknown.Inc()
 		if ctx.Err() == nil {
 			c.rest.Store(now.Add(trustAgain).UnixNano())
-			c.often.Warn(ctx, "frequency caps are this node's own: a session cannot be read", "error", err)
+			c.often.Warn(ctx, "frequency caps use this node's counts alone: a session cannot be read", "error", err)
 		}
 		return
 	}
@@ -445,8 +445,8 @@ func (c *Caps) fetch(ctx context.Context, s *session, key campaign.SessionKey, d
 	s.turns, s.read = max(s.turns, turns), lapses
 }
 
-// say notes an exposure that must be written and sent to the other nodes.
-func (c *Caps) say(e campaign.Exposure) {
+// say queues an exposure to be written and sent to the other nodes.
+func (c *Caps) queue(e campaign.Exposure) {
 	if c.deps.Store == nil {
 		return
 	}

@@ -64,7 +64,7 @@ func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(12 
 
 var settings = Config{Pending: 10 * time.Minute, FirstTurn: 1, TurnGap: 1}
 
-// show is one auction over the campaign: its id when it was shown.
+// show runs one auction for the campaign, and returns the id and whether the ad was shown.
 func show(ctx context.Context, c *Caps, ask Ask, k *auction.Campaign) (id uuid.UUID, v Visit, shown bool) {
 	c.Begin(ctx, ask, &v)
 	id = auctionAt(ask.Now)
@@ -136,7 +136,7 @@ func TestCapOfASession(t *testing.T) {
 	require.True(t, shown, "another day")
 }
 
-// A full cap is waited for until midnight UTC when everything was seen.
+// When every impression is confirmed, a full cap has room again at midnight UTC.
 func TestRetryAtMidnight(t *testing.T) {
 	now := time.Now().UTC().Truncate(24 * time.Hour).Add(23 * time.Hour)
 	c := node(t, settings, nil, func() time.Time { return now })
@@ -200,7 +200,7 @@ func TestConversation(t *testing.T) {
 	require.True(t, shown, "the request's own rule")
 }
 
-// Two auctions of one session at once cannot both take the last place.
+// Two concurrent auctions of one session cannot both use the last impression under a cap.
 func TestOneSessionInParallel(t *testing.T) {
 	c := node(t, settings, nil, time.Now)
 	var wg sync.WaitGroup
@@ -221,8 +221,8 @@ func TestOneSessionInParallel(t *testing.T) {
 	require.Equal(t, 3, won)
 }
 
-// A node that comes to know a session reads what the others decided before, and hears what they
-// decide after.
+// A node that meets a session reads the earlier decisions of other nodes, and receives the later
+// ones.
 func TestNodesShareSessions(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		now := noon()
@@ -255,7 +255,7 @@ func TestNodesShareSessions(t *testing.T) {
 			var v Visit
 			c.Begin(t.Context(), ask, &v)
 			require.Empty(t, v.Check(capped(2)), name)
-			require.Equal(t, 1, counted(v.session.shown[capped(2).ID], now), name)
+			require.Equal(t, 1, counted(v.session.exposures[capped(2).ID], now), name)
 			v.End(uuid.Nil, nil)
 		}
 		found, _, err := redis.NewSessions(client).Session(t.Context(), keyed(publisher, "forged", time.Unix(0, 0)), 0)
@@ -287,9 +287,8 @@ func (l *lossy) Record(ctx context.Context, list []campaign.Exposure) error {
 	return l.Store.Record(ctx, list)
 }
 
-// TestProperty draws histories of two nodes that share a Redis, with the news between them
-// exchanged, late or lost for a while, and holds them to the contract against a model that sees
-// everything.
+// TestProperty generates histories of two nodes that share a Redis, with news exchanged, delayed or
+// lost for a while, and checks them against a model with complete information.
 func TestProperty(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		rapid.Check(t, func(r *rapid.T) {
@@ -397,9 +396,8 @@ func countIf[T any](all []T, which func(T) bool) (n int) {
 	return n
 }
 
-// Two nodes that cannot hear each other show a campaign at most cap times each; what they decided
-// meets afterwards.
-func TestOvershootIsOnceANode(t *testing.T) {
+// Two isolated nodes show a campaign at most cap times each. Their decisions merge afterwards.
+func TestOvershootIsBoundedByTheNumberOfNodes(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		nodes := []*Caps{node(t, settings, client, time.Now), node(t, settings, client, time.Now)}
 		ask := Ask{Session: keyed(publisher, uuid.NewString(), noon()), Now: noon()}
@@ -418,12 +416,12 @@ func TestOvershootIsOnceANode(t *testing.T) {
 		for _, c := range nodes {
 			_, _, ok := show(t.Context(), c, ask, capped(5))
 			require.True(t, ok)
-			require.Len(t, c.shards[ask.Session[0]%shards].sessions.Values()[0].shown[capped(3).ID], 6)
+			require.Len(t, c.shards[ask.Session[0]%shards].sessions.Values()[0].exposures[capped(3).ID], 6)
 		}
 	})
 }
 
-// Without Redis a node goes by what it knows, and does not wait for it again and again.
+// Without Redis a node uses its own counts, and does not wait for Redis on every request.
 func TestStoreAway(t *testing.T) {
 	c, err := New(settings, Deps{Campaigns: shelf{}, Store: &lossy{away: true}, Exchange: nil})
 	require.NoError(t, err)
@@ -448,7 +446,7 @@ type same int
 
 func (s same) FrequencyCap(uuid.UUID) (int, bool) { return int(s), true }
 
-// BenchmarkVisit is what a session costs an ad request on the node that knows it.
+// BenchmarkVisit measures the cost of a session on a node that has it in memory.
 func BenchmarkVisit(b *testing.B) {
 	c, err := New(settings, Deps{Campaigns: same(255)})
 	require.NoError(b, err)

@@ -8,20 +8,20 @@ import (
 	"adnet/internal/campaign"
 )
 
-// The rhythm of the exchange.
+// The intervals of the exchange.
 const (
 	shareEvery  = 50 * time.Millisecond
-	calmAfter   = time.Second            // without news of anybody: then
-	calmEvery   = 200 * time.Millisecond // is how often others are listened to; own news do not wait
+	calmAfter   = time.Second            // after this long without news,
+	calmEvery   = 200 * time.Millisecond // news of other nodes are read this often; own news do not wait
 	shareWait   = time.Second
 	beaconDelay = time.Second
 	pageNews    = 5_000
-	maxNews     = 200_000 // what waits when Redis is away; more is forgotten, which forgives
+	maxNews     = 200_000 // queue during a Redis outage; more is dropped, which only loosens caps
 	newsSize    = 1 + 16 + 4 + 16 + 16 + 8 + 2
 )
 
-// Run writes behind and exchanges news with the other nodes until ctx ends, and then once more. It
-// returns nil.
+// Run writes in the background and exchanges news with the other nodes until ctx ends, and then
+// once more. It returns nil.
 func (c *Caps) Run(ctx context.Context) error {
 	if c.deps.Store == nil || c.deps.Exchange == nil {
 		<-ctx.Done()
@@ -49,20 +49,20 @@ func (c *Caps) Run(ctx context.Context) error {
 		shared = now
 		if err := c.Share(ctx); err != nil && ctx.Err() == nil {
 			c.failures.Inc()
-			c.often.Warn(ctx, "frequency caps are this node's own: news cannot be exchanged", "error", err)
+			c.often.Warn(ctx, "frequency caps use this node's counts alone: news cannot be exchanged", "error", err)
 		}
 	}
 }
 
-// calm says that this node has nothing to tell and has heard nothing for a while.
+// calm reports whether this node has no news to send and has received none for a while.
 func (c *Caps) calm(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.news) == 0 && len(c.delayed) == 0 && now.Sub(c.heard) >= calmAfter
 }
 
-// Share writes what was decided and confirmed here, tells the other nodes, and hears what they did.
-// What could not be written is written by the next. Run calls it; tests may instead.
+// Share writes this node's decisions and confirmations, sends them to the other nodes and receives
+// theirs. The next call writes what this one could not. Run calls it; tests may call it directly.
 func (c *Caps) Share(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shareWait)
 	defer cancel()
@@ -74,14 +74,14 @@ func (c *Caps) Share(ctx context.Context) error {
 		c.heard = time.Now()
 	}
 	c.mu.Unlock()
-	// First the hash, then the news: a node that reads the hash after it heard nothing yet has
-	// missed nothing.
+	// Write the hash before sending the news: a node that reads the hash before it receives news
+	// has missed nothing.
 	err := c.deps.Store.Record(ctx, page)
 	if err == nil {
 		err = c.deps.Exchange.Exchange(ctx, encode(page), c.hear)
 	}
 	if err != nil {
-		c.lapses.Add(1) // news of others may be gone
+		c.lapses.Add(1) // news of others may be lost
 		c.mu.Lock()
 		c.news = append(page[:len(page):len(page)], c.news...)
 		c.mu.Unlock()
@@ -89,8 +89,8 @@ func (c *Caps) Share(ctx context.Context) error {
 	return err
 }
 
-// release says the confirmations that are due, and applies them here again: the decision may have
-// come from elsewhere after its beacon.
+// release queues the confirmations that are due and applies them here again: the decision may have
+// arrived from another node after its beacon.
 func (c *Caps) release(now time.Time) {
 	c.mu.Lock()
 	n := 0
@@ -124,8 +124,8 @@ func encode(page []campaign.Exposure) []byte {
 	return b
 }
 
-// hear takes the news of another node. Sessions that this node does not know it reads when they
-// come.
+// hear applies the news of another node. It skips unknown sessions: they are read on their first
+// request.
 func (c *Caps) hear(_ string, data []byte) {
 	c.mu.Lock()
 	c.heard = time.Now()

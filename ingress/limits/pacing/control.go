@@ -7,63 +7,62 @@ import (
 	"adnet/internal/campaign"
 )
 
-// Settings of the controller. They were chosen by the simulated days of the tests.
+// Settings of the controller, chosen in the simulated days of the tests.
 const (
-	spendMemory   = 30 * time.Minute // how far back the spend of a pass is averaged
-	trafficMemory = 5 * time.Second  // how far back offers are averaged
-	matures       = 15 * time.Second // how long after its pass an ad's spend is seen, on average at most
-	priorPasses   = 20               // how many passes the expected spend of a pass counts for
-	burstShare    = 0.01             // of today's remaining budget may be spent ahead of the plan,
-	burstTime     = 15 * time.Minute // or the plan of so long,
-	burstMost     = 0.05             // but no more of the day's budget
-	burstOver     = 2 * time.Second  // in which a burst is spread
-	// at most this multiple of the planned passes gets through in one step once the burst is used
-	// up
+	spendMemory   = 30 * time.Minute // averaging time of the spend per pass
+	trafficMemory = 5 * time.Second  // averaging time of offers
+	matures       = 15 * time.Second // delay between a pass and its spend, on average at most
+	priorPasses   = 20               // weight of the expected spend per pass, in passes
+	burstShare    = 0.01             // share of today's remaining budget that may be spent ahead of the plan,
+	burstTime     = 15 * time.Minute // or the plan of this time,
+	burstMost     = 0.05             // but at most this share of the day's budget
+	burstOver     = 2 * time.Second  // time over which a burst is spread
+	// maximum multiple of the planned passes in one step after the burst is used up
 	surge      = 4
-	lastMinute = time.Minute // before midnight in which the rest is not spread any thinner
-	nightShare = 0.05        // of the mean is what the quietest quarter of the day is planned with
+	lastMinute = time.Minute // before midnight the rest is not spread any thinner
+	nightShare = 0.05        // minimum planned share of a quarter of an hour, relative to the mean
 )
 
-// observed is what a step of the controller is told. Amounts are micro-USD.
+// observed is the input of a controller's step. Amounts are micro-USD.
 type observed struct {
 	now                   time.Time
 	opportunities, passed float64 // since the step before, on this node
 	spent                 float64 // today, on all nodes
-	budget                float64 // that may be spent today altogether
-	unit                  float64 // what a pass is expected to spend while nothing is known; > 0
+	budget                float64 // total for today, including spent
+	unit                  float64 // expected spend per pass without any data; > 0
 	weights               *weights
 	ends                  time.Time // of the campaign; zero for none
 }
 
-// control is the throttle of one campaign on one node. Its step turns the plan for this moment, the
-// recent spend and what one pass spends into the share of offers that may pass:
+// control is the throttle of one campaign on one node. Its step computes the share of offers that
+// may pass, from the current plan, the recent spend and the spend per pass:
 //
-//	plan: remaining budget × this quarter hour's share of the traffic that is left today
+//	plan:    remaining budget × this quarter hour's share of the traffic that is left today
 //	traffic: offers a second here, averaged over 5 s
-//	yield:   spend per pass. Spend is the whole network's and passes are this node's, so with n nodes that share the
-//	         traffic it is n times as high and each node takes an n-th of the plan; the nodes need not be counted.
-//	burst:   a bucket of a quarter of an hour's plan that unused plan fills, for traffic that comes in gusts
+//	yield:   spend per pass. Spend is the whole network's and passes are this node's. With n nodes
+//	         that share the traffic it is n times as high and each node takes 1/n of the plan.
+//	burst:   a bucket of a quarter hour's plan, filled by unused plan, for traffic in gusts
 //
-// Because the plan is always that of the rest of the day, a campaign that joins at noon, a budget
-// that is raised, a node that restarts and every error of the forecast correct themselves.
+// The plan always covers the rest of the day. So a campaign that joins at noon, a raised budget, a
+// restarted node and every forecast error correct themselves.
 type control struct {
 	at             time.Time
 	started        bool
 	day            int64
 	spentBefore    float64
 	traffic        float64 // offers a second
-	spend, matured float64 // decayed sums: what was spent, and the passes that it came from
-	young          float64 // passes whose spend is not seen yet
+	spend, matured float64 // decayed sums: the spend, and the passes that caused it
+	young          float64 // passes without visible spend so far
 	burst          float64 // micro-USD, negative after a surge
 }
 
-// step gives the share of offers to let pass until the next step, from 0 to 1, and the most passes
-// until then.
+// step returns the share of offers to let pass until the next step, from 0 to 1, and the maximum
+// number of passes until then.
 func (c *control) step(o observed) (share float64, most int64) {
 	if !c.started {
 		*c = control{started: true, at: o.now, day: dayOf(o.now), spentBefore: o.spent}
 		c.burst = burstShare * max(0, o.budget-o.spent)
-		o.opportunities, o.passed = 0, 0 // from before there was a controller
+		o.opportunities, o.passed = 0, 0 // from before this controller existed
 	}
 	dt := min(o.now.Sub(c.at).Seconds(), 3600)
 	c.at = o.now
@@ -71,7 +70,7 @@ func (c *control) step(o observed) (share float64, most int64) {
 	yield := (c.spend + priorPasses*o.unit) / (c.matured + priorPasses)
 	yield = max(yield, o.unit*1e-4)
 	if o.budget-o.spent < o.unit {
-		return 1, math.MaxInt64 // nothing is left to pace: the budget itself refuses
+		return 1, math.MaxInt64 // no budget left to pace: the budget check refuses
 	}
 	left := max(0, o.budget-o.spent-c.young*yield)
 	planned := left * o.weights.rate(o.now, o.ends) // micro-USD a second
@@ -85,7 +84,7 @@ func (c *control) step(o observed) (share float64, most int64) {
 	return share, 1 + int64((max(0, c.burst)+surge*planned)/yield)
 }
 
-// learn takes in what happened in dt seconds.
+// learn updates the averages with the events of dt seconds.
 func (c *control) learn(o observed, dt float64) {
 	more := o.spent - c.spentBefore
 	if day := dayOf(o.now); day != c.day {
@@ -103,8 +102,8 @@ func (c *control) learn(o observed, dt float64) {
 	c.matured = c.matured*keep + old
 	fade := math.Exp(-dt / trafficMemory.Seconds())
 	c.traffic = c.traffic*fade + (1-fade)*o.opportunities/dt
-	// What came in the last step counts at once: a rush must not pass because the average does not
-	// know it yet.
+	// Offers of the last step count at once: a rush must not pass just because it is not yet in the
+	// average.
 	c.traffic = max(c.traffic, min(o.opportunities/dt, 2*c.traffic+10))
 }
 
@@ -112,13 +111,13 @@ func dayOf(t time.Time) int64 { return t.Unix() / 86400 }
 
 const quarter = 86400 / campaign.Quarters // seconds
 
-// weights are a curve with the sum of the traffic after each quarter.
+// weights are a curve with the sum of the traffic after each quarter of an hour.
 type weights struct {
 	share [campaign.Quarters]float64
 	after [campaign.Quarters + 1]float64 // sum from the quarter to the end of the day
 }
 
-// weigh makes the weights of a curve; the zero curve is an even day.
+// weigh returns the weights of a curve. The zero curve is a flat day.
 func weigh(curve campaign.Curve) *weights {
 	w, sum := new(weights), 0.0
 	for _, v := range curve {
@@ -127,8 +126,8 @@ func weigh(curve campaign.Curve) *weights {
 	for i, v := range curve {
 		w.share[i] = 1
 		if sum > 0 {
-			// No quarter is planned with nothing: then traffic that comes there after all could not
-			// be used.
+			// No quarter has an empty plan, since it could not use traffic that arrives there
+			// anyway.
 			w.share[i] = max(float64(v)*campaign.Quarters/sum, nightShare)
 		}
 	}
@@ -138,8 +137,8 @@ func weigh(curve campaign.Curve) *weights {
 	return w
 }
 
-// rate is the share of today's remaining budget that is planned for one second at t, of a campaign
-// that ends with the day or before it at ends; a zero time does not end.
+// rate returns the share of today's remaining budget planned for one second at t. ends is the end
+// of the campaign, zero for none.
 func (w *weights) rate(t, ends time.Time) float64 {
 	rest := w.left(t)
 	if !ends.IsZero() && dayOf(ends) <= dayOf(t) {
@@ -149,15 +148,15 @@ func (w *weights) rate(t, ends time.Time) float64 {
 	return share / max(rest*quarter, share*lastMinute.Seconds())
 }
 
-// until is the share of a whole day that is planned before t.
+// until returns the share of a whole day that is planned before t.
 func (w *weights) until(t time.Time) float64 { return 1 - w.left(t)/w.after[0] }
 
-// left is the traffic from t to the end of its day; a quarter hour of mean traffic is 1.
+// left returns the traffic from t to the end of its day, in quarter hours of mean traffic.
 func (w *weights) left(t time.Time) float64 {
 	at := quarterOf(t)
 	second := float64(t.Unix()%86400) + float64(t.Nanosecond())/1e9
 	return w.after[at+1] + w.share[at]*(float64((at+1)*quarter)-second)/quarter
 }
 
-// quarterOf is the number of t's quarter hour in its day.
+// quarterOf returns the number of t's quarter hour in its day.
 func quarterOf(t time.Time) int { return int(t.Unix()%86400) / quarter }

@@ -20,8 +20,8 @@ import (
 	"adnet/internal/reserve"
 )
 
-// The simulated day: the pacer as it runs in a node, its campaign's spend as late as in life, and
-// traffic of several shapes. Everything is drawn from the seed, time is the simulation's.
+// The simulated day: the pacer as in a node, realistic delays of the campaign's spend, and traffic
+// of several shapes. Everything is generated from the seed, on the simulation's clock.
 
 var midnight = time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
 
@@ -55,7 +55,7 @@ type scenario struct {
 	seed   uint64
 }
 
-// dayOut is how a day went.
+// dayOut is the outcome of a day.
 type dayOut struct {
 	spent     float64 // of the budget
 	rmse      float64 // of spend against plan, of the budget, from when the campaign joined
@@ -182,9 +182,9 @@ func poisson(r *rand.Rand, mean float64) int {
 	}
 }
 
-// TestDays holds every simulated day with enough traffic to the promises of pacing: at least 95 %
-// of the budget spent at midnight, a root mean square distance from the plan of at most 0.10 of the
-// budget, and nothing exhausted before 23:00.
+// TestDays checks that pacing keeps its targets on every simulated day with enough traffic: at
+// least 95 % of the budget spent at midnight, a root mean square distance from the plan of at most
+// 0.10 of the budget, and no budget exhausted before 23:00.
 func TestDays(t *testing.T) {
 	var all []scenario
 	for _, shape := range []string{"flat", "diurnal", "bursty", "spike"} {

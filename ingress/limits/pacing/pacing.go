@@ -1,26 +1,26 @@
 // Package pacing spreads campaigns' daily budgets over the UTC day.
 //
-// It throttles: of the auctions that a campaign would win it takes part in a share, which is set
-// anew every second from the plan for the rest of the day, what was spent and what one ad spends;
-// see control. Which auctions those are is decided by a hash of auction and campaign, so the share
-// alone decides and chance nothing; nodes with the same share decide alike. The plan follows the
-// campaign's own traffic of the last days, and is even until a day is known.
+// It throttles: a campaign takes part in a share of the auctions that it would win. The share is
+// recomputed every second from the plan for the rest of the day, the spend so far and the spend per
+// ad; see control. A hash of auction and campaign selects the auctions, without randomness: nodes
+// with the same share select the same auctions. The plan follows the campaign's own traffic of the
+// last days, and is flat until there is data for a day.
 //
-// Not paced are campaigns with `pacing: asap`, and those whose daily budget buys fewer than 100
-// billed events: for them the pieces would be larger than the plan.
+// Campaigns with `pacing: asap` are not paced, nor are campaigns whose daily budget buys fewer than
+// 100 billed events: one event would be larger than the plan's steps.
 //
 // Guarantee, where traffic suffices: at least 95 % of the budget is spent at midnight, the budget
 // is never exhausted before 23:00, and spend stays within a root mean square of 0.10 of the budget
 // from the plan. TestDays simulates days with the production controller.
 //
 // # Not obvious
-// Pacing keeps no state of the day: a node that restarts, a campaign that joins at noon and
-// a wrong forecast correct themselves. Curves come hourly from ClickHouse through Redis
-// (consumers/forecast); in-memory mode plans evenly.
 //
-// Nodes need not count each other to pace. A node compares the network's spend with its own
-// passes, so with two nodes a pass seems to spend twice as much, and each takes half of the
-// plan.
+// Pacing keeps no state of the day: a restarted node, a campaign that joins at noon and a wrong
+// forecast correct themselves. Curves are computed hourly from ClickHouse and read from Redis
+// (consumers/forecast); in-memory mode plans a flat day.
+//
+// Nodes need not count each other to pace. A node compares the network's spend with its own passes.
+// With two nodes the spend per pass appears twice as high, so each takes half of the plan.
 package pacing
 
 import (
@@ -45,13 +45,13 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Tiny is how many billed events a daily budget must buy to be paced.
+// Tiny is the number of billed events that a daily budget must buy to be paced.
 const Tiny = 100
 
-// The rhythm of a node.
+// The intervals of a node.
 const (
 	stepEvery   = time.Second
-	idleStep    = 5 * time.Second // how often a campaign without offers, or one that is not paced, is looked at
+	idleStep    = 5 * time.Second // interval for a campaign without offers, and for one that is not paced
 	forgetAfter = time.Hour       // without an offer
 	curvesEvery = 15 * time.Second
 	curvesWait  = 3 * time.Second
@@ -59,19 +59,20 @@ const (
 	curvesPage  = 1000
 )
 
-// Campaigns is what this node knows of campaigns and of their spend; see catalog.Catalog.
+// Campaigns is this node's data on campaigns and their spend; see catalog.Catalog.
 type Campaigns interface {
 	Creative(id uuid.UUID) (*campaign.Campaign, bool)
 	Room(id uuid.UUID) (reserve.Room, bool)
 }
 
-// Curves answers the traffic curves of those campaigns that have one; see redis.Curves.
+// Curves reads the traffic curves of campaigns; campaigns without one are missing. See
+// redis.Curves.
 type Curves interface {
 	Curves(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]campaign.Curve, error)
 }
 
-// Deps are what pacing works with. Campaigns is required; without Curves every day is planned
-// evenly.
+// Deps holds the dependencies of pacing. Campaigns is required. Without Curves every day is planned
+// flat.
 type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
@@ -80,21 +81,21 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Pacer is the component. Check may be called from any goroutine; before the first step everything
-// passes up to a small burst.
+// Pacer is the component. Check may be called from any goroutine. Before the first step every offer
+// passes, up to a small burst.
 type Pacer struct {
 	deps  Deps
 	often *obs.LimitedLogger
 	even  *weights
 
-	cells atomic.Pointer[map[auction.ID]*cell] // never changed in place
+	cells atomic.Pointer[map[auction.ID]*cell] // replaced, never modified
 	mu    sync.Mutex
 	fresh map[auction.ID]*cell // made since the last step
 }
 
 // cell is one campaign that had an opportunity here.
 type cell struct {
-	// Read and counted by auctions:
+	// Read and updated by auctions:
 	off           atomic.Bool
 	below         atomic.Uint64 // hashes below it pass
 	most          atomic.Int64  // passes until the next step
@@ -104,13 +105,13 @@ type cell struct {
 	curve atomic.Pointer[weights] // nil: not read yet
 	read  atomic.Int64            // UnixNano of the last reading of curve
 
-	// Of the goroutine that steps:
+	// Used by the stepping goroutine:
 	control control
 	seen    time.Time // of the last offer
 	looked  time.Time
 }
 
-// New makes the pacer. It starts nothing.
+// New returns the pacer. It starts nothing.
 func New(deps Deps) *Pacer {
 	deps.Now = schedule.Clock(deps.Now)
 	if deps.Log == nil {
@@ -122,14 +123,14 @@ func New(deps Deps) *Pacer {
 	}
 	p.cells.Store(&map[auction.ID]*cell{})
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has looked at in the last hour.",
+		Name: "adnet_pacing_campaigns", Help: "Campaigns that this node paces or has evaluated in the last hour.",
 	}, func() float64 { return float64(len(*p.cells.Load())) }))
 	return p
 }
 
-// Check gives auction.Paced when c must leave this auction to others, or "". id is the auction's.
-// It counts an offer, so it is asked once per auction, about candidates that would win otherwise.
-// The cost is that of a map look-up and a hash.
+// Check returns auction.Paced if c must not take part in the auction id, else "". It counts an
+// offer, so it is called once per auction, for candidates that would win otherwise. It costs a map
+// lookup and a hash.
 func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
 	k, known := (*p.cells.Load())[c.ID]
 	if !known {
@@ -149,8 +150,8 @@ func (p *Pacer) Check(id uuid.UUID, c *auction.Campaign) auction.Reason {
 	return ""
 }
 
-// Undo undoes a Check that let c pass into an auction which it then could not win for want of
-// budget: what spends nothing must not use up the plan.
+// Undo undoes a Check that let c pass into an auction which it then could not win for lack of
+// budget: an offer that spends nothing must not use up the plan.
 func (p *Pacer) Undo(c *auction.Campaign) {
 	if k, known := (*p.cells.Load())[c.ID]; known {
 		k.takeBack()
@@ -171,7 +172,7 @@ func (k *cell) takeBack() {
 }
 
 // hash mixes the random bits of both ids. It is the same on every node and in every release: a
-// change would only shift which auctions a campaign takes part in.
+// change would only shift the selection of auctions.
 func hash(auctionID uuid.UUID, campaignID auction.ID) uint64 {
 	h := binary.LittleEndian.Uint64(auctionID[8:]) ^ mix(binary.LittleEndian.Uint64(campaignID[8:])^mix(
 		binary.LittleEndian.Uint64(campaignID[:8]),
@@ -188,7 +189,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// cell finds or makes the cell of a campaign that the last step did not know.
+// cell finds or creates the cell of a campaign that is new since the last step.
 func (p *Pacer) cell(id auction.ID) *cell {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +223,7 @@ func (p *Pacer) Run(ctx context.Context) error {
 	}
 }
 
-// Step sets every share anew. Run calls it every second; a simulation may instead.
+// Step recomputes every share. Run calls it every second; a simulation may call it directly.
 func (p *Pacer) Step() {
 	now := p.deps.Now()
 	p.mu.Lock()
@@ -255,18 +256,18 @@ func (p *Pacer) Step() {
 	p.cells.Store(&next)
 }
 
-// step sets the share of one campaign.
+// step recomputes the share of one campaign.
 func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 	k.looked = now
 	offered, passed := k.opportunities.Swap(0), k.passed.Swap(0)
 	of, known := p.deps.Campaigns.Creative(uuid.UUID(id))
-	room, told := p.deps.Campaigns.Room(uuid.UUID(id))
-	if !known || !told || of.Pacing == campaign.PacingASAP {
+	room, funded := p.deps.Campaigns.Room(uuid.UUID(id))
+	if !known || !funded || of.Pacing == campaign.PacingASAP {
 		k.stop()
 		return
 	}
 	billing, _ := ranker.ParseBilling(string(of.Billing()))
-	price := billing.Price(of.BidAmount, of.BidAmount) // at most: relevance may shade it
+	price := billing.Price(of.BidAmount, of.BidAmount) // maximum: relevance may lower it
 	spent, budget := today(room, day.Of(now))
 	if price <= 0 || budget < Tiny*price {
 		k.stop()
@@ -290,7 +291,7 @@ func (p *Pacer) step(id auction.ID, k *cell, now time.Time) {
 	k.off.Store(false)
 }
 
-// stop lets everything pass, and forgets what was learned.
+// stop lets every offer pass and clears the learned state.
 func (k *cell) stop() {
 	k.control = control{}
 	k.off.Store(true)
@@ -303,8 +304,8 @@ func threshold(share float64) uint64 {
 	return uint64(share * (1 << 63) * 2)
 }
 
-// expected is how many billed events one ad is expected to lead to while nothing is known; high, so
-// that a campaign starts slowly rather than all at once.
+// expected returns the assumed billed events per ad without data. It is high, so that a campaign
+// starts slowly.
 func expected(model campaign.BillingModel) float64 {
 	switch model {
 	case campaign.VCPM:
@@ -317,7 +318,7 @@ func expected(model campaign.BillingModel) float64 {
 	return 1
 }
 
-// today is what a campaign has spent on day and what it may spend on it altogether.
+// today returns a campaign's spend on date and its total budget for date.
 func today(room reserve.Room, date day.Day) (spent, budget money.Micros) {
 	if date <= room.Day {
 		spent = max(0, room.Daily-room.Today)
@@ -331,7 +332,7 @@ func (p *Pacer) follow(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := p.Learn(ctx); err != nil && ctx.Err() == nil {
-			p.often.Warn(ctx, "traffic curves cannot be read: days are planned as before", "error", err)
+			p.often.Warn(ctx, "traffic curves cannot be read: plans do not change", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -341,8 +342,8 @@ func (p *Pacer) follow(ctx context.Context) {
 	}
 }
 
-// Learn reads the curves that are missing or old. Run calls it; tests may instead. Errors: those of
-// Curves.
+// Learn reads the missing and the old curves. Run calls it; tests may call it directly. Errors:
+// those of Curves.
 func (p *Pacer) Learn(ctx context.Context) error {
 	now := p.deps.Now()
 	var ids []uuid.UUID

@@ -67,8 +67,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// A flood is held from its first second: no more passes than the burst and the plan of a few
-// seconds.
+// A flood is limited from its first second, to the burst and the plan of a few seconds.
 func TestFloodIsHeldAtOnce(t *testing.T) {
 	w := paced(10_000)
 	now := midnight.Add(12 * time.Hour)
@@ -84,7 +83,7 @@ func TestFloodIsHeldAtOnce(t *testing.T) {
 	require.Less(t, passed, 400)
 }
 
-// A campaign's first requests are never refused: a newcomer who tries an ad gets one.
+// A campaign's first requests are never refused, so that a first test shows an ad.
 func TestFirstRequestsPass(t *testing.T) {
 	w := paced(10_000)
 	now := midnight.Add(23 * time.Hour)
@@ -92,8 +91,8 @@ func TestFirstRequestsPass(t *testing.T) {
 	require.Equal(t, 20, flood(p, w, 20))
 }
 
-// Which auctions a campaign takes part in is the same on every node with the same share, and
-// another set for every campaign.
+// Nodes with the same share select the same auctions of a campaign. Campaigns select different
+// ones.
 func TestDecidedByHash(t *testing.T) {
 	first, second := auction.ID{15: 1}, auction.ID{15: 2}
 	both, n := 0, 0
@@ -170,7 +169,7 @@ func TestCurveShapesThePlan(t *testing.T) {
 	require.Nil(t, k.curve.Load())
 }
 
-// The plan of a day adds up to it, whatever the curve and whenever it is begun.
+// The plan of a day adds up to the whole day, whatever the curve and the start.
 func TestWeights(t *testing.T) {
 	for _, curve := range []campaign.Curve{{}, {40: 65535, 41: 30000}, {0: 1, 95: 2}} {
 		w := weigh(curve)
@@ -221,8 +220,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// BenchmarkCheck is what pacing costs a candidate that would win: the same campaign again and
-// again, or 100,000 in turn.
+// BenchmarkCheck measures the cost of pacing for a candidate that would win: one campaign
+// repeatedly, or 100,000 in turn.
 func BenchmarkCheck(b *testing.B) {
 	b.Run("one", func(b *testing.B) { benchmarkCheck(b, 1) })
 	b.Run("100000", func(b *testing.B) { benchmarkCheck(b, 100_000) })
@@ -247,7 +246,7 @@ func benchmarkCheck(b *testing.B, campaigns int) {
 	}
 }
 
-// BenchmarkStep is one second's work of a node with 10,000 campaigns under offers.
+// BenchmarkStep measures one second's work of a node with 10,000 active campaigns.
 func BenchmarkStep(b *testing.B) {
 	w := paced(1_000_000)
 	now := midnight.Add(time.Hour)

@@ -1,22 +1,22 @@
-// Package refusals remembers conversations in which no ad is shown: after a verdict that lasts, the
-// session gets none for a day, on any node, whatever its next turn says.
+// Package refusals marks conversations that get no ads: after a lasting verdict, the session gets
+// none for a day, on any node, whatever its next turns contain.
 //
-// What is kept is one mark, the same for every subject: a keyed hash of publisher, API key and
-// session (token.Keyring.Refusal). It counts for the API key that set it and for no other, so that
-// a stranger with a page's key changes nothing for the sessions of its publisher's other keys.
+// The only stored data is a mark, the same for every subject: a keyed hash of publisher, API key
+// and session (token.Keyring.Refusal). It applies only to the API key that set it, so a stranger
+// with a page's key cannot affect the sessions of its publisher's other keys.
 //
-// The node that sets a mark knows it at once, and writes it to the shared list of the hour before
-// it answers, for at most 50 ms; what could not be written waits in memory and is written when the
-// store answers again. The other nodes read the lists every 250 ms, the last 25 hours at their
-// start, into memory: a request costs two hashes and two look-ups, and no call. A node whose last
-// reading is older than 1.5 s cannot say that a session is not marked; see [Memory.Live].
+// The node that sets a mark applies it at once, and writes it to the shared list of the hour before
+// it answers, waiting at most 50 ms. Marks that could not be written wait in memory until the store
+// answers again. The other nodes read the lists into memory every 250 ms, and the last 25 hours at
+// their start. So a request costs two hashes and two lookups, and no network call. A node whose
+// last read is older than 1.5 s cannot rule out a mark; see [Memory.Live].
 //
 // # Not obvious
 //
-// A list is of the hour of the writing, and a mark says itself when it was set: what was written
-// late is found by nodes that read only the last hours. The lists are bounded by API key and in all
-// (internal/redis); a mark that finds no room is forgotten here as well, so that all nodes answer
-// alike, and counted.
+// A list covers the hour of writing, and each mark contains the time it was set, so nodes that read
+// only the last hours find marks that were written late. The lists are bounded per API key and in
+// total (internal/redis). A mark without room is also removed here, so that all nodes decide alike,
+// and counted.
 package refusals
 
 import (
@@ -37,27 +37,27 @@ import (
 )
 
 const (
-	// Life is how long a conversation is remembered after the verdict.
+	// Life is the lifetime of a mark.
 	Life = 24 * time.Hour
-	// validFor is how long a reading of the lists is believed.
+	// validFor is how long a read of the lists is current.
 	validFor  = 1500 * time.Millisecond
 	readEvery = 250 * time.Millisecond
 	readWait  = time.Second
 	writeWait = 50 * time.Millisecond
-	// backHours are the hours before this one whose marks may still count.
+	// backHours is the number of past hours whose marks may still apply.
 	backHours = int64(Life/time.Hour) + 1
-	// maxWaiting is how many marks wait for a store that is away; more are dropped.
+	// maxWaiting is the maximum number of marks waiting for an unreachable store. More are dropped.
 	maxWaiting = 10_000
-	// maxShard bounds a shard: what the lists of 26 hours hold at most, and as much again.
+	// maxShard bounds a shard: twice the maximum that the lists of 26 hours hold.
 	maxShard = 8_000_000 / shards
 	shards   = 32
 	markSize = len(token.Pseudonym{}) + 8
 )
 
-// Session is a session as its mark is made of it.
+// Session identifies a session for its mark.
 type Session struct {
 	Publisher uuid.UUID
-	Key       uuid.UUID // the API key that asks
+	Key       uuid.UUID // the API key of the request
 	ID        string    // the publisher's
 }
 
@@ -66,16 +66,15 @@ type Keyring interface {
 	Refusal(developer, apiKey uuid.UUID, period day.Day, id string) token.Pseudonym
 }
 
-// Store keeps marks for all nodes, by the hour (since 1970, UTC) of their writing; see
-// redis.Refusals.
+// Store stores marks for all nodes, by the hour (since 1970, UTC) of writing; see redis.Refusals.
 type Store interface {
-	// Keep keeps a mark; kept is false where the hour has no room for it.
-	Keep(ctx context.Context, hour int64, apiKey uuid.UUID, mark []byte) (kept bool, err error)
-	// Since reads a page of each hour's marks; lost is set where fewer are there than from says.
+	// Keep stores a mark. kept is false if the hour has no room for it.
+	Keep(ctx context.Context, hour int64, apiKey uuid.UUID, mark []byte) (stored bool, err error)
+	// Since reads a page of each hour's marks. lost is set for hours with fewer marks than from.
 	Since(ctx context.Context, hours, from []int64) (marks [][]string, lost []bool, err error)
 }
 
-// Deps are what the memory works with. Keyring and Store are required.
+// Deps holds the dependencies of the memory. Keyring and Store are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -90,13 +89,13 @@ type Memory struct {
 	often  *obs.LimitedLogger
 	shards [shards]shard
 	known  atomic.Int64 // marks in all shards
-	read   atomic.Int64 // UnixNano of the begin of the last whole reading; 0 before the first
+	read   atomic.Int64 // UnixNano of the start of the last complete read; 0 before the first
 
 	mu      sync.Mutex
 	waiting []waiting // for the store, oldest first
 
 	// of the reading goroutine
-	offsets map[int64]int64 // of each hour, how many marks were read
+	offsets map[int64]int64 // number of marks read per hour
 	swept   int             // shard
 
 	dropped  prometheus.Counter
@@ -115,7 +114,7 @@ type waiting struct {
 	set  int64
 }
 
-// New makes the memory. It starts nothing.
+// New returns the memory. It starts nothing.
 func New(deps Deps) *Memory {
 	deps.Now = schedule.Clock(deps.Now)
 	m := &Memory{deps: deps, often: obs.Limited(deps.Log, time.Minute), offsets: make(map[int64]int64)}
@@ -124,20 +123,20 @@ func New(deps Deps) *Memory {
 	}
 	m.dropped = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_suitability_marks_dropped_total",
-		Help: "Refused conversations that are not remembered: their API key, or all together, set too many marks in " +
-			"an hour, or Redis was away for too long.",
+		Help: "Refused conversations without a mark: their API key, or all keys together, set too many marks in " +
+			"an hour, or an outage of Redis was too long.",
 	}))
 	m.failures = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_suitability_marks_failures_total",
-		Help: "Calls to Redis for the marks of refused conversations that failed.",
+		Help: "Failed calls to Redis for the marks of refused conversations.",
 	}))
 	obs.Register(deps.Metrics, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "adnet_suitability_marks", Help: "Refused conversations that this node remembers.",
+		Name: "adnet_suitability_marks", Help: "Marks of refused conversations on this node.",
 	}, func() float64 { return float64(m.known.Load()) }))
 	return m
 }
 
-// Live reports whether this node knows the marks of all nodes: its last reading is not too old.
+// Live reports whether this node has the marks of all nodes: its last read is recent enough.
 func (m *Memory) Live(now time.Time) bool {
 	return now.UnixNano()-m.read.Load() <= int64(validFor)
 }
@@ -165,8 +164,8 @@ func (m *Memory) marked(mark token.Pseudonym, second int64) bool {
 
 func (m *Memory) shard(mark token.Pseudonym) *shard { return &m.shards[mark[0]%shards] }
 
-// Refuse marks a session from now on, here at once and for the other nodes when it returns, or as
-// soon as the store answers. It waits for the store for at most 50 ms.
+// Refuse marks a session from now on. The mark applies here at once, and on other nodes when Refuse
+// returns or as soon as the store answers. Refuse waits for the store for at most 50 ms.
 func (m *Memory) Refuse(ctx context.Context, s *Session, now time.Time) {
 	mark := m.deps.Keyring.Refusal(s.Publisher, s.Key, token.RefusalPeriod(day.Of(now)), s.ID)
 	if mark == (token.Pseudonym{}) {
@@ -176,28 +175,28 @@ func (m *Memory) Refuse(ctx context.Context, s *Session, now time.Time) {
 	before := m.learn(mark, w.set)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
 	defer cancel()
-	kept, err := m.write(ctx, w)
+	stored, err := m.write(ctx, w)
 	switch {
 	case err != nil:
 		m.wait(ctx, w, before)
-	case !kept:
+	case !stored:
 		m.forget(w, before)
 		m.drop(ctx)
 	}
 }
 
-func (m *Memory) write(ctx context.Context, w waiting) (kept bool, err error) {
+func (m *Memory) write(ctx context.Context, w waiting) (stored bool, err error) {
 	text := binary.BigEndian.AppendUint64(w.mark[:], uint64(w.set))
-	kept, err = m.deps.Store.Keep(ctx, hourOf(m.deps.Now()), w.key, text)
+	stored, err = m.deps.Store.Keep(ctx, hourOf(m.deps.Now()), w.key, text)
 	if err != nil {
 		m.failures.Inc()
 	}
-	return kept, err
+	return stored, err
 }
 
 func hourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
-// wait has a mark written later, or takes it back where too many wait.
+// wait queues a mark to be written later, or takes it back if too many wait.
 func (m *Memory) wait(ctx context.Context, w waiting, before int64) {
 	m.mu.Lock()
 	full := len(m.waiting) >= maxWaiting
@@ -211,19 +210,19 @@ func (m *Memory) wait(ctx context.Context, w waiting, before int64) {
 	}
 }
 
-// drop counts a mark that is not kept. The line names no key and no session.
+// drop counts a mark that is not stored. The log line names no key and no session.
 func (m *Memory) drop(ctx context.Context) {
 	m.dropped.Inc()
-	m.often.Warn(ctx, "a refused conversation is not remembered: too many were marked in this hour")
+	m.often.Warn(ctx, "a refused conversation could not be marked: too many were marked in this hour")
 }
 
-// learn takes a mark that was set at a second, and returns until when it counted before.
+// learn applies a mark set at a unix second, and returns the end of its previous lifetime.
 func (m *Memory) learn(mark token.Pseudonym, set int64) (before int64) {
 	at := m.shard(mark)
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	before, had := at.until[mark]
-	if !had {
+	before, found := at.until[mark]
+	if !found {
 		if len(at.until) >= maxShard {
 			return 0
 		}
@@ -233,7 +232,7 @@ func (m *Memory) learn(mark token.Pseudonym, set int64) (before int64) {
 	return before
 }
 
-// forget takes a mark back that the store has no room for.
+// forget takes back a mark that the store has no room for.
 func (m *Memory) forget(w waiting, before int64) {
 	at := m.shard(w.mark)
 	at.mu.Lock()

@@ -42,7 +42,7 @@ func onEveryRedis(t *testing.T, run func(t *testing.T, store refusals.Store)) {
 	t.Run("redis", func(t *testing.T) { run(t, open(t, testenv.Redis(t))) })
 }
 
-// node is a memory with a clock of its own.
+// node is a memory with its own clock.
 type node struct {
 	*refusals.Memory
 	metrics *prometheus.Registry
@@ -92,8 +92,8 @@ func aSession() refusals.Session {
 	return refusals.Session{Publisher: uuid.New(), Key: uuid.New(), ID: "conversation-1"}
 }
 
-// A conversation that one node refuses gets no ad from another one within 2 s, nor from one that
-// starts later, for a day, and does afterwards.
+// A conversation refused by one node gets no ad from another node within 2 s, or from a node that
+// starts later, for a day. After that it does.
 func TestOtherNodesKnow(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		here, there, s := newNode(store), newNode(store), aSession()
@@ -145,9 +145,9 @@ func TestMarksOutliveTheirPeriod(t *testing.T) {
 	})
 }
 
-// Who has one key of a publisher changes nothing for sessions of its others, nor of other
+// A caller with one key of a publisher cannot affect sessions of its other keys, or of other
 // publishers.
-func TestAMarkIsOfItsKey(t *testing.T) {
+func TestMarkAppliesToItsKeyOnly(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		n, s := newNode(store), aSession()
 		n.Refuse(t.Context(), &s, n.clock())
@@ -189,8 +189,8 @@ func (s *away) Since(ctx context.Context, hours, from []int64) ([][]string, []bo
 	return s.Store.Since(ctx, hours, from)
 }
 
-// While Redis is away a node says that it knows nothing of others, and forgets nothing of its own:
-// what it could not write it writes when Redis is back.
+// During an outage of Redis a node reports that it lacks the marks of others, and keeps its own. It
+// writes them when Redis is back.
 func TestRedisAway(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		gate := &away{Store: store}
@@ -216,8 +216,8 @@ func TestRedisAway(t *testing.T) {
 	})
 }
 
-// A mark that finds no room is forgotten by the node that set it, too, counted, and logged once
-// without the session; an earlier one stays.
+// A mark without room is removed from the node that set it, counted, and logged once without the
+// session. An earlier mark stays.
 func TestNoRoom(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		gate := &away{Store: store}
@@ -240,8 +240,8 @@ func TestNoRoom(t *testing.T) {
 	})
 }
 
-// One key fills no more than its part of an hour, and no session of another key is touched.
-func TestAStrangerFillsNothing(t *testing.T) {
+// One key cannot use more than its part of an hour, and does not affect sessions of another key.
+func TestOneKeyCannotFillTheLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10,000 marks")
 	}
@@ -258,7 +258,7 @@ func TestAStrangerFillsNothing(t *testing.T) {
 	other := newNode(redis.NewRefusals(client))
 	require.NoError(t, other.Share(t.Context()))
 	require.EqualValues(t, 10_000, metric(t, other, "adnet_suitability_marks"), "more than a page")
-	// What has ended leaves the memory.
+	// Expired marks leave the memory.
 	other.now.Add(int64(25 * time.Hour))
 	for range 32 {
 		require.NoError(t, other.Share(t.Context()))
@@ -308,7 +308,7 @@ func metric(t *testing.T, n *node, name string) float64 {
 	return 0
 }
 
-// An ordinary request costs hashes and look-ups, and no memory.
+// An ordinary request costs hashes and lookups, and allocates nothing.
 func TestAnOrdinaryRequestAllocatesNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		n, marked, s := newNode(store), aSession(), aSession()

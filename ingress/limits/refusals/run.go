@@ -8,14 +8,14 @@ import (
 	"adnet/internal/token"
 )
 
-// Run reads the lists until ctx ends, and then writes what waits once more. It returns nil.
+// Run reads the lists until ctx ends, and then writes the waiting marks once more. It returns nil.
 func (m *Memory) Run(ctx context.Context) error {
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()
 	for {
 		if err := m.Share(ctx); err != nil && ctx.Err() == nil {
 			m.often.Warn(
-				ctx, "refused conversations of other nodes are not known: requests with a session get no ad", "error",
+				ctx, "refused conversations of other nodes cannot be read: requests with a session get no ad", "error",
 				err,
 			)
 		}
@@ -23,14 +23,14 @@ func (m *Memory) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWait)
 			defer cancel()
-			_ = m.flush(last) // what is left is lost with this process
+			_ = m.flush(last) // the rest is lost with this process
 			return nil
 		case <-ticker.C:
 		}
 	}
 }
 
-// Share writes what waits and reads what is new. Run calls it; tests may instead.
+// Share writes the waiting marks and reads new ones. Run calls it; tests may call it directly.
 func (m *Memory) Share(ctx context.Context) error {
 	m.sweep()
 	if err := m.flush(ctx); err != nil {
@@ -39,7 +39,7 @@ func (m *Memory) Share(ctx context.Context) error {
 	return m.readAll(ctx)
 }
 
-// flush writes the marks that wait, oldest first.
+// flush writes the waiting marks, oldest first.
 func (m *Memory) flush(ctx context.Context) error {
 	for {
 		m.mu.Lock()
@@ -61,20 +61,20 @@ func (m *Memory) flush(ctx context.Context) error {
 
 func (m *Memory) flushOne(ctx context.Context, w waiting) error {
 	if w.set+int64(Life/time.Second) <= m.deps.Now().Unix() {
-		return nil // it has ended
+		return nil // it has expired
 	}
 	writing, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
-	kept, err := m.write(writing, w)
-	if err == nil && !kept {
+	stored, err := m.write(writing, w)
+	if err == nil && !stored {
 		m.forget(w, 0)
 		m.drop(ctx)
 	}
 	return err
 }
 
-// readAll reads the hours that may have new marks, page by page, until nothing is new. A node that
-// starts, or that did not read for hours, reads all whose marks may count.
+// readAll reads the hours that may have new marks, page by page, until there are none. A node that
+// starts, or that did not read for hours, reads every hour whose marks may apply.
 func (m *Memory) readAll(ctx context.Context) error {
 	begun := m.deps.Now()
 	this := hourOf(begun)
@@ -106,7 +106,7 @@ func (m *Memory) readAll(ctx context.Context) error {
 	return nil
 }
 
-// readPage reads a page of each hour, and returns those that may have more.
+// readPage reads a page of each hour, and returns the hours that may have more.
 func (m *Memory) readPage(ctx context.Context, hours, from []int64) (more []int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readWait)
 	defer cancel()
@@ -116,7 +116,7 @@ func (m *Memory) readPage(ctx context.Context, hours, from []int64) (more []int6
 	}
 	now := m.deps.Now().Unix()
 	for i, hour := range hours {
-		if lost[i] { // from the beginning; what is known stays known
+		if lost[i] { // read again from the start; known marks stay
 			m.offsets[hour] = 0
 			more = append(more, hour)
 			continue
@@ -133,7 +133,7 @@ func (m *Memory) readPage(ctx context.Context, hours, from []int64) (more []int6
 	return more, nil
 }
 
-// hear takes a mark of a list. What cannot be one is of another version.
+// hear applies a mark of a list. It skips values of another size, from other versions.
 func (m *Memory) hear(text string, now int64) {
 	if len(text) != markSize {
 		return
@@ -146,7 +146,7 @@ func (m *Memory) hear(text string, now int64) {
 	}
 }
 
-// sweep forgets the marks of one shard that have ended; the next call takes the next shard.
+// sweep removes the expired marks of one shard. The next call sweeps the next shard.
 func (m *Memory) sweep() {
 	at, now := &m.shards[m.swept], m.deps.Now().Unix()
 	m.swept = (m.swept + 1) % shards

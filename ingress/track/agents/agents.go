@@ -1,12 +1,13 @@
-// Package agents knows the user agents of robots and of tools: the list of the npm package
-// crawler-user-agents (MIT), which patterns.txt holds with its licence and `go generate` brings up
-// to date, and the link previews that the list does not have. Tools are libraries by which programs
-// of any kind make requests, a publisher's server too; all others are robots: crawlers, monitors,
-// and what chat applications fetch a link with to show a preview of it.
+// Package agents detects the user agents of robots and tools. It uses the list of the npm package
+// crawler-user-agents (MIT), which patterns.txt contains with its licence and `go generate`
+// updates, and the link previews missing from that list. Tools are libraries that programs of any
+// kind use to send requests, including a publisher's server. All others are robots: crawlers,
+// monitors, and the fetchers of link previews in chat applications.
 //
-// A user agent is not tried against every pattern. Each pattern that must contain some text is
-// filed under the first three bytes of it; a user agent is walked once, and only the patterns filed
-// under its own bytes are tried. What was found is remembered for the newest 4,096 user agents.
+// A user agent is not matched against every pattern. Each pattern that must contain some text is
+// indexed under the first three bytes of that text. A lookup walks the user agent once and tries
+// only the patterns indexed under its own bytes. Results for the latest 4,096 user agents are
+// cached.
 package agents
 
 //go:generate go run ./gen
@@ -26,33 +27,33 @@ var patterns string
 
 const (
 	remembered = 4096
-	maxAgent   = 512 // bytes of a user agent that are looked at
+	maxAgent   = 512 // maximum bytes of a user agent that are examined
 	gram       = 3
 
-	toolsBegin = "# Tools." // the line of patterns.txt after which tools come
+	toolsBegin = "# Tools." // the line of patterns.txt after which the tools follow
 )
 
-// previews are fetchers of link previews beside those of patterns.txt. Signal and iMessage send the
-// names of others (WhatsApp, Facebot).
+// previews are link preview fetchers that patterns.txt lacks. Signal and iMessage use the names of
+// others (WhatsApp, Facebot).
 var previews = [...]string{
 	`[Ll]ink[ -]?[Pp]review`, `[Uu]nfurl`, `U[Rr][Ll][ -]?Preview`, `[Ll]inkExpanding`, `Google-PageRenderer`,
 	`kakaotalk-scrap`,
 	`line-poker`, `^Rocket\.Chat`, `^Pleroma `, `^Akkoma `, `Misskey/`, `Cardyb`,
 }
 
-// Kind says what sends a user agent.
+// Kind is the kind of sender of a user agent.
 type Kind uint8
 
 // The kinds.
 const (
-	Unlisted Kind = iota // a person's browser or app, as far as anybody knows
-	Tool                 // a library or program that makes requests for another one
+	Unlisted Kind = iota // presumably a person's browser or app
+	Tool                 // a library or program that sends requests for another program
 	Robot                // a crawler, a monitor, a link preview
 )
 
-// List answers whether a user agent is on the list. It is safe for concurrent use.
+// List detects listed user agents. It is safe for concurrent use.
 type List struct {
-	filed  map[[gram]byte][]*entry // by the first bytes of a text that each must contain
+	filed  map[[gram]byte][]*entry // by the first bytes of a text that each pattern requires
 	always []*entry                // patterns without such a text
 	known  *lru.Cache[string, Kind]
 	size   int
@@ -60,11 +61,11 @@ type List struct {
 
 type entry struct {
 	kind Kind
-	text string         // must occur
-	re   *regexp.Regexp // nil when text is all of the pattern
+	text string         // required text
+	re   *regexp.Regexp // nil if text is the whole pattern
 }
 
-// New reads the list of this build. Error: the list is damaged.
+// New reads the list of this build. Errors: the list is damaged.
 func New() (*List, error) {
 	known, err := lru.New[string, Kind](remembered)
 	if err != nil {
@@ -91,7 +92,7 @@ func New() (*List, error) {
 	return l, nil
 }
 
-// Len is how many patterns the list has.
+// Len returns the number of patterns.
 func (l *List) Len() int { return l.size }
 
 func (l *List) add(kind Kind, pattern string) error {
@@ -120,8 +121,8 @@ func (l *List) add(kind Kind, pattern string) error {
 	return nil
 }
 
-// required is the longest text that every match contains, and whether the text alone is the
-// pattern.
+// required returns the longest text that every match contains, and reports whether the pattern is
+// only that text.
 func required(tree *syntax.Regexp) (text string, whole bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
@@ -140,7 +141,7 @@ func required(tree *syntax.Regexp) (text string, whole bool) {
 	return text, false
 }
 
-// Kind says what sends the user agent: a robot where patterns of both kinds match.
+// Kind returns the kind of a user agent. If patterns of both kinds match it is Robot.
 func (l *List) Kind(agent string) Kind {
 	if len(agent) > maxAgent {
 		agent = agent[:maxAgent]

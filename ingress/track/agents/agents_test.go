@@ -39,7 +39,7 @@ func TestListed(t *testing.T) {
 		chrome: Unlisted,
 		iphone + "Version/17.4 Mobile/15E148 Safari/604.1":                                    Unlisted,
 		"Mozilla/5.0 (Macintosh; Intel Mac OS X 14.4; rv:125.0) Gecko/20100101 Firefox/125.0": Unlisted,
-		// People inside of applications.
+		// Readers inside of applications.
 		iphone +
 			"Mobile/15E148 [FBAN/FBIOS;FBAV/450.0.0;FBBV/1;FBDV/iPhone14,2]": Unlisted,
 		iphone + "Mobile/15E148 [LinkedInApp]/9.29":                         Unlisted,
@@ -57,7 +57,7 @@ func TestListed(t *testing.T) {
 	require.Equal(t, Unlisted, l.Kind(strings.Repeat("x", 1<<20)), "a long one is cut, not kept")
 }
 
-// What fetches a link to show a preview of it is never a person's click.
+// A fetcher of link previews is never a person's click.
 func TestLinkPreviews(t *testing.T) {
 	l := newList(t)
 	for _, agent := range []string{
@@ -85,7 +85,7 @@ func TestLinkPreviews(t *testing.T) {
 	}
 }
 
-// The index finds what trying every pattern finds.
+// The index finds the same as trying every pattern.
 func TestSameAsEveryPattern(t *testing.T) {
 	l := newList(t)
 	var all []*regexp.Regexp

@@ -8,10 +8,10 @@ import (
 	"adnet/internal/schedule"
 )
 
-// damagedSuffix marks a segment that was set aside because not all of it could be read.
+// damagedSuffix marks a segment that was set aside because part of it is unreadable.
 const damagedSuffix = ".damaged"
 
-// drain hands closed segments to the log, oldest first, at a steady pace until ctx ends.
+// drain sends closed segments to the log, oldest first, at a steady pace until ctx ends.
 func (s *Spool) drain(ctx context.Context) {
 	for schedule.Pause(ctx, s.pace) == nil {
 		for path := s.oldest(ctx); path != "" && s.drainSegment(ctx, path); path = s.oldest(ctx) {
@@ -19,8 +19,8 @@ func (s *Spool) drain(ctx context.Context) {
 	}
 }
 
-// oldest is the next segment to drain, "" when nothing waits. If no other is left, it rotates the
-// active segment first: a drained segment must not grow any more.
+// oldest returns the next segment to drain, or "" if there is none. If only the active segment is
+// left, oldest rotates it first: a segment must not grow after it was drained.
 func (s *Spool) oldest(ctx context.Context) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,13 +35,13 @@ func (s *Spool) oldest(ctx context.Context) string {
 	return s.closed[0]
 }
 
-// drainSegment produces every record of a segment, the refused ones again until none is left, and
-// then removes the file. Removing is the commit: a crash before it repeats the segment at the next
-// start. False says that the segment has to wait.
+// drainSegment produces every record of a segment, retrying refused ones, and then removes the
+// file. The removal is the commit: a crash before it repeats the segment at the next start. It
+// returns false if the segment has to wait.
 func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	records, whole, size, err := readSegment(path)
 	if err != nil {
-		s.log.Error(ctx, "spool segment cannot be read; it is kept and tried again", "segment", path, "error", err)
+		s.log.Error(ctx, "spool segment cannot be read; it stays and is retried", "segment", path, "error", err)
 		return false
 	}
 	for left := records; len(left) > 0; {
@@ -57,7 +57,7 @@ func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	s.closed = s.closed[1:]
 	s.bytes -= size
 	if s.events -= int64(len(records)); s.bytes == 0 || s.events < 0 {
-		s.events = 0 // a write that failed left frames of which nobody was told
+		s.events = 0 // a failed write left frames that were not acknowledged
 	}
 	s.size.Set(float64(s.bytes))
 	s.mu.Unlock()
@@ -66,21 +66,22 @@ func (s *Spool) drainSegment(ctx context.Context, path string) bool {
 	return true
 }
 
-// remove deletes a segment that was read to its end and keeps any other for a person to look at.
-// The unreadable part is most likely a frame that a crash cut short before it was acknowledged, but
-// it may be the disk's fault.
+// remove deletes a segment that was read completely and keeps any other for inspection. The
+// unreadable part is probably a frame that a crash truncated before it was acknowledged, but it may
+// be a disk error.
 func (s *Spool) remove(ctx context.Context, path string, whole bool) error {
 	if whole {
 		return os.Remove(path)
 	}
 	s.deps.Log.WarnContext(
-		ctx, "spool segment has unreadable bytes; the rest is drained and the file kept", "segment", path+damagedSuffix,
+		ctx, "spool segment has unreadable bytes; the rest is drained and the file stays",
+		"segment", path+damagedSuffix,
 	)
 	return os.Rename(path, path+damagedSuffix)
 }
 
-// produceAll hands over records and returns those that were refused, in order; all of them when ctx
-// ends before the last answer.
+// produceAll produces records and returns the refused ones in order, or all of them if ctx ends
+// before the last answer.
 func (s *Spool) produceAll(ctx context.Context, records []record) (left []record) {
 	refused := make([]bool, len(records))
 	answered := make(chan struct{})

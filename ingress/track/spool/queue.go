@@ -6,19 +6,19 @@ import (
 	"adnet/internal/errs"
 )
 
-// maxQueued is how many bytes of frames wait for the disk at most.
+// maxQueued is the maximum number of bytes of frames that wait for the disk.
 const maxQueued = 32 << 20
 
 var (
-	// ErrFull says that the folder holds MaxBytes. It empties itself when Kafka is back.
+	// ErrFull reports that the folder holds MaxBytes. The spool drains when Kafka is back.
 	ErrFull error = errs.New(errs.Unavailable, "the spool is full (ADNET_SPOOL_MAX_BYTES)")
-	// ErrBusy says that the disk cannot follow: too much waits for it.
+	// ErrBusy reports that the disk is too slow: too many bytes wait for it.
 	ErrBusy error = errs.New(errs.Unavailable, "the spool's disk is too slow (ADNET_SPOOL_DIR)")
-	// ErrStopped says that the spool has ended.
+	// ErrStopped reports that the spool has stopped.
 	ErrStopped error = errs.New(errs.Unavailable, "the spool is closed")
 )
 
-// group is what one commit writes: frames, back to back, and who waits for them.
+// group is the content of one commit: frames, back to back, and their callbacks.
 type group struct {
 	frames []byte
 	done   []func(error)
@@ -51,7 +51,7 @@ func (q *queue) put(topic string, key, value []byte, done func(error)) error {
 	return nil
 }
 
-// take hands out what waits. written is the group that was taken before: its memory is used again.
+// take returns the waiting group. written is the previous group, whose memory is reused.
 func (q *queue) take(written group) group {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,7 +61,7 @@ func (q *queue) take(written group) group {
 	return g
 }
 
-// end refuses every later put.
+// end rejects every later put.
 func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

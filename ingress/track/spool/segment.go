@@ -32,8 +32,7 @@ type segment struct {
 	sync  syncer
 }
 
-// syncer brings what was written to a file or folder to stable storage: (*os.File).Sync, or a
-// test's disk.
+// syncer flushes a file or folder to stable storage: (*os.File).Sync, or a test's disk.
 type syncer func(*os.File) error
 
 func createSegment(dir string, number uint64, sync syncer) (*segment, error) {
@@ -42,7 +41,7 @@ func createSegment(dir string, number uint64, sync syncer) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without the folder's own sync a crash could forget the file's name.
+	// Without a sync of the folder, a crash could lose the file's name.
 	if err := syncDir(dir, sync); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -66,7 +65,7 @@ func (s *segment) write(frames []byte) (written int64, err error) {
 	return int64(n), s.sync(s.file)
 }
 
-// checkSizes refuses what a frame cannot hold or a reader would not believe.
+// checkSizes rejects records that do not fit a frame or that a reader would reject.
 func checkSizes(topic string, key, value []byte) error {
 	if len(topic) > math.MaxUint16 || len(key) > math.MaxUint16 || 4+len(topic)+len(key)+len(value) > maxPayload {
 		return errs.New(errs.Unavailable, "the record is too large for the spool")
@@ -93,8 +92,8 @@ type record struct {
 	key, value []byte
 }
 
-// readSegment reads the frames of a segment that are intact. whole is false when anything else is
-// in it.
+// readSegment reads the intact frames of a segment. whole is false if the segment contains anything
+// else.
 func readSegment(path string) (records []record, whole bool, size int64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -116,8 +115,8 @@ func readSegment(path string) (records []record, whole bool, size int64, err err
 	return records, whole, size, nil
 }
 
-// countFrames is how many frames stand in a segment that an earlier process left: 0 where it cannot
-// be read, which draining will say.
+// countFrames returns the number of frames in a segment of an earlier process, or 0 if it cannot be
+// read; draining reports the error.
 func countFrames(path string) (n int64) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -130,7 +129,7 @@ func countFrames(path string) (n int64) {
 	}
 }
 
-// cutFrame takes the first frame off data; ok is false when its length cannot be true.
+// cutFrame takes the first frame off data. ok is false if its length is impossible.
 func cutFrame(data []byte) (payload, rest []byte, ok bool) {
 	if len(data) < headerBytes {
 		return nil, nil, false
@@ -158,7 +157,8 @@ func splitPayload(p []byte, sum uint32) (r record, ok bool) {
 	return record{topic: topic, key: rest[2 : 2+keyLen], value: rest[2+keyLen:]}, true
 }
 
-// findSegments lists what an earlier process left, oldest first, and the number after the newest.
+// findSegments lists the segments of an earlier process, oldest first, and the number after the
+// newest.
 func findSegments(dir string) (paths []string, bytes int64, next uint64, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package spool keeps log records on local disk while Kafka cannot take them.
+// Package spool stores log records on local disk while Kafka cannot accept them.
 //
-// An append is answered after the record is on stable storage (one fsync for all appends that wait
-// at the same time). Run hands the records to the log once it answers again and deletes a segment
-// only after every record of it is acknowledged. A crash may repeat records, never lose one whose
-// append was answered nil: the consumers' deduplication makes a repeat harmless.
+// An append is acknowledged after the record is on stable storage (one fsync for all waiting
+// appends). Run sends the records to the log when it is available again, and deletes a segment only
+// after all its records are acknowledged. A crash may repeat records, but never loses an
+// acknowledged one: the consumers' deduplication makes repeats harmless.
 //
 // A folder belongs to one process at a time (flock).
 package spool
@@ -25,19 +25,19 @@ import (
 	"adnet/internal/obs"
 )
 
-// Config is the spool's settings.
+// Config holds the settings of the spool.
 type Config struct {
-	Dir      string `name:"spool-dir" env:"ADNET_SPOOL_DIR" default:".adnet/spool" help:"Folder for events that Kafka cannot take now; one per ingress process."`
-	MaxBytes int64  `name:"spool-max-bytes" env:"ADNET_SPOOL_MAX_BYTES" default:"1073741824" help:"Size at which the spool refuses more events."`
+	Dir      string `name:"spool-dir" env:"ADNET_SPOOL_DIR" default:".adnet/spool" help:"Folder for events that Kafka cannot accept; one per ingress process."`
+	MaxBytes int64  `name:"spool-max-bytes" env:"ADNET_SPOOL_MAX_BYTES" default:"1073741824" help:"Maximum size of the spool; beyond it events are rejected."`
 }
 
-// Producer is the log that records are handed back to. done is called once, with nil when
-// acknowledged.
+// Producer is the log that receives the records. done is called once, with nil after the
+// acknowledgement.
 type Producer interface {
 	Produce(topic string, key, value []byte, done func(error))
 }
 
-// Deps are what the spool works with.
+// Deps holds the dependencies of the spool.
 type Deps struct {
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
@@ -55,7 +55,7 @@ type Spool struct {
 	cfg   Config
 	deps  Deps
 	log   *obs.LimitedLogger
-	pace  time.Duration // between two looks for something to drain, and two tries
+	pace  time.Duration // between two checks for closed segments, and between retries
 	sync  syncer
 	lock  *os.File
 	queue queue
@@ -72,7 +72,7 @@ type Spool struct {
 	drained prometheus.Counter
 }
 
-// New makes a Spool; it touches no file.
+// New returns a Spool. It touches no file.
 func New(cfg Config, deps Deps) (*Spool, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("ADNET_SPOOL_DIR must name a folder")
@@ -89,7 +89,7 @@ func New(cfg Config, deps Deps) (*Spool, error) {
 		spooled: obs.Register(
 			deps.Metrics,
 			prometheus.NewCounter(prometheus.CounterOpts{
-				Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not take them.",
+				Name: "adnet_spool_records_total", Help: "Events written to disk because Kafka did not accept them.",
 			}),
 		),
 		drained: obs.Register(
@@ -102,7 +102,7 @@ func New(cfg Config, deps Deps) (*Spool, error) {
 	return s, nil
 }
 
-// Open takes the folder and finds what an earlier process left. Call it once before Run.
+// Open locks the folder and finds the segments of an earlier process. Call it once before Run.
 func (s *Spool) Open() error {
 	if err := os.MkdirAll(s.cfg.Dir, 0o750); err != nil {
 		return fmt.Errorf("spool folder (ADNET_SPOOL_DIR): %w", err)
@@ -131,10 +131,10 @@ func (s *Spool) Open() error {
 	return nil
 }
 
-// Append stores a copy of a record. It never waits: done is called exactly once, with nil when the
-// record survives a crash of process and machine. Until Run works it is not called, after Run's end
-// at once. Errors carry errs.Unavailable: [ErrFull], [ErrBusy], [ErrStopped], or a folder that
-// cannot be written.
+// Append stores a copy of a record. It never blocks: done is called exactly once, with nil if the
+// record survives a crash of process and machine. Before Run starts it is not called; after Run
+// ends it is called at once. Errors carry errs.Unavailable: [ErrFull], [ErrBusy], [ErrStopped], or
+// a write error of the folder.
 //
 // done runs on the writer's goroutine, or before Append returns, and must not block.
 func (s *Spool) Append(topic string, key, value []byte, done func(error)) {
@@ -147,22 +147,22 @@ func (s *Spool) Append(topic string, key, value []byte, done func(error)) {
 	}
 }
 
-// Empty says whether nothing waits on disk.
+// Empty reports whether no records wait on disk.
 func (s *Spool) Empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes == 0
 }
 
-// Waiting is how much waits on disk: the bytes of its files, and the events in them.
+// Waiting returns the bytes of the files on disk, and the number of events in them.
 func (s *Spool) Waiting() (bytes, events int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes, s.events
 }
 
-// Run writes and drains until ctx ends; records still on disk then wait for the next start. Every
-// append that was accepted is answered when Run returns. It is called once.
+// Run writes and drains until ctx ends. Records still on disk then wait for the next start. Every
+// accepted append is answered before Run returns. Call it once.
 func (s *Spool) Run(ctx context.Context) error {
 	var drained sync.WaitGroup
 	drained.Go(func() { s.drain(ctx) })
@@ -171,7 +171,7 @@ func (s *Spool) Run(ctx context.Context) error {
 	return s.close()
 }
 
-// write is the one writer: it takes every append that waits, writes them all and syncs once.
+// write is the only writer: it takes all waiting appends, writes them and syncs once.
 func (s *Spool) write(ctx context.Context) {
 	var g group
 	for ctx.Err() == nil {
@@ -181,12 +181,12 @@ func (s *Spool) write(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	// Whoever got into the queue before its end is still served.
+	// Appends that were queued before the end are still written.
 	s.queue.end()
 	s.commit(s.queue.take(g))
 }
 
-// commit makes a group durable or fails it whole, and tells everyone in it.
+// commit makes a group durable or fails it as a whole, and calls every callback of the group.
 func (s *Spool) commit(g group) group {
 	if len(g.done) > 0 {
 		err := s.store(g)
@@ -197,8 +197,8 @@ func (s *Spool) commit(g group) group {
 	return g
 }
 
-// store writes a group. After a failed write or sync the segment is abandoned: the kernel may have
-// dropped its dirty pages, so a later sync that succeeds proves nothing.
+// store writes a group. It abandons the segment after a failed write or sync: the kernel may have
+// dropped its dirty pages, so a later successful sync proves nothing.
 func (s *Spool) store(g group) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *Spool) store(g group) error {
 	}
 	if s.active == nil {
 		number := s.next
-		s.next++ // also when it fails: the name may be taken now
+		s.next++ // even after a failure: the name may exist
 		active, err := createSegment(s.cfg.Dir, number, s.sync)
 		if err != nil {
 			return errs.Wrap(err, errs.Unavailable, "the spool cannot be written (ADNET_SPOOL_DIR)")
@@ -232,7 +232,7 @@ func (s *Spool) store(g group) error {
 	return nil
 }
 
-// rotate closes the active segment so that it can be drained. mu is held.
+// rotate closes the active segment, so that it can be drained. mu is held.
 func (s *Spool) rotate() error {
 	if s.active == nil {
 		return nil
@@ -241,7 +241,7 @@ func (s *Spool) rotate() error {
 	s.active = nil
 	err := old.file.Close()
 	if old.bytes == 0 {
-		// A full disk must not fill with empty files, too.
+		// A full disk must not fill up with empty files as well.
 		return errors.Join(err, os.Remove(old.path))
 	}
 	s.closed = append(s.closed, old.path)

@@ -144,7 +144,8 @@ func TestAnAnsweredAppendIsOnDisk(t *testing.T) {
 	require.False(t, f.Empty())
 }
 
-// What waits is known in events, also of what an earlier process left, until it is in the log.
+// Waiting records are counted in events, including those of an earlier process, until the log has
+// them.
 func TestWaitingIsCountedInEvents(t *testing.T) {
 	dir := t.TempDir()
 	waiting := func(f *fixture) int64 {
@@ -223,7 +224,7 @@ func TestACrashBeforeTheDeletionRepeatsTheSegment(t *testing.T) {
 	}
 }
 
-func TestOutlivesARestart(t *testing.T) {
+func TestRecordsSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	var want []string
 	for i := range 3 {
@@ -239,7 +240,7 @@ func TestOutlivesARestart(t *testing.T) {
 	require.Equal(t, want, f.log.records(), "segments of earlier processes come oldest first")
 }
 
-func TestDamagedSegmentsGiveWhatIsIntact(t *testing.T) {
+func TestDamagedSegmentsYieldIntactRecords(t *testing.T) {
 	var good []byte
 	for _, v := range []string{"one", "two", "three"} {
 		good = appendFrame(good, "t", []byte("k"), []byte(v))
@@ -326,7 +327,7 @@ func TestAQueueThatIsNotWrittenFills(t *testing.T) {
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)
-	// The next segment's name is taken.
+	// The next segment's name already exists.
 	require.NoError(t, os.Mkdir(filepath.Join(dir, fmt.Sprintf("%020d%s", 0, suffix)), 0o750))
 	f.run(t)
 	err := f.append("a")
@@ -351,7 +352,7 @@ func TestNoFolder(t *testing.T) {
 	require.ErrorContains(t, err, "ADNET_SPOOL_DIR")
 }
 
-// Group commit: what waits while the disk is busy is written with one sync, in order.
+// Group commit: appends that wait for the disk are written with one sync, in order.
 func TestAppendsThatWaitTogetherAreOneGroup(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)
@@ -372,7 +373,7 @@ func TestAppendsThatWaitTogetherAreOneGroup(t *testing.T) {
 	require.Len(t, onDisk(t, dir), 50)
 }
 
-// Appends race with the stop: each is answered, and what was answered nil is on disk or
+// Appends race with the stop: each is answered, and each one answered with nil is on disk or
 // acknowledged.
 func TestAppendsRaceWithTheStop(t *testing.T) {
 	dir := t.TempDir()
@@ -417,8 +418,8 @@ func TestAppendsRaceWithTheStop(t *testing.T) {
 	}
 }
 
-// Random refusals, restarts and concurrent appends: everything answered nil reaches the log.
-func TestEverythingKeptIsProduced(t *testing.T) {
+// Random refusals, restarts and concurrent appends: every acknowledged record reaches the log.
+func TestEveryStoredRecordIsProduced(t *testing.T) {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
 	var kept, produced sync.Map

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// disk is stable storage: it has what was there at a file's last sync, and the names that were in a
-// folder at the folder's. The rest would be gone after a power cut.
+// disk is stable storage: it has the bytes of each file's last sync, and the names of each folder's
+// last sync. A power cut loses the rest.
 type disk struct {
 	mu    sync.Mutex
 	bytes map[string]int64 // by path
@@ -41,7 +41,7 @@ func (d *disk) sync(f *os.File) error {
 	return err
 }
 
-// survives says whether everything that is in the spool's folder now would outlive a power cut.
+// survives reports whether everything in the spool's folder would survive a power cut now.
 func (d *disk) survives(dir string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,8 +55,8 @@ func (d *disk) survives(dir string) bool {
 	return err == nil && len(paths) > 0
 }
 
-// An append that was answered nil survives a power cut, not only the process: file and name are
-// synced before.
+// An acknowledged append survives a power cut, not only a crash of the process: file and name are
+// synced first.
 func TestAnAnsweredAppendSurvivesAPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)
@@ -65,7 +65,7 @@ func TestAnAnsweredAppendSurvivesAPowerCut(t *testing.T) {
 	f.log.set(down)
 	f.run(t)
 	for i := range 20 {
-		// Looked at inside the answer: the next group cannot have synced for this one.
+		// Check inside the callback: the next group cannot have synced for this one.
 		answer := make(chan bool, 1)
 		f.Append("t", []byte("k"), []byte(strconv.Itoa(i)), func(err error) { answer <- err == nil && d.survives(dir) })
 		require.True(t, <-answer, i)
@@ -73,8 +73,8 @@ func TestAnAnsweredAppendSurvivesAPowerCut(t *testing.T) {
 	require.Len(t, onDisk(t, dir), 20)
 }
 
-// A sync that fails answers an error, and the next append starts another segment: what the kernel
-// still holds of the first one is not to be trusted.
+// A failed sync returns an error, and the next append starts another segment: the kernel's data for
+// the first one cannot be trusted.
 func TestAFailedSyncIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)

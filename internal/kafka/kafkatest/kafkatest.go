@@ -1,4 +1,4 @@
-// Package kafkatest gives tests a broker that speaks the protocol, with failures on demand. Only
+// Package kafkatest provides tests with a broker that speaks the protocol and fails on demand. Only
 // tests import it.
 package kafkatest
 
@@ -12,10 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Always as a count of failures means until the handle's Remove.
+// Always, as a count of failures, means until Remove is called on the handle.
 const Always = -1
 
-// New starts an in-memory broker for the length of the test. Pass brokers to Config.Brokers.
+// New starts an in-memory broker for the duration of the test. Pass brokers to Config.Brokers.
 func New(t testing.TB) (brokers []string, cluster *kfake.Cluster) {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -26,22 +26,22 @@ func New(t testing.TB) (brokers []string, cluster *kfake.Cluster) {
 	return cluster.ListenAddrs(), cluster
 }
 
-// RefuseProduce makes the next count produce requests to topic fail for good: nothing is written
-// and the client does not try again.
+// RefuseProduce makes the next count produce requests to topic fail permanently: nothing is written
+// and the client does not retry.
 func RefuseProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{
 		Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: count,
 	})
 }
 
-// StallProduce makes the next count produce requests to topic fail so that the client tries again,
-// as with too few replicas in sync.
+// StallProduce makes the next count produce requests to topic fail with a retriable error, as with
+// too few replicas in sync.
 func StallProduce(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicas, Count: count})
 }
 
-// LoseAcks makes the next count produce requests to topic write their records and answer with an
-// error that the client tries again: only idempotence keeps them single.
+// LoseAcks makes the next count produce requests to topic write their records and return a
+// retriable error: only idempotence prevents duplicates.
 func LoseAcks(c *kfake.Cluster, topic string, count int) *kfake.FaultHandle {
 	return c.Fault(kfake.Fault{
 		Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.NotEnoughReplicasAfterAppend, Count: count,
@@ -55,8 +55,8 @@ func RefuseCommits(c *kfake.Cluster, group string, count int) *kfake.FaultHandle
 	})
 }
 
-// HoldCommits keeps every offset commit of group unanswered until release is called, and counts
-// them.
+// HoldCommits delays the response to every offset commit of group until release is called, and
+// counts the commits.
 func HoldCommits(c *kfake.Cluster, group string) (seen func() int64, release func()) {
 	var count atomic.Int64
 	open := make(chan struct{})

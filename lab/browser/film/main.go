@@ -1,5 +1,5 @@
-// Command film makes the film that previews of video ads show when a draft has none: a few seconds
-// of moving shapes, recorded by Chromium.
+// Command film records the placeholder video for previews of video ads: a few seconds of moving
+// shapes in Chromium.
 //
 //	go run ./lab/browser/film
 package main
@@ -18,7 +18,7 @@ import (
 
 const file = "ingress/preview/media/film.webm"
 
-// record plays six seconds on a canvas and gives them as WebM, in base64.
+// record plays six seconds on a canvas and returns them as WebM in base64.
 const record = `new Promise((done) => {
   const canvas = Object.assign(document.createElement('canvas'), { width: 480, height: 270 }), c = canvas.getContext('2d');
   const to = new MediaRecorder(canvas.captureStream(15), { mimeType: 'video/webm;codecs=vp8', videoBitsPerSecond: 200000 }), parts = [];

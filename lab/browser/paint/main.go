@@ -1,7 +1,7 @@
-// Command paint measures how soon the console shows what matters: the largest contentful paint of
-// its main screens, on a processor that is slowed down four times and with 10,000 campaigns of the
-// account that looks: `make paint`. It starts the binary that its first argument names, in memory,
-// and prints a line for each screen. It is not a test: a busy machine is slow, too.
+// Command paint measures the largest contentful paint of the console's main screens, with the CPU
+// throttled four times and 10,000 campaigns in the account: `make paint`. It starts the binary
+// named by its first argument in memory and prints a line for each screen. It is not a test,
+// because times depend on the load of the machine.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 
 const address = "127.0.0.1:8996"
 
-// promised is the most that a largest paint may take.
+// promised is the limit for a largest paint.
 const promised = time.Second
 
 var screens = []struct{ as, path string }{
@@ -43,9 +43,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	campaigns := flag.Int("campaigns", 10_000, "campaigns of the advertiser")
-	slower := flag.Float64("slower", 4, "how many times slower the processor is")
+	slower := flag.Float64("slower", 4, "slowdown factor of the processor")
 	loads := flag.Int("loads", 5, "loads of each screen, each with an empty cache")
-	latency := flag.Duration("latency", 0, "how long each request takes longer, as over a network")
+	latency := flag.Duration("latency", 0, "additional latency of each request, as over a network")
 	flag.Parse()
 	if err := run(ctx, *campaigns, *loads, slow{*slower, *latency}); err != nil {
 		fmt.Fprintln(os.Stderr, "paint:", err)
@@ -53,13 +53,13 @@ func main() {
 	}
 }
 
-// slow is what the reader has that this machine has not.
+// slow describes the slower machine and network of the reader.
 type slow struct {
-	processor float64       // so many times slower
+	processor float64       // slowdown factor
 	latency   time.Duration // of each request
 }
 
-// later has every request of a page wait.
+// later delays every request of a page.
 func (s slow) later(ctx context.Context) error {
 	_, err := network.EmulateNetworkConditionsByRule(false, []*network.Conditions{
 		{Latency: float64(s.latency.Milliseconds()), DownloadThroughput: -1, UploadThroughput: -1},
@@ -111,8 +111,8 @@ func run(ctx context.Context, campaigns, loads int, than slow) error {
 	return nil
 }
 
-// largest is when the largest paint was, in milliseconds since the load began, once nothing larger
-// has come for a second.
+// largest resolves to the time of the largest paint, in milliseconds since the start of the load,
+// after a second without a larger one.
 const largest = `new Promise((done) => {
 	let at = 0, timer;
 	const wait = () => { clearTimeout(timer); timer = setTimeout(() => done(at), 1000); };
@@ -142,7 +142,7 @@ func measure(b *browser.Browser, base, as, path string, loads int, than slow) (t
 	for range loads {
 		var ms float64
 		if err := t.Open(base + path); err != nil {
-			return nil, fmt.Errorf("%w; the page said %q", err, t.Problems())
+			return nil, fmt.Errorf("%w; console messages: %q", err, t.Problems())
 		}
 		if err := t.Do(chromedp.Evaluate(
 			largest, &ms, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) },
@@ -154,7 +154,7 @@ func measure(b *browser.Browser, base, as, path string, loads int, than slow) (t
 	return took, nil
 }
 
-// fill gives the demo's advertiser n campaigns.
+// fill creates n campaigns of the demo's advertiser.
 func fill(ctx context.Context, base string, n int) error {
 	var login struct {
 		Token string
@@ -195,15 +195,15 @@ func post(ctx context.Context, address, token string, body, reply any) error {
 		return err
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
+	content, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return err
 	}
 	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s: %d %s", address, answer.StatusCode, said)
+		return fmt.Errorf("%s: %d %s", address, answer.StatusCode, content)
 	}
 	if reply == nil {
 		return nil
 	}
-	return json.Unmarshal(said, reply)
+	return json.Unmarshal(content, reply)
 }

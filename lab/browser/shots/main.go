@@ -1,6 +1,6 @@
-// Command shots makes the pictures of the console that the documents show, from demo data: `make
-// screenshots`. It starts the binary that its first argument names, in memory, plays readers, and
-// writes the pictures into docs/images.
+// Command shots takes the console screenshots of the documents with demo data: `make screenshots`.
+// It starts the binary named by its first argument in memory, simulates readers, and writes the
+// pictures into docs/images.
 package main
 
 import (
@@ -24,11 +24,11 @@ import (
 	"adnet/lab/browser"
 )
 
-// shot is one picture: a screen as one account sees it.
+// shot is one picture: a screen of one account.
 type shot struct {
 	name, as, path string
 	view           browser.View
-	act            string // a script to run before it
+	act            string // script to run first
 }
 
 var (
@@ -62,10 +62,10 @@ const typeCampaign = `for (const [name, text] of Object.entries({headline: 'Ches
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	base := flag.String("base", "", "a running adnet with its demo, in place of a binary to start")
+	base := flag.String("base", "", "base URL of a running adnet with its demo, instead of a binary to start")
 	out := flag.String("out", "docs/images", "folder of the pictures")
 	only := flag.String("only", "", "one picture")
-	readers := flag.Int("readers", 300, "readers to play before")
+	readers := flag.Int("readers", 300, "readers to simulate first")
 	flag.Parse()
 	if err := run(ctx, *base, *out, *only, *readers); err != nil {
 		fmt.Fprintln(os.Stderr, "shots:", err)
@@ -128,7 +128,7 @@ func take(b *browser.Browser, s shot, base, file string) error {
 		}
 	}
 	if err := t.Open(base + s.path); err != nil {
-		return fmt.Errorf("%w; the page said %q", err, t.Problems())
+		return fmt.Errorf("%w; console messages: %q", err, t.Problems())
 	}
 	if s.act != "" {
 		if err := t.Do(chromedp.Evaluate(s.act, nil), chromedp.Sleep(time.Second)); err != nil {
@@ -143,7 +143,7 @@ func take(b *browser.Browser, s shot, base, file string) error {
 		return err
 	}
 	if problems := t.Problems(); len(problems) > 0 {
-		fmt.Printf("%s: the page said %q\n", s.name, problems)
+		fmt.Printf("%s: console messages: %q\n", s.name, problems)
 	}
 	small, err := smaller(picture)
 	if err != nil {
@@ -153,7 +153,7 @@ func take(b *browser.Browser, s shot, base, file string) error {
 	return os.WriteFile(file, small, 0o644)
 }
 
-// smaller is a picture with a palette of its own, if that takes fewer bytes.
+// smaller returns the picture with its own palette if that takes fewer bytes.
 func smaller(picture []byte) ([]byte, error) {
 	if len(picture) < 150_000 {
 		return picture, nil

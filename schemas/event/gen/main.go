@@ -1,5 +1,5 @@
 // Command gen compiles event.proto to Go: protocompile parses it in process, and protoc-gen-go of
-// the module graph's protobuf version writes the code, so nothing but Go is needed.
+// the module's protobuf version writes the code, so only Go is needed.
 package main
 
 import (

@@ -1,13 +1,13 @@
 import { texts } from '../state';
 
-/** The texts of decisions and appeals, which come with their screens only. */
+/** The texts of decisions and appeals, loaded only with their screens. */
 const en = {
   title: 'Decisions',
-  lead: 'What was decided about your account and your ads, why, and what you can do about it.',
+  lead: 'Decisions about your account and your ads, their reasons, and your options.',
   none: 'Nothing was decided against you',
   noneHelp:
-    'A rejected campaign, one that somebody else paused, Credits that are held or taken ' +
-    'back, and a suspension would stand here, with the reason.',
+    'Rejected campaigns, campaigns paused by others, Credits held or taken back, and ' +
+    'suspensions appear here with the reason.',
   kinds: {
     rejection: 'Campaign rejected',
     pause: 'Campaign paused',
@@ -17,30 +17,30 @@ const en = {
     name: 'Name rejected',
   } as Record<string, string>,
   effects: {
-    rejection: 'The campaign is shown nowhere until it is changed and approved.',
-    pause: 'The campaign is shown nowhere until it is resumed.',
+    rejection: 'The campaign is not shown until it is changed and approved.',
+    pause: 'The campaign is not shown until it is resumed.',
     hold: 'Credits that you earn are held until the case is decided.',
-    clawback: 'The Credits of the case are gone, and who paid for its traffic has the money back.',
+    clawback: 'The Credits of the case are taken back, and the advertisers have been refunded.',
     name:
-      'The name is gone from your profile and from receipts. You may say another one, or ' +
-      'after an appeal the same.',
+      'The name is removed from your profile and from receipts. You may submit another ' +
+      'one, or the same after an appeal.',
     suspension:
-      'Your campaigns are shown nowhere, your keys and sessions do not work. It lasts ' +
-      'until an administrator ends it.',
+      'Your campaigns are not shown, and your keys and sessions do not work, until an ' +
+      'administrator ends the suspension.',
   } as Record<string, string>,
-  effect: 'What it means',
+  effect: 'Effect',
   reason: 'Reason',
   rule: 'Rule',
   about: 'About',
   by: 'Decided by',
-  machine: 'This server, by rule',
+  machine: 'This server, automatically',
   person: 'A person',
   appeal: 'Appeal',
   appealTitle: 'Appeal against this decision',
   appealLabel: 'Why the decision is wrong',
   appealHelp:
-    'An administrator of this network looks at it again. Besides this you may turn to a ' +
-    'certified out-of-court dispute settlement body, or to a court.',
+    'An administrator of this network reviews it. You may also turn to a certified ' +
+    'out-of-court dispute settlement body, or to a court.',
   appealed: 'Your appeal was sent.',
   appeals: 'Appeals',
   waits: 'Waits for an administrator',
@@ -50,20 +50,20 @@ const en = {
   >,
   suspendedTitle: 'Your account is suspended',
   suspendedHelp:
-    'You can read why, appeal, and sign out. Nothing else works until the suspension ends.',
+    'You can read the reason, appeal, and sign out. Nothing else works until the suspension ends.',
   queue: 'Appeals',
   queueLead:
-    'What owners say against decisions. Who took the decision should not be the only one ' +
-    'who looks again.',
+    'Appeals of account owners against decisions. Someone other than the decider should ' +
+    'review them.',
   queueNone: 'No appeal waits',
   uphold: 'Uphold',
   reverse: 'Reverse',
-  upholdTitle: 'Let the decision stand?',
-  reverseTitle: 'Take the decision back?',
-  words: 'Why; the owner reads it',
+  upholdTitle: 'Uphold the decision?',
+  reverseTitle: 'Reverse the decision?',
+  words: 'Reason (visible to the owner)',
   reverseHelp:
-    'The account is restored, the campaign approved or resumed, the case released. What ' +
-    'was clawed back you give back by hand.',
+    'The account is restored, the campaign approved or resumed, the case released. ' +
+    'Refund clawed back Credits manually.',
   answered: 'The appeal is decided.',
   owner: 'Account',
 };
@@ -78,72 +78,69 @@ type Texts<T> = {
 
 const de: Texts<typeof en> = {
   title: 'Entscheidungen',
-  lead:
-    'Was über Ihr Konto und Ihre Anzeigen entschieden wurde, warum, und was Sie dagegen ' +
-    'tun können.',
-  none: 'Nichts wurde gegen Sie entschieden',
+  lead: 'Entscheidungen über Ihr Konto und Ihre Anzeigen, ihre Gründe und Ihre Möglichkeiten.',
+  none: 'Keine Entscheidungen gegen Sie',
   noneHelp:
-    'Eine abgelehnte Kampagne, eine von anderen angehaltene, einbehaltene oder ' +
-    'zurückgenommene Credits und eine Sperrung ständen hier, mit der Begründung.',
+    'Abgelehnte Kampagnen, von anderen pausierte Kampagnen, einbehaltene oder ' +
+    'zurückgenommene Credits und Sperrungen erscheinen hier mit der Begründung.',
   kinds: {
     rejection: 'Kampagne abgelehnt',
-    pause: 'Kampagne angehalten',
+    pause: 'Kampagne pausiert',
     hold: 'Credits einbehalten',
     clawback: 'Credits zurückgenommen',
     suspension: 'Konto gesperrt',
     name: 'Name abgelehnt',
   },
   effects: {
-    rejection: 'Die Kampagne erscheint nirgends, bis sie geändert und genehmigt ist.',
-    pause: 'Die Kampagne erscheint nirgends, bis sie fortgesetzt wird.',
+    rejection: 'Die Kampagne wird nicht gezeigt, bis sie geändert und genehmigt ist.',
+    pause: 'Die Kampagne wird nicht gezeigt, bis sie fortgesetzt wird.',
     hold: 'Credits, die Sie verdienen, werden einbehalten, bis der Fall entschieden ist.',
     clawback:
-      'Die Credits des Falls sind weg, und wer für den Verkehr zahlte, hat das Geld zurück.',
+      'Die Credits des Falls sind zurückgenommen, und die Werbetreibenden haben ihr Geld zurück.',
     name:
-      'Der Name ist aus Ihrem Profil und von Belegen verschwunden. Sie können einen ' +
-      'anderen nennen, nach einem Einspruch auch denselben.',
+      'Der Name ist aus Ihrem Profil und von Belegen entfernt. Sie können einen anderen ' +
+      'einreichen, nach einer Beschwerde auch denselben.',
     suspension:
-      'Ihre Kampagnen erscheinen nirgends, Ihre Schlüssel und Sitzungen gehen nicht. Das ' +
-      'gilt, bis ein Administrator es beendet.',
+      'Ihre Kampagnen werden nicht gezeigt, und Ihre Schlüssel und Sitzungen sind ' +
+      'ungültig, bis ein Administrator die Sperrung beendet.',
   },
-  effect: 'Was das bedeutet',
+  effect: 'Auswirkung',
   reason: 'Begründung',
   rule: 'Regel',
   about: 'Betrifft',
   by: 'Entschieden von',
-  machine: 'Diesem Server, nach Regel',
+  machine: 'Diesem Server, automatisch',
   person: 'Einem Menschen',
   appeal: 'Beschwerde',
   appealTitle: 'Beschwerde gegen diese Entscheidung',
   appealLabel: 'Warum die Entscheidung falsch ist',
   appealHelp:
-    'Ein Administrator dieses Netzes sieht sie sich noch einmal an. Daneben können Sie ' +
-    'sich an eine zertifizierte außergerichtliche Streitbeilegungsstelle oder ein ' +
-    'Gericht wenden.',
+    'Ein Administrator dieses Netzwerks prüft sie. Sie können sich auch an eine ' +
+    'zertifizierte außergerichtliche Streitbeilegungsstelle oder ein Gericht wenden.',
   appealed: 'Ihre Beschwerde ist abgeschickt.',
   appeals: 'Beschwerden',
   waits: 'Wartet auf einen Administrator',
   outcomes: {
-    upheld: 'Die Entscheidung bleibt',
+    upheld: 'Die Entscheidung wurde bestätigt',
     reversed: 'Die Entscheidung wurde zurückgenommen',
   },
   suspendedTitle: 'Ihr Konto ist gesperrt',
   suspendedHelp:
-    'Sie können lesen, warum, sich beschweren und sich abmelden. Sonst geht nichts, bis ' +
-    'die Sperrung endet.',
+    'Sie können den Grund lesen, Beschwerde einlegen und sich abmelden. Alles andere ' +
+    'ist bis zum Ende der Sperrung nicht möglich.',
   queue: 'Beschwerden',
   queueLead:
-    'Was Konten gegen Entscheidungen vorbringen. Wer entschieden hat, sollte nicht als ' +
-    'Einziger noch einmal hinsehen.',
-  queueNone: 'Keine Beschwerde wartet',
+    'Beschwerden von Konten gegen Entscheidungen. Eine andere Person als die ' +
+    'entscheidende sollte sie prüfen.',
+  queueNone: 'Keine offenen Beschwerden',
   uphold: 'Bestätigen',
   reverse: 'Zurücknehmen',
   upholdTitle: 'Die Entscheidung bestätigen?',
   reverseTitle: 'Die Entscheidung zurücknehmen?',
-  words: 'Warum; das Konto liest es',
+  words: 'Begründung (für das Konto sichtbar)',
   reverseHelp:
     'Das Konto wird entsperrt, die Kampagne genehmigt oder fortgesetzt, der Fall ' +
-    'freigegeben. Was zurückgenommen wurde, geben Sie von Hand zurück.',
+    'freigegeben. Zurückgenommene Credits erstatten Sie manuell.',
   answered: 'Die Beschwerde ist entschieden.',
   owner: 'Konto',
 };

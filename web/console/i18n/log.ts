@@ -1,22 +1,22 @@
 import { texts } from '../state';
 
-/** The texts of the audit log, which come with its screen only. */
+/** The texts of the audit log, loaded only with its screen. */
 const en = {
   title: 'Audit log',
-  leadOwn: 'What happened to your account, by whom. Entries cannot be changed or removed.',
-  leadAll: 'What was changed in this network, by whom. Entries cannot be changed or removed.',
+  leadOwn: 'What happened to your account, and by whom. Entries cannot be changed or removed.',
+  leadAll: 'What was changed in this network, and by whom. Entries cannot be changed or removed.',
   when: 'When',
   who: 'By',
-  what: 'Of',
+  what: 'Object',
   fields: 'Changes',
   none: 'No entries',
-  kind: 'Kind',
+  kind: 'Type',
   all: 'All',
   older: 'Older',
   newest: 'Newest',
   system: 'This server',
   mine: 'My account only',
-  actor: 'Account that acted (id)',
+  actor: 'Acting account (id)',
   kinds: {
     campaign: 'Campaign',
     user: 'Account',
@@ -32,15 +32,15 @@ const en = {
 };
 
 const de: typeof en = {
-  title: 'Änderungslog',
+  title: 'Audit-Log',
   leadOwn:
     'Was mit Ihrem Konto geschah, und durch wen. Einträge lassen sich weder ändern noch entfernen.',
   leadAll:
-    'Was in diesem Netz geändert wurde, und durch wen. Einträge lassen sich weder ändern ' +
-    'noch entfernen.',
+    'Was in diesem Netzwerk geändert wurde, und durch wen. Einträge lassen sich weder ' +
+    'ändern noch entfernen.',
   when: 'Wann',
   who: 'Durch',
-  what: 'Von',
+  what: 'Objekt',
   fields: 'Änderungen',
   none: 'Keine Einträge',
   kind: 'Art',
@@ -49,13 +49,13 @@ const de: typeof en = {
   newest: 'Neueste',
   system: 'Dieser Server',
   mine: 'Nur mein Konto',
-  actor: 'Handelndes Konto (Kennung)',
+  actor: 'Handelndes Konto (ID)',
   kinds: {
     campaign: 'Kampagne',
     user: 'Konto',
     key: 'Schlüssel',
     deposit: 'Einzahlung',
-    dead_letter: 'Unlesbarer Eintrag',
+    dead_letter: 'Dead Letter',
     store: 'Speicher',
     quarantine: 'Quarantäne-Fall',
     publisher: 'Publisher',

@@ -17,90 +17,90 @@ export const market: Pick<Messages, keyof typeof english> = {
   ends: 'Endet',
   atOnce: 'sofort',
   never: 'wenn das Budget aufgebraucht ist',
-  datesHelp: 'Daten sind in UTC, auf die Minute. Lassen Sie eines leer für keines.',
+  datesHelp: 'Daten sind in UTC, auf die Minute. Ein leeres Feld bedeutet keine Grenze.',
   changeDates: 'Daten ändern',
   resumeIt: 'Fortsetzen',
   submitIt: 'Einreichen',
   raiseBid: 'Gebot erhöhen',
-  widen: 'Publikum erweitern',
+  widen: 'Zielgruppe erweitern',
   breakdownsMore: {
     format: 'Format',
     host_app: 'App',
     integration_method: 'Methode',
     publisher: 'Publisher',
-    surface: 'Fläche',
+    surface: 'Platzierung',
     region: 'Region',
     language: 'Sprache',
   },
-  paidEvent: 'Bezahlt wird',
+  paidEvent: 'Abgerechnetes Ereignis',
   paidEvents: {
-    impression: 'Jede Einblendung',
+    impression: 'Jede Impression',
     viewable: 'Jede Sicht: die halbe Anzeige eine Sekunde lang',
   },
   paidEventHelp:
-    'Erscheint nur, wo eine Sicht gemeldet werden kann: in Seiten mit adnet.js und in ' +
-    'Hosts von MCP Apps. Sie tritt mit dem Teil ihres Gebots an, der dem Anteil ' +
-    'gesehener Einblendungen entspricht: die Hälfte, bis das Netz ihn gelernt hat.',
+    'Erscheint nur, wo Sichtbarkeit gemeldet werden kann: in Seiten mit adnet.js und in ' +
+    'Hosts von MCP Apps. In der Auktion zählt das Gebot mal den Anteil sichtbarer ' +
+    'Impressionen. Bis das Netzwerk diesen gelernt hat, gilt die Hälfte.',
   paidBy: 'Bezahlt mit',
   paidCredits: (n: string) => `Credits (${n} verfügbar)`,
-  paidCreditsHelp:
-    'Das Budget insgesamt wird beim Anlegen der Kampagne von Ihren Credits abgezogen.',
+  paidCreditsHelp: 'Das Gesamtbudget wird beim Erstellen der Kampagne von Ihren Credits abgezogen.',
   least: 'Mindestrelevanz',
-  leastLead: 'Keine Anzeige zeigen, die eine Anfrage weniger wahrscheinlich beantwortet.',
+  leastLead: 'Keine Anzeige zeigen, die die Anfrage mit geringerer Wahrscheinlichkeit beantwortet.',
   leastLabel: 'Wahrscheinlichkeit, von 0 bis 1',
   leastHelp:
-    'Leer überlässt es dem Netzwerk. Unter dessen Untergrenze zählt sie bis zum ' +
-    'niedrigsten Wert, den der Betreiber erlaubt.',
+    'Ein leeres Feld übernimmt die Untergrenze des Netzwerks. Kleinere Werte gelten bis ' +
+    'zum Minimum des Betreibers.',
   houseAds: 'Eigene Kampagnen zeigen, wo sonst nichts verkauft wird',
   houseHelp:
-    'Eigenwerbung kostet und verdient nichts, wie auch immer die Untergrenze ist. Sie ' +
-    'ist als solche gekennzeichnet und hält sich an Targeting, Zeiten, Freigabe und Ihre ' +
-    'Sperren.',
+    'Eigenwerbung kostet und verdient nichts, und der Mindestpreis gilt nicht. Sie ist ' +
+    'gekennzeichnet und hält sich an Targeting, Zeiten, Freigabe und Ihre Sperren.',
   leastSave: 'Speichern',
   leastSaved: 'Gespeichert. Sie gilt innerhalb von zwei Sekunden.',
   aim: 'Ziel',
   aims: {
-    manual: 'Bieten, was ich sage',
-    target_cpa: 'Eine Conversion zu einem Preis',
-    max_conversions: 'So viele Conversions, wie das Budget kauft',
+    manual: 'Manuelle Gebote',
+    target_cpa: 'Ziel-Kosten je Conversion',
+    max_conversions: 'So viele Conversions, wie das Budget erlaubt',
   },
-  targetCPA: 'Eine Conversion darf kosten, in USD',
-  aimHelp: 'Mit einem Ziel entstehen die Gebote aus Conversions, und Ihr Gebot ist das höchste.',
+  targetCPA: 'Ziel-Kosten je Conversion in USD',
+  aimHelp:
+    'Mit einem Ziel werden die Gebote aus Conversions abgeleitet, und Ihr Gebot ist das Maximum.',
   categories: 'Kategorien (IAB), z. B. IAB19',
   forecast: 'Prognose',
   forecastHelp:
-    'Aus den Auktionen der letzten 28 Tage. Was Menschen darin sagen, wird nicht ' +
-    'aufbewahrt; Wörter grenzen sie darum nicht ein.',
-  requestsDay: 'Passende Anfragen am Tag',
-  priceUsual: 'Üblicher Preis für 1.000 Impressionen',
+    'Auf Grundlage der Auktionen der letzten 28 Tage. Gesprächstexte werden nicht ' +
+    'gespeichert, deshalb grenzen Wörter die Prognose nicht ein.',
+  requestsDay: 'Passende Anfragen pro Tag',
+  priceUsual: 'Üblicher Preis je 1.000 Impressionen',
   priceText: (low, mid, high) => `${low} bis ${high}, die Hälfte unter ${mid}`,
-  wonShare: 'Ihr Gebot gewänne höchstens',
-  reachDay: 'Impressionen am Tag, höchstens',
-  spendDay: 'Ausgaben am Tag, höchstens',
+  wonShare: 'Höchster Anteil, den Ihr Gebot gewinnt',
+  reachDay: 'Höchstens Impressionen pro Tag',
+  spendDay: 'Höchstens Ausgaben pro Tag',
   forecastFew: 'Zu wenige Anfragen passen für eine Prognose.',
   forecastHidden:
-    'Zu wenige Werbetreibende bieten hier: Ein Preis würde verraten, was einer von ihnen bietet.',
+    'Zu wenige Werbetreibende bieten hier: Ein Preis würde das Gebot eines ' +
+    'Werbetreibenden verraten.',
   blocks: 'Sperren',
-  blocksLead: 'Was Ihre Apps nicht zeigen. Auktionen gehorchen innerhalb von zwei Sekunden.',
+  blocksLead: 'Was Ihre Apps nicht zeigen. Änderungen gelten innerhalb von zwei Sekunden.',
   blocksHelp: 'Ein Eintrag je Zeile, bis zu 200.',
-  blockAdvertisers: 'Werbetreibende (ihre Kennungen)',
-  blockDomains: 'Domains von Zielseiten mit allen darunter',
+  blockAdvertisers: 'Werbetreibende (IDs)',
+  blockDomains: 'Domains von Zielseiten einschließlich Subdomains',
   blockCategories: 'Kategorien (IAB), etwa IAB7',
-  blockWords: 'Wörter und Wendungen',
+  blockWords: 'Wörter und Phrasen',
   blocksSave: 'Sperren speichern',
-  blocksSaved: 'Gespeichert. Auktionen gehorchen jetzt.',
-  creatives: 'Anzeigen',
-  creativesLead: 'Was Ihre Kampagnen zeigen, die neuesten zuerst.',
-  noCreatives: 'Noch keine Anzeigen',
+  blocksSaved: 'Gespeichert. Die Sperren gelten jetzt.',
+  creatives: 'Werbemittel',
+  creativesLead: 'Die Werbemittel Ihrer Kampagnen, die neuesten zuerst.',
+  noCreatives: 'Noch keine Werbemittel',
   openCampaign: 'Kampagne öffnen',
-  nameWaits: 'Jemand von der Administration sieht den Namen an, bevor Ihre Anzeigen ihn nennen.',
-  nameApproved: 'Ihre Anzeigen nennen den genehmigten Namen.',
-  nameVerified: 'Ihre Anzeigen nennen den Namen, und dass er geprüft ist.',
+  nameWaits: 'Ein Administrator prüft den Namen, bevor Ihre Anzeigen ihn zeigen.',
+  nameApproved: 'Ihre Anzeigen zeigen den genehmigten Namen.',
+  nameVerified: 'Ihre Anzeigen zeigen den Namen als geprüft.',
   profile: 'Profil',
-  profileLead: 'Wer Sie für andere sind, und was über Sie aufbewahrt wird.',
+  profileLead: 'Wie andere Sie sehen, und welche Daten über Sie gespeichert sind.',
   profileHelp:
-    'Belege Ihrer Anzeigen zeigen die Firma, sonst Ihren Namen, und sagen, ob er geprüft ' +
-    'ist. Anzeigen nennen ihn, sobald jemand von der Administration ihn genehmigt hat.',
+    'Belege Ihrer Anzeigen zeigen die Firma oder sonst Ihren Namen, und ob er geprüft ' +
+    'ist. Anzeigen zeigen ihn, sobald ein Administrator ihn genehmigt hat.',
   displayName: 'Ihr Name',
   company: 'Firma',
   profileSaved: 'Gespeichert.',
@@ -112,75 +112,76 @@ export const market: Pick<Messages, keyof typeof english> = {
     `Ich gebe ${usd} und ${credits} Credits auf: Nach der Löschung können sie hier weder ` +
     `ausgegeben noch erstattet werden.`,
   deleteHelp:
-    'Schlüssel enden, Kampagnen enden, Ihre E-Mail und Namen werden entfernt. Die Bücher ' +
-    'behalten ihre Zeilen, unter einer Kennung, die niemanden nennt. Restliches Guthaben ' +
-    'und restliche Credits verfallen, auch ausstehende und zurückgehaltene.',
+    'Schlüssel werden ungültig, Kampagnen enden, Ihre E-Mail und Namen werden entfernt. ' +
+    'Das Hauptbuch behält seine Zeilen unter einer anonymen ID. Restliches Guthaben und ' +
+    'restliche Credits verfallen, auch offene und einbehaltene.',
   deleteCode: 'Code Ihres zweiten Faktors, wenn Sie einen haben',
-  deleteSure: 'Ihr Konto für immer löschen?',
+  deleteSure: 'Ihr Konto endgültig löschen?',
   deleted: (left) => `Ihr Konto ist gelöscht. Restliches Guthaben: ${left}.`,
   auctions: 'Auktionen',
   auctionsLead:
-    'Warum eine Auktion so ausging: Sie sehen, was Ihres ist, den Preis, der gewann, und ' +
-    'wie viele andere es gab.',
+    'Warum eine Auktion so endete. Sie sehen Ihre eigenen Kandidaten, den Gewinnerpreis ' +
+    'und die Anzahl der anderen.',
   auctionsHelp:
-    'Die Kennung einer Auktion steht in der Antwort einer Anfrage (auction_id) oder im ' +
+    'Die ID einer Auktion steht in der Antwort auf eine Anfrage (auction_id) oder im ' +
     'Header X-Adnet-Auction-Id eines Gebots.',
-  auctionId: 'Kennung der Auktion',
+  auctionId: 'ID der Auktion',
   explain: 'Erklären',
-  outcome: 'Ausgang',
-  filled: 'Eine Anzeige erschien',
+  outcome: 'Ergebnis',
+  filled: 'Eine Anzeige wurde gezeigt',
   unfilled: 'Keine Anzeige',
-  winnerPrice: 'Preis, der gewann, je Einheit',
+  winnerPrice: 'Gewinnerpreis je Einheit',
   yourCandidates: 'Ihre Kandidaten und der Gewinner',
   allCandidates: 'Alle Kandidaten',
-  noCandidates: 'Keine, die Sie sehen dürfen.',
+  noCandidates: 'Keine für Sie sichtbar.',
   otherCandidates: 'Andere',
-  moreCandidates: 'Dahinter gab es vielleicht weitere.',
+  moreCandidates: 'Dahinter kann es weitere geben.',
   theRequest: 'Die Anfrage',
-  floor: 'Mindestpreis für 1.000',
+  floor: 'Mindestpreis je 1.000',
   notRecorded:
-    'Ihr Protokoll ist noch nicht da oder nicht aufbewahrt: Dies sagt ihre signierte Kennung.',
+    'Die Auktion ist noch nicht aufgezeichnet oder nicht mehr gespeichert. Dies ist der ' +
+    'Inhalt ihrer signierten ID.',
   events: 'Ereignisse',
   event: 'Ereignis',
-  verdict: 'Urteil',
+  verdict: 'Ergebnis',
   results: {
     won: 'gewonnen',
     outbid: 'überboten',
     below_floor: 'unter dem Mindestpreis',
     budget: 'kein Budget mehr',
     paced: 'gedrosselt',
-    frequency_capped: 'oft genug gesehen',
+    frequency_capped: 'Frequency Cap erreicht',
     blocked: 'vom Publisher gesperrt',
-    no_match: 'nichts passte',
-    irrelevant: 'nichts war relevant',
+    no_match: 'keine Kampagne passte',
+    irrelevant: 'keine Anzeige war relevant genug',
     no_campaigns: 'keine Kampagnen',
-    stale: 'der Knoten war nicht sicher',
+    stale: 'der Knoten hatte veraltete Daten',
   } as Record<string, string>,
   causes: {
     not_active: 'Ihr Zustand ist nicht „Aktiv“.',
     policy_violations: 'Ihre Anzeige verstößt gegen die Richtlinie.',
-    not_started: 'Sie beginnt erst später: Ändern Sie den Beginn, oder warten Sie.',
-    ended: 'Ihre Zeit ist vorbei: Ändern Sie das Ende.',
-    total_budget_spent: 'Vom Budget insgesamt ist weniger übrig, als eine Einheit kosten kann.',
+    not_started: 'Sie hat noch nicht begonnen: Ändern Sie den Beginn, oder warten Sie.',
+    ended: 'Ihr Zeitraum ist vorbei: Ändern Sie das Ende.',
+    total_budget_spent: 'Vom Gesamtbudget ist weniger übrig, als eine Einheit kosten kann.',
     daily_budget_spent:
       'Das Budget des Tages war oder ist aufgebraucht; um 00:00 UTC geht es weiter.',
     unfunded: 'Das Guthaben ist kleiner, als eine Einheit kosten kann: Zahlen Sie ein.',
     not_propagated:
-      'Der Knoten, der antwortet, kennt ihren neuesten Stand noch nicht: Versuchen Sie ' +
-      'es in einer Sekunde wieder.',
+      'Dieser Knoten hat ihren neuesten Stand noch nicht: Versuchen Sie es in einer ' +
+      'Sekunde noch einmal.',
     no_matching_requests:
-      'In der letzten Stunde passte keine Auktion zu ihrer Ausrichtung, oder es gab keine.',
+      'In der letzten Stunde passte keine Auktion zu ihrem Targeting, oder es gab keine.',
     outbid:
-      'In diesen Auktionen war eine andere Kampagne mehr wert: Bieten Sie mehr, oder ' +
-      'richten Sie sie genauer aus.',
+      'In diesen Auktionen war eine andere Kampagne mehr wert: Erhöhen Sie das Gebot, ' +
+      'oder verbessern Sie das Targeting.',
     irrelevant:
-      'In keiner dieser Auktionen passte gut genug, was sie sagt: Nennen Sie in klaren ' +
+      'In keiner dieser Auktionen passte ihr Text gut genug: Beschreiben Sie in klaren ' +
       'Worten, wonach Menschen fragen.',
-    below_floor: 'Ihr Preis für 1.000 Einblendungen lag unter dem Mindestpreis des Publishers.',
+    below_floor: 'Ihr Preis je 1.000 Impressionen lag unter dem Mindestpreis des Publishers.',
     blocked:
       'Der Publisher sperrt ihren Werbetreibenden, ihre Zielseite, eine Kategorie oder ein Wort.',
     paced: 'Ihr Tagesbudget wird über den Tag verteilt.',
-    frequency_capped: 'Die Menschen hatten sie oft genug gesehen.',
+    frequency_capped: 'Das Frequency Cap war erreicht.',
     ok: 'Diese Auktionen der letzten Stunde hat sie gewonnen.',
   },
 };

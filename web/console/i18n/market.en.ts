@@ -1,4 +1,4 @@
-/** What the screens of campaigns, blocks and creatives say. */
+/** The texts of the screens of campaigns, blocks and creatives. */
 export const market = {
   hour: 'Hour',
   byHour: 'By hour',
@@ -15,7 +15,7 @@ export const market = {
   ends: 'Ends',
   atOnce: 'at once',
   never: 'when the budget is spent',
-  datesHelp: 'Dates are in UTC, to the minute. Leave one empty for none.',
+  datesHelp: 'Dates are in UTC, to the minute. An empty field means no limit.',
   changeDates: 'Change the dates',
   resumeIt: 'Resume it',
   submitIt: 'Submit it',
@@ -30,69 +30,69 @@ export const market = {
     region: 'Region',
     language: 'Language',
   },
-  paidEvent: 'Paid for',
+  paidEvent: 'Billed event',
   paidEvents: { impression: 'Each impression', viewable: 'Each view: half of the ad for a second' },
   paidEventHelp:
-    'Shown only where a view can be reported: in pages with adnet.js, and in hosts of ' +
-    'MCP Apps. It competes with its bid times the share of impressions that are viewed: ' +
-    'a half, until the network has learnt it.',
+    'Shown only where views can be reported: in pages with adnet.js and in hosts of MCP ' +
+    'Apps. It competes with its bid times the viewable share of impressions, which is ' +
+    'one half until the network has learnt it.',
   paidBy: 'Paid with',
-  paidCredits: (n: string) => `Credits (${n} to spend)`,
-  paidCreditsHelp: 'The budget in all is taken from your Credits when the campaign is made.',
-  least: 'Least relevance',
-  leastLead: 'Show no ad that is less likely to answer a request than this.',
+  paidCredits: (n: string) => `Credits (${n} available)`,
+  paidCreditsHelp: 'The total budget is taken from your Credits when the campaign is created.',
+  least: 'Minimum relevance',
+  leastLead: 'Show no ad with a lower probability of answering the request.',
   leastLabel: 'Probability, from 0 to 1',
   leastHelp:
-    'Empty leaves it to the network. Below the floor of the network it counts down to ' +
-    'the lowest that the operator allows.',
-  houseAds: 'Show my own campaigns where nothing else is sold',
+    'An empty field uses the network’s floor. A lower value applies down to the minimum ' +
+    'set by the operator.',
+  houseAds: 'Show my own campaigns when nothing else is sold',
   houseHelp:
-    'House ads cost and earn nothing, whatever the floor. They are labelled as such, and ' +
-    'obey targeting, dates, approval and your blocks.',
+    'House ads cost and earn nothing, and the floor price does not apply. They are ' +
+    'labelled, and respect targeting, dates, approval and your blocks.',
   leastSave: 'Save',
-  leastSaved: 'Saved. It holds within two seconds.',
+  leastSaved: 'Saved. It applies within two seconds.',
   aim: 'Goal',
   aims: {
-    manual: 'Bid what I say',
-    target_cpa: 'A conversion for a price',
-    max_conversions: 'As many conversions as the budget buys',
+    manual: 'Manual bids',
+    target_cpa: 'Target cost per conversion',
+    max_conversions: 'As many conversions as the budget allows',
   },
-  targetCPA: 'A conversion may cost, in USD',
-  aimHelp: 'With a goal the bids are made from conversions, and your bid is the most that is bid.',
+  targetCPA: 'Target cost per conversion in USD',
+  aimHelp: 'With a goal, bids are derived from conversions, and your bid is the maximum.',
   categories: 'Categories (IAB), e.g. IAB19',
   forecast: 'Forecast',
   forecastHelp:
-    'From the auctions of the last 28 days. What people say in them is not kept, so ' +
-    'words do not narrow it.',
-  requestsDay: 'Requests a day that fit',
-  priceUsual: 'Usual price of 1,000 impressions',
+    'Based on the auctions of the last 28 days. Conversation texts are not stored, so ' +
+    'words do not narrow the forecast.',
+  requestsDay: 'Matching requests per day',
+  priceUsual: 'Usual price per 1,000 impressions',
   priceText: (low: string, mid: string, high: string) => `${low} to ${high}, half below ${mid}`,
-  wonShare: 'Your bid would win at most',
-  reachDay: 'Impressions a day at most',
-  spendDay: 'Spend a day at most',
-  forecastFew: 'Too few requests fit for a forecast.',
-  forecastHidden: 'Too few advertisers compete here: a price would tell what one of them bids.',
+  wonShare: 'Maximum share won by your bid',
+  reachDay: 'Maximum impressions per day',
+  spendDay: 'Maximum spend per day',
+  forecastFew: 'Too few matching requests for a forecast.',
+  forecastHidden: 'Too few advertisers compete here: a price would reveal one advertiser’s bid.',
   blocks: 'Blocks',
-  blocksLead: 'What your apps do not show. Auctions obey within two seconds.',
-  blocksHelp: 'One entry a line, up to 200.',
+  blocksLead: 'What your apps do not show. Changes apply within two seconds.',
+  blocksHelp: 'One entry per line, up to 200.',
   blockAdvertisers: 'Advertisers (their ids)',
-  blockDomains: 'Domains of landing pages, with all below them',
+  blockDomains: 'Domains of landing pages, including subdomains',
   blockCategories: 'Categories (IAB), such as IAB7',
   blockWords: 'Words and phrases',
   blocksSave: 'Save blocks',
-  blocksSaved: 'Saved. Auctions obey now.',
+  blocksSaved: 'Saved. The blocks now apply.',
   creatives: 'Creatives',
-  creativesLead: 'What your campaigns show, the newest first.',
+  creativesLead: 'The creatives of your campaigns, newest first.',
   noCreatives: 'No creatives yet',
   openCampaign: 'Open the campaign',
-  nameWaits: 'An administrator looks at the name before your ads say it.',
-  nameApproved: 'Your ads say the name as it was approved.',
-  nameVerified: 'Your ads say the name, and that it was verified.',
+  nameWaits: 'An administrator reviews the name before your ads show it.',
+  nameApproved: 'Your ads show the approved name.',
+  nameVerified: 'Your ads show the name as verified.',
   profile: 'Profile',
-  profileLead: 'Who you are to others, and what is held about you.',
+  profileLead: 'How others see you, and the data stored about you.',
   profileHelp:
-    'Receipts of your ads show the company, else your name, and say whether it was ' +
-    'verified. Ads say it once an administrator has approved it.',
+    'Receipts of your ads show the company or else your name, and whether it is ' +
+    'verified. Ads show it once an administrator has approved it.',
   displayName: 'Your name',
   company: 'Company',
   profileSaved: 'Saved.',
@@ -102,35 +102,36 @@ export const market = {
   deleteAccount: 'Delete my account',
   deleteLoses: (usd: string, credits: string) =>
     `I give up ${usd} and ${credits} Credits: after the deletion they cannot be spent or ` +
-    `paid back here.`,
+    `refunded here.`,
   deleteHelp:
-    'Keys stop, campaigns end, your e-mail and names are removed. The books keep their ' +
-    'rows, under an id that names nobody. A balance and Credits that are left are lost, ' +
-    'also Credits that are pending or held.',
+    'Keys stop working, campaigns end, and your e-mail and names are removed. The ' +
+    'ledger keeps its rows under an anonymous id. Any remaining balance and Credits are ' +
+    'lost, including pending and held Credits.',
   deleteCode: 'Code of your second factor, if you have one',
-  deleteSure: 'Delete your account for ever?',
-  deleted: (left: string) => `Your account is deleted. Balance that was left: ${left}.`,
+  deleteSure: 'Delete your account permanently?',
+  deleted: (left: string) => `Your account is deleted. Remaining balance: ${left}.`,
   auctions: 'Auctions',
   auctionsLead:
-    'Why an auction went as it did: you see what is yours, the price that won, and how ' +
-    'many others there were.',
+    'Why an auction ended as it did. You see your own candidates, the winning price, ' +
+    'and the number of others.',
   auctionsHelp:
-    'The id of an auction stands in the answer of an ad request (auction_id), or in the ' +
+    'The id of an auction is in the response to an ad request (auction_id), or in the ' +
     'header X-Adnet-Auction-Id of a bid.',
   auctionId: 'Id of the auction',
   explain: 'Explain',
   outcome: 'Outcome',
   filled: 'An ad was shown',
   unfilled: 'No ad',
-  winnerPrice: 'Price that won, a unit',
-  yourCandidates: 'Your candidates, and the winner',
+  winnerPrice: 'Winning price per unit',
+  yourCandidates: 'Your candidates and the winner',
   allCandidates: 'All candidates',
-  noCandidates: 'None that you may see.',
+  noCandidates: 'None visible to you.',
   otherCandidates: 'Others',
-  moreCandidates: 'There may have been others behind these.',
+  moreCandidates: 'There may be more behind these.',
   theRequest: 'The request',
-  floor: 'Least price of 1,000',
-  notRecorded: 'Its record is not there yet, or not kept: this is what its signed id says.',
+  floor: 'Floor per 1,000',
+  notRecorded:
+    'The auction is not recorded yet or no longer stored. This is the content of its signed id.',
   events: 'Events',
   event: 'Event',
   verdict: 'Verdict',
@@ -140,15 +141,15 @@ export const market = {
     below_floor: 'below the floor',
     budget: 'no budget left',
     paced: 'paced',
-    frequency_capped: 'seen often enough',
+    frequency_capped: 'frequency capped',
     blocked: 'blocked by the publisher',
     no_match: 'nothing matched',
     irrelevant: 'nothing was relevant',
     no_campaigns: 'no campaigns',
-    stale: 'the node was not sure',
+    stale: 'the node had stale data',
   } as Record<string, string>,
   /**
-   * What the API says of a cause is in English; other languages say the same in words of their own.
+   * The API describes causes in English. Other languages have their own texts.
    */
   causes: {} as Record<string, string>,
 };

@@ -1,15 +1,15 @@
 import { texts } from '../state';
 
 /**
- * The texts of a publisher's placements and waiting Credits, which come with their screens only.
+ * The texts of a publisher's placements and waiting Credits, loaded only with their screens.
  */
 const en = {
   placements: 'Placements',
   lead:
-    'Each place where your app asks for ads: how often, how many were filled, and what ' +
-    'they earned in the last 30 days.',
+    'The placements in which your app requests ads: requests, fill rate, and earnings ' +
+    'of the last 30 days.',
   none: 'No requests yet',
-  noneHelp: 'A request names its place in the field placement; this list shows each of them.',
+  noneHelp: 'A request names its placement in the field placement. This list shows all of them.',
   by: 'By',
   splits: {
     surface: 'Placement',
@@ -26,28 +26,28 @@ const en = {
   requests: 'Requests',
   filled: 'Filled',
   fill: 'Fill rate',
-  notAsked: 'not asked by a request that was recorded',
-  asked: 'Requests are recorded within seconds and best effort; events are counted exactly.',
+  notAsked: 'not in any recorded request',
+  asked: 'Requests are recorded within seconds, best effort. Events are counted exactly.',
   top: 'Only the values with the most requests are listed.',
   csv: 'Events as CSV',
   waits: 'Credits that wait',
   waitsHelp: 'A Credit can be spent when a charge backs it and its hold has ended.',
-  nothing: 'No Credit waits: all that you have can be spent.',
-  reason: 'Why',
+  nothing: 'No Credits are waiting: all of yours can be spent.',
+  reason: 'Reason',
   until: 'Spendable from',
   expires: 'Expires',
   minted: 'Earned since',
   undecided: 'when the case is decided',
   frozen:
-    'A case about your traffic is open: nothing is released before it is decided. Its ' +
-    'reason stands among the decisions.',
+    'A case about your traffic is open: nothing is released before its decision. The ' +
+    'reason is listed under Decisions.',
   toDecisions: 'Decisions',
   reasons: {
-    not_charged: 'No charge backs them yet. They expire if none does.',
-    hold: 'Charged; the usual hold runs, so that refunds and invalid traffic can still be found.',
+    not_charged: 'No charge backs them yet. Without one they expire.',
+    hold: 'Charged. The usual hold allows for refunds and the detection of invalid traffic.',
     concentration:
-      'One advertiser paid for more than a quarter of that day, so the long hold runs. ' +
-      'It ends sooner when others pay for the day, too.',
+      'One advertiser paid for more than a quarter of that day, so the long hold ' +
+      'applies. It ends sooner when others pay for the day as well.',
     quarantine: 'Held by a case about your traffic.',
   } as Record<string, string>,
   pending: 'Credits pending',
@@ -59,49 +59,55 @@ type Texts<T> = { [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };
 const de: Texts<typeof en> = {
   placements: 'Platzierungen',
   lead:
-    'Jede Stelle, an der Ihre App nach Anzeigen fragt: wie oft, wie viele Anfragen eine ' +
-    'bekamen, und was sie in den letzten 30 Tagen einbrachten.',
+    'Die Platzierungen, für die Ihre App Anzeigen anfordert: Anfragen, Füllrate und ' +
+    'Einnahmen der letzten 30 Tage.',
   none: 'Noch keine Anfragen',
-  noneHelp: 'Eine Anfrage nennt ihre Stelle im Feld placement; diese Liste zeigt jede davon.',
+  noneHelp: 'Eine Anfrage nennt ihre Platzierung im Feld placement. Diese Liste zeigt alle davon.',
   by: 'Nach',
-  splits: { surface: 'Platzierung', host_app: 'App', integration_method: 'Weg', format: 'Format' },
+  splits: {
+    surface: 'Platzierung',
+    host_app: 'App',
+    integration_method: 'Methode',
+    format: 'Format',
+  },
   surfaces: {
     chat: 'card: neben einer Antwort',
     tool_result: 'toolrec: in einem Werkzeugergebnis',
-    welcome: 'welcome: vor dem ersten Zug',
+    welcome: 'welcome: vor dem ersten Beitrag',
     buttons: 'buttons: vorgeschlagene nächste Schritte',
   },
   requests: 'Anfragen',
   filled: 'Gefüllt',
   fill: 'Füllrate',
-  notAsked: 'von keiner aufgezeichneten Anfrage verlangt',
+  notAsked: 'in keiner aufgezeichneten Anfrage',
   asked:
-    'Anfragen werden binnen Sekunden und nach Möglichkeit aufgezeichnet; Ereignisse ' +
+    'Anfragen werden binnen Sekunden und nach Möglichkeit aufgezeichnet. Ereignisse ' +
     'werden genau gezählt.',
   top: 'Nur die Werte mit den meisten Anfragen stehen hier.',
   csv: 'Ereignisse als CSV',
-  waits: 'Credits, die warten',
+  waits: 'Wartende Credits',
   waitsHelp:
-    'Ein Credit kann ausgegeben werden, wenn eine Belastung ihn deckt und seine Frist zu Ende ist.',
-  nothing: 'Kein Credit wartet: alle können ausgegeben werden.',
-  reason: 'Warum',
+    'Ein Credit kann ausgegeben werden, wenn eine Belastung ihn deckt und seine ' +
+    'Haltefrist abgelaufen ist.',
+  nothing: 'Keine wartenden Credits: Alle können ausgegeben werden.',
+  reason: 'Grund',
   until: 'Verfügbar ab',
   expires: 'Verfällt',
   minted: 'Verdient seit',
   undecided: 'wenn der Fall entschieden ist',
   frozen:
-    'Ein Fall zu Ihrem Verkehr ist offen: Vorher wird nichts freigegeben. Der Grund ' +
-    'steht bei den Entscheidungen.',
+    'Ein Fall zu Ihrem Traffic ist offen: Vor der Entscheidung wird nichts freigegeben. ' +
+    'Der Grund steht unter Entscheidungen.',
   toDecisions: 'Entscheidungen',
   reasons: {
-    not_charged: 'Noch deckt sie keine Belastung. Sie verfallen, wenn keine kommt.',
+    not_charged: 'Noch deckt sie keine Belastung. Ohne Belastung verfallen sie.',
     hold:
-      'Belastet; die übliche Frist läuft, damit Erstattungen und ungültiger Verkehr noch ' +
-      'auffallen.',
+      'Belastet. Die übliche Haltefrist lässt Zeit für Erstattungen und das Erkennen ' +
+      'von ungültigem Traffic.',
     concentration:
-      'Ein Werbender zahlte mehr als ein Viertel des Tages, darum läuft die lange Frist. ' +
-      'Sie endet früher, wenn auch andere für den Tag zahlen.',
-    quarantine: 'Von einem Fall zu Ihrem Verkehr einbehalten.',
+      'Ein Werbetreibender zahlte mehr als ein Viertel des Tages, deshalb gilt die ' +
+      'lange Haltefrist. Sie endet früher, wenn auch andere für den Tag zahlen.',
+    quarantine: 'Wegen eines Falls zu Ihrem Traffic einbehalten.',
   },
   pending: 'Credits offen',
   pendingHelp: 'Noch deckt sie keine Belastung',

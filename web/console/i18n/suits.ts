@@ -34,24 +34,24 @@ const trades: Trades = {
   politics: 'Politics',
 };
 
-/** Beside which conversations a campaign runs, and what it is of. */
+/** The conversations of a campaign and its restricted trades. */
 const en = {
   subjects,
   trades,
-  sensitive: 'Sensitive conversations beside which it may run',
+  sensitive: 'Sensitive conversations in which it may run',
   sensitiveHelp:
-    'Only in apps whose publisher allows the subject, too. Nothing is chosen by default.',
-  excluded: 'Conversations beside which it never runs',
+    'Only in apps whose publisher also allows the subject. Nothing is selected by default.',
+  excluded: 'Conversations in which it never runs',
   restricted: 'Restricted trades',
   restrictedHelp:
-    'Tick what you advertise: a reviewer looks at the campaign first, and again whenever ' +
-    'this changes. Alcohol, gambling, dating, weight loss, weapons and tobacco are shown ' +
-    'to adults only; politics may be off in this network.',
+    'Select what you advertise. A reviewer checks the campaign first, and again after ' +
+    'every change here. Alcohol, gambling, dating, weight loss, weapons and tobacco are ' +
+    'shown only to adults. Politics may be disabled in this network.',
   none: 'none',
   rules: {
     restricted_trade: 'A restricted trade',
-    trade_undeclared: 'A trade that is not declared',
-    never_words: 'Words beside which no ad is shown',
+    trade_undeclared: 'An undeclared trade',
+    never_words: 'Words of subjects without ads',
   } as Record<string, string>,
 };
 
@@ -66,7 +66,7 @@ const de: Texts<typeof en> = {
     religion: 'Religion',
     sexuality: 'Sexualität',
     politics: 'Politik und Wahlen',
-    legal: 'Ärger mit dem Recht',
+    legal: 'Rechtliche Probleme',
     debt: 'Schulden und Arbeitslosigkeit',
     immigration: 'Einwanderung und Herkunft',
     disasters: 'Katastrophen und Kriege',
@@ -87,26 +87,27 @@ const de: Texts<typeof en> = {
     tobacco: 'Tabak',
     politics: 'Politik',
   },
-  sensitive: 'Heikle Gespräche, neben denen sie laufen darf',
-  sensitiveHelp: 'Nur in Apps, deren Anbieter das Thema auch erlaubt. Anfangs ist nichts gewählt.',
-  excluded: 'Gespräche, neben denen sie nie läuft',
+  sensitive: 'Heikle Gespräche, in denen sie laufen darf',
+  sensitiveHelp:
+    'Nur in Apps, deren Publisher das Thema ebenfalls erlaubt. Anfangs ist nichts ausgewählt.',
+  excluded: 'Gespräche, in denen sie nie läuft',
   restricted: 'Beschränkte Branchen',
   restrictedHelp:
-    'Geben Sie an, wofür Sie werben: Zuerst sieht sich ein Mensch die Kampagne an, und ' +
-    'nach jeder Änderung hier wieder. Alkohol, Glücksspiel, Partnersuche, Abnehmen, ' +
-    'Waffen und Tabak sehen nur Erwachsene; Politik kann in diesem Netzwerk abgeschaltet ' +
-    'sein.',
+    'Wählen Sie aus, wofür Sie werben. Zuerst prüft ein Mensch die Kampagne, und nach ' +
+    'jeder Änderung hier noch einmal. Alkohol, Glücksspiel, Partnersuche, Abnehmen, ' +
+    'Waffen und Tabak sehen nur Erwachsene. Politik kann in diesem Netzwerk ' +
+    'abgeschaltet sein.',
   none: 'keine',
   rules: {
     restricted_trade: 'Eine beschränkte Branche',
-    trade_undeclared: 'Eine Branche, die nicht angegeben ist',
-    never_words: 'Wörter, neben denen es keine Anzeige gibt',
+    trade_undeclared: 'Eine nicht angegebene Branche',
+    never_words: 'Wörter zu Themen ohne Anzeigen',
   },
 };
 
 export const suits = () => texts(en, de);
 
-/** The titles of ids, those of a newer server as they are. */
+/** The titles of ids. Ids of a newer server are returned unchanged. */
 export function titles(ids: string[], of: Record<string, string>): string {
   return ids.map((id) => of[id] ?? id).join(', ') || suits().none;
 }

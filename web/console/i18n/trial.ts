@@ -1,8 +1,7 @@
-// Languages that tests go through the screens in; the menu does not offer them. They are English,
-// made long and accented or written from right to left, so that what is clipped, not translated or
-// bound to the left shows.
+// Languages for tests of the screens, which the menu does not offer. They are English, made long and
+// accented or written from right to left, so that clipped, untranslated or left-bound texts show.
 
-/** The languages of tests. Hebrew is for its direction and its forms of numbers. */
+/** The test languages. Hebrew provides its direction and number formats. */
 export const trials = { 'en-XA': long, 'he-XB': mirrored };
 export type Trial = keyof typeof trials;
 
@@ -11,7 +10,7 @@ const accents = 'áƀçðéƒĝĥíĵķļɱñóþǫŕšţúṽŵẋýžÁƁÇÐ�
 const plain = /[A-Za-z]/g;
 const place = (c: string) => (c < 'a' ? c.charCodeAt(0) - 65 : c.charCodeAt(0) - 97);
 
-/** Every letter accented, and 40 % longer. */
+/** Accents every letter and makes the text 40 % longer. */
 function long(text: string): string {
   const more = Math.ceil(text.length * 0.4);
   return (
@@ -24,11 +23,11 @@ function mirrored(text: string): string {
   return text.replace(plain, (c) => hebrew[place(c)]!);
 }
 
-const made = new WeakMap<object, object>();
+const cache = new WeakMap<object, object>();
 
-/** Texts of English, made into a language of tests: the same object for the same texts. */
+/** English texts converted into a test language. The same texts give the same object. */
 export function translate<T extends object>(texts: T, by: Trial): T {
-  const known = made.get(texts) as { by: Trial; texts: T } | undefined;
+  const known = cache.get(texts) as { by: Trial; texts: T } | undefined;
   if (known?.by === by) return known.texts;
   const each = (value: unknown): unknown => {
     if (typeof value === 'string') return trials[by](value);
@@ -38,6 +37,6 @@ export function translate<T extends object>(texts: T, by: Trial): T {
       : value;
   };
   const done = each(texts) as T;
-  made.set(texts, { by, texts: done });
+  cache.set(texts, { by, texts: done });
   return done;
 }

@@ -11,7 +11,7 @@ import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
 
-/** What an advertiser looks at first: money, days left, and what needs an act. */
+/** The advertiser's overview: money, days left, and campaigns that need attention. */
 export default function Advertiser() {
   const [measure, setMeasure] = useState<Measure>('spend_usd');
   const since = day(29),

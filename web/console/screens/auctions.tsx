@@ -5,7 +5,7 @@ import { base, count, isAdmin, t, time, usd } from '../state';
 import { Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 
-/** Why one auction went as it did, as far as it is the reader's. */
+/** Explains the outcome of an auction, as far as the account may see it. */
 export default function Auctions() {
   const { query, path, route } = useLocation();
   const id = query.id ?? '';

@@ -19,7 +19,7 @@ const kinds = [
   'ad_report',
 ] as const;
 
-/** Who changed what: of the own account, or for an administrator of the network. */
+/** The audit log of the account, or of the network for administrators. */
 export default function Audit() {
   const { query, path, route } = useLocation();
   const kind = kinds.find((k) => k === query.kind),
@@ -151,7 +151,7 @@ function Row({ e }: { e: Entry }) {
   );
 }
 
-/** A value as a text that fits into a row; the API has all of it. */
+/** A value as a text shortened to fit a row. */
 function short(value: unknown): string {
   if (value === null || value === undefined) return '–';
   const text =

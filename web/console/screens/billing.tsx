@@ -8,7 +8,7 @@ import { Card, Figure, Page } from '../ui/page';
 
 type Entry = Schemas['HistoryEntry'];
 
-/** Money: what is there, how to pay in, and each row of the ledger with the balance after it. */
+/** Money: balances, deposits, and the ledger entries with the balance after each. */
 export default function Billing() {
   const { query } = useLocation();
   const me = { advertiser_id: user.value!.id };

@@ -12,7 +12,7 @@ const lines = (text: string) =>
     .map((l) => l.trim())
     .filter(Boolean);
 
-/** What a publisher does not show. */
+/** The blocks of a publisher. */
 export default function Blocks() {
   const of = useLoad(() => need(api.GET('/api/account/blocks')), []);
   const floor = useLoad(() => need(api.GET('/api/account/publishing')), []);
@@ -24,7 +24,7 @@ export default function Blocks() {
   );
 }
 
-/** The least relevance of the ads that a publisher shows, and whether its own fill in. */
+/** The minimum relevance of ads and the use of house ads. */
 function Floor({ start }: { start: Schemas['Publishing'] }) {
   const text = (p: Schemas['Publishing']) =>
     p.min_relevance === null ? '' : String(p.min_relevance);

@@ -32,7 +32,7 @@ const breakdowns = [
   'integration_method',
 ] as const;
 
-/** One campaign: its state, its numbers, why it does not deliver, and what changed it. */
+/** One campaign: its status, numbers, delivery diagnosis and changes. */
 export default function CampaignScreen() {
   const { params } = useRoute();
   const id = params.id!;
@@ -458,7 +458,7 @@ function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
   );
 }
 
-/** Which act cures a cause, where one does. */
+/** The action that resolves a cause, if there is one. */
 function Cure({
   id,
   cause,

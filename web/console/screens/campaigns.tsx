@@ -19,8 +19,7 @@ const perPage = 25,
 const statuses = ['active', 'paused', 'in_review', 'draft', 'rejected', 'archived'] as const;
 
 /**
- * All campaigns: found, sorted, and paused or resumed together. What is chosen stands in the
- * address.
+ * All campaigns: found, sorted, and paused or resumed together. The selection is in the address.
  */
 export default function Campaigns() {
   const { query, path, route } = useLocation();

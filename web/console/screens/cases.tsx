@@ -10,8 +10,7 @@ import { Card, Page } from '../ui/page';
 type Case = Schemas['QuarantineCase'];
 
 /**
- * Publishers whose Credits are held, with what speaks against them, and payments that a person must
- * look at.
+ * Quarantined publishers with the evidence, and payments that need manual review.
  */
 export default function Cases() {
   const { query, path, route } = useLocation();

@@ -5,7 +5,7 @@ import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Code, Figure, Page } from '../ui/page';
 
-/** How conversions are reported, what was counted, and whether a click id would be accepted. */
+/** Instructions for reporting conversions, their counts, and a test for click ids. */
 export default function Conversions() {
   const of = useLoad(
     () =>
@@ -53,7 +53,7 @@ export default function Conversions() {
   );
 }
 
-/** What was counted of each type, campaign by campaign. */
+/** The counted conversions by type and campaign. */
 function Types() {
   const of = useLoad(async () => {
     const [found, list] = await Promise.all([

@@ -4,7 +4,7 @@ import { base, t, user } from '../state';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Page, Status } from '../ui/page';
 
-/** What the campaigns of an account say; pictures are on the page of each, as sixty are many. */
+/** The creatives of an account. Images are only on the page of each campaign, because a list may have sixty. */
 export default function Creatives() {
   const of = useLoad(
     () =>

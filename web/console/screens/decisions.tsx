@@ -10,12 +10,12 @@ import { Page } from '../ui/page';
 type Decision = Schemas['Decision'];
 const perPage = 20;
 
-/** What was decided against the owner of this account, and the appeals. */
+/** The decisions against the owner of the account, and the appeals. */
 export default function Decisions() {
   return <Statements />;
 }
 
-/** The appeals of all accounts that wait, for administrators. */
+/** The open appeals of all accounts, for administrators. */
 export function Appeals() {
   return <Statements open />;
 }

@@ -21,7 +21,7 @@ import { Loaded, useLoad } from '../ui/load';
 import { Card, Page } from '../ui/page';
 import { Preview } from '../ui/preview';
 
-/** A change of a campaign: what is typed is checked and shown before anything is saved. */
+/** The form to edit a campaign. Input is checked and previewed before it is saved. */
 export default function Edit() {
   const id = useRoute().params.id!;
   const of = useLoad(

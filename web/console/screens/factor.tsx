@@ -132,7 +132,7 @@ export function SecondFactor({ changed }: { changed: () => void }) {
 
 type Fields = (name: string) => string;
 
-/** A form of what proves that it is the owner who asks, with one button for each act. */
+/** A form for the owner's credentials, with a button for each action. */
 function Ask({
   name,
   fields,
@@ -199,7 +199,7 @@ function Ask({
   );
 }
 
-/** A QR code, drawn here: the secret goes to nobody else. */
+/** A QR code, drawn locally so that the secret is not sent anywhere. */
 function QR({ rows }: { rows: string[] }) {
   const n = rows.length,
     quiet = 4;

@@ -6,7 +6,7 @@ import { Card, Figure, Page } from '../ui/page';
 
 type Found = Schemas['SystemHealth'];
 
-/** Whether the servers, the log and the nodes work, as the node that answers found them. */
+/** The health of the servers, the log and the nodes, as seen by the answering node. */
 export default function Health() {
   const of = useLoad(() => need(api.GET('/api/admin/health')), []);
   return (
@@ -99,7 +99,7 @@ export default function Health() {
   );
 }
 
-/** What the processes say of themselves, every ten seconds. */
+/** The status reports of the processes, every ten seconds. */
 function Processes({ of }: { of: Found }) {
   return (
     <Card title={s().processes} wide>
@@ -176,7 +176,7 @@ function Processes({ of }: { of: Found }) {
   );
 }
 
-/** The jobs that recur, whose last runs Redis keeps. */
+/** The recurring jobs with their last runs, which Redis stores. */
 function Jobs({ of }: { of: Found }) {
   return (
     <Card title={s().jobs} wide>
@@ -217,7 +217,7 @@ function Jobs({ of }: { of: Found }) {
   );
 }
 
-/** A node says something every second: after ten it is silent. */
+/** A node reports every second. After ten seconds without a report it is silent. */
 const fresh = (heard: string, now: string) => Date.parse(now) - Date.parse(heard) < 10_000;
 
 const Mark = ({ good, words }: { good: boolean; words: string }) => (

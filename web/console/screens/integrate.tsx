@@ -5,7 +5,7 @@ import { Loaded, useLoad } from '../ui/load';
 import { Card, Code, Page } from '../ui/page';
 import { methods, snippet, type Method } from '../ui/snippets';
 
-/** How to show ads: a snippet for each way, and a light that says when the first one was seen. */
+/** Instructions for showing ads: a snippet for each method, and an indicator of the first request. */
 export default function Integrate() {
   const [method, setMethod] = useState<Method>('mcp');
   const keys = useLoad(() => need(api.GET('/api/keys')), []);
@@ -70,7 +70,7 @@ export default function Integrate() {
 }
 
 /**
- * Asks every five seconds, for ten minutes at most, whether a request has come. Those of sandbox
+ * Polls every five seconds, for at most ten minutes, for a first request. Requests with sandbox
  * keys show by their events.
  */
 function Light() {

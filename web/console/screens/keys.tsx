@@ -11,7 +11,7 @@ type Made = Schemas['NewKey'];
 
 const named = (k: Key) => k.name || k.prefix;
 
-/** API keys: made, shown once, replaced and revoked. */
+/** API keys: creation, display once, replacement and revocation. */
 export default function Keys() {
   const of = useLoad(() => need(api.GET('/api/keys')), []);
   const [made, setMade] = useState<Made | null>(null);
@@ -149,7 +149,7 @@ export default function Keys() {
   );
 }
 
-/** For how long the old key works on. */
+/** The grace period of the old key. */
 function Replace({
   replace,
   cancel,

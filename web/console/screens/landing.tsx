@@ -13,7 +13,7 @@ const firstOf: Record<Demo, string> = {
   admin: 'review',
 };
 
-/** The front page, and the door of every screen: next is where its visitor wanted to go. */
+/** The landing page, also shown in place of screens that need a session. next is the requested screen. */
 export function Landing({ next }: { next?: string }) {
   const { route } = useLocation();
   useEffect(() => {

@@ -39,7 +39,7 @@ const texts = ['account', 'subject', 'auction'] as const,
   days = ['since', 'until'] as const;
 const fields = [...texts, ...days] as const;
 
-/** The ledger: whether its promises hold, its movements, and the ends of its chains. */
+/** The ledger: its invariants, its movements, and the heads of its chains. */
 export default function Ledger() {
   const { query, path, route } = useLocation();
   const kind = kinds.find((k) => k === query.kind);
@@ -189,7 +189,7 @@ function Row({ m }: { m: Movement }) {
   );
 }
 
-/** What verify found last, with a way to ask again. */
+/** The last findings of verify, with a button to run it again. */
 function Verify() {
   const of = useLoad(
     () => need(api.GET('/api/admin/verify', { params: { query: { limit: 10 } } })),

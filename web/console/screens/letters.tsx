@@ -9,7 +9,7 @@ import { Card, Code, Page } from '../ui/page';
 type Letter = Schemas['DeadLetter'];
 const perPage = 50;
 
-/** Records that could not be decoded: what they hold, and how to send them again. */
+/** The records that could not be decoded: their content, and a way to replay them. */
 export default function Letters() {
   const { query, path, route } = useLocation();
   const state = query.state === 'all' ? 'all' : 'open',
@@ -144,7 +144,7 @@ const Sent = ({ of }: { of: Letter }) => (
   </>
 );
 
-/** One letter in full, and its way back to the log. */
+/** The whole content of a dead letter, and its replay. */
 function Evidence({ id, onSent }: { id: string; onSent: () => void }) {
   const of = useLoad(
     () => need(api.GET('/api/admin/dead_letters/{id}', { params: { path: { id } } })),

@@ -8,7 +8,7 @@ import { Logo } from '../ui/icons';
 
 type What = 'forgot' | 'reset' | 'verify';
 
-/** The screens that need no session: a password was forgotten, or a mailed link was opened. */
+/** The screens without a session: a forgotten password, or an opened e-mail link. */
 export default function Links({ what }: { what: What }) {
   const { route } = useLocation();
   const [token] = useState(() => location.hash.slice(1));
@@ -19,7 +19,7 @@ export default function Links({ what }: { what: What }) {
   const title = { forgot: t().forgotTitle, reset: t().resetTitle, verify: t().verifyTitle }[what];
   useEffect(() => {
     document.title = `${title} · adnet`;
-    // the token does not stay in the history
+    // removes the token from the history
     if (location.hash) history.replaceState(history.state, '', location.pathname);
   }, [title]);
   const field = (name: string) =>

@@ -18,7 +18,7 @@ const periods = [1, 7, 31] as const;
 const id = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * What the whole network does: of today and the month, why there was no ad, and what was invalid.
+ * The whole network: today and this month, reasons for unfilled requests, and invalid traffic.
  */
 export default function Network() {
   const { query, path, route } = useLocation();

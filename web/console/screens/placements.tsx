@@ -9,7 +9,7 @@ import { Card, Page } from '../ui/page';
 const splits = ['surface', 'host_app', 'integration_method', 'format'] as const;
 type Split = (typeof splits)[number];
 
-/** What each place of a publisher asked for, showed and earned. */
+/** The requests, impressions and earnings of each placement of a publisher. */
 export default function Placements() {
   const [by, setBy] = useState<Split>('surface');
   const since = day(29),

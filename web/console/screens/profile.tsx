@@ -4,7 +4,7 @@ import { base, count, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
-/** What an account calls itself, what is held about it, and its end. */
+/** The names of an account, its stored data, and its deletion. */
 export default function ProfileScreen() {
   const of = useLoad(() => need(api.GET('/api/account/profile')), []);
   return (
@@ -159,7 +159,7 @@ function Delete() {
   );
 }
 
-/** Deletes only what the reader was told: a balance that changed meanwhile is shown anew. */
+/** Deletes only with the displayed balance. A balance that changed meanwhile is shown again. */
 function DeleteForm({
   usdLeft,
   credits,

@@ -11,7 +11,7 @@ import { Waits } from './waits';
 
 const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
 
-/** What a publisher's ads did and earned. */
+/** The performance and earnings of a publisher's ads. */
 export default function Publisher() {
   const [measure, setMeasure] = useState<Measure>('impressions');
   const since = day(29),

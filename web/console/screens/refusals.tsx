@@ -8,7 +8,7 @@ import { Card, Page } from '../ui/page';
 
 const periods = [1, 7, 31] as const;
 
-/** How often the requests of each publisher are refused because of their conversation. */
+/** The refusal rates of each publisher's requests because of their conversations. */
 export default function Refusals() {
   const { query, path, route } = useLocation();
   const days = periods.find((n) => String(n) === query.days) ?? 7,

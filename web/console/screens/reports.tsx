@@ -9,7 +9,7 @@ import { Preview } from '../ui/preview';
 
 type Reported = Schemas['Reported'];
 
-/** Ads that readers have reported: who, how many, why, and the ad itself. */
+/** The ads reported by readers, with reporters, counts and reasons. */
 export default function Reports() {
   const of = useLoad(
     () => need(api.GET('/api/admin/reports', { params: { query: { limit: 50 } } })),

@@ -14,11 +14,11 @@ type Reported = Schemas['Reported'];
 type Decision = 'approved' | 'rejected';
 
 /**
- * What waits for a reviewer: each beside what was approved before, what the policy found and what
- * readers say.
+ * The review queue: each campaign beside its approved version, the policy findings and the readers'
+ * reports.
  */
 export default function Review() {
-  // Together: a notice that came later would move what is about to be clicked.
+  // Loaded together, because a late notice would move the buttons under the pointer.
   const of = useLoad(
     () =>
       Promise.all([
@@ -54,7 +54,7 @@ export default function Review() {
   );
 }
 
-/** Names of accounts wait, too: ads say none that nobody has looked at. */
+/** The account names in review. Ads show only approved names. */
 function Names({ waiting }: { waiting: number }) {
   if (waiting === 0) return null;
   return (
@@ -100,9 +100,8 @@ function Queue({
     moved.current = true;
     setAt(campaigns[Math.max(0, Math.min(campaigns.length - 1, to))]!.id);
   };
-  // The focus follows the row, also when the one that had it has left. It does so with the row,
-  // before
-  // the paint: later keepFocus would have put it on what is nearest.
+  // The focus follows the selected row, even if the focused row has left. It moves before the
+  // paint, because later keepFocus would have moved it to the nearest element.
   useLayoutEffect(() => {
     if (asked) return;
     const lost = said !== '' && document.activeElement === document.body;
@@ -315,7 +314,7 @@ function Queue({
   );
 }
 
-/** What readers say of an ad, counted. */
+/** The counts of readers' reports about an ad. */
 function Said({ of: r }: { of?: Reported }) {
   if (!r) return null;
   return (
@@ -340,7 +339,7 @@ function Said({ of: r }: { of?: Reported }) {
   );
 }
 
-// What is always compared; other fields stand there where they differ.
+// The fields that are always compared. Others appear only if they differ.
 const always = [
   'headline',
   'subtext',
@@ -354,7 +353,7 @@ const always = [
   'bid_amount',
 ];
 
-/** What was approved before, beside what waits now. */
+/** The approved version beside the version in review. */
 function Compare({ of: c }: { of: Campaign }) {
   const of = useLoad(
     () => need(api.GET('/api/admin/campaigns/{id}/approved', { params: { path: { id: c.id } } })),

@@ -5,7 +5,7 @@ import { SecondFactor } from './factor';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
-/** How this account is entered: its password and its sessions. */
+/** The password and the sessions of the account. */
 export default function Security() {
   const waits = user.value?.needs_second_factor === true;
   return (
@@ -132,7 +132,7 @@ function Sessions({ sessions, reload }: { sessions: Session[]; reload: () => voi
   );
 }
 
-/** The name of a browser or program, out of what it called itself. */
+/** The name of a browser or program from its user agent. */
 function program(agent: string): string {
   const of = agent.match(/(Edg|OPR|Firefox|Chrome|Version(?=.*Safari))\/(\d+)/);
   if (!of) return agent.slice(0, 60) || t().unknown;

@@ -4,7 +4,7 @@ import { s } from '../i18n/system';
 import { Loaded, useLoad } from '../ui/load';
 import { Page } from '../ui/page';
 
-/** Every setting of the node that answers, and where its value came from. */
+/** Every setting of the answering node with the origin of its value. */
 export default function Settings() {
   const of = useLoad(() => need(api.GET('/api/admin/settings')), []);
   const [text, setText] = useState(''),

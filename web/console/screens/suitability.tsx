@@ -10,7 +10,7 @@ import { Card, Page } from '../ui/page';
 type Subject = Schemas['Subjects']['subjects'][number];
 const id = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Beside which conversations a publisher shows ads, and how many were refused. */
+/** The conversations in which a publisher shows ads, and the counts of refusals. */
 export default function Suitability() {
   const { query } = useLocation();
   const other = isAdmin.value && id.test(query.publisher ?? '') ? query.publisher : undefined;
@@ -75,7 +75,7 @@ export default function Suitability() {
   );
 }
 
-/** What the publisher may allow, each with what it costs. */
+/** The subjects that the publisher may allow, each with the requests it costs. */
 function Sensitive({
   list,
   costs,
@@ -101,7 +101,7 @@ function Sensitive({
     setProblem(null);
     setSaid('');
     try {
-      // What others have set meanwhile stays.
+      // Preserves changes of others since the page was loaded.
       const now = await need(api.GET('/api/account/publishing'));
       const kept = await need(
         api.PUT('/api/account/publishing', {

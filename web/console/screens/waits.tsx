@@ -3,7 +3,7 @@ import { p } from '../i18n/publish';
 import { base, count, date, time } from '../state';
 import { Card } from '../ui/page';
 
-/** The Credits of a publisher that cannot be spent yet, each with its reason and its time. */
+/** The Credits of a publisher that cannot be spent yet, with reasons and times. */
 export function Waits({ of: w }: { of: Schemas['WaitingCredits'] }) {
   return (
     <Card title={p().waits} wide>

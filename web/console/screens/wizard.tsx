@@ -32,7 +32,7 @@ import { useLoad } from '../ui/load';
 import { Page } from '../ui/page';
 import { Preview } from '../ui/preview';
 
-/** Where this tab keeps what was typed, so that going back, forward or reloading loses nothing. */
+/** The storage key of this tab's draft, which survives navigation and reloads. */
 const kept = () => `adnet.draft.${user.value!.id}`;
 
 function begun(): Draft {
@@ -47,19 +47,19 @@ function keep(d: Draft | null) {
     if (d) sessionStorage.setItem(kept(), JSON.stringify(d));
     else sessionStorage.removeItem(kept());
   } catch {
-    /* it holds for this page */
+    /* the draft lasts for this page */
   }
 }
 
-/** The first step at or before a wanted one that lacks something: none behind it can be reached. */
+/** The first incomplete step up to the requested one. Later steps cannot be reached. */
 function reached(wanted: Step, d: Draft): Step {
   const at = steps.indexOf(wanted);
   return steps.slice(0, at).find((s) => Object.keys(problemsOf(s, d)).length > 0) ?? wanted;
 }
 
 /**
- * A new campaign, step by step. Each step has an address, says what it lacks, and keeps what was
- * typed.
+ * A new campaign, step by step. Each step has an address, lists its problems, and preserves its
+ * input.
  */
 export default function Wizard() {
   const { query, route } = useLocation();
@@ -68,7 +68,7 @@ export default function Wizard() {
   const step = reached(wanted, d),
     at = steps.indexOf(step);
   const [problems, setProblems] = useState<Problems>({});
-  const [lacks, setLacks] = useState(0); // how often a step was not whole
+  const [lacks, setLacks] = useState(0); // number of attempts to leave an incomplete step
   const [finding, setFinding] = useState<Finding>(nothing);
   const [busy, setBusy] = useState(false);
   const [key] = useState(() => crypto.randomUUID());
@@ -87,7 +87,7 @@ export default function Wizard() {
   useEffect(() => {
     keep(d);
   }, [d]);
-  // A step that is shown is begun at its heading, but for the first: there the page's title is.
+  // The focus starts at the heading of a step, except for the first, which has the page's title.
   useLayoutEffect(() => {
     setProblems({});
     setFinding(nothing);
@@ -105,7 +105,7 @@ export default function Wizard() {
       current = false;
     };
   }, [step]);
-  // What a step lacks is where the keyboard goes, once: while it is mended the focus stays.
+  // The focus moves to the first problem of a step once. It stays while the user corrects it.
   useLayoutEffect(() => {
     if (lacks > 0) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
   }, [lacks]);
@@ -118,7 +118,7 @@ export default function Wizard() {
       setProblems((before) => ({ ...before, [name]: undefined }));
     },
   };
-  /** What the API says of the fields of this step. */
+  /** The API's findings about the fields of this step. */
   const answered = async (): Promise<Problems> => {
     if (step === 'audience') {
       try {
@@ -278,7 +278,7 @@ export default function Wizard() {
   );
 }
 
-/** Everything that was said, before it is saved. */
+/** The summary of all input before saving. */
 function Summary({ d, finding }: { d: Draft; finding: Finding }) {
   const days = micros(d.daily_budget) > 0n ? micros(d.total_budget) / micros(d.daily_budget) : 0n;
   const row = (name: string, value: string) =>

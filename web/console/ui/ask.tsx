@@ -28,12 +28,12 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
   useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
-  // Once, and at once: the event of a dialog's end comes late, when the next question may be asked
-  // already.
+  // Runs once and immediately: the close event of a dialog arrives late, when the next question may
+  // already be open.
   const leave = (done: boolean) => {
     if (left.current) return;
     left.current = true;
-    dialog.current?.close(); // which gives the focus back to what asked
+    dialog.current?.close(); // returns the focus to the element that opened it
     onClose(done);
   };
   const act = async (e: Event) => {

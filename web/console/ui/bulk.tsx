@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { t } from '../state';
 import { words } from './load';
 
-/** Which rows of a list are chosen; one that left the list is not. */
+/** The selected rows of a list. A row that left the list is not selected. */
 export function useChosen<T extends { id: string }>(rows: T[]) {
   const [chosen, set] = useState<ReadonlySet<string>>(new Set());
   const marked = rows.filter((r) => chosen.has(r.id));
@@ -22,7 +22,7 @@ export function useChosen<T extends { id: string }>(rows: T[]) {
   };
 }
 
-/** One call for each row: how many were done, and what the last refused one said. */
+/** Makes one call for each row. It returns the number of successes and the last error. */
 export async function each<T extends { name: string; headline: string }>(
   rows: T[],
   does: (r: T) => Promise<unknown>,
@@ -40,7 +40,7 @@ export async function each<T extends { name: string; headline: string }>(
   return { done, problem };
 }
 
-/** What can be done with the chosen rows, and what came of it. */
+/** The actions on the selected rows and their result. */
 export function Bulk({
   n,
   said,

@@ -12,13 +12,13 @@ interface ChartProps {
   points: Point[];
   since: string;
   until: string;
-  /** How a value of the axis is written. */
+  /** Formats a value of the axis. */
   write: (value: number) => string;
-  /** Points are of UTC hours in place of days. */
+  /** Points are UTC hours instead of days. */
   hourly?: boolean;
 }
 
-/** Days without events are zero, and are drawn so. */
+/** Adds zeros for days without events. */
 export function filled(
   points: Point[],
   since: string,

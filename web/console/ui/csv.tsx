@@ -3,7 +3,7 @@ import { download } from '../../shared/api';
 import { base, t } from '../state';
 import { words } from './load';
 
-/** A link that saves the table of a report: of is the path of the API, with its query. */
+/** A link that saves the table of a report. of is the API path with its query. */
 export function CSV({ of }: { of: string }) {
   const [problem, setProblem] = useState('');
   const path = `${of}&format=csv`;

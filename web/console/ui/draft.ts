@@ -5,7 +5,7 @@ import { t, usd } from '../state';
 export type Fields = Schemas['CampaignFields'];
 type Aim = Schemas['Campaign']['optimization_goal'];
 
-/** What a form of a campaign holds: texts, as they are typed. */
+/** The texts in a campaign form, as typed. */
 export interface Draft {
   name: string;
   headline: string;
@@ -76,7 +76,7 @@ export const blank: Draft = {
   paid_by: 'balance',
 };
 
-/** Fields that the API knows by another name. */
+/** Fields with a different name in the API. */
 const sentAs: Partial<Record<keyof Draft, string>> = {
   tokens: 'target_intent_tokens',
   tools: 'target_active_tools',
@@ -87,16 +87,16 @@ const sentAs: Partial<Record<keyof Draft, string>> = {
   aim: 'optimization_goal',
   paid_by: 'use_ad_credit',
 };
-/** The field of a draft that an answer of the API names, if the form has it. */
+/** The field of a draft named by an answer of the API, if the form has it. */
 export function fieldOf(name: string | undefined): keyof Draft | undefined {
   return (Object.keys(blank) as (keyof Draft)[]).find((key) => (sentAs[key] ?? key) === name);
 }
 
-/** A time as a field of that type holds it, in UTC, and back. */
+/** Converts a time to the value of a time field, in UTC, and back. */
 const typedTime = (at: string | null) => at?.slice(0, 16) ?? '';
 const sentTime = (typed: string, was: string | null) =>
   typed === typedTime(was) ? was : typed ? `${typed}:00Z` : null;
-/** Dates as they are kept: seconds that the form does not show stay. */
+/** Stored dates. Seconds, which the form does not show, are preserved. */
 export type Dates = Pick<Schemas['Campaign'], 'start_at' | 'end_at'>;
 export const list = (text: string) =>
   text
@@ -105,7 +105,7 @@ export const list = (text: string) =>
     .filter(Boolean);
 const amount = (n: number) => decimal(micros(n)).replace(/\.?0+$/, '');
 
-/** A draft as the API takes it. */
+/** Converts a draft to the fields of the API. */
 export function fields(d: Draft, was?: Dates): Fields {
   const given = (text: string) => (text.trim() ? text.trim() : '');
   return {
@@ -181,7 +181,7 @@ export function draftOf(c: Schemas['Campaign']): Draft {
   };
 }
 
-/** The steps of a new campaign, in their order. */
+/** The steps of a new campaign in order. */
 export const steps = [
   'goal',
   'audience',
@@ -193,7 +193,7 @@ export const steps = [
 ] as const;
 export type Step = (typeof steps)[number];
 
-/** Which fields a step asks for. */
+/** The fields of each step. */
 export const asks: Record<Step, (keyof Draft)[]> = {
   goal: ['billing_model', 'aim', 'billing_event', 'target_cpa'],
   audience: [
@@ -237,7 +237,7 @@ export const asks: Record<Step, (keyof Draft)[]> = {
 
 export type Problems = Partial<Record<keyof Draft, string>>;
 
-/** What a step lacks, as its person is told to mend it. The API has the last word. */
+/** The problems of a step, as instructions for the user. The API decides in the end. */
 export function problemsOf(step: Step, d: Draft): Problems {
   const found: Problems = {};
   const within = (name: keyof Draft, low: number, high: number) => {

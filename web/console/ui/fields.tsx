@@ -5,7 +5,7 @@ import { suits } from '../i18n/suits';
 import { fields, fieldOf, list, type Dates, type Draft, type Problems } from './draft';
 import { words } from './load';
 
-/** A draft that is typed into, and what is wrong with it. */
+/** A draft under edit and its problems. */
 export interface Editor {
   d: Draft;
   set: (name: keyof Draft, to: string) => void;
@@ -64,7 +64,7 @@ function Choice({
   );
 }
 
-/** Some of a list, each with its title; ids that have none stay as they are. */
+/** A multiple choice from a list of titles. Ids without a title are shown as they are. */
 function Some({
   of: { d, set, problems },
   name,
@@ -238,7 +238,7 @@ export function CreativeFields({ of }: { of: Editor }) {
   );
 }
 
-/** credits are those that a new campaign can be paid with. */
+/** credits are the Credits available for a new campaign. */
 export function BudgetFields({ of, credits = 0 }: { of: Editor; credits?: number }) {
   const money = { type: 'number', step: 'any', required: true, inputMode: 'decimal' };
   return (
@@ -303,7 +303,7 @@ export interface Finding {
 }
 export const nothing: Finding = { violations: [], problem: '' };
 
-/** What the API would say of a draft if it were saved. */
+/** Validates a draft with the API without saving it. */
 export async function check(d: Draft, was?: Dates): Promise<Finding> {
   try {
     const { policy } = await need(api.POST('/api/campaigns/check', { body: fields(d, was) }));
@@ -313,14 +313,14 @@ export async function check(d: Draft, was?: Dates): Promise<Finding> {
   }
 }
 
-/** An error of the API as a finding. */
+/** Converts an error of the API to a finding. */
 export function refused(e: unknown): Finding {
   return e instanceof ApiError
     ? { violations: [], problem: words(e), field: fieldOf(e.field) }
     : { violations: [], problem: String(e) };
 }
 
-/** What the policy and the limits say of a draft, a moment after the last key. */
+/** The findings of the policy and the limits about a draft, shortly after the last key. */
 export function useCheck(d: Draft, was?: Dates): Finding {
   const [finding, set] = useState<Finding>(nothing);
   const text = JSON.stringify(fields(d, was));
@@ -342,7 +342,7 @@ export function useCheck(d: Draft, was?: Dates): Finding {
   return finding;
 }
 
-/** What was found, at the fields that it was found in. */
+/** The findings by field. */
 export function atFields(finding: Finding): Problems {
   const found: Problems = {};
   for (const v of finding.violations) {
@@ -353,7 +353,7 @@ export function atFields(finding: Finding): Problems {
   return found;
 }
 
-/** What a reviewer will be asked about, or that nothing was found. */
+/** The findings for a reviewer, or a note that there are none. */
 export function Policy({ finding, ready }: { finding: Finding; ready: boolean }) {
   return (
     <>
@@ -383,7 +383,7 @@ export function Policy({ finding, ready }: { finding: Finding; ready: boolean })
   );
 }
 
-/** Tells two drafts apart in a key; nothing is protected by it. */
+/** Distinguishes two drafts in a key. It is no protection. */
 export function hash(text: string): string {
   let h = 5381;
   for (const c of text) h = (Math.imul(h, 33) ^ c.codePointAt(0)!) >>> 0;

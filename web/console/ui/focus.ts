@@ -1,10 +1,10 @@
-/** What can have the focus now, or be given it. */
+/** Matches elements that can take the focus. */
 const able =
   'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), ' +
   'textarea:not(:disabled), summary, [tabindex]';
 
 /**
- * Where the focus is: its element and those around it, innermost first, each with its neighbours.
+ * The focused element and its ancestors, innermost first, each with its neighbours.
  */
 type Place = { at: Element; after: Element | null; before: Element | null }[];
 
@@ -22,7 +22,7 @@ function placeOf(of: Element): Place {
   return place;
 }
 
-/** The first within an element that can take the focus, itself before others. */
+/** The first focusable element within an element, including itself. */
 const first = (of: Element | null) =>
   of?.isConnected
     ? [of, ...of.querySelectorAll(able)].find(
@@ -35,7 +35,7 @@ function mend() {
   const place = document.querySelector('dialog[open]') ? dialog : page;
   if (place.length === 0 || (document.activeElement && document.activeElement !== document.body))
     return;
-  // A button is disabled while its act runs. It gets the focus back, unless it stays so.
+  // A button is disabled while its action runs. It gets the focus back unless it stays disabled.
   if (place[0]!.at.isConnected && place[0]!.at.matches(':disabled') && tries++ < 10)
     return look(100);
   for (const { at, after, before } of place) {

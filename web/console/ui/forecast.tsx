@@ -5,7 +5,7 @@ import { words } from './load';
 import { Card } from './page';
 import { Took } from './took';
 
-/** What a draft may reach, a moment after its last change. */
+/** The forecast for a draft, shortly after its last change. */
 export function Forecast({ fields, title }: { fields: Schemas['CampaignFields']; title?: string }) {
   const [f, set] = useState<Schemas['Forecast'] | null>(null);
   const [problem, setProblem] = useState('');

@@ -23,7 +23,7 @@ const paths = {
 };
 export type IconName = keyof typeof paths;
 
-/** An icon beside words; it says nothing by itself. */
+/** A decorative icon beside a text. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg

@@ -11,8 +11,7 @@ export type State<T> =
 export type Loading<T> = State<T> & { reload: () => void };
 
 /**
- * Loads what a screen shows, again when one of keys changes. An answer that was overtaken is
- * dropped.
+ * Loads the data of a screen, and again when one of keys changes. Outdated answers are dropped.
  */
 export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): Loading<T> {
   const [state, set] = useState<State<T>>({ is: 'loading' });
@@ -39,7 +38,7 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): Loading<T> 
 }
 
 /**
- * The words for what was thrown: the API's, which say what to do, or ours where nothing answered.
+ * The message for an error: the API's, or a message of the console if the API did not answer.
  */
 export function words(error: unknown): string {
   if (!(error instanceof ApiError)) return String(error);
@@ -49,7 +48,7 @@ export function words(error: unknown): string {
   return error.message || t().errorUnknown;
 }
 
-/** Shows what a screen loads in each of its states. */
+/** Shows the data of a screen in each loading state. */
 export function Loaded<T>({
   of,
   children,
@@ -83,7 +82,7 @@ export function Loaded<T>({
   return <>{children(of.data)}</>;
 }
 
-/** What stands where there is nothing yet, and how to begin. */
+/** The placeholder of an empty list, with a way to begin. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="state" data-state="empty">

@@ -10,13 +10,13 @@ interface PageProps {
   children: ComponentChildren;
 }
 
-/** A screen: its title, its acts, its content, and how current and provable its numbers are. */
+/** A screen: its title, actions and content, the time of its data and its API calls. */
 export function Page({ title, lead, actions, asOf, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · adnet`;
   }, [title]);
-  // Before the paint: later it would take the focus from who has begun to type.
+  // Before the paint, because later it would take the focus from a user who is typing.
   useLayoutEffect(() => {
     heading.current?.focus({ preventScroll: true });
   }, []);
@@ -42,13 +42,13 @@ export function Page({ title, lead, actions, asOf, children }: PageProps) {
   );
 }
 
-/** How current the page is: as its counts say, else as the server answered it. */
+/** The time of the page's data: of its counts, or else of the server's answer. */
 function AsOf({ at }: { at?: string }) {
   const since = at ?? (calls.value.length > 0 ? answeredAt.value : '');
   return since ? <span data-part="as-of">{t().asOf(time(since))}</span> : null;
 }
 
-/** "The API call of this page": what a program would send for the same data. */
+/** "The API call of this page": the equivalent requests for programs. */
 function ApiCalls() {
   if (calls.value.length === 0) return null;
   const origin = info.value?.base_url ?? location.origin + base;
@@ -124,7 +124,7 @@ export function Figure({
   );
 }
 
-/** How much of an amount is used. */
+/** The used share of an amount. */
 export function Gauge({
   label,
   used,

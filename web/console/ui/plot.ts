@@ -2,12 +2,12 @@ import uPlot from 'uplot';
 import { date } from '../state';
 import type { Point } from './chart';
 
-/** Steps of an axis that counts. */
+/** Steps of a count axis. */
 const steps = [1, 2, 5]
   .flatMap((n) => Array.from({ length: 12 }, (_, i) => n * 10 ** i))
   .sort((a, b) => a - b);
 
-/** Draws points into a box that may change its width. */
+/** Draws points into a resizable box. */
 export function draw(
   box: HTMLElement,
   points: Point[],

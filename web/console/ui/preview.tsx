@@ -4,7 +4,7 @@ import { typedNumber } from '../../shared/money';
 import { base, t } from '../state';
 
 type Shown = Schemas['Preview'];
-/** What of a campaign is seen. */
+/** The visible parts of a campaign. */
 export interface Creative {
   headline: string;
   subtext?: string;
@@ -32,8 +32,8 @@ type Surface = (typeof surfaces)[number];
 const sizeOf = (s: Surface) => (/^\d/.test(s) ? s.split('x').map(Number) : undefined);
 
 /**
- * What every surface would show of an ad, a moment after its last change; what is not typed yet has
- * a stand-in.
+ * The rendering of an ad on every surface, shortly after its last change. Missing texts have
+ * placeholders.
  */
 function usePreview(ad: Creative): Shown | null {
   const [shown, set] = useState<Shown | null>(null);
@@ -65,7 +65,7 @@ function usePreview(ad: Creative): Shown | null {
             if (current) set(r);
           },
           () => {
-            /* what cannot be shown yet is told by the check */
+            /* the check reports what cannot be shown yet */
           },
         ),
       shown ? 400 : 0,
@@ -78,7 +78,7 @@ function usePreview(ad: Creative): Shown | null {
   return shown;
 }
 
-/** An ad in the surfaces where it may stand, each drawn by what draws it there. */
+/** An ad on its possible surfaces, each drawn by the surface's own code. */
 export function Preview({ ad }: { ad: Creative }) {
   const [surface, setSurface] = useState<Surface>('card');
   const shown = usePreview(ad);
@@ -121,7 +121,7 @@ interface Said {
   params?: { height?: number };
 }
 
-/** One surface in its sandbox. It is told what to draw, and says how high it is. */
+/** One surface in its sandbox. It receives the ad to draw and reports its height. */
 function Frame({ surface, shown }: { surface: Surface; shown: Shown }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const ready = useRef(false);

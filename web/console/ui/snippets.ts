@@ -3,7 +3,7 @@ import { base, info } from '../state';
 export const methods = ['mcp', 'js', 'npm', 'python', 'rest', 'discord'] as const;
 export type Method = (typeof methods)[number];
 
-/** The file of adnet.js that never changes, and an element with a browser key. */
+/** The immutable file of adnet.js, and an element with a browser key. */
 export function inPage(key: string): string {
   const { url, integrity } = info.value!.snippet;
   return (
@@ -13,7 +13,7 @@ export function inPage(key: string): string {
   );
 }
 
-/** What a publisher pastes to show ads in a way. */
+/** The code that a publisher pastes for an integration method. */
 export function snippet(method: Method, key: string): string {
   const at = info.value?.base_url ?? location.origin + base;
   switch (method) {

@@ -5,12 +5,12 @@ import { Loaded, useLoad } from './load';
 type Campaign = Schemas['Campaign'];
 const stops = ['paused_by_administrator', 'held_by_administrator'];
 
-/** Whether an administrator paused it, and who looks at it may not resume it. */
+/** Reports whether an administrator paused the campaign and the viewer may not resume it. */
 export const barred = (c: Campaign) =>
   c.policy_violations.some((v) => stops.includes(v.rule)) &&
   (!isAdmin.value || c.advertiser_id === user.value?.id);
 
-/** Why an administrator paused a campaign, and where its owner appeals. */
+/** The reason for an administrator's pause, and a link to appeal. */
 export function Stopped({ of: c }: { of: Campaign }) {
   const of = useLoad(
     () => need(api.GET('/api/decisions', { params: { query: { kind: 'pause', limit: 100 } } })),

@@ -3,7 +3,7 @@ import { r } from '../i18n/refusals';
 import { suits } from '../i18n/suits';
 import { count, date } from '../state';
 
-/** What refused conversations took at a campaign's places, by subject. */
+/** Requests lost to refused conversations at a campaign's placements, by subject. */
 export function Took({
   of,
   since,

@@ -19,12 +19,12 @@ export interface AdPart {
 /** For `UIMessage<unknown, AdData>`. */
 export type AdData = { ad: PublicAd };
 
-/** What is needed of the `writer` of createUIMessageStream. */
+/** The required part of the `writer` of createUIMessageStream. */
 export interface StreamWriter {
   write(part: AdPart): void;
 }
 
-/** A message of a conversation, as far as it is read here. */
+/** The part of a conversation message that this module reads. */
 interface Message {
   role: string;
   parts: readonly { type: string; text?: string }[];
@@ -36,9 +36,8 @@ export function adPart(ad: Ad | PublicAd): AdPart {
 }
 
 /**
- * Asks for an ad and writes it into the stream. Call it without await before the answer is
- * streamed:
- * then the ad costs the answer no time. Never rejects.
+ * Requests an ad and writes it into the stream. Call it without await before the answer is
+ * streamed, so that the ad does not delay the answer. Never rejects.
  */
 export async function writeAd(
   writer: StreamWriter,
@@ -61,7 +60,7 @@ export async function writeAd(
 
 const roles = ['user', 'assistant', 'tool', 'system'] as const;
 
-/** The most that the API takes: turns, and characters in all. */
+/** The API's limits: turns, and total characters. */
 const most = { turns: 32, characters: 8000 } as const;
 
 /**
@@ -81,7 +80,7 @@ export function adMessages(
       .trim();
     if (role === undefined || role === 'system' || text === '') continue;
     if (left <= 0) break;
-    // the API counts characters; of a long text the end counts most
+    // the API counts characters; the end of a long text matters most
     const characters = Array.from(text);
     const content = characters.slice(-left).join('');
     left -= Math.min(left, characters.length);

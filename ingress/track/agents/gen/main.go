@@ -25,10 +25,10 @@ const (
 	source  = "crawler-user-agents"
 	version = "1.60.0"
 
-	toolsBegin = "# Tools." // package agents looks for it
+	toolsBegin = "# Tools." // read by package agents
 )
 
-// crawlers are programs that the list calls libraries, and that read pages by themselves.
+// crawlers are programs that the list tags as libraries although they crawl pages themselves.
 var crawlers = []string{
 	"phpcrawl", "HTTrack", "SimpleCrawler", "crawler4j", "Scrapy", `newspaper\/`, "BTWebClient", "python-opengraph",
 	"colly",
@@ -82,7 +82,7 @@ func generate(ctx context.Context) error {
 	return os.WriteFile("patterns.txt", out.Bytes(), 0o644)
 }
 
-// fetch downloads the package with npm and reads the files that are needed.
+// fetch downloads the package with npm and returns the two files.
 func fetch(ctx context.Context) (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "agents-")
 	if err != nil {

@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-3IIL7V7H.js";import"./chunk-O3OB2LNJ.js";import"./chunk-FTG72FMP.js";import"./chunk-ZBMREBXB.js";import"./chunk-IL536BOW.js";import"./chunk-IQFSREK4.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
