@@ -6,7 +6,7 @@
 //	go run ./deploy/local status   print one line per server; exit 1 unless all four answer
 //	go run ./deploy/local env      print export lines for the running stack
 //	go run ./deploy/local serve    migrate, then run one ingress and one consumers process
-//	go run ./deploy/local exec -- COMMAND   up, then run COMMAND with its variables and pass the exit code through
+//	go run ./deploy/local exec -- COMMAND   up, then run COMMAND and pass its exit code through
 //	go run ./deploy/local down     stop the servers of the stack and keep the data
 //
 // Contract: every started process is recorded with its pid and start time in one folder

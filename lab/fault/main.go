@@ -1,6 +1,6 @@
 // Command fault injects faults into adnet and checks that its money invariants hold.
 //
-//	go run ./lab/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a selection of faults
+//	go run ./lab/fault            at most 15 minutes on 2 cores; FAULT_SEED=n repeats a selection
 //	go run ./lab/fault --short    at most 3 minutes
 //
 // It starts its own stack (PostgreSQL, Redis, ClickHouse, three Kafka brokers) and two ingress and
