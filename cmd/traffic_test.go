@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInvalidTrafficOnTwoNodes is SECURITY.md lines 4 and 8 to 10 on the real servers: one
+// TestInvalidTrafficOnTwoNodes is the protections of SECURITY.md on the real servers: one
 // impression 100 times at once over two ingress nodes while the consumers process is killed, then
 // invalid traffic of four kinds.
 func TestInvalidTrafficOnTwoNodes(t *testing.T) {

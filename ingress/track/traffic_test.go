@@ -77,7 +77,7 @@ func beacon(kind, auction string) string {
 	return "/api/track?event=" + kind + "&campaign_id=" + campaignID.String() + "&auction_id=" + auction
 }
 
-// SECURITY.md line 8.
+// SECURITY.md.
 func TestWhoSendsABrowsersBeacon(t *testing.T) {
 	f, _ := guarded(t)
 	for _, c := range []struct {
@@ -230,7 +230,7 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	require.Empty(t, rule, "a reader's click is another matter")
 }
 
-// SECURITY.md line 9, as far as a request shows it; settlement does the rest.
+// SECURITY.md, as far as a request shows it; settlement does the rest.
 func TestClickTooFast(t *testing.T) {
 	f, clicks := guarded(t)
 	for age, want := range map[time.Duration]string{
@@ -262,7 +262,7 @@ func TestClickTooFast(t *testing.T) {
 	require.Empty(t, rule, "a sandbox click has its own verdict")
 }
 
-// SECURITY.md line 10: which events count, and by which key.
+// SECURITY.md: which events count, and by which key.
 func TestClicksAreCountedByNetwork(t *testing.T) {
 	f, clicks := guarded(t)
 	for address, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 
 var clickRates = []ClickRate{{1, time.Minute}, {3, 10 * time.Minute}, {10, time.Hour}, {25, 24 * time.Hour}}
 
-// SECURITY.md line 10: a click every 61 seconds for a day, from one network; and clicks within each
+// SECURITY.md: a click every 61 seconds for a day, from one network; and clicks within each
 // rate.
 func TestClickRates(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
