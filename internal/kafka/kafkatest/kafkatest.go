@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Always, as a count of failures, means until Remove is called on the handle.
+// Always as a count of failures means until the handle is removed.
 const Always = -1
 
 // New starts an in-memory broker for the duration of the test. Pass brokers to Config.Brokers.
