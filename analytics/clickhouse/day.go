@@ -195,10 +195,10 @@ func (s *Store) CompareDays(ctx context.Context, first, last day.Day) (found []D
 	})
 }
 
-// view is a materialized view on events.
+// view is a materialized view over events.
 type view struct{ Target, Select string }
 
-// views finds the materialized views that read events, and their targets.
+// views finds the materialized views over events, and their targets.
 func (s *Store) views(ctx context.Context) ([]view, error) {
 	var rows []struct {
 		Name   string `ch:"name"`

@@ -189,7 +189,7 @@ const appliedRangesSQL = `
 SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2
 	AND first_offset < $3 ORDER BY first_offset`
 
-// AppliedBelow calls use for every stored applied range of a partition below next, in order.
+// AppliedBelow calls use with every stored applied range of a partition below next, in order.
 func (s *Store) AppliedBelow(
 	ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error,
 ) error {
