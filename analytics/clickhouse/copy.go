@@ -17,14 +17,14 @@ import (
 	"adnet/internal/errs"
 )
 
-// copyBlock is how many rows are in memory at once.
+// copyBlock is the number of rows held in memory at once.
 const copyBlock = 20_000
 
-// header begins a copied table: its columns, in the order of every block.
+// header starts a copied table: its columns, in the order of every block.
 type header struct{ Columns, Types []string }
 
-// Tables lists the tables that hold data, in order of name: what a backup copies. The sketches of
-// the users of each term are not among them; they begin anew.
+// Tables lists the tables that hold data, by name. A backup copies these. The sketches of the users
+// of each term are not included; a restored store starts them anew.
 func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	var rows []struct {
 		Name string `ch:"name"`
@@ -41,13 +41,13 @@ func (s *Store) Tables(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Rows counts the rows of a table as they are stored.
+// Rows counts the stored rows of a table.
 func (s *Store) Rows(ctx context.Context, table string) (int64, error) {
 	return s.count(ctx, "SELECT toInt64(count()) AS n FROM "+table)
 }
 
-// CopyOut writes a table: a header, then blocks, each a number of rows and a slice per column, all
-// as gob; 0 rows end it. It answers how many rows there were.
+// CopyOut writes a table as gob: a header, then blocks of a row count and one slice per column. A
+// count of 0 ends the table. It returns the number of rows.
 func (s *Store) CopyOut(ctx context.Context, table string, w io.Writer) (total int64, err error) {
 	columns, err := s.columns(ctx, table)
 	if err != nil {
@@ -111,9 +111,9 @@ func (s *Store) CopyOut(ctx context.Context, table string, w io.Writer) (total i
 	return total, flush()
 }
 
-// CopyIn puts what CopyOut wrote in place of a table's partitions. Nothing is computed from the
-// rows, because what was computed is copied too: they are built beside the table and each partition
-// is taken over at once. It answers how many rows there were.
+// CopyIn replaces a table's partitions by the output of CopyOut. Nothing is computed from the rows,
+// because computed tables are copied as well: the rows are written to a table beside it, and each
+// partition is replaced at once. It returns the number of rows.
 func (s *Store) CopyIn(ctx context.Context, table string, r io.Reader) (total int64, err error) {
 	staging := "restore_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	if err := s.Exec(ctx, "CREATE TABLE "+staging+" AS "+table, nil); err != nil {
@@ -190,8 +190,8 @@ func (s *Store) fillFrom(ctx context.Context, table string, r io.Reader) (total 
 	}
 }
 
-// readColumn reads a block's values of a column that had the type was when they were written. A sum
-// that has 128 bits now may have had 64.
+// readColumn reads a block's values of a column that had the type was when it was written. A sum
+// that now has 128 bits may have had 64.
 func readColumn(in *gob.Decoder, was string, is chcolumn.Interface) (any, error) {
 	if was == "Int64" && is.Type() == "Int128" {
 		var small []int64

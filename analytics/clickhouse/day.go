@@ -17,10 +17,10 @@ import (
 	"adnet/internal/report"
 )
 
-// Difference is one comparison of a day: the sum of the events and that of another source.
+// Difference is one comparison of a day: the sum over the events and the sum in another source.
 type Difference struct {
 	Day    day.Day
-	What   string // what was compared: a name that stays
+	What   string // what was compared: a stable name
 	Key    string // of what: a campaign, a verdict
 	Events int64
 	Other  int64
@@ -31,16 +31,16 @@ const (
 SELECT day, campaign_id, sum(charge) AS charged FROM events
 WHERE day >= {first:Date} AND day <= {last:Date} AND charge != 0 GROUP BY day, campaign_id`
 
-	// A record whose acknowledgement came too late is on the log twice, and settlement's to tell
-	// apart: the second is a duplicate, or refused as the first was. What counted is there once.
+	// A record acknowledged too late is on the log twice, and settlement tells the two apart: the
+	// second is a duplicate, or refused like the first. A counted event must be stored once.
 	repeatsQuery = `
 SELECT day, toInt64(count()) AS events, toInt64(uniqExact(event_id)) AS other FROM events
 WHERE day >= {first:Date} AND day <= {last:Date} AND class = 'counted'
 	AND event_id != toUUID('00000000-0000-0000-0000-000000000000')
 GROUP BY day HAVING events != other`
 
-	// Each counter is compared by campaign: a sum over everything could hide two errors that cancel
-	// out.
+	// Each counter is compared by campaign: one sum over all campaigns could hide two errors that
+	// cancel out.
 	countersQuery = `
 SELECT day, what, toString(campaign_id) AS key, sum(e) AS events, sum(o) AS other
 FROM
@@ -89,7 +89,7 @@ FROM
 )
 GROUP BY day, what, key HAVING events != other ORDER BY day, what, key`
 
-	// The run that readers take of a rolled-up day; days without one are not compared.
+	// The run that readers use for a rolled-up day; days without a run are not compared.
 	rollupRuns = `
 (SELECT r.* FROM stats_rollup AS r INNER JOIN (
     SELECT day, argMax(run, (n, run)) AS run FROM (SELECT day, run, sum(events) AS n FROM stats_rollup GROUP BY day,
@@ -108,7 +108,7 @@ func between(first, last day.Day) map[string]string {
 	return map[string]string{"first": first.String(), "last": last.String()}
 }
 
-// Charges is what events say campaigns were charged on the days from first to last.
+// Charges returns the campaigns' charges by the events of the days from first to last.
 func (s *Store) Charges(ctx context.Context, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	return s.chargesOf(ctx, "events", first, last)
 }
@@ -137,9 +137,9 @@ func (s *Store) chargesOf(
 	return charges, nil
 }
 
-// CompareDays compares the events of the days from first to last with everything that is computed
-// from them: the live counters, the verdicts per day and the roll-up, and looks for events that
-// counted and are there twice.
+// CompareDays compares the events of the days from first to last with everything computed from
+// them: the live counters, the verdicts per day and the roll-up. It also looks for counted events
+// that are stored twice.
 func (s *Store) CompareDays(ctx context.Context, first, last day.Day) (found []Difference, err error) {
 	type row struct {
 		Day    dayOf  `ch:"day"`
@@ -195,10 +195,10 @@ func (s *Store) CompareDays(ctx context.Context, first, last day.Day) (found []D
 	})
 }
 
-// view is a materialized view on events.
+// view is a materialized view over events.
 type view struct{ Target, Select string }
 
-// views finds the materialized views that read events, and their targets.
+// views finds the materialized views over events, and their targets.
 func (s *Store) views(ctx context.Context) ([]view, error) {
 	var rows []struct {
 		Name   string `ch:"name"`
@@ -227,9 +227,9 @@ func (s *Store) views(ctx context.Context) ([]view, error) {
 	return list, nil
 }
 
-// RebuildViews computes everything that is kept per day beside the events again, for one day.
-// Nothing may be inserted into events meanwhile. Each table changes in one statement: a run that is
-// cut short leaves the day as it was in some and right in others, which CompareDays finds.
+// RebuildViews recomputes all daily tables beside the events for one day. Nothing may be inserted
+// into events meanwhile. Each table changes in one statement: an interrupted run leaves the day
+// correct in some tables and unchanged in the others, which CompareDays finds.
 func (s *Store) RebuildViews(ctx context.Context, date day.Day) (err error) {
 	m := month{store: s, day: date, run: strings.ReplaceAll(uuid.NewString(), "-", "")}
 	defer func() { err = errors.Join(err, m.drop(ctx)) }()
@@ -239,19 +239,19 @@ func (s *Store) RebuildViews(ctx context.Context, date day.Day) (err error) {
 	return m.replace(ctx)
 }
 
-// month is the month of a day as it will be, put together beside the real tables: all of it is
-// there before the first statement that changes one. The parts of the other days are the real ones,
-// linked and not copied.
+// month builds the new month of a day beside the real tables. All of it is there before the first
+// statement that changes a real table. The parts of the other days are linked from the real tables,
+// not copied.
 type month struct {
 	store *Store
 	day   day.Day
-	run   string   // makes the names of the tables its own
-	of    []string // tables that are put together
+	run   string   // makes the names of the tables unique
+	of    []string // tables being built
 }
 
 func (m *month) beside(table string) string { return table + "_rebuild_" + m.run }
 
-// partition is the id of the month in every table that is partitioned by month.
+// partition returns the id of the month in every table that is partitioned by month.
 func (m *month) partition() string { return "'" + m.day.Time().Format("200601") + "'" }
 
 // clone links a table's month and removes the day from it.
@@ -272,7 +272,7 @@ func (m *month) clone(ctx context.Context, table string) error {
 	)
 }
 
-// views puts the targets of the views together, computed from the events of a table.
+// views builds the targets of the views from the events of a table.
 func (m *month) views(ctx context.Context, events string) error {
 	views, err := m.store.views(ctx)
 	if err != nil {
@@ -298,11 +298,11 @@ func (m *month) views(ctx context.Context, events string) error {
 	return nil
 }
 
-// fromEvents is where a view's statement, as ClickHouse writes it, names the table of events.
+// fromEvents matches the name of the events table in a view's statement, as ClickHouse formats it.
 var fromEvents = regexp.MustCompile("(\\bFROM\\s+)(?:`?\\w+`?\\.)?`?events`?\\b`?")
 
-// replace puts every table's month in its place, one statement a table, events first: the tables
-// computed from them can be computed again.
+// replace swaps in every table's month, one statement per table. Events come first, because the
+// tables computed from them can be computed again.
 func (m *month) replace(ctx context.Context) error {
 	for _, table := range m.of {
 		var left []struct {
@@ -322,7 +322,7 @@ func (m *month) replace(ctx context.Context) error {
 	return nil
 }
 
-// drop forgets what was put together.
+// drop removes the tables that were built.
 func (m *month) drop(ctx context.Context) (err error) {
 	for _, table := range m.of {
 		err = errors.Join(
@@ -332,7 +332,7 @@ func (m *month) drop(ctx context.Context) (err error) {
 	return err
 }
 
-// columns lists the columns of a table that are stored and not computed.
+// columns lists the stored columns of a table, without computed ones.
 func (s *Store) columns(ctx context.Context, table string) ([]string, error) {
 	var rows []struct {
 		Name string `ch:"name"`
@@ -350,14 +350,14 @@ func (s *Store) columns(ctx context.Context, table string) ([]string, error) {
 	return names, err
 }
 
-// Rebuild is a day of events that is being put together beside the real one.
+// Rebuild is a day of events being built beside the real one.
 type Rebuild struct {
 	month month
 	table string
 	n     int
 }
 
-// StartRebuild makes an empty day.
+// StartRebuild creates an empty day.
 func (s *Store) StartRebuild(ctx context.Context, date day.Day) (*Rebuild, error) {
 	r := &Rebuild{month: month{store: s, day: date, run: strings.ReplaceAll(uuid.NewString(), "-", "")}}
 	r.table = r.month.beside("events")
@@ -374,16 +374,15 @@ func (r *Rebuild) Add(ctx context.Context, rows []report.Row) error {
 	)
 }
 
-// Charges is what the rebuilt day charges.
+// Charges returns the campaigns' charges in the rebuilt day.
 func (r *Rebuild) Charges(ctx context.Context) (map[uuid.UUID]money.Micros, error) {
 	charges, err := r.month.store.chargesOf(ctx, r.table, r.month.day, r.month.day)
 	return charges[r.month.day], err
 }
 
-// Replace puts the day in the place of the real one, with everything that is computed from it.
-// Nothing else may be inserted meanwhile. All is put together first; then each table changes in one
-// statement, so that a run that is cut short leaves no table with half a day: those that are not
-// changed yet are as they were, and a comparison finds them.
+// Replace swaps in the rebuilt day, with everything computed from it. Nothing else may be inserted
+// meanwhile. Everything is built first, then each table changes in one statement. So an interrupted
+// run leaves no table with half a day: some tables are unchanged, and a comparison finds them.
 func (r *Rebuild) Replace(ctx context.Context) error {
 	if err := r.month.views(ctx, r.table); err != nil {
 		return err
@@ -391,8 +390,8 @@ func (r *Rebuild) Replace(ctx context.Context) error {
 	return r.month.replace(ctx)
 }
 
-// Drop forgets what was put together.
+// Drop removes the tables that were built.
 func (r *Rebuild) Drop(ctx context.Context) error { return r.month.drop(ctx) }
 
-// dayOf is how the driver gives a Date.
+// dayOf is the driver's Go type of a Date.
 type dayOf = time.Time

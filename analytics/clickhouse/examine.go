@@ -12,9 +12,8 @@ import (
 	schema "adnet/schemas/clickhouse"
 )
 
-// Examine looks at ClickHouse as adnet uses it: what it is, how far away, by what link, whether its
-// schema is this build's, and whether the user may write, read and create tables. It changes
-// nothing.
+// Examine checks ClickHouse as adnet uses it: version, latency, encryption, whether the schema is
+// this build's, and whether the user may write, read and create tables. It changes nothing.
 func Examine(ctx context.Context, cfg Config) link.Report {
 	report := link.Report{Server: "ClickHouse", Setting: envURL}
 	var watch link.Watch
@@ -61,7 +60,7 @@ func examine(ctx context.Context, report *link.Report, conn clickhouse.Conn, dat
 	return migrated(ctx, report, conn, database)
 }
 
-// rights asks the server what the user may do. A server that cannot be asked says nothing.
+// rights checks the user's rights. It reports nothing when the server cannot be queried.
 func rights(ctx context.Context, report *link.Report, conn clickhouse.Conn, database string) {
 	const do = "GRANT SELECT, INSERT, ALTER, CREATE, DROP, TRUNCATE ON the database to the user of " + envURL
 	for name, privilege := range map[string]string{

@@ -22,18 +22,18 @@ const (
 	insertNotices = `INSERT INTO notices (auction_id, at, kind, proof, campaign_id, developer_id, impression_id, price, reason, sandbox)`
 )
 
-// ErrNoToken reports an insert without a token, which a repeat would count twice.
+// ErrNoToken is the error of an insert without a token: a repeat would count twice.
 var ErrNoToken = errors.New("insert without a deduplication token")
 
 // Insert writes rows as one block under token (see the package contract). Without rows it does
 // nothing. It returns after the server committed the block and everything computed from it. Errors:
-// [ErrNoToken]; errs.Unavailable when the outcome is unknown or the server is overloaded, then the
-// same call may be repeated.
+// [ErrNoToken]; errs.Unavailable when the outcome is unknown or the server is overloaded. The same
+// call may then be repeated.
 func (s *Store) Insert(ctx context.Context, token string, rows []report.Row) error {
 	return send(ctx, s, insertion{insertEvents, token, "insert events"}, rows, fillEvents)
 }
 
-// InsertAuctions writes outcomes of auctions, with the same rules as [Store.Insert].
+// InsertAuctions writes the outcomes of auctions, by the rules of [Store.Insert].
 func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.Auction) error {
 	if err := send(ctx, s, insertion{insertAuctions, token, "insert auctions"}, rows, fillAuctions); err != nil {
 		return err
@@ -41,29 +41,29 @@ func (s *Store) InsertAuctions(ctx context.Context, token string, rows []report.
 	return s.insertLearning(ctx, token, rows)
 }
 
-// InsertNotices writes the notices of exchanges, with the same rules as [Store.Insert].
+// InsertNotices writes the notices of exchanges, by the rules of [Store.Insert].
 func (s *Store) InsertNotices(ctx context.Context, token string, rows []report.Notice) error {
 	return send(ctx, s, insertion{insertNotices, token, "insert notices"}, rows, fillNotices)
 }
 
 type insertion struct{ statement, token, what string }
 
-// insertSettings are those that the guarantee of one token rests on, whatever the server's defaults
-// are.
+// insertSettings returns the settings on which the guarantee of one token depends, whatever the
+// server's defaults.
 func insertSettings(token string) clickhouse.Settings {
 	return clickhouse.Settings{
 		"insert_deduplicate":                                 1,
 		"insert_deduplication_token":                         token,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
-		// An asynchronous insert would answer before, or merge blocks of several tokens.
+		// An asynchronous insert would return earlier, or merge blocks of several tokens.
 		"async_insert": 0,
 		// A view that fails must fail the insert: the repeat then completes it.
 		"materialized_views_ignore_errors": 0,
-		// Each view's part is synced to disk: one after the other they are most of an insert's
-		// time.
+		// Each view's part is synced to disk. One after the other, these syncs take most of an
+		// insert's time.
 		"parallel_view_processing": 1,
-		// The server takes plain strings and makes the dictionaries itself: several times cheaper
-		// here.
+		// The server accepts plain strings and builds the dictionaries itself, several times
+		// cheaper than here.
 		"low_cardinality_allow_in_native_format": 0,
 	}
 }
@@ -90,7 +90,7 @@ func send[T any](ctx context.Context, s *Store, in insertion, rows []T, fill fun
 	return failure(batch.Send(), in.what)
 }
 
-// page is one reusable column of each kind. The driver copies what it is given, so one page serves
+// page holds one reusable column of each kind. The driver copies its input, so one page serves
 // every column of a block in turn.
 type page struct {
 	ids     []uuid.UUID
@@ -117,7 +117,7 @@ func (p *pages) put(c *page) {
 	p.pool.Put(c)
 }
 
-// block fills the columns of a batch from left to right; the first error sticks.
+// block fills the columns of a batch from left to right and keeps the first error.
 type block struct {
 	batch driver.Batch
 	page  *page
@@ -210,7 +210,7 @@ func fillAuctions(b *block, rows []report.Auction) {
 	column(b, b.page.flags, rows, func(r *report.Auction) bool { return r.AgeAdult })
 }
 
-// perCandidate is a column of arrays, one value for each candidate of each row.
+// perCandidate returns a column of arrays, one value for each candidate of each row.
 func perCandidate[V any](rows []report.Auction, value func(*report.Candidate) V) [][]V {
 	lists := make([][]V, len(rows))
 	for i := range rows {
@@ -239,8 +239,9 @@ func fillNotices(b *block, rows []report.Notice) {
 	column(b, b.page.flags, rows, func(r *report.Notice) bool { return r.Sandbox })
 }
 
-// Times that the day column can hold. A time outside is moved to the nearer end, so that a record
-// with a broken clock is stored like any other: a repeat of the block must build the same rows.
+// earliest and latest bound the times that the day column can hold. A time outside is moved to the
+// nearer end, so that a record with a wrong clock is stored like any other: a repeat of the block
+// must build the same rows.
 var earliest, latest = time.Unix(0, 0).UTC(), time.Date(2105, 12, 31, 0, 0, 0, 0, time.UTC)
 
 func storable(t time.Time) time.Time {

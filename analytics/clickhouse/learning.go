@@ -21,10 +21,10 @@ const (
 	knownTermsQuery = `SELECT term FROM known_terms WHERE month = {month:Date} ORDER BY term`
 )
 
-// knownFor is how long the terms of a month are believed: they only become more.
+// knownFor is how long the terms of a month are cached: terms are only added.
 const knownFor = 10 * time.Second
 
-// known are the terms of a month that enough people used.
+// known caches, by month, the terms that enough people used.
 type known struct {
 	mu     sync.Mutex
 	months map[time.Time]knownTerms
@@ -35,8 +35,8 @@ type knownTerms struct {
 	read  time.Time
 }
 
-// insertLearning stores what can be learnt from auctions: it counts their terms first, and then
-// keeps of each those that are known by now.
+// insertLearning stores the learning data of auctions: it first counts their terms, then stores for
+// each auction the terms known so far.
 func (s *Store) insertLearning(ctx context.Context, token string, rows []report.Auction) error {
 	var marked, outcomes []report.Auction
 	for i := range rows {
@@ -58,7 +58,7 @@ func (s *Store) insertLearning(ctx context.Context, token string, rows []report.
 		if err != nil {
 			return err
 		}
-		// A term that few people used is not stored, and neither are its users.
+		// Terms that few people used are not stored, and neither are their users.
 		o.Outcome.Terms = slices.DeleteFunc(slices.Clone(o.Outcome.Terms), func(term uint32) bool {
 			_, enough := slices.BinarySearch(terms, term)
 			return !enough
@@ -67,8 +67,8 @@ func (s *Store) insertLearning(ctx context.Context, token string, rows []report.
 	return send(ctx, s, insertion{insertOutcomes, token, "insert outcomes"}, outcomes, fillOutcomes)
 }
 
-// KnownTerms are the terms that at least 50 sessions of at least 3 publishers had in the month of a
-// time, ascending, as they were a few seconds ago.
+// KnownTerms returns the terms, ascending, that at least 50 sessions of at least 3 publishers used
+// in the month of at. The result may be a few seconds old.
 func (s *Store) KnownTerms(ctx context.Context, at time.Time) ([]uint32, error) {
 	month := monthOf(at)
 	s.known.mu.Lock()
@@ -128,10 +128,11 @@ func termLists(rows []report.Auction) [][]uint32 {
 	return lists
 }
 
-// Only what was accepted for billing teaches: verdict 'ok', which neither invalid nor self-served
-// traffic has, nor a conversion that nobody vouches for or that was not paid for where it is what
-// is paid for. A session is not read. known_terms is asked again: what was recorded must be common
-// enough. Conversions may come until their attribution window ends.
+// Only events accepted for billing are learnt from: verdict 'ok'. This excludes invalid and
+// self-served traffic, and conversions that the advertiser has not confirmed or that were not
+// charged in a campaign that pays for conversions. Sessions are not read. known_terms is checked
+// again, since a recorded term must still be common enough. Conversions may arrive until their
+// attribution window ends.
 const (
 	learnableQuery = `
 SELECT o.day AS day, i.campaign_id AS campaign_id, i.advertiser_id AS advertiser_id, i.developer_id AS developer_id,
@@ -169,8 +170,9 @@ LIMIT {most:UInt32}`
 ) AS v ON v.auction_id = o.auction_id`
 )
 
-// A view can be reported where one was in the last week: most pages of an integration method cannot
-// report any. Its view may come on the day after an impression, and counts only with a valid one.
+// Only placements with a view in the last week can report views: most pages of an integration
+// method report none. A view may arrive on the day after its impression, and counts only with a
+// valid one.
 const viewsQuery = `
 SELECT i.developer_id AS developer_id, toInt64(count()) AS impressions, toInt64(countIf(coalesce(v.found,
 	0) = 1)) AS views
@@ -199,18 +201,17 @@ var (
 	clicksQuery      = fmt.Sprintf(learnableQuery, "coalesce(v.found, 0) = 1", "INNER", joinConversions)
 )
 
-// Impressions reads what can be learnt from a UTC day, at most so many.
+// Impressions reads up to most impressions of a UTC day as learning data.
 func (s *Store) Impressions(ctx context.Context, date time.Time, most int) ([]report.Impression, error) {
 	return s.learnable(ctx, impressionsQuery, date, most)
 }
 
-// Clicks reads the impressions of a UTC day that were clicked, with the conversions that have come
-// of them by now; at most so many.
+// Clicks reads up to most clicked impressions of a UTC day, with their conversions so far.
 func (s *Store) Clicks(ctx context.Context, date time.Time, most int) ([]report.Impression, error) {
 	return s.learnable(ctx, clicksQuery, date, most)
 }
 
-// Views reads how many impressions of a UTC day were viewed, by publisher.
+// Views counts the viewed impressions of a UTC day, by publisher.
 func (s *Store) Views(ctx context.Context, date time.Time) ([]report.Seen, error) {
 	var rows []struct {
 		DeveloperID uuid.UUID `ch:"developer_id"`

@@ -14,14 +14,14 @@ import (
 const (
 	envURL = "ADNET_CLICKHOUSE_URL"
 
-	// authenticationFailed is the server's code for a login that it refuses.
+	// authenticationFailed is the server's code for a rejected login.
 	authenticationFailed = 516
 )
 
 var names = link.NamesOf("ADNET_CLICKHOUSE", envURL)
 
-// secure has the driver connect under the rule of package link. The URL tells if the link is
-// encrypted, the files whom it believes. Errors name the setting that is wrong.
+// secure configures the driver's link by the rule of package link. The URL decides whether the link
+// is encrypted, the files which authorities are trusted. Errors name the wrong setting.
 func (c Config) secure(options *clickhouse.Options) error {
 	const cure = "add secure=true (and set ADNET_CLICKHOUSE_CA)"
 	files := link.Files{CA: c.CA, Cert: c.Cert, Key: c.Key}
@@ -57,16 +57,16 @@ func (c Config) secure(options *clickhouse.Options) error {
 	return nil
 }
 
-// explain names the remedy for a failure that waiting does not cure.
+// explain adds the remedy to an error that waiting does not fix.
 func explain(err error) error {
 	var exception *clickhouse.Exception
 	switch {
 	case errors.As(err, &exception) && exception.Code == authenticationFailed:
-		return link.Refuse(err, "the server refuses the login: look at user and password of "+envURL)
+		return link.Refuse(err, "the server refuses the login: check user and password in "+envURL)
 	case link.HungUp(err):
 		return errs.Wrap(
 			err, errs.Unavailable,
-			"the server closes the connection: its port may want TLS, or not (secure=true in %s)", envURL,
+			"the server closes the connection: check whether the port expects TLS (secure=true in %s)", envURL,
 		)
 	}
 	return link.Explain(err, names)

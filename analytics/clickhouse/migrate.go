@@ -27,9 +27,9 @@ COMMENT 'DDL files that were applied'`
 	recordMigration   = `INSERT INTO schema_migrations (version, name, sum) SELECT {version:UInt32}, {name:String}, {sum:String}`
 )
 
-// Migrate creates the database of cfg.URL when it is absent (engine Atomic) and applies the
-// numbered files that were not applied before, in order. It returns their names. A run that was cut
-// short is completed by the next, and two at once are harmless, because every statement may run
+// Migrate creates the database of cfg.URL if it does not exist (engine Atomic) and applies the
+// numbered files that were not applied before, in order. It returns their names. The next run
+// completes an interrupted one, and concurrent runs are harmless, because every statement may run
 // twice. Errors: errs.InvalidState when an applied file was changed or the database is newer than
 // this program; errs.Unavailable.
 func Migrate(ctx context.Context, cfg Config) (applied []string, err error) {
@@ -48,14 +48,14 @@ func Migrate(ctx context.Context, cfg Config) (applied []string, err error) {
 	return s.migrate(ctx, migrations)
 }
 
-// createDatabase makes the database of cfg.URL when it is absent.
+// createDatabase creates the database of cfg.URL if it does not exist.
 func createDatabase(ctx context.Context, cfg Config) error {
 	return withServer(cfg, func(conn clickhouse.Conn, name string) error {
 		return failure(conn.Exec(ctx, "CREATE DATABASE IF NOT EXISTS "+name+" ENGINE = Atomic"), "create database")
 	})
 }
 
-// checkDatabase fails with errs.InvalidState when the database of cfg.URL is absent.
+// checkDatabase fails with errs.InvalidState when the database of cfg.URL does not exist.
 func checkDatabase(ctx context.Context, cfg Config) error {
 	return withServer(cfg, func(conn clickhouse.Conn, name string) error {
 		var found []struct {
@@ -74,9 +74,9 @@ func checkDatabase(ctx context.Context, cfg Config) error {
 	})
 }
 
-// withServer lends a connection without a database, and the name of the configured one. A
-// connection that names an absent database is refused by every server, and ends a server that is
-// hosted in libchdb.
+// withServer calls do with a connection without a database, and the name of the configured one.
+// Every server rejects a connection to a database that does not exist, and a server hosted in
+// libchdb exits.
 func withServer(cfg Config, do func(conn clickhouse.Conn, name string) error) (err error) {
 	options, err := cfg.options()
 	if err != nil {

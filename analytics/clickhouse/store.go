@@ -2,15 +2,15 @@
 // writer.
 //
 // Contract of [Store.Insert]: the rows of a call are one block under one token. Sending the same
-// token with the same rows again, because the reply was lost or by a second writer at the same
-// time, changes nothing, in events and in everything computed from it, as long as fewer than
-// 100,000 other blocks came between. A call that returned nil is on disk (fsynced) and visible to
-// every read that starts later.
+// rows under the same token again, after a lost reply or from a second concurrent writer, changes
+// nothing in events or in anything computed from it, as long as fewer than 100,000 other blocks
+// came between. After a call that returned nil the rows are on disk (fsynced) and visible to every
+// read that starts later.
 //
 // # Not obvious
 //
-// Views need a deduplication window of their own: without one, a block that the source table
-// refuses is still pushed to the view.
+// Views need a deduplication window of their own. Without one, a block that the source table drops
+// as a repeat is still pushed to the view.
 package clickhouse
 
 import (
@@ -46,10 +46,10 @@ type Config struct {
 
 	Insecure link.Insecure `kong:"-"` // plain text off loopback
 
-	seen func(tls.ConnectionState) // hears of every handshake
+	seen func(tls.ConnectionState) // called for every handshake
 }
 
-// Secrets are the passwords in a URL as the driver reads it; none if it cannot.
+// Secrets returns the passwords in a URL, as the driver parses it; none if it cannot.
 func Secrets(url string) []string {
 	options, err := clickhouse.ParseDSN(url)
 	if err != nil || options.Auth.Password == "" {
@@ -99,7 +99,7 @@ func positive[T int | time.Duration](v, fallback T) T {
 	return fallback
 }
 
-// identifier reports whether s can stand in SQL unquoted.
+// identifier reports whether s can be used in SQL without quotes.
 func identifier(s string) bool {
 	for i, r := range s {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
@@ -116,9 +116,9 @@ type Store struct {
 	known known
 }
 
-// Open makes a store and checks that the server answers. Errors: errs.InvalidRequest for the
+// Open creates a store and checks that the server responds. Errors: errs.InvalidRequest for the
 // configuration, errs.InvalidState when the database does not exist (see [Migrate]),
-// errs.Unavailable when the server does not answer.
+// errs.Unavailable when the server does not respond.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	options, err := cfg.options()
 	if err != nil {
@@ -138,10 +138,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Ping asks the server for a sign of life. Error: errs.Unavailable.
+// Ping checks that the server responds. Error: errs.Unavailable.
 func (s *Store) Ping(ctx context.Context) error { return failure(s.conn.Ping(ctx), "ping") }
 
-// Close ends every connection. Calls under way fail.
+// Close closes every connection. Calls in progress fail.
 func (s *Store) Close() error { return s.conn.Close() }
 
 // Select runs a query with server-side bound parameters ({name:Type} in the text) and scans all
@@ -151,7 +151,7 @@ func (s *Store) Select(ctx context.Context, dest any, query string, params map[s
 	return failure(s.conn.Select(bind(ctx, params), dest, query), "query")
 }
 
-// Exec runs a statement with server-side bound parameters. Errors as of [Store.Select].
+// Exec runs a statement with server-side bound parameters. Errors: as [Store.Select].
 func (s *Store) Exec(ctx context.Context, statement string, params map[string]string) error {
 	return failure(s.conn.Exec(bind(ctx, params), statement), "statement")
 }
@@ -164,8 +164,8 @@ func bind(ctx context.Context, params map[string]string) context.Context {
 }
 
 const (
-	// Months whose events were dropped by the TTL are answered from the daily sums. A month is
-	// either wholly in events or wholly gone.
+	// Months whose events the TTL dropped are read from the daily sums. A month is either
+	// completely in events or completely gone.
 	totalsQuery = `
 SELECT verdict, toInt64(sum(n)) AS events, sum(c) AS charge, sum(m) AS minted
 FROM
@@ -176,8 +176,8 @@ FROM
     WHERE toYYYYMM(day) NOT IN (SELECT DISTINCT toYYYYMM(day) FROM events) GROUP BY verdict
 )
 GROUP BY verdict`
-	// Each charged event once, whatever number of rows it has, at no more than its price. Months
-	// that the TTL dropped count with what they were charged.
+	// Counts each charged event once, however many rows it has, with a value of at most its price.
+	// Months dropped by the TTL count with their charges.
 	billableQuery = `
 SELECT sum(worth) AS worth, toInt64(sum(cut)) AS cut
 FROM
@@ -196,7 +196,7 @@ WHERE charge > 0 GROUP BY campaign_id, billing_model`
 	noticesQuery  = `SELECT toInt64(count()) AS n FROM notices FINAL`
 )
 
-// Totals sums everything that was ever inserted: for the comparison with the ledger.
+// Totals sums everything ever inserted, for the comparison with the ledger.
 func (s *Store) Totals(ctx context.Context) (ledger.Totals, error) {
 	var rows []struct {
 		Verdict string `ch:"verdict"`
@@ -217,7 +217,7 @@ func (s *Store) Totals(ctx context.Context) (ledger.Totals, error) {
 	return totals, nil
 }
 
-// Billable values the unique charged events by their prices: for the comparison with the ledger.
+// Billable values the unique charged events by their prices, for the comparison with the ledger.
 func (s *Store) Billable(ctx context.Context) (ledger.Billable, error) {
 	var rows []struct {
 		Worth int64 `ch:"worth"`
@@ -229,7 +229,7 @@ func (s *Store) Billable(ctx context.Context) (ledger.Billable, error) {
 	return ledger.Billable{Worth: money.Micros(rows[0].Worth), Cut: rows[0].Cut}, nil
 }
 
-// HighestCharges lists the most that one event of each campaign and billing model was charged.
+// HighestCharges lists the highest charge of a single event, for each campaign and billing model.
 func (s *Store) HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error) {
 	var rows []struct {
 		Campaign uuid.UUID `ch:"campaign_id"`
@@ -248,10 +248,10 @@ func (s *Store) HighestCharges(ctx context.Context) ([]ledger.HighestCharge, err
 	return charges, nil
 }
 
-// Auctions counts the auctions that are stored, each once.
+// Auctions counts the stored auctions, without repeats.
 func (s *Store) Auctions(ctx context.Context) (int64, error) { return s.count(ctx, auctionsQuery) }
 
-// Notices counts the notices that are stored: of each kind about each bid one.
+// Notices counts the stored notices: one of each kind per bid.
 func (s *Store) Notices(ctx context.Context) (int64, error) { return s.count(ctx, noticesQuery) }
 
 func (s *Store) count(ctx context.Context, query string) (int64, error) {
@@ -264,7 +264,7 @@ func (s *Store) count(ctx context.Context, query string) (int64, error) {
 	return rows[0].N, nil
 }
 
-// Codes of the server's exceptions that a repeat may cure.
+// passing holds the codes of server exceptions that a retry may fix.
 var passing = map[int32]bool{
 	159: true, // TIMEOUT_EXCEEDED
 	202: true, // TOO_MANY_SIMULTANEOUS_QUERIES
@@ -276,7 +276,7 @@ var passing = map[int32]bool{
 }
 
 // failure gives an error a code. A broken connection, like an overloaded server, is
-// errs.Unavailable: the caller may repeat the call. What the server says about a wrong statement is
+// errs.Unavailable: the caller may repeat the call. The server's error about a wrong statement is
 // internal.
 func failure(err error, what string) error {
 	if err == nil {

@@ -1,15 +1,15 @@
-// Package rollup computes the stats of closed days again from the events.
+// Package rollup recomputes the stats of closed days from the events.
 //
-// Contract of [Rollup.Aggregate]: the rows of a day in stats_rollup become exactly what the events
-// of the day say: built in a table of its own and put in place by REPLACE PARTITION. Running it
-// again gives the same rows. Two at once are safe although the server may then keep the rows of
-// both: every row names its run, and readers take the rows of one run per day, one that counts at
-// least as many events as the live counters. A run that is half visible, or that missed events, is
-// thereby never read.
+// Contract of [Rollup.Aggregate]: the rows of a day in stats_rollup become exactly the sums of the
+// day's events. They are built in a separate table and swapped in by REPLACE PARTITION. Another run
+// gives the same rows. Concurrent runs are safe although the server may then keep the rows of both:
+// every row names its run, and readers use the rows of one run per day, one that counts at least as
+// many events as the live counters. So readers never use a run that is half visible or that missed
+// events.
 //
 // # Not obvious
 //
-// The rule of one run a day has a reason: two REPLACE PARTITION at the same time can both stay
+// Readers use one run per day because the rows of two concurrent REPLACE PARTITION can both remain
 // (measured on ClickHouse 26.7).
 package rollup
 
@@ -31,7 +31,7 @@ import (
 	"adnet/internal/schedule"
 )
 
-// Config says when the daily run happens.
+// Config holds the schedule of the daily run.
 type Config struct {
 	At time.Duration `name:"rollup-at" env:"ADNET_ROLLUP_AT" default:"10m" help:"How long after midnight UTC the stats of the day before are rolled up."`
 	// Retry is the pause after a failed run.
@@ -44,7 +44,7 @@ type Store interface {
 	Exec(ctx context.Context, statement string, params map[string]string) error
 }
 
-// Deps is what a roll-up works with.
+// Deps holds the dependencies of a roll-up.
 type Deps struct {
 	Store   Store
 	Log     *slog.Logger
@@ -63,7 +63,7 @@ type Rollup struct {
 	newest   prometheus.Gauge
 }
 
-// New makes a roll-up; nothing runs yet. Zero durations take the defaults. Error:
+// New returns a roll-up without starting it. Zero durations take the defaults. Error:
 // errs.InvalidRequest when the time after midnight is a day or more.
 func New(cfg Config, deps Deps) (*Rollup, error) {
 	if cfg.At <= 0 {
@@ -93,9 +93,9 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 // Tells reports each run to administrators; call it before Run.
 func (r *Rollup) Tells(told roster.Told) { r.told = told }
 
-// Run rolls up yesterday at once, so that a run missed while the process was down is made up for,
-// and then every day at Config.At after midnight UTC. A failed run is tried again until it
-// succeeds. Run returns nil when ctx is cancelled.
+// Run rolls up yesterday at once, to make up for a run missed while the process was down, and then
+// every day at Config.At after midnight UTC. It retries a failed run until it succeeds. Run returns
+// nil when ctx is cancelled.
 func (r *Rollup) Run(ctx context.Context) error {
 	schedule.Loop(ctx, 0, func(ctx context.Context) time.Duration {
 		wait, err := r.turn(ctx)
@@ -105,7 +105,7 @@ func (r *Rollup) Run(ctx context.Context) error {
 	return nil
 }
 
-// turn is one run; it answers how long to wait for the next, and why it failed.
+// turn makes one run and returns the time to wait for the next, and the run's error.
 func (r *Rollup) turn(ctx context.Context) (time.Duration, error) {
 	now := r.now()
 	date := day.Of(now.Add(-r.cfg.At)) - 1
@@ -128,11 +128,11 @@ func (r *Rollup) turn(ctx context.Context) (time.Duration, error) {
 }
 
 const (
-	// stagingPrefix names the tables in which a day is built. The rest of the name is random.
+	// stagingPrefix starts the names of the tables in which a day is built. The rest is random.
 	stagingPrefix = "stats_rollup_staging_"
 
-	// The counters are those of stats_daily_mv (schemas/clickhouse); the conformance suite compares
-	// the two.
+	// The counters match those of stats_daily_mv (schemas/clickhouse); the conformance suite
+	// compares the two.
 	fillQuery = `
 INSERT INTO %s
 SELECT
@@ -159,16 +159,16 @@ FROM events
 WHERE day = {day:Date}
 GROUP BY day, advertiser_id, campaign_id, developer_id, format, integration_method, host_app`
 
-	// abandonedQuery finds tables that a killed run left. No run takes a day.
+	// abandonedQuery finds the tables left by killed runs. No run takes as long as a day.
 	abandonedQuery = `
 SELECT name FROM system.tables
 WHERE database = currentDatabase() AND startsWith(name, {prefix:String})
 	AND metadata_modification_time < now() - INTERVAL 1 DAY`
 )
 
-// Aggregate computes a UTC day again and answers how many rows it has now (see the package
-// contract). A day without events has none. Errors: errs.InvalidRequest for a day outside 1970 to
-// 2105; errs.Unavailable.
+// Aggregate recomputes a UTC day and returns its number of rows (see the package contract). A day
+// without events has none. Errors: errs.InvalidRequest for a day outside 1970 to 2105;
+// errs.Unavailable.
 func (r *Rollup) Aggregate(ctx context.Context, date day.Day) (rows int, err error) {
 	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
@@ -179,7 +179,7 @@ func (r *Rollup) Aggregate(ctx context.Context, date day.Day) (rows int, err err
 		return 0, err
 	}
 	defer func() {
-		// Also when the caller went away: the table must not stay.
+		// The table must be dropped even if the caller has gone away.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		err = errors.Join(err, r.drop(ctx, staging))
@@ -197,7 +197,7 @@ func (r *Rollup) Aggregate(ctx context.Context, date day.Day) (rows int, err err
 	if len(counted) == 1 {
 		rows = int(counted[0].N)
 	}
-	if rows == 0 { // a replacement by nothing would leave the old rows
+	if rows == 0 { // replacing by an empty partition would keep the old rows
 		return 0, r.store.Exec(ctx, "ALTER TABLE stats_rollup DROP PARTITION '"+date.String()+"'", nil)
 	}
 	return rows, r.store.Exec(ctx, "ALTER TABLE stats_rollup REPLACE PARTITION '"+date.String()+"' FROM "+staging, nil)
@@ -207,7 +207,7 @@ func (r *Rollup) drop(ctx context.Context, table string) error {
 	return r.store.Exec(ctx, "DROP TABLE IF EXISTS "+table+" SYNC", nil)
 }
 
-// sweep drops what killed runs left.
+// sweep drops the tables left by killed runs.
 func (r *Rollup) sweep(ctx context.Context) error {
 	var tables []struct {
 		Name string `ch:"name"`

@@ -11,9 +11,9 @@ import (
 	"adnet/internal/report"
 )
 
-// convertedQuery is the text of the query for q's conversions by campaign and type, from the events
-// themselves: their types are in no counter. Only conversions that the advertiser vouches for are
-// in it, so that a type is never a stranger's word.
+// convertedQuery returns the query for q's conversions by campaign and type. It reads the events
+// themselves, since no counter has the type. Only conversions confirmed by the advertiser are
+// included, so a third party cannot invent a type.
 func convertedQuery(q report.Query) string {
 	return `
 SELECT campaign_id, toString(conversion_type) AS kind, toInt64(count()) AS conversions, max(received_at) AS last,

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// The day bounds the partitions; the id is the sorting key. A record that came twice is one.
+	// The day bounds the partitions; the id is the sorting key. A repeated record counts once.
 	auctionQuery = `
 SELECT auction_id, at, developer_id, campaign_id, reason, price, ecpm, format, creative_format, integration_method,
 	surface, region, language,
@@ -27,7 +27,7 @@ FROM auctions
 WHERE auction_id = {auction:UUID} AND day BETWEEN {since:Date} AND {until:Date}
 LIMIT 1`
 
-	// The order of the table is campaign, day, type, auction.
+	// The table is sorted by campaign, day, type, auction.
 	auctionEventsQuery = `
 SELECT event_id, received_at, type, verdict, price, charge, minted, billing_model, conversion_type, conversion_value,
 	currency
@@ -60,11 +60,11 @@ WHERE candidate_id IN (toUUID('00000000-0000-0000-0000-000000000000'), {campaign
 GROUP BY whole, outcome`
 )
 
-// MaxAuctionEvents is how many events of one auction are answered, oldest first.
+// MaxAuctionEvents is the maximum number of events returned for one auction, oldest first.
 const MaxAuctionEvents = 200
 
-// recordedTermsQuery asks again whether enough people use a term: what was recorded must be common
-// when it is shown, too.
+// recordedTermsQuery checks again that enough people use a term: a recorded term must still be
+// common when it is shown.
 const recordedTermsQuery = `
 SELECT term FROM known_terms
 WHERE month = toStartOfMonth({day:Date}) AND term IN (
@@ -72,8 +72,8 @@ WHERE month = toStartOfMonth({day:Date}) AND term IN (
 	AND auction_id = {auction:UUID})
 ORDER BY term`
 
-// eventsFor is how long after an auction events of it are looked for: no token lives longer, and a
-// few days more find those that came too late.
+// eventsFor is how many days after an auction its events are searched: no token lives longer, and a
+// few more days cover events that arrive late.
 const eventsFor = 40
 
 type auctionRow struct {
@@ -108,8 +108,8 @@ type auctionRow struct {
 	AgeAdult          bool        `ch:"age_adult"`
 }
 
-// Auction is the record of one auction, which took place at about at. Errors: errs.NotFound when
-// none is recorded (yet); errs.Unavailable as [Reader.Stats].
+// Auction returns the record of one auction, which took place at about at. Errors: errs.NotFound
+// when none is recorded (yet); errs.Unavailable as [Reader.Stats].
 func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -127,8 +127,8 @@ func (r *Reader) Auction(ctx context.Context, id uuid.UUID, at time.Time) (repor
 	return rows[0].auction(), nil
 }
 
-// RecordedTerms are the terms that were recorded of an auction at about at, ascending, and that
-// enough people use: none where nothing was recorded. Errors: as [Reader.Stats].
+// RecordedTerms returns the recorded terms of an auction at about at, ascending, that enough people
+// use; none if nothing was recorded. Errors: as [Reader.Stats].
 func (r *Reader) RecordedTerms(ctx context.Context, id uuid.UUID, at time.Time) ([]uint32, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -150,7 +150,7 @@ func (r *Reader) RecordedTerms(ctx context.Context, id uuid.UUID, at time.Time) 
 	return terms, nil
 }
 
-// storedDay is the day of t where the store keeps it.
+// storedDay returns the day of t, limited to the range that the store can hold.
 func storedDay(t time.Time) day.Day { return min(max(day.Of(t), 0), lastDay) }
 
 func (r *auctionRow) auction() report.Auction {
@@ -172,8 +172,8 @@ func (r *auctionRow) auction() report.Auction {
 	return a
 }
 
-// AuctionEvents are the decided events of an auction that campaign won at about at, oldest first,
-// at most [MaxAuctionEvents]. Errors: as [Reader.Stats].
+// AuctionEvents returns the settled events of an auction that campaign won at about at, oldest
+// first, at most [MaxAuctionEvents]. Errors: as [Reader.Stats].
 func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -212,15 +212,15 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 	return events, nil
 }
 
-// askedGroups are the breakdowns of requests as expressions. The map is the allow list: nothing of
-// a query becomes SQL text.
+// askedGroups maps the breakdowns of requests to expressions. The map is the allow list: no text of
+// a query becomes SQL.
 var askedGroups = map[report.Breakdown]string{
 	report.BySurface: "toString(surface)", report.ByHostApp: "toString(host_app)",
 	report.ByIntegrationMethod: "toString(integration_method)", report.ByFormat: "toString(format)",
 }
 
-// Asked counts the auctions of a publisher, or of all, without refused requests. Errors:
-// errs.InvalidRequest for a breakdown outside the closed list; else as [Reader.Stats].
+// Asked counts the auctions of a publisher, or of all publishers, without refused requests. Errors:
+// errs.InvalidRequest for a breakdown outside the closed list; otherwise as [Reader.Stats].
 func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error) {
 	if err := q.Check(); err != nil {
 		return report.Asked{}, err
@@ -266,8 +266,8 @@ func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, 
 	return found, nil
 }
 
-// Delivery counts what became of a campaign in the auctions from the minute of since to until.
-// Errors: as [Reader.Stats].
+// Delivery counts a campaign's results in the auctions from the minute of since to until. Errors:
+// as [Reader.Stats].
 func (r *Reader) Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

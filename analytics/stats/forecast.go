@@ -11,8 +11,8 @@ import (
 	"adnet/internal/report"
 )
 
-// wonQuery counts the winners of requests and the steps of their prices. Requests beside which no ad may be
-// shown are none that a campaign could win.
+// wonQuery counts the winners of requests and the steps of their prices. It leaves out requests
+// where no ad may be shown, since no campaign could win them.
 var wonQuery = `
 SELECT owners.advertiser_id AS advertiser,
 	toInt64(if(won.campaign_id = toUUID('00000000-0000-0000-0000-000000000000'), 0, won.step)) AS step,
@@ -33,7 +33,7 @@ LEFT ANY JOIN (SELECT campaign_id, any(advertiser_id) AS advertiser_id FROM stat
 GROUP BY advertiser, step
 LIMIT 100000`
 
-// dearest is the step of every price above it.
+// dearest is the last step, which also counts all higher prices.
 var dearest = fmt.Sprint(int64(report.PriceSteps[len(report.PriceSteps)-1]))
 
 func priceSteps() string {
@@ -44,8 +44,8 @@ func priceSteps() string {
 	return strings.Join(texts, ", ")
 }
 
-// covers is the condition of report.Covers on a column. The values are bound in hexadecimal, as a
-// list in a parameter has an escape of its own.
+// covers returns the condition of report.Covers on a column. The values are bound in hexadecimal,
+// because a list in a parameter has its own escaping.
 func covers(column, name string) string {
 	value := "replaceAll(lowerUTF8(" + column + "), '_', '-')"
 	return fmt.Sprintf(`
@@ -53,7 +53,7 @@ func covers(column, name string) string {
 	splitByChar(',', {%s:String})))`, name, value, value, name)
 }
 
-// bindPlaces are the parameters of [covers] and of the days of p.
+// bindPlaces returns the parameters of [covers] and of the days of p.
 func bindPlaces(p report.Places) map[string]string {
 	params := map[string]string{"since": max(p.Since, 0).String(), "until": min(p.Until, lastDay).String()}
 	for name, list := range map[string][]string{
@@ -69,7 +69,7 @@ func bindPlaces(p report.Places) map[string]string {
 	return params
 }
 
-// Requests counts the winners of the requests of some placements. Errors: as [Reader.Stats].
+// Requests counts the winners of the requests for some placements. Errors: as [Reader.Stats].
 func (r *Reader) Requests(ctx context.Context, p report.Places) ([]report.Won, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

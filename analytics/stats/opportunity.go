@@ -10,8 +10,8 @@ import (
 	"adnet/internal/day"
 )
 
-// Won, paced, or without budget: the auctions that a campaign would have had a place in on its own.
-// One row per campaign, the busiest first.
+// opportunitiesQuery counts the auctions that a campaign won, or lost only to pacing or its budget.
+// It returns one row per campaign, the busiest first.
 const opportunitiesQuery = `
 SELECT candidate_id, groupArray(quarter) AS quarters, groupArray(n) AS counts
 FROM (
@@ -26,12 +26,12 @@ GROUP BY candidate_id
 ORDER BY sum(n) DESC
 LIMIT 50000`
 
-// opportunitiesWait is how long the nightly count may take.
+// opportunitiesWait limits the time of the nightly count.
 const opportunitiesWait = time.Minute
 
-// Opportunities counts, per campaign and quarter of an hour of the UTC day, the auctions from day
-// first to last together in which the campaign would have been shown but for its budget and pacing;
-// of the 50,000 busiest campaigns. Errors: as [Reader.Stats].
+// Opportunities counts, per campaign and quarter of an hour of the UTC day, the auctions in which
+// only budget or pacing could keep the campaign from being shown. It sums the days from first to
+// last and covers the 50,000 busiest campaigns. Errors: as [Reader.Stats].
 func (r *Reader) Opportunities(
 	ctx context.Context, first, last day.Day,
 ) (map[uuid.UUID]*[campaign.Quarters]int64, error) {

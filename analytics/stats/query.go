@@ -13,7 +13,7 @@ import (
 
 const (
 	// daysQuery counts the events of each day in the live counters, with the newest receipt, and in
-	// each run of the roll-up. Both sides are answered from a projection of a few rows per part.
+	// each run of the roll-up. Both are read from a projection of a few rows per part.
 	daysQuery = `
 SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) AS n, max(last_received_at) AS at
 	FROM stats_daily GROUP BY day
@@ -21,8 +21,8 @@ UNION ALL
 SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_rollup WHERE day BETWEEN {since:Date}
 	AND {until:Date} GROUP BY day, run`
 
-	// Values of conversions are what advertisers state: their sums are of 128 bits in the store,
-	// where they cannot wrap, and saturate here.
+	// Advertisers state the values of conversions. Their sums have 128 bits in the store, where
+	// they cannot overflow, and saturate here.
 	sums = `
     sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
     sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
@@ -35,14 +35,14 @@ SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_ro
 	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified, viewable`
 )
 
-// What a row of the counts query is: grouping(day) is 1 where the row is of the other set.
+// Values of grouping(day) in a row of the counts query: 1 if the row is of the other set.
 const (
 	kindDay   = 0
 	kindGroup = 1
 )
 
-// keys are the breakdowns as expressions. The map is the allow list: nothing of a query becomes SQL
-// text.
+// keys maps the breakdowns to expressions. The map is the allow list: no text of a query becomes
+// SQL.
 var keys = map[report.Breakdown]string{
 	"":                         "''",
 	report.ByDay:               "''", // taken from the daily series
@@ -53,8 +53,8 @@ var keys = map[report.Breakdown]string{
 	report.ByPublisher:         "toString(developer_id)",
 }
 
-// eventKeys are the breakdowns by what the counters do not have: they are counted from the events
-// themselves, of the campaigns that the counters name.
+// eventKeys holds the breakdowns that the counters lack. They are counted from the events
+// themselves, for the campaigns in the counters.
 var eventKeys = map[report.Breakdown]string{
 	report.ByHour:     "formatDateTime(toStartOfHour(received_at), '%Y-%m-%dT%H:00:00Z', 'UTC')",
 	report.BySurface:  "toString(surface)",
@@ -62,7 +62,7 @@ var eventKeys = map[report.Breakdown]string{
 	report.ByLanguage: "toString(language)",
 }
 
-// eventColumns count one event as the view of stats_daily does.
+// eventColumns counts one event as the view of stats_daily does.
 const eventColumns = `
         toInt64(class = 'counted' AND type = 'impression') AS impressions, toInt64(class = 'counted'
 	AND type = 'click') AS clicks,
@@ -77,9 +77,9 @@ const eventColumns = `
         toInt64(class = 'invalid') AS invalid, toInt64(class = 'unverified') AS conversions_unverified,
         toInt64(class = 'counted' AND type = 'viewable') AS viewable`
 
-// countsQuery is the text of the query for q; its values are bound by name. The rolled days and
-// their runs are bound too and not computed in it: computed once per branch they could differ, and
-// a day would count twice or not at all.
+// countsQuery returns the query for q, whose values are bound by name. The rolled-up days and their
+// runs are bound as well. Computed once per branch they could differ, and a day would count twice
+// or not at all.
 func countsQuery(q report.Query) (string, error) {
 	if err := q.Check(); err != nil {
 		return "", err
@@ -108,14 +108,14 @@ func countsQuery(q report.Query) (string, error) {
 	return b.String(), nil
 }
 
-// One pass over one state of the data for days and groups, so that both add up to the same totals.
+// One pass over one state of the data, so that days and groups have the same totals.
 const (
 	bothSets     = "SELECT day, key, toUInt8(grouping(day)) AS kind,"
 	groupingSets = "GROUPING SETS ((day), (key))"
 )
 
-// eventsOf selects q's events themselves. The table is ordered by campaign: without the campaigns
-// of an account all events of the days would be read.
+// eventsOf selects q's events themselves. The table is sorted by campaign: without the campaigns of
+// an account, all events of the days would be read.
 func eventsOf(q report.Query) string {
 	where := whereOf(q)
 	if q.CampaignID == uuid.Nil && (q.AdvertiserID != uuid.Nil || q.DeveloperID != uuid.Nil) {
@@ -130,14 +130,14 @@ func eventsQuery(q report.Query, key string) string {
 		eventsOf(q) + "\n)\nGROUP BY " + groupingSets
 }
 
-// trafficQuery is the text of the query for the reasons of q's traffic.
+// trafficQuery returns the query for the reasons of q's traffic.
 func trafficQuery(q report.Query) string {
 	return "SELECT toString(reason) AS reason, sum(impressions) AS impressions, sum(clicks) AS clicks, sum(other) " +
 		"AS other FROM traffic_daily" +
 		whereOf(q) + " GROUP BY reason ORDER BY reason"
 }
 
-// whereOf is the condition that selects q's rows.
+// whereOf returns the condition that selects q's rows.
 func whereOf(q report.Query) string {
 	where := " WHERE day BETWEEN {since:Date} AND {until:Date}"
 	for _, c := range []struct {
@@ -158,7 +158,7 @@ func whereOf(q report.Query) string {
 // lastDay is the last day that a Date of the store can hold, 2149-06-06.
 const lastDay day.Day = 65535
 
-// bind makes the parameters of q; some is false when the range holds no day that can have events.
+// bind returns the parameters of q; some is false when the range holds no day that can have events.
 func bind(q report.Query) (params map[string]string, some bool) {
 	since, until := max(q.Since, 0), min(q.Until, lastDay)
 	if some = since <= until; !some {

@@ -12,7 +12,7 @@ import (
 	"adnet/internal/subject"
 )
 
-// notRefused leaves the requests out that no auction took place of.
+// notRefused excludes the requests for which no auction took place.
 const notRefused = " AND reason NOT IN ('" + report.Unsuitable + "', '" + report.Sensitive + "')"
 
 const (
@@ -32,7 +32,7 @@ WHERE developer_id = {developer:UUID} AND day BETWEEN {month:Date} AND {until:Da
 	AND reason = '` + report.Sensitive + `'
 GROUP BY subject`
 
-	// The usual rate is that of the days before the last hours.
+	// The usual rate is the rate of the days before the last hours.
 	neverQuery = `
 SELECT
     sumIf(requests + never + sensitive, hour >= toDateTime({lately:Int64}, 'UTC')) AS asked, sumIf(never,
@@ -52,8 +52,8 @@ WHERE day BETWEEN {since:Date} AND {until:Date}` + covers("host_app", "hosts") +
 	covers("language", "languages") + `
 GROUP BY why, subject`
 
-// Refusals counts refused requests by publisher and day: of the days that have any requests.
-// Errors: as [Reader.Stats].
+// Refusals counts refused requests by publisher and day, for days with any requests. Errors: as
+// [Reader.Stats].
 func (r *Reader) Refusals(ctx context.Context, q report.RefusalQuery) ([]report.RefusalDay, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -82,11 +82,11 @@ func (r *Reader) Refusals(ctx context.Context, q report.RefusalQuery) ([]report.
 	return days, nil
 }
 
-// stored is date where the store can hold it.
+// stored returns date, limited to the range that the store can hold.
 func stored(date day.Day) day.Day { return min(max(date, 0), lastDay) }
 
-// Costs counts the requests of a publisher that each sensitive subject took up to a day. Errors: as
-// [Reader.Stats].
+// Costs counts a publisher's requests lost to each sensitive subject, in the week and the month
+// that end on until. Errors: as [Reader.Stats].
 func (r *Reader) Costs(
 	ctx context.Context, publisher uuid.UUID, until day.Day,
 ) (map[subject.ID]report.SubjectCost, error) {
@@ -114,8 +114,8 @@ func (r *Reader) Costs(
 	return costs, nil
 }
 
-// RefusedAt counts the refused requests of some places by subject, whatever the regions: none is
-// recorded of a refusal. Errors: as [Reader.Stats].
+// RefusedAt counts the refused requests of some placements by subject. It ignores regions, which
+// are not recorded for refusals. Errors: as [Reader.Stats].
 func (r *Reader) RefusedAt(ctx context.Context, p report.Places) ([]report.RefusedPlaces, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -134,8 +134,8 @@ func (r *Reader) RefusedAt(ctx context.Context, p report.Places) ([]report.Refus
 	return report.RefusedPlacesOf(counts), nil
 }
 
-// NeverRates are the rates of the publishers that had a request refused as unsuitable from lately
-// to until, beside their usual ones. Errors: as [Reader.Stats].
+// NeverRates returns the rates of the publishers with a request refused as unsuitable from lately
+// to until, together with their usual rates. Errors: as [Reader.Stats].
 func (r *Reader) NeverRates(ctx context.Context, since, lately, until time.Time) ([]report.NeverRate, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -1,15 +1,15 @@
 // Package stats answers report queries from the analytics store.
 //
-// Contract: an answer holds every event that was received up to Result.AsOf, because AsOf is read
-// before the data. Totals, the daily series and the groups of one answer come from one query and so
-// agree. A day comes from the roll-up when that counts at least as many events as the live counters
-// of the day, else from the live counters: a roll-up changes no answer, and an event that arrives
+// Contract: a result includes every event received up to Result.AsOf, because AsOf is read before
+// the data. Totals, the daily series and the groups of one result come from one query and so agree.
+// A day comes from the roll-up if that counts at least as many events as the live counters of the
+// day, otherwise from the live counters. So a roll-up changes no result, and an event that arrives
 // after it is not lost.
 //
 // # Not obvious
 //
-// An idle AsOf stands still: it is the newest received event that is counted, not the time of
-// the question.
+// AsOf does not advance without traffic: it is the receipt time of the newest counted event, not
+// the time of the query.
 package stats
 
 import (
@@ -28,7 +28,7 @@ import (
 	"adnet/internal/report"
 )
 
-// Config bounds what one question may cost.
+// Config limits the cost of one query.
 type Config struct {
 	Timeout time.Duration `name:"stats-timeout" env:"ADNET_STATS_TIMEOUT" default:"10s" help:"Longest time for one stats answer."`
 }
@@ -38,7 +38,7 @@ type Store interface {
 	Select(ctx context.Context, dest any, query string, params map[string]string) error
 }
 
-// Deps is what a reader works with.
+// Deps holds the dependencies of a reader.
 type Deps struct {
 	Store Store
 }
@@ -49,7 +49,7 @@ type Reader struct {
 	store   Store
 }
 
-// New makes a reader. A zero Config.Timeout takes the default.
+// New returns a reader. A zero Config.Timeout takes the default.
 func New(cfg Config, deps Deps) (*Reader, error) {
 	if deps.Store == nil {
 		return nil, errs.New(errs.Internal, "stats: no store")
@@ -60,8 +60,8 @@ func New(cfg Config, deps Deps) (*Reader, error) {
 	return &Reader{timeout: cfg.Timeout, store: deps.Store}, nil
 }
 
-// Stats answers q. Errors: errs.InvalidRequest for a breakdown outside the closed list;
-// errs.Unavailable when the store is out of reach or the answer took longer than the limit.
+// Stats runs q. Errors: errs.InvalidRequest for a breakdown outside the closed list;
+// errs.Unavailable when the store is unreachable or the query exceeded the time limit.
 func (r *Reader) Stats(ctx context.Context, q report.Query) (report.Result, error) {
 	text, err := countsQuery(q)
 	if err != nil {
@@ -100,7 +100,7 @@ type reason struct {
 	Other       int64  `ch:"other"`
 }
 
-// failure turns the reader's own time limit into a code; a caller that went away keeps its error.
+// failure converts the reader's own time limit into a code; a cancelled caller gets its own error.
 func (r *Reader) failure(ctx context.Context, err error) error {
 	if ctx.Err() == context.DeadlineExceeded {
 		return errs.Wrap(err, errs.Unavailable, "the stats took too long: ask for fewer days")
@@ -108,9 +108,9 @@ func (r *Reader) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// days reads how new the counters are, and binds the days that the roll-up answers with a run for
-// each that counts at least as many events as the live counters. It is asked before the counts:
-// asked after them, it would promise events that came in between.
+// days reads how recent the counters are. It binds the days read from the roll-up, each with a run
+// that counts at least as many events as the live counters. It runs before the counts: after them,
+// AsOf would cover events that arrived in between.
 func (r *Reader) days(ctx context.Context, params map[string]string) (asOf time.Time, err error) {
 	var rows []struct {
 		Day time.Time `ch:"day"`
@@ -149,7 +149,7 @@ func (r *Reader) days(ctx context.Context, params map[string]string) (asOf time.
 	return asOf, nil
 }
 
-// collect turns rows of the two grouping sets into the result.
+// collect converts the rows of the two grouping sets into the result.
 func collect(result *report.Result, rows []counted, by report.Breakdown) {
 	for i := range rows {
 		row := &rows[i]

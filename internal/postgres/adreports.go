@@ -23,13 +23,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`
 	dropAdReports      = `DELETE FROM ad_report WHERE at < $1`
 	countOldAdReports  = `SELECT count(*) FROM ad_report WHERE at < $1`
 
-	// A report counts by the mark that settlement has set since.
+	// A report counts once settlement has marked its impression.
 	countAdReports = `
 UPDATE ad_report r SET counted = true FROM billed_event b
 WHERE r.outcome IS NULL AND NOT r.counted AND ($1::uuid IS NULL OR r.campaign_id = $1)
 	AND b.auction_day = r.auction_day AND b.auction_id = r.auction_id AND b.event_type = 'impression'`
 
-	// A publisher is its owner: seats of one account are one.
+	// A publisher is identified by its owner: all seats of an account are one publisher.
 	sumAdReports = `
 SELECT r.campaign_id, count(*), count(*) FILTER (WHERE r.counted), count(DISTINCT r.network) FILTER (WHERE r.counted),
 	count(DISTINCT coalesce(u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
@@ -40,7 +40,7 @@ FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r
 	sumOfAll      = sumAdReports + ` GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1 LIMIT $1 OFFSET $2`
 	countReported = `SELECT count(DISTINCT campaign_id) FROM ad_report WHERE outcome IS NULL`
 
-	// reported are live campaigns with reports that count and wait; see countAdReports.
+	// reported selects live campaigns that have an open report that counts; see countAdReports.
 	reported = `(c.status IN ('active', 'paused') AND EXISTS (SELECT FROM ad_report r WHERE r.campaign_id = c.id AND r.outcome IS NULL AND r.counted))`
 
 	adReportReasons = `SELECT reason, count(*) FROM ad_report WHERE outcome IS NULL AND campaign_id = $1 AND at >= $2 GROUP BY 1`
@@ -69,7 +69,7 @@ func (s *Store) AddReport(ctx context.Context, r adreport.Report) (added bool, e
 	return added && err == nil, err
 }
 
-// forgetReports is the part of [Store.Retain] about reports of ads.
+// forgetReports removes old ad reports; it is a part of [Store.Retain].
 func (s *Store) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) error {
 	return s.inTx(ctx, "forget reports of ads", func(tx pgx.Tx) error {
 		gone, err := tx.Exec(ctx, dropAdReports, cut.Reports)
@@ -96,7 +96,7 @@ func (s *Store) CountReports(
 	return list[0].Counts, nil
 }
 
-// sumReports reads campaigns with their counts, and what was written since a time.
+// sumReports reads campaigns with their counts and the reports written since a time.
 func (s *Store) sumReports(ctx context.Context, since time.Time, sql string, args ...any) ([]adreport.Reported, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Store) ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]adrepor
 	return s.sumReports(ctx, time.Time{}, sumOfThese, campaigns)
 }
 
-// markCounted marks the reports whose impressions were settled since.
+// markCounted marks the reports whose impressions have been settled since.
 func (s *Store) markCounted(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, countAdReports, nil)
 	return failure("count reports", err)

@@ -18,8 +18,8 @@ const (
 SELECT a.stream, a.partition, a.archived_next FROM archive_progress a
 JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream, partition)`
 
-	// Where the next plan of each partition would start, and the plan that is pending, if any. A
-	// partition that was never planned starts where it was first applied.
+	// Returns where the next plan of each partition starts, and its pending plan, if any. A
+	// partition without a plan starts at its first applied offset.
 	progressSQL = `
 SELECT want.stream, want.partition, coalesce(a.archived_next,
 	(SELECT min(first_offset) FROM applied_batch b WHERE b.stream = want.stream AND b.partition = want.partition)),
@@ -31,7 +31,7 @@ ORDER BY want.stream COLLATE "C", want.partition`
 	pendingSQL = `
 SELECT stream, partition, archived_next, planned_to FROM archive_progress WHERE plan = $1 ORDER BY stream, partition`
 
-	// The limit keeps a long backlog from being read; every range has at least one row.
+	// The limit avoids reading a long backlog. Every range has at least one row.
 	appliedSQL = `
 SELECT want.nr, b.first_offset, b.next_offset, b.outcomes
 FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS want (stream, partition, first,
@@ -43,8 +43,8 @@ CROSS JOIN LATERAL (
 	ORDER BY first_offset LIMIT $5
 ) b ORDER BY want.nr, b.first_offset`
 
-	// The first planner wins; the other reads the winner's plan. A row's archived_next must still
-	// be the one that the plan was made from. Rows are locked in the order of the plan.
+	// The first planner wins, and the other reads the winner's plan. A row's archived_next must
+	// still be the offset from which the plan was made. Rows are locked in the order of the plan.
 	storePlanSQL = `
 INSERT INTO archive_progress AS a (stream, partition, archived_next, planned_to, plan)
 SELECT stream, partition, first, upto, $5 FROM unnest($1::text[], $2::integer[], $3::bigint[],
@@ -71,8 +71,8 @@ WHERE a.stream = done.stream AND a.partition = done.partition AND a.archived_nex
 // maxPlannedRanges bounds the applied ranges of one partition in one plan.
 const maxPlannedRanges = 10_000
 
-// Archived answers, for each partition, the offset below which everything is in the analytics
-// store. Partitions of which nothing was ever planned are absent.
+// Archived returns, for each partition, the offset below which everything is in the analytics
+// store. Partitions without a plan are absent.
 func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, archivedSQL, streams, numbers)
@@ -83,12 +83,12 @@ func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (ma
 	return offsets, failure("read archive offsets", err)
 }
 
-// NextPlan is the next insert of some partitions: the plan of which one of them is already a part,
-// the same until it is marked, with all its other partitions; else a new plan. A new plan has whole
-// applied ranges below each partition's Next, which is how far the caller could carry it out, and
-// no more than maxRows rows, but at least one range. It is stored before it is returned, so a crash
-// at any later point is followed by the same block under the same token; owners that ask at once
-// get the same plan. An empty plan means that there is nothing to archive.
+// NextPlan returns the next insert of some partitions. If one of them is part of a pending plan, it
+// returns that plan with all its partitions, the same one until it is marked. Otherwise it makes a
+// new plan of whole applied ranges below each partition's Next, the highest offset that the caller
+// can archive. A new plan has at most maxRows rows, but at least one range. It is stored before it
+// is returned: after a crash at any later point the same block is inserted under the same token,
+// and concurrent owners get the same plan. An empty plan means that there is nothing to archive.
 func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	for range 3 { // a lost race leaves a pending plan, so the second look finds it unless it is already archived
 		from, pending, err := s.progress(ctx, held)
@@ -110,8 +110,8 @@ func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) 
 		if stored {
 			return plan, nil
 		}
-		// Another owner was quicker, or a backup holds the archive: then there is nothing to do for
-		// now.
+		// Another owner was quicker, or a backup holds the archive. In the second case there is
+		// nothing to do now.
 		var hold bool
 		if err == nil {
 			err = s.pool.QueryRow(ctx, heldSQL).Scan(&hold)
@@ -123,8 +123,8 @@ func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) 
 	return nil, errs.New(errs.Unavailable, "another archiver is working on the same partitions")
 }
 
-// progress is where each of the partitions goes on, ordered, and a pending plan that one of them is
-// a part of. Partitions of which nothing was applied are left out.
+// progress returns the next offset of each partition, ordered, and the pending plan that includes
+// one of them. Partitions without applied ranges are left out.
 func (s *Store) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
 	upto := make(map[stream.Partition]int64, len(held))
 	partitions := make([]stream.Partition, len(held))
@@ -151,7 +151,7 @@ func (s *Store) progress(ctx context.Context, held []stream.Range) (from []strea
 	return from, pending, err
 }
 
-// pending reads a plan with its outcomes. They never change, so every load of one plan is equal.
+// pending reads a plan with its outcomes. They never change, so every read of a plan is equal.
 func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, error) {
 	rows, err := s.pool.Query(ctx, pendingSQL, plan)
 	if err != nil {
@@ -169,15 +169,14 @@ func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, er
 	chunks, err := s.applied(ctx, ranges, 0)
 	for i, r := range ranges {
 		if err == nil && (i >= len(chunks) || chunks[i].Range != r) {
-			err = fmt.Errorf("applied ranges of the plan for %s are not there", r)
+			err = fmt.Errorf("applied ranges of the plan for %s are missing", r)
 		}
 	}
 	return chunks, err
 }
 
-// applied returns settlement's verdicts within some ranges, from the first offset of each on, and
-// without a gap. maxRows bounds all of it, but never to less than one applied range; 0 means no
-// bound.
+// applied returns settlement's verdicts within some ranges, without a gap from the first offset of
+// each. maxRows bounds their total, but at least one applied range is returned; 0 means no bound.
 func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
 	streams, numbers, firsts, nexts := splitRanges(within)
 	var limit *int64 // no limit
@@ -195,7 +194,7 @@ func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int)
 	total, full, last := 0, int64(0), int64(0)
 	_, err = pgx.ForEachRow(rows, []any{&nr, &first, &next, &packed}, func() error {
 		if full == nr || maxRows > 0 && total > 0 && total+int(next-first) > maxRows {
-			full = nr // a partition's ranges after one that was left out must be left out, too
+			full = nr // later ranges of the partition must be left out as well
 			return nil
 		}
 		if nr != last {
@@ -242,7 +241,7 @@ func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 }
 
 // MarkArchived records that a pending plan is in the analytics store. Marking it again changes
-// nothing. Errors: errs.Conflict when it is neither archived nor pending as it is.
+// nothing. Errors: errs.Conflict when a chunk is neither archived nor pending as given.
 func (s *Store) MarkArchived(ctx context.Context, plan stream.Plan) error {
 	streams, numbers, firsts, nexts := splitRanges(plan)
 	tag, err := s.pool.Exec(ctx, markArchivedSQL, streams, numbers, firsts, nexts)

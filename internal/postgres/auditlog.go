@@ -30,9 +30,9 @@ FROM audit_log`
 UPDATE idempotency_key SET effect_kind = $3, effect_id = $4 WHERE id = $1 AND attempt = $2 AND status IS NULL`
 )
 
-// record writes the entry of a change inside its transaction, and ties the change to the
-// idempotency key that ctx carries. Errors: errs.Conflict when another call has taken that key
-// over; the change must then not be kept.
+// record writes the entry of a change inside its transaction and links the change to the
+// idempotency key of ctx. Errors: errs.Conflict when another call has taken over that key; the
+// change must then be rolled back.
 func record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	if len(e.Changes) == 0 {
 		return mark(ctx, tx, e)
@@ -55,7 +55,7 @@ func record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	return mark(ctx, tx, e)
 }
 
-// mark is the fence of internal/once: the row says, from this commit on, that the call took effect.
+// mark records in the key's row that the call took effect. It is the fence of internal/once.
 func mark(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	attempt, ok := once.From(ctx)
 	if !ok {
@@ -71,13 +71,13 @@ func mark(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 	return nil
 }
 
-// RecordAudit writes an entry of a change that no other transaction of this store makes: a repair
-// of another store, a command.
+// RecordAudit writes an entry for a change that is not made in a transaction of this store: a
+// repair of another store, or a command.
 func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	return s.inTx(ctx, "write audit entry", func(tx pgx.Tx) error { return record(ctx, tx, e) })
 }
 
-// AuditLog answers a page, newest first.
+// AuditLog returns a page of entries, newest first.
 func (s *Store) AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
 	var parts []string
 	var args []any
@@ -139,7 +139,7 @@ func scanAudit(row pgx.CollectableRow) (e auditlog.Entry, err error) {
 	return e, json.Unmarshal(changes, &e.Changes)
 }
 
-// nullID is NULL for the nil UUID.
+// nullID returns nil (NULL) for the nil UUID.
 func nullID(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
@@ -154,7 +154,7 @@ const (
 	keysFull = `SELECT count(*) >= $7 FROM (SELECT FROM idempotency_key
 	WHERE scope = $6 AND created_at > clock_timestamp() - $5::bigint * interval '1 ms' LIMIT $7) mine`
 
-	// One statement decides: a free, outlived or dead row is taken over, any other stays and is
+	// One statement decides. It takes over a free, expired or dead row; any other row stays and is
 	// read next.
 	beginKey = `
 INSERT INTO idempotency_key AS k (id, fingerprint, attempt, created_at, leased_until, scope)
@@ -179,7 +179,7 @@ UPDATE idempotency_key SET status = $3, content_type = $4, reply = $5 WHERE id =
 	releaseKey = `
 DELETE FROM idempotency_key WHERE id = $1 AND attempt = $2 AND status IS NULL AND effect_kind IS NULL`
 
-	// After an effect the lease ends with the call: a retry need not wait for it.
+	// After an effect the lease ends with the call, so a retry need not wait for it.
 	endLease = `
 UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND attempt = $2 AND status IS NULL`
 )
@@ -228,7 +228,7 @@ func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found,
 	return found, nil
 }
 
-// FinishKey keeps the reply of an attempt that still holds its key.
+// FinishKey stores the reply of an attempt that still holds its key.
 func (s *Store) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	_, err := s.pool.Exec(ctx, finishKey, a.ID[:], a.Token, r.Status, r.ContentType, r.Body)
 	return failure("finish idempotency key", err)

@@ -13,7 +13,7 @@ import (
 
 const dropBlocks = `DELETE FROM publisher_blocks WHERE user_id = $1`
 
-// publisherColumn is a column of publisher_blocks, which holds JSON.
+// publisherColumn names a JSON column of publisher_blocks.
 type publisherColumn struct{ read, put string }
 
 var (
@@ -90,7 +90,7 @@ func (c publisherColumn) decode(ctx context.Context, q querier, user uuid.UUID, 
 	return json.Unmarshal(text, into)
 }
 
-// settingChange replaces a setting: before is filled, and then audited gives the entry.
+// settingChange replaces a setting: before is filled first, then audited returns the audit entry.
 type settingChange struct {
 	before, after any
 	audited       func() (auditlog.Entry, error)

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// sponsorOfUser joins to an account u the one that ads of u name: a seat's is its owner, as
-	// account.User.SeatSponsor says.
+	// sponsorOfUser joins account u to the account named in u's ads: for a seat its owner, by the
+	// rule of account.User.SeatSponsor.
 	sponsorOfUser = `a.id = coalesce(u.parent_id, u.id) AND (u.parent_id IS NULL OR a.role <> 'admin')`
 
 	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
@@ -51,15 +51,16 @@ const (
 	selectHead    = `SELECT version FROM config_head`
 	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
 
-	// RETURNING is computed once the row lock is held, so versions and times have the same order.
-	// The advertiser's name is read again: a change of it, too, locks its campaigns before the
-	// head, so that what follows the lock of one sees it.
+	// RETURNING is computed under the row lock, so versions and times have the same order. The
+	// advertiser's name is read again here. A change of the name also locks the campaigns before
+	// the head, so this statement sees it.
 	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp(),
 		coalesce((SELECT a.approved_name FROM app_user u JOIN app_user a ON ` + sponsorOfUser + ` WHERE u.id = $1), ''),
 		coalesce((SELECT a.name_verified FROM app_user u JOIN app_user a
 			ON ` + sponsorOfUser + ` WHERE u.id = $1), false)`
 
-	// The account's row is the advertiser's lock: creations of one advertiser take turns.
+	// The account's row is the advertiser's lock: campaigns of one advertiser are created one at a
+	// time.
 	lockAdvertiser = `SELECT developer_id, disabled FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
 	hasCampaign    = `SELECT EXISTS (SELECT FROM campaign WHERE advertiser_id = $1)`
 
@@ -108,8 +109,7 @@ const (
 
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
 
-	// targetingSize is [campaign.Campaign.TargetingSize], of rows that this build has not written
-	// yet.
+	// targetingSize is [campaign.Campaign.TargetingSize] for rows not yet written by this build.
 	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0)
 		FROM unnest(t.target_intent_tokens || t.target_keywords || t.target_active_tools ||
 		t.target_host_apps || t.target_surfaces || t.target_integration_methods || t.target_regions || t.target_languages || t.deal_ids) v)`
@@ -125,7 +125,7 @@ const (
 	insertReview = `INSERT INTO campaign_review (campaign_id, decision, notes, reviewer_id, at) VALUES ($1, $2, $3, $4, $5)`
 
 	openInactive = `INSERT INTO campaign_inactive (campaign_id, from_at) VALUES ($1, $2)`
-	// greatest: a clock that was set back must not make an interval end before it begins.
+	// greatest: after the clock was set back, an interval must not end before it begins.
 	closeInactive = `UPDATE campaign_inactive SET to_at = greatest(from_at, $2) WHERE campaign_id = $1 AND to_at IS NULL`
 )
 
@@ -134,8 +134,8 @@ var (
 	_ campaign.Changes = (*Store)(nil)
 )
 
-// CreateCampaign keeps a new campaign, with the status that Admit chooses, and deducts its Credits,
-// all or nothing. CreditFunded is set from CreditValue. Times that are zero become the database's.
+// CreateCampaign stores a new campaign with the status that Admit chooses, and deducts its Credits,
+// all or nothing. CreditFunded is set from CreditValue. Zero times become the database's time.
 // Errors: errs.NotFound when the advertiser has no account, errs.InsufficientCredit, errs.Conflict
 // when the id exists.
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
@@ -178,8 +178,8 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	return c, nil
 }
 
-// lockForCreation takes the advertiser's lock, then checks whether it has a campaign: the second
-// statement sees everything that the previous holder of the lock committed.
+// lockForCreation takes the advertiser's lock, then checks whether the advertiser has a campaign.
+// The check is a statement of its own, so it sees everything that the previous holder committed.
 func lockForCreation(
 	ctx context.Context, tx pgx.Tx, advertiser uuid.UUID,
 ) (developer uuid.UUID, first bool, err error) {
@@ -204,7 +204,7 @@ func (s *Store) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, 
 	return readCampaign(ctx, s.pool, selectCampaign, id)
 }
 
-// Campaigns answers a page, newest first, with the count of all matches.
+// Campaigns returns a page, newest first, with the count of all matches.
 func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	if f.Waiting {
@@ -222,8 +222,8 @@ func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Ca
 	return page, total, err
 }
 
-// conditions is the WHERE of f, and args with its values. Only set fields appear, so that the
-// planner finds the index of each combination.
+// conditions returns the WHERE clause of f, and args with its values appended. Only set fields
+// appear, so that the planner finds the index of each combination.
 func conditions(f campaign.Filter, args []any) (string, []any) {
 	var parts []string
 	if f.AdvertiserID != uuid.Nil {
@@ -243,7 +243,7 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 	return " WHERE " + strings.Join(parts, " AND "), args
 }
 
-// Record is the history of the advertiser of a campaign, from all of its campaigns.
+// Record returns the history of a campaign's advertiser over all its campaigns.
 func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
 	var refused, since *time.Time
 	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(
@@ -260,14 +260,14 @@ func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campai
 	return record, nil
 }
 
-// UpdateCampaign runs edit on a copy of the locked campaign and keeps the result. Fields that
-// [campaign.Keep] restores cannot be edited; an edit without a change raises no version. Errors:
-// errs.NotFound and those of edit.
+// UpdateCampaign runs edit on a copy of the locked campaign and stores the result. Fields that
+// [campaign.Keep] restores cannot be edited, and an edit without a change does not raise the
+// version. Errors: errs.NotFound and the errors of edit.
 //
 // The time of a change of state is read from the database's clock after the campaign's row is
 // locked. Settlement holds the row FOR SHARE from before it reads the inactive intervals until it
-// commits, so an impression is either settled before the pause or meets the interval; it can never
-// be charged between the two.
+// commits. So an impression is either settled before the pause or falls into the interval; none is
+// charged between the two.
 func (s *Store) UpdateCampaign(
 	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
 ) (campaign.Campaign, error) {
@@ -281,7 +281,7 @@ func (s *Store) UpdateCampaign(
 		if err := edit(&draft); err != nil {
 			return err
 		}
-		kept = draft.Clone() // edit may have kept hold of the draft
+		kept = draft.Clone() // edit may still hold the draft
 		if !campaign.Keep(&before, &kept) {
 			return nil
 		}
@@ -296,15 +296,15 @@ func (s *Store) UpdateCampaign(
 	return kept, nil
 }
 
-// stampVersion gives c the next config version and its time. From here to the end of the
-// transaction every other change of a campaign waits.
+// stampVersion gives c the next config version and its time. Every other campaign change waits from
+// here until the transaction ends.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
 	return tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
 		&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified,
 	)
 }
 
-// change is a campaign that is about to be written by sql; at is when its state changed.
+// change is a campaign to be written by sql; at is the time of its change of state.
 type change struct {
 	sql           string
 	before, after *campaign.Campaign
@@ -373,9 +373,9 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 	}, nil
 }
 
-// ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions
-// up to head are complete: they commit in their order, so a reader that sees one sees all before
-// it.
+// ChangedCampaigns lists the campaigns with a config version above since, in version order. All
+// versions up to head are included: versions commit in order, so a reader that sees one sees all
+// earlier ones.
 func (s *Store) ChangedCampaigns(ctx context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
 	limit = max(1, limit)
 	var head int64

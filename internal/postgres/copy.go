@@ -17,12 +17,12 @@ import (
 	"adnet/internal/stream"
 )
 
-// Client says where PostgreSQL's own programs are.
+// Client locates PostgreSQL's own programs.
 type Client struct {
 	Bin string `name:"pg-bin" env:"ADNET_PG_BIN" help:"Folder of pg_dump and pg_restore (default: found in PATH and /usr/lib/postgresql)."`
 }
 
-// find is the path of a program of PostgreSQL's client, the newest where there are several.
+// find returns the path of a PostgreSQL client program, the newest if there are several.
 func (c Client) find(name string) (string, error) {
 	if c.Bin != "" {
 		path := filepath.Join(c.Bin, name)
@@ -45,7 +45,7 @@ func (c Client) find(name string) (string, error) {
 	)
 }
 
-// major is the version in a path like /usr/lib/postgresql/17/bin/pg_dump.
+// major returns the version in a path like /usr/lib/postgresql/17/bin/pg_dump.
 func major(path string) int {
 	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 	if err != nil {
@@ -54,7 +54,7 @@ func major(path string) int {
 	return n
 }
 
-// run runs a program against the database of url. The password goes through the environment, which
+// run runs a program against the database of url. The password is passed in the environment, which
 // no process list shows.
 func (c Client) run(ctx context.Context, url, name string, args ...string) error {
 	path, err := c.find(name)
@@ -74,8 +74,7 @@ func (c Client) run(ctx context.Context, url, name string, args ...string) error
 	return nil
 }
 
-// Snapshot is one state of the database that stays visible: of it a dump is made and rows are
-// counted.
+// Snapshot is a fixed state of the database, used both for the dump and for the row counts.
 type Snapshot struct {
 	ID      string
 	Rows    map[string]int64 // by table
@@ -157,8 +156,8 @@ func (s *Snapshot) Close(ctx context.Context) error {
 	return s.conn.Close(context.WithoutCancel(ctx)) // ends the transaction too
 }
 
-// Dump writes the snapshot to a file in pg_dump's own format. The hold of the archive is of its
-// moment and stays behind.
+// Dump writes the snapshot to a file in pg_dump's own format. It leaves out the hold of the
+// archive, which belongs to this moment only.
 func (c Client) Dump(ctx context.Context, url string, s *Snapshot, file string) error {
 	return c.run(
 		ctx, url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--snapshot="+s.ID,
@@ -202,7 +201,7 @@ func Empty(ctx context.Context, url string) (empty bool, err error) {
 }
 
 // Load restores a dump. It first drops the contents of the schema; the dump itself is one
-// transaction. url must be of the role that shall own the tables.
+// transaction. url must use the role that is to own the tables.
 func (c Client) Load(ctx context.Context, url, file string) error {
 	if _, err := c.find("pg_restore"); err != nil { // before anything is dropped
 		return err

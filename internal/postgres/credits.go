@@ -73,7 +73,7 @@ ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = EXCLU
 DELETE FROM credit_lot l USING unnest($1::uuid[], $2::integer[]) AS moved (developer_id, day)
 WHERE l.developer_id = moved.developer_id AND l.day = moved.day AND l.amount = 0 AND l.remaining = 0`
 
-	// Only rows whose pending Credits are too old; the others' flag is settlement's.
+	// Only rows with expired pending Credits: settlement sets the flag of all others.
 	markExpiredSQL = `
 UPDATE publisher_day SET credit_due = true
 WHERE day >= $1 AND day < $2 AND NOT credit_due AND minted - in_case - gone - released > 0`
@@ -142,7 +142,8 @@ WHERE developer_id = $1 AND day = ANY($2::integer[]) ORDER BY day, value, until,
 
 	creditBalancesSQL = `SELECT account, amount FROM balance WHERE asset = 'CREDIT' AND account = ANY($1::text[])`
 
-	// The days that a decision about a case concerns: locked before the case, as settlement does.
+	// The days that a decision about a case affects. They are locked before the case, as in
+	// settlement.
 	lockCaseDaysSQL = `
 SELECT 1 FROM publisher_day WHERE developer_id = $1 AND (in_case > 0 OR minted > in_case + gone + released
 	OR day IN (SELECT day FROM quarantine_source WHERE quarantine_id = $2)) ORDER BY developer_id, day FOR UPDATE`
@@ -166,11 +167,11 @@ SELECT coalesce((SELECT sum(charged - refunded) FROM credit_source WHERE day BET
 	coalesce((SELECT sum(impressions) FROM publisher_day WHERE day BETWEEN $1 AND $2), 0)::bigint`
 )
 
-// creditChunk is how many publisher days one transaction of the release moves. Settlement waits for
-// their rows meanwhile.
+// creditChunk is the number of publisher days moved in one transaction of the release. Settlement
+// waits for their rows meanwhile.
 const creditChunk = 100
 
-// queueCredits adds the batch's charges and mints that concern the release of Credits.
+// queueCredits adds the charges and mints that affect the release of Credits to the batch.
 func queueCredits(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Sources); n > 0 {
 		developers, payers := make([][16]byte, n), make([][16]byte, n)
@@ -190,16 +191,16 @@ func queueCredits(batch *pgx.Batch, e ledger.Effects) {
 	}
 }
 
-// ReleaseCredits brings every publisher day up to date on which something changed, or a hold ended:
-// see [ledger.CreditRules.Move]. Before it spreads what payers owe over the days that they were
-// charged for.
+// ReleaseCredits updates every publisher day with a change or an ended hold: see
+// [ledger.CreditRules.Move]. Before that it spreads the debts of payers over the days of their
+// charges.
 //
-// Each transaction locks the days, then their lots, then balances, and what it writes follows from
-// what it reads under these locks: any number of processes may run it at once, and a crash leaves
-// whole steps or none.
+// Each transaction locks the days, then their lots, then balances, and computes its writes only
+// from what it reads under these locks. So any number of processes may run it at once, and a crash
+// leaves only complete steps.
 func (s *Store) ReleaseCredits(ctx context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
-	// A take-back may leave a publisher in debt, and so make further charges unbacked that it paid
-	// for with Credits. That is the next run's.
+	// A take-back may leave a publisher in debt and thereby make further charges unbacked that it
+	// paid for with Credits. The next run handles them.
 	if err := s.spreadDebts(ctx); err != nil {
 		return run, err
 	}
@@ -333,8 +334,8 @@ func lockDays(ctx context.Context, tx pgx.Tx, due []publisherDay) ([]ledger.Cred
 	return days, tx.SendBatch(ctx, &batch).Close()
 }
 
-// keepDays writes the days back. Lots that were emptied since they were read are kept as zeros,
-// then removed: a campaign's funding that waits for one meets the row, not a new one.
+// keepDays writes the days back. Lots emptied since they were read are first written as zeros, then
+// removed: campaign funding that waits for such a lot finds the old row, not a new one.
 func keepDays(ctx context.Context, tx pgx.Tx, days []ledger.CreditDay) error {
 	var ids, lotIDs [][16]byte
 	var dates, lotDates []int32
@@ -361,7 +362,7 @@ func keepDays(ctx context.Context, tx pgx.Tx, days []ledger.CreditDay) error {
 		batch.Queue(dropLotsSQL, ids, dates)
 	}
 	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return fmt.Errorf("keep released Credits: %w", err)
+		return fmt.Errorf("store released Credits: %w", err)
 	}
 	return nil
 }
@@ -373,15 +374,15 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// debtor is a payer whose debt differs from what was spread.
+// debtor is a payer whose debt differs from the amount already spread.
 type debtor struct {
 	advertiser uuid.UUID
 	byCredits  bool
 	owed       money.Micros
 }
 
-// spreadDebts marks the charges unbacked that payers owe, and those backed that they do not owe any
-// more.
+// spreadDebts marks the charges that payers owe as unbacked, and those that they no longer owe as
+// backed.
 func (s *Store) spreadDebts(ctx context.Context) error {
 	rows, err := s.pool.Query(ctx, debtorsSQL)
 	if err != nil {
@@ -438,21 +439,21 @@ func spreadDebt(ctx context.Context, tx pgx.Tx, d debtor) error {
 	return tx.SendBatch(ctx, &batch).Close()
 }
 
-// MarkExpired lets the next release look at the days from since to before (excluded) that have
+// MarkExpired makes the next release examine the days from since to before (excluded) that have
 // pending Credits.
 func (s *Store) MarkExpired(ctx context.Context, since, before day.Day) error {
 	_, err := s.pool.Exec(ctx, markExpiredSQL, int32(since), int32(before))
 	return failure("mark expired Credits", err)
 }
 
-// MeanCharge sums what advertisers were charged for the traffic of publishers, and its impressions,
-// on the days from first to last.
+// MeanCharge sums what advertisers were charged for publishers' traffic, and counts its
+// impressions, on the days from first to last.
 func (s *Store) MeanCharge(ctx context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
 	err = s.pool.QueryRow(ctx, meanChargeSQL, int32(first), int32(last)).Scan(&m.Charged, &m.Impressions)
 	return m, failure("read the mean charge", err)
 }
 
-// CreditBalance says where a publisher's Credits are; all 0 when it never earned any.
+// CreditBalance returns a publisher's Credits by state; all are 0 if it never earned any.
 func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
 	of := map[ledger.Account]*money.Credits{
 		ledger.DeveloperCredits(developer): &b.Spendable, ledger.PendingCredits(developer): &b.Pending,
@@ -479,7 +480,7 @@ func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledge
 	return b, failure("read Credits", err)
 }
 
-// WaitingDays reads a publisher's days with Credits that cannot be spent yet; without their
+// WaitingDays reads a publisher's days with Credits that cannot be spent yet, without their
 // Sources.
 func (s *Store) WaitingDays(ctx context.Context, developer uuid.UUID) (days []ledger.CreditDay, err error) {
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
@@ -516,14 +517,14 @@ func (s *Store) WaitingDays(ctx context.Context, developer uuid.UUID) (days []le
 	return days, failure("read waiting Credits", err)
 }
 
-// funding is a campaign that Credits pay for.
+// funding is a campaign paid for with Credits.
 type funding struct {
 	campaign, developer uuid.UUID
 	budget, value       money.Micros
 }
 
-// fundWithCredits takes Credits while it holds the publisher's lots and its balance, so that two
-// campaigns cannot spend the same ones. A publisher that never earned any has nothing to spend.
+// fundWithCredits takes Credits under the locks of the publisher's lots and balance, so that two
+// campaigns cannot spend the same Credits. A publisher that never earned any has nothing to spend.
 func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	rows, err := tx.Query(ctx, lockFundingSQL, f.developer)
 	if err != nil {
@@ -547,7 +548,7 @@ func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	}
 	tag, err := tx.Exec(ctx, takeFundingSQL, f.developer, days, values, amounts)
 	if err == nil && tag.RowsAffected() != int64(len(days)) {
-		err = fmt.Errorf("%d of %d lots were taken from", tag.RowsAffected(), len(days))
+		err = fmt.Errorf("%d of %d lots were debited", tag.RowsAffected(), len(days))
 	}
 	if err != nil {
 		return err
@@ -557,7 +558,7 @@ func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	if err == nil && available < cost {
 		err = errs.Wrap(
 			errors.New("lots and balance differ"), errs.Internal,
-			"the Credits of the account must be looked at: adnet verify",
+			"the Credits of the account are inconsistent: run adnet verify",
 		)
 	}
 	if err != nil {
@@ -576,8 +577,8 @@ func fundWithCredits(ctx context.Context, tx pgx.Tx, f funding) error {
 	})
 }
 
-// endCase moves the Credits of a case by day: to pending, or away with the charges of its traffic.
-// The days are locked.
+// endCase moves the Credits of a case by day: to pending, or out of the account together with the
+// charges of its traffic. The caller has locked the days.
 func endCase(ctx context.Context, tx pgx.Tx, c ledger.Quarantine, d ledger.QuarantineDecision) error {
 	clawback := d == ledger.QuarantineClawback
 	var batch pgx.Batch
@@ -595,8 +596,9 @@ func endCase(ctx context.Context, tx pgx.Tx, c ledger.Quarantine, d ledger.Quara
 const (
 	verifyWorth = `SELECT coalesce(sum(amount * value), 0)::bigint FROM credit_lot`
 
-	// What advertisers were charged, less what claw-backs gave back, less what payers owe: in cash,
-	// as far as providers took payments back; in Credits, as far as spent ones were taken back.
+	// What advertisers were charged, less claw-backs and payers' debts. A cash debt counts up to
+	// the payments that providers took back, a Credit debt up to the spent Credits that were taken
+	// back.
 	verifyBacked = `
 WITH charged AS (
 	SELECT c.advertiser_id, c.credit_funded, sum(CASE t.kind WHEN 'charge' THEN e.amount ELSE -e.amount END) AS amount
@@ -625,7 +627,7 @@ LEFT JOIN (SELECT developer_id, day, sum(greatest(0, charged - refunded - unback
 	GROUP BY 1, 2) s
 	ON s.developer_id = l.developer_id AND s.day = l.day`
 
-	// Spent Credits are one account of the house, so they are a row of their own.
+	// Spent Credits are one house account, so they are a row of their own.
 	verifyCreditLots = `
 WITH lots AS (
 	SELECT developer_id::text AS who, sum(remaining) FILTER (WHERE until = '-infinity') AS spendable,

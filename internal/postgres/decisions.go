@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// The owner is the account that a person has: a seat's owner, or that of a publisher. A change
-	// of what belongs to nobody here has no one to tell, and no statement.
+	// The owner is a person's account: a seat's owner, or that of a publisher. A change of
+	// something without an owner here notifies no account and has no statement.
 	insertDecision = `
 INSERT INTO decision (id, owner_id, kind, target_kind, target_id, rule, reason, automated)
 SELECT $1, coalesce(u.parent_id, u.id), $4, $5, $6, $7, $8, $9 FROM app_user u
@@ -35,7 +35,7 @@ ORDER BY d.seq DESC LIMIT $6 OFFSET $7`
 SELECT id, decision_id, owner_id, text, created_at, coalesce(outcome, ''), words, decided_at FROM appeal
 WHERE decision_id = ANY($1::uuid[]) ORDER BY created_at, id`
 
-	// A row of decision never changes, so its appeals take turns by a lock on its id.
+	// A row of decision never changes, so an advisory lock on its id serializes its appeals.
 	lockDecision = `SELECT pg_advisory_xact_lock(hashtextextended('decision ' || $1::text, 0)), EXISTS (SELECT FROM decision WHERE id = $1::text::uuid AND owner_id = $2)`
 
 	insertAppeal = `INSERT INTO appeal (id, decision_id, owner_id, text, created_at) VALUES ($1, $2, $3, $4, $5)`
@@ -46,7 +46,7 @@ WHERE decision_id = ANY($1::uuid[]) ORDER BY created_at, id`
 
 var _ decision.Store = (*Store)(nil)
 
-// recordDecision keeps the statement of an entry that is a decision.
+// recordDecision stores the statement of reasons of an entry that is a decision.
 func recordDecision(ctx context.Context, tx pgx.Tx, e *auditlog.Entry) error {
 	s, is := decision.Of(e)
 	if !is {

@@ -42,8 +42,8 @@ GROUP BY d.id`
 SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, hold_id FROM payment
 	WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
 
-	// A statement of its own: joined to the lock, it would read from before the wait for the lock,
-	// and not see the deposit that the previous holder made.
+	// A separate statement: joined to the lock, it would use a snapshot from before the wait for
+	// the lock and miss the deposit that the previous holder created.
 	selectOwnerSQL = `SELECT advertiser_id FROM deposit WHERE id = $1`
 
 	selectEventSQL = `SELECT outcome FROM payment_event WHERE provider = $1 AND event_id = $2`
@@ -102,8 +102,8 @@ FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.a
 WHERE t.subject = $1 AND t.kind IN ('mint', 'mint_release')`
 )
 
-// CreateDeposit keeps a new deposit that is not paid. Errors: errs.NotFound when the advertiser has
-// no account, errs.Conflict when the id or the checkout exists.
+// CreateDeposit stores a new unpaid deposit. Errors: errs.NotFound when the advertiser has no
+// account, errs.Conflict when the id or the checkout exists.
 func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	return s.inTx(ctx, "create deposit", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, insertDepositSQL,
@@ -148,17 +148,17 @@ func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledge
 	return d, failure("read deposit", err)
 }
 
-// errUnattributed rolls back a notice that pays no known account.
+// errUnattributed rolls back a notice of a payment for no known account.
 var errUnattributed = errors.New("unattributed")
 
 // ApplyNotice applies a provider's notice in one transaction: see [ledger.DecideNotice]. When it
-// returns nil the notice is either applied, with its event, ledger rows and balances, or changes
-// nothing for a reason that the result names. Errors: errs.InvalidRequest for a notice that is not
-// Valid; any error has changed nothing.
+// returns nil, the notice is either applied, with its event, ledger rows and balances, or has
+// changed nothing for the reason in the result. Errors: errs.InvalidRequest for a notice that is
+// not Valid; after any error nothing has changed.
 //
-// Notices about one payment take turns at its row, which is locked before the event is looked up:
-// of ten deliveries of one event at once, nine see the row that the first one wrote. Locks:
-// payment, then balances.
+// The row of a payment is locked before the event is looked up, so notices about one payment are
+// applied one at a time: of ten concurrent deliveries of one event, nine see the row that the first
+// one wrote. Locks: payment, then balances.
 func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger.NoticeResult, err error) {
 	if err := n.Valid(); err != nil {
 		return result, err
@@ -252,7 +252,7 @@ func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.P
 	return book, nil
 }
 
-// payerOf finds the deposit that a payment belongs to, or makes one for the account that it names.
+// payerOf finds the deposit of a payment, or creates one for the account that the payment names.
 func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, error) {
 	for _, id := range n.Names {
 		d, err := readDeposit(ctx, tx, selectDepositSQL, id)
@@ -268,7 +268,7 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 			ctx, insertDepositSQL, d.ID, d.AdvertiserID, string(d.Provider), "", int64(0), "", d.CreatedAt,
 		)
 		if err != nil {
-			return d, fmt.Errorf("make deposit: %w", err)
+			return d, fmt.Errorf("create deposit: %w", err)
 		}
 		if tag.RowsAffected() == 1 {
 			return d, nil
@@ -277,7 +277,7 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 	return ledger.Deposit{}, errUnattributed
 }
 
-// writeNotice keeps the effects: the ledger's rows before the rows that point to them.
+// writeNotice writes the effects: the ledger's rows before the rows that refer to them.
 func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.NoticeEffects) error {
 	if n.IsDispute() {
 		tag, err := tx.Exec(
@@ -288,7 +288,7 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 			err = errs.New(errs.Conflict, "the dispute was opened for another payment meanwhile")
 		}
 		if err != nil {
-			return fmt.Errorf("keep dispute: %w", err)
+			return fmt.Errorf("store dispute: %w", err)
 		}
 	}
 	_, err := tx.Exec(
@@ -318,7 +318,7 @@ func idOrNull(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-// Park keeps a delivery that a person must look at; the same event again changes nothing.
+// Park stores a delivery for manual review; storing the same event again changes nothing.
 func (s *Store) Park(ctx context.Context, p ledger.Parked) error {
 	_, err := s.pool.Exec(ctx, parkSQL, string(p.Provider), p.EventID, p.PaymentID, p.Reason, p.At)
 	return failure("park delivery", err)
@@ -342,7 +342,7 @@ func depositOf(ctx context.Context, tx pgx.Tx, book ledger.PaymentBook, into *le
 	return err
 }
 
-// History answers a page of ledger rows, each with the balance that its account had after it.
+// History returns a page of ledger rows, each with the account's balance after it.
 func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []ledger.Line, err error) {
 	before := q.Before
 	if before <= 0 {
@@ -378,7 +378,7 @@ func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 	return l, err
 }
 
-// Earnings sums the Credits that a publisher minted on the days from first to last, and ever.
+// Earnings sums the Credits that a publisher minted on the days from first to last, and in total.
 func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (e ledger.Earnings, err error) {
 	pending, spendable := string(ledger.PendingCredits(developer)), string(ledger.DeveloperCredits(developer))
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {

@@ -29,16 +29,16 @@ SELECT coalesce(bool_and(has_table_privilege(t, 'SELECT') AND has_table_privileg
 FROM unnest(ARRAY['ledger_transaction', 'ledger_entry', 'applied_batch']::regclass[]) t`
 )
 
-// Examine looks at PostgreSQL as the role that serves: what it is, how far away, by what link,
-// whether its schema is this build's, and whether the role may do what it must and no more. It
-// changes nothing.
+// Examine checks PostgreSQL as the serving role sees it: version, latency, encryption, whether the
+// schema is this build's, and whether the role has the rights it needs and no more. It changes
+// nothing.
 func Examine(ctx context.Context, cfg Config) link.Report {
 	report := link.Report{Server: "PostgreSQL", Setting: EnvURL}
 	examined(ctx, cfg, &report, (*Store).examineServing)
 	return report
 }
 
-// ExamineOwner looks at PostgreSQL as the role that owns the tables and migrates.
+// ExamineOwner checks PostgreSQL as the role that owns the tables and migrates.
 func ExamineOwner(ctx context.Context, owner OwnerConfig, app Config) link.Report {
 	report := link.Report{Server: "PostgreSQL, owner", Setting: EnvOwnerURL}
 	app.URL = owner.OwnerURL
@@ -46,7 +46,7 @@ func ExamineOwner(ctx context.Context, owner OwnerConfig, app Config) link.Repor
 	return report
 }
 
-// examination is what both roles are asked first.
+// examination holds the facts that are read for both roles.
 type examination struct {
 	version, user                           string
 	readOnly, migrated, creates, makesRoles bool
@@ -106,7 +106,7 @@ func (s *Store) examine(
 	return more(s, ctx, report, e)
 }
 
-// examineServing asks what the role that serves must be able to do, and what it must not.
+// examineServing checks which rights the serving role has, and that it has no others.
 func (s *Store) examineServing(ctx context.Context, report *link.Report, e examination) error {
 	if !e.migrated {
 		report.Mend("the schema is missing", "run `adnet migrate`")
@@ -147,7 +147,7 @@ func (s *Store) examineServing(ctx context.Context, report *link.Report, e exami
 	return nil
 }
 
-// missingMigrations are the files of this build that were not applied.
+// missingMigrations lists the files of this build that were not applied.
 func (s *Store) missingMigrations(ctx context.Context) ([]string, error) {
 	rows, err := s.pool.Query(ctx, selectMigrations)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Store) missingMigrations(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(applied, name) }), nil
 }
 
-// examineOwning asks what the role that migrates must be able to do.
+// examineOwning checks that the migrating role has the rights it needs.
 func (s *Store) examineOwning(_ context.Context, report *link.Report, e examination) error {
 	report.Right(
 		"create tables", e.creates, "GRANT CREATE ON SCHEMA public to this role, or name the owner of the database",

@@ -15,7 +15,7 @@ const (
 	selectPursued    = selectCampaigns + ` WHERE c.status = 'active' AND c.optimization_goal <> 'manual' ORDER BY c.id`
 	selectGoalStates = `SELECT campaign_id, state FROM goal_state`
 
-	// In the order of ids: processes that write the same states wait for each other.
+	// In the order of ids, so that processes that write the same states cannot deadlock.
 	keepGoalStates = `INSERT INTO goal_state (campaign_id, state) SELECT id, state FROM unnest($1::uuid[],
 		$2::jsonb[]) AS s (id, state) ORDER BY id
 		ON CONFLICT (campaign_id) DO UPDATE SET state = EXCLUDED.state`
@@ -25,7 +25,7 @@ const (
 	keepPursuit = `UPDATE campaign SET goal_multiplier = $2, goal_price = $3, goal_conversions = $4, config_version = $5 WHERE id = $1`
 )
 
-// PursuedGoals lists the campaigns that deliver and have a goal, with the state of its control.
+// PursuedGoals lists the active campaigns with a goal, with the state of their control.
 func (s *Store) PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error) {
 	campaigns, err := readCampaigns(ctx, s.pool, selectPursued)
 	if err != nil || len(campaigns) == 0 {
@@ -53,8 +53,8 @@ func (s *Store) PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error)
 	return list, nil
 }
 
-// KeepGoals keeps the states, and what campaigns bid by where they did not change meanwhile: an
-// owner's change comes first, and the next minute goes by it.
+// KeepGoals stores the states, and the bids of campaigns that did not change meanwhile: an owner's
+// change takes precedence, and the next minute's run starts from it.
 func (s *Store) KeepGoals(ctx context.Context, changes []campaign.GoalChange) error {
 	ids, states := make([]uuid.UUID, len(changes)), make([]string, len(changes))
 	for i := range changes {

@@ -31,23 +31,23 @@ WHERE h.holder = EXCLUDED.holder OR h.held_until < clock_timestamp()`
 	selectSpend = `SELECT campaign_id, day, amount FROM campaign_spend WHERE day BETWEEN $1 AND $2`
 )
 
-// holdLease is how long a hold outlives its process.
+// holdLease is the time for which a hold outlives its process.
 const holdLease = 30 * time.Second
 
-// Hold stops the archive: while it lasts nothing is planned, so the analytics store has exactly the
-// events below the archived offsets. Settlement goes on.
+// Hold stops the archive: nothing is planned while it lasts, so the analytics store has exactly the
+// events below the archived offsets. Settlement continues.
 type Hold struct {
 	store  *Store
 	holder uuid.UUID
 	stop   context.CancelFunc
 	ended  chan struct{}
 	at     map[stream.Partition]int64
-	Lost   error // set by Release when the archive moved all the same
+	Lost   error // set by Release if the archive moved despite the hold
 }
 
-// HoldArchive takes the hold and waits until no plan is pending. A pending plan needs a running
-// archive to end. Errors: errs.Conflict while another holds it; errs.Unavailable when a plan is
-// still pending after patience.
+// HoldArchive takes the hold and waits until no plan is pending, which needs a running archiver.
+// Errors: errs.Conflict while another process has the hold; errs.Unavailable when a plan is still
+// pending after patience.
 func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
 	h := &Hold{store: s, holder: uuid.New(), ended: make(chan struct{})}
 	if err := h.renew(ctx); err != nil {
@@ -58,7 +58,7 @@ func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold,
 	go h.keep(running)
 	deadline := time.Now().Add(patience)
 	for {
-		// A planner that did not see the hold has stored its plan by the second look.
+		// By the second look a planner that missed the hold has stored its plan.
 		if err := schedule.Pause(ctx, 300*time.Millisecond); err != nil {
 			return nil, errors.Join(err, h.Release(ctx))
 		}
@@ -111,11 +111,11 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// Archived is the offset of each partition below which the analytics store has everything.
+// Archived returns, for each partition, the offset below which the analytics store has everything.
 func (h *Hold) Archived() map[stream.Partition]int64 { return h.at }
 
-// Check fails if the archive has moved since the hold was taken: rows read from the analytics store
-// then belong to no watermark.
+// Check fails if the archive has moved since the hold was taken. Rows read from the analytics store
+// then match no watermark.
 func (h *Hold) Check(ctx context.Context) error {
 	if err := h.renew(ctx); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (h *Hold) Check(ctx context.Context) error {
 	return nil
 }
 
-// Release lets the archive go on.
+// Release resumes the archive.
 func (h *Hold) Release(ctx context.Context) error {
 	h.stop()
 	<-h.ended
@@ -145,7 +145,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	return failure("release the archive", err)
 }
 
-// progressOf reads the archive's offsets; a pending plan is an error of the hold.
+// progressOf reads the archive's offsets; a pending plan is an error, since the hold forbids it.
 func (s *Store) progressOf(ctx context.Context, q querier) (map[stream.Partition]int64, error) {
 	rows, err := q.Query(ctx, selectProgress)
 	if err != nil {
@@ -189,8 +189,7 @@ const appliedRangesSQL = `
 SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 AND partition = $2
 	AND first_offset < $3 ORDER BY first_offset`
 
-// AppliedBelow calls use for every applied range of a partition below next that is still kept, in
-// order.
+// AppliedBelow calls use with every stored applied range of a partition below next, in order.
 func (s *Store) AppliedBelow(
 	ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error,
 ) error {

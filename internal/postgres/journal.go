@@ -19,7 +19,7 @@ WITH writer AS (
 		seen = greatest(w.seen, EXCLUDED.seen), closed = w.closed OR EXCLUDED.closed)
 INSERT INTO reservation_page (node, page, entries) SELECT $1, $5, $6::bytea WHERE length($6::bytea) > 0`
 
-	// The row's lock puts several projectors in order.
+	// The row's lock serializes several projectors.
 	watch = `
 WITH old AS (SELECT last, clock_timestamp() AS at FROM reservation_watch FOR UPDATE),
 missed AS (INSERT INTO reservation_gap (began, ended)
@@ -44,8 +44,8 @@ gaps AS (DELETE FROM reservation_gap WHERE ended < clock_timestamp() - $1::inter
 DELETE FROM reservation_page WHERE written < clock_timestamp() - $1::interval`
 )
 
-// KeepPage adds a page to a node's journal of reservations. When it fails the page may have been
-// kept.
+// KeepPage adds a page to a node's journal of reservations. After an error the page may have been
+// stored all the same.
 func (s *Store) KeepPage(ctx context.Context, p reserve.Page) error {
 	_, err := s.pool.Exec(
 		ctx, keepPage, p.Node, p.Epoch, p.Acked, p.Closed, p.Number, reserve.AppendEntries([]byte{}, p.Entries),
@@ -53,9 +53,9 @@ func (s *Store) KeepPage(ctx context.Context, p reserve.Page) error {
 	return failure("keep the journal of reservations", err)
 }
 
-// Watch records that a projector is at work. silent is how long nodes have not heard from it,
-// though the store of the reservations was the same; 0 when it was. missed reports that no projector
-// was, for a while.
+// Watch records that a projector is running. silent is how long nodes have not heard from it while
+// the store of the reservations stayed the same (0 if they have). missed reports a period without
+// any projector.
 func (r *RoomReader) Watch(ctx context.Context, silent time.Duration) (missed bool, err error) {
 	var gaps int
 	err = r.store.pool.QueryRow(ctx, watch, reserve.GapAfter, silent).Scan(&gaps)
@@ -86,7 +86,7 @@ func (r *RoomReader) Journal(ctx context.Context) (j reserve.Journal, err error)
 	return j, failure("read the journal of reservations", err)
 }
 
-// Entries lists the entries of a node's pages, the older first.
+// Entries lists the entries of a node's pages, oldest first.
 func (r *RoomReader) Entries(ctx context.Context, node string) (entries []reserve.Entry, err error) {
 	rows, err := r.store.pool.Query(ctx, selectPages, node, reserve.JournalMemory)
 	if err != nil {

@@ -37,14 +37,14 @@ const (
 		WHERE k.kind = 'browser' AND k.origins && $1::text[] AND k.revoked_at IS NULL AND (k.ends_at IS NULL
 			OR k.ends_at > $2) AND NOT u.disabled)`
 
-	// The cases of a seat's owner and of the owner's other seats that may follow it.
+	// The cases of a seat's owner and of the owner's other seats that also apply to a new seat.
 	casesOfOwner = selectQuarantineSQL + ` JOIN app_user u ON u.developer_id = q.developer_id
 		WHERE (u.id = $1 OR u.parent_id = $1) AND (q.decision IS NULL OR q.decision = 'clawback' AND q.decided_at >= $2)
 		ORDER BY q.opened_at DESC, q.id LIMIT 1`
 )
 
-// A disabled account takes its seats along, but for an administrator's: a person leaving the operator
-// does not stop the exchanges.
+// A disabled account disables its seats, except the seats of an administrator: exchanges keep
+// running when a person leaves the operator.
 var selectKeyByHash = `SELECT ` + keyColumns +
 	`, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing,
 	ARRAY(SELECT c.id FROM campaign c WHERE (b.publishing->>'house_ads')::boolean AND c.advertiser_id = k.owner_id
@@ -54,7 +54,7 @@ var selectKeyByHash = `SELECT ` + keyColumns +
 
 var _ account.KeyStore = (*Store)(nil)
 
-// CreateKey keeps a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
+// CreateKey stores a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
 // when the key exists.
 func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 	err := s.inTx(ctx, "create key", func(tx pgx.Tx) error {
@@ -81,7 +81,7 @@ func createKey(ctx context.Context, tx pgx.Tx, k account.Key, owner account.User
 // CreateSeat implements account.KeyStore.
 func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
 	err := s.inTx(ctx, "create seat", func(tx pgx.Tx) error {
-		// Under the owner's lock, so that two calls do not pass the limit together.
+		// Under the owner's lock, so that two concurrent calls cannot exceed the limit.
 		owner, err := readUser(ctx, tx, lockUser, seat.ParentID)
 		switch {
 		case err != nil:
@@ -103,7 +103,7 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 	return failure("create seat", err)
 }
 
-// inherit opens the case that a new seat begins with.
+// inherit opens the case that a new seat takes over from its owner.
 func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
 	rows, err := tx.Query(ctx, casesOfOwner, seat.ParentID, seat.CreatedAt.Add(-ledger.SeatHistory))
 	if err != nil {
@@ -121,8 +121,8 @@ func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
 	return err
 }
 
-// KeyByHash finds a key, also a revoked one; disabled reports that its owner is, or
-// that of its seat. Errors: errs.NotFound.
+// KeyByHash finds a key, including a revoked one. disabled reports whether its owner, or the owner
+// of its seat, is disabled. Errors: errs.NotFound.
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	rows, err := s.pool.Query(ctx, selectKeyByHash, hash[:])
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Store) Keys(ctx context.Context, owner uuid.UUID) ([]account.Key, error
 	return keys, nil
 }
 
-// RevokeKey is idempotent: the first time of revocation stays. Errors: errs.NotFound.
+// RevokeKey is idempotent: the first revocation time is kept. Errors: errs.NotFound.
 func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
 	return s.inTx(ctx, "revoke key", func(tx pgx.Tx) error {
 		already, err := holdKey(ctx, tx, owner, id)
@@ -254,7 +254,7 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	return k, err
 }
 
-// nullTime is NULL for the zero time.
+// nullTime returns nil (NULL) for the zero time.
 func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -21,8 +21,8 @@ SELECT id, kind, ref, subject, at, nullif(reverses, '00000000-0000-0000-0000-000
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::timestamptz[], $6::uuid[]) AS t (id, kind, ref,
 	subject, at, reverses)`
 
-	// Creates a row for every side, so that it can be locked. Existing rows are neither locked nor
-	// changed.
+	// Creates a missing row for every side, so that it can be locked. Existing rows are neither
+	// locked nor changed.
 	openBalancesSQL = `
 INSERT INTO balance (account, asset, amount)
 SELECT account, asset, 0 FROM unnest($1::text[], $2::text[]) AS want (account, asset)
@@ -55,7 +55,7 @@ SELECT o.stream, o.partition, o.next_offset FROM consumer_offset o
 JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream, partition)`
 )
 
-// Offsets answers where each partition's next batch starts. Partitions that were never applied are
+// Offsets returns where each partition's next batch starts. Partitions without an applied batch are
 // absent.
 func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
@@ -67,28 +67,28 @@ func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map
 	return offsets, failure("read offsets", err)
 }
 
-// AdvertiserBalance is an advertiser's cash: positive when deposited, negative when owed, 0 when it
-// never moved.
+// AdvertiserBalance returns an advertiser's cash: positive for a deposit, negative for a debt, 0 if
+// it never moved.
 func (s *Store) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error) {
 	amount, err := scanBalance(s.pool.QueryRow(ctx, balanceSQL, string(ledger.AdvertiserCash(id)), string(ledger.USD)))
 	return money.Micros(amount), failure("read balance", err)
 }
 
 // insertTransaction writes one balanced transaction and moves the balances of its accounts, inside
-// a transaction of the caller. A unique violation (errs.Conflict after failure) means that (Kind,
-// Ref, Subject) was written before. The balance rows stay locked until the caller ends, so it comes
-// last among the caller's locks.
+// the caller's transaction. A unique violation (errs.Conflict after failure) means that (Kind, Ref,
+// Subject) was written before. The balance rows stay locked until the caller ends, so the call
+// comes last among the caller's locks.
 func insertTransaction(ctx context.Context, tx pgx.Tx, t ledger.Transaction) error {
 	return insertTransactions(ctx, tx, []ledger.Transaction{t})
 }
 
-// insertTransactions is insertTransaction for many, in two round trips: the rows of the
+// insertTransactions is insertTransaction for many, in two round trips: first the rows of the
 // transactions and the locks of the balances, then the entries as links of their accounts' chains
 // and the new balances.
 //
-// Balances are locked by account name: every writer uses this order (advertisers, developers, house
-// accounts, which sort in this way), so two of them never wait for each other in a circle. The
-// house rows are touched by every writer and are therefore the last thing a transaction does.
+// Balances are locked by account name. Every writer uses this order (advertisers, developers, house
+// accounts, which sort in this way), so writers cannot deadlock. Every writer touches the house
+// rows; they are therefore locked last.
 func insertTransactions(ctx context.Context, tx pgx.Tx, ts []ledger.Transaction) error {
 	if len(ts) == 0 {
 		return nil
@@ -113,16 +113,15 @@ func balanced(ts []ledger.Transaction) error {
 	return nil
 }
 
-// opened is transactions whose rows are written and whose balances are locked, once the batch was
-// sent that queueTransactions filled.
+// opened holds transactions whose rows are written and whose balances are locked once the batch
+// filled by queueTransactions has been sent.
 type opened struct {
 	transactions []ledger.Transaction
 	sides        int
 	heads        map[ledger.Side]ledger.Head
 }
 
-// queueTransactions writes the rows of the transactions and locks the balances of the sides that
-// they touch.
+// queueTransactions writes the rows of the transactions and locks the balances of their sides.
 func queueTransactions(batch *pgx.Batch, ts []ledger.Transaction) *opened {
 	o := &opened{transactions: ts}
 	n := len(ts)
@@ -148,7 +147,7 @@ func queueTransactions(batch *pgx.Batch, ts []ledger.Transaction) *opened {
 	return o
 }
 
-// link writes the entries as links of their accounts' chains, and the new balances.
+// link writes the entries as links of their accounts' chains, then the new balances.
 func (o *opened) link(ctx context.Context, tx pgx.Tx) error {
 	if len(o.transactions) == 0 {
 		return nil
@@ -204,8 +203,8 @@ func writeLinks(ctx context.Context, tx pgx.Tx, links []ledger.Link, heads map[l
 	return nil
 }
 
-// lockBalance reads a balance and keeps others from moving it until the transaction ends; 0 without
-// a lock when the account has never moved.
+// lockBalance reads a balance and locks it until the transaction ends. It returns 0 without a lock
+// when the account has never moved.
 func lockBalance(ctx context.Context, tx pgx.Tx, account ledger.Account, asset ledger.Asset) (int64, error) {
 	return scanBalance(tx.QueryRow(ctx, lockBalanceSQL, string(account), string(asset)))
 }
@@ -219,7 +218,7 @@ func scanBalance(row pgx.Row) (int64, error) {
 	return amount, nil
 }
 
-// splitPartitions is partitions as the columns of unnest.
+// splitPartitions returns partitions as columns for unnest.
 func splitPartitions(partitions []stream.Partition) (streams []string, numbers []int32) {
 	streams, numbers = make([]string, len(partitions)), make([]int32, len(partitions))
 	for i, p := range partitions {
@@ -228,7 +227,7 @@ func splitPartitions(partitions []stream.Partition) (streams []string, numbers [
 	return streams, numbers
 }
 
-// splitRanges is ranges as the columns of unnest.
+// splitRanges returns ranges as columns for unnest.
 func splitRanges(ranges []stream.Range) (streams []string, numbers []int32, firsts, nexts []int64) {
 	for _, r := range ranges {
 		streams, numbers = append(streams, r.Stream), append(numbers, r.Number)
@@ -249,7 +248,7 @@ func collectOffsets(rows pgx.Rows) (map[stream.Partition]int64, error) {
 	return offsets, err
 }
 
-// rawIDs is ids as the driver encodes them without a text form in between.
+// rawIDs returns ids in the form that the driver encodes without an intermediate text form.
 func rawIDs(ids []uuid.UUID) [][16]byte {
 	raw := make([][16]byte, len(ids))
 	for i, id := range ids {

@@ -52,21 +52,23 @@ WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 
 // Books locks and reads the rows that the batch depends on.
 //
-// First the campaigns' totals, exclusively and by id: two appliers of one campaign take turns from
-// here on, so neither spends what the other has not yet written. Then the campaigns themselves,
-// shared and by id: a pause or an edit takes its campaign exclusively, so it has either committed
-// before (and every later statement sees its inactive interval, because READ COMMITTED takes a new
-// snapshot per statement) or waits until this batch has committed (and its interval starts, by the
-// store's clock under that lock, after all that this batch charged). The totals come first so that
-// at most one applier at a time holds or asks for the shared lock of a campaign. With the shared
-// lock first, busy appliers hand it to each other past the waiting pause: ten changes against four
-// appliers then took 70 to 150 rounds of each, and take 6 to 13 so (measured, storetest
-// PauseGetsThrough).
+// First it locks the campaigns' totals, exclusively and by id. From here on, two appliers of one
+// campaign take turns, so neither overlooks spend that the other has not yet written. Then it locks
+// the campaigns themselves, shared and by id. A pause or an edit locks its campaign exclusively. So
+// it has either committed before (and every later statement sees its inactive interval, because
+// READ COMMITTED takes a new snapshot per statement) or waits until this batch has committed (and
+// its interval starts after all charges of this batch, by the store's clock under that lock).
 //
-// No deadlock: appliers take both tables in id order, totals before campaigns; a campaign change
-// never waits for a total; balances come after both, also in order, here and in moveBalances.
+// The totals come first so that at most one applier at a time holds or requests the shared lock of
+// a campaign. With the shared lock first, busy appliers hand it to each other past the waiting
+// pause: ten changes against four appliers then took 70 to 150 rounds of each, instead of 6 to 13
+// (measured, storetest PauseGetsThrough).
 //
-// All of it is one round trip. The server takes the statements one after the other, each with a
+// Deadlocks cannot occur: appliers lock both tables in id order, totals before campaigns; a
+// campaign change never waits for a total; balances come after both, also in order, here and in
+// moveBalances.
+//
+// All statements are sent in one round trip. The server runs them one after the other, each with a
 // snapshot of its own.
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
 	books := ledger.Books{
@@ -175,7 +177,7 @@ func queueHistory(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 }
 
 // queueCash locks and reads the balances that cash campaigns pay from. A balance without a row is
-// 0: nothing is charged to it, and the deposit that creates it is seen by the next batch.
+// 0: nothing is charged to it, and the next batch sees the deposit that creates it.
 func queueCash(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	books.Balances = make(map[uuid.UUID]money.Micros)
 	if len(need.Campaigns) == 0 {
@@ -196,7 +198,7 @@ func queueCash(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	})
 }
 
-// recorded asks which auctions have a recorded event of a type.
+// recorded finds the auctions that have a recorded event of a type.
 type recorded struct {
 	auctions []uuid.UUID
 	of       ledger.EventType

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// The entry's own time must be its transaction's; another one cannot give the hash.
+	// The entry's own time must equal its transaction's; any other time gives another hash.
 	selectLinks = `
 SELECT e.account, e.asset, e.chain_seq, e.amount, e.balance_after, e.transaction_id, e.leg, coalesce(t.kind, ''),
 	coalesce(t.ref, ''),
@@ -27,8 +27,8 @@ FROM ledger_entry e LEFT JOIN ledger_transaction t ON t.id = e.transaction_id `
 
 	selectCloseSQL = `SELECT chain_seq FROM statement_close WHERE account = $1 AND asset = $2 AND month = $3`
 
-	// The last entry of the month by its time, but not before an earlier month's end nor after a
-	// later one's.
+	// The last entry of the month by its time, but neither before the end of an earlier month nor
+	// after that of a later one.
 	insertCloseSQL = `
 INSERT INTO statement_close (account, asset, month, chain_seq)
 SELECT $1, $2, $3, least(
@@ -44,7 +44,7 @@ RETURNING chain_seq`
 		`WHERE e.account = $1 AND e.asset = $2 AND e.chain_seq > $3 AND e.chain_seq <= $4 ORDER BY e.chain_seq`
 )
 
-// forEachLink streams rows of selectLinks. The link is reused.
+// forEachLink streams rows of selectLinks. It reuses the link.
 func forEachLink(rows pgx.Rows, fn func(*ledger.Link)) error {
 	var l ledger.Link
 	var reverses *uuid.UUID
@@ -87,7 +87,7 @@ func (a *verification) chains() {
 	}
 }
 
-// Statement answers an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
+// Statement returns an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
 // month that has not begun.
 func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
 	statement := ledger.Statement{Month: q.Month, Closed: q.Closed()}
@@ -138,9 +138,8 @@ func (s *Store) accountStatement(
 	return b.Done(), err
 }
 
-// closeMonth returns the number of the last entry of a past month, and fixes it on the first call.
-// The lock on the balance keeps out entries that are being written: they get numbers after the
-// close.
+// closeMonth returns the number of the last entry of a past month, which the first call fixes. The
+// lock on the balance excludes entries being written: their numbers come after the close.
 func closeMonth(ctx context.Context, tx pgx.Tx, side ledger.Side, m day.Month) (last int64, err error) {
 	account, asset := string(side.Account), string(side.Asset)
 	look := func() error { return tx.QueryRow(ctx, selectCloseSQL, account, asset, int32(m)).Scan(&last) }
@@ -153,7 +152,7 @@ func closeMonth(ctx context.Context, tx pgx.Tx, side ledger.Side, m day.Month) (
 	if _, err = lockBalance(ctx, tx, side.Account, side.Asset); err != nil {
 		return 0, err
 	}
-	if err = look(); err == nil || !errors.Is(err, pgx.ErrNoRows) { // another one closed it while we waited
+	if err = look(); err == nil || !errors.Is(err, pgx.ErrNoRows) { // another transaction closed it meanwhile
 		return last, err
 	}
 	return last, tx.QueryRow(ctx, insertCloseSQL, account, asset, int32(m), m.End()).Scan(&last)

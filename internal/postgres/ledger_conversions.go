@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// The campaigns' totals are locked before, so no other transaction counts for them meanwhile.
+	// The campaigns' totals are already locked, so no other transaction counts for them meanwhile.
 	readConversionsSQL = `
 SELECT h.campaign_id, h.developer_id, h.hour, h.charged FROM conversion_hour h
 JOIN unnest($1::uuid[], $2::uuid[], $3::integer[]) AS want (campaign_id, developer_id, hour) USING (campaign_id,
@@ -21,12 +21,12 @@ FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[]) AS c (campaign_
 ORDER BY campaign_id, developer_id, hour
 ON CONFLICT (campaign_id, developer_id, hour) DO UPDATE SET charged = h.charged + EXCLUDED.charged`
 
-	// Events of auctions before the horizon are not accepted any more, so neither is any that was
-	// received before it.
+	// Settlement no longer accepts events of auctions before the horizon, so no event received
+	// before it is accepted either.
 	dropConversionsSQL = `DELETE FROM conversion_hour WHERE hour < $1`
 )
 
-// queueConversions reads how many conversions were charged in the hours of the batch.
+// queueConversions reads the number of conversions charged in the hours of the batch.
 func queueConversions(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	n := len(need.Conversions)
 	if n == 0 {
@@ -48,7 +48,7 @@ func queueConversions(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	})
 }
 
-// queueConversionEffects counts the conversions that the batch charged.
+// queueConversionEffects counts the batch's charged conversions.
 func queueConversionEffects(batch *pgx.Batch, e ledger.Effects) {
 	n := len(e.Conversions)
 	if n == 0 {

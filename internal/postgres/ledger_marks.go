@@ -20,20 +20,21 @@ import (
 )
 
 const (
-	// One day at a time, so that the planner opens that day's partition only; one look-up an
-	// auction, which OFFSET 0 keeps it from undoing. With auction_id = ANY(...) it took a day of
-	// which it knew no rows yet for an empty one, as each is after midnight until autovacuum comes
-	// by, and read all of it for every batch, all auctions compared with each row.
+	// One day at a time, so that the planner opens only that day's partition, and one lookup per
+	// auction, which OFFSET 0 forces. With auction_id = ANY(...) the planner took a day without
+	// statistics for empty, as every day is after midnight until autovacuum has analyzed it. It
+	// then read the whole day for every batch and compared each row with all auctions.
 	seenSQL = `
 SELECT b.auction_id, b.event_type FROM unnest($2::uuid[]) AS want (auction_id)
 CROSS JOIN LATERAL (SELECT auction_id, event_type FROM billed_event WHERE auction_day = $1
 	AND auction_id = want.auction_id OFFSET 0) b`
 
-	// COPY writes rows a page at a time, an INSERT with ON CONFLICT one by one and each twice.
+	// COPY writes rows a page at a time; INSERT with ON CONFLICT writes them one by one, each
+	// twice.
 	copyMarksSQL = `COPY billed_event (auction_day, auction_id, event_type) FROM STDIN (FORMAT binary)`
 
-	// Sorted, so that two appliers that meet on the same keys wait for each other in one order, and
-	// so that neighbours in the index are written together.
+	// Sorted, so that two appliers with the same keys cannot deadlock and neighbours in the index
+	// are written together.
 	markSQL = `
 INSERT INTO billed_event (auction_day, auction_id, event_type)
 SELECT day, id, type FROM unnest($1::integer[], $2::uuid[], $3::text[]) AS k (day, id, type)
@@ -41,17 +42,17 @@ ORDER BY day, id, type COLLATE "C"
 ON CONFLICT DO NOTHING
 RETURNING auction_day, auction_id, event_type`
 
-	// The application's role may not make tables: see schemas/postgres/0001_baseline.sql.
+	// The application's role cannot create tables: see schemas/postgres/0001_baseline.sql.
 	addDaySQL = `SELECT billed_event_add_day($1)`
 )
 
-// SQLSTATE codes. checkViolation is also the one of a row that no partition takes.
+// SQLSTATE codes. The server also returns checkViolation for a row without a partition.
 const (
 	checkViolation  = "23514"
 	uniqueViolation = "23505"
 )
 
-// dayCache remembers which days have a partition. The zero value is ready.
+// dayCache holds the days known to have a partition. The zero value is ready to use.
 type dayCache struct {
 	mu   sync.Mutex
 	have map[day.Day]struct{}
@@ -88,12 +89,12 @@ func (c *dayCache) forget() {
 	c.have = nil
 }
 
-// MarkFirst records new keys and returns them. The unique index
-// decides: of two transactions with one key the second waits for the end of the first.
+// MarkFirst records new keys and returns which keys are new. The unique index decides: of two
+// transactions with one key the second waits until the first ends.
 //
-// Existing marks are read first and the rest is copied in. Another transaction may mark one of the
-// rest in between: then the copy fails as a whole, is rolled back, and the keys are inserted one by
-// one. That is slow and rare, since an auction's events are in one partition and Claim holds the
+// Existing marks are read first and the rest is copied in. If another transaction marks one of the
+// rest in between, the whole copy fails and is rolled back, and the keys are inserted one by one.
+// That is slow but rare, since an auction's events are in one partition and Claim locks the
 // partition.
 func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, error) {
 	fresh := make([]bool, len(keys))
@@ -119,15 +120,15 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 	if err := b.mark(ctx, rest, func(i int) { fresh[places[i]] = true }); err != nil {
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) && refused.Code == checkViolation {
-			b.store.days.forget() // a partition was dropped behind our back: the next try makes it again
+			b.store.days.forget() // another process dropped a partition: the retry creates it again
 		}
 		return nil, fmt.Errorf("mark events: %w", err)
 	}
 	return fresh, nil
 }
 
-// seen returns the sorted keys that are recorded, reads the horizon and keeps it from moving, and
-// sets the savepoint that mark needs, in one round trip.
+// seen reports which of the sorted keys are recorded, reads and locks the horizon, and sets the
+// savepoint that mark needs, in one round trip.
 func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error) {
 	seen := make([]bool, len(sorted))
 	b.invalid = make(map[uuid.UUID]bool)
@@ -158,7 +159,7 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 				if _, invalid := key.Type.Valid(); invalid {
 					b.invalid[id] = b.invalid[id] || key.Type == ledger.Impression.Invalid()
 				} else if suspects {
-					// The invalid key beside a valid one is as good as recorded.
+					// An invalid key beside its valid one counts as recorded.
 					key.Type = key.Type.Invalid()
 					if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
 						seen[before+i] = true
@@ -177,8 +178,8 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 	return seen, nil
 }
 
-// repeatsValid reports whether sorted[i] is the key of an invalid event whose valid one comes before
-// it in the batch.
+// repeatsValid reports whether sorted[i] is the key of an invalid event and the batch has the valid
+// one before it.
 func repeatsValid(sorted []ledger.Key, place []int32, i int) bool {
 	valid, is := sorted[i].Type.Valid()
 	if !is {
@@ -190,7 +191,7 @@ func repeatsValid(sorted []ledger.Key, place []int32, i int) bool {
 	return found && place[at] < place[i]
 }
 
-// mark records sorted keys and calls first for each that was new.
+// mark records sorted keys and calls first for each new key.
 func (b *batchTx) mark(ctx context.Context, keys []ledger.Key, first func(i int)) error {
 	if len(keys) == 0 {
 		return nil
@@ -209,7 +210,7 @@ func (b *batchTx) mark(ctx context.Context, keys []ledger.Key, first func(i int)
 	return nil
 }
 
-// copyOfMarks is the keys as rows of COPY in its binary format (PostgreSQL manual, COPY, "Binary
+// copyOfMarks encodes the keys as rows of COPY in binary format (PostgreSQL manual, COPY, "Binary
 // Format").
 func copyOfMarks(keys []ledger.Key) []byte {
 	b := make([]byte, 0, 32+len(keys)*48)
@@ -226,7 +227,8 @@ func copyOfMarks(keys []ledger.Key) []byte {
 	return binary.BigEndian.AppendUint16(b, 0xffff)
 }
 
-// markEach is mark after the savepoint, for keys that others mark at the same time.
+// markEach replaces mark after the savepoint, for keys that other transactions mark at the same
+// time.
 func (b *batchTx) markEach(ctx context.Context, keys []ledger.Key, first func(i int)) error {
 	if _, err := b.tx.Exec(ctx, "ROLLBACK TO SAVEPOINT marks"); err != nil {
 		return err
@@ -247,7 +249,7 @@ func (b *batchTx) markEach(ctx context.Context, keys []ledger.Key, first func(i 
 			keys, ledger.Key{Day: day.Day(date), Auction: id, Type: ledger.EventType(kind)}, compareKeys,
 		)
 		if !ok {
-			return fmt.Errorf("the store marked %s %s, which was not asked for", id, kind)
+			return fmt.Errorf("the store marked %s %s, which is not in the batch", id, kind)
 		}
 		first(i)
 		return nil
@@ -255,7 +257,7 @@ func (b *batchTx) markEach(ctx context.Context, keys []ledger.Key, first func(i 
 	return err
 }
 
-// firstPlaces sorts keys and drops repeats; place[i] is where sorted[i] stands first in keys.
+// firstPlaces sorts keys and drops repeats; place[i] is the index in keys of the first sorted[i].
 func firstPlaces(keys []ledger.Key) (sorted []ledger.Key, place []int32) {
 	place = make([]int32, len(keys))
 	for i := range keys {
@@ -272,7 +274,7 @@ func firstPlaces(keys []ledger.Key) (sorted []ledger.Key, place []int32) {
 	return sorted, place
 }
 
-// compareKeys is the order of the index of billed_event.
+// compareKeys orders keys as the index of billed_event does.
 func compareKeys(a, b ledger.Key) int {
 	return cmp.Or(
 		cmp.Compare(a.Day, b.Day), bytes.Compare(a.Auction[:], b.Auction[:]),
@@ -280,9 +282,9 @@ func compareKeys(a, b ledger.Key) int {
 	)
 }
 
-// addDay makes the partition of a day, in a connection and a transaction of its own: the batch's
-// transaction never holds a schema lock, and a pool that is empty because every batch waits for a
-// partition cannot exist.
+// addDay creates the partition of a day, in a connection and a transaction of its own. So the
+// batch's transaction never holds a schema lock, and batches that wait for a partition cannot
+// exhaust the pool.
 func (s *Store) addDay(ctx context.Context, date day.Day) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 //	runs     charge:  (zigzag micro-USD, length)
 //	runs     minted:  (zigzag Credits, length)
 //
-// Version 2 has one column more, and is only written when a value of it is not 0, so that what an
-// older build can read it still can:
+// Version 2 has one more column. It is only written when one of its values is not 0, so that older
+// builds can read all other rows:
 //
 //	runs     credit note: (ledger.CreditNote, length)
 //
-// A run length is stored less one. Neighbouring events mostly share verdict and Credit; charges
-// repeat less, where a run costs one byte more than the value alone.
+// A run length is stored minus one. Neighbouring events mostly share verdict and Credit. Charges
+// repeat less; for them a run costs one byte more than the value alone.
 const (
 	outcomesVersion = 1
 	outcomesNotes   = 2
 )
 
-// maxOutcomes bounds what a damaged row can make the decoder allocate (40 bytes an outcome). A
-// range is one poll of one partition, thousands of records.
+// maxOutcomes limits how much memory a damaged row can make the decoder allocate (40 bytes per
+// outcome). A range is one poll of one partition, thousands of records.
 const maxOutcomes = 1 << 20
 
 var errOutcomes = errors.New("applied outcomes are damaged")
@@ -93,7 +93,8 @@ func zigzag[T ~int64](v T) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
 
 func unzigzag[T ~int64](u uint64) T { return T(u>>1) ^ -T(u&1) }
 
-// decodeOutcomes appends the outcomes in b to dst. Any damage is an error, never a guess.
+// decodeOutcomes appends the outcomes in b to dst. It returns an error for any damage and never
+// guesses.
 func decodeOutcomes(dst []ledger.Outcome, b []byte) ([]ledger.Outcome, error) {
 	if len(b) == 0 || b[0] != outcomesVersion && b[0] != outcomesNotes {
 		return dst, fmt.Errorf("%w: unknown version", errOutcomes)

@@ -71,9 +71,9 @@ ON CONFLICT (campaign_id, minute) DO UPDATE
 SET amount = reservation_released.amount + EXCLUDED.amount, changed_xid = EXCLUDED.changed_xid`
 )
 
-// InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. Nothing of fn
-// stays after an error. An error that carries errs.Unavailable may have come during the commit:
-// read [Store.Offsets] before repeating. fn must not call the store itself, only its [ledger.Tx].
+// InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. An error rolls
+// everything back. An error with errs.Unavailable may have occurred during the commit: read
+// [Store.Offsets] before a retry. fn must not call the store itself, only its [ledger.Tx].
 func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 	return s.inTx(ctx, "apply batch", func(tx pgx.Tx) error {
 		return fn(&batchTx{store: s, tx: tx})
@@ -82,26 +82,26 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 
 // batchTx is the transaction that applies one batch.
 //
-// Locks are taken in one order by every applier: consumer_offset, billed_event, campaign_total,
+// Every applier takes its locks in one order: consumer_offset, billed_event, campaign_total,
 // campaign, publisher_day, quarantine (shared), balance; inside each table by key. The release of
-// Credits takes publisher_day, quarantine (shared), credit_lot, balance. So a circle of
-// waiters cannot form among appliers, and the only other writers of these rows (campaign changes,
-// Credit funding) lock a campaign they alone write, then balances.
+// Credits locks publisher_day, quarantine (shared), credit_lot, balance. So appliers cannot
+// deadlock. The only other writers of these rows (campaign changes, Credit funding) lock a campaign
+// that only they write, then balances.
 type batchTx struct {
 	store   *Store
 	tx      pgx.Tx
-	claimed map[stream.Range]bool // true once Write kept its outcomes
+	claimed map[stream.Range]bool // true once Write has stored its outcomes
 	horizon day.Day               // as MarkFirst found it; it cannot move until the transaction ends
-	saved   bool                  // the savepoint of MarkFirst stands
+	saved   bool                  // the savepoint of MarkFirst is set
 	invalid map[uuid.UUID]bool    // ledger.Books.Invalid, as MarkFirst found it
 }
 
 var _ ledger.Tx = (*batchTx)(nil)
 
 // AdvanceOffsets moves the offsets from First to Next. A partition without a stored offset may
-// start anywhere: its log may have lost its head to retention. A second claimer waits here for the
-// first, then fails with [ledger.ErrFenced]: it sees the moved offset, or finds the row it wanted
-// to add.
+// start anywhere, because retention may have removed the start of its log. A second claimer waits
+// here for the first, then fails with [ledger.ErrFenced]: it sees the moved offset, or finds the
+// row that it wanted to add.
 func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) error {
 	b.claimed = make(map[stream.Range]bool, len(ranges))
 	for _, r := range ranges {
@@ -137,7 +137,7 @@ func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) err
 	return b.addOffsets(ctx, added)
 }
 
-// addOffsets claims partitions that were never claimed before.
+// addOffsets claims partitions for the first time.
 func (b *batchTx) addOffsets(ctx context.Context, ranges []stream.Range) error {
 	if len(ranges) == 0 {
 		return nil
@@ -153,10 +153,10 @@ func (b *batchTx) addOffsets(ctx context.Context, ranges []stream.Range) error {
 	return nil
 }
 
-// Write keeps the effects, in two round trips: everything that needs no answer together with the
-// locks of the balances, then the entries. It refuses outcomes that do not cover exactly the
-// claimed ranges, and transactions that do not sum to zero. Balances come last: the house accounts
-// are shared by every applier, so they are locked as briefly as possible.
+// Write stores the effects in two round trips: first everything that needs no reply, together with
+// the locks of the balances, then the entries. It rejects outcomes that do not cover exactly the
+// claimed ranges, and transactions that do not sum to zero. Balances come last: all appliers share
+// the house accounts, so they are locked as briefly as possible.
 func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
 	if err := balanced(e.Transactions); err != nil {
 		return err
@@ -222,14 +222,14 @@ func queueDead(batch *pgx.Batch, e ledger.Effects) {
 	batch.Queue(insertDeadSQL, streams, numbers, offsets, problems, raws, e.At)
 }
 
-// plainText is s as a text column accepts it. A decoder's complaint may quote the record's bytes,
-// and a dead letter must never be what blocks a partition.
+// plainText returns s in a form that a text column accepts. A decoder's error may quote the
+// record's bytes, and a dead letter must never block a partition.
 func plainText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "�"), "\x00", "�")
 }
 
-// queueSpend adds the charges and the releases. Both raise the total's version in one statement: a
-// reader of rooms sees the spend rise and the reservation fall at once.
+// queueSpend adds the charges and the releases. Both raise the total's version in one statement, so
+// a reader of rooms sees the higher spend and the lower reservation together.
 func queueSpend(batch *pgx.Batch, e ledger.Effects) error {
 	n, m := len(e.Spend), len(e.Released)
 	if n+m == 0 {
@@ -256,7 +256,7 @@ func queueSpend(batch *pgx.Batch, e ledger.Effects) error {
 			ids, amounts = append(ids, r.CampaignID), append(amounts, 0)
 		}
 	}
-	// No order is needed here: Books holds these rows.
+	// Books has locked these rows, so no order is needed here.
 	batch.Queue(addTotalsSQL, ids, amounts).Exec(expects(len(campaigns), "campaign totals were raised"))
 	return nil
 }
@@ -277,7 +277,7 @@ func queueReleased(batch *pgx.Batch, released []reserve.Released) error {
 	return nil
 }
 
-// expects fails a statement that did not touch n rows.
+// expects returns a check that fails a statement unless it changed exactly n rows.
 func expects(n int, what string) func(pgconn.CommandTag) error {
 	return func(tag pgconn.CommandTag) error {
 		if tag.RowsAffected() != int64(n) {

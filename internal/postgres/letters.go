@@ -51,9 +51,9 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]le
 	return list, failure("list dead letters", err)
 }
 
-// StartReplay notes that a dead letter is about to be sent again, before it is sent: a crash in
-// between leaves a row that says so, never one that was sent twice unseen. Errors: errs.NotFound;
-// errs.Conflict when it was sent before, or may have been, unless again is set.
+// StartReplay records that a dead letter is about to be sent again. After a crash before the end,
+// the row shows a possible replay, so a letter is never sent twice unnoticed. Errors:
+// errs.NotFound; errs.Conflict when it was sent before, or may have been, unless again is set.
 func (s *Store) StartReplay(
 	ctx context.Context, p stream.Partition, offset int64, by string, again bool,
 ) (l ledger.StoredDeadLetter, err error) {
@@ -82,7 +82,7 @@ func (s *Store) StartReplay(
 	return l, err
 }
 
-// mayReplay refuses a second sending.
+// mayReplay rejects a second replay unless again is set.
 func mayReplay(l *ledger.StoredDeadLetter, again bool) error {
 	switch {
 	case again || l.Replays == 0:
@@ -99,7 +99,7 @@ func mayReplay(l *ledger.StoredDeadLetter, again bool) error {
 		l.StartedAt.Format(time.RFC3339), l.SentBy)
 }
 
-// EndReplay notes that the log has it.
+// EndReplay records that the log has the letter.
 func (s *Store) EndReplay(ctx context.Context, p stream.Partition, offset int64) error {
 	_, err := s.pool.Exec(ctx, endReplay, p.Stream, p.Number, offset)
 	return failure("end replay", err)

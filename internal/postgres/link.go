@@ -15,9 +15,9 @@ import (
 	"adnet/internal/link"
 )
 
-// allow holds the link of a configuration to the rule of package link. What counts is what the
-// driver would do, whichever of its forms and variables say it: for one server it may hold several
-// tries, the last of them in plain text.
+// allow applies the rule of package link to a configuration. It checks what the driver would do,
+// whatever the form of the URL and the variables: for one server the driver may make several
+// attempts, the last of them in plain text.
 func allow(insecure link.Insecure, config *pgx.ConnConfig, setting string) error {
 	const cure = "add sslmode=verify-full (and sslrootcert=FILE)"
 	tries := map[link.Security][]string{}
@@ -37,8 +37,8 @@ func allow(insecure link.Insecure, config *pgx.ConnConfig, setting string) error
 	return nil
 }
 
-// securityOf is what a link with this configuration gives. verify-ca checks the certificate with a
-// function of its own; require and less check nothing.
+// securityOf returns the security of a link with this configuration. verify-ca checks the
+// certificate with a function of its own; require and lower modes check nothing.
 func securityOf(config *tls.Config) link.Security {
 	switch {
 	case config == nil:
@@ -56,7 +56,7 @@ func address(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// servers are the servers of a configuration, each once, in their order.
+// servers lists the servers of a configuration in order, without duplicates.
 func servers(config *pgx.ConnConfig) []string {
 	all := []string{address(config.Host, config.Port)}
 	for _, other := range config.Fallbacks {
@@ -67,7 +67,7 @@ func servers(config *pgx.ConnConfig) []string {
 	return all
 }
 
-// listen has seen hear of every handshake.
+// listen calls seen with the state of every handshake.
 func listen(config *pgx.ConnConfig, seen func(tls.ConnectionState)) {
 	if seen == nil {
 		return
@@ -83,25 +83,25 @@ func listen(config *pgx.ConnConfig, seen func(tls.ConnectionState)) {
 	}
 }
 
-// explain names the remedy for a connection that waiting does not cure.
+// explain adds the remedy to a connection error that waiting does not fix.
 func explain(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "server refused TLS connection"):
-		return link.Refuse(err, "the server does not speak TLS: switch it on there (ssl = on)")
+		return link.Refuse(err, "the server does not speak TLS: enable it there (ssl = on)")
 	case strings.Contains(err.Error(), "no encryption"): // of pg_hba.conf
-		return link.Refuse(err, "the server wants an encrypted link: add sslmode=verify-full")
+		return link.Refuse(err, "the server requires an encrypted link: add sslmode=verify-full")
 	case isWrongPassword(err):
 		return link.Refuse(
 			err,
-			"the server refuses the login: look at user and password, and whether `adnet migrate` has made the role",
+			"the server refuses the login: check user and password, and whether `adnet migrate` has created the role",
 		)
 	}
 	names := link.Names{Address: EnvURL, CA: "sslrootcert of " + EnvURL, Cert: "sslcert and sslkey of " + EnvURL}
 	return link.Closed(link.Explain(err, names), names)
 }
 
-// programEnv are the variables by which PostgreSQL's own programs find the server of a URL, with
-// the same encryption. The password goes through the environment, which no process list shows.
+// programEnv returns the variables by which PostgreSQL's own programs find the server of a URL,
+// with the same encryption. The password is passed in the environment, which no process list shows.
 func programEnv(url string, config *pgx.ConnConfig) []string {
 	var hosts, ports []string
 	for _, server := range servers(config) {
@@ -125,8 +125,8 @@ func programEnv(url string, config *pgx.ConnConfig) []string {
 	}
 	if parameter(url, "sslmode") == "verify-full" && parameter(url, "sslrootcert") == "" &&
 		os.Getenv("PGSSLROOTCERT") == "" {
-		// Here the system's authorities count; the programs would look for a file in the home
-		// folder.
+		// The driver uses the system's authorities; the programs would look for a file in the home
+		// directory.
 		env = append(env, "PGSSLROOTCERT=system")
 	}
 	return env
@@ -134,7 +134,7 @@ func programEnv(url string, config *pgx.ConnConfig) []string {
 
 var keyword = regexp.MustCompile(`(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']*)`)
 
-// parameter is the value of a setting in a connection string: a URL, or words of the form
+// parameter returns the value of a setting in a connection string: a URL, or words of the form
 // name=value.
 func parameter(text, name string) string {
 	if strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") {

@@ -15,7 +15,7 @@ import (
 const (
 	linkColumns = `hash, purpose, email, user_id, password_hash, created_at, expires_at`
 
-	// Links of one e-mail at once do not pass the limit together.
+	// Serializes links of one e-mail, so that concurrent requests cannot exceed the limit.
 	lockLinks    = `SELECT pg_advisory_xact_lock(hashtextextended('mail_link ' || $1, 0))`
 	expiredLinks = `DELETE FROM mail_link WHERE expires_at <= $1`
 	insertLink   = `INSERT INTO mail_link (` + linkColumns + `) SELECT $1, $2, $3, $4, $5, $6, $7

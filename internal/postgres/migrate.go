@@ -26,11 +26,11 @@ const (
 // migrationLock is the advisory lock of adnet's migrations: "adnet" in ASCII.
 const migrationLock int64 = 0x61646e6574
 
-// Migrate brings the database at url to the schema of this build and reports each step to log, a
-// line at a time. Each file runs in one transaction together with its mark, so a crash leaves whole
-// migrations only; processes that migrate at once take turns and the later ones find nothing to do.
-// Errors: the database does not answer, a file fails, an applied file differs from this build's, or
-// the database has migrations that this build does not know.
+// Migrate brings the database at url to the schema of this build and reports each step to log, one
+// line each. Each file runs in one transaction together with its mark, so a crash leaves only
+// complete migrations. Concurrent processes take turns, and the later ones find nothing to do.
+// Errors: the database does not respond, a file fails, an applied file differs from this build's,
+// or the database has migrations unknown to this build.
 func Migrate(ctx context.Context, url string, log func(string)) error {
 	if url == "" {
 		return errNoURL()
@@ -86,8 +86,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, files fs.FS, log func(string))
 }
 
 // exclusively runs fn in a transaction that holds the migration lock. The lock belongs to the
-// transaction and not to the session, so it also works through a pooler and can never be left
-// behind.
+// transaction, not the session, so it also works through a pooler and is always released.
 func exclusively(ctx context.Context, conn *pgx.Conn, fn func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockMigrations, migrationLock); err != nil {

@@ -11,9 +11,9 @@ import (
 
 var _ person.Store = (*Store)(nil)
 
-// Forget implements person.Store. The audit log is append only; the function that it calls is the
-// one that may change rows of it, those of an erased account. It refuses every other account, and
-// the rest with it.
+// Forget implements person.Store. The audit log is append only; account_forget is the only function
+// that may change its rows, and only those of an erased account. For any other account it fails,
+// which aborts the whole transaction.
 func (s *Store) Forget(ctx context.Context, id uuid.UUID) error {
 	return s.inTx(ctx, "forget account", func(tx pgx.Tx) error {
 		for _, sql := range []string{

@@ -19,14 +19,14 @@ import (
 	"adnet/internal/link"
 )
 
-// EnvURL names the setting that says where PostgreSQL is.
+// EnvURL names the setting with PostgreSQL's URL.
 const EnvURL = "ADNET_POSTGRES_URL"
 
-// connectTimeout bounds the first answer of the server, so that a wrong address is a clear error
-// and not a wait.
+// connectTimeout bounds the server's first reply, so that a wrong address gives a clear error
+// instead of a long wait.
 const connectTimeout = 5 * time.Second
 
-// Config says where PostgreSQL is and how many connections a process may hold.
+// Config holds PostgreSQL's URL and the limit on a process's connections.
 type Config struct {
 	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
 	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
@@ -34,13 +34,14 @@ type Config struct {
 	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
 
-// Store is PostgreSQL as adnet uses it. It is safe for concurrent use.
+// Store stores adnet's data in PostgreSQL. It is safe for concurrent use.
 type Store struct {
 	pool *pgxpool.Pool
 	days dayCache // partitions of billed_event known to exist
 }
 
-// Secrets are the passwords in a URL or list of pairs as the driver reads it; none if it cannot.
+// Secrets returns the passwords in a URL or list of pairs, as the driver parses it; none if it
+// cannot.
 func Secrets(url string) []string {
 	config, err := pgx.ParseConfig(url)
 	if err != nil || config.Password == "" {
@@ -49,8 +50,8 @@ func Secrets(url string) []string {
 	return []string{config.Password}
 }
 
-// Open connects and checks that the server answers. The error names the setting that is wrong; it
-// never holds the password. It does not migrate: see [Migrate].
+// Open connects and checks that the server responds. The error names the wrong setting and never
+// contains the password. Open does not migrate: see [Migrate].
 func Open(ctx context.Context, cfg Config) (*Store, error) { return open(ctx, cfg, nil) }
 
 // open is Open with a listener for handshakes.
@@ -104,10 +105,10 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 		EnvURL, strings.Join(servers(config), ","), config.Database, explain(err))
 }
 
-// Close returns when every connection is back and closed. The store must not be used afterwards.
+// Close waits until every connection is returned and closed. The store must not be used afterwards.
 func (s *Store) Close() { s.pool.Close() }
 
-// Ping reports whether the server answers. Errors carry errs.Unavailable.
+// Ping returns an error with errs.Unavailable when the server does not respond.
 func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
 
 // inTx runs fn in one READ COMMITTED transaction: every statement sees all rows committed before it
@@ -116,7 +117,7 @@ func (s *Store) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) e
 	return failure(op, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn))
 }
 
-// failure gives err the code that callers act on. Errors that already carry one, and those of the
+// failure gives err the code that callers act on. Errors that already carry one, and errors of the
 // caller's own functions, stay in the chain.
 func failure(op string, err error) error {
 	var known *errs.Error
@@ -137,7 +138,7 @@ func failure(op string, err error) error {
 	return fmt.Errorf("postgres: %s: %w", op, err)
 }
 
-// pgFailure sorts the server's SQLSTATE codes (PostgreSQL manual, appendix A).
+// pgFailure maps the server's SQLSTATE codes to errs codes (PostgreSQL manual, appendix A).
 func pgFailure(op string, pgErr *pgconn.PgError, err error) error {
 	wrapped := fmt.Errorf("%s: %w", op, err)
 	switch code := pgErr.Code; {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// The rows are the lock under which caps are counted, so they are made before they are needed.
-	// Writing the value back is what locks a row that exists.
+	// Caps are counted under the locks of these rows, so they are created in advance. Writing the
+	// old value back locks an existing row.
 	lockPublisherDaysSQL = `
 INSERT INTO publisher_day AS p (developer_id, day)
 SELECT developer_id, day FROM unnest($1::uuid[]) AS developer_id, unnest($2::integer[]) AS day
@@ -33,7 +33,7 @@ RETURNING developer_id, day, minted`
 SELECT DISTINCT ON (developer_id) developer_id, cap FROM mint_cap WHERE developer_id = ANY($1::uuid[])
 ORDER BY developer_id, id DESC`
 
-	// Of seats only: their owner never changes.
+	// Only for seats: their owner never changes.
 	readOwnersSQL = `
 SELECT s.developer_id, o.developer_id FROM app_user s JOIN app_user o ON o.id = s.parent_id
 	WHERE s.developer_id = ANY($1::uuid[])`
@@ -152,9 +152,9 @@ func (b *batchTx) Recorded(ctx context.Context, of ledger.EventType, auctions []
 	return ask.found, nil
 }
 
-// queuePublishers locks and reads the rows that minting depends on: after it no other transaction
-// mints for these publishers or decides about their quarantine until this one ends. It comes after
-// the campaigns and before every balance; rows are taken by developer and day.
+// queuePublishers locks and reads the rows that minting depends on. Afterwards no other transaction
+// mints for these publishers or decides about their quarantine until this one ends. It runs after
+// the campaigns and before every balance; rows are locked by developer and day.
 func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 	if len(need.Publishers) == 0 || len(need.Days) == 0 {
 		return
@@ -234,8 +234,8 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	}
 }
 
-// PublisherDays lists the days since (included) of the publishers that have one on last, and of all
-// others of their owners, by owner, developer and day.
+// PublisherDays lists the days from since (included) of the publishers with a day on last, and of
+// all other publishers of the same owners, by owner, developer and day.
 func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
@@ -254,7 +254,8 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 	return days, failure("read publisher days", err)
 }
 
-// OpenQuarantine opens a case; false when the publisher has an open one, or the case exists.
+// OpenQuarantine opens a case. It returns false when the publisher has an open case, or the case
+// exists.
 func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	opened := false
 	err := s.inTx(ctx, "open quarantine", func(tx pgx.Tx) (err error) {
@@ -311,12 +312,12 @@ func scanQuarantine(row pgx.CollectableRow) (c ledger.Quarantine, err error) {
 	return c, json.Unmarshal(evidence, &c.Evidence)
 }
 
-// errMoreCampaigns reports that settlement charged a further campaign before the case was locked.
+// errMoreCampaigns means that settlement charged another campaign before the case was locked.
 var errMoreCampaigns = errors.New("a further campaign was charged for the traffic of the case")
 
 // EndQuarantine carries out a decision in one transaction: see [ledger.EndQuarantine]. The same
-// decision again answers the same case and writes nothing. Errors: errs.NotFound, errs.Conflict
-// after the other decision.
+// decision again returns the same case and writes nothing. Errors: errs.NotFound, errs.Conflict
+// after the opposite decision.
 func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	for range 20 {
 		err = s.inTx(ctx, "end quarantine", func(tx pgx.Tx) error {
@@ -330,9 +331,9 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 	return c, errs.Wrap(err, errs.Unavailable, "the case's traffic is being settled: try again")
 }
 
-// endQuarantine locks in the order of settlement: the totals of the campaigns, whose budgets a
-// claw-back reopens, then the publisher's days, then the case, then balances. Which campaigns these
-// are is only certain under the lock of the case.
+// endQuarantine locks in the order of settlement: first the totals of the campaigns whose budgets a
+// claw-back reopens, then the publisher's days, the case and the balances. The set of campaigns is
+// only certain under the lock of the case.
 func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	locked, err := lockHeldTotals(ctx, tx, v)
 	if err != nil {
@@ -341,8 +342,7 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	if err := lockCase(ctx, tx, v.Case); err != nil {
 		return c, err
 	}
-	// A separate statement after the lock: it sees everything that settlement wrote while this one
-	// waited.
+	// A separate statement after the lock sees everything that settlement wrote during the wait.
 	if c, err = readQuarantine(ctx, tx, v.Case); err != nil {
 		return c, err
 	}
@@ -396,8 +396,8 @@ func lockCase(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return err
 }
 
-// lockHeldTotals locks the totals that a claw-back reopens, as far as they are known, and returns
-// the campaigns.
+// lockHeldTotals locks the totals of the campaigns known so far whose budgets a claw-back reopens,
+// and returns these campaigns.
 func lockHeldTotals(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) ([]uuid.UUID, error) {
 	if v.Decision != ledger.QuarantineClawback {
 		return nil, nil
@@ -433,13 +433,13 @@ func quarantineBooks(ctx context.Context, tx pgx.Tx, id uuid.UUID) (b ledger.Qua
 	return b, err
 }
 
-// clawback is the transactions of one and the charges that they give back.
+// clawback holds the transactions of a claw-back and the charges that they refund.
 type clawback struct {
 	written []ledger.Transaction
 	charges []ledger.RefundableCharge
 }
 
-// takeBack names the rows that the transactions take back, and reopens the budgets.
+// takeBack records the reversed rows of the transactions and reopens the budgets.
 func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
 	var batch pgx.Batch
 	var backs, subjects [][16]byte
@@ -473,7 +473,7 @@ func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
 	return nil
 }
 
-// Reversals lists the rows that a transaction takes back.
+// Reversals lists the rows that a transaction reverses.
 func (s *Store) Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error) {
 	rows, err := s.pool.Query(ctx, reversalsSQL, transaction)
 	if err != nil {
@@ -491,8 +491,8 @@ func readQuarantine(ctx context.Context, tx pgx.Tx, id uuid.UUID) (ledger.Quaran
 	return pgx.CollectExactlyOneRow(rows, scanQuarantine)
 }
 
-// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap goes back to the
-// installation's. Every change is kept.
+// SetMintCap gives a publisher a daily mint cap of its own; a nil Cap restores the installation's.
+// Every change stays on record.
 func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	return s.inTx(ctx, "set mint cap", func(tx pgx.Tx) error {
 		var before *int64

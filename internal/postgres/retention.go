@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// The horizon's lock ("adnet" and 'h' in ASCII): settlement shares it from before it reads the
-	// horizon until it commits, so no mark of a day can be written after the horizon passed the
-	// day.
+	// The horizon's lock ("adnet" and 'h' in ASCII). Settlement shares it from before it reads the
+	// horizon until it commits, so no mark of a day can be written after the horizon has passed
+	// that day.
 	shareHorizonSQL = `SELECT pg_advisory_xact_lock_shared(x'61646e657468'::bigint)`
 	lockHorizonSQL  = `SELECT pg_advisory_xact_lock(x'61646e657468'::bigint)`
 	readHorizonSQL  = `SELECT day FROM retention_horizon`
 	raiseHorizonSQL = `UPDATE retention_horizon SET day = $1 WHERE day < $1`
 
-	// Names of partitions are made by schemas/postgres/0001_baseline.sql.
+	// schemas/postgres/0001_baseline.sql defines the names of partitions.
 	markedDaysSQL = `
 SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c
 	ON c.oid = i.inhrelid
@@ -51,17 +51,17 @@ ON CONFLICT (name) DO UPDATE SET amount = p.amount + EXCLUDED.amount`
 	countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
 )
 
-// queueHorizon reads the horizon and keeps it from moving until the transaction ends: the second
-// statement sees everything committed while the first waited.
+// queueHorizon reads the horizon and locks it until the transaction ends. The second statement sees
+// everything committed while the first waited.
 func queueHorizon(batch *pgx.Batch, date *day.Day) {
 	batch.Queue(shareHorizonSQL)
 	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(date) })
 }
 
-// Retain removes data that nothing needs any more. The horizon moves first and in its own
-// transaction, so that a crash at any later line leaves unused marks, never a day without marks
-// that is still accepted. With dry nothing changes and the answer counts the rows that would go.
-// The sums of removed rows are kept for verify, in the same transactions.
+// Retain removes data that is no longer needed. The horizon moves first and in its own transaction,
+// so that a crash at any later line may leave unused marks, but never a day that is still accepted
+// and has no marks. With dry set nothing changes, and the result counts the rows to remove. The
+// sums of removed rows are stored for verify in the same transactions.
 func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
 	if err := s.pool.QueryRow(ctx, readHorizonSQL).Scan(&r.Horizon); err != nil {
 		return r, failure("read the retention horizon", err)
@@ -142,7 +142,7 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 	for _, date := range days {
 		var marks int64
 		err := s.inTx(ctx, "drop marks", func(tx pgx.Tx) error {
-			// Waiting here would make settlement wait; the job retries tomorrow.
+			// Waiting here would block settlement; the job retries tomorrow.
 			if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '5s'`); err != nil {
 				return err
 			}
@@ -154,14 +154,14 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 		r.Days, r.Marks = append(r.Days, date), r.Marks+marks
 	}
 	s.days.forget()
-	// Two days more than the horizon: clocks of ingress nodes may differ.
+	// Two days before the horizon, because the clocks of ingress nodes may differ.
 	if _, err := s.pool.Exec(ctx, dropConversionsSQL, int32(r.Horizon-2)*24); err != nil {
 		return failure("drop hours of conversions", err)
 	}
 	return nil
 }
 
-// prune removes some applied ranges and keeps their sums; more reports that others may be left.
+// prune removes some applied ranges and stores their sums; more reports whether others may be left.
 func (s *Store) prune(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) (more bool, err error) {
 	var removed applied
 	ranges := int64(0)
@@ -192,7 +192,7 @@ func addPruned(ctx context.Context, tx pgx.Tx, p ledger.Pruned) error {
 	return err
 }
 
-// pruned reads the sums of the rows that retention removed.
+// pruned reads the sums of the rows removed by retention.
 func pruned(ctx context.Context, q querier) (ledger.Pruned, error) {
 	rows, err := q.Query(ctx, readPrunedSQL)
 	if err != nil {

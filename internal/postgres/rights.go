@@ -13,17 +13,17 @@ import (
 	"adnet/internal/ledger"
 )
 
-// EnvOwnerURL names the setting of the role that owns the tables.
+// EnvOwnerURL names the setting with the URL of the role that owns the tables.
 const EnvOwnerURL = "ADNET_POSTGRES_OWNER_URL"
 
-// OwnerConfig holds the role that migrates. Only commands that change the schema have it: a serving
-// process must not hold the owner's password.
+// OwnerConfig holds the URL of the migrating role. Only commands that change the schema have it: a
+// serving process must not hold the owner's password.
 type OwnerConfig struct {
 	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
 }
 
-// Or returns the owner's URL, or app's if no owner is set. Errors: either would send plain text off
-// loopback, which is not allowed.
+// Or returns the owner's URL, or app's if no owner is set. Errors: one of the two URLs would send
+// plain text off loopback, which is not allowed.
 func (c OwnerConfig) Or(app Config) (string, error) {
 	for _, given := range []struct{ setting, url string }{{EnvURL, app.URL}, {EnvOwnerURL, c.OwnerURL}} {
 		if given.url == "" {
@@ -40,16 +40,15 @@ func (c OwnerConfig) Or(app Config) (string, error) {
 	return cmp.Or(c.OwnerURL, app.URL), nil
 }
 
-// appendOnly lists the tables whose rows may only be added: those that a trigger of this kind
-// guards.
+// appendOnly lists the tables with an …append_only trigger, to which rows may only be added.
 const appendOnly = `
 SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
 WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`
 
-// grantSQL gives role the rights that the application needs on every table, and on the ledger only
-// those to read and add. Ownership stays where it is, so the role can neither alter nor drop, nor
-// switch a trigger off. It is repeated after every migration, so tables of later versions are
-// covered.
+// grantSQL gives role the rights that the application needs on every table, and only the right to
+// read and add on the ledger. Ownership does not change, so the role can neither alter or drop
+// tables nor disable a trigger. It is repeated after every migration, so it covers tables of later
+// versions.
 const grantSQL = `
 DO $$
 DECLARE
@@ -78,7 +77,8 @@ BEGIN
 END $$`
 
 const (
-	// Of two that create the role at once, in whatever databases of the server, one finds it.
+	// If two processes create the role at once, in any databases of the server, the second finds
+	// it.
 	createRoleSQL = `
 DO $$
 BEGIN
@@ -92,10 +92,10 @@ END $$`
 )
 
 // Grant creates the role of appURL if it does not exist, and gives it the application's rights on
-// the schema that ownerURL migrated: everything to read, all tables but the ledger to change, the
-// ledger only to add to. It ends by logging in as that role. If both URLs are of one role nothing
-// can be restricted: Grant says so to log and changes nothing. Safe to repeat. Errors name the
-// setting that is wrong and never hold a password.
+// the schema that ownerURL migrated: read all tables, change all but the ledger, only add to the
+// ledger. At the end it logs in as that role. If both URLs have the same role nothing can be
+// restricted: Grant logs that and changes nothing. It is safe to repeat. Errors name the wrong
+// setting and never contain a password.
 func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error {
 	owner, err := pgx.ParseConfig(ownerURL)
 	if err != nil {
@@ -132,7 +132,7 @@ func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error
 		return fmt.Errorf("give role %q its rights: %w", app.User, err)
 	}
 	if err := logIn(ctx, app); isWrongPassword(err) {
-		// The setting is the truth: it was changed, or the role was made without a password.
+		// The setting takes precedence: it was changed, or the role was created without a password.
 		if _, err := conn.Exec(ctx, fmt.Sprintf(passwordSQL, role, password)); err != nil {
 			return fmt.Errorf("set the password of role %q: %w", app.User, err)
 		}
@@ -147,7 +147,7 @@ func Grant(ctx context.Context, ownerURL, appURL string, log func(string)) error
 	return nil
 }
 
-// logIn connects and leaves.
+// logIn connects and disconnects.
 func logIn(ctx context.Context, config *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -161,12 +161,12 @@ func isWrongPassword(err error) bool {
 	return errors.As(err, &refused) && (refused.Code == "28P01" || refused.Code == "28000")
 }
 
-// literal is text as an SQL string.
+// literal returns text as an SQL string.
 func literal(text string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// verifyRights lists the current role's ways to change rows that must never change.
+// verifyRights lists the current role's rights to change rows that must never change.
 const verifyRights = `
 SELECT format('%s on %s', how, c.relname)
 FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace

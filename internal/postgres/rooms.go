@@ -14,8 +14,8 @@ import (
 
 const (
 	// One statement, so rooms and the next cursor come from one snapshot. The version is a sum of
-	// counters that only grow, read in one snapshot: a later snapshot never sums to less, and to
-	// more when any grew.
+	// counters that only grow, read in one snapshot: a later snapshot never has a lower sum, and
+	// has a higher one when any counter grew.
 	selectRooms = `
 SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2
 	AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
@@ -49,7 +49,7 @@ DELETE FROM reservation_released WHERE minute < $1`
 	selectEpoch = `
 SELECT epoch FROM reservation_epoch`
 
-	// The time keeps it rising also over a restored backup, whose last epoch may be long past.
+	// The time makes it increase even over a restored backup, whose last epoch may be long past.
 	nextEpoch = `
 UPDATE reservation_epoch SET epoch = greatest(epoch + 1, extract(epoch FROM now())::bigint) RETURNING epoch`
 
@@ -58,25 +58,24 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
 	pg_snapshot_xmax(pg_current_snapshot())::text::bigint, now()`
 )
 
-// RoomReader reads how much campaigns may still spend.
+// RoomReader reads the campaigns' rooms: the amounts that they may still spend.
 type RoomReader struct {
 	store *Store
 	opts  reserve.RoomOptions
 }
 
-// RoomReader answers rooms under the options.
+// RoomReader returns a reader of rooms with the options.
 func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
-// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0,
-// else of those that may have changed since the call that answered cursor as next; some may come
-// again unchanged.
+// When cursor is 0, Rooms lists the rooms of all campaigns that are neither archived nor rejected.
+// Otherwise it lists those that may have changed since the call that returned cursor as next; some
+// may be unchanged.
 //
-// The cursor is the oldest transaction that was still running in the reader's snapshot (xmin).
-// Every row keeps the transaction that last changed it. A change that the snapshot did not see was
-// made by a transaction that was running then or began later, so its number is ≥ xmin and the next
-// call finds it, in whatever order the transactions commit. A clock or a sequence has no such
-// bound. A cursor from another server (a dump that was restored) may be ahead of this one's
-// numbers: then everything is listed.
+// The cursor is the oldest transaction still running in the reader's snapshot (xmin). Every row
+// records the transaction that last changed it. A change that the snapshot did not see comes from a
+// transaction that was running then or began later. Its number is ≥ xmin and the next call finds
+// it, whatever the order of commits. A clock or a sequence has no such bound. A cursor from another
+// server (a restored dump) may be ahead of this server's numbers: then everything is listed.
 func (r *RoomReader) Rooms(ctx context.Context, cursor int64) (rooms []reserve.Room, next int64, err error) {
 	// REPEATABLE READ: the cursor and the rooms must be of the same snapshot.
 	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
@@ -125,14 +124,14 @@ func collectRooms(rows pgx.Rows, today day.Day) ([]reserve.Room, error) {
 	return rooms, err
 }
 
-// releasedSince bounds the rows that addReleased reads: changes since a cursor (0 for all), of
-// minutes that still matter.
+// releasedSince bounds the rows that addReleased reads: changes since a cursor (0 for all) of
+// minutes that still count.
 type releasedSince struct {
 	cursor int64
 	minute day.Minute
 }
 
-// addReleased fills in the releases of settlement, from the snapshot of the rooms.
+// addReleased fills in settlement's releases, from the snapshot of the rooms.
 func addReleased(ctx context.Context, tx pgx.Tx, rooms []reserve.Room, since releasedSince) error {
 	at := make(map[[16]byte]int, len(rooms))
 	ids := make([][16]byte, len(rooms))
@@ -162,17 +161,17 @@ func addReleased(ctx context.Context, tx pgx.Tx, rooms []reserve.Room, since rel
 	return err
 }
 
-// Epoch is the epoch that the shared reservations were last rebuilt under; 0 before the first time.
+// Epoch returns the epoch of the last rebuild of the shared reservations; 0 before the first.
 func (r *RoomReader) Epoch(ctx context.Context) (epoch int64, err error) {
 	return epoch, failure("read the reservations' epoch", r.store.pool.QueryRow(ctx, selectEpoch).Scan(&epoch))
 }
 
-// NextEpoch begins a new epoch, higher than every one before.
+// NextEpoch begins a new epoch, higher than all earlier ones.
 func (r *RoomReader) NextEpoch(ctx context.Context) (epoch int64, err error) {
 	return epoch, failure("begin an epoch of reservations", r.store.pool.QueryRow(ctx, nextEpoch).Scan(&epoch))
 }
 
-// Prune forgets releases of minutes before minute, and the journal of nodes for which nothing is
+// Prune removes releases of minutes before minute, and the journals of nodes for which nothing is
 // held back.
 func (r *RoomReader) Prune(ctx context.Context, minute day.Minute) error {
 	if _, err := r.store.pool.Exec(ctx, pruneReleased, int32(minute)); err != nil {

@@ -15,8 +15,8 @@ const (
 		OR t.kind = $4)
 	AND ($5::timestamptz IS NULL OR t.at >= $5) AND ($6::timestamptz IS NULL OR t.at < $6)`
 
-	// Each asset's entries come from the index of the account, newest first, and no more of them
-	// than the page needs; a movement with two entries on one side is found by the newer.
+	// Each asset's entries come from the index of the account, newest first, and only as many as
+	// the page needs. A movement with two entries on one side is found by the newer one.
 	searchAccount = `
 SELECT ` + foundColumns + `, e.seq FROM (
 	(SELECT transaction_id, seq, at FROM ledger_entry WHERE account = $1 AND asset = 'USD' AND ($7 = 0 OR seq < $7)
@@ -77,7 +77,7 @@ func (s *Store) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found,
 	return list, failure("search the ledger", s.readEntries(ctx, list))
 }
 
-// readEntries gives each movement its entries.
+// readEntries fills in the entries of each movement.
 func (s *Store) readEntries(ctx context.Context, list []ledger.Found) error {
 	at := make(map[uuid.UUID]*ledger.Found, len(list))
 	ids := make([]uuid.UUID, len(list))

@@ -20,11 +20,11 @@ const (
 		strong)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-	// Those that ended or expired, and the oldest above the limit.
+	// Drops ended and expired sessions, and the oldest above the limit.
 	dropSessions = `DELETE FROM login_session WHERE user_id = $1 AND (version <> $2 OR expires_at <= $3 OR id IN (
 		SELECT id FROM login_session WHERE user_id = $1 ORDER BY created_at DESC, id DESC OFFSET $4))`
 
-	// A session of an earlier version has ended: the join says so in the one place.
+	// A session of an earlier version has ended; only this join checks that.
 	liveSessions  = ` FROM login_session s JOIN app_user u ON u.id = s.user_id AND u.token_version = s.version`
 	selectSession = `SELECT ` + sessionColumns + liveSessions + ` WHERE s.id = $1`
 	listSessions  = `SELECT ` + sessionColumns + liveSessions +
@@ -43,7 +43,7 @@ var _ account.SessionStore = (*Store)(nil)
 // CreateSession implements account.SessionStore.
 func (s *Store) CreateSession(ctx context.Context, n account.Session) error {
 	return s.inTx(ctx, "create session", func(tx pgx.Tx) error {
-		// Under the account's lock, so that logins at once do not pass the limit together.
+		// Under the account's lock, so that concurrent logins cannot exceed the limit.
 		u, err := readUser(ctx, tx, lockUser, n.UserID)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
 	})
 }
 
-// dropExpired forgets sessions that expired before a time.
+// dropExpired removes the sessions that expired before a time.
 func (s *Store) dropExpired(ctx context.Context, before time.Time) error {
 	_, err := s.pool.Exec(ctx, dropExpired, before)
 	return failure("drop expired sessions", err)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Sorted, so that two nodes that meet on the same rows wait for each other in one order.
+	// Sorted, so that two nodes that write the same rows cannot deadlock.
 	addUnprovenSQL = `
 INSERT INTO unproven_minute AS u (campaign_id, minute, reason, events, sample)
 SELECT * FROM unnest($1::uuid[], $2::integer[], $3::text[], $4::bigint[], $5::jsonb[]) AS c (campaign_id, minute,
@@ -30,8 +30,8 @@ SELECT reason, sum(events)::bigint FROM unproven_minute WHERE campaign_id = $1 A
 	GROUP BY reason`
 )
 
-// AddUnproven adds to the counts of each campaign, reason and minute, and drops those of more than
-// [traffic.UnprovenDays] before the newest.
+// AddUnproven adds to the counts of each campaign, reason and minute, and drops counts more than
+// [traffic.UnprovenDays] older than the newest.
 func (s *Store) AddUnproven(ctx context.Context, counts []traffic.Unproven) error {
 	n := len(counts)
 	ids, minutes, reasons := make([][16]byte, n), make([]int32, n), make([]string, n)

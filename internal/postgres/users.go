@@ -24,7 +24,7 @@ const (
 	insertUser = `INSERT INTO app_user (` + userColumns +
 		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
-	// The ids of a seat follow each other in one list: its own, then its developer id.
+	// The ids of all seats are in one list: for each seat its own id, then its developer id.
 	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id,
 		s.developer_id]) WITH ORDINALITY AS pair (id, n)
 		WHERE s.parent_id = u.id ORDER BY s.created_at, s.id, pair.n)`
@@ -40,15 +40,15 @@ const (
 		approved_name = $9, name_verified = $10
 		WHERE id = $1`
 
-	// The rows are the lock under which the last administrator is looked for: of two who suspend
-	// each other, the second sees what the first did.
+	// These locks protect the check for the last administrator: if two administrators suspend each
+	// other, the second transaction sees the first one's change.
 	lockAdmins = `SELECT id FROM app_user WHERE role = 'admin' AND NOT disabled ORDER BY id FOR NO KEY UPDATE`
 
 	lockOwned = `SELECT id FROM campaign WHERE advertiser_id = ANY($1::uuid[]) AND status <> 'archived' ORDER BY id FOR UPDATE`
 
 	nextVersions = `UPDATE config_head SET version = version + $1 RETURNING version, clock_timestamp()`
 
-	// Versions end with the head, which no other transaction raises meanwhile.
+	// The highest version is the head, which no other transaction raises meanwhile.
 	holdOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n, updated_at = $3,
 		policy_violations = coalesce((SELECT jsonb_agg(v) FROM jsonb_array_elements(c.policy_violations) v
 			WHERE v->>'rule' <> $4), '[]') || $5::jsonb
@@ -74,7 +74,7 @@ const (
 
 var _ account.UserStore = (*Store)(nil)
 
-// CreateUser keeps a new account; its e-mail is kept in lower case. Errors: errs.Conflict.
+// CreateUser stores a new account, with its e-mail in lower case. Errors: errs.Conflict.
 func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 	u.Email = strings.ToLower(u.Email)
 	return s.inTx(ctx, "create user", func(tx pgx.Tx) error {
@@ -97,13 +97,14 @@ func (s *Store) User(ctx context.Context, id uuid.UUID) (account.User, error) {
 	return readUser(ctx, s.pool, selectUser, id)
 }
 
-// UserByEmail finds an account by e-mail in any case. Errors: errs.NotFound.
+// UserByEmail finds an account by e-mail, ignoring case. Errors: errs.NotFound.
 func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
 	return readUser(ctx, s.pool, selectUserByEmail, strings.ToLower(email))
 }
 
-// UpdateUser runs edit on the locked row and keeps the result, but for the ids and the time of
-// creation. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
+// UpdateUser runs edit on the locked row and stores the result, except for changes of the ids and
+// the creation time. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and the
+// errors of edit.
 func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	return s.RuleUser(ctx, account.Ruling{UserID: id, Edit: edit})
 }
@@ -163,8 +164,8 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 	return u, record(ctx, tx, auditlog.OfRuling(&before, &u, r.Reason, held))
 }
 
-// holdCampaigns stops or lets go the campaigns of an account and of the seats whose keys it takes
-// along, and returns their number.
+// holdCampaigns stops or resumes the campaigns of an account and of the seats whose keys share its
+// state, and returns their number.
 func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error) {
 	owners := []uuid.UUID{u.ID}
 	if !u.IsAdmin() {
@@ -188,8 +189,7 @@ func holdCampaigns(ctx context.Context, tx pgx.Tx, u *account.User) (int, error)
 	return len(owned), err
 }
 
-// renameCampaigns gives the campaigns of accounts new versions, with which nodes hear of their
-// names.
+// renameCampaigns gives the campaigns of accounts new versions, so that nodes load their new names.
 func renameCampaigns(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) error {
 	owned, head, _, err := versionsFor(ctx, tx, owners)
 	if err != nil || len(owned) == 0 {
@@ -199,8 +199,8 @@ func renameCampaigns(ctx context.Context, tx pgx.Tx, owners []uuid.UUID) error {
 	return err
 }
 
-// versionsFor locks the campaigns of owners that may serve again and takes a version for each, the
-// last of which is head. Campaigns are locked before the head, as every change of one does.
+// versionsFor locks the campaigns of owners that may serve again and assigns a version to each; the
+// last is head. Campaigns are locked before the head, as in every change of a campaign.
 func versionsFor(
 	ctx context.Context, tx pgx.Tx, owners []uuid.UUID,
 ) (owned []uuid.UUID, head int64, at time.Time, err error) {
@@ -262,7 +262,7 @@ func scanUser(row pgx.CollectableRow) (u account.User, err error) {
 	return u, err
 }
 
-// emailTaken words a conflict: the e-mail is the only thing a caller can choose.
+// emailTaken rewords a conflict: the e-mail is the only value that a caller can choose.
 func emailTaken(err error) error {
 	if errs.Is(err, errs.Conflict) {
 		return errs.Wrap(err, errs.Conflict, "an account with this e-mail exists")
@@ -270,8 +270,7 @@ func emailTaken(err error) error {
 	return err
 }
 
-// NoteNetwork implements account.NetworkStore. Of the network a hash is kept that needs the account
-// to be read.
+// NoteNetwork implements account.NetworkStore. It stores a hash of account and network.
 func (s *Store) NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error {
 	if _, err := s.pool.Exec(ctx, forgetNetworks, user, forget); err != nil {
 		return failure("forget networks", err)

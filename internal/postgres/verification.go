@@ -35,8 +35,8 @@ func (s *Store) Verifications(ctx context.Context, limit int) ([]ledger.Verifica
 	return list, failure("list verifications", err)
 }
 
-// AskVerification asks the consumers for a run; one that waits or runs already is answered instead.
-// Errors: errs.Conflict too soon after the last one.
+// AskVerification requests a run from the consumers. If a run is already waiting or running, it
+// returns that one. Errors: errs.Conflict too soon after the last run.
 func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (v ledger.Verification, err error) {
 	err = s.inTx(ctx, "ask for a verification", func(tx pgx.Tx) error {
 		newest, err := newestVerification(ctx, tx)
@@ -54,7 +54,7 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 	return v, err
 }
 
-// BeginVerification takes the run that waits, or with nightly begins one of its own; false while
+// BeginVerification takes the waiting run, or with nightly begins a new one. It returns false when
 // there is nothing to do or another process runs one.
 func (s *Store) BeginVerification(
 	ctx context.Context, nightly bool, now time.Time,
@@ -76,7 +76,7 @@ func (s *Store) BeginVerification(
 	return v, begun && err == nil, err
 }
 
-// EndVerification keeps what a run found, once.
+// EndVerification stores the result of a run, once.
 func (s *Store) EndVerification(ctx context.Context, v ledger.Verification) error {
 	checks, err := json.Marshal(v.Checks)
 	if err != nil {

@@ -30,8 +30,8 @@ SELECT b.stream, b.partition, b.first_offset, b.next_offset, b.outcomes
 FROM applied_batch b JOIN archive_progress a USING (stream, partition) WHERE b.next_offset <= a.archived_next`
 )
 
-// A counted check names what it looks at, one row each (everything), and marks the rows that break the
-// promise.
+// verifyCounted counts the rows of a check (everything) and those that fail it, and names some of
+// these. Each row has a description and a mark.
 const verifyCounted = `
 WITH everything (what, bad) AS (%s)
 SELECT count(*), count(*) FILTER (WHERE bad),
@@ -119,9 +119,8 @@ SELECT format('%s/%s: archived or planned to %s, applied to %s', a.stream, a.par
 FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o.partition = a.partition`
 )
 
-// Verify compares the promises that the database alone can answer, in one snapshot, so settlement
-// may go on meanwhile. It reads every row of the ledger and is meant for verification, not for a
-// timer.
+// Verify runs the checks that need only the database, in one snapshot, so settlement may continue
+// meanwhile. It reads every row of the ledger and is too expensive for a frequent timer.
 func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	var checks []ledger.Check
 	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
@@ -131,7 +130,7 @@ func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Ch
 	return checks, failure("verify", err)
 }
 
-// ArchivedTotals sums the rows marked as archived; the analytics store must reach the same sums.
+// ArchivedTotals sums the rows marked as archived; the analytics store must have the same sums.
 func (s *Store) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
 	var a applied
 	err := s.snapshot(ctx, func(tx pgx.Tx) error { return a.read(ctx, tx, archivedRanges) })
@@ -223,13 +222,13 @@ func (a *verification) number(sql string, args ...any) int64 {
 	return n
 }
 
-// all wants every row of everything to keep the promise.
+// all adds a check that every row of everything passes.
 func (a *verification) all(name, everything string) {
 	rows, bad, detail := a.counted(everything)
 	a.checks = append(a.checks, ledger.Check{Name: name, Want: rows, Got: rows - bad, Detail: detail})
 }
 
-// none wants no row of everything to break it.
+// none adds a check that no row of everything fails.
 func (a *verification) none(name, everything string) {
 	_, bad, detail := a.counted(everything)
 	a.checks = append(a.checks, ledger.Check{Name: name, Got: bad, Detail: detail})
@@ -243,17 +242,17 @@ func (a *verification) counted(everything string) (rows, bad int64, detail strin
 	return rows, bad, detail
 }
 
-// applied sums ranges as they are stored.
+// applied sums ranges as stored.
 type applied struct {
 	totals  ledger.Totals
 	tally   ledger.Tally
-	claimed int64  // records that the ranges say they have
+	claimed int64  // records by the offsets of the ranges
 	damaged string // the first range that cannot be read or has another number of outcomes
 	pruned  ledger.Pruned
 }
 
-// read streams the ranges and adds the removed rows, which were archived: memory stays at one range
-// however long the history is.
+// read streams the ranges and adds the removed rows, which were archived: it holds one range in
+// memory however long the history is.
 func (a *applied) read(ctx context.Context, tx pgx.Tx, sql string) error {
 	if err := a.readEach(ctx, tx, sql, nil); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A change of a stage locks the table, so that it decides on the rows that it changes.
+	// A change of a stage locks the table, so that it decides on the same rows that it changes.
 	lockWeights   = `LOCK TABLE ranking_weights IN SHARE ROW EXCLUSIVE MODE`
 	selectWeights = `SELECT number, stage, made_at, stage_at, report FROM ranking_weights ORDER BY number DESC LIMIT $1`
 	insertWeights = `INSERT INTO ranking_weights (number, stage, made_at, stage_at, report, data)
@@ -25,7 +25,7 @@ const (
 	selectWeightData  = `SELECT data FROM ranking_weights WHERE number = $1`
 )
 
-// WeightState is what nodes follow.
+// WeightState returns the state that nodes follow.
 func (s *Store) WeightState(ctx context.Context) (ranking.State, error) {
 	rows, err := s.pool.Query(ctx, selectWeightState)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) WeightState(ctx context.Context) (ranking.State, error) {
 	return ranking.StateOf(versions), failure("read weights", err)
 }
 
-// WeightData is a version as it was encoded. Errors: errs.NotFound.
+// WeightData returns an encoded version. Errors: errs.NotFound.
 func (s *Store) WeightData(ctx context.Context, number int64) (data []byte, err error) {
 	err = s.pool.QueryRow(ctx, selectWeightData, number).Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -46,7 +46,7 @@ func (s *Store) WeightData(ctx context.Context, number int64) (data []byte, err 
 	return data, failure("read weights", err)
 }
 
-// WeightVersions lists the newest versions, the newest first, without their data.
+// WeightVersions lists the latest versions, newest first, without their data.
 func (s *Store) WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error) {
 	return readWeights(ctx, s.pool, limit)
 }
@@ -64,7 +64,7 @@ func readWeights(ctx context.Context, q querier, limit int) ([]ranking.Version, 
 	return versions, failure("list weights", err)
 }
 
-// AddWeights keeps a new version, refused at first; encode writes it for its number.
+// AddWeights stores a new version with the stage refused; encode writes it for its number.
 func (s *Store) AddWeights(
 	ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
 ) (number int64, err error) {
@@ -88,8 +88,8 @@ func (s *Store) AddWeights(
 	return number, err
 }
 
-// MoveWeights changes stages as decide says of the versions that there are, all or none. The change
-// is audited.
+// MoveWeights applies the moves that decide returns for the stored versions, all or none. The
+// change is audited.
 func (s *Store) MoveWeights(
 	ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
 ) error {
