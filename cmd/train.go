@@ -123,7 +123,7 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 		r := &v.Report
 		fmt.Fprintf(p.Stdout, "version %d: %s since %s\n", v.Version, v.Stage, v.Since.Format(time.RFC3339))
 		fmt.Fprintf(
-			p.Stdout, "  %d impressions, %.0f clicks; log loss %.6f, in force %.6f; foretold ÷ observed %.3f\n",
+			p.Stdout, "  %d impressions, %.0f clicks; log loss %.6f, in force %.6f; predicted ÷ observed %.3f\n",
 			r.Impressions, r.Clicks, r.LogLoss, r.Incumbent, r.Ratio,
 		)
 		if c := r.Conversions; c != nil {

@@ -240,7 +240,7 @@ func (t *turn) promote(ctx context.Context) (Done, error) {
 		return Done{}, err
 	}
 	report := train.Judge(
-		foretold(train.Counted(samples)), train.Examine(trial, t.network, t.deps.World),
+		predicted(train.Counted(samples)), train.Examine(trial, t.network, t.deps.World),
 		train.Examine(live, t.network, t.deps.World),
 	)
 	to := t.state.Stage
@@ -255,8 +255,8 @@ func (t *turn) promote(ctx context.Context) (Done, error) {
 	})
 }
 
-// foretold returns the impressions with predictions of both tables.
-func foretold(samples []train.Sample) (list []train.Forecast) {
+// predicted returns the impressions with predictions of both tables.
+func predicted(samples []train.Sample) (list []train.Forecast) {
 	part := func(p ranker.PPM) float64 { return float64(p) / float64(ranker.Certain) }
 	for i := range samples {
 		if f := &samples[i]; f.TrialPClick > 0 && f.PClick > 0 {

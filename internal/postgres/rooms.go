@@ -67,7 +67,7 @@ type RoomReader struct {
 // RoomReader returns a reader of rooms with the options.
 func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
 
-// When cursor is 0, Rooms lists the rooms of all campaigns that are neither archived nor rejected.
+// Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0.
 // Otherwise it lists those that may have changed since the call that returned cursor as next; some
 // may be unchanged.
 //
