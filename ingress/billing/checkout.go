@@ -119,6 +119,6 @@ func page(c *gin.Context, values map[string]any, returnURL string) error {
 		"Content-Security-Policy",
 		"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; form-action 'self'"+target,
 	)
-	c.Data(http.StatusOK, "text/html; charset=utf-8", text.Bytes())
+	httpapi.Send(c, http.StatusOK, "text/html; charset=utf-8", text.Bytes())
 	return nil
 }

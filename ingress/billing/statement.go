@@ -181,7 +181,7 @@ func (a *API) statement(c *gin.Context) error {
 		return err
 	}
 	c.Header("Content-Disposition", `attachment; filename="adnet-`+month.String()+`.csv"`)
-	c.Data(http.StatusOK, "text/csv; charset=utf-8", text)
+	httpapi.Send(c, http.StatusOK, "text/csv; charset=utf-8", text)
 	return nil
 }
 

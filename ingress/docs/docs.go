@@ -81,6 +81,6 @@ func (p *Page) show(c *gin.Context) error {
 		return err
 	}
 	c.Header("Content-Security-Policy", p.policy)
-	c.Data(http.StatusOK, "text/html; charset=utf-8", page)
+	httpapi.Send(c, http.StatusOK, "text/html; charset=utf-8", page)
 	return nil
 }

@@ -225,3 +225,14 @@ func Bytes(c *gin.Context, status int, body []byte) error {
 	_, _ = c.Writer.Write(body) // fails only if the client is gone
 	return nil
 }
+
+// Send answers with body and, where the handler has set no other, with contentType. gin's own Data
+// would also state the length, which the connection states.
+func Send(c *gin.Context, status int, contentType string, body []byte) {
+	header := c.Writer.Header()
+	if len(header["Content-Type"]) == 0 {
+		header["Content-Type"] = []string{contentType}
+	}
+	c.Status(status)
+	_, _ = c.Writer.Write(body) // fails only if the client is gone
+}

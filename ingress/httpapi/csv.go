@@ -34,7 +34,7 @@ func CSV(c *gin.Context, name string, table [][]string) error {
 	w.Flush()
 	c.Header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 	c.Header("Vary", "Accept")
-	c.Data(http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
+	Send(c, http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
 	return nil
 }
 

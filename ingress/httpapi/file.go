@@ -34,7 +34,7 @@ func (d *Document) Send(c *gin.Context) {
 			return
 		}
 	}
-	c.Data(http.StatusOK, d.kind, d.body)
+	Send(c, http.StatusOK, d.kind, d.body)
 }
 
 // File is a built file with its compressed forms.

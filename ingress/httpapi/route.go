@@ -289,7 +289,8 @@ func (e *entrance) name(c *gin.Context) string {
 // endpoints lists the routes of e.
 func (e *entrance) endpoints() []Route {
 	if e.param == "" {
-		return []Route{{Method: e.method, Path: e.path, Policy: e.other.policy}}
+		path := strings.Replace(e.path, "/*", "/:", 1) // a tree is one parameter in openapi.json
+		return []Route{{Method: e.method, Path: path, Policy: e.other.policy}}
 	}
 	var all []Route
 	for _, value := range sortedKeys(e.actions) {

@@ -311,7 +311,7 @@ func replay(c *gin.Context, in call, r once.Reply) error {
 		return errors.Join(errors.New("a stored reply cannot be opened"), err)
 	}
 	c.Header(Replayed, "true")
-	c.Data(r.Status, r.ContentType, marked(body))
+	httpapi.Send(c, r.Status, r.ContentType, marked(body))
 	return nil
 }
 

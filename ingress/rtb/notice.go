@@ -58,7 +58,7 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 		if c.Request.Method != http.MethodHead { // HEAD comes from a link checker
 			s.record(c, kind)
 		}
-		c.Data(http.StatusOK, "image/gif", gif)
+		httpapi.Send(c, http.StatusOK, "image/gif", gif)
 		return nil
 	}
 }
@@ -75,7 +75,7 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 	case notice && c.Request.Method == http.MethodGet:
 		s.metrics.dropped.Inc()
 		gif, err := hex.DecodeString(gifHex)
-		c.Data(http.StatusOK, "image/gif", gif)
+		httpapi.Send(c, http.StatusOK, "image/gif", gif)
 		return err
 	case bid && status >= http.StatusInternalServerError:
 		e = withNBR(e, nbrTechnical)

@@ -74,7 +74,7 @@ func (t *Tracker) pixel(c *gin.Context) error {
 		}
 		t.noted(c.Request.Context(), placed)
 	}
-	c.Data(http.StatusOK, "image/gif", gif)
+	httpapi.Send(c, http.StatusOK, "image/gif", gif)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/adtext"
 	"adnet/internal/token"
@@ -151,6 +152,6 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 		"Content-Security-Policy",
 		"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 	)
-	c.Data(of.status, "text/html; charset=utf-8", page.Bytes())
+	httpapi.Send(c, of.status, "text/html; charset=utf-8", page.Bytes())
 	return nil
 }

@@ -30,7 +30,7 @@ func TestAnUnknownIDNamesThoseThatExist(t *testing.T) {
 	_, err := apply(t, `{"sensitive_contexts":["suicide"]}`)
 	require.Equal(t, "sensitive_contexts", errs.Of(err).Extra["field"])
 	require.ErrorContains(t, err, "health, mental_health")
-	require.ErrorContains(t, err, `"suicide" is none`)
+	require.ErrorContains(t, err, `"suicide" is not one of them`)
 	_, err = apply(t, `{"trades":["wine"]}`)
 	require.Equal(t, "trades", errs.Of(err).Extra["field"])
 	require.ErrorContains(t, err, "alcohol, gambling")

@@ -318,7 +318,7 @@ func TestLostBeaconsAreReported(t *testing.T) {
 	require.False(t, report.Settled)
 	require.EqualValues(t, 4, report.Missing)
 	require.EqualValues(t, 16, report.Stats.Impressions)
-	require.Contains(t, out, "do not show 4 of 20")
+	require.Contains(t, out, "stats lack 4 of 20")
 	// 10 s of a poll each 250 ms, not for ever; 3 publishers.
 	require.LessOrEqual(t, f.count("GET /api/stats"), 3*42)
 }
