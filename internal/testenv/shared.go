@@ -8,7 +8,8 @@ import (
 
 // Shared returns the path of a file or folder of ../shared, beside the repository, for data too
 // large or too foreign to be part of adnet, which is not published. If it is absent the test is
-// skipped, or fails where ADNET_SHARED is "required", which .ci/run sets if the folder is there.
+// skipped, or fails where ADNET_SHARED is "required", which make test sets in CI if the folder is
+// there.
 func Shared(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(root(t), "..", "shared", filepath.FromSlash(name))

@@ -15,12 +15,12 @@ func TestSharedIsBesideTheRepository(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(repository, "go.mod"), nil, 0o600))
 	t.Chdir(deep)
 
-	t.Setenv("CI", "")
+	t.Setenv("ADNET_SHARED", "")
 	r := record(t, func(t testing.TB) { Shared(t, "data/some.jsonl") })
 	require.Empty(t, r.failed)
 	require.Contains(t, r.skipped, filepath.Join("shared", "data", "some.jsonl")+" is absent")
 
-	t.Setenv("CI", "true")
+	t.Setenv("ADNET_SHARED", "required")
 	r = record(t, func(t testing.TB) { Shared(t, "data/some.jsonl") })
 	require.Empty(t, r.skipped)
 	require.Contains(t, r.failed, "may not be skipped")
