@@ -384,8 +384,9 @@ export const de: Messages = {
     discord: 'Ein Bot fügt seiner Antwort eine Einbettung hinzu.',
   },
   afterwards: 'Wenn Sie die Anzeige zeigen',
-  stepImpression: 'Rufen Sie impression_url ab, wenn ein Mensch die Anzeige sieht.',
-  stepClick: 'Verlinken Sie die Anzeige unverändert auf click_url.',
+  stepImpression:
+    'Rufen Sie impression_url (MCP: tracking.impression) ab, wenn ein Mensch die Anzeige sieht.',
+  stepClick: 'Verlinken Sie die Anzeige unverändert auf click_url (MCP: tracking.click).',
   stepLabel: 'Kennzeichnen Sie sie als Anzeige.',
   reviewLead:
     'Kampagnen, die die Richtlinie angehalten hat, und Kampagnen von Konten ohne Vorgeschichte.',

@@ -342,7 +342,7 @@ export const en = {
   lightWaiting: 'Waiting for the first request. Checked every five seconds.',
   lightSeen: 'Requests of yours have been seen.',
   snippetKey: (name: string, prefix: string) =>
-    `The snippets name your key ${name} (${prefix}…): replace it by the whole key.`,
+    `The snippets hold the start of your key ${name} (${prefix}…): replace it by the whole key.`,
   needKey: 'You have no publisher key yet.',
   needBrowserKey: 'You have no browser key yet. A page needs a browser key that lists its origin.',
   snippetDoes:
@@ -371,8 +371,8 @@ export const en = {
     discord: 'A bot adds an embed beside its own answer.',
   },
   afterwards: 'When you show the ad',
-  stepImpression: 'Fetch impression_url when a person sees the ad.',
-  stepClick: 'Link the ad to click_url unchanged.',
+  stepImpression: 'Fetch impression_url (MCP: tracking.impression) when a person sees the ad.',
+  stepClick: 'Link the ad to click_url (MCP: tracking.click) unchanged.',
   stepLabel: 'Label the ad as sponsored.',
   reviewLead: 'Campaigns held by the policy, and campaigns of accounts without history.',
   nothingWaits: 'Nothing to review',

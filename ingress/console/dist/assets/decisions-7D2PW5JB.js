@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-CMXLH6GX.js";import"./chunk-YBTELFEJ.js";import"./chunk-NCMWEFTH.js";import"./chunk-JM5L7S2N.js";import"./chunk-VOEGCBTI.js";import"./chunk-MTMAI7Z3.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
