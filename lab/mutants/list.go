@@ -52,7 +52,7 @@ var mutants = []mutant{
 		name: "refusal-key", protects: "who has a page's key refuses no session of its publisher's other keys",
 		file: "internal/token/pseudonym.go",
 		old:  "known.ofTwo(developer, apiKey, id)", new: "known.ofTwo(developer, developer, id)",
-		tests: []string{"./internal/token", "./ingress/limits/refusals"}, run: "RefusalsHaveAKey|AMarkIsOfItsKey",
+		tests: []string{"./internal/token", "./ingress/limits/refusals"}, run: "RefusalsHaveAKey|MarkAppliesToItsKeyOnly",
 	},
 	{
 		name: "refusal-stale", protects: "a node that cannot read the marks sells to no session",
@@ -428,7 +428,7 @@ var mutants = []mutant{
 		name: "decision-owner", protects: "an owner reads and appeals against its own decisions only",
 		file: "ingress/manage/decisions.go",
 		old:  "		q.OwnerID = caller.ID\n", new: "",
-		tests: []string{"./ingress/manage"}, run: "TestAppeal|TestASuspendedAdministrator",
+		tests: []string{"./ingress/manage"}, run: "TestAppeal|TestSuspendedAdministrator",
 	},
 	{
 		name: "appeal-once", protects: "one appeal of a decision waits at a time",
@@ -1601,7 +1601,7 @@ var mutants = []mutant{
 		name: "link-reader", protects: "a link is the reader's, whatever the publisher calls its integration",
 		file: "ingress/track/traffic.go",
 		old:  "return !o.link && !traffic.ReaderSide(method)", new: "return !traffic.ReaderSide(method)",
-		tests: []string{"./ingress/track"}, run: "ALinkIsTheReaders",
+		tests: []string{"./ingress/track"}, run: "LinkClicksComeFromTheReader",
 	},
 	{
 		name: "link-preview", protects: "a link preview is not taken for a publisher's server",
@@ -1725,7 +1725,7 @@ var mutants = []mutant{
 		name: "unproven-kept", protects: "what proves nothing makes no record",
 		file: "ingress/track/batch.go",
 		old:  "		if !countable {", new: "		if !countable && i < 0 {",
-		tests: []string{"./ingress/track"}, run: "WhatProvesNothing",
+		tests: []string{"./ingress/track"}, run: "UnverifiedEventsAreNotStored",
 	},
 	{
 		name: "unproven-mark", protects: "what proves nothing makes no mark in Redis",
@@ -1739,7 +1739,7 @@ var mutants = []mutant{
 		file:  "ingress/track/check.go",
 		old:   "	case !e.Conversion.Verified:",
 		new:   "	case e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED:",
-		tests: []string{"./ingress/track"}, run: "TriedWithoutTrace",
+		tests: []string{"./ingress/track"}, run: "ConversionCheckRecordsNothing",
 	},
 	{
 		name: "places-stated", protects: "targeting that no request can match is refused",
@@ -1765,14 +1765,14 @@ var mutants = []mutant{
 		name: "preview-links", protects: "the links of a preview record nothing",
 		file: "ingress/preview/preview.go",
 		old:  `links := base + "/console/preview"`, new: "links := base",
-		tests: []string{"./ingress/preview"}, run: "WorthNothing",
+		tests: []string{"./ingress/preview"}, run: "PreviewTokensAreInvalid",
 	},
 	{
 		name: "unproven-words", protects: "a stranger's words are none of ours",
 		file:  "ingress/track/event.go",
 		old:   "Format: traffic.Format(c.format), IntegrationMethod: traffic.Method(c.method)",
 		new:   "Format: c.format, IntegrationMethod: c.method",
-		tests: []string{"./ingress/track"}, run: "WhatProvesNothing",
+		tests: []string{"./ingress/track"}, run: "UnverifiedEventsAreNotStored",
 	},
 	{
 		name: "unproven-bounds", protects: "counts of strangers are bounded",
@@ -1935,7 +1935,7 @@ var mutants = []mutant{
 		name: "view-frees", protects: "impressions free nothing of what an ad holds whose view is paid for",
 		file: "ingress/track/repeats.go",
 		old:  "shows = event.Type_VIEWABLE", new: "shows = event.Type_IMPRESSION",
-		tests: []string{"./ingress/track"}, run: "PaidViewsFree",
+		tests: []string{"./ingress/track"}, run: "PaidViewsReleaseBudget",
 	},
 	{
 		name: "view-unseen", protects: "a view is paid for after its impression only",
@@ -2074,7 +2074,7 @@ var mutants = []mutant{
 		file:  "ingress/httpapi/auth.go",
 		old:   "case claims.SessionID != uuid.Nil && a.deps.Logins != nil:",
 		new:   "case claims.SessionID != uuid.Nil && false:",
-		tests: []string{"./ingress/manage"}, run: "SignedOut|Sessions",
+		tests: []string{"./ingress/manage"}, run: "LogoutEndsTheSession|Sessions",
 	},
 	{
 		name: "session-foreign", protects: "a session is ended by its owner alone",
@@ -2184,7 +2184,7 @@ var mutants = []mutant{
 		name: "verify-gap", protects: "verify, which reads the whole ledger, is not asked for again and again",
 		file: "internal/ledger/verification.go",
 		old:  "!newest.EndedAt.IsZero() && now.Before(again)", new: "false",
-		tests: []string{"./ingress/oversee"}, run: "VerifyIsAskedFor",
+		tests: []string{"./ingress/oversee"}, run: "VerificationIsRequestedAndListed",
 	},
 	{
 		name: "letter-bounded", protects: "a dead letter shows a bounded part of what a stranger wrote",
