@@ -41,7 +41,7 @@ func TestSuspendAndRestore(t *testing.T) {
 		require.NoError(t, tab.Await(`document.querySelector('tbody .status')?.textContent === '`+state+`'`))
 	}
 	decide("suspend", "Suspended")
-	decide("restore", "Working")
+	decide("restore", "Active")
 	require.Empty(t, tab.Problems())
 }
 

@@ -34,7 +34,7 @@ func TestExampleChat(t *testing.T) {
 			http.ServeContent(w, r, name, time.Time{}, strings.NewReader(put(string(text))))
 		})
 	}
-	require.LessOrEqual(t, lines, 60)
+	require.LessOrEqual(t, lines, 75)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	key, _ = w.pageKey(t, server.URL)

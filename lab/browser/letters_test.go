@@ -64,7 +64,7 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 	require.NotEqual(t, id, letters("open")[0].(map[string]any)["id"])
 
 	require.NoError(t, tab.Open(w.base+"/console/letters?state=all"))
-	require.NoError(t, tab.Await(`/Sent/.test(document.querySelector('`+row+`')?.innerText)`))
+	require.NoError(t, tab.Await(`/Replayed/.test(document.querySelector('`+row+`')?.innerText)`))
 	entries := w.ask(t, admin, "/api/audit?target_kind=dead_letter&limit=9")["entries"].([]any)
 	require.Len(t, entries, 1)
 	require.Equal(t, admin.id, entries[0].(map[string]any)["actor"].(map[string]any)["account_id"])
