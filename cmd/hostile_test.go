@@ -92,10 +92,14 @@ func (w *wired) login(t *testing.T, sessions *token.Sessions) {
 	t.Helper()
 	user, err := w.accounts.CreateAdmin(t.Context(), "admin@example.com", "a long password")
 	require.NoError(t, err)
-	w.bearer["userToken"], _, err = sessions.Issue(
-		token.Claims{UserID: user.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion},
-		time.Now(),
-	)
+	session := account.Session{
+		ID: uuid.New(), UserID: user.ID, Version: user.TokenVersion, CreatedAt: time.Now(),
+		ExpiresAt: time.Now().Add(token.SessionLife),
+	}
+	require.NoError(t, w.Books.CreateSession(t.Context(), session))
+	w.bearer["userToken"], _, err = sessions.Issue(token.Claims{
+		UserID: user.ID, SessionID: session.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion,
+	}, time.Now())
 	require.NoError(t, err)
 	for scheme, kind := range map[string]account.KeyKind{
 		"publisherKey": account.KindPublisher, "seatKey": account.KindSeat, "seatPathKey": account.KindSeatPath,

@@ -78,7 +78,7 @@ func fill(row *report.Row, m *event.Event) {
 	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()
 	row.Session, row.NetworkMark = pseudonym(m.SessionHash), int64(m.NetworkMark)
 	c := m.GetConversion()
-	// Events of earlier builds may state more.
+	// Ingress rejects larger values; a larger one in the log would overflow sums.
 	row.ConversionType, row.ConversionValue = c.GetType(), min(
 		money.Micros(c.GetValueMicros()), report.MaxConversionValue,
 	)
@@ -86,7 +86,7 @@ func fill(row *report.Row, m *event.Event) {
 }
 
 // pseudonym encodes the archived form of a person's id: the keyed hash that ingress computed, and
-// nothing else. Records of earlier builds have the ids themselves, in fields that nothing reads.
+// nothing else.
 func pseudonym(hash []byte) string {
 	var p token.Pseudonym
 	if len(hash) == len(p) {

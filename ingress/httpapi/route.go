@@ -251,7 +251,7 @@ type longBody struct {
 
 // bodyLimit returns the upper bound of a body before it is read. A handler reads no more than its
 // own policy allows ([ReadBody]).
-func (s *Server) bodyLimit(method, path, _ string) int64 {
+func (s *Server) bodyLimit(method, path string) int64 {
 	limit := int64(maxBody)
 	for _, l := range s.long {
 		if l.method == method && strings.HasPrefix(path, l.path) {

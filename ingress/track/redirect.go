@@ -1,7 +1,6 @@
 package track
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
@@ -25,7 +24,7 @@ func (t *Tracker) redirect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	landing := cmp.Or(auction.Landing, creative.CTAURL) // links of earlier builds contain no page
+	landing := auction.Landing
 	if !looksOnly(c) {
 		e, err := t.click(c, &auction, c.Param("token"))
 		if err != nil {

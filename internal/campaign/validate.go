@@ -199,7 +199,7 @@ func (f *Fields) plan(c *Campaign) error {
 	if err := check(c); err != nil {
 		return err
 	}
-	return f.checkGoal(c)
+	return c.checkGoal()
 }
 
 func set[T any](dst, src *T) {

@@ -88,16 +88,15 @@ SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, t.reverses, p.account, p.ass
 FROM page p JOIN ledger_transaction t ON t.id = p.transaction_id
 ORDER BY p.seq DESC`
 
-	// Earlier builds minted into the account of spendable Credits.
 	mintedDaysSQL = `
 SELECT floor(extract(epoch FROM t.at) / 86400)::int, sum(e.amount)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3)
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account = $2
 	AND e.asset = 'CREDIT'
-WHERE t.subject = $1 AND t.kind = 'mint' AND t.at >= $4 AND t.at < $5 GROUP BY 1 ORDER BY 1`
+WHERE t.subject = $1 AND t.kind = 'mint' AND t.at >= $3 AND t.at < $4 GROUP BY 1 ORDER BY 1`
 
 	mintedTotalSQL = `
 SELECT coalesce(sum(e.amount), 0)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3)
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account = $2
 	AND e.asset = 'CREDIT'
 WHERE t.subject = $1 AND t.kind IN ('mint', 'mint_release')`
 )
@@ -380,13 +379,13 @@ func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and in total.
 func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (e ledger.Earnings, err error) {
-	pending, spendable := string(ledger.PendingCredits(developer)), string(ledger.DeveloperCredits(developer))
+	pending := string(ledger.PendingCredits(developer))
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, mintedTotalSQL, developer, pending, spendable).Scan(&e.Total); err != nil {
+		if err := tx.QueryRow(ctx, mintedTotalSQL, developer, pending).Scan(&e.Total); err != nil {
 			return err
 		}
 		from, to := first.Time(), (last + 1).Time()
-		rows, err := tx.Query(ctx, mintedDaysSQL, developer, pending, spendable, from, to)
+		rows, err := tx.Query(ctx, mintedDaysSQL, developer, pending, from, to)
 		if err != nil {
 			return err
 		}

@@ -147,8 +147,8 @@ func (c *conn) bodyLimit() int64 {
 			line, _, _ := bytes.Cut(c.in[:c.head], []byte("\r\n"))
 			method, line, _ := bytes.Cut(line, []byte(" "))
 			target, _, _ := bytes.Cut(line, []byte(" "))
-			path, query, _ := strings.Cut(string(target), "?")
-			c.limit = min(MaxBody, of(string(method), path, query))
+			path, _, _ := strings.Cut(string(target), "?")
+			c.limit = min(MaxBody, of(string(method), path))
 		}
 	}
 	return c.limit
