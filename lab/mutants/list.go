@@ -1217,9 +1217,9 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track/spool"},
 	},
 	{
-		name: "session-role", protects: "role and state come from the store",
-		file: "ingress/httpapi/auth.go",
-		old:  "case user.TokenVersion != claims.Version:", new: "case user.TokenVersion != claims.Version && false:",
+		name: "session-role", protects: "a change of password or role ends the sessions before it",
+		file: "internal/memory/sessions.go",
+		old:  "if !ok || s.users[found.UserID].TokenVersion != found.Version {", new: "if !ok {",
 		tests: []string{"./ingress/httpapi"},
 	},
 	{
@@ -1783,7 +1783,7 @@ var mutants = []mutant{
 	{
 		name: "landing", protects: "a link leads to the page that was approved when its ad was shown",
 		file: "ingress/track/redirect.go",
-		old:  "cmp.Or(auction.Landing, creative.CTAURL)", new: "cmp.Or(creative.CTAURL, auction.Landing)",
+		old:  "landing := auction.Landing", new: "landing := creative.CTAURL",
 		tests: []string{"./ingress/track"}, run: "ALinkLeadsToThePage",
 	},
 	{
