@@ -14,6 +14,17 @@ const (
 // flat is the greatest height in CSS pixels at which a banner is laid out in one row.
 const flat = 120
 
+// BannerRequest has the fields of a banner impression that markup uses.
+type BannerRequest struct {
+	Mimes []string // empty for any
+}
+
+// FitsBanner reports whether a creative has one of the requested formats: HTML, or that of its
+// picture.
+func (r *BannerRequest) FitsBanner(c *Creative) bool {
+	return len(r.Mimes) == 0 || accepts(r.Mimes, "text/html") || c.MediaURL != "" && accepts(r.Mimes, mediaType(c.MediaURL))
+}
+
 // AppendBanner appends the ad as an HTML fragment of w × h CSS pixels without any script: a link
 // around picture and texts, a disclosure label that leads to the receipt, and the impression pixel.
 func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {

@@ -679,7 +679,7 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 		f.Shelf.Put(append(shelfOf("video"), private)...)
 		if name == "pmp-deal" {
 			require.Equal(t, "private_auction", f.none(string(raw)), "the deals are for other seats")
-			f = newFixtureOf(t, Config{Seat: "Agency1", CatTax: 1, VideoSec: 15}, "https://ads.example")
+			f = newFixtureOf(t, Config{Seat: "Agency1", CatTax: 1, VideoSec: 15, VideoKbps: 1000}, "https://ads.example")
 			f.Shelf.Put(private)
 		}
 		b := f.bids(string(raw))[0]

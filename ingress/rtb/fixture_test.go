@@ -31,7 +31,7 @@ type fixture struct {
 	key string // a seat's
 }
 
-func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15} }
+func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15, VideoKbps: 1000} }
 
 func newFixture(t testing.TB) *fixture { return newFixtureOf(t, defaults(), "") }
 

@@ -61,7 +61,8 @@ func FuzzBidRequest(f *testing.F) {
 		turn.signals.begin(in)
 		turn.readTexts()
 		_ = turn.stated()
-		turn.blocked = domains(in.BAdv)
+		turn.blocked, turn.apps = domains(&in.BAdv), apps(&in.BApp)
+		turn.readLanguages()
 		turn.categoryBlocked()
 		turn.readCategories()
 		for i := range in.Imp.list {
@@ -81,7 +82,8 @@ func FuzzBidRequest(f *testing.F) {
 			}
 			for id, d := range turn.deals(p, floor, reason) {
 				require.NotEmpty(t, id)
-				require.Positive(t, d.floor)
+				require.Positive(t, d.floors[asBanner])
+				require.Positive(t, d.floors[asVideo])
 			}
 			var o markupSlot
 			reason = turn.slot(p, &o)

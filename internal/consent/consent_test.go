@@ -72,7 +72,7 @@ func TestSignals(t *testing.T) {
 		"gdpr without a text":             {Signals{GDPR: Yes}, true, Given | GDPR | NoStorage},
 		"no gdpr: the text does not hold": {Signals{GDPR: No, TCF: tc()}, false, Given},
 		"no gdpr":                         {Signals{GDPR: No}, false, Given},
-		"gdpr, a number of its own":       {Signals{GDPR: Of(7)}, true, Given | Malformed},
+		"gdpr, a number of its own":       {Signals{GDPR: ParseChoice("7")}, true, Given | Malformed},
 		"TCF 1": {
 			Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Given | GDPR | Malformed,
 		},
@@ -192,7 +192,7 @@ func TestJSON(t *testing.T) {
 			TCF: "a", GPP: "b", USPrivacy: "1YNN", GPC: Yes, COPPA: No, GDPR: Yes,
 		},
 		`{"gpc":"1","coppa":0,"gdpr":null}`: {GPC: Yes, COPPA: No},
-		`{"gpc":[],"coppa":"maybe"}`:        {GPC: unclear, COPPA: unclear},
+		`{"gpc":[],"coppa":"maybe"}`:        {GPC: Unclear, COPPA: Unclear},
 		`{}`:                                {},
 	} {
 		var general, plain Signals
