@@ -124,7 +124,9 @@ func (s *bidSession) catTax() int64 {
 const unknownTaxonomy = -1
 
 // ofNumbers reports whether a category is of a taxonomy whose ids are numbers.
-func ofNumbers(category string) bool { return strings.Trim(category, "0123456789") == "" }
+func ofNumbers(category string) bool {
+	return category != "" && strings.Trim(category, "0123456789") == ""
+}
 
 // categoryBlocked reports whether bcat is unreadable or blocks a category of the operator, which all
 // campaigns have.

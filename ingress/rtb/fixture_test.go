@@ -174,7 +174,7 @@ func (f *fixture) none(body string) string {
 	w := f.send([]byte(body))
 	require.Equal(f.T, http.StatusNoContent, w.Code, w.Body)
 	require.Empty(f.T, w.Body.String())
-	debug := strings.Replace(body, "{", `{"ext":{"debug":true},`, 1)
+	debug := strings.TrimSuffix(strings.TrimSpace(body), "}") + `,"ext":{"debug":true}}`
 	if strings.Contains(body, `"ext":{"mcp_context"`) {
 		debug = strings.Replace(body, `"ext":{"mcp_context"`, `"ext":{"debug":1,"mcp_context"`, 1)
 	}

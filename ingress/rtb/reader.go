@@ -643,7 +643,10 @@ func (r *reader) numbers() (n numbers) {
 	from := len(r.integers)
 	if r.kind() == '[' {
 		for r.enter('['); r.more(']'); {
-			n.state = max(n.state, r.numeral())
+			blank := r.kind() == '"'
+			if n.state = max(n.state, r.numeral()); blank {
+				n.state = max(n.state, readable) // a list with a blank text is not absent
+			}
 		}
 	} else {
 		n.state = r.numeral()

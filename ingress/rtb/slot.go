@@ -45,7 +45,7 @@ func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 		return insecure
 	case p.Qty.bad || p.Qty.v.Multiplier.bad || p.Qty.v.Multiplier.set && p.Qty.v.Multiplier.micros != money.USD:
 		return quantityOther
-	case p.DT.above(s.started.Add(s.deps.Seller.BidLife()).UnixMilli()):
+	case p.DT.state != absent && p.DT.above(s.started.Add(s.deps.Seller.BidLife()).UnixMilli()):
 		return tooLate
 	}
 	if p.Native.set && p.Native.v.BAttr.state != unreadable {
@@ -285,7 +285,7 @@ func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	switch {
 	case of.bad:
 		return 0, auction.BelowFloor
-	case of.micros == 0, cur == "", cur == "USD":
+	case of.micros == 0, cur == "", isUSD(cur):
 		return max(of.micros, 1), ""
 	}
 	rate, known := s.rates[cur]
