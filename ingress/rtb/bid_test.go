@@ -963,12 +963,31 @@ func TestNotices(t *testing.T) {
 		t, n.AuctionId, fire("?op=win&imp="+strings.Repeat("ä", 100)+"&bid=abc").AuctionId,
 		"said again it is the same record",
 	)
+	n = fire(strings.ReplaceAll(b.NURL, "&", "&amp;"))
+	require.Equal(t, event.Proof_SIGNED, n.Proof, "a link that was not decoded from HTML")
 	fire("?op=loss")
 	fire("?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff")
 
 	// A log that takes nothing changes nothing for the caller.
 	f.Log.Err = io.ErrClosedPipe
 	fire(b.NURL)
+}
+
+// The server reads what it hands out: links do not grow with an imp's id.
+func TestLinksAreBounded(t *testing.T) {
+	f := newFixture(t)
+	for _, id := range []string{strings.Repeat("i", 50_000), strings.Repeat("ä", 20_000)} {
+		b := f.bids(`{"id":"r","imp":[{"id":"` + id + `","video":{}}]}`)[0]
+		require.Equal(t, id, b.ImpID)
+		for _, link := range []string{b.NURL, b.BURL, b.LURL} {
+			require.Less(t, len(link), 2_000)
+			require.Equal(t, 200, f.get(link[strings.Index(link, "?")+1:]).Code)
+			n := f.Log.Notices[len(f.Log.Notices)-1]
+			require.Equal(t, event.Proof_SIGNED, n.Proof)
+			require.Equal(t, cut(id, maxImpID), n.ImpressionId)
+		}
+		require.Less(t, len(b.AdM), 10_000)
+	}
 }
 
 // The error link of a VAST takes the code that a player puts in.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -585,7 +586,7 @@ func (r *reader) entry(split bool) state {
 		return unreadable
 	}
 	switch {
-	case strings.IndexFunc(name, separates) < 0:
+	case single(name):
 		if name != "" {
 			r.strings = append(r.strings, name)
 		}
@@ -597,6 +598,17 @@ func (r *reader) entry(split bool) state {
 		}
 	}
 	return readable
+}
+
+// single reports whether a text is surely one value; faster than a search with separates.
+func single(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c <= ' ', c == ',', c == ';', c == '|', c >= utf8.RuneSelf:
+			return false
+		}
+	}
+	return true
 }
 
 // separates reports whether c separates the values of a list in a text.

@@ -82,6 +82,9 @@ func TestSignals(t *testing.T) {
 		"with segments":    {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
 
 		"coppa":    {Signals{COPPA: Yes}, true, Given | Child},
+		"an unclear coppa": {Signals{COPPA: Unclear}, true, Given | Child | Malformed},
+		"unreadable":       {Signals{Unreadable: true}, true, Given | Malformed},
+
 		"no coppa": {Signals{COPPA: No}, false, Given},
 		"gpc":      {Signals{GPC: Yes, TCF: tc(1)}, true, Given | GDPR | OptOut},
 		"lmt":      {Signals{Limited: true}, true, Given | OptOut},
@@ -182,6 +185,20 @@ func TestHeader(t *testing.T) {
 	require.True(t, GPC(http.Header{"Sec-Gpc": {"1"}}))
 	for _, h := range []http.Header{nil, {"Sec-Gpc": {"0"}}, {"Sec-Gpc": {""}}, {"Sec-Gpc": nil}} {
 		require.False(t, GPC(h))
+	}
+}
+
+func TestChoicesHaveManyForms(t *testing.T) {
+	for want, values := range map[Choice][]string{
+		Unsaid:  {`null`, `""`, `" "`},
+		Yes:     {`true`, `1`, `"1"`, `"true"`, `"TRUE"`, `" yes "`, `1.0`, `"1e0"`},
+		No:      {`false`, `0`, `"0"`, `"False"`, `"no"`, `0.0`, `-0`},
+		Unclear: {`2`, `"maybe"`, `[1]`, `[]`, `{}`, `0.5`, `"\ud800"`, `-1`},
+	} {
+		for _, value := range values {
+			require.Equal(t, want, ParseChoice(value), value)
+			require.Equal(t, want == Yes || want == Unclear, ParseChoice(value).Strict())
+		}
 	}
 }
 
