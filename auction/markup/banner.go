@@ -22,7 +22,8 @@ type BannerRequest struct {
 // FitsBanner reports whether a creative has one of the requested formats: HTML, or that of its
 // picture.
 func (r *BannerRequest) FitsBanner(c *Creative) bool {
-	return len(r.Mimes) == 0 || accepts(r.Mimes, "text/html") || c.MediaURL != "" && accepts(r.Mimes, mediaType(c.MediaURL))
+	return len(r.Mimes) == 0 || accepts(r.Mimes, "text/html") ||
+		c.MediaURL != "" && accepts(r.Mimes, mediaType(c.MediaURL))
 }
 
 // narrow is the least width in CSS pixels at which the disclosure label is in one line.

@@ -236,7 +236,9 @@ func (v *video) takes(seconds, kbps int64) bool {
 		return false
 	case v.Mimes.state != absent && len(v.Mimes.list) == 0, v.Delivery.state == unreadable && len(v.Delivery.list) == 0:
 		return false
-	case v.BAttr.state == unreadable, v.limitsBitrate() && kbps == 0, v.MinBitrate.above(kbps), v.MaxBitrate.below(kbps):
+	case v.BAttr.state == unreadable, v.limitsBitrate() && kbps == 0:
+		return false
+	case v.MinBitrate.above(kbps), v.MaxBitrate.below(kbps):
 		return false
 	case v.PodDur.below(seconds), v.MaxSeq.below(1), v.PodID == unreadableCode:
 		return false

@@ -81,7 +81,7 @@ func TestSignals(t *testing.T) {
 		"a long text":      {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Given | GDPR | Malformed},
 		"with segments":    {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
 
-		"coppa":    {Signals{COPPA: Yes}, true, Given | Child},
+		"coppa":            {Signals{COPPA: Yes}, true, Given | Child},
 		"an unclear coppa": {Signals{COPPA: Unclear}, true, Given | Child | Malformed},
 		"unreadable":       {Signals{Unreadable: true}, true, Given | Malformed},
 
