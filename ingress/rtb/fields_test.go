@@ -90,7 +90,8 @@ func TestEveryFieldOfTheStandardIsListed(t *testing.T) {
 		listed[f.path] = true
 	}
 	for path, of := range map[string]any{
-		"": openrtb2.BidRequest{}, "imp": openrtb2.Imp{}, "imp.banner": openrtb2.Banner{}, "imp.video": openrtb2.Video{},
+		"": openrtb2.BidRequest{}, "imp": openrtb2.Imp{},
+		"imp.banner": openrtb2.Banner{}, "imp.video": openrtb2.Video{},
 		"imp.native": openrtb2.Native{}, "imp.pmp": openrtb2.PMP{}, "imp.pmp.deals": openrtb2.Deal{},
 		"imp.qty": openrtb2.Qty{}, "regs": openrtb2.Regs{}, "user": openrtb2.User{}, "device": openrtb2.Device{},
 	} {
@@ -172,25 +173,63 @@ var (
 )
 
 var trials = map[string]trial{
-	"wseat":  {met: []string{`["x","adnet"]`, `"adnet"`, `"x, adnet"`, `[5," adnet "]`, `[]`, `null`}, unmet: []string{`["x"]`, `123`, `[123]`, `{}`, `[""]`}},
-	"bseat":  {met: []string{`["x"]`, `5`, `""`, `[""]`}, unmet: []string{`["x","adnet"]`, `"x,adnet"`, `{}`, `true`}},
-	"cur":    {met: []string{`["EUR","usd"]`, `"EUR,USD"`, `840`, `["840"]`, `[null,"USD"]`}, unmet: []string{`["EUR"]`, `978`, `["978"]`, `"EUR"`}},
-	"wlang":  {met: []string{`["en"]`, `"fr,EN"`, `["eng"]`, `["en-US"]`, `[]`}, unmet: []string{`["fr"]`, `7`, `["none"]`, `[""]`}},
+	"wseat": {
+		met:   []string{`["x","adnet"]`, `"adnet"`, `"x, adnet"`, `[5," adnet "]`, `[]`, `null`},
+		unmet: []string{`["x"]`, `123`, `[123]`, `{}`, `[""]`},
+	},
+	"bseat": {met: []string{`["x"]`, `5`, `""`, `[""]`}, unmet: []string{`["x","adnet"]`, `"x,adnet"`, `{}`, `true`}},
+	"cur": {
+		met:   []string{`["EUR","usd"]`, `"EUR,USD"`, `840`, `["840"]`, `[null,"USD"]`},
+		unmet: []string{`["EUR"]`, `978`, `["978"]`, `"EUR"`},
+	},
+	"wlang": {
+		met:   []string{`["en"]`, `"fr,EN"`, `["eng"]`, `["en-US"]`, `[]`},
+		unmet: []string{`["fr"]`, `7`, `["none"]`, `[""]`},
+	},
 	"wlangb": {met: []string{`["en"]`, `["EN"]`, `"fr en"`}, unmet: []string{`["en-GB"]`, `["e"]`}},
-	"bcat":   {met: []string{`["IAB25"]`, `"IAB1,IAB2"`, `["BSW1"]`, `[""]`, `[]`}, unmet: []string{`["IAB19"]`, `"IAB1, IAB19"`, `[" iab19 "]`, `[19]`, `["19"]`, `"IAB1;IAB19-1 IAB19"`}},
+	"bcat": {
+		met:   []string{`["IAB25"]`, `"IAB1,IAB2"`, `["BSW1"]`, `[""]`, `[]`},
+		unmet: []string{`["IAB19"]`, `"IAB1, IAB19"`, `[" iab19 "]`, `[19]`, `["19"]`, `"IAB1;IAB19-1 IAB19"`},
+	},
 	"acat":   {met: []string{`["IAB19"]`, `"IAB1|IAB19"`, `null`}, unmet: []string{`["IAB1"]`, `[1]`, `[150]`, `"19"`}},
 	"cattax": {with: `"bcat":["IAB25"],`, met: []string{`1`, `"1"`, `1.0`, `null`}, unmet: []string{`6`, `"x"`, `1.5`}},
 	"badv": {met: []string{`["other.example"]`, `["notshop.example"]`, `["shop.example.org"]`, `["","n/a"]`, `"shop"`}, unmet: []string{
 		`["shop.example"]`, `"*.shop.example"`, `["a.example, www.shop.example:443"]`, `["//SHOP.example./x?y#z"]`, `[".shop.example"]`, `"a.example;shop.example"`,
 		`["*"]`, `["shop.*"]`, `[5]`, `true`, `"a.example\nshop.example"`,
 	}},
-	"bapp": {met: []string{`["com.other"]`, `"id99"`, `[]`}, unmet: []string{`["com.shop.app"]`, `"COM.SHOP.APP"`, `"com.other,com.shop.app"`, `["https://play.google.com/store/apps/details?id=com.shop.app&hl=de"]`}},
-	"tmax": {elsewhere: "TestTMax", lax: true}, "test": {met: []string{`0`, `false`, `"0"`, `null`}, unmet: []string{`1`, `"true"`, `"yes"`, `2`}, outcomes: [2]string{aBid, "sandbox"}},
+	"bapp": {
+		met: []string{`["com.other"]`, `"id99"`, `[]`},
+		unmet: []string{
+			`["com.shop.app"]`, `"COM.SHOP.APP"`, `"com.other,com.shop.app"`,
+			`["https://play.google.com/store/apps/details?id=com.shop.app&hl=de"]`,
+		},
+	},
+	"tmax": {elsewhere: "TestTMax", lax: true},
+	"test": {
+		met:      []string{`0`, `false`, `"0"`, `null`},
+		unmet:    []string{`1`, `"true"`, `"yes"`, `2`},
+		outcomes: [2]string{aBid, "sandbox"},
+	},
 
-	"regs.coppa":      {met: []string{`0`, `false`, `null`}, unmet: []string{`1`, `"1"`, `"true"`, `"yes"`, `[1]`, `2`}},
-	"regs.gdpr":       {met: []string{`0`, `"false"`, `null`, `" 0 "`}, unmet: []string{`1`, `"true"`, `[1]`, `0.5`}, outcomes: remembering},
-	"regs.us_privacy": {met: []string{`"1YNN"`, `" 1YNN "`, `null`, `""`}, unmet: []string{`"1YYN"`, `1`, `"x"`}, outcomes: remembering},
-	"regs.gpp":        {met: []string{`"DBABTA~1YNN"`, `null`}, unmet: []string{`"DBABTA~1YYN"`, `1`}, outcomes: remembering},
+	"regs.coppa": {
+		met:   []string{`0`, `false`, `null`},
+		unmet: []string{`1`, `"1"`, `"true"`, `"yes"`, `[1]`, `2`},
+	},
+	"regs.gdpr": {
+		met:      []string{`0`, `"false"`, `null`, `" 0 "`},
+		unmet:    []string{`1`, `"true"`, `[1]`, `0.5`},
+		outcomes: remembering,
+	},
+	"regs.us_privacy": {
+		met:      []string{`"1YNN"`, `" 1YNN "`, `null`, `""`},
+		unmet:    []string{`"1YYN"`, `1`, `"x"`},
+		outcomes: remembering,
+	},
+	"regs.gpp": {
+		met:      []string{`"DBABTA~1YNN"`, `null`},
+		unmet:    []string{`"DBABTA~1YYN"`, `1`},
+		outcomes: remembering,
+	},
 	"regs.gpp_sid": {with: `"gpp":"DBABTA~1YYN",`, met: []string{`[2]`, `"2"`, `2`, `["2,7"]`}, unmet: []string{
 		`[6]`, `"6"`, `6`, `"2,6"`, `[2,"x"]`, `[]`,
 	}, outcomes: remembering},
@@ -200,60 +239,138 @@ var trials = map[string]trial{
 	}},
 	"user.consent": {met: []string{`null`, `""`}, unmet: []string{`"x"`, `7`}, outcomes: remembering},
 	"user.yob":     {met: []string{`1990`, `"1990"`, `null`}, unmet: []string{`2020`, `"x"`}},
-	"device.lmt":   {met: []string{`0`, `false`, `"0"`}, unmet: []string{`1`, `"true"`, `"yes"`, `[1]`, `2`}, outcomes: remembering},
-	"device.dnt":   {met: []string{`0`, `null`}, unmet: []string{`1`, `"1"`, `-1`}, outcomes: remembering},
+	"device.lmt": {
+		met:      []string{`0`, `false`, `"0"`},
+		unmet:    []string{`1`, `"true"`, `"yes"`, `[1]`, `2`},
+		outcomes: remembering,
+	},
+	"device.dnt": {met: []string{`0`, `null`}, unmet: []string{`1`, `"1"`, `-1`}, outcomes: remembering},
 
-	"imp.bidfloor":       {met: []string{`5`, `"5"`, `null`, `" 0.5 "`}, unmet: []string{`5.01`, `"6"`, `"x"`, `true`}},
-	"imp.bidfloorcur":    {with: `"bidfloor":1,`, met: []string{`"USD"`, `" usd "`, `null`, `840`}, unmet: []string{`"EUR"`, `978`}},
-	"imp.secure":         {met: []string{`0`, `false`, `null`}, unmet: []string{`1`, `"1"`, `"true"`, `"yes"`, `[1]`, `2`}},
-	"imp.dt":             {met: []string{`1`, `"0"`, `null`}, unmet: []string{`9e15`, `"9000000000000"`, `"soon"`}},
-	"imp.qty.multiplier": {met: []string{`1`, `"1.0"`, `1e0`, `null`}, unmet: []string{`14.2`, `"3"`, `0`, `0.5`, `"many"`, `-1`}},
-	"imp.audio":          {elsewhere: "TestTables", lax: true},
+	"imp.bidfloor": {met: []string{`5`, `"5"`, `null`, `" 0.5 "`}, unmet: []string{`5.01`, `"6"`, `"x"`, `true`}},
+	"imp.bidfloorcur": {
+		with:  `"bidfloor":1,`,
+		met:   []string{`"USD"`, `" usd "`, `null`, `840`},
+		unmet: []string{`"EUR"`, `978`},
+	},
+	"imp.secure": {
+		met:   []string{`0`, `false`, `null`},
+		unmet: []string{`1`, `"1"`, `"true"`, `"yes"`, `[1]`, `2`},
+	},
+	"imp.dt": {met: []string{`1`, `"0"`, `null`}, unmet: []string{`9e15`, `"9000000000000"`, `"soon"`}},
+	"imp.qty.multiplier": {
+		met:   []string{`1`, `"1.0"`, `1e0`, `null`},
+		unmet: []string{`14.2`, `"3"`, `0`, `0.5`, `"many"`, `-1`},
+	},
+	"imp.audio": {elsewhere: "TestTables", lax: true},
 
-	"imp.pmp.private_auction":    {met: []string{`0`, `"false"`, `null`}, unmet: []string{`1`, `"1"`, `"true"`, `"yes"`, `[1]`, `2`}},
-	"imp.pmp.deals.at":           {with: `"bidfloor":1,`, met: []string{`1`, `2`, `"3"`, `3.0`}, unmet: []string{`"third"`, `1.5`}},
-	"imp.pmp.deals.bidfloor":     {met: []string{`4`, `"4"`}, unmet: []string{`4.5`, `"x"`}},
-	"imp.pmp.deals.bidfloorcur":  {with: `"bidfloor":1,`, met: []string{`"usd"`}, unmet: []string{`"EUR"`, `978`}},
-	"imp.pmp.deals.wseat":        {met: []string{`["adnet"]`, `"adnet"`, `[77,"adnet"]`, `[]`}, unmet: []string{`[77]`, `"x"`}},
-	"imp.pmp.deals.wadomain":     {met: []string{`["www.shop.example"]`, `"https://shop.example/x"`, `"a.example, *.shop.example"`}, unmet: []string{`[5]`, `["hop.example"]`, `["*"]`}},
-	"imp.pmp.deals.mincpmpersec": {with: `"mtype":[1],`, met: []string{`9`}, unmet: nil, lax: true}, // of videos: see TestDealsOfVideos
-	"imp.pmp.deals.durfloors":    {elsewhere: "TestDealsOfVideos", lax: true},
-	"imp.pmp.deals.mtype":        {met: []string{`[1,2]`, `1`, `"2,1"`}, unmet: []string{`2`, `[2]`, `"4"`, `["x"]`}},
-	"imp.banner.w":               {with: `"h":250,`, met: []string{`300`, `"300"`, `411.4`, `20`}, unmet: []string{`1`, `19`, `7`, `0`, `-300`, `1e9`, `"wide"`}},
-	"imp.banner.h":               {with: `"w":300,`, met: []string{`50`, `"250"`, `20`}, unmet: []string{`1`, `19.9`, `20000`}},
-	"imp.banner.format":          {met: []string{`[{"w":1,"h":1},{"w":300,"h":250}]`, `{"w":728,"h":90}`, `[null,{"w":"120","h":"20"}]`, `[]`}, unmet: []string{`[{"w":1,"h":1}]`, `[{"w":40,"h":40}]`, `[{"w":4000,"h":1}]`, `[{"wratio":2,"hratio":1}]`, `"300x250"`, `[{}]`, `[{"w":19,"h":300}]`}},
-	"imp.banner.wmin":            {met: []string{`300`, `null`}, unmet: []string{`301`}},
-	"imp.banner.wmax":            {met: []string{`300`}, unmet: []string{`299`, `"299"`}},
-	"imp.banner.hmin":            {met: []string{`250`}, unmet: []string{`251`}},
-	"imp.banner.hmax":            {met: []string{`250`}, unmet: []string{`249`}},
-	"imp.banner.btype":           {met: []string{`[1,3,4]`, `"4"`, `3`, `[]`}, unmet: []string{`[2]`, `2`, `"1,2"`, `["x"]`}},
-	"imp.banner.battr":           {met: []string{`[1,3,16]`, `12`, `"12"`, `[]`}, unmet: []string{`["x"]`, `[{}]`}},
-	"imp.banner.mimes":           {met: []string{`["text/html"]`, `"image/png"`, `["image/gif, image/png"]`, `["*/*"]`, `["TEXT/HTML; charset=utf-8"]`}, unmet: []string{`["application/x-shockwave-flash"]`, `5`, `["video/mp4"]`}},
-	"imp.native.request":         {elsewhere: "TestNativeAgainstTheOfficialTypes", lax: true},
-	"imp.native.battr":           {met: []string{`[13]`, `12`}, unmet: []string{`["x"]`}},
-	"imp.video.w":                {with: `"h":360,`, met: []string{`640`, `"640"`}, unmet: []string{`1`, `5`, `0`, `"x"`}},
-	"imp.video.h":                {with: `"w":640,`, met: []string{`360`}, unmet: []string{`1`, `2e4`}},
-	"imp.video.mimes":            {met: []string{`["video/mp4"]`, `"video/webm, video/mp4"`, `["video/mp4;codecs=avc1"]`, `[]`}, unmet: []string{`["video/webm"]`, `5`, `[7]`, `[""]`}},
-	"imp.video.minduration":      {met: []string{`5`, `"15"`, `0`, `null`}, unmet: []string{`16`, `"16"`, `15.5`, `"x"`}},
-	"imp.video.maxduration":      {met: []string{`15`, `"30"`, `0`, `null`}, unmet: []string{`14`, `"10"`, `-1`}},
-	"imp.video.rqddurs":          {met: []string{`[15]`, `15`, `"6, 15"`, `["15"]`, `[]`}, unmet: []string{`[6,30]`, `30`, `"6,30"`, `["x"]`}},
-	"imp.video.durfloors":        {met: []string{`[{"mindur":16,"bidfloor":900}]`, `[]`, `{"mindur":1,"maxdur":15,"bidfloor":1}`}, unmet: []string{`[{"bidfloor":900}]`, `{"bidfloor":900}`, `[{"mindur":"x","bidfloor":1}]`, `[7]`, `"x"`}, lax: true},
-	"imp.video.mincpmpersec":     {met: []string{`0.1`, `"0.4"`}, unmet: []string{`0.41`, `"x"`, `9`}},
-	"imp.video.protocols":        {met: []string{`[3]`, `3`, `"7,14"`, `["7"]`, `[]`}, unmet: []string{`[1]`, `"9"`, `["x"]`, `[""]`}},
-	"imp.video.protocol":         {met: []string{`3`, `"3"`}, unmet: []string{`1`}},
-	"imp.video.linearity":        {met: []string{`1`, `"1"`, `null`}, unmet: []string{`2`, `"2"`, `"x"`}},
-	"imp.video.skip":             {met: []string{`1`, `"true"`, `null`}, unmet: []string{`0`, `"0"`, `"no"`, `2`}, outcomes: skipping},
-	"imp.video.skipmin":          {met: []string{`14`, `0`}, unmet: []string{`15`, `"30"`}, outcomes: skipping},
-	"imp.video.skipafter":        {met: []string{`5`, `14`}, unmet: []string{`15`, `"99"`}, outcomes: skipping},
-	"imp.video.battr":            {met: []string{`[1,13]`, `[]`}, unmet: []string{`["x"]`}},
-	"imp.video.delivery":         {met: []string{`[2]`, `"1,2"`, `3`}, unmet: []string{`[1]`, `1`, `"x"`}},
-	"imp.video.minbitrate":       {met: []string{`300`, `"1000"`}, unmet: []string{`1001`, `"x"`}},
-	"imp.video.maxbitrate":       {met: []string{`1500`, `1000`}, unmet: []string{`999`, `"500"`}},
-	"imp.video.boxingallowed":    {met: []string{`1`, `"1"`, `true`, `null`}, unmet: []string{`0`, `"0"`, `2`}},
-	"imp.video.poddur":           {met: []string{`15`, `"60"`}, unmet: []string{`10`, `"14"`, `0`}},
-	"imp.video.maxseq":           {met: []string{`1`, `"2"`}, unmet: []string{`0`}},
-	"imp.video.podid":            {met: []string{`"p"`, `7`}, unmet: []string{`[5]`}},
-	"imp.video.poddedupe":        {elsewhere: "TestOneBidOfAPodWithoutRepeats", lax: true},
+	"imp.pmp.private_auction": {
+		met:   []string{`0`, `"false"`, `null`},
+		unmet: []string{`1`, `"1"`, `"true"`, `"yes"`, `[1]`, `2`},
+	},
+	"imp.pmp.deals.at": {
+		with:  `"bidfloor":1,`,
+		met:   []string{`1`, `2`, `"3"`, `3.0`},
+		unmet: []string{`"third"`, `1.5`},
+	},
+	"imp.pmp.deals.bidfloor":    {met: []string{`4`, `"4"`}, unmet: []string{`4.5`, `"x"`}},
+	"imp.pmp.deals.bidfloorcur": {with: `"bidfloor":1,`, met: []string{`"usd"`}, unmet: []string{`"EUR"`, `978`}},
+	"imp.pmp.deals.wseat": {
+		met:   []string{`["adnet"]`, `"adnet"`, `[77,"adnet"]`, `[]`},
+		unmet: []string{`[77]`, `"x"`},
+	},
+	"imp.pmp.deals.wadomain": {
+		met:   []string{`["www.shop.example"]`, `"https://shop.example/x"`, `"a.example, *.shop.example"`},
+		unmet: []string{`[5]`, `["hop.example"]`, `["*"]`},
+	},
+	"imp.pmp.deals.mincpmpersec": {
+		with:  `"mtype":[1],`,
+		met:   []string{`9`},
+		unmet: nil,
+		lax:   true,
+	}, // of videos: see TestDealsOfVideos
+	"imp.pmp.deals.durfloors": {elsewhere: "TestDealsOfVideos", lax: true},
+	"imp.pmp.deals.mtype":     {met: []string{`[1,2]`, `1`, `"2,1"`}, unmet: []string{`2`, `[2]`, `"4"`, `["x"]`}},
+	"imp.banner.w": {
+		with:  `"h":250,`,
+		met:   []string{`300`, `"300"`, `411.4`, `20`},
+		unmet: []string{`1`, `19`, `7`, `0`, `-300`, `1e9`, `"wide"`},
+	},
+	"imp.banner.h": {
+		with:  `"w":300,`,
+		met:   []string{`50`, `"250"`, `20`},
+		unmet: []string{`1`, `19.9`, `20000`},
+	},
+	"imp.banner.format": {
+		met: []string{`[{"w":1,"h":1},{"w":300,"h":250}]`, `{"w":728,"h":90}`, `[null,{"w":"120","h":"20"}]`, `[]`},
+		unmet: []string{
+			`[{"w":1,"h":1}]`, `[{"w":40,"h":40}]`, `[{"w":4000,"h":1}]`, `[{"wratio":2,"hratio":1}]`, `"300x250"`,
+			`[{}]`, `[{"w":19,"h":300}]`,
+		},
+	},
+	"imp.banner.wmin": {met: []string{`300`, `null`}, unmet: []string{`301`}},
+	"imp.banner.wmax": {met: []string{`300`}, unmet: []string{`299`, `"299"`}},
+	"imp.banner.hmin": {met: []string{`250`}, unmet: []string{`251`}},
+	"imp.banner.hmax": {met: []string{`250`}, unmet: []string{`249`}},
+	"imp.banner.btype": {
+		met:   []string{`[1,3,4]`, `"4"`, `3`, `[]`},
+		unmet: []string{`[2]`, `2`, `"1,2"`, `["x"]`},
+	},
+	"imp.banner.battr": {met: []string{`[1,3,16]`, `12`, `"12"`, `[]`}, unmet: []string{`["x"]`, `[{}]`}},
+	"imp.banner.mimes": {
+		met: []string{
+			`["text/html"]`, `"image/png"`, `["image/gif, image/png"]`, `["*/*"]`, `["TEXT/HTML; charset=utf-8"]`,
+		},
+		unmet: []string{`["application/x-shockwave-flash"]`, `5`, `["video/mp4"]`},
+	},
+	"imp.native.request": {elsewhere: "TestNativeAgainstTheOfficialTypes", lax: true},
+	"imp.native.battr":   {met: []string{`[13]`, `12`}, unmet: []string{`["x"]`}},
+	"imp.video.w": {
+		with:  `"h":360,`,
+		met:   []string{`640`, `"640"`},
+		unmet: []string{`1`, `5`, `0`, `"x"`},
+	},
+	"imp.video.h": {with: `"w":640,`, met: []string{`360`}, unmet: []string{`1`, `2e4`}},
+	"imp.video.mimes": {
+		met:   []string{`["video/mp4"]`, `"video/webm, video/mp4"`, `["video/mp4;codecs=avc1"]`, `[]`},
+		unmet: []string{`["video/webm"]`, `5`, `[7]`, `[""]`},
+	},
+	"imp.video.minduration": {
+		met:   []string{`5`, `"15"`, `0`, `null`},
+		unmet: []string{`16`, `"16"`, `15.5`, `"x"`},
+	},
+	"imp.video.maxduration": {met: []string{`15`, `"30"`, `0`, `null`}, unmet: []string{`14`, `"10"`, `-1`}},
+	"imp.video.rqddurs": {
+		met:   []string{`[15]`, `15`, `"6, 15"`, `["15"]`, `[]`},
+		unmet: []string{`[6,30]`, `30`, `"6,30"`, `["x"]`},
+	},
+	"imp.video.durfloors": {
+		met:   []string{`[{"mindur":16,"bidfloor":900}]`, `[]`, `{"mindur":1,"maxdur":15,"bidfloor":1}`},
+		unmet: []string{`[{"bidfloor":900}]`, `{"bidfloor":900}`, `[{"mindur":"x","bidfloor":1}]`, `[7]`, `"x"`},
+		lax:   true,
+	},
+	"imp.video.mincpmpersec": {met: []string{`0.1`, `"0.4"`}, unmet: []string{`0.41`, `"x"`, `9`}},
+	"imp.video.protocols": {
+		met:   []string{`[3]`, `3`, `"7,14"`, `["7"]`, `[]`},
+		unmet: []string{`[1]`, `"9"`, `["x"]`, `[""]`},
+	},
+	"imp.video.protocol":  {met: []string{`3`, `"3"`}, unmet: []string{`1`}},
+	"imp.video.linearity": {met: []string{`1`, `"1"`, `null`}, unmet: []string{`2`, `"2"`, `"x"`}},
+	"imp.video.skip": {
+		met:      []string{`1`, `"true"`, `null`},
+		unmet:    []string{`0`, `"0"`, `"no"`, `2`},
+		outcomes: skipping,
+	},
+	"imp.video.skipmin":       {met: []string{`14`, `0`}, unmet: []string{`15`, `"30"`}, outcomes: skipping},
+	"imp.video.skipafter":     {met: []string{`5`, `14`}, unmet: []string{`15`, `"99"`}, outcomes: skipping},
+	"imp.video.battr":         {met: []string{`[1,13]`, `[]`}, unmet: []string{`["x"]`}},
+	"imp.video.delivery":      {met: []string{`[2]`, `"1,2"`, `3`}, unmet: []string{`[1]`, `1`, `"x"`}},
+	"imp.video.minbitrate":    {met: []string{`300`, `"1000"`}, unmet: []string{`1001`, `"x"`}},
+	"imp.video.maxbitrate":    {met: []string{`1500`, `1000`}, unmet: []string{`999`, `"500"`}},
+	"imp.video.boxingallowed": {met: []string{`1`, `"1"`, `true`, `null`}, unmet: []string{`0`, `"0"`, `2`}},
+	"imp.video.poddur":        {met: []string{`15`, `"60"`}, unmet: []string{`10`, `"14"`, `0`}},
+	"imp.video.maxseq":        {met: []string{`1`, `"2"`}, unmet: []string{`0`}},
+	"imp.video.podid":         {met: []string{`"p"`, `7`}, unmet: []string{`[5]`}},
+	"imp.video.poddedupe":     {elsewhere: "TestOneBidOfAPodWithoutRepeats", lax: true},
 }
 
 // tried returns a request with a field set to a value, and the campaigns that may fill it.
@@ -266,7 +383,7 @@ func (tr trial) tried(path, value string) (body string, shelf []campaign.Campaig
 			inner = `"private_auction":1,"deals":[{"id":"fixed",` + inner + `}]`
 		case "imp":
 			inner = `"imp":[{"id":"1","banner":{},` + inner + `}]`
-			if strings.HasPrefix(path, "imp.video") || strings.HasPrefix(path, "imp.native") || strings.HasPrefix(path, "imp.banner") {
+			if kind := names[1]; kind == "video" || kind == "native" || kind == "banner" {
 				inner = strings.Replace(inner, `"banner":{},`, "", 1)
 			}
 		case "imp.native":

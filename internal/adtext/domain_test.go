@@ -27,7 +27,8 @@ func TestDomainHasOneForm(t *testing.T) {
 		require.Equal(t, "xn--bcher-kva.example", host, text)
 	}
 	for text, want := range map[string]string{
-		"": "", " ": "", ".": "", "https://": "", "//": "", "a..b\u2024..c": "", "example": "example", "www.example": "www.example",
+		"": "", " ": "", ".": "", "https://": "", "//": "", "a..b\u2024..c": "",
+		"example": "example", "www.example": "www.example",
 		"a.shop.example": "a.shop.example", "192.0.2.7:80": "192.0.2.7", "[2001:db8::1]:443": "2001:db8::1",
 		"2001:db8::1": "2001:db8::1",
 	} {
