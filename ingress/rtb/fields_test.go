@@ -193,10 +193,16 @@ var trials = map[string]trial{
 	},
 	"acat":   {met: []string{`["IAB19"]`, `"IAB1|IAB19"`, `null`}, unmet: []string{`["IAB1"]`, `[1]`, `[150]`, `"19"`}},
 	"cattax": {with: `"bcat":["IAB25"],`, met: []string{`1`, `"1"`, `1.0`, `null`}, unmet: []string{`6`, `"x"`, `1.5`}},
-	"badv": {met: []string{`["other.example"]`, `["notshop.example"]`, `["shop.example.org"]`, `["","n/a"]`, `"shop"`}, unmet: []string{
-		`["shop.example"]`, `"*.shop.example"`, `["a.example, www.shop.example:443"]`, `["//SHOP.example./x?y#z"]`, `[".shop.example"]`, `"a.example;shop.example"`,
-		`["*"]`, `["shop.*"]`, `[5]`, `true`, `"a.example\nshop.example"`,
-	}},
+	"badv": {
+		met: []string{
+			`["other.example"]`, `["notshop.example"]`, `["shop.example.org"]`, `["","n/a"]`, `"shop"`,
+		},
+		unmet: []string{
+			`["shop.example"]`, `"*.shop.example"`, `["a.example, www.shop.example:443"]`,
+			`["//SHOP.example./x?y#z"]`, `[".shop.example"]`, `"a.example;shop.example"`, `["*"]`, `["shop.*"]`,
+			`[5]`, `true`, `"a.example\nshop.example"`,
+		},
+	},
 	"bapp": {
 		met: []string{`["com.other"]`, `"id99"`, `[]`},
 		unmet: []string{
