@@ -92,7 +92,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	}
 	if cfg.Seat == "" || cfg.VideoSec <= 0 || cfg.VideoKbps < 0 {
 		return nil, errors.New(
-			"ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive, "+
+			"ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive, " +
 				"ADNET_RTB_VIDEO_KBPS must not be negative",
 		)
 	}

@@ -109,7 +109,7 @@ var mutants = []mutant{
 		name: "rtb-hosts", protects: "a blocked advertiser is recognised in every form of a host",
 		file: "internal/adtext/domain.go",
 		old:  `host = strings.TrimLeft(host, "*.")`, new: "",
-		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
+		tests: []string{"./internal/adtext"}, run: "TestDomainHasOneForm",
 	},
 	{
 		name: "rtb-links", protects: "the links of a bid do not grow with an imp's id",
