@@ -94,6 +94,30 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "TestSuitabilityOnBothWires",
 	},
 	{
+		name: "rtb-unreadable", protects: "an unreadable restriction of a bid request counts as not met",
+		file: "ingress/rtb/reader.go",
+		old:  "return n.state == unreadable || has(n.list, code)", new: "return has(n.list, code)",
+		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
+	},
+	{
+		name: "rtb-size", protects: "no ad is sold into a place in which it cannot be seen",
+		file: "ingress/rtb/slot.go",
+		old:  "min(w.n, h.n) >= leastSide && ", new: "",
+		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
+	},
+	{
+		name: "rtb-hosts", protects: "a blocked advertiser is recognised in every form of a host",
+		file: "internal/adtext/domain.go",
+		old:  `host = strings.TrimLeft(host, "*.")`, new: "",
+		tests: []string{"./internal/adtext"}, run: "TestDomainHasOneForm",
+	},
+	{
+		name: "rtb-links", protects: "the links of a bid do not grow with an imp's id",
+		file: "ingress/rtb/reply.go",
+		old:  "cut(string(current.imp.ID), maxImpID)", new: "string(current.imp.ID)",
+		tests: []string{"./ingress/rtb"}, run: "TestLinksAreBounded",
+	},
+	{
 		name: "rtb-texts", protects: "every text of a bid request is judged",
 		file: "ingress/rtb/suits.go",
 		old:  `linkWords(c.Page), linkWords(c.Ref)`, new: `linkWords(c.Ref)`,
