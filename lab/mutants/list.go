@@ -1698,6 +1698,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"}, run: "ProxyProtocol",
 	},
 	{
+		name: "forwarded-forged", protects: "only the entries that trusted proxies added name a client",
+		file: "ingress/httpapi/forwarded.go",
+		old:  "if !s.proxies.contain(addr) {", new: "if false {",
+		tests: []string{"./ingress/httpapi"}, run: "TestClientsAddress",
+	},
+	{
+		name: "forwarded-shared", protects: "clients behind a proxy that hides them are not one client",
+		file: "ingress/httpapi/forwarded.go",
+		old:  "copy(addr[1:6], sum[:])", new: "copy(addr[8:], sum[:])",
+		tests: []string{"./ingress/httpapi"}, run: "TestUnreadableEntriesAreToldApart",
+	},
+	{
 		name: "proxy-count", protects: "clients behind a proxy are bounded by address",
 		file: "ingress/httpapi/wire/listener.go",
 		old:  "addr.IsValid() && t.of[addr] >= t.server.cfg.ConnsPerAddr", new: "false",
