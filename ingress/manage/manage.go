@@ -206,9 +206,9 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
-		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
-		"submit":  {Do: a.moveCampaign(a.deps.Campaigns.Submit)},
-		"archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
+		"pause": {Do: a.moveCampaign((*campaign.Service).Pause)}, "resume": {Do: a.moveCampaign((*campaign.Service).Resume)},
+		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
+		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
 		"copy":    {Do: a.copyCampaign},
 		"review":  {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: these store nothing.

@@ -1698,6 +1698,19 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"}, run: "ProxyProtocol",
 	},
 	{
+		name: "stale-write", protects: "a change for another version of a campaign changes nothing",
+		file: "internal/campaign/precondition.go",
+		old:  "if !slices.Contains(only, c.ConfigVersion) {", new: "if false && !slices.Contains(only, c.ConfigVersion) {",
+		tests: []string{"./internal/memory", "./ingress/manage"},
+		run:   "TestStore|TestWritesHoldForTheVersionThatWasRead",
+	},
+	{
+		name: "blank-item", protects: "a blank item does not empty a list that restricts",
+		file: "internal/campaign/validate.go",
+		old:  "case adtext.Blank(value):", new: "case false:",
+		tests: []string{"./internal/campaign"}, run: "TestBlankItemsAreRefused",
+	},
+	{
 		name: "forwarded-forged", protects: "only the entries that trusted proxies added name a client",
 		file: "ingress/httpapi/forwarded.go",
 		old:  "if !s.proxies.contain(addr) {", new: "if false {",
