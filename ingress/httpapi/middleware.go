@@ -95,6 +95,8 @@ var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	noStore    = []string{"no-store"}
+
+	crossOrigin = []string{"cross-origin"}
 )
 
 // around gives every request its id, its headers, its metrics, and a recovery from panics.

@@ -174,3 +174,11 @@ func TestIDsAreTakenInAnyCase(t *testing.T) {
 }
 
 func upperCase(id string) string { return strings.ToUpper(id) }
+
+func TestTheAuditLogTakesIDsInAnyCase(t *testing.T) {
+	me := newWorld(t).advertiser(t)
+	id := me.creates(t)
+	want := me.Get(t, "/api/audit?target_id="+id).As(200)["entries"]
+	require.NotEmpty(t, want)
+	require.Equal(t, want, me.Get(t, "/api/audit?target_id="+upperCase(id)).As(200)["entries"])
+}
