@@ -151,10 +151,10 @@ func portLike(text string) bool {
 }
 
 // hiddenAddress returns the identity of a client whose entry is not an address: the proxy may send
-// a name for each client (RFC 7239, section 6.3). It lies in f000::/8, which is assigned to nobody
-// (RFC 4291, section 2.4), and differs within the /48, so that each entry is a network of its own.
-// The address of the proxy instead would count all its clients as one. The port
-// is left out, since each connection has its own.
+// a name for each client (RFC 7239, section 6.3). It lies in f000::/8, which is not assigned (RFC
+// 4291, section 2.4), and differs within the /48, so that each entry is a network of its own. The
+// address of the proxy instead would count all its clients as one. The port is left out, since each
+// connection has its own.
 func hiddenAddress(entry string) netip.Addr {
 	if at := strings.LastIndexByte(entry, ':'); at > 0 && portLike(entry[at+1:]) {
 		entry = entry[:at]

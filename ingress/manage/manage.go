@@ -206,7 +206,8 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
-		"pause": {Do: a.moveCampaign((*campaign.Service).Pause)}, "resume": {Do: a.moveCampaign((*campaign.Service).Resume)},
+		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause)},
+		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume)},
 		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
 		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
 		"copy":    {Do: a.copyCampaign},

@@ -11,7 +11,7 @@ import (
 	"adnet/ingress/ingresstest"
 )
 
-// with sends a request as p with the header If-Match.
+// ifMatch sends a request as p with the header If-Match.
 func (p *person) ifMatch(t *testing.T, match, method, path, body string) reply {
 	t.Helper()
 	r := ingresstest.Request(method, path, body)
@@ -58,7 +58,8 @@ func TestWritesHoldForTheVersionThatWasRead(t *testing.T) {
 		}
 	}
 	for _, match := range []string{"5", `"5`, "*, " + next, next + " " + next, `w/"5"`, "", ",", `"a b"`} {
-		require.Equal(t, "If-Match", me.ifMatch(t, match, "PATCH", path, `{}`).Fails(400, "invalid_request")["field"], match)
+		refused := me.ifMatch(t, match, "PATCH", path, `{}`).Fails(400, "invalid_request")
+		require.Equal(t, "If-Match", refused["field"], match)
 	}
 	require.Equal(t, next, me.Get(t, path).Header.Get("ETag"), "nothing changed")
 
@@ -152,7 +153,8 @@ func TestBlankItemsOfListsAreRefused(t *testing.T) {
 				require.EqualValues(t, 1, refused["index"], "%s %v", field, blank)
 			}
 		}
-		refused := me.Post(t, "/api/campaigns", me.draft("target_languages", []any{"de", blank})).Fails(400, "invalid_request")
+		created := me.Post(t, "/api/campaigns", me.draft("target_languages", []any{"de", blank}))
+		refused := created.Fails(400, "invalid_request")
 		require.Equal(t, "target_languages", refused["field"])
 		require.EqualValues(t, 1, refused["index"])
 	}

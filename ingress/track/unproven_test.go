@@ -195,8 +195,10 @@ func TestALinkLeadsToThePageThatWasApproved(t *testing.T) {
 func TestALinkIsARedirectToAURI(t *testing.T) {
 	f := newFixture(t)
 	for page, want := range map[string]string{
-		"https://läden.example/käse?x=ä&y=%C3%A4&z=a b|c#ö": "https://xn--lden-loa.example/k%C3%A4se?x=%C3%A4&y=%C3%A4&z=a%20b%7Cc&adnet_click=ID#%C3%B6",
-		"https://shop.example/?q=\"{<>}\"&r[]=100%":         "https://shop.example/?q=%22%7B%3C%3E%7D%22&r%5B%5D=100%25&adnet_click=ID",
+		"https://läden.example/käse?x=ä&y=%C3%A4&z=a b|c#ö": "https://xn--lden-loa.example/" +
+			"k%C3%A4se?x=%C3%A4&y=%C3%A4&z=a%20b%7Cc&adnet_click=ID#%C3%B6",
+		"https://shop.example/?q=\"{<>}\"&r[]=100%": "https://shop.example/" +
+			"?q=%22%7B%3C%3E%7D%22&r%5B%5D=100%25&adnet_click=ID",
 	} {
 		a := auction(f.Now.Add(-time.Second))
 		a.Landing = page
