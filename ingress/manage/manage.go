@@ -230,27 +230,31 @@ func (a *API) Mount(s *httpapi.Server) {
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
 			"breakdown": httpapi.WordForm(report.AskedBreakdowns...), "format": httpapi.WordForm("json", "csv"),
+			"bom": httpapi.MarkForm,
 		},
 	})
 	s.Handle(http.MethodGet, "/api/stats/suitability", a.refusals, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"),
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
 		},
 	})
 	ofTypes := with(
 		reads,
 		httpapi.Params{
 			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"),
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
 		},
 	)
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
 	ofNetwork := with(
 		ofAdmin(reads),
-		httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")},
+		httpapi.Params{
+			"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+			"bom": httpapi.MarkForm,
+		},
 	)
 	ofNetwork.Scans = true
 	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
@@ -277,7 +281,7 @@ var (
 		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
 		"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
 		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
-		"format": httpapi.WordForm("json", "csv"),
+		"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
 	}
 )
 

@@ -35,7 +35,9 @@ func TestPropertyURIsReadAsTheirLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		link := "https://shop.example/" + rapid.String().Draw(t, "rest")
 		uri := URI(link)
-		if strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>|{}`, r) }) {
+		if strings.ContainsFunc(uri, func(r rune) bool {
+			return r <= ' ' || r > '~' || strings.ContainsRune(`"<>|{}`, r)
+		}) {
 			t.Fatalf("%q has other characters", uri)
 		}
 		read, err := url.Parse(uri)

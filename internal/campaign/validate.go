@@ -297,7 +297,9 @@ func (f *Fields) applyTargeting(t *Targeting) error {
 	}
 	for i, method := range t.IntegrationMethods {
 		if traffic.Method(method) == "" {
-			return invalidItem("target_integration_methods", i, "must be one of %s", strings.Join(traffic.Methods(), ", "))
+			return invalidItem(
+				"target_integration_methods", i, "must be one of %s", strings.Join(traffic.Methods(), ", "),
+			)
 		}
 	}
 	return f.checkPlaces(t)

@@ -54,7 +54,7 @@ func (p *Process) Concerns(now time.Time) (list []Concern) {
 		},
 		{
 			a.Absent, false, "no X-Forwarded-For from a trusted proxy; all clients of such requests count as one",
-			"have the proxy append the client's address; ignore it if programs on trusted addresses call adnet themselves",
+			"have the proxy append the client's address; ignore it if programs on trusted addresses call adnet",
 		},
 	} {
 		if c.seen.recently(now) {
