@@ -132,6 +132,7 @@ var questions = httpapi.Params{
 	"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
 	"until": httpapi.DayForm,
 	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
+	"bom": httpapi.MarkForm,
 }
 
 // retired rejects the actions of the removed cash-payout feature.

@@ -180,9 +180,7 @@ func (a *API) statement(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Content-Disposition", `attachment; filename="adnet-`+month.String()+`.csv"`)
-	httpapi.Send(c, http.StatusOK, "text/csv; charset=utf-8", text)
-	return nil
+	return httpapi.SendCSV(c, "adnet-"+month.String(), text)
 }
 
 type dayReply struct {

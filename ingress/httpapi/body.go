@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -139,7 +140,13 @@ func jsonError(err error) error {
 		if field == "" {
 			return errs.Wrap(err, errs.InvalidRequest, "the body does not have the expected structure")
 		}
-		return errs.Wrap(err, errs.InvalidRequest, "field %s %s", field, wanted(semantic)).With("field", field)
+		refused := errs.Wrap(err, errs.InvalidRequest, "field %s %s", field, wanted(semantic)).With("field", field)
+		if at := strings.LastIndexByte(field, '.'); at >= 0 {
+			if i, err := strconv.Atoi(field[at+1:]); err == nil {
+				return refused.At(field[:at], i) // an item of a list
+			}
+		}
+		return refused
 	}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {

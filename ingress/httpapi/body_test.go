@@ -48,7 +48,7 @@ func TestUnmarshal(t *testing.T) {
 		"lone surrogate":     {`{"name":"\ud800"}`, ""},
 		"raw NUL":            {"{\"name\":\"\x00\"}", ""},
 		"wrong kind":         {`{"name":1}`, "name"},
-		"wrong kind in list": {`{"list":["a",1]}`, "list.1"},
+		"wrong kind in list": {`{"list":["a",1]}`, "list"},
 		"fraction":           {`{"n":1.5}`, "n"},
 		"huge int":           {`{"n":1e400}`, "n"},
 		"huge amount":        {`{"amount":1e400}`, "amount"},
@@ -143,7 +143,7 @@ func TestWholeNumbersOfEveryForm(t *testing.T) {
 	for text, field := range map[string]string{
 		`{"n":1.5}`: "n", `{"n":191.0,"small":300.0}`: "small", `{"n":1.0,"n":2.0}`: "n", `{"n":1e19}`: "n",
 		`{"n":9007199254740994.0}`: "n", `{"N":1.0}`: "n",
-		`{"n":2e3,"list":[1.5]}`: "list.0", `{"n":2e3,"paid":"5"}`: "paid", `{"n":"1.0"}`: "n",
+		`{"n":2e3,"list":[1.5]}`: "list", `{"n":2e3,"paid":"5"}`: "paid", `{"n":"1.0"}`: "n",
 	} {
 		err := Unmarshal([]byte(text), new(counts))
 		require.True(t, errs.Is(err, errs.InvalidRequest), "%s: %v", text, err)

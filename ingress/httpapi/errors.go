@@ -26,6 +26,7 @@ var statusOf = map[errs.Code]int{
 	errs.MethodNotAllowed:     http.StatusMethodNotAllowed,
 	errs.Conflict:             http.StatusConflict,
 	errs.Retired:              http.StatusGone,
+	errs.PreconditionFailed:   http.StatusPreconditionFailed,
 	errs.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
 	errs.RateLimited:          http.StatusTooManyRequests,
 	errs.DemoMode:             http.StatusServiceUnavailable,

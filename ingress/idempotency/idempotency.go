@@ -275,10 +275,11 @@ func (k *Keys) run(c *gin.Context, in call) error {
 }
 
 // keeps reports whether to store a reply of this status: it answers the request itself, not a
-// temporary condition.
+// temporary condition, nor a precondition in a header, which a retry may replace.
 func keeps(status int) bool {
 	return status < http.StatusInternalServerError && status != http.StatusUnauthorized &&
-		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&
+		status != http.StatusPreconditionFailed
 }
 
 func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {

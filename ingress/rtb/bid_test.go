@@ -908,6 +908,7 @@ func TestNotices(t *testing.T) {
 		require.Equal(t, gif, w.Body.String())
 		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		require.Equal(t, "cross-origin", w.Header().Get("Cross-Origin-Resource-Policy"))
 		return last()
 	}
 	// What the price becomes in the record; the bid is 5 USD.

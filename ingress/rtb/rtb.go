@@ -143,7 +143,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)},
 		"error":  {Do: s.notice(failed)},
 		"status": {Do: s.status},
-	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
+	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Embedded: true, Errors: s.refuse})
 }
 
 // produce sends a record to the log, best effort.

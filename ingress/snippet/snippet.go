@@ -70,7 +70,9 @@ func (s *Script) Integrity() string { return s.integrity }
 // Mount adds the route to h. The route has no limit: readers of a page may share an address, and a
 // reply costs only a copy of some kilobytes.
 func (s *Script) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone})
+	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{
+		Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Embedded: true,
+	})
 }
 
 func (s *Script) file(c *gin.Context) error {
@@ -83,6 +85,5 @@ func (s *Script) file(c *gin.Context) error {
 		c.Header("Cache-Control", "public, max-age=300")
 	}
 	c.Header("Access-Control-Allow-Origin", "*")
-	c.Header("Cross-Origin-Resource-Policy", "cross-origin")
 	return f.Send(c)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
@@ -35,7 +36,7 @@ func (t *Tracker) redirect(c *gin.Context) error {
 			landing = withClickID(landing, t.deps.Keyring.Sign(token.PurposeConversion, auction))
 		}
 	}
-	c.Header("Location", landing)
+	c.Header("Location", adtext.URI(landing))
 	c.Status(http.StatusFound)
 	return nil
 }

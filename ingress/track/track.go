@@ -156,13 +156,13 @@ func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord(
 
 // Mount adds the routes to s.
 func (t *Tracker) Mount(s *httpapi.Server) {
-	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
+	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Embedded: true}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction, permanently.
 	report := httpapi.Policy{
 		Limit: httpapi.LimitConversionKey,
 		Auth:  httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No,
-		Audited: httpapi.No,
+		Audited: httpapi.No, Embedded: true,
 	}
 	checks := report // No Idempotency-Key: it stores nothing.
 	checks.Auth = httpapi.UserToken | httpapi.ConversionKey

@@ -86,6 +86,15 @@ type Query struct {
 	Limit      int       // 1 to 500
 }
 
+// TargetOf returns the id of a target as entries have it: a UUID in lower case, any other text as
+// it is.
+func TargetOf(text string) string {
+	if id, err := uuid.Parse(text); err == nil && len(text) == len(id.String()) {
+		return id.String()
+	}
+	return text
+}
+
 // Matches reports whether q selects e, regardless of Limit.
 func (q Query) Matches(e *Entry) bool {
 	return (q.OwnerID == uuid.Nil || q.OwnerID == e.OwnerID) &&

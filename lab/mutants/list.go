@@ -1716,6 +1716,31 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"}, run: "ProxyProtocol",
 	},
 	{
+		name: "stale-write", protects: "a change for another version of a campaign changes nothing",
+		file: "internal/campaign/precondition.go",
+		old:  "if !slices.Contains(only, c.ConfigVersion) {", new: "if false && slices.Contains(only, 0) {",
+		tests: []string{"./internal/memory", "./ingress/manage"},
+		run:   "TestStore|TestWritesHoldForTheVersionThatWasRead",
+	},
+	{
+		name: "blank-item", protects: "a blank item does not empty a list that restricts",
+		file: "internal/campaign/validate.go",
+		old:  "case adtext.Blank(value):", new: "case false:",
+		tests: []string{"./internal/campaign"}, run: "TestBlankItemsAreRefused",
+	},
+	{
+		name: "forwarded-forged", protects: "only the entries that trusted proxies added name a client",
+		file: "ingress/httpapi/forwarded.go",
+		old:  "if !s.proxies.contain(addr) {", new: "if false {",
+		tests: []string{"./ingress/httpapi"}, run: "TestClientsAddress",
+	},
+	{
+		name: "forwarded-shared", protects: "clients behind a proxy that hides them are not one client",
+		file: "ingress/httpapi/forwarded.go",
+		old:  "copy(addr[1:6], sum[:])", new: "copy(addr[8:], sum[:])",
+		tests: []string{"./ingress/httpapi"}, run: "TestUnreadableEntriesAreToldApart",
+	},
+	{
 		name: "proxy-count", protects: "clients behind a proxy are bounded by address",
 		file: "ingress/httpapi/wire/listener.go",
 		old:  "addr.IsValid() && t.of[addr] >= t.server.cfg.ConnsPerAddr", new: "false",

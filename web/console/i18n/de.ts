@@ -212,8 +212,9 @@ export const de: Messages = {
   logo: 'Logo (https)',
   ownName: 'Interner Name',
   audience: 'Zielgruppe',
-  audienceHelp: 'Ein leeres Feld bedeutet keine Einschränkung. Trennen Sie Einträge durch Kommas.',
-  wordsExample: 'schach, eröffnung, endspiel',
+  audienceHelp:
+    'Ein leeres Feld bedeutet keine Einschränkung. Schreiben Sie einen Eintrag je Zeile. Kommas trennen auch die Codes von Regionen und Sprachen.',
+  wordsExample: 'schach\neröffnung\nendspiel',
   tools: 'Aktive Werkzeuge',
   hosts: 'Apps',
   regions: 'Regionen',
@@ -237,6 +238,12 @@ export const de: Messages = {
   create: 'Kampagne erstellen',
   save: 'Speichern',
   saveDraft: 'Als Entwurf speichern',
+  stale: (names: string) =>
+    `Diese Kampagne wurde geändert, seit Sie sie geöffnet haben: ${names}. Es ist noch nichts gespeichert, Ihre Eingaben stehen noch hier.`,
+  staleKeep: 'Neuen Stand laden und meine Änderungen behalten',
+  staleDrop: 'Neuen Stand laden und meine Änderungen verwerfen',
+  staleKept:
+    'Das Formular zeigt den neuen Stand mit Ihren Änderungen. Prüfen Sie ihn und speichern Sie erneut.',
   cancel: 'Abbrechen',
   billingLead: 'Jede Zeile ist ein Eintrag im Hauptbuch mit dem Saldo danach.',
   depositReturned:
