@@ -12,8 +12,9 @@
 // many people: POST and MCP are not counted per network. Instead, their clicks per publisher are
 // compared with the network's click rate.
 //
-// A click reads the count of its network from Redis (one script, 50 ms at most; this node's own
-// count during an outage). An impression never does: its rate is part of the exchange of limits.
+// A click reads the counts of its reader, address and network from Redis (one script, 50 ms at most;
+// this node's own counts during an outage). An impression never does: its rate is part of the
+// exchange of limits.
 package track
 
 import (
@@ -76,7 +77,7 @@ type Deps struct {
 	Exposures  Exposures // nil: exposures are not reported
 	Auth       *httpapi.Auth
 	Seen       Seen
-	Clicks     Clicks        // nil: clicks are not counted per network
+	Clicks     Clicks        // nil: clicks are not counted per sender
 	Views      Views         // nil: impressions are not counted per network
 	Reports    Reports       // nil: clicks reported by servers are not counted
 	Unseen     Unseen        // nil: ads of browser keys release no budget
@@ -126,7 +127,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	}, []string{"rule"}))
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_track_clicks_uncounted_total",
-		Help: "Clicks judged by one node's clicks because their network's count was unavailable.",
+		Help: "Clicks judged by one node's clicks because the counts of all nodes were unavailable.",
 	}))
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)

@@ -1265,7 +1265,7 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "TestClickTooFast",
 	},
 	{
-		name: "click-rate", protects: "the clicks of one network are limited over all nodes",
+		name: "click-rate", protects: "the clicks of a reader, an address and a network are limited over all nodes",
 		file: "internal/redis/click.lua",
 		old:  "then return 0 end", new: "then return 1 end",
 		tests: []string{"./internal/redis"}, run: "TestClickRates",
@@ -1608,6 +1608,19 @@ var mutants = []mutant{
 		file: "ingress/track/traffic.go",
 		old:  "kind == agents.Robot || kind == agents.Tool && !server", new: "kind != agents.Unlisted && !server",
 		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
+	},
+	{
+		name: "click-address", protects: "invented user agents give an address no more than four people's clicks",
+		file: "ingress/track/source.go",
+		old:  "Network: traffic.Network(address), AddressPeople: addressPeople,",
+		new:  "Network: traffic.Network(address), AddressPeople: networkPeople,",
+		tests: []string{"./ingress/track"}, run: "TestClicksOfOneAddress",
+	},
+	{
+		name: "click-subscriber", protects: "the addresses of an IPv6 subscriber are one",
+		file: "ingress/track/source.go",
+		old:  "address = traffic.Subscriber(ip).String()", new: "address = ip.String()",
+		tests: []string{"./ingress/track"}, run: "TestSourcesOfClicks",
 	},
 	{
 		name: "click-rate-alone", protects: "whoever keeps the store busy does not switch the click rates off",
