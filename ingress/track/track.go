@@ -97,6 +97,7 @@ type Tracker struct {
 	traffic  *screening
 	unproven unproven
 	invalid  map[string]prometheus.Counter // by rule
+	doubtful map[string]prometheus.Counter // by reason
 	missed   prometheus.Counter
 	recent   *recentEvents
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
@@ -117,7 +118,8 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	}
 	t := &Tracker{
 		cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge,
-		invalid: make(map[string]prometheus.Counter), recent: newRecentEvents(),
+		invalid: make(map[string]prometheus.Counter), doubtful: make(map[string]prometheus.Counter),
+		recent: newRecentEvents(),
 	}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and proof of the token.",
@@ -129,6 +131,13 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 		Name: "adnet_track_clicks_uncounted_total",
 		Help: "Clicks judged by one node's clicks because the counts of all nodes were unavailable.",
 	}))
+	doubtful := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_track_conversions_unverified_total",
+		Help: "Conversions taken but not verified, by reason. They are never charged.",
+	}, []string{"reason"}))
+	for _, reason := range unverifiedReasons() {
+		t.doubtful[reason] = doubtful.WithLabelValues(reason)
+	}
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
 	}

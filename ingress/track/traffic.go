@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -252,8 +253,7 @@ func (t *screening) sender(o Origin, server bool) string {
 		return traffic.RuleNoAgent // a reader-side ad that no reader reports
 	}
 	header := o.request.Request.Header
-	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) ||
-		purpose(header["X-Moz"]) {
+	if prefetched(header) {
 		return traffic.RulePrefetch
 	}
 	agent := header["User-Agent"]
@@ -267,6 +267,12 @@ func (t *screening) sender(o Origin, server bool) string {
 		return traffic.RuleBot
 	}
 	return ""
+}
+
+// prefetched reports whether a browser or a preview sent a request without its user's act.
+func prefetched(header http.Header) bool {
+	return purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) ||
+		purpose(header["X-Moz"])
 }
 
 func purpose(values []string) bool {
