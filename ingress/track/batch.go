@@ -35,16 +35,16 @@ type batchTaken struct {
 	Unverified []doubted `json:"unverified,omitempty"`
 }
 
-// doubted is a conversion that is not verified.
+// doubted is a conversion whose click id did not suffice.
 type doubted struct {
 	Index   int    `json:"index"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// doubt adds a conversion that is not verified.
+// doubt adds a conversion whose click id did not suffice.
 func (b *batchTaken) doubt(index int, e *event.Event, c *reportedEvent) {
-	if reason, message := unverified(e, c.clickID, &c.by); reason != "" {
+	if reason, message := unverified(e, c.clickID, &c.by); reason != "" && c.clickID != "" {
 		b.Unverified = append(b.Unverified, doubted{index, reason, message})
 	}
 }

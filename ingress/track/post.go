@@ -279,6 +279,20 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	return conversion, nil
 }
 
+// vouched states whether a conversion is verified and its value reported. A conversion without a
+// click id never is, and its reply gives no reason.
+func (taken *Taken) vouched(in *Report, e *event.Event) {
+	reason, message := unverified(e, in.ClickID, &in.By)
+	verified := reason == ""
+	taken.Verified = &verified
+	switch {
+	case !verified && in.ClickID != "":
+		taken.Reason, taken.Message = reason, message
+	case verified && in.Value != nil && in.Currency != usd:
+		taken.ValueReported, taken.Message = new(bool), foreignValue(in.Currency)
+	}
+}
+
 // seenWait limits how long a reply waits for the lookup of repeats.
 const seenWait = 100 * time.Millisecond
 
@@ -293,17 +307,7 @@ func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Ta
 	if e.Conversion != nil {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
-		verified := false
-		if out.Reason, out.Message = unverified(e, in.ClickID, &in.By); out.Reason == "" {
-			verified = true
-		}
-		out.Verified = &verified
-		if in.Value != nil && in.Currency != usd {
-			out.ValueReported = new(bool)
-			if verified {
-				out.Message = foreignValue(in.Currency)
-			}
-		}
+		out.vouched(in, e)
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()

@@ -1610,10 +1610,34 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
 	},
 	{
+		name: "click-id-unread", protects: "a conversion that nobody would notice is no success",
+		file: "ingress/track/unproven.go",
+		old:  "if err := t.unread(e, report); err != nil {", new: "if err := t.unread(e, report); err != nil && false {",
+		tests: []string{"./ingress/track"}, run: "UnreadableClickIDIsRejected",
+	},
+	{
+		name: "postback-prefetch", protects: "a prefetch reports no conversion",
+		file: "ingress/track/postback.go",
+		old:  "if prefetched(c.Request.Header) {", new: "if prefetched(c.Request.Header) && looksOnly(c) {",
+		tests: []string{"./ingress/track"}, run: "PostbackOfNobody",
+	},
+	{
+		name: "postback-keys", protects: "invented keys in a query do not reach the store without limit",
+		file: "ingress/track/postback.go",
+		old:  "t.deps.Strangers != nil && !t.deps.Auth.Knows(key)", new: "t.deps.Strangers != nil && t.deps.Auth.Knows(key)",
+		tests: []string{"./ingress/track"}, run: "InventedKeys",
+	},
+	{
+		name: "unread-owner", protects: "an account reads the conversions of its own campaigns only",
+		file: "internal/memory/unproven.go",
+		old:  "of != nil && of.AdvertiserID == advertiser {", new: "of != nil {",
+		tests: []string{"./ingress/manage", "./internal/memory"}, run: "UnreadableClickIDs|UnreadClicks|Store",
+	},
+	{
 		name: "click-address", protects: "invented user agents give an address no more than four people's clicks",
-		file: "ingress/track/source.go",
-		old:  "Network: traffic.Network(address), AddressPeople: addressPeople,",
-		new:  "Network: traffic.Network(address), AddressPeople: networkPeople,",
+		file:  "ingress/track/source.go",
+		old:   "Network: traffic.Network(address), AddressPeople: addressPeople,",
+		new:   "Network: traffic.Network(address), AddressPeople: networkPeople,",
 		tests: []string{"./ingress/track"}, run: "TestClicksOfOneAddress",
 	},
 	{
@@ -1750,8 +1774,8 @@ var mutants = []mutant{
 	{
 		name: "conversion-tried", protects: "a test of a conversion tells nothing of another's click",
 		file:  "ingress/track/check.go",
-		old:   "	case !e.Conversion.Verified:",
-		new:   "	case e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED:",
+		old:   "	if !e.Conversion.Verified {",
+		new:   "	if !e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED {",
 		tests: []string{"./ingress/track"}, run: "ConversionCheckRecordsNothing",
 	},
 	{
