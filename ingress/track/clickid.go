@@ -110,7 +110,7 @@ func unreadable(clickID string) string {
 }
 
 // unread returns the rejection of a conversion whose click id cannot be read, if nothing else names
-// a campaign: otherwise nobody would notice it.
+// a campaign: no account would ever see it.
 func (t *Tracker) unread(e *event.Event, c *reportedEvent) error {
 	if e.Type != event.Type_CONVERSION || c.clickID == "" {
 		return nil

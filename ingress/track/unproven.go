@@ -111,7 +111,7 @@ func lacking(err error) event.Proof {
 
 // stranger handles an unverified event: it is counted and discarded. It creates no record, no mark
 // of a repeat and no group in stats, because anyone can send any number of them. Errors: a
-// conversion that nobody would see, a sender above its limit.
+// conversion of no campaign, a sender above its limit.
 func (t *Tracker) stranger(e *event.Event, report *reportedEvent, now time.Time) error {
 	if err := t.unread(e, report); err != nil {
 		return err

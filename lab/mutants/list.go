@@ -1610,7 +1610,7 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
 	},
 	{
-		name: "click-id-unread", protects: "a conversion that nobody would notice is no success",
+		name: "click-id-unread", protects: "an unreadable click id without a campaign is no success",
 		file: "ingress/track/unproven.go",
 		old:  "if err := t.unread(e, report); err != nil {", new: "if err := t.unread(e, report); err != nil && false {",
 		tests: []string{"./ingress/track"}, run: "UnreadableClickIDIsRejected",
