@@ -83,7 +83,6 @@ func TestPixelParameters(t *testing.T) {
 	}{
 		"no event":               {[]string{"campaign_id", campaignID.String()}, "event"},
 		"unknown event":          {[]string{"event", "view", "campaign_id", campaignID.String()}, "event"},
-		"conversion is for POST": {[]string{"event", "conversion", "campaign_id", campaignID.String()}, "event"},
 		"no campaign":            {[]string{"event", "impression"}, "campaign_id"},
 		"campaign that is no id": {[]string{"event", "impression", "campaign_id", "x"}, "campaign_id"},
 		"campaign in other forms": {

@@ -110,7 +110,7 @@ func TestBeaconBodies(t *testing.T) {
 	require.Equal(t, 200, post(form.Encode()).Code)
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
 	ingresstest.RequireError(t, post(form.Encode()+"&event=click"), 400, "invalid_request", "event")
-	ingresstest.RequireError(t, post("event=%zz"), 400, "invalid_request", "")
+	ingresstest.RequireError(t, post("event=%zz"), 400, "invalid_request", "event_type")
 	ingresstest.RequireError(t, post(""), 400, "invalid_request", "event_type")
 }
 

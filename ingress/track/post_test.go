@@ -54,7 +54,7 @@ func TestConversions(t *testing.T) {
 	body := conversion(t, signed, map[string]any{"campaign_id": nil})
 	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api", "Authorization", owner)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true}`,
+	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true,"value_reported":false,"message":"the value in EUR is recorded, but reports and target_roas include values in USD only"}`,
 		campaignID), w.Body.String())
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
@@ -110,7 +110,9 @@ func TestConversionFields(t *testing.T) {
 		"negative value":       {map[string]any{"value": -1}, "value"},
 		"value as text":        {map[string]any{"value": "12"}, "value"},
 		"currency not ISO":     {map[string]any{"currency": "euro"}, "currency"},
-		"currency lower case":  {map[string]any{"currency": "eur"}, "currency"},
+		"currency of no money": {map[string]any{"currency": "XXX"}, "currency"},
+		"currency of tests":    {map[string]any{"currency": "xts"}, "currency"},
+		"currency of no state": {map[string]any{"currency": "ZZZ"}, "currency"},
 		"value too large":      {map[string]any{"value": 1000000.01}, "value"},
 		"long conversion_type": {map[string]any{"conversion_type": strings.Repeat("x", 65)}, "conversion_type"},
 		"long external_id":     {map[string]any{"external_id": strings.Repeat("x", 129)}, "external_id"},
@@ -155,7 +157,7 @@ func TestForgedConversions(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		require.NotContains(t, w.Body.String(), "deduped")
 	}
-	require.EqualValues(t, 2, f.counted(traffic.ReasonForged))
+	require.EqualValues(t, 2, f.counted(traffic.ReasonClickID))
 	require.Empty(t, f.Log.Asked())
 	require.Empty(t, f.seen.keys, "a forger must not make others' events look repeated")
 	// The window begins with the click.

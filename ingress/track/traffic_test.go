@@ -169,7 +169,7 @@ func TestLinkClicksComeFromTheReader(t *testing.T) {
 			)
 		}
 	}
-	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its network")
+	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its sender")
 	before := len(f.Log.Asked())
 	for _, target := range []string{f.clickPath("rest", time.Second)} {
 		require.Equal(t, http.StatusFound, f.Do(http.MethodHead, target, "").Code)
@@ -309,8 +309,8 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		require.Equal(t, want, rule)
 	}
 	for _, want := range []string{"", traffic.RuleClickRate} {
-		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "198.51.100.1:1", "User-Agent", browser)
-		require.Equal(t, want, rule, "another network")
+		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.78:1", "User-Agent", browser)
+		require.Equal(t, want, rule, "another reader")
 	}
 	require.Len(t, clicks.asked, n+1)
 	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
@@ -338,7 +338,7 @@ func TestViewsAboveTheRate(t *testing.T) {
 }
 
 func TestTrafficSettings(t *testing.T) {
-	for _, bad := range []string{"1", "0/1m", "x/1m", "1/1ms", "1/25h", "1/1m,", "-1/1m"} {
+	for _, bad := range []string{"1", "0/1m", "2000000000000/1m", "x/1m", "1/1ms", "1/25h", "1/1m,", "-1/1m"} {
 		_, err := TrafficConfig{ClickRates: bad}.rates()
 		require.ErrorContains(t, err, "ADNET_CLICK_RATES", bad)
 	}

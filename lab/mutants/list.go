@@ -1283,7 +1283,7 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "TestClickTooFast",
 	},
 	{
-		name: "click-rate", protects: "the clicks of one network are limited over all nodes",
+		name: "click-rate", protects: "the clicks of a reader, an address and a network are limited over all nodes",
 		file: "internal/redis/click.lua",
 		old:  "then return 0 end", new: "then return 1 end",
 		tests: []string{"./internal/redis"}, run: "TestClickRates",
@@ -1628,6 +1628,43 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
 	},
 	{
+		name: "click-id-unread", protects: "an unreadable click id without a campaign is no success",
+		file: "ingress/track/unproven.go",
+		old:  "if err := t.unread(e, report); err != nil {", new: "if err := t.unread(e, report); err != nil && false {",
+		tests: []string{"./ingress/track"}, run: "UnreadableClickIDIsRejected",
+	},
+	{
+		name: "postback-prefetch", protects: "a prefetch reports no conversion",
+		file: "ingress/track/postback.go",
+		old:  "if prefetched(c.Request.Header) {", new: "if prefetched(c.Request.Header) && looksOnly(c) {",
+		tests: []string{"./ingress/track"}, run: "PostbackOfNobody",
+	},
+	{
+		name: "postback-keys", protects: "invented keys in a query do not reach the store without limit",
+		file: "ingress/track/postback.go",
+		old:  "t.deps.Strangers != nil && !t.deps.Auth.Knows(key)", new: "t.deps.Strangers != nil && t.deps.Auth.Knows(key)",
+		tests: []string{"./ingress/track"}, run: "InventedKeys",
+	},
+	{
+		name: "unread-owner", protects: "an account reads the conversions of its own campaigns only",
+		file: "internal/memory/unproven.go",
+		old:  "of != nil && of.AdvertiserID == advertiser {", new: "of != nil {",
+		tests: []string{"./ingress/manage", "./internal/memory"}, run: "UnreadableClickIDs|UnreadClicks|Store",
+	},
+	{
+		name: "click-address", protects: "invented user agents give an address no more than four people's clicks",
+		file:  "ingress/track/source.go",
+		old:   "Network: traffic.Network(address), AddressPeople: addressPeople,",
+		new:   "Network: traffic.Network(address), AddressPeople: networkPeople,",
+		tests: []string{"./ingress/track"}, run: "TestClicksOfOneAddress",
+	},
+	{
+		name: "click-subscriber", protects: "the addresses of an IPv6 subscriber are one",
+		file: "ingress/track/source.go",
+		old:  "address = traffic.Subscriber(ip).String()", new: "address = ip.String()",
+		tests: []string{"./ingress/track"}, run: "TestSourcesOfClicks",
+	},
+	{
 		name: "click-rate-alone", protects: "whoever keeps the store busy does not switch the click rates off",
 		file: "ingress/track/traffic.go",
 		old:  "		return t.nearby.allow(click), errResting\n", new: "		return true, errResting\n",
@@ -1780,8 +1817,8 @@ var mutants = []mutant{
 	{
 		name: "conversion-tried", protects: "a test of a conversion tells nothing of another's click",
 		file:  "ingress/track/check.go",
-		old:   "	case !e.Conversion.Verified:",
-		new:   "	case e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED:",
+		old:   "	if !e.Conversion.Verified {",
+		new:   "	if !e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED {",
 		tests: []string{"./ingress/track"}, run: "ConversionCheckRecordsNothing",
 	},
 	{

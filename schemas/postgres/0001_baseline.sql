@@ -773,7 +773,7 @@ CREATE INDEX conversion_hour_age ON conversion_hour (hour);
 -- 512 rows a minute and removes rows after 30 days.
 CREATE TABLE unproven_minute (
     campaign_id uuid    NOT NULL, -- as in the event; the nil UUID for an unknown campaign
-    reason      text    COLLATE "C" NOT NULL, -- unsigned, bad_signature, key_expired
+    reason      text    COLLATE "C" NOT NULL, -- unsigned, bad_signature, key_expired, bad_click_id
     minute      integer NOT NULL, -- of receipt
     events      bigint  NOT NULL CHECK (events > 0),
     sample      jsonb, -- one of 1,000 events of a node
