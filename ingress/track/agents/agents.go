@@ -167,5 +167,8 @@ func (l *List) match(agent string) (found Kind) {
 			}
 		}
 	}
+	if found == Unlisted {
+		return form(agent)
+	}
 	return found
 }
