@@ -1,6 +1,9 @@
 package agents
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // form judges a user agent that no pattern matches by its form: a robot names itself as one, gives
 // a contact, or says that it is compatible with a browser without naming a system, and a library
@@ -34,7 +37,7 @@ type written struct {
 var systems = []string{
 	"android", " adr ", "iphone", "ipad", "ipod", "ios/", "ios ", "watchos", "tvos", "apple", "darwin", "mac os", "macos",
 	"macintosh", "mac_powerpc", "windows", "winnt", "win64", "win32", "win98", "linux", "x11", "cros ", "openbsd", "freebsd",
-	"netbsd", "sunos", "symbian", "series60", "midp", "cldc", "blackberry", "bb10", "playbook", "tizen", "webos", "web0s",
+	"netbsd", "sunos", "viera", "symbian", "series60", "midp", "cldc", "blackberry", "bb10", "playbook", "tizen", "webos", "web0s",
 	"hbbtv", "smarttv", "smart-tv", "netcast", "playstation", "nintendo", "xbox", "kaios", "harmony", "brew", "palm", "amiga",
 	"morphos", "beos", "haiku", "risc os", "syllable", "kindle", "roku", "msie", "trident", "konqueror", "opera", "omniweb",
 	"icab", "netfront", "up.browser", "avantgo", "netpositive", "os/2", "dos", "qnx", "cronet",
@@ -47,15 +50,13 @@ var phones = []string{"android", "iphone", "ipad", "ios/", "watch"}
 // replaced, and attacks.
 var absurdities = []string{"${", "{{", "%{", "<script", "javascript:", "() {", "/etc/passwd", "union select"}
 
-// absurd reports whether the agent contains no name at all.
+// absurd reports whether the agent names nothing, or is an attack.
 func (a written) absurd() bool {
 	switch strings.TrimSpace(a.text) {
-	case "mozilla", "mozilla/4.0", "mozilla/5.0", "mozilla/5.0 (compatible)", "user-agent", "useragent", "test", "unknown",
-		"null", "(null)", "undefined", "none", "nil":
+	case "mozilla", "mozilla/4.0", "mozilla/5.0", "mozilla/5.0 (compatible)":
 		return true
 	}
-	return !strings.ContainsFunc(a.text, func(r rune) bool { return r >= 'a' && r <= 'z' || r > 0x7f }) ||
-		containsAny(a.text, absurdities)
+	return containsAny(a.text, absurdities)
 }
 
 // homes are the home pages of browsers that name them in their agent.
@@ -75,7 +76,7 @@ func (a written) contact() bool {
 				continue
 			}
 			if plus := strings.HasSuffix(strings.TrimRight(a.text[:i], " "), "+"); plus && !containsAny(a.text, phones) ||
-				a.browser || !plus && !a.system {
+				a.browser || !plus && !a.system && page(rest) {
 				return true
 			}
 		case '@':
@@ -85,6 +86,13 @@ func (a written) contact() bool {
 		}
 	}
 	return false
+}
+
+// page reports whether a URL has more than a host: a home page is no contact.
+func page(url string) bool {
+	_, url, _ = strings.Cut(url, "://")
+	end := strings.IndexAny(url, "/)>;, ")
+	return end > 0 && url[end] == '/' && end+1 < len(url) && word(url[end+1])
 }
 
 // domain reports whether text begins with a host name of two labels or more.
@@ -160,7 +168,7 @@ func (a written) segment(at int) string {
 // compatible reports whether the agent says that it is compatible with browsers, and names no
 // system: Mozilla/5.0 (compatible; Foo/1.0).
 func (a written) compatible() bool {
-	if !a.browser || strings.HasPrefix(a.text, "mozilla/4") || strings.HasPrefix(a.text, "mozilla/3") {
+	if !a.browser || !strings.HasPrefix(a.text, "mozilla/5") && !strings.HasPrefix(a.text, "opera/") {
 		return false
 	}
 	for from := 0; ; {
@@ -179,7 +187,7 @@ func (a written) compatible() bool {
 // services are words for what robots do.
 var services = []string{
 	"fetch", "monitor", "checker", "scan", "indexer", "archiv", "validator", "analyzer", "probe", "uptime", "healthcheck",
-	"preview", "unfurl", "screenshot", "thumbnail", "seo", "audit", "search", "harvest", "sitemap", "webhook", "survey",
+	"preview", "unfurl", "screenshot", "thumbnail", "seo", "audit", "harvest", "sitemap", "webhook",
 }
 
 // service reports whether a program that is no browser and names no system names a robot's work.
@@ -187,26 +195,14 @@ func (a written) service() bool { return !a.browser && !a.system && containsAny(
 
 // library reports whether the agent begins with the name of a library or tool that sends requests.
 func (a written) library() bool {
-	for _, name := range libraries {
-		if rest, found := strings.CutPrefix(a.text, name); found && (rest == "" || !word(rest[0])) {
-			return true
-		}
-	}
-	return a.apple == false && !a.browser && !a.system && hyphenated(a.text)
-}
-
-func hyphenated(text string) bool {
-	name, version, found := strings.Cut(text, "/")
-	return found && strings.Contains(name, "-") && len(version) > 0 && digit(strings.TrimPrefix(version, "v")[0])
+	return !a.apple && slices.ContainsFunc(libraries, func(name string) bool {
+		rest, found := strings.CutPrefix(a.text, name)
+		return found && (rest == "" || !word(rest[0]))
+	})
 }
 
 func containsAny(text string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' }
