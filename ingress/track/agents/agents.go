@@ -1,6 +1,8 @@
 // Package agents detects the user agents of robots and tools. It uses the list of the npm package
 // crawler-user-agents (MIT), which patterns.txt contains with its licence and `go generate`
-// updates, and the link previews missing from that list. Tools are libraries that programs of any
+// updates, and the link previews missing from that list. narrowed.txt narrows or drops patterns of
+// that list that people's agents contain; no pattern may match an agent of people in package corpus.
+// An agent that no pattern matches is judged by its form. Tools are libraries that programs of any
 // kind use to send requests, including a publisher's server. All others are robots: crawlers,
 // monitors, and the fetchers of link previews in chat applications.
 //
@@ -154,7 +156,15 @@ func (l *List) Kind(agent string) Kind {
 	return kind
 }
 
-func (l *List) match(agent string) (found Kind) {
+func (l *List) match(agent string) Kind {
+	if found := l.listed(agent); found != Unlisted {
+		return found
+	}
+	return form(agent)
+}
+
+// listed returns the kind of the patterns that match an agent.
+func (l *List) listed(agent string) (found Kind) {
 	for _, e := range l.always {
 		if e.kind > found && e.re.MatchString(agent) {
 			found = e.kind
@@ -166,9 +176,6 @@ func (l *List) match(agent string) (found Kind) {
 				found = e.kind
 			}
 		}
-	}
-	if found == Unlisted {
-		return form(agent)
 	}
 	return found
 }

@@ -121,7 +121,7 @@ func TestSameAsEveryPattern(t *testing.T) {
 		case slices.ContainsFunc(tools, matches):
 			want = Tool
 		}
-		require.Equal(t, want, l.Kind(agent), "%q", agent)
+		require.Equal(t, want, l.listed(agent), "%q", agent)
 	})
 }
 

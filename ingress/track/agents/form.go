@@ -43,8 +43,8 @@ var systems = []string{
 	"icab", "netfront", "up.browser", "avantgo", "netpositive", "os/2", "dos", "qnx", "cronet",
 }
 
-// phones are the systems whose applications add their home page to their agent.
-var phones = []string{"android", "iphone", "ipad", "ios/", "watch"}
+// phones are the systems whose applications add their home page, with a plus, to their agent.
+var phones = []string{"android", "iphone", "ipad", "ios/", "watch", "darwin"}
 
 // absurdities are parts of agents that no program of a person sends: templates that were not
 // replaced, and attacks.

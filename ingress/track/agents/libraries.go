@@ -25,7 +25,7 @@ var libraries = []string{
 	"google-http-java-client", "ktor", "ktor-client", "ktor client", "akka-http", "pekko-http", "http4s", "http4s-ember", "sttp",
 	"scalaj-http", "clj-http", "http-kit", "armeria", "netty", "helidon", "micronaut", "quarkus",
 	// JavaScript
-	"node", "node.js", "nodejs", "node-superagent", "superagent", "got", "undici", "needle", "wretch", "request",
+	"node", "node.js", "nodejs", "node-superagent", "superagent", "got", "undici", "needle", "wretch",
 	"deno", "bun", "fetch", "cross-fetch", "make-fetch-happen", "minipass-fetch", "npm", "pnpm", "yarn", "jsdom", "urlgrabber", "electron-fetch",
 	"nodemailer", "react-native-fetch",
 	// PHP
