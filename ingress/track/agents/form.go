@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// form judges a user agent that no pattern matches by its form: a robot names itself as one, gives
-// a contact, or says that it is compatible with a browser without naming a system, and a library
-// begins with its own name. It never examines the model of a device: Cubot, M bot and Spider are
+// form judges a user agent that no pattern matches by its form: a robot names itself as one, adds a
+// contact to a browser's agent, or is compatible with a browser without naming a system. A program
+// that begins with the name of a library, or gives only a contact or its work, may be a publisher's
+// server, so it is a tool. The model of a device is never examined: Cubot, M bot and Spider are
 // phones.
 func form(agent string) Kind {
 	a := written{text: strings.ToLower(agent)}
@@ -17,9 +18,9 @@ func form(agent string) Kind {
 	switch {
 	case agent == "":
 		return Unlisted
-	case a.absurd(), a.contact(), a.robotName(), a.compatible(), a.service():
+	case a.absurd(), a.robotName(), a.browser && a.contact(), a.compatible():
 		return Robot
-	case a.library():
+	case a.library(), a.contact(), a.service():
 		return Tool
 	}
 	return Unlisted
@@ -142,8 +143,8 @@ func (a written) robotAt(start, end int) bool {
 	for begin > 0 && word(a.text[begin-1]) {
 		begin--
 	}
-	if a.text[begin:end] == "cubot" {
-		return false
+	if name := a.text[begin:end]; name == "cubot" || strings.HasSuffix(name, "chatbot") {
+		return false // a phone, and applications for conversations
 	}
 	versioned := end+1 < len(a.text) && a.text[end] == '/' && (digit(a.text[end+1]) || a.text[end+1] == 'v')
 	return versioned || !containsAny(a.segment(start), []string{"android", "adr ", "dpi;"})
