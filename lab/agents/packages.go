@@ -96,8 +96,20 @@ func (p source) download(ctx context.Context, dir string) error {
 	}
 	get := exec.CommandContext(ctx, "npm", "pack", "--silent", "--pack-destination", dir, p.name+"@"+p.version)
 	if p.registry == "pypi" {
-		get = exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
-			"--dest", dir, p.name+"=="+p.version)
+		get = exec.CommandContext(
+			ctx,
+			"python3",
+			"-m",
+			"pip",
+			"download",
+			"--quiet",
+			"--no-deps",
+			"--no-binary",
+			":all:",
+			"--dest",
+			dir,
+			p.name+"=="+p.version,
+		)
 	}
 	get.Stderr = os.Stderr
 	return get.Run()

@@ -70,14 +70,18 @@ func (a written) contact() bool {
 		switch rest := a.text[i:]; rest[0] {
 		case 'h', 'w', 'm':
 			if !strings.HasPrefix(rest, "http://") && !strings.HasPrefix(rest, "https://") &&
-				!strings.HasPrefix(rest, "www.") && !strings.HasPrefix(rest, "mailto:") || i > 0 && letter(a.text[i-1]) {
+				!strings.HasPrefix(
+					rest,
+					"www.",
+				) && !strings.HasPrefix(rest, "mailto:") || i > 0 && letter(a.text[i-1]) {
 				continue
 			}
 			if containsAny(rest, homes) {
 				continue
 			}
 			if plus := strings.HasSuffix(strings.TrimRight(a.text[:i], " "), "+"); plus && !containsAny(a.text, phones) ||
-				a.browser || !plus && !a.system && page(rest) {
+				a.browser ||
+				!plus && !a.system && page(rest) {
 				return true
 			}
 		case '@':
