@@ -36,11 +36,16 @@ type written struct {
 
 // systems are parts of agents that name the system of a person's device.
 var systems = []string{
-	"android", " adr ", "iphone", "ipad", "ipod", "ios/", "ios ", "watchos", "tvos", "apple", "darwin", "mac os", "macos",
-	"macintosh", "mac_powerpc", "windows", "winnt", "win64", "win32", "win98", "linux", "x11", "cros ", "openbsd", "freebsd",
-	"netbsd", "sunos", "viera", "symbian", "series60", "midp", "cldc", "blackberry", "bb10", "playbook", "tizen", "webos", "web0s",
-	"hbbtv", "smarttv", "smart-tv", "netcast", "playstation", "nintendo", "xbox", "kaios", "harmony", "brew", "palm", "amiga",
-	"morphos", "beos", "haiku", "risc os", "syllable", "kindle", "roku", "msie", "trident", "konqueror", "opera", "omniweb",
+	"android", " adr ", "iphone", "ipad", "ipod", "ios/", "ios ", "watchos", "tvos", "apple", "darwin", "mac os",
+	"macos",
+	"macintosh", "mac_powerpc", "windows", "winnt", "win64", "win32", "win98", "linux", "x11", "cros ",
+	"openbsd", "freebsd",
+	"netbsd", "sunos", "viera", "symbian", "series60", "midp", "cldc", "blackberry", "bb10", "playbook", "tizen",
+	"webos", "web0s",
+	"hbbtv", "smarttv", "smart-tv", "netcast", "playstation", "nintendo", "xbox", "kaios", "harmony", "brew",
+	"palm", "amiga",
+	"morphos", "beos", "haiku", "risc os", "syllable", "kindle", "roku", "msie", "trident", "konqueror", "opera",
+	"omniweb",
 	"icab", "netfront", "up.browser", "avantgo", "netpositive", "os/2", "dos", "qnx", "cronet",
 }
 
@@ -191,7 +196,8 @@ func (a written) compatible() bool {
 
 // services are words for what robots do.
 var services = []string{
-	"fetch", "monitor", "checker", "scan", "indexer", "archiv", "validator", "analyzer", "probe", "uptime", "healthcheck",
+	"fetch", "monitor", "checker", "scan", "indexer", "archiv", "validator", "analyzer", "probe", "uptime",
+	"healthcheck",
 	"preview", "unfurl", "screenshot", "thumbnail", "seo", "audit", "harvest", "sitemap", "webhook",
 }
 
