@@ -1277,6 +1277,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "TestWhoSends",
 	},
 	{
+		name: "robot-form", protects: "a robot that no list names is found by the form of its agent",
+		file: "ingress/track/agents/form.go",
+		old:  "case a.absurd(), a.robotName(),", new: "case a.absurd(),",
+		tests: []string{"./ingress/track/agents"}, run: "TestRobotIsHit",
+	},
+	{
+		name: "robot-model", protects: "a phone whose model is the word for a robot is a person's",
+		file: "ingress/track/agents/form.go",
+		old:  "return versioned || !containsAny(", new: "return true || !containsAny(",
+		tests: []string{"./ingress/track/agents"}, run: "TestPersonIsNeverHit",
+	},
+	{
 		name: "click-too-fast", protects: "a click sooner than a person can is invalid traffic",
 		file: "ingress/track/traffic.go",
 		old:  "c.at.Sub(issued) < t.cfg.ClickDelay", new: "c.at.Sub(issued) < 0",
