@@ -77,7 +77,7 @@ func TestClicksOfOneAddressDuringAnOutage(t *testing.T) {
 	counted := func(address func(i int) string) (n int) {
 		for i := range 40 {
 			rule, _ := f.fire(
-				"GET", "/s/"+f.ad("rest", time.Second), "", address(i)+":1", "User-Agent", browser+string(rune('a'+i)),
+				"GET", f.clickPath("rest", time.Second), "", address(i)+":1", "User-Agent", browser+string(rune('a'+i)),
 			)
 			if rule == "" {
 				n++
