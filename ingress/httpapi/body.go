@@ -24,28 +24,58 @@ const maxBody = 64 << 10
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// ReadBody calls use with the whole body, which is valid only inside use. Errors:
-// errs.PayloadTooLarge for a body over the limit of the route ([Policy.Body]), errs.InvalidRequest
-// for an unreadable one.
+// ReadBody calls use with the whole body as a text in UTF-8, decompressed, which is valid only
+// inside use: [plain] states what is read. Errors: errs.PayloadTooLarge for a body over the limit of
+// the route ([Policy.Body]), before or after decompression; errs.UnsupportedEncoding;
+// errs.InvalidRequest for an unreadable one.
 func ReadBody(c *gin.Context, use func(body []byte) error) error {
 	limit := of(c).bodyLimit()
-	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
-		body, err := atHand.Whole()
-		if err == nil && int64(len(body)) > limit {
-			err = &http.MaxBytesError{Limit: limit}
-		}
-		if err != nil {
-			return unreadBody(err)
-		}
+	body, room, err := wholeBody(c, limit)
+	if room != nil {
+		defer bodies.Put(room)
+	}
+	if err != nil {
+		return err
+	}
+	coding := c.Request.Header["Content-Encoding"]
+	if len(coding) == 0 && isPlain(body) {
 		return use(body)
 	}
-	buffer := bodies.Get().(*bytes.Buffer)
-	defer bodies.Put(buffer)
-	buffer.Reset()
-	if _, err := buffer.ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit)); err != nil {
-		return unreadBody(err)
+	if err = plain(body, coding, limit, use); errs.Is(err, errs.UnsupportedEncoding) {
+		c.Header("Accept-Encoding", codings)
 	}
-	return use(buffer.Bytes())
+	return err
+}
+
+// RawBody is [ReadBody] for the body as it was sent, for signatures and fingerprints.
+func RawBody(c *gin.Context, use func(body []byte) error) error {
+	body, room, err := wholeBody(c, of(c).bodyLimit())
+	if room != nil {
+		defer bodies.Put(room)
+	}
+	if err != nil {
+		return err
+	}
+	return use(body)
+}
+
+// wholeBody reads a body of at most limit bytes. The caller returns room, if there is one, to the
+// pool.
+func wholeBody(c *gin.Context, limit int64) (body []byte, room *bytes.Buffer, err error) {
+	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
+		if body, err = atHand.Whole(); err == nil && int64(len(body)) > limit {
+			err = &http.MaxBytesError{Limit: limit}
+		}
+	} else {
+		room = bodies.Get().(*bytes.Buffer)
+		room.Reset()
+		_, err = room.ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+		body = room.Bytes()
+	}
+	if err != nil {
+		return nil, room, unreadBody(err)
+	}
+	return body, room, nil
 }
 
 func unreadBody(err error) error {

@@ -27,6 +27,7 @@ var statusOf = map[errs.Code]int{
 	errs.Conflict:             http.StatusConflict,
 	errs.Retired:              http.StatusGone,
 	errs.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
+	errs.UnsupportedEncoding:  http.StatusUnsupportedMediaType,
 	errs.RateLimited:          http.StatusTooManyRequests,
 	errs.DemoMode:             http.StatusServiceUnavailable,
 	errs.Unavailable:          http.StatusServiceUnavailable,

@@ -27,6 +27,7 @@ const (
 	Conflict             Code = "conflict" // it already exists, or another call changed it
 	Retired              Code = "retired"
 	PayloadTooLarge      Code = "payload_too_large"
+	UnsupportedEncoding  Code = "unsupported_encoding" // the Content-Encoding of a body
 	RateLimited          Code = "rate_limited"
 	DemoMode             Code = "demo_mode"
 	Unavailable          Code = "unavailable" // a store or the log is unreachable; safe to retry
