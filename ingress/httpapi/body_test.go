@@ -288,7 +288,7 @@ func TestBodiesThatCannotBeReadAreRejected(t *testing.T) {
 		"too many":         {zip, "gzip, gzip, gzip", errs.UnsupportedEncoding, "3 content codings"},
 		"checksum":         {broken, "gzip", errs.InvalidRequest, "not valid gzip"},
 		"cut":              {zip[:14], "gzip", errs.InvalidRequest, "ends too early"},
-		"noise":            {[]byte("\x01\x02\x03\x04"), "gzip", errs.InvalidRequest, "not valid gzip"},
+		"noise":            {[]byte("\x01\x02\x03\x04 more than a header"), "gzip", errs.InvalidRequest, "not valid gzip"},
 		"noise as deflate": {[]byte("\xff\xfe\xfd\xfc"), "deflate", errs.InvalidRequest, "not valid deflate"},
 		"UTF-32":           {[]byte("{\x00\x00\x00}\x00\x00\x00"), "", errs.InvalidRequest, "UTF-32"},
 		"cut form":         {zipped("a=1&b=22222222222222222222222222")[:30], "gzip", errs.InvalidRequest, "too early"},
