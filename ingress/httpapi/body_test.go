@@ -177,8 +177,12 @@ func TestWrongTypesNameTheExpectedType(t *testing.T) {
 		`{"starts":5}`:         "field starts must be a time like 2026-01-31T10:00:00Z, or null",
 		`{"ratio":"x"}`:        "field ratio must be a number, or null",
 		`{"ratio":1e20}`:       "field ratio must be a number, or null",
-		`{"words":5}`:          "field words has a value of the wrong kind",
-		`{"nested":{"N":"x"}}`: "field nested.N has a value of the wrong kind",
+		`{"whole":"3"}`:        "field whole must be a whole number like 3, not a text",
+		`{"number":[]}`:        "field number must be a number like 2.5, not a list",
+		`{"words":5}`:          `field words must be a list of texts like ["abc"], not a number`,
+		`{"words":["a",{}]}`:   `field words.1 must be a text like "abc", not an object`,
+		`{"nested":[]}`:        `field nested must be an object like {"name": …}, not a list`,
+		`{"nested":{"N":"x"}}`: "field nested.N must be a whole number like 3, not a text",
 	} {
 		err := errs.Of(Unmarshal([]byte(text), new(forms)))
 		require.Equal(t, errs.InvalidRequest, err.Code, text)

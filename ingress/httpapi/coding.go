@@ -111,7 +111,7 @@ func decode(room *bytes.Buffer, body []byte, coding string, limit int64) error {
 	err := expand(room, body, limit)
 	tooLarge, cut := new(http.MaxBytesError), errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
-	case err == nil, cut && isWhole(room.Bytes()): // the sender did not close its stream
+	case err == nil, cut && closed(room.Bytes()): // the sender did not close its stream
 		return nil
 	case errors.As(err, &tooLarge):
 		return unreadBody(err)
@@ -121,9 +121,9 @@ func decode(room *bytes.Buffer, body []byte, coding string, limit int64) error {
 	return errs.Wrap(err, errs.InvalidRequest, "the body is not valid %s", coding)
 }
 
-// isWhole reports whether a text has both ends of a JSON object or array. Another text does not show
+// closed reports whether a text has both ends of a JSON object or array. Another text does not show
 // that it was cut.
-func isWhole(text []byte) bool {
+func closed(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) > 1 && (text[0] == '{' && text[len(text)-1] == '}' || text[0] == '[' && text[len(text)-1] == ']')
 }

@@ -1,7 +1,11 @@
 package track
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"mime"
+	"mime/multipart"
 	"net/url"
 
 	"github.com/gin-gonic/gin"
@@ -19,33 +23,72 @@ func formFields(in *Report) map[string]*string {
 	}
 }
 
-// decodeReport reads the body of POST /api/track: a form if the content type is a form, else JSON
-// whatever the type. A page can send forms and text/plain without a preflight, even while it
-// unloads (navigator.sendBeacon).
+// decodeReport reads the body of POST /api/track: JSON or a form, by its first character, whatever
+// the content type. A page can send text/plain and both kinds of forms without a preflight, even
+// while it unloads (navigator.sendBeacon with a string, URLSearchParams or FormData).
 func decodeReport(c *gin.Context, in *Report) error {
-	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil ||
-		kind != "application/x-www-form-urlencoded" {
-		return httpapi.Decode(c, in)
-	}
 	return httpapi.ReadBody(c, func(body []byte) error {
-		if len(body) > 0 && body[0] == '{' {
-			return httpapi.Unmarshal(body, in) // clients that send JSON with the form's type, like curl
+		kind, params, _ := mime.ParseMediaType(c.GetHeader("Content-Type"))
+		switch text := bytes.TrimLeft(body, " \t\r\n"); {
+		case bytes.HasPrefix(text, []byte("--")):
+			return readParts(text, params["boundary"], in)
+		case kind == formType && (len(text) == 0 || text[0] != '{'), // curl sends JSON with the form's type
+			len(text) > 0 && 'a' <= text[0] && text[0] <= 'z' && bytes.IndexByte(text, '=') > 0:
+			return readForm(string(text), in)
 		}
-		form, err := url.ParseQuery(string(body))
-		if err != nil {
-			return errs.New(errs.InvalidRequest, "the body must be a form like event=impression&auction_id=…")
+		return httpapi.UnmarshalLoose(body, in)
+	})
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+func readForm(text string, in *Report) error {
+	form, err := url.ParseQuery(text)
+	if err != nil {
+		return errs.New(errs.InvalidRequest, "the body must be a form like event=impression&auction_id=…")
+	}
+	return in.fill(form)
+}
+
+// readParts reads multipart/form-data. The boundary is that of the first line if the content type
+// has none, as in pages that set the type themselves.
+func readParts(body []byte, boundary string, in *Report) error {
+	if boundary == "" {
+		line, _, _ := bytes.Cut(body, []byte("\n"))
+		boundary = string(bytes.TrimSpace(line[len("--"):]))
+	}
+	if !bytes.Contains(body, []byte("--"+boundary+"--")) {
+		return errs.New(errs.InvalidRequest, "the multipart body ends before its last boundary")
+	}
+	form := url.Values{}
+	for parts := multipart.NewReader(bytes.NewReader(body), boundary); ; {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return in.fill(form)
 		}
-		fields := formFields(in)
-		for name, values := range form {
-			field, known := fields[name]
-			switch {
-			case !known:
-			case len(values) > 1:
-				return errs.New(errs.InvalidRequest, "field %s appears twice", name).With("field", name)
-			default:
-				*field = values[0]
+		if err == nil {
+			var value []byte
+			if value, err = io.ReadAll(part); err == nil { // at most the size of the body
+				form.Add(part.FormName(), string(value))
+				continue
 			}
 		}
-		return nil
-	})
+		return errs.Wrap(err, errs.InvalidRequest, "the multipart body is malformed")
+	}
+}
+
+// fill sets the fields of a form. Unknown ones are ignored.
+func (r *Report) fill(form url.Values) error {
+	fields := formFields(r)
+	for name, values := range form {
+		field, known := fields[name]
+		switch {
+		case !known:
+		case len(values) > 1:
+			return errs.New(errs.InvalidRequest, "field %s appears twice", name).With("field", name)
+		default:
+			*field = values[0]
+		}
+	}
+	return nil
 }
