@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/ingress/httpapi"
@@ -138,11 +137,10 @@ func (s *Server) post(c *gin.Context) error {
 		}
 	}()
 	var malformed *failure
-	var batch []jsontext.Value
 	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
 	// The body is read even without a valid key, because the answer carries its id.
 	unread := httpapi.ReadBody(c, func(body []byte) error {
-		if batch, malformed = batchOf(c.Request.Header, body); batch == nil && malformed == nil {
+		if r.batch, malformed = batchOf(c.Request.Header, body); r.batch == nil && malformed == nil {
 			malformed = r.decode(body)
 		}
 		return nil
@@ -154,8 +152,8 @@ func (s *Server) post(c *gin.Context) error {
 		return s.fail(c, "", failed(unread))
 	case malformed != nil:
 		return s.fail(c, r.echo(), malformed)
-	case batch != nil:
-		return s.batch(c, caller, batch)
+	case r.batch != nil:
+		return s.batch(c, caller, r.batch)
 	case r.notification():
 		// No notification has an effect, and none is answered.
 		c.Status(http.StatusAccepted)

@@ -33,6 +33,7 @@ const (
 // call is a request being answered, with its memory. It is reused.
 type call struct {
 	message
+	batch   []jsontext.Value // the messages, if it is a batch of them
 	caller  httpapi.Caller
 	bearer  string
 	private bool // the request has Sec-GPC
