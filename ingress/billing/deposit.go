@@ -198,7 +198,7 @@ func (a *API) webhook(c *gin.Context) error {
 		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no payment provider's signature"))
 	}
 	var receipt payment.Receipt
-	err := httpapi.ReadBody(c, func(body []byte) (err error) {
+	err := httpapi.RawBody(c, func(body []byte) (err error) {
 		ctx := c.Request.Context()
 		if a.deps.Deliveries != nil && a.deps.Deliveries.Doubts(c.ClientIP(), a.deps.Now()) {
 			ctx = payment.Doubted(ctx)

@@ -39,11 +39,8 @@ func CSV(c *gin.Context, name string, table [][]string) error {
 	return SendCSV(c, name, b.Bytes())
 }
 
-// byteOrderMark makes spreadsheets read a file as UTF-8.
-const byteOrderMark = "\ufeff"
-
 // SendCSV answers with a CSV text as a file named name.csv. With bom=1 in the query the text begins
-// with a byte order mark.
+// with a byte order mark, by which spreadsheets recognise UTF-8.
 func SendCSV(c *gin.Context, name string, text []byte) error {
 	if c.Query("bom") == "1" {
 		text = append([]byte(byteOrderMark), text...)

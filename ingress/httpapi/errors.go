@@ -28,6 +28,7 @@ var statusOf = map[errs.Code]int{
 	errs.Retired:              http.StatusGone,
 	errs.PreconditionFailed:   http.StatusPreconditionFailed,
 	errs.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
+	errs.UnsupportedEncoding:  http.StatusUnsupportedMediaType,
 	errs.RateLimited:          http.StatusTooManyRequests,
 	errs.DemoMode:             http.StatusServiceUnavailable,
 	errs.Unavailable:          http.StatusServiceUnavailable,

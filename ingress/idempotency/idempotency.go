@@ -191,7 +191,7 @@ func (k *Keys) once(c *gin.Context, in call) error {
 // seal.
 func readRequest(c *gin.Context, in *call) error {
 	var body []byte
-	err := httpapi.ReadBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
+	err := httpapi.RawBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (s *Server) bidOf(c *gin.Context, caller httpapi.Caller, started time.Time)
 	c.Writer.Header()["X-Openrtb-Version"] = s.headers.version
 	t := s.begin(c, caller, started)
 	defer t.end()
-	if err := readBody(c, t.read); err != nil {
+	if err := httpapi.ReadBody(c, t.read); err != nil {
 		if m, is := isMalformed(err); is {
 			err = errs.New(errs.InvalidRequest, "%s", string(m))
 		}

@@ -79,7 +79,7 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 		return err
 	case bid && status >= http.StatusInternalServerError:
 		e = withNBR(e, nbrTechnical)
-	case bid && status == http.StatusRequestEntityTooLarge:
+	case bid && (status == http.StatusRequestEntityTooLarge || status == http.StatusUnsupportedMediaType):
 		e = withNBR(e, nbrInvalid)
 	}
 	return httpapi.WriteError(c, e, status)

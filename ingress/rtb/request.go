@@ -7,6 +7,7 @@ import (
 
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
+	"adnet/internal/jsonscan"
 )
 
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
@@ -745,13 +746,23 @@ func (r *reader) parse(body []byte, in *bidRequest) error {
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return malformed("the body must be a JSON object")
 	}
-	if !utf8.Valid(body) {
-		return malformed("the body is not UTF-8")
+	if r.valid(body, in) {
+		return in.check()
 	}
-	if _, err := r.document(string(body), in); err != nil {
+	plain, mended := jsonscan.Mend(body)
+	if *in = (bidRequest{}); !mended || !r.valid(plain, in) {
 		return malformed("the body is not well-formed JSON")
 	}
 	return in.check()
+}
+
+// valid reads a body and reports whether it is JSON in UTF-8.
+func (r *reader) valid(body []byte, in *bidRequest) bool {
+	if !utf8.Valid(body) {
+		return false
+	}
+	_, err := r.document(string(body), in)
+	return err == nil
 }
 
 // check rejects exactly the requests that PROTOCOLS and the standard define as malformed.

@@ -63,7 +63,7 @@ type rejected struct {
 // again, since repeats count once.
 func (t *Tracker) batch(c *gin.Context) error {
 	var in batch
-	if err := httpapi.Decode(c, &in); err != nil {
+	if err := httpapi.DecodeLoose(c, &in); err != nil {
 		return err
 	}
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {

@@ -28,6 +28,7 @@ const (
 	PreconditionFailed   Code = "precondition_failed" // it is not the version that the caller named
 	Retired              Code = "retired"
 	PayloadTooLarge      Code = "payload_too_large"
+	UnsupportedEncoding  Code = "unsupported_encoding" // the Content-Encoding of a body
 	RateLimited          Code = "rate_limited"
 	DemoMode             Code = "demo_mode"
 	Unavailable          Code = "unavailable" // a store or the log is unreachable; safe to retry

@@ -1260,9 +1260,33 @@ var mutants = []mutant{
 	},
 	{
 		name: "gzip-bomb", protects: "a small body does not open to a large one",
-		file: "ingress/httpapi/body.go",
-		old:  "ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit))", new: "ReadFrom(c.Request.Body)",
-		tests: []string{"./cmd"}, run: "TestLargeBodies",
+		file: "ingress/httpapi/coding.go",
+		old:  "io.LimitReader(from, limit+1-int64(room.Len()))", new: "from",
+		tests: []string{"./ingress/httpapi"}, run: "BombIsNotExpanded",
+	},
+	{
+		name: "cut-checksum", protects: "a damaged gzip body is rejected",
+		file: "ingress/httpapi/coding.go",
+		old:  "cut && closed(room.Bytes())", new: "closed(room.Bytes())",
+		tests: []string{"./ingress/httpapi"}, run: "BodiesThatCannotBeRead",
+	},
+	{
+		name: "cut-texts", protects: "a text that was cut in an escape is read",
+		file: "internal/jsonscan/mend.go",
+		old:  "return escaped - 1, escaped", new: "return i, i",
+		tests: []string{"./internal/jsonscan"}, run: "StringsCutAnywhere",
+	},
+	{
+		name: "batch-size", protects: "a batch is bounded",
+		file: "ingress/mcp/batch.go",
+		old:  "len(list) == maxBatch:", new: "false:",
+		tests: []string{"./ingress/mcp"}, run: "TestExchanges",
+	},
+	{
+		name: "lf-smuggled", protects: "nothing behind a request whose lines end with LF alone is read",
+		file: "ingress/httpapi/wire/framing.go",
+		old:  "c.framing.closes = bare", new: "c.framing.closes = false",
+		tests: []string{"./ingress/httpapi/wire"}, run: "LenientForms",
 	},
 	{
 		name: "bid-request-forgotten", protects: "a bid request sees nothing of the one before it",
@@ -1569,7 +1593,7 @@ var mutants = []mutant{
 	{
 		name: "bare-lf", protects: "a header that two readers would cut differently is refused",
 		file: "ingress/httpapi/wire/framing.go",
-		old:  "case n == 0 || rest[n-1] != '\\r':", new: "case n == 0:",
+		old:  "case bare != c.framing.bare:", new: "case false:",
 		tests: []string{"./ingress/httpapi/wire"}, run: "Refused",
 	},
 	{

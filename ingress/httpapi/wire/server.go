@@ -15,7 +15,7 @@
 // # Not obvious
 //
 // Bodies over the limit of their route reach the handler as http.MaxBytesError. Two lengths,
-// malformed header names, lines that end without CR and other protocol versions are rejected.
+// malformed header names, headers that mix two ends of lines and other protocol versions are rejected.
 // TestAsNetHTTP compares this layer with net/http request by request.
 package wire
 
