@@ -43,6 +43,10 @@ const (
 	maxSkipSec      = 3600
 	DefaultCap      = 3 // impressions per session and UTC day
 	MaxCap          = 1000
+
+	// MaxConversionType is the length of a conversion's type in bytes.
+	MaxConversionType = 64
+
 	maxROAS         = 1_000_000 * money.USD
 	defaultCTALabel = "Learn more"
 )
@@ -71,6 +75,7 @@ type Fields struct {
 	Pacing            *Pacing       `json:"pacing"`
 	FrequencyCap      *int          `json:"frequency_cap"`
 	ClickID           *ClickID      `json:"click_id"`
+	ConversionType    *string       `json:"conversion_type"`
 	MinRelevance      *share.Share  `json:"min_relevance"`
 	StartAt           Date          `json:"start_at"`
 	EndAt             Date          `json:"end_at"`
@@ -172,6 +177,7 @@ func (f *Fields) plan(c *Campaign) error {
 	setText(&c.Headline, f.Headline)
 	setText(&c.Subtext, f.Subtext)
 	setText(&c.CTALabel, f.CTALabel)
+	setText(&c.ConversionType, f.ConversionType)
 	if err := f.applyTargeting(&c.Targeting); err != nil {
 		return err
 	}
@@ -444,6 +450,8 @@ func checkKinds(c *Campaign) error {
 		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
 	case c.ClickID != ClickIDOn && c.ClickID != ClickIDOff:
 		return invalid("click_id", "must be on or off")
+	case len(c.ConversionType) > MaxConversionType || hasControl(c.ConversionType):
+		return invalid("conversion_type", "must be one line of at most %d bytes", MaxConversionType)
 	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
 		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
 	}
