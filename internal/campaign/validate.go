@@ -31,18 +31,18 @@ const (
 	MaxListValue  = 100  // bytes
 	maxNotes      = 2000 // bytes of a review
 
-	MinBid          = money.USD / 100
-	MaxBid          = 1_000 * money.USD
-	DefaultBid      = 5 * money.USD
-	MinBudget       = money.USD
-	MaxDailyBudget  = 1_000_000 * money.USD
-	DefaultDaily    = 50 * money.USD
-	MaxTotalBudget  = 10_000_000 * money.USD
-	DefaultTotal    = 1_000 * money.USD
-	DefaultSkipSec  = 3
-	maxSkipSec      = 3600
-	DefaultCap      = 3 // impressions per session and UTC day
-	MaxCap          = 1000
+	MinBid         = money.USD / 100
+	MaxBid         = 1_000 * money.USD
+	DefaultBid     = 5 * money.USD
+	MinBudget      = money.USD
+	MaxDailyBudget = 1_000_000 * money.USD
+	DefaultDaily   = 50 * money.USD
+	MaxTotalBudget = 10_000_000 * money.USD
+	DefaultTotal   = 1_000 * money.USD
+	DefaultSkipSec = 3
+	maxSkipSec     = 3600
+	DefaultCap     = 3 // impressions per session and UTC day
+	MaxCap         = 1000
 
 	// MaxConversionType is the length of a conversion's type in bytes.
 	MaxConversionType = 64
