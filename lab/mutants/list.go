@@ -1297,7 +1297,7 @@ var mutants = []mutant{
 	{
 		name: "early-once", protects: "several settlers judge an early event once",
 		file: "internal/postgres/ledger_early.go",
-		old:  " AND h.judged_offset IS NULL\n", new: "\n",
+		old:  "LIMIT $5 FOR UPDATE SKIP LOCKED`", new: "LIMIT $5`",
 		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
 	},
 	{
