@@ -11,6 +11,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/campaign"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -64,7 +65,12 @@ type Taken struct {
 	Value          *money.Micros `json:"value,omitempty"`
 	Currency       string        `json:"currency,omitempty"`
 	ExternalID     string        `json:"external_id,omitempty"`
-	Verified       *bool         `json:"verified,omitempty"` // false: the conversion is recorded but never charged
+	// Verified reports whether the campaign's owner vouches for a conversion. false: it is recorded
+	// and never charged.
+	Verified *bool `json:"verified,omitempty"`
+	// Pending is true for a verified conversion: it counts if settlement finds a valid click of the
+	// ad, which may still arrive.
+	Pending bool `json:"pending,omitzero"`
 }
 
 // Reporter is the sender of a report, according to its credentials.
@@ -76,7 +82,7 @@ type Reporter struct {
 }
 
 const (
-	maxConversionType = 64
+	maxConversionType = campaign.MaxConversionType
 	maxExternalID     = 128
 )
 
@@ -277,7 +283,7 @@ func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Ta
 	if e.Conversion != nil {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
-		out.Verified = &e.Conversion.Verified
+		out.Verified, out.Pending = &e.Conversion.Verified, e.Conversion.Verified
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
