@@ -288,5 +288,6 @@ func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Ta
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
 	out.Deduped = t.again(ctx, placed)
+	out.Pending = out.Pending && !out.Deduped
 	return out
 }
