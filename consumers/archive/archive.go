@@ -284,7 +284,8 @@ func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 		// partitions of two processes.
 		early := p.Stream == ledger.EarlyStream
 		last := len(groups) - 1
-		if last < 0 || rows+len(q.records) > a.cfg.ChunkRows || early != (groups[last][0].Stream == ledger.EarlyStream) {
+		if last < 0 || rows+len(q.records) > a.cfg.ChunkRows ||
+			early != (groups[last][0].Stream == ledger.EarlyStream) {
 			groups, rows, last = append(groups, nil), 0, last+1
 		}
 		// No more than the buffered records, so that the plan can be inserted at once.

@@ -54,7 +54,7 @@ func TestConversions(t *testing.T) {
 	body := conversion(t, signed, map[string]any{"campaign_id": nil})
 	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api", "Authorization", owner)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true}`,
+	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true,"pending":true}`,
 		campaignID), w.Body.String())
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
