@@ -28,10 +28,10 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 }
 
 // appendRows builds the rows of a chunk: one row per offset but those of early events, which follow
-// with [ledger.EarlyStream]. It uses the chunk and the log alone, so
-// that a second try builds the same block. records holds the chunk's records that the log still
-// has, by offset, and perhaps some more. missing counts settled records that are neither there nor
-// poison. Their rows hold only the outcome, so that sums still equal the ledger.
+// with [ledger.EarlyStream]. It uses the chunk and the log alone, so that a second try builds the
+// same block. records holds the chunk's records that the log still has, by offset, and perhaps some
+// more. missing counts settled records that are neither there nor poison. Their rows hold only the
+// outcome, so that sums still equal the ledger.
 func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]

@@ -108,7 +108,7 @@ func verdictOf(placed *placedEvent) checked {
 		return result
 	}
 	result.Accepted, result.Reason, result.Message = true, "ok",
-		"the conversion would be recorded as verified; if the click counted, settlement counts one per conversion_type "+
-			"and external_id and charges at most one of a click, up to the hourly cap"
+		"the conversion would be recorded as verified; if the click counted, settlement counts one per "+
+			"conversion_type and external_id and charges at most one of a click, up to the hourly cap"
 	return result
 }

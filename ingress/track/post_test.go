@@ -65,16 +65,20 @@ func TestConversions(t *testing.T) {
 	}
 	require.Equal(t, want.String(), e.Conversion.String())
 
-	// One conversion per auction, whatever else the retry contains.
-	for _, again := range []string{
-		body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil}),
-	} {
+	// One conversion per type and external id, whatever else the retry contains.
+	for _, again := range []string{body, conversion(t, signed, map[string]any{"value": nil})} {
 		w = f.Do(http.MethodPost, "/api/track", again, "Authorization", owner)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), `"deduped":true`)
+		require.NotContains(t, w.Body.String(), `"pending"`)
 	}
 	require.NotContains(t, w.Body.String(), `"value"`)
 	require.Len(t, f.Log.Asked(), 3, "what is counted is decided by settlement")
+	for _, other := range []string{"external_id", "conversion_type"} {
+		w = f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{other: "other"}), "Authorization", owner)
+		require.NotContains(t, w.Body.String(), `"deduped"`)
+		require.Contains(t, w.Body.String(), `"pending":true`)
+	}
 	for _, life := range f.seen.keys {
 		require.Equal(t, 30*24*time.Hour, life)
 	}

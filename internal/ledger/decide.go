@@ -25,10 +25,10 @@ import (
 // [NeedOf] lists.
 //
 // Guarantee, for any split of the log into batches: an auction's event of one type is charged and
-// minted at most once, also where it has several conversions. A campaign is never charged more than its daily budget on a UTC day (of
-// receipt), its total budget, or, if prepaid, its advertiser's balance. Every transaction sums to
-// zero per asset. When a budget runs out, the order of the log decides which event is not charged.
-// It does not change the campaign's sum.
+// minted at most once, also where it has several conversions. A campaign is never charged more than
+// its daily budget on a UTC day (of receipt), its total budget, or, if prepaid, its advertiser's
+// balance. Every transaction sums to zero per asset. When a budget runs out, the order of the log
+// decides which event is not charged. It does not change the campaign's sum.
 func Decide(b Batch, fresh []bool, books Books) Effects {
 	d := decider{
 		batch:     b,

@@ -2,8 +2,8 @@
 // double-entry rows that record it.
 //
 // The package decides and does I/O only through a [Tx]. [Decide] is a pure function from events,
-// first-time marks and books to effects. [Settle] applies them in one transaction. The entries of every
-// transaction sum to zero per asset. Rows are only ever appended.
+// first-time marks and books to effects. [Settle] applies them in one transaction. The entries of
+// every transaction sum to zero per asset. Rows are only ever appended.
 //
 // # Not obvious
 //

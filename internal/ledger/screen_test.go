@@ -115,10 +115,16 @@ func TestClickNeedsAnImpression(t *testing.T) {
 		{"no token", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, []string{counts}},
 		{"a paid view before its impression", []Event{view(1), impression(1)}, []string{counts, counts}},
 		{"a paid view without one", []Event{view(1)}, []string{early}},
-		{"a view that costs nothing", []Event{with(view(1), func(e *Event) { e.BillingModel = campaign.CPM })}, []string{counts}},
+		{
+			"a view that costs nothing",
+			[]Event{with(view(1), func(e *Event) { e.BillingModel = campaign.CPM })}, []string{counts},
+		},
 		{"a sale without a click", []Event{impression(1), sale(1)}, []string{counts, early}},
 		{"a sale before all", []Event{sale(1), click(1), impression(1)}, []string{counts, counts, counts}},
-		{"a sale after a click that waits", []Event{click(1), sale(1), impression(1)}, []string{counts, counts, counts}},
+		{
+			"a sale after a click that waits",
+			[]Event{click(1), sale(1), impression(1)}, []string{counts, counts, counts},
+		},
 		{"a sale of a click that waits for ever", []Event{click(1), sale(1)}, []string{early, early}},
 		{"a robot's click", []Event{impression(1), with(click(1), bot), sale(1)}, []string{counts, counts, early}},
 		{

@@ -51,7 +51,8 @@ SELECT moved.first, (SELECT count(*) FROM placed) FROM moved`
 INSERT INTO billed_event (auction_day, auction_id, event_type)
 SELECT day, id, $3 FROM unnest($1::integer[], $2::uuid[]) AS k (day, id)`
 
-	judgedColumns = `SELECT judged_partition, judged_offset, written_at, value FROM early_event WHERE judged_offset IS NOT NULL `
+	judgedColumns = `
+SELECT judged_partition, judged_offset, written_at, value FROM early_event WHERE judged_offset IS NOT NULL `
 
 	judgedSQL = judgedColumns + `ORDER BY judged_partition, judged_offset LIMIT $1`
 

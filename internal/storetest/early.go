@@ -99,7 +99,9 @@ func earlyEvents(t *testing.T, l Ledger) {
 	require.Equal(t, "0 0 map[]", s.books())
 	require.Equal(t, []ledger.Verdict{ledger.VerdictEarly}, s.settle(partition(3), s.conversion("", "")))
 	s.auction()
-	require.Equal(t, []ledger.Verdict{ledger.OK}, s.settle(partition(3), s.event(ledger.Impression)), "of another auction")
+	require.Equal(
+		t, []ledger.Verdict{ledger.OK}, s.settle(partition(3), s.event(ledger.Impression)), "of another auction",
+	)
 	require.Equal(t, 2, s.early)
 
 	// A rolled back batch leaves them as they are.
