@@ -27,10 +27,11 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 	event.BillingModel_VCPM: campaign.VCPM,
 }
 
-// appendRows builds the rows of a chunk: one row per offset, from the chunk and the log alone, so
-// that a second try builds the same block. records holds the chunk's records that the log still
-// has, by offset, and perhaps some more. missing counts settled records that are neither there nor
-// poison. Their rows hold only the outcome, so that sums still equal the ledger.
+// appendRows builds the rows of a chunk: one row per offset but those of early events, which follow
+// with [ledger.EarlyStream]. It uses the chunk and the log alone, so that a second try builds the
+// same block. records holds the chunk's records that the log still has, by offset, and perhaps some
+// more. missing counts settled records that are neither there nor poison. Their rows hold only the
+// outcome, so that sums still equal the ledger.
 func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]
@@ -56,14 +57,15 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 			}
 		} else {
 			row.ReceivedAt = at
-			if outcome.Verdict != ledger.Poison {
+			if outcome.Verdict != ledger.Poison && outcome.Verdict != ledger.VerdictEarly {
 				missing++
 			}
 		}
 		row.Verdict, row.Charge, row.Minted, row.Credit = outcome.Verdict, outcome.Charge, outcome.Minted,
 			outcome.Credit
 	}
-	return block, missing
+	settled := slices.DeleteFunc(block[from:], func(r report.Row) bool { return r.Verdict == ledger.VerdictEarly })
+	return block[:from+len(settled)], missing
 }
 
 // fill copies an event that settlement accepted, so ids have their length and enums are known.

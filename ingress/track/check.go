@@ -98,7 +98,8 @@ func verdictOf(placed *placedEvent, c *reportedEvent) checked {
 		return result
 	}
 	result.Accepted, result.Reason, result.Message = true, "ok",
-		"the conversion would be recorded as verified; settlement counts one per click, up to the hourly cap"
+		"the conversion would be recorded as verified; if the click counted, settlement counts one per "+
+			"conversion_type and external_id and charges at most one of a click, up to the hourly cap"
 	if e.Conversion.ValueMicros != 0 && e.Conversion.Currency != usd {
 		result.Message += "; " + foreignValue(e.Conversion.Currency)
 	}

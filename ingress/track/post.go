@@ -11,6 +11,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/campaign"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -65,9 +66,14 @@ type Taken struct {
 	Value          *money.Micros `json:"value,omitempty"`
 	Currency       string        `json:"currency,omitempty"`
 	ExternalID     string        `json:"external_id,omitempty"`
-	Verified       *bool         `json:"verified,omitempty"` // false: the conversion is recorded but never charged
-	Reason         string        `json:"reason,omitempty"`   // why it is not verified
-	Message        string        `json:"message,omitempty"`  // the reason, or the use of the value, in words
+	// Verified reports whether the campaign's owner vouches for a conversion. false: it is recorded
+	// and never charged.
+	Verified *bool `json:"verified,omitempty"`
+	// Pending is true for a verified conversion: it counts if settlement finds a valid click of the
+	// ad, which may still arrive.
+	Pending bool   `json:"pending,omitzero"`
+	Reason  string `json:"reason,omitempty"`  // why it is not verified
+	Message string `json:"message,omitempty"` // the reason, or the use of the value, in words
 	// false: reports and target_roas do not include the value, which is not in USD
 	ValueReported *bool `json:"value_reported,omitempty"`
 }
@@ -81,7 +87,7 @@ type Reporter struct {
 }
 
 const (
-	maxConversionType = 64
+	maxConversionType = campaign.MaxConversionType
 	maxExternalID     = 128
 )
 
@@ -308,9 +314,11 @@ func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Ta
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
 		out.vouched(in, e)
+		out.Pending = e.Conversion.Verified
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
 	out.Deduped = t.again(ctx, placed)
+	out.Pending = out.Pending && !out.Deduped
 	return out
 }

@@ -54,7 +54,7 @@ func TestConversions(t *testing.T) {
 	body := conversion(t, signed, map[string]any{"campaign_id": nil})
 	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api", "Authorization", owner)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true,"value_reported":false,"message":"the value in EUR is recorded, but reports and target_roas include values in USD only"}`,
+	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true,"pending":true,"value_reported":false,"message":"the value in EUR is recorded, but reports and target_roas include values in USD only"}`,
 		campaignID), w.Body.String())
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
@@ -65,16 +65,20 @@ func TestConversions(t *testing.T) {
 	}
 	require.Equal(t, want.String(), e.Conversion.String())
 
-	// One conversion per auction, whatever else the retry contains.
-	for _, again := range []string{
-		body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil}),
-	} {
+	// One conversion per type and external id, whatever else the retry contains.
+	for _, again := range []string{body, conversion(t, signed, map[string]any{"value": nil})} {
 		w = f.Do(http.MethodPost, "/api/track", again, "Authorization", owner)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), `"deduped":true`)
+		require.NotContains(t, w.Body.String(), `"pending"`)
 	}
 	require.NotContains(t, w.Body.String(), `"value"`)
 	require.Len(t, f.Log.Asked(), 3, "what is counted is decided by settlement")
+	for _, other := range []string{"external_id", "conversion_type"} {
+		w = f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{other: "other"}), "Authorization", owner)
+		require.NotContains(t, w.Body.String(), `"deduped"`)
+		require.Contains(t, w.Body.String(), `"pending":true`)
+	}
 	for _, life := range f.seen.keys {
 		require.Equal(t, 30*24*time.Hour, life)
 	}

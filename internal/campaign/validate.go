@@ -34,18 +34,22 @@ const (
 	MaxListValue  = 100  // bytes
 	maxNotes      = 2000 // bytes of a review
 
-	MinBid          = money.USD / 100
-	MaxBid          = 1_000 * money.USD
-	DefaultBid      = 5 * money.USD
-	MinBudget       = money.USD
-	MaxDailyBudget  = 1_000_000 * money.USD
-	DefaultDaily    = 50 * money.USD
-	MaxTotalBudget  = 10_000_000 * money.USD
-	DefaultTotal    = 1_000 * money.USD
-	DefaultSkipSec  = 3
-	maxSkipSec      = 3600
-	DefaultCap      = 3 // impressions per session and UTC day
-	MaxCap          = 1000
+	MinBid         = money.USD / 100
+	MaxBid         = 1_000 * money.USD
+	DefaultBid     = 5 * money.USD
+	MinBudget      = money.USD
+	MaxDailyBudget = 1_000_000 * money.USD
+	DefaultDaily   = 50 * money.USD
+	MaxTotalBudget = 10_000_000 * money.USD
+	DefaultTotal   = 1_000 * money.USD
+	DefaultSkipSec = 3
+	maxSkipSec     = 3600
+	DefaultCap     = 3 // impressions per session and UTC day
+	MaxCap         = 1000
+
+	// MaxConversionType is the length of a conversion's type in bytes.
+	MaxConversionType = 64
+
 	maxROAS         = 1_000_000 * money.USD
 	defaultCTALabel = "Learn more"
 )
@@ -74,6 +78,7 @@ type Fields struct {
 	Pacing            *Pacing       `json:"pacing"`
 	FrequencyCap      *int          `json:"frequency_cap"`
 	ClickID           *ClickID      `json:"click_id"`
+	ConversionType    *string       `json:"conversion_type"`
 	MinRelevance      *share.Share  `json:"min_relevance"`
 	StartAt           Date          `json:"start_at"`
 	EndAt             Date          `json:"end_at"`
@@ -192,6 +197,7 @@ func (f *Fields) plan(c *Campaign) error {
 	setText(&c.Headline, f.Headline)
 	setText(&c.Subtext, f.Subtext)
 	setText(&c.CTALabel, f.CTALabel)
+	setText(&c.ConversionType, f.ConversionType)
 	if err := f.applyTargeting(&c.Targeting); err != nil {
 		return err
 	}
@@ -468,6 +474,8 @@ func checkKinds(c *Campaign) error {
 		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
 	case c.ClickID != ClickIDOn && c.ClickID != ClickIDOff:
 		return invalid("click_id", "must be on or off")
+	case len(c.ConversionType) > MaxConversionType || hasControl(c.ConversionType):
+		return invalid("conversion_type", "must be one line of at most %d bytes", MaxConversionType)
 	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
 		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
 	}

@@ -130,7 +130,7 @@ func (a *verification) verdicts() {
 	}
 	marks := a.l.pruned[ledger.PrunedMarks]
 	for key := range a.l.billed {
-		if _, invalid := key.Type.Valid(); invalid {
+		if _, invalid := key.Type.Valid(); invalid || key.Type == ledger.ChargedConversion {
 			continue
 		}
 		marks++

@@ -20,7 +20,7 @@ WHERE t.kind = $1 AND e.asset = $2 AND e.amount > 0`
 
 	verifyDays   = `SELECT coalesce(sum(amount), 0)::bigint FROM campaign_spend`
 	verifyTotals = `SELECT coalesce(sum(spent), 0)::bigint FROM campaign_total`
-	verifyMarks  = `SELECT count(*), count(*) FILTER (WHERE event_type = $1) FROM billed_event WHERE event_type NOT LIKE 'invalid%'`
+	verifyMarks  = `SELECT count(*), count(*) FILTER (WHERE event_type = $1) FROM billed_event WHERE event_type NOT LIKE 'invalid%' AND event_type <> 'charged_conversion'`
 	verifyDead   = `SELECT count(*) FROM dlq`
 
 	verifyApplied = `SELECT stream, partition, first_offset, next_offset, outcomes FROM applied_batch ORDER BY 1, 2, 3`
@@ -137,7 +137,7 @@ func (s *Store) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
 	if err == nil && a.damaged != "" {
 		err = fmt.Errorf("%w: %s", errOutcomes, a.damaged)
 	}
-	return a.totals, failure("sum archived ranges", err)
+	return a.totals.WithoutEarly(), failure("sum archived ranges", err)
 }
 
 // snapshot runs fn in a read-only transaction that sees one state of the database.

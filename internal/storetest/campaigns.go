@@ -136,6 +136,7 @@ var campaignCases = []testCase{
 				3, 4, &roas
 			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0,
 				campaign.ClickIDOn
+			e.ConversionType = ""
 			later := c.EndAt.Add(time.Hour)
 			e.StartAt, e.EndAt = nil, &later
 			e.Targeting = campaign.Targeting{

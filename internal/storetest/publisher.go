@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func impressions(
 	b.MintCap = limit
 	effects, err := apply(t.Context(), l.Settler, b)
 	require.NoError(t, err)
-	return effects.Applied[0].Outcomes
+	return effects.Applied[len(effects.Applied)-1].Outcomes
 }
 
 // creditsOf returns a publisher's Credits by state.
@@ -105,16 +106,26 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 		}
 		return got
 	}
-	require.Equal(t, []ledger.Verdict{lonely, ledger.Duplicate}, verdict(0, click, click), "it counts once")
+	const early, repeat = ledger.VerdictEarly, ledger.Duplicate
+	six := slices.Repeat([]ledger.Record{click}, 6)
 	require.Equal(
-		t, []ledger.Verdict{ledger.Duplicate, ledger.OK, ledger.OK, ledger.Duplicate},
-		verdict(2, click, view, click, click), "what was invalid used up no key",
+		t, []ledger.Verdict{early, early, early, early, lonely, repeat}, verdict(0, six...), "it counts once",
 	)
-	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(6, click))
+	first := view
+	view.Event.AuctionID = newID(t)
+	click.Event.AuctionID = view.Event.AuctionID
+	robot := click
+	robot.Event.InvalidTraffic = traffic.RuleBot
+	require.Equal(
+		t, []ledger.Verdict{ledger.InvalidTraffic + traffic.RuleBot, ledger.OK, ledger.OK, repeat, repeat},
+		verdict(6, robot, click, view, click, click), "what was invalid used up no key",
+	)
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(11, first))
+	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(12, click))
 	other := eventOf(t, c, developer, ledger.Impression)
-	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(7, other))
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(13, other))
 	other.Event.Type = ledger.Click
-	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(8, other), "the impression is in an earlier batch")
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(14, other), "the impression is in an earlier batch")
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 

@@ -1129,8 +1129,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "conversion-unclicked", protects: "a conversion is charged after a valid click only",
-		file: "internal/ledger/conversion.go",
-		old:  "	refuse: func(r *Record) { r.Event.Proof = Unverified },\n", new: "	refuse: func(r *Record) {},\n",
+		file: "internal/ledger/screen.go",
+		old:  " && (c.click || !r.verified())", new: "",
 		tests: []string{"./internal/ledger"},
 	},
 	{
@@ -1325,15 +1325,57 @@ var mutants = []mutant{
 		tests: []string{"./internal/redis"}, run: "TestClickRates",
 	},
 	{
-		name: "click-order", protects: "a click needs an impression before it",
+		name: "click-order", protects: "a click needs an impression",
 		file: "internal/ledger/screen.go",
-		old:  "case !met && p.judged(r):", new: "case !met && p.judged(r) && false:",
+		old:  "(c.impression || !r.screened()) && ", new: "",
 		tests: []string{"./internal/ledger"},
 	},
 	{
+		name: "early-few", protects: "few events of an auction wait",
+		file: "internal/ledger/screen.go",
+		old:  "len(c.waiting) >= MaxEarly && !r.stored", new: "false",
+		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "early-ends", protects: "an event whose time is over is refused",
+		file: "internal/ledger/screen.go",
+		old:  "			if r.due {", new: "			if false {",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "early-clock", protects: "time passes with the log of the event's own partition",
+		file: "internal/ledger/early.go",
+		old:  "return d.Partition == e.Partition && ", new: "return ",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "early-once", protects: "several settlers judge an early event once",
+		file: "internal/postgres/ledger_early.go",
+		old:  "LIMIT $5 FOR UPDATE SKIP LOCKED`", new: "LIMIT $5`",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
+	},
+	{
+		name: "early-row", protects: "an early event has one row in the analytics store, with its final verdict",
+		file: "consumers/archive/rows.go",
+		old:  "return r.Verdict == ledger.VerdictEarly", new: "return false",
+		tests: []string{"./consumers/archive"},
+	},
+	{
+		name: "conversion-once", protects: "of one click at most one conversion is charged",
+		file: "internal/ledger/conversion.go",
+		old:  "d.converted[e.AuctionID] || d.books.Converted[e.AuctionID]", new: "d.converted[e.AuctionID]",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "conversion-type", protects: "a campaign pays for the type of conversion that it names",
+		file: "internal/ledger/conversion.go",
+		old:  "book.ConversionType == \"\" || ", new: "true || ",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
 		name: "click-order-settle", protects: "settlement screens clicks",
-		file: "consumers/settle/settle.go",
-		old:  "	ledger.Screen(b, impressions)\n", new: "	_ = impressions\n",
+		file: "internal/ledger/early.go",
+		old:  "	b.Screen(impressions, clicks)\n", new: "	_, _ = impressions, clicks\n",
 		tests: []string{"./consumers/settle"},
 	},
 	{

@@ -199,6 +199,7 @@ CREATE TABLE campaign (
     deal_ids         text[]  NOT NULL DEFAULT '{}', -- private deals of exchanges
     logo_url         text    NOT NULL DEFAULT '', -- for native ads of exchanges
     click_id         text    NOT NULL DEFAULT 'on' CHECK (click_id IN ('on', 'off')),
+    conversion_type  text    NOT NULL DEFAULT '', -- of the conversions that are charged; empty: the first of a click
     targeting_mode   text    COLLATE "C" NOT NULL DEFAULT 'exact' -- exact: tokens filter
         CHECK (targeting_mode IN ('broad', 'exact')),
     min_relevance    bigint  NOT NULL DEFAULT 0 -- millionths; 0: the network's minimum
@@ -677,10 +678,43 @@ CREATE TABLE applied_batch (
 -- The codec already packs. A second compression would only cost CPU time of settlement.
 ALTER TABLE applied_batch ALTER COLUMN outcomes SET STORAGE EXTERNAL;
 
--- The deduplication marks: one row per auction and type of an applied event. Settlement adds it in
--- the transaction of the event's effect, so an event counts once. Invalid traffic has types of its
--- own (invalid_impression, invalid_click, …), which also count once per auction and stay out of the
--- comparison of marks with first events.
+-- Events that overtook the impression or the click that they need. Settlement stores one in the
+-- transaction of its batch, at most 4 of an auction, and judges it when that event comes or 15
+-- minutes are over: then it has an offset of stream 'early', whose outcome is in applied_batch. The
+-- archive removes judged rows.
+CREATE TABLE early_event (
+    id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    stream           text        COLLATE "C" NOT NULL,
+    partition        integer     NOT NULL,
+    record_offset    bigint      NOT NULL,
+    auction_id       uuid        NOT NULL,
+    written_at       timestamptz NOT NULL, -- to the log
+    value            bytea       NOT NULL, -- the record
+    judged_partition integer,
+    judged_offset    bigint,
+    UNIQUE (stream, partition, record_offset),
+    CHECK ((judged_partition IS NULL) = (judged_offset IS NULL))
+);
+CREATE INDEX early_event_waiting ON early_event (auction_id) WHERE judged_offset IS NULL;
+CREATE UNIQUE INDEX early_event_judged ON early_event (judged_partition, judged_offset) WHERE judged_offset IS NOT NULL;
+
+-- The place in stream 'early' of each judged event, by its place in the log. `adnet reconcile`
+-- reads it. Retention removes it with the outcome.
+CREATE TABLE early_verdict (
+    stream           text    COLLATE "C" NOT NULL,
+    partition        integer NOT NULL,
+    record_offset    bigint  NOT NULL,
+    judged_partition integer NOT NULL,
+    judged_offset    bigint  NOT NULL,
+    PRIMARY KEY (stream, partition, record_offset)
+);
+CREATE INDEX early_verdict_judged ON early_verdict (judged_partition, judged_offset);
+
+-- The deduplication marks: one row per auction and type of an applied event, of conversions one per
+-- type and external id. Settlement adds it in the transaction of the event's effect, so an event
+-- counts once. Two kinds of marks stay out of the comparison of marks with first events: invalid
+-- traffic has types of its own (invalid_impression, invalid_click, …), which also count once per
+-- auction, and charged_conversion marks an auction of which a conversion was charged.
 --
 -- Each auction day has a partition; day 0 has the ids without a time. There is no DEFAULT
 -- partition: rows in it would keep the day's own partition from being attached, and each later
@@ -748,7 +782,7 @@ CREATE FUNCTION billed_event_drop_day(gone integer, OUT marks bigint, OUT impres
             marks := 0; impressions := 0;
             IF to_regclass(name) IS NOT NULL THEN
                 EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', name);
-                EXECUTE format('SELECT count(*) FILTER (WHERE event_type NOT LIKE ''invalid%%''), count(*) FILTER (WHERE event_type = ''impression'') FROM %I', name)
+                EXECUTE format('SELECT count(*) FILTER (WHERE event_type NOT LIKE ''invalid%%'' AND event_type <> ''charged_conversion''), count(*) FILTER (WHERE event_type = ''impression'') FROM %I', name)
                     INTO marks, impressions;
                 EXECUTE format('DROP TABLE %I', name);
                 INSERT INTO pruned_total AS p (name, amount) VALUES ('marks', marks), ('marked_impressions', impressions)

@@ -27,6 +27,8 @@ type reference struct {
 	cases     map[uuid.UUID]*refCase
 	minted    map[string]int64 // by developer and UTC date
 
+	waiting []entry // overtook the event that permits them, in the order of the log
+
 	sold          map[string]int64 // charged conversions, by campaign, developer and UTC hour
 	conversionCap int64
 
@@ -95,8 +97,97 @@ type result struct {
 	credit         string // why a Credit was not simply the publisher's
 }
 
-// event is what one event costs and earns when it comes after all events before it.
-func (r *reference) event(h happening) result {
+// entry is one record of a batch and its place in the log.
+type entry struct {
+	happening
+	part    int
+	offset  int64
+	written time.Time
+	moved   bool
+}
+
+// needs is what an event of the auction must come with, "" for nothing.
+func (h happening) needs() string {
+	switch {
+	case h.broken || h.proof != "signed" || h.invalid != "" || h.sandbox:
+		return ""
+	case h.kind == "click" || h.kind == "viewable" && h.model == "vcpm":
+		return "impression"
+	case h.kind == "conversion" && h.byOwner:
+		return "click"
+	}
+	return ""
+}
+
+// batch is what the events of one batch cost and earn. Those that waited come first; what it
+// returns for them is their last result.
+func (r *reference) batch(events []entry) (results []result, waited map[entry]result) {
+	last := map[int]time.Time{}
+	for _, e := range events {
+		if e.written.After(last[e.part]) {
+			last[e.part] = e.written
+		}
+	}
+	old := len(r.waiting)
+	all := append(slices.Clone(r.waiting), events...)
+	fate := make([]string, len(all))
+	is := func(i int, kind string) bool {
+		e := all[i]
+		return e.kind == kind && !e.broken && e.invalid == "" && fate[i] == "" &&
+			(e.proof == "signed" || kind == "click" && e.proof == "unsigned_billable")
+	}
+	have := func(upto int, auction uuid.UUID, kind string) bool {
+		for i := range upto {
+			if all[i].auction == auction && is(i, kind) {
+				return true
+			}
+		}
+		return r.seen[auction.String()+" "+kind]
+	}
+	for i, e := range all {
+		if need := e.needs(); need != "" && !have(i, e.auction, need) {
+			early := 0
+			for j := range i {
+				if all[j].auction == e.auction && fate[j] == "early" {
+					early++
+				}
+			}
+			fate[i] = "early"
+			if i >= old && early >= 4 {
+				fate[i] = "refused"
+			}
+		}
+		for range 2 { // a click that was waited for ends the waiting of a conversion
+			for j := range i {
+				if fate[j] == "early" && have(i+1, all[j].auction, all[j].needs()) {
+					fate[j] = ""
+				}
+			}
+		}
+	}
+	r.waiting, waited = nil, map[entry]result{}
+	for i, e := range all {
+		if i < old && fate[i] == "early" && !e.written.After(last[e.part].Add(-15*time.Minute)) {
+			fate[i] = "refused"
+		}
+		switch {
+		case fate[i] == "early":
+			r.waiting = append(r.waiting, e)
+			if i >= old {
+				results = append(results, result{verdict: "early"})
+			}
+		case i < old:
+			waited[e] = r.event(e.happening, fate[i] == "refused")
+		default:
+			results = append(results, r.event(e.happening, fate[i] == "refused"))
+		}
+	}
+	return results, waited
+}
+
+// event is what one event costs and earns when it comes after all events before it. refused: it
+// lacks the event that permits it.
+func (r *reference) event(h happening, refused bool) result {
 	switch {
 	case h.broken:
 		return result{verdict: "poison"}
@@ -105,13 +196,12 @@ func (r *reference) event(h happening) result {
 	case h.invalid != "":
 		return r.refuse(h, h.invalid)
 	}
-	if (h.kind == "click" || h.kind == "viewable" && h.model == "vcpm") && h.proof == "signed" && !h.sandbox &&
-		!r.seen[h.auction.String()+" impression"] {
+	if refused && h.kind != "conversion" {
 		return r.refuse(h, "click_without_impression")
 	}
 	key := h.auction.String() + " " + h.kind
 	unverified := h.kind == "conversion" && h.proof == "signed" &&
-		(!h.byOwner || !h.sandbox && !r.seen[h.auction.String()+" click"])
+		(!h.byOwner || refused)
 	if unverified {
 		key += " unverified"
 	}

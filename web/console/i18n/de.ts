@@ -230,6 +230,7 @@ export const de: Messages = {
   dailyBudget: 'Tagesbudget (UTC) in USD',
   totalBudget: 'Gesamtbudget in USD',
   frequencyCap: 'Frequency Cap: Impressionen je Sitzung und Tag (0: unbegrenzt)',
+  paidConversion: 'Art der Conversion, die Sie bezahlen (leer: die erste eines Klicks)',
   summary: 'Zusammenfassung',
   summaryText: (daily, total, days) =>
     `Höchstens ${daily} am Tag und ${total} insgesamt: mindestens ${days} Tage.`,

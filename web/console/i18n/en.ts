@@ -224,6 +224,7 @@ export const en = {
   dailyBudget: 'Daily budget (UTC) in USD',
   totalBudget: 'Total budget in USD',
   frequencyCap: 'Frequency cap: impressions per session and day (0: no limit)',
+  paidConversion: 'Type of the conversion you pay for (empty: the first of a click)',
   summary: 'Summary',
   summaryText: (daily: string, total: string, days: number) =>
     `At most ${daily} per day and ${total} in total: at least ${days} days.`,

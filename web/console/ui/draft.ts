@@ -34,6 +34,7 @@ export interface Draft {
   end_at: string;
   aim: Aim;
   target_cpa: string;
+  conversion_type: string;
   categories: string;
   exclude_contexts: string;
   sensitive_contexts: string;
@@ -69,6 +70,7 @@ export const blank: Draft = {
   end_at: '',
   aim: 'manual',
   target_cpa: '',
+  conversion_type: '',
   categories: '',
   exclude_contexts: '',
   sensitive_contexts: '',
@@ -145,6 +147,7 @@ export function fields(d: Draft, was?: Dates): Fields {
     trades: codes(d.trades) as Fields['trades'],
     optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual',
     ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
+    conversion_type: d.billing_model === 'cpa' ? d.conversion_type : (was?.conversion_type ?? ''),
   };
 }
 
@@ -205,6 +208,7 @@ export function draftOf(c: Schemas['Campaign']): Draft {
     end_at: typedTime(c.end_at),
     aim: c.optimization_goal,
     target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '',
+    conversion_type: c.conversion_type,
     categories: c.categories.join(', '),
     exclude_contexts: c.exclude_contexts.join(', '),
     sensitive_contexts: c.sensitive_contexts.join(', '),
@@ -227,7 +231,7 @@ export type Step = (typeof steps)[number];
 
 /** The fields of each step. */
 export const asks: Record<Step, (keyof Draft)[]> = {
-  goal: ['billing_model', 'aim', 'billing_event', 'target_cpa'],
+  goal: ['billing_model', 'aim', 'billing_event', 'target_cpa', 'conversion_type'],
   audience: [
     'tokens',
     'tools',

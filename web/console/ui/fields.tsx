@@ -160,6 +160,9 @@ export function GoalFields({ of }: { of: Editor }) {
         {d.billing_model === 'cpm' && d.aim === 'manual' && (
           <Choice of={of} name="billing_event" label={t().paidEvent} options={t().paidEvents} />
         )}
+        {d.billing_model === 'cpa' && (
+          <Text of={of} name="conversion_type" label={t().paidConversion} maxLength={64} />
+        )}
         {d.billing_model === 'cpm' && d.aim === 'target_cpa' && (
           <Text
             of={of}
