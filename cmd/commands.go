@@ -51,6 +51,7 @@ type commands struct {
 	Load       loadRun           `cmd:"" help:"Import campaigns and replay contexts through the public API."`
 	Doctor     operate.Doctor    `cmd:"" help:"Connect to every server, report problems and how to fix them; exit 1 if there are any."`
 	DLQ        operate.DLQ       `cmd:"" name:"dlq" help:"List dead letters or send them again."`
+	Parked     operate.Parked    `cmd:"" help:"List payment events that could not be applied; credit, debit or dismiss them."`
 	Reconcile  operate.Reconcile `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
 	Backup     operate.Backup    `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`
 	Restore    operate.Restore   `cmd:"" help:"Restore a backup into empty stores."`

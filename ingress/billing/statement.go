@@ -88,7 +88,7 @@ func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
 	switch l.Kind {
 	case ledger.KindCharge, ledger.KindCreditFund, ledger.KindTrafficRefund:
 		r.CampaignID = &l.Subject
-	case ledger.KindDeposit, ledger.KindRefund, ledger.KindDispute, ledger.KindDisputeWon:
+	case ledger.KindDeposit, ledger.KindRefund, ledger.KindRefundFailed, ledger.KindDispute, ledger.KindDisputeWon:
 		r.Reference = l.Ref
 	}
 	if l.Reverses != uuid.Nil {

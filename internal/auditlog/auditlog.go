@@ -31,6 +31,7 @@ const (
 	TargetUser       = "user"
 	TargetKey        = "key"
 	TargetDeposit    = "deposit"
+	TargetParked     = "parked_payment" // a provider's event that an operator decides
 	TargetDeadLetter = "dead_letter"
 	TargetQuarantine = "quarantine"
 	TargetPublisher  = "publisher" // id: its developer id
@@ -42,7 +43,7 @@ const (
 // Targets lists the kinds of targets.
 var Targets = []string{
 	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine,
-	TargetPublisher, TargetAppeal, TargetReport,
+	TargetPublisher, TargetAppeal, TargetReport, TargetParked,
 }
 
 // Actor identifies the author of a change: account, address and means.

@@ -92,10 +92,15 @@ LEFT JOIN ledger_entry e ON e.transaction_id = r.reverses AND e.amount > 0`
 SELECT format('%s: %s, given back %s', b.account, b.amount, coalesce(r.back, 0)), b.amount + coalesce(r.back, 0) < 0
 FROM balance b LEFT JOIN (
 	SELECT e.account, -sum(e.amount) AS back FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
-	WHERE t.kind IN ('refund', 'dispute', 'dispute_won') AND e.asset = 'USD' GROUP BY 1) r ON r.account = b.account
+	WHERE t.kind IN ('refund', 'refund_failed', 'dispute', 'dispute_won', 'parked_debit') AND e.asset = 'USD'
+	GROUP BY 1) r ON r.account = b.account
 WHERE b.asset = 'USD' AND b.account LIKE 'advertiser:%'`
 
-	verifyPayments = `SELECT coalesce(sum(paid - reversed), 0)::bigint FROM payment`
+	// A credit of a parked payment is in the payment's row.
+	verifyPayments = `
+SELECT (SELECT coalesce(sum(paid - reversed), 0) FROM payment)::bigint
+	+ (SELECT coalesce(sum(CASE decision WHEN 'credit' THEN applied ELSE -applied END), 0) FROM payment_parked
+		WHERE decision = 'debit' OR decision = 'credit' AND (kind <> 'paid' OR shared))::bigint`
 	verifyDeposits = `SELECT coalesce(-sum(amount), 0)::bigint FROM ledger_entry WHERE account = $1 AND asset = 'USD'`
 
 	verifyGaps = `

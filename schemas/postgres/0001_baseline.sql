@@ -516,14 +516,15 @@ CREATE TABLE payment (
     payment_id   text   COLLATE "C" NOT NULL,
     deposit_id   uuid   REFERENCES deposit (id), -- NULL until paid
     paid         bigint NOT NULL DEFAULT 0 CHECK (paid >= 0),
-    refund_total bigint NOT NULL DEFAULT 0 CHECK (refund_total >= 0), -- provider's largest total
-    refund_sum   bigint NOT NULL DEFAULT 0 CHECK (refund_sum >= 0), -- sum of payment_refund
+    refunded     bigint NOT NULL DEFAULT 0 CHECK (refunded >= 0), -- by the refund events of payment_event
     reversed     bigint NOT NULL DEFAULT 0 -- taken back from the advertiser
         CONSTRAINT payment_check CHECK (reversed BETWEEN 0 AND paid),
     dispute_sum  bigint NOT NULL DEFAULT 0 CHECK (dispute_sum >= 0), -- of payment_dispute
     held         bigint NOT NULL DEFAULT 0 -- the part of reversed that disputes took
         CONSTRAINT payment_check2 CHECK (held BETWEEN 0 AND reversed),
     hold_id      uuid   REFERENCES ledger_transaction (id), -- the last transaction of a dispute
+    refund_id    uuid   REFERENCES ledger_transaction (id), -- the last transaction of a refund
+    refund_peak  bigint NOT NULL DEFAULT 0, -- the most that refunds had ever taken
     PRIMARY KEY (provider, payment_id),
     CONSTRAINT payment_check1 CHECK ((deposit_id IS NULL) = (paid = 0))
 );
@@ -540,20 +541,13 @@ CREATE TABLE payment_event (
     amount      bigint      NOT NULL,
     outcome     text        COLLATE "C" NOT NULL,
     received_at timestamptz NOT NULL,
+    refund_id   text        COLLATE "C" NOT NULL, -- of an event about one refund
+    sent_at     timestamptz NOT NULL, -- provider's time of the event
     PRIMARY KEY (provider, event_id)
 );
+CREATE INDEX payment_event_refund ON payment_event (provider, payment_id)
+    WHERE kind IN ('refunded', 'refund_failed', 'refunded_to', 'refund_total');
 CREATE TRIGGER payment_event_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON payment_event
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
-
--- One row per refund of a payment, so that a refund counts once. Nodes write it. Append only.
-CREATE TABLE payment_refund (
-    provider   text   COLLATE "C" NOT NULL,
-    refund_id  text   COLLATE "C" NOT NULL,
-    payment_id text   COLLATE "C" NOT NULL,
-    amount     bigint NOT NULL,
-    PRIMARY KEY (provider, refund_id)
-);
-CREATE TRIGGER payment_refund_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON payment_refund
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
 -- One row per dispute (chargeback) of a payment. Nodes write it under the lock of the payment's
@@ -569,18 +563,33 @@ CREATE TABLE payment_dispute (
 CREATE INDEX payment_dispute_payment ON payment_dispute (provider, payment_id);
 
 -- One row per event that moved money at the provider but none here, with the reason. An operator
--- must look at it. Nodes write it. Append only.
+-- decides it. Nodes write it. Many events of one type share one row, so that at most 1,000 rows
+-- wait. A decision is made once.
 CREATE TABLE payment_parked (
+    id          uuid        PRIMARY KEY,
     provider    text        COLLATE "C" NOT NULL,
-    event_id    text        COLLATE "C" NOT NULL,
+    event_id    text        COLLATE "C" NOT NULL, -- of a shared row: the newest
     payment_id  text        COLLATE "C" NOT NULL,
+    event_type  text        COLLATE "C" NOT NULL,
+    kind        text        COLLATE "C" NOT NULL, -- of the notice; empty for an unknown type
+    amount      bigint      NOT NULL CHECK (amount >= 0), -- micro-USD, 0 if unknown
     reason      text        NOT NULL,
     received_at timestamptz NOT NULL,
-    PRIMARY KEY (provider, event_id)
+    shared      boolean     NOT NULL,
+    count       bigint      NOT NULL CHECK (count > 0),
+    decision    text        COLLATE "C" NOT NULL DEFAULT '', -- empty while it waits
+    account_id  uuid        REFERENCES app_user (id), -- of a credit or debit
+    applied     bigint      NOT NULL DEFAULT 0 CHECK (applied >= 0),
+    decided_at  timestamptz,
+    decided_by  uuid,
+    note        text        NOT NULL DEFAULT '',
+    CONSTRAINT payment_parked_decided CHECK ((decision = '') = (decided_at IS NULL))
 );
+CREATE UNIQUE INDEX payment_parked_event ON payment_parked (provider, event_id) WHERE NOT shared;
+CREATE UNIQUE INDEX payment_parked_shared ON payment_parked (provider, event_type) WHERE shared AND decision = '';
+CREATE INDEX payment_parked_waiting ON payment_parked (received_at) WHERE decision = '';
+CREATE INDEX payment_parked_debit ON payment_parked (account_id) WHERE decision = 'debit';
 CREATE INDEX payment_parked_age ON payment_parked (received_at);
-CREATE TRIGGER payment_parked_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON payment_parked
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
 
 ---------------------------------------------------------------------------------------------------
