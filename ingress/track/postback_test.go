@@ -53,7 +53,7 @@ func TestPostbackByGet(t *testing.T) {
 	f, key := postbacks(t)
 	click := f.clickID()
 	want := `{"tracked":true,"event":"conversion","campaign_id":"` + campaignID.String() +
-		`","conversion_type":"sale","value":12.5,"currency":"USD","external_id":"order-17","verified":true}`
+		`","conversion_type":"sale","value":12.5,"currency":"USD","external_id":"order-17","verified":true,"pending":true}`
 	w := f.postback(http.MethodGet, postbackOf(key, click))
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.JSONEq(t, want, w.Body.String())

@@ -234,12 +234,15 @@ var campaignCases = []testCase{
 		var won, refused atomic.Int32
 		together(12, func(i int) {
 			budget := money.Micros(10+i) * money.USD
-			edit := campaign.Edit{Fields: campaign.Fields{DailyBudget: &budget}}
+			goal := campaign.GoalManual
+			edit := campaign.Edit{Fields: campaign.Fields{DailyBudget: &budget, Goal: &goal}}
 			switch _, err := seen.Update(t.Context(), owner, c.ID, edit); {
 			case err == nil:
 				won.Add(1)
 			case errs.Is(err, errs.PreconditionFailed):
 				refused.Add(1)
+			default:
+				t.Error(err)
 			}
 		})
 		require.EqualValues(t, 1, won.Load())

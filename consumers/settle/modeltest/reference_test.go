@@ -71,9 +71,10 @@ type refCase struct {
 }
 
 type refPayment struct {
-	payer                             uuid.UUID
-	paid, refundTotal, refunded, done int64
-	refunds                           map[string]bool
+	payer       uuid.UUID
+	paid, done  int64
+	total, fell int64            // the latest total of refunds, and the sum by which totals fell
+	refunds     map[string]int64 // the largest amount of each
 }
 
 // happening is one record of the log as the test made it.
@@ -452,33 +453,32 @@ func (r *reference) pay(id string, payer uuid.UUID, amount int64) {
 
 func (r *reference) refund(id, refund string, amount int64) {
 	p := r.payment(id)
-	if !p.refunds[refund] {
-		p.refunds[refund] = true
-		p.refunded += amount
-	}
+	p.refunds[refund] = max(p.refunds[refund], amount)
 	r.giveBack(p)
 }
 
 func (r *reference) refundTo(id string, total int64) {
 	p := r.payment(id)
-	if total > p.refundTotal {
-		p.refundTotal = total
-	}
+	p.fell += max(0, p.total-total) // a refund failed
+	p.total = total
 	r.giveBack(p)
 }
 
 func (r *reference) giveBack(p *refPayment) {
-	for p.done < p.paid && (p.done < p.refunded || p.done < p.refundTotal) { // one micro-USD at a time
-		p.done++
-		r.back[p.payer]++
-		r.cash[p.payer]--
-		r.deposits++
+	var refunded int64
+	for _, amount := range p.refunds {
+		refunded += amount
 	}
+	more := min(p.paid, max(p.total, refunded-p.fell)) - p.done
+	p.done += more
+	r.back[p.payer] += more
+	r.cash[p.payer] -= more
+	r.deposits += more
 }
 
 func (r *reference) payment(id string) *refPayment {
 	if r.payments[id] == nil {
-		r.payments[id] = &refPayment{refunds: map[string]bool{}}
+		r.payments[id] = &refPayment{refunds: map[string]int64{}}
 	}
 	return r.payments[id]
 }
