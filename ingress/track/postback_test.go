@@ -70,7 +70,7 @@ func TestPostbackByGet(t *testing.T) {
 		require.Equal(t, first.AuctionId, f.last().AuctionId)
 		return w.Body.String()
 	}
-	again := strings.Replace(want, "{", `{"deduped":true,`, 1)
+	again := strings.Replace(strings.Replace(want, "{", `{"deduped":true,`, 1), `,"pending":true`, "", 1)
 	require.JSONEq(t, again, post(postbackOf(key, click).Encode(), "application/x-www-form-urlencoded"))
 	withHeader := postbackOf("", click)
 	withHeader.Del("key")

@@ -60,7 +60,7 @@ func TestNarrowedPatternIsNotInTheList(t *testing.T) {
 func TestFormFindsWhatNoListNames(t *testing.T) {
 	l := newList(t)
 	for agent, want := range map[string]Kind{
-		"Mozilla/5.0": Robot, "${jndi:ldap://x.example/a}": Robot, "{{user_agent}}": Robot, "() { :; }; echo": Robot,
+		"Mozilla/5.0": Unlisted, "Mozilla/5.0 (compatible)": Robot, "${jndi:ldap://x.example/a}": Robot, "{{user_agent}}": Robot, "() { :; }; echo": Robot,
 		"Dart/3.5 (dart:io)": Tool, "Java/21.0.2": Tool, "hackney/1.20.1": Tool, "Javascript": Unlisted,
 		"Zorgle/1.0 (+http://zorgle.example)":           Tool,     // perhaps a publisher's server
 		"Zorgle/1.0 (http://zorgle.example)":            Unlisted, // readers of podcasts write so, too

@@ -56,10 +56,11 @@ var phones = []string{"android", "iphone", "ipad", "ios/", "watch", "darwin"}
 // replaced, and attacks.
 var absurdities = []string{"${", "{{", "%{", "<script", "javascript:", "() {", "/etc/passwd", "union select"}
 
-// absurd reports whether the agent names nothing, or is an attack.
+// absurd reports whether the agent names nothing, or is an attack. Mozilla/5.0 alone is what is left
+// of a browser's agent that a proxy or an extension hides.
 func (a written) absurd() bool {
 	switch strings.TrimSpace(a.text) {
-	case "mozilla", "mozilla/4.0", "mozilla/5.0", "mozilla/5.0 (compatible)":
+	case "mozilla", "mozilla/4.0", "mozilla/5.0 (compatible)":
 		return true
 	}
 	return containsAny(a.text, absurdities)
