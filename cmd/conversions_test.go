@@ -196,7 +196,9 @@ func TestLinksServeOnePurpose(t *testing.T) {
 	}
 	for _, text := range tokens {
 		m.unverified("", map[string]any{"campaign_id": m.campaign, "auction_id": text})
-		m.unverified(m.owner.token, map[string]any{"click_id": text})
+		status, reply := m.convert(m.owner.token, map[string]any{"click_id": text})
+		require.Equal(t, 400, status, reply)
+		require.Equal(t, "click_id", reply["field"], reply)
 	}
 	fire(tokens["impression"], "impression")
 	stats := m.settles(
