@@ -147,7 +147,7 @@ export function fields(d: Draft, was?: Dates): Fields {
     trades: codes(d.trades) as Fields['trades'],
     optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual',
     ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
-    conversion_type: d.billing_model === 'cpa' ? d.conversion_type : (was?.conversion_type ?? ''),
+    ...(d.billing_model === 'cpa' ? { conversion_type: d.conversion_type } : {}),
   };
 }
 
