@@ -68,6 +68,7 @@ const named = (name: keyof Draft): string =>
     end_at: t().ends,
     aim: t().aim,
     target_cpa: t().targetCPA,
+    conversion_type: t().paidConversion,
     categories: t().categories,
     exclude_contexts: suits().excluded,
     sensitive_contexts: suits().sensitive,
