@@ -115,10 +115,20 @@ func parse(ctx context.Context, p Invocation) (command, cli.Process, error) {
 	if err != nil {
 		return nil, cli.Process{}, err
 	}
-	return selected.Selected().Target.Addr().Interface().(command), cli.Process{
+	process := cli.Process{
 		Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log,
-	}, nil
+	}
+	if alone, ok := selected.Selected().Target.Addr().Interface().(command); ok {
+		return alone, process, nil
+	}
+	return withParents{selected}, process, nil
 }
+
+// withParents is a command whose Run is called with what its parent commands provide.
+type withParents struct{ selected *kong.Context }
+
+// Run implements command.
+func (c withParents) Run(process cli.Process) error { return c.selected.Run(process) }
 
 // permit copies --insecure into the settings of every link, wherever a command has them. A setting
 // that it missed would refuse plain text.
