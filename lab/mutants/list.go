@@ -2260,7 +2260,7 @@ var mutants = []mutant{
 	{
 		name: "seatpath-shown", protects: "no answer has the path of a request",
 		file: "ingress/httpapi/server.go",
-		old:  "		s.noticeProxy(r)", new: "		s.deps.Log.Error(r.URL.Path)",
+		old:  "	s.identify(r)", new: "	s.deps.Log.Error(r.URL.Path)",
 		tests: []string{"./cmd"}, run: "TestSecretsStayInside$",
 	},
 	{
