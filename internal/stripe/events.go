@@ -84,7 +84,7 @@ func unhandled(e event, why string) (payment.Delivery, error) {
 	if cents == 0 {
 		return payment.Delivery{Unknown: why}, nil
 	}
-	if json.Unmarshal(object["currency"], &p.Currency); p.Currency == "usd" {
+	if json.Unmarshal(object["currency"], &p.Currency) == nil && p.Currency == "usd" {
 		p.Amount, _ = micros(max(cents, -cents))
 	}
 	for _, field := range []string{"payment_intent", "charge", "id"} {
