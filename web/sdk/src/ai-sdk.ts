@@ -73,7 +73,7 @@ export function adMessages(
   let left: number = most.characters;
   for (const message of messages.slice(-most.turns).reverse()) {
     const role = roles.find((one) => one === message.role);
-    const text = message.parts
+    const text = (message.parts ?? [])
       .filter((part) => part.type === 'text')
       .map((part) => part.text ?? '')
       .join('\n')
