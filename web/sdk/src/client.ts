@@ -273,7 +273,7 @@ function whole(_: string, value: unknown): unknown {
 /** How long to wait before the next try, in ms; undefined when there is none. */
 function again(result: unknown, tried: number, retries: number): number | undefined {
   const { error } = result as { error?: AdnetError };
-  if (error === undefined || !error.retryable || tried >= retries) return undefined;
+  if (error === undefined || !error.retryable || !(tried < retries)) return undefined;
   // Jitter: clients that failed together come back apart.
   return error.retry_after === undefined
     ? 100 * 2 ** tried * (0.5 + Math.random())

@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -71,7 +71,9 @@ class _Installation:
         #: Where the installation is, without a slash at its end.
         self.url = url.rstrip("/")
         self._key = key
-        self._timeout, self._event_timeout = timeout, event_timeout
+        #: Seconds of an ad request.
+        self.ad_timeout = timeout
+        self._event_timeout = event_timeout
         self._retries, self._event_retries = retries, event_retries
         self._opening = threading.Lock()
         self._closed = False
@@ -89,7 +91,7 @@ class _Installation:
             body["suitability"] = suitability
         if self._key.startswith("pk_"):  # in a reader's hands, so the rules for browsers hold
             body.setdefault("integration_method", "npm_sdk")
-        limit = self._timeout if timeout is None else timeout
+        limit = self.ad_timeout if timeout is None else timeout
         return _Call("/v1/ad-request", body, limit, self._retries, key, ad_result)
 
     def _event_call(self, event: Mapping[str, Any], timeout: float | None, key: str | None) -> _Call[TrackResult]:
@@ -127,12 +129,13 @@ class _Installation:
         )
 
 
-def _seconds(limit: float) -> float:
-    """A time limit that clocks and queues take. Errors: RequestError for what is no number."""
+def _checked(call: _Call[T]) -> _Call[T]:
+    """The call with limits that clocks and queues take. Errors: RequestError for what is no number."""
     try:
-        return min(max(0.0, float(limit)), threading.TIMEOUT_MAX)
+        timeout = min(max(0.0, float(call.timeout)), threading.TIMEOUT_MAX)
+        return replace(call, timeout=timeout, retries=int(call.retries))
     except (TypeError, ValueError, OverflowError) as error:
-        raise _invalid(f"timeout must be a number of seconds: {error}") from error
+        raise _invalid(f"timeout must be a number of seconds, retries a number of tries: {error}") from error
 
 
 def _invalid(message: str) -> RequestError:
@@ -199,8 +202,9 @@ def _unsent(error: Exception) -> Failed:
     """What came of a call that failed before anything was sent."""
     if isinstance(error, AdnetError):
         return Failed(error)
-    message = "the client cannot be made: check the settings of proxies (HTTPS_PROXY, ALL_PROXY, NO_PROXY) and certificates"
-    return Failed(ClientError(f"{message} (SSL_CERT_FILE, SSL_CERT_DIR): {error}", "client_error"))
+    why = f"the request could not be prepared: {type(error).__name__}: {error}"
+    settings = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+    return Failed(ClientError(f"{why} (settings are read from {settings})", "client_error"))
 
 
 def _event(ad: Ad, event: str) -> dict[str, Any]:
@@ -275,7 +279,8 @@ class Adnet(_Installation):
     def _call(self, call: _Call[T]) -> T | Failed:
         """Makes the tries of a call within one time limit."""
         try:
-            ends = time.monotonic() + _seconds(call.timeout)
+            call = _checked(call)
+            ends = time.monotonic() + call.timeout
             client = self._open()
             request = self._request(client, call)
         except Exception as error:
@@ -393,13 +398,13 @@ class AsyncAdnet(_Installation):
     async def _call(self, call: _Call[T]) -> T | Failed:
         """Makes the tries of a call within one time limit."""
         try:
-            limit = _seconds(call.timeout)
-            ends = anyio.current_time() + limit
+            call = _checked(call)
+            ends = anyio.current_time() + call.timeout
             client = self._open()
             request = self._request(client, call)
         except Exception as error:
             return _unsent(error)
-        with anyio.move_on_after(limit):
+        with anyio.move_on_after(call.timeout):
             tried = 0
             while True:
                 result = await _try(client, call, request)

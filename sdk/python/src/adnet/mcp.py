@@ -1,8 +1,8 @@
 """Ads in the results of an MCP server's tools.
 
-A result with an ad has a text block for the person, the ad as ``_meta``, and a labelled card in hosts that have MCP Apps. The tool's own answer stays as it is; without an ad nothing is added.
-Everything here is plain data, as it goes over the wire: ``mcp.types.CallToolResult.model_validate``
-takes it.
+A result with an ad has a text block for the person, the ad as ``_meta``, and a labelled card in hosts
+that have MCP Apps. The tool's own answer stays as it is; without an ad nothing is added. Everything
+here is plain data, as it goes over the wire: ``mcp.types.CallToolResult.model_validate`` takes it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ async def with_ad(
     if not isinstance(answer, Filled):
         return result
     if report_impression:
-        await adnet.report(answer.ad, "impression")
+        # A tool waits for the event no longer than for the ad.
+        await adnet.report(answer.ad, "impression", timeout=adnet.ad_timeout)
     return add_ad(result, answer.ad, structured=structured)
 
 
