@@ -237,7 +237,7 @@ const define = () => {
     // upgrade applies properties that were set before the script loaded.
     #upgrade() {
       for (const name of ['consent', 'suitability', ...fields.map(property)] as 'consent'[]) {
-        if (!Object.hasOwn(this, name)) continue;
+        if (!Object.getOwnPropertyDescriptor(this, name)) continue;
         const value = this[name];
         delete (this as { consent?: object })[name];
         this[name] = value;
