@@ -182,6 +182,14 @@ for (const [name, { lacking, unknown, found }] of Object.entries(judged)) {
   });
 }
 
+test('the manual names these platforms', () => {
+  const manual = readFileSync(at('../../web/sdk/README.md'), 'utf8').replace(/\s+/g, ' ');
+  for (const [name, version] of Object.entries(oldest))
+    assert.match(manual, new RegExp(`${name} ${version}\\b`, 'i'));
+  const { engines } = JSON.parse(readFileSync(at('../../web/sdk/package.json'), 'utf8'));
+  assert.equal(engines.node, `>=${oldest.node}`);
+});
+
 test('each exception is still needed', () => {
   const lacking = Object.assign({}, ...Object.values(judged).map((one) => one.lacking));
   assert.deepEqual(Object.keys(guarded).sort(), Object.keys(lacking).sort());
@@ -199,6 +207,14 @@ test('the built modules have no syntax that the oldest platforms lack', () => {
   for (const text of ['class A { static { f() } }', '/(?<!a)b/.test(c)', '/[a--b]/v.test(c)'])
     assert.ok(differs(text), text);
   for (const name of files) assert.ok(!differs(readFileSync(`${folder}/${name}`, 'utf8')), name);
+});
+
+test('the modules for React Native have no property of Unicode in a pattern', () => {
+  for (const name of ['client', 'platform', 'read', 'errors', 'types', 'text', 'discord', 'ai-sdk'])
+    assert.doesNotMatch(
+      readFileSync(at(`node_modules/@adnet/sdk/dist/${name}.js`), 'utf8'),
+      /\\p\{/i,
+    );
 });
 
 // What browsers, Node and React Native got late or never, whether it is used today or not.

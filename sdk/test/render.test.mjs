@@ -190,6 +190,9 @@ test('the data part has no token of the auction', () => {
     { id: '1', role: 'assistant', parts: [{ type: 'text', text: 'a' }, adPart(ad)] },
   ];
   assert.deepEqual(withoutAds(messages)[0].parts, [{ type: 'text', text: 'a' }]);
+  const older = [{ role: 'user', content: 'a message without parts' }];
+  assert.deepEqual(withoutAds(older), older);
+  assert.deepEqual(adMessages(older), []);
 });
 
 test('messages of an ad request are the last texts, as many as the API takes', () => {

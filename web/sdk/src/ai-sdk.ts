@@ -91,8 +91,8 @@ export function adMessages(
 
 /** messages without ads: what a prompt is made of, and what is stored. */
 export function withoutAds<M extends { parts: { type: string }[] }>(messages: readonly M[]): M[] {
-  return messages.map((message) => ({
-    ...message,
-    parts: message.parts.filter((part) => part.type !== adPartType),
-  }));
+  return messages.map((message) => {
+    const parts = message.parts?.filter((part) => part.type !== adPartType);
+    return parts === undefined ? message : { ...message, parts };
+  });
 }
