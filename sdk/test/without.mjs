@@ -75,7 +75,7 @@ export async function attempt({ Adnet }, { withAd }, { adMessage }) {
     key: 'pub_test_sandbox',
     eventTimeout: 200,
     fetch: async (url, { headers, signal }) => {
-      const key = headers['Idempotency-Key'];
+      const key = headers['Idempotency-Key'] ?? headers.get('Idempotency-Key');
       if (!/^[ -~]{16,255}$/.test(key) || keys.has(key)) throw new Error(`the key ${key}`);
       keys.add(key);
       if (signal.aborted) throw new Error('aborted');

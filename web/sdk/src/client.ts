@@ -201,13 +201,14 @@ export class Adnet {
     const key = call.options?.idempotencyKey || callKey();
     if (typeof key !== 'string' || !/^[ -~]+$/.test(key))
       throw new RequestError('idempotencyKey must be 16 to 255 characters of ASCII', invalid);
+    const headers = {
+      Authorization: `Bearer ${this.#key}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': key,
+    };
     return {
       method: 'POST',
-      headers: {
-        Authorization: `Bearer ${this.#key}`,
-        'Content-Type': 'application/json',
-        'Idempotency-Key': key,
-      },
+      headers: typeof Headers === 'undefined' ? headers : new Headers(headers),
       body: json(call.body),
       redirect: 'manual', // the key stays with the installation
     };
@@ -264,7 +265,7 @@ function json(value: unknown): string {
 
 /**
  * Half of a surrogate pair, as of an emoji that was cut, is no text to a server. With the flag u the
- * range matches halves alone. React Native has no \p{Cs}.
+ * range matches halves alone. React Native knows no properties of characters.
  */
 function whole(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/[\ud800-\udfff]/gu, '\ufffd') : value;
