@@ -110,7 +110,7 @@ class _Installation:
         proxy = proxy_for(httpx.URL(self.url))
         secure = self.url.startswith("https") or (proxy or "").startswith("https")
         # Without TLS on the way no certificate is read, so that a missing file does no harm.
-        return {"proxy": proxy, "verify": secure}
+        return {"proxy": proxy, "verify": secure, "trust_env": secure}
 
     def _request(self, client: httpx.Client | httpx.AsyncClient, call: _Call[Any]) -> httpx.Request:
         """Errors: RequestError for a body that is no JSON, or a key that is no header."""
