@@ -10,13 +10,14 @@ import (
 
 // removed takes functions from a page before its scripts run. Safari 15 has none of them.
 const removed = `(() => {
-	const gone = [[Object, 'hasOwn'], [URL, 'canParse'], [Crypto.prototype, 'randomUUID'], [Crypto.prototype, 'subtle'],
-		[AbortSignal, 'timeout'], [AbortSignal, 'any'], [AbortSignal.prototype, 'reason'], [AbortSignal.prototype, 'throwIfAborted'],
-		[Element.prototype, 'checkVisibility'], [Document.prototype, 'prerendering'], [Document.prototype, 'adoptedStyleSheets'],
-		[ShadowRoot.prototype, 'adoptedStyleSheets'], [CSSStyleSheet.prototype, 'replaceSync'], [window, 'structuredClone'],
-		[window, 'requestIdleCallback'], [Navigator.prototype, 'sendBeacon'], [Array.prototype, 'findLast'],
-		[Array.prototype, 'toSorted'], [Promise, 'withResolvers'], [Object, 'groupBy']];
-	for (const [holder, name] of gone) delete holder[name];
+	const gone = [
+		[Object, 'hasOwn', 'groupBy'], [URL, 'canParse'], [Promise, 'withResolvers'], [AbortSignal, 'timeout', 'any'],
+		[AbortSignal.prototype, 'reason', 'throwIfAborted'], [Crypto.prototype, 'randomUUID', 'subtle'],
+		[Element.prototype, 'checkVisibility'], [Document.prototype, 'prerendering', 'adoptedStyleSheets'],
+		[ShadowRoot.prototype, 'adoptedStyleSheets'], [CSSStyleSheet.prototype, 'replaceSync'],
+		[window, 'structuredClone', 'requestIdleCallback'], [Array.prototype, 'findLast', 'toSorted'],
+	];
+	for (const [holder, ...names] of gone) for (const name of names) delete holder[name];
 	window.CSSStyleSheet = function () { throw new TypeError('Illegal constructor'); };
 })()`
 
@@ -26,7 +27,8 @@ func TestSnippetOnOlderBrowsers(t *testing.T) {
 	w := shared
 	const (
 		height = `document.querySelector('adnet-ad').offsetHeight`
-		border = `getComputedStyle(document.querySelector('adnet-ad').shadowRoot.querySelector('[role]')).borderTopStyle`
+		box    = `document.querySelector('adnet-ad').shadowRoot.querySelector('[role]')`
+		border = `getComputedStyle(` + box + `).borderTopStyle`
 	)
 	for name, c := range map[string]struct {
 		policy, border string

@@ -40,9 +40,19 @@ const guarded = {
   'Element.checkVisibility': 'an element counts as visible',
 };
 
-/** What React Native has not, or in part: its URL checks nothing and has no parts, signals no reason. */
-const notInReactNative =
-  /^(crypto|Crypto\..*|URL\.(?!URL$).*|AbortSignal\.(reason|throwIfAborted|timeout_static|any_static)|structuredClone|TextDecoder|ReadableStream|Response\.body|IntersectionObserver|navigator|Navigator\..*|document|Document\..*|requestIdleCallback|queueMicrotask|Intl\..*|performance|Performance\..*)$/;
+/**
+ * What React Native lacks in whole or in part: its URL checks nothing and has no parts, and its
+ * signals have no reason.
+ */
+const notInReactNative = new RegExp(
+  `^(${[
+    'crypto|performance|navigator|document|structuredClone|queueMicrotask|requestIdleCallback',
+    '(Crypto|Performance|Navigator|Document|Intl)\\..*',
+    'URL\\.(?!URL$).*',
+    'AbortSignal\\.(reason|throwIfAborted|timeout_static|any_static)',
+    'TextDecoder|ReadableStream|Response\\.body|IntersectionObserver',
+  ].join('|')})$`,
+);
 
 /** The entry of browser-compat-data for a member of an owner, or for a global. */
 function entryOf(owner, member) {

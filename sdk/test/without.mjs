@@ -39,8 +39,8 @@ const replaced = {
 };
 
 /**
- * Takes away what a name means: a global, `URL.canParse_static` of the constructor, `Array.at` of the
- * instances, `=URL` for the one of React Native. Returns what brings it back.
+ * Removes what a name means: a global, `URL.canParse_static` of the constructor, `Array.at` of the
+ * instances, `=URL` for the one of React Native. Returns a function that restores it.
  */
 export function take(name) {
   const restore = (holder, key) => {

@@ -81,9 +81,9 @@ a:focus-visible{outline:2px solid;outline-offset:2px}
 .cta{overflow:hidden;text-overflow:ellipsis}
 .why{font-size:.8em}`;
 
-// styled returns what sets a style of a root, in place of the last one. Browsers without sheets that
-// scripts can make (Safari before 16.4) get an element, which a page's policy may forbid: then the
-// ad has no style of its own.
+// styled returns a function that sets the first n style sheets of a root. Safari before 16.4 makes
+// no sheets by script and gets an element instead. Where the page's policy forbids that, the ad has
+// no style of its own.
 const styled = (...css: string[]) => {
   try {
     const sheets = css.map((text) => {

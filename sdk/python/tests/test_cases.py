@@ -121,9 +121,10 @@ ASKED = [
     for asking in (ask, ask_async)
     if one["call"] != "tool" or asking is ask_async
 ]
+NAMES = [f"{CASES[i]['name']} {asking.__name__}" for i, asking in ASKED]
 
 
-@pytest.mark.parametrize(("index", "asking"), ASKED, ids=[f"{CASES[i]['name']} {asking.__name__}" for i, asking in ASKED])
+@pytest.mark.parametrize(("index", "asking"), ASKED, ids=NAMES)
 def test_mock(index: int, asking: Callable[..., Any]) -> None:
     one, mock = CASES[index], WORLD["mock"]
     turn = f"{index}-{asking.__name__}"

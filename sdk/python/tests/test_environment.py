@@ -112,7 +112,11 @@ BROKEN = [
 @pytest.mark.parametrize(("url", "environment"), BROKEN, ids=str)
 @both
 def test_settings_that_cannot_be_used_are_an_error_of_the_call(
-    asking: Callable[..., AdResult], url: str, environment: dict[str, str], server: Server, monkeypatch: pytest.MonkeyPatch
+    asking: Callable[..., AdResult],
+    url: str,
+    environment: dict[str, str],
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

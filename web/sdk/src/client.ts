@@ -264,8 +264,8 @@ function json(value: unknown): string {
 }
 
 /**
- * Half of a surrogate pair, as of an emoji that was cut, is no text to a server. With the flag u the
- * range matches halves alone. React Native knows no properties of characters.
+ * Half of a surrogate pair, as of an emoji that was cut, is no text to a server. With the flag u
+ * the range matches only halves. React Native has no character properties.
  */
 function whole(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/[\ud800-\udfff]/gu, '\ufffd') : value;

@@ -1,7 +1,7 @@
 /**
- * Ads in the results of an MCP server's tools: a text block for the person, the ad as `_meta`, and a
- * labelled card in hosts that have MCP Apps. The tool's own answer stays as it is, and without an ad
- * nothing is added.
+ * Ads in the results of an MCP server's tools: a text block for the person, the ad as `_meta`, and
+ * a labelled card in hosts that have MCP Apps. The tool's own answer stays as it is, and without an
+ * ad nothing is added.
  */
 import { card } from './card.gen.js';
 import type { Adnet } from './client.js';
@@ -49,8 +49,8 @@ export type WithAd<R extends ToolResult> = Omit<R, 'content' | 'structuredConten
 /** How {@link addAd} adds an ad. */
 export interface AddOptions {
   /**
-   * Add the ad as `sponsored` to a `structuredContent` that the tool filled as well. An output schema
-   * of the tool must allow it, or hosts refuse the whole result.
+   * Also add the ad as `sponsored` to a `structuredContent` that the tool filled. The tool's output
+   * schema must allow it, or hosts refuse the whole result.
    */
   structured?: boolean;
 }
@@ -66,7 +66,8 @@ export interface AdOptions extends AddOptions {
 /**
  * The result of a tool, with an ad if there is one. The ad is asked for while the tool works, so
  * pass the promise of its result. A failed tool gets none, nor does a result without an answer in
- * `content`, which the ad would replace: these are returned as they are. Rejects only if result does.
+ * `content`, because the ad would replace it: these are returned as they are. Rejects only if
+ * result does.
  */
 export async function withAd<const R extends ToolResult>(
   adnet: Adnet,

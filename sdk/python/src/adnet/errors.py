@@ -23,7 +23,8 @@ class AdnetError(Exception):
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
-        #: The API's code, as ``rate_limited``; or ``timeout``, ``network``, ``invalid_reply``, ``client_error``.
+        #: The API's code, as ``rate_limited``; or ``timeout``, ``network``, ``invalid_reply``,
+        #: ``client_error``, ``closed``.
         self.code = code
         #: HTTP status; None when there was no reply.
         self.status = status
