@@ -77,8 +77,8 @@ step "cases with npm"
 (cd "$work/sdk/test" && with --mock "$work/adnet" node --test --test-reporter=dot cases.test.mjs render.test.mjs)
 step "cases with Python"
 (cd "$work/sdk/python" && with --mock "$work/adnet" "$python" -m pytest -q -p no:cacheprovider tests)
-step "the npm package"
-(cd "$work/sdk/test" && with "$work/adnet" node --test --test-concurrency=1 --test-reporter=spec package.test.mjs)
+step "the npm package, also on its oldest platforms"
+(cd "$work/sdk/test" && with "$work/adnet" node --test --test-concurrency=1 --test-reporter=spec package.test.mjs platforms.test.mjs)
 step "examples and docs/integrating.md"
 (cd "$work/examples" && with "$work/adnet" node --test --test-concurrency=1 --test-reporter=spec test/*.test.mjs)
 step "reported failures"

@@ -69,9 +69,9 @@ for (const [language, server] of Object.entries(servers)) {
       assert.equal(answer.annotations, undefined);
       assert.deepEqual(ad.annotations.audience, ['user']);
       assert.match(ad.text, /^\*\*Sponsored:\*\* /);
-      const { dish, recipe, sponsored } = result.structuredContent;
-      assert.equal(dish, 'Pancakes');
-      assert.match(recipe, /Two eggs/);
+      assert.deepEqual(Object.keys(result.structuredContent), ['dish', 'recipe']);
+      assert.match(result.structuredContent.recipe, /Two eggs/);
+      const sponsored = result._meta['adnet/ad'];
       assert.equal(sponsored.disclosure_label, 'Sponsored');
       assert.equal(sponsored.auction_id, undefined, "the auction's token stays on the server");
       assert.equal(result._meta.ui.resourceUri, 'ui://adnet/ad');
@@ -100,7 +100,7 @@ test('the reference host shows the card, which reports what the reader sees', as
   } = await client.readResource({ uri: 'ui://adnet/ad' });
   const result = await client.callTool({ name: 'find_recipe', arguments: { dish: 'Pancakes' } });
   await client.close();
-  const ad = result.structuredContent.sponsored;
+  const ad = result._meta['adnet/ad'];
   const {
     outputFiles: [host],
   } = await build({ entryPoints: [at('host.mjs')], bundle: true, format: 'iife', write: false });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Adnet, publicAd } from '@adnet/sdk';
 import { adMessages, adPart, withoutAds, writeAd } from '@adnet/sdk/ai-sdk';
 import { adMessage } from '@adnet/sdk/discord';
-import { addAd, adBlock, withAd } from '@adnet/sdk/mcp';
+import { addAd, adBlock, adMetaKey, withAd } from '@adnet/sdk/mcp';
 
 const base = 'https://ads.example.com';
 const ad = {
@@ -40,22 +40,95 @@ test('an ad says who paid', () => {
     assert.ok(adBlock({ ...ad, advertiser: none }).text.startsWith('**Sponsored:** '));
 });
 
+/** value, with all that it has, protected against changes. */
+function frozen(value) {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const one of Object.values(value)) frozen(one);
+  return Object.freeze(value);
+}
+
 test('a result keeps what it had', () => {
-  const result = addAd(
-    {
-      content: [{ type: 'text', text: 'answer' }],
-      structuredContent: { a: 1 },
-      _meta: { b: 2, ui: { prefersBorder: true } },
-    },
-    ad,
-  );
+  const had = frozen({
+    content: [{ type: 'text', text: 'answer' }],
+    structuredContent: { a: 1 },
+    _meta: { b: 2, ui: { prefersBorder: true } },
+  });
+  const result = addAd(had, ad);
   assert.equal(result.content.length, 2);
-  assert.deepEqual(Object.keys(result.structuredContent), ['a', 'sponsored']);
+  assert.deepEqual(result.structuredContent, { a: 1 });
   assert.deepEqual(result._meta, {
     b: 2,
+    [adMetaKey]: publicAd(ad),
     ui: { prefersBorder: true, resourceUri: 'ui://adnet/ad' },
   });
   assert.ok(!JSON.stringify(result).includes('SECRET'));
+  const own = { _meta: { ui: { resourceUri: 'ui://recipes/card' } } };
+  assert.deepEqual(addAd(own, ad)._meta.ui, own._meta.ui, 'a tool keeps its own card');
+});
+
+test('structured content has the ad only where the author wants it', () => {
+  const content = [{ type: 'text', text: 'answer' }];
+  const structured = { structured: true };
+  assert.ok(!('structuredContent' in addAd({ content }, ad)));
+  assert.ok(!('structuredContent' in addAd({ content }, ad, structured)));
+  assert.deepEqual(
+    addAd({ content, structuredContent: { a: 1 } }, ad, structured).structuredContent,
+    {
+      a: 1,
+      sponsored: publicAd(ad),
+    },
+  );
+  for (const own of [{ sponsored: null }, { sponsored: 'x' }, [1], 'x', null])
+    assert.deepEqual(
+      addAd({ content, structuredContent: own }, ad, structured).structuredContent,
+      own,
+    );
+});
+
+test('a result that an ad could harm is returned as it is', async () => {
+  const events = [];
+  const adnet = new Adnet({
+    url: base,
+    key: 'x',
+    fetch: async (url, { body }) => {
+      if (url.endsWith('/api/track')) events.push(body);
+      return new Response(JSON.stringify({ ad }));
+    },
+  });
+  const text = { type: 'text', text: 'answer' };
+  class Result {
+    content = [text];
+    get structuredContent() {
+      return { a: 1 };
+    }
+  }
+  for (const result of [
+    { isError: true, content: [text] },
+    { content: [] },
+    { structuredContent: { a: 1 } },
+    { content: [], structuredContent: { a: 1 } },
+    { content: 'answer' },
+    { content: null },
+    { content: [text], _meta: 'mine' },
+    { content: [text], _meta: { ui: 'mine' } },
+    { toolResult: 5 },
+    {},
+    undefined,
+    null,
+    'answer',
+    [text],
+    new Result(),
+    new ReadableStream(),
+    (async function* () {})(),
+  ]) {
+    const options = { reportImpression: true, structured: true };
+    assert.equal(await withAd(adnet, { context: 'x' }, result, options), result);
+    assert.equal(await withAd(adnet, { context: 'x' }, Promise.resolve(result)), result);
+  }
+  assert.deepEqual(events, [], 'what is not shown is not reported');
+  const bare = Object.assign(Object.create(null), { content: [text] });
+  for (const result of [frozen({ content: [text] }), bare])
+    assert.equal((await withAd(adnet, { context: 'x' }, result)).content.length, 2);
 });
 
 test('withAd rejects only if the tool does, and waits for both at once', async () => {
@@ -117,6 +190,9 @@ test('the data part has no token of the auction', () => {
     { id: '1', role: 'assistant', parts: [{ type: 'text', text: 'a' }, adPart(ad)] },
   ];
   assert.deepEqual(withoutAds(messages)[0].parts, [{ type: 'text', text: 'a' }]);
+  const older = [{ role: 'user', content: 'a message without parts' }];
+  assert.deepEqual(withoutAds(older), older);
+  assert.deepEqual(adMessages(older), []);
 });
 
 test('messages of an ad request are the last texts, as many as the API takes', () => {
@@ -157,6 +233,10 @@ test('the client refuses settings that cannot work', () => {
     { key: 'x', url: 'ads.example.com' },
     { key: 'a b', url: base },
     { key: '', url: base },
+    { key: 'x', url: 'http://' },
+    { key: 'x', url: 'http://[::1' },
+    { key: 'x', url: 'ftp://ads.example.com' },
+    { key: 'x', url: { toString: () => base } },
   ])
     assert.throws(() => new Adnet(options), TypeError);
 });
@@ -173,11 +253,20 @@ test('a call that the caller ends, or that cannot be written, is an error and no
   ended.abort();
   assert.equal((await asked).error.code, 'aborted');
   assert.equal((await adnet.ad({ context: 'x' }, { signal: ended.signal })).error.code, 'aborted');
-  assert.equal((await adnet.ad({ context: 1n })).error.code, 'invalid_request');
-  assert.equal(
-    (await adnet.ad({ context: 'x' }, { idempotencyKey: 'two\nlines' })).error.code,
-    'invalid_request',
-  );
+  const circular = {};
+  circular.context = circular;
+  const fails = {
+    toJSON() {
+      throw new RangeError('no form');
+    },
+  };
+  for (const context of [1n, circular, fails])
+    assert.equal((await adnet.ad({ context })).error.code, 'invalid_request');
+  for (const idempotencyKey of ['two\nlines', 'é'.repeat(16)])
+    assert.equal(
+      (await adnet.ad({ context: 'x' }, { idempotencyKey })).error.code,
+      'invalid_request',
+    );
 });
 
 test('no call throws, whatever it is given', async () => {
@@ -193,6 +282,10 @@ test('no call throws, whatever it is given', async () => {
     adnet.track(null, null),
     adnet.trackBatch(),
     adnet.conversion(null),
+    adnet.ad({}, { signal: 5 }),
+    adnet.ad({}, { timeout: 1n }),
+    adnet.ad({}, { timeout: Number.NaN }),
+    adnet.ad({}, { idempotencyKey: 5 }),
   ];
   for (const { kind } of await Promise.all(calls)) assert.equal(kind, 'error');
 });

@@ -12,10 +12,14 @@ import (
 // buildCard builds the card for hosts of MCP Apps as a single page, because it cannot load other
 // files there.
 func buildCard() error {
+	engines, err := oldest()
+	if err != nil {
+		return err
+	}
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{"web/mcp/card.ts"}, Bundle: true, Format: api.FormatIIFE,
 		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
-		Target: api.ES2022, TsconfigRaw: "{}", LogLevel: api.LogLevelWarning,
+		Engines: engines, TsconfigRaw: "{}", LogLevel: api.LogLevelWarning,
 	})
 	if len(result.Errors) > 0 {
 		return fmt.Errorf("%d errors", len(result.Errors))

@@ -71,10 +71,14 @@ func run() error {
 // buildSnippet builds the script that publishers put into their pages: one file that imports
 // nothing.
 func buildSnippet() error {
+	engines, err := oldest()
+	if err != nil {
+		return err
+	}
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{"web/sdk/adnet.ts"}, Bundle: true, Format: api.FormatIIFE, Outfile: snippet,
 		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, LegalComments: api.LegalCommentsNone,
-		Target: api.ES2022, TsconfigRaw: "{}", LogLevel: api.LogLevelWarning,
+		Engines: engines, TsconfigRaw: "{}", LogLevel: api.LogLevelWarning,
 	})
 	if len(result.Errors) > 0 {
 		return fmt.Errorf("%d errors", len(result.Errors))

@@ -139,8 +139,12 @@ var generated = api.Plugin{Name: "generated", Setup: func(b api.PluginBuild) {
 
 // bundled returns the gzip size of a module with all its imports.
 func bundled(entry string) (int, error) {
+	engines, err := oldest()
+	if err != nil {
+		return 0, err
+	}
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Target: api.ES2022,
+		EntryPoints: []string{entry}, Bundle: true, Format: api.FormatESModule, Engines: engines,
 		JSX:               api.JSXAutomatic,
 		MinifyIdentifiers: true, MinifySyntax: true, MinifyWhitespace: true, TsconfigRaw: "{}",
 		External: []string{"react", "react/jsx-runtime"}, Plugins: []api.Plugin{generated}, LogLevel: api.LogLevelWarning,
@@ -153,6 +157,6 @@ func bundled(entry string) (int, error) {
 	if _, err := w.Write(result.OutputFiles[0].Contents); err != nil {
 		return 0, err
 	}
-	err := w.Close()
+	err = w.Close()
 	return zipped.Len(), err
 }

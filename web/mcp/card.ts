@@ -154,7 +154,8 @@ const known = ({
 // take draws a tool's result. Hosts without structured content pass its text.
 const take = (result: Record<string, any>) => {
   let ad = result.structuredContent;
-  if (ad?.sponsored) return draw(known(ad.sponsored));
+  const added = result._meta?.['adnet/ad'] ?? ad?.sponsored;
+  if (added) return draw(known(added));
   try {
     ad ??= JSON.parse(result.content[0].text);
   } catch {} // an error of the tool, which the host shows

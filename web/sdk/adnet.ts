@@ -81,10 +81,23 @@ a:focus-visible{outline:2px solid;outline-offset:2px}
 .cta{overflow:hidden;text-overflow:ellipsis}
 .why{font-size:.8em}`;
 
-const sheetOf = (css: string) => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  return sheet;
+// styled returns a function that sets the first n style sheets of a root. Safari before 16.4 makes
+// no sheets by script and gets an element instead. Where the page's policy forbids that, the ad has
+// no style of its own.
+const styled = (...css: string[]) => {
+  try {
+    const sheets = css.map((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      return sheet;
+    });
+    if ('adoptedStyleSheets' in Document.prototype)
+      return (root: ShadowRoot, n: number) => (root.adoptedStyleSheets = sheets.slice(0, n));
+  } catch {}
+  return (root: ShadowRoot, n: number) => {
+    const style = root.querySelector('style') ?? root.appendChild(document.createElement('style'));
+    style.textContent = css.slice(0, n).join('');
+  };
 };
 
 const make = (tag: string, name: string, text: string, set: Record<string, string> = {}) => {
@@ -109,8 +122,7 @@ const paces: Record<string, Pace> = {};
 const seen: string[] = [];
 
 const define = () => {
-  const sheet = sheetOf(look);
-  const gone = sheetOf(':host{display:none!important}');
+  const style = styled(look, ':host{display:none!important}');
 
   class AdnetAd extends HTMLElement {
     static observedAttributes = ['publisher-key', 'context', 'turn'];
@@ -225,7 +237,7 @@ const define = () => {
     // upgrade applies properties that were set before the script loaded.
     #upgrade() {
       for (const name of ['consent', 'suitability', ...fields.map(property)] as 'consent'[]) {
-        if (!Object.hasOwn(this, name)) continue;
+        if (!Object.getOwnPropertyDescriptor(this, name)) continue;
         const value = this[name];
         delete (this as { consent?: object })[name];
         this[name] = value;
@@ -325,7 +337,7 @@ const define = () => {
     #folded = false;
     #fold(folded: boolean) {
       this.#folded = folded;
-      this.#root.adoptedStyleSheets = folded ? [sheet, gone] : [sheet];
+      style(this.#root, folded ? 2 : 1);
     }
 
     #tell(name: string, detail?: object) {

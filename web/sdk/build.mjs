@@ -13,6 +13,9 @@ const run = (tool, ...args) =>
     stdio: ['ignore', 'inherit', 'inherit'],
   });
 
+// The oldest platforms that the package and adnet.js run on.
+const platforms = JSON.parse(readFileSync(at('platforms.json'), 'utf8'));
+
 rmSync(at('dist'), { recursive: true, force: true });
 run(
   'openapi-typescript',
@@ -33,7 +36,7 @@ await build({
   bundle: true,
   format: 'esm',
   minify: true,
-  target: 'es2022',
+  target: Object.entries(platforms).map(([name, version]) => name + version),
   tsconfigRaw: '{}',
   outfile: at('dist/element.js'),
 });

@@ -6,14 +6,16 @@ import asyncio
 import json
 import os
 import re
+import time
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
 
 from adnet import Ad, Adnet, AdResult, Advertiser, AsyncAdnet, Failed
 from adnet.discord import ad_message
-from adnet.mcp import CARD_URI, ad_block, add_ad, card_contents, with_ad
+from adnet.mcp import AD_META_KEY, CARD_URI, ad_block, add_ad, card_contents, with_ad
 
 BASE = "https://ads.example.com"
 WORLD = json.loads(os.environ["ADNET_WORLD"])
@@ -42,7 +44,7 @@ def test_an_ad_says_who_paid() -> None:
     by = replace(AD, advertiser=Advertiser("Example *Ltd*\n[x](y)"))
     assert ad_block(by)["text"].startswith(r"**Sponsored · Example \*Ltd\* \[x\]\(y\):** ")
     assert ad_message(by)["embeds"][0]["footer"]["text"].startswith("Sponsored · Example *Ltd* ")
-    assert add_ad({}, by)["structuredContent"]["sponsored"]["advertiser"] == {
+    assert add_ad({}, by)["_meta"][AD_META_KEY]["advertiser"] == {
         "name": "Example *Ltd*\n[x](y)",
         "verified": False,
     }
@@ -55,11 +57,92 @@ def test_a_result_keeps_what_it_had() -> None:
         "structuredContent": {"a": 1},
         "_meta": {"b": 2, "ui": {"prefersBorder": True}},
     }
+    before = json.dumps(had)
     result = add_ad(had, AD)
     assert len(result["content"]) == 2
-    assert list(result["structuredContent"]) == ["a", "sponsored"]
-    assert result["_meta"] == {"b": 2, "ui": {"prefersBorder": True, "resourceUri": CARD_URI}}
+    assert result["structuredContent"] == {"a": 1}
+    ui = {"prefersBorder": True, "resourceUri": CARD_URI}
+    assert result["_meta"] == {"b": 2, AD_META_KEY: AD.public(), "ui": ui}
     assert "SECRET" not in json.dumps(result)
+    assert json.dumps(had) == before
+
+
+def test_structured_content_has_the_ad_only_where_the_author_wants_it() -> None:
+    text = {"content": [{"type": "text", "text": "answer"}]}
+    assert "structuredContent" not in add_ad(text, AD, structured=True), "a host would prefer it to the answer"
+    full = add_ad({**text, "structuredContent": {"a": 1}}, AD, structured=True)
+    assert full["structuredContent"] == {"a": 1, "sponsored": AD.public()}
+    for own in ({"sponsored": None}, {"sponsored": "x"}, [1], "x", None):
+        result = add_ad({**text, "structuredContent": own}, AD, structured=True)
+        assert result["structuredContent"] == own
+
+
+def test_a_tool_keeps_its_own_card() -> None:
+    own = {"ui": {"resourceUri": "ui://recipes/card"}}
+    assert add_ad({"_meta": own}, AD)["_meta"]["ui"] == own["ui"]
+
+
+class Result:
+    """What a tool may return beside a dict."""
+
+    content = ("answer",)
+
+
+UNCHANGED: list[Any] = [
+    {"isError": True, "content": [{"type": "text", "text": "no"}]},
+    {"content": []},
+    {"structuredContent": {"a": 1}},
+    {"content": [], "structuredContent": {"a": 1}},
+    {"content": "answer"},
+    {"content": None},
+    {"content": [{"type": "text", "text": "x"}], "_meta": "mine"},
+    {"content": [{"type": "text", "text": "x"}], "_meta": {"ui": "mine"}},
+    {"toolResult": 5},
+    {},
+    None,
+    "answer",
+    ["answer"],
+    Result(),
+    (block for block in ("answer",)),
+]
+
+
+@pytest.mark.parametrize("result", UNCHANGED, ids=str)
+def test_a_result_that_an_ad_could_harm_is_returned_as_it_is(result: Any) -> None:
+    def fill(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"ad": AD.fields()})
+
+    async def answer() -> Any:
+        async with AsyncAdnet("x", BASE, transport=httpx.MockTransport(fill)) as adnet:
+            beside = await with_ad(adnet, {"context": "x"}, {"content": [{"type": "text", "text": "x"}]})
+            assert len(beside["content"]) == 2, "this transport fills"
+            return await with_ad(adnet, {"context": "x"}, result, report_impression=True, structured=True)
+
+    assert asyncio.run(answer()) is result
+
+
+def test_a_tool_answers_whatever_the_request_is() -> None:
+    async def answer(request: Any) -> Any:
+        async with AsyncAdnet("x", BASE, transport=httpx.MockTransport(lambda _: httpx.Response(500))) as adnet:
+            return await with_ad(adnet, request, {"content": ["answer"]})
+
+    for request in (None, 5, "x", {5: "x"}, {"context": object()}, {"timeout": "soon"}, {"idempotency_key": 5}):
+        assert asyncio.run(answer(request)) == {"content": ["answer"]}
+
+
+def test_a_tool_does_not_wait_for_an_event() -> None:
+    async def away(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/api/track":
+            await asyncio.sleep(60)
+        return httpx.Response(200, json={"ad": AD.fields()})
+
+    async def answer() -> Any:
+        async with AsyncAdnet("x", BASE, timeout=0.2, transport=httpx.MockTransport(away)) as adnet:
+            return await with_ad(adnet, {"context": "x"}, {"content": ["answer"]}, report_impression=True)
+
+    began = time.monotonic()
+    assert len(asyncio.run(answer())["content"]) == 2
+    assert time.monotonic() - began < 5
 
 
 def test_a_tool_answers_without_adnet() -> None:
@@ -106,6 +189,42 @@ def test_a_request_that_cannot_be_written_is_an_error() -> None:
     with Adnet("x", BASE) as adnet:
         result = adnet.ad(context=object())
     assert isinstance(result, Failed) and result.error.code == "invalid_request"
+
+
+def test_no_call_raises_whatever_it_is_given() -> None:
+    refuse = httpx.MockTransport(lambda _: httpx.Response(400, json={"error": "no", "code": "invalid_request"}))
+
+    class Odd:
+        def __iter__(self) -> Any:
+            raise KeyError("odd")
+
+    deep: list[Any] = []
+    deep.append(deep)
+    odd: Any
+    with Adnet("x", BASE, transport=refuse) as adnet:
+        for odd in (None, 5, "x", Odd(), deep, [None], {5: {6}}, float("nan")):
+            results = (
+                adnet.track(odd),
+                adnet.track_batch(odd),
+                adnet.report(odd, "impression"),
+                adnet.conversion(odd),
+                adnet.ad(context=odd),
+                adnet.ad(context="x", idempotency_key=odd),
+            )
+            assert {result.kind for result in results} == {"error"}
+            assert {result.error.code for result in results} == {"invalid_request"}  # type: ignore[union-attr]
+        for odd in ("soon", [], {}):
+            result = adnet.ad(context="x", timeout=odd)
+            assert isinstance(result, Failed) and result.error.code == "invalid_request"
+        for odd in (float("nan"), float("-inf"), -1):
+            result = adnet.ad(context="x", timeout=odd)
+            assert isinstance(result, Failed) and result.error.code == "timeout"
+        for odd in (float("inf"), 1e30, "5"):
+            result = adnet.ad(context="x", timeout=odd)
+            assert isinstance(result, Failed) and result.error.status == 400
+    with Adnet("x", BASE, transport=refuse, timeout=None, retries="x") as adnet:
+        result = adnet.ad(context="x")
+        assert isinstance(result, Failed) and result.error.code == "invalid_request"
 
 
 def test_an_idempotency_key_that_no_header_can_have_is_a_wrong_request() -> None:

@@ -73,7 +73,7 @@ export function adMessages(
   let left: number = most.characters;
   for (const message of messages.slice(-most.turns).reverse()) {
     const role = roles.find((one) => one === message.role);
-    const text = message.parts
+    const text = (message.parts ?? [])
       .filter((part) => part.type === 'text')
       .map((part) => part.text ?? '')
       .join('\n')
@@ -91,8 +91,8 @@ export function adMessages(
 
 /** messages without ads: what a prompt is made of, and what is stored. */
 export function withoutAds<M extends { parts: { type: string }[] }>(messages: readonly M[]): M[] {
-  return messages.map((message) => ({
-    ...message,
-    parts: message.parts.filter((part) => part.type !== adPartType),
-  }));
+  return messages.map((message) => {
+    const parts = message.parts?.filter((part) => part.type !== adPartType);
+    return parts === undefined ? message : { ...message, parts };
+  });
 }

@@ -1,11 +1,13 @@
 import {
   AdnetError,
+  ClientError,
   errorOf,
   NetworkError,
   ReplyError,
   RequestError,
   TimeLimitError,
 } from './errors.js';
+import { callKey, isAddress } from './platform.js';
 import { adResult, batchResult, trackResult } from './read.js';
 import type {
   Ad,
@@ -76,7 +78,7 @@ export class Adnet {
   constructor(options: Options) {
     if (typeof options?.key !== 'string' || !/^[\x21-\x7e]+$/.test(options.key))
       throw new TypeError('adnet: key must be a key of adnet');
-    if (!/^https?:\/\//.test(options.url) || !URL.canParse(options.url))
+    if (!isAddress(options.url))
       throw new TypeError(
         'adnet: url must be that of an adnet installation, as https://ads.example.com',
       );
@@ -145,35 +147,43 @@ export class Adnet {
 
   /** Makes a call within its time limit. */
   async #call<T>(call: Call<T>): Promise<T | Failed> {
-    const limit = new AbortController();
-    const signal = call.options?.signal;
-    const abort = () =>
-      limit.abort(new TimeLimitError('the caller ended the call', { code: 'aborted' }));
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort, { once: true });
-    const wait = Math.min(call.options?.timeout ?? call.timeout, longest);
-    const timer = setTimeout(
-      () => limit.abort(new TimeLimitError(`no reply within ${wait} ms`, { code: 'timeout' })),
-      wait,
-    );
-    // A fetch of the caller's that ignores the signal must not hold the call up.
-    const ended = new Promise<never>((_, fail) =>
-      limit.signal.addEventListener('abort', () => fail(limit.signal.reason), { once: true }),
-    );
-    ended.catch(() => undefined);
+    // Signals of older platforms carry no reason, so what ended the call is held here.
+    const ended: { by?: TimeLimitError } = {};
+    let clean = () => {};
     try {
-      limit.signal.throwIfAborted();
-      return await Promise.race([this.#tries(call, limit.signal, Date.now() + wait), ended]);
-    } catch (error) {
-      return { kind: 'error', error: limit.signal.aborted ? limit.signal.reason : refused(error) };
+      const wait = Math.min(call.options?.timeout ?? call.timeout, longest);
+      const signal = call.options?.signal;
+      const limit = new AbortController();
+      let finish: (result: Failed) => void;
+      // A fetch of the caller's that ignores the signal must not hold the call up.
+      const early = new Promise<Failed>((done) => {
+        finish = done;
+      });
+      const end = (message: string, code: string) => {
+        ended.by ??= new TimeLimitError(message, { code });
+        finish(failed(ended.by));
+        limit.abort();
+      };
+      const abort = () => end('the caller ended the call', 'aborted');
+      if (signal?.aborted) abort();
+      if (ended.by) return failed(ended.by);
+      signal?.addEventListener('abort', abort);
+      const timer = setTimeout(() => end(`no reply within ${wait} ms`, 'timeout'), wait);
+      clean = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+      };
+      return await Promise.race([early, this.#tries(call, limit.signal, Date.now() + wait)]);
+    } catch (cause) {
+      return failed(ended.by ?? unsent(cause));
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      clean();
     }
   }
 
   /**
-   * Tries until the result is final or ends, a time in ms, is too near. Throws when signal ends it.
+   * Tries until the result is final, signal ends the call, or ends, a time in ms, is too near.
+   * Throws when no request can be made.
    */
   async #tries<T>(call: Call<T>, signal: AbortSignal, ends: number): Promise<T | Failed> {
     const request = this.#request(call);
@@ -183,88 +193,108 @@ export class Adnet {
       // A pause that outlasts the limit would only turn a telling error into a timeout.
       if (pause === undefined || Date.now() + pause >= ends) return result;
       await sleep(pause, signal);
+      if (signal.aborted) return result;
     }
   }
 
   #request<T>(call: Call<T>): RequestInit {
+    const key = call.options?.idempotencyKey || callKey();
+    if (typeof key !== 'string' || !/^[ -~]+$/.test(key))
+      throw new RequestError('idempotencyKey must be 16 to 255 characters of ASCII', invalid);
+    const headers = {
+      Authorization: `Bearer ${this.#key}`,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': key,
+    };
     return {
       method: 'POST',
-      // Made here, so that a key that no header can have is a wrong request and no broken network.
-      headers: new Headers({
-        Authorization: `Bearer ${this.#key}`,
-        'Content-Type': 'application/json',
-        'Idempotency-Key': call.options?.idempotencyKey ?? crypto.randomUUID(),
-      }),
-      body: JSON.stringify(call.body, whole),
+      headers: typeof Headers === 'undefined' ? headers : new Headers(headers),
+      body: json(call.body),
       redirect: 'manual', // the key stays with the installation
     };
   }
 
-  /** One try. Throws only when signal ends it. */
+  /** One try. Throws when there is no fetch. */
   async #try<T>(call: Call<T>, request: RequestInit, signal: AbortSignal): Promise<T | Failed> {
     const send = this.#options.fetch ?? globalThis.fetch;
+    if (typeof send !== 'function') throw new TypeError('fetch is missing: pass the option fetch');
     let reply: Response;
     let text: string;
     try {
       reply = await send(this.#url + call.path, { ...request, signal });
       text = await reply.text();
     } catch (cause) {
-      signal.throwIfAborted();
-      return {
-        kind: 'error',
-        error: new NetworkError('adnet could not be reached, or the reply was cut off', {
+      return failed(
+        new NetworkError('adnet could not be reached, or the reply was cut off', {
           code: 'network',
           cause,
         }),
-      };
+      );
     }
-    signal.throwIfAborted();
     let body: unknown;
     try {
       body = JSON.parse(text);
     } catch {
       body = undefined;
     }
-    if (reply.status !== 200)
-      return {
-        kind: 'error',
-        error: errorOf(reply.status, body, reply.headers.get('retry-after')),
-      };
-    return call.read(body);
+    try {
+      if (reply.status === 200) return call.read(body);
+      return failed(errorOf(reply.status, body, reply.headers.get('retry-after')));
+    } catch (cause) {
+      return failed(
+        new ReplyError('the reply could not be read', { code: 'invalid_reply', cause }),
+      );
+    }
   }
 }
 
-/** Half of a surrogate pair, as of an emoji that was cut, is no text to a server. */
+const invalid = { code: 'invalid_request' };
+
+function failed(error: AdnetError): Failed {
+  return { kind: 'error', error };
+}
+
+/** Returns value as JSON. Throws a RequestError when it has no such form. */
+function json(value: unknown): string {
+  try {
+    return JSON.stringify(value, whole);
+  } catch (cause) {
+    throw new RequestError('the request cannot be sent: it must be JSON', { ...invalid, cause });
+  }
+}
+
+/**
+ * Half of a surrogate pair, as of an emoji that was cut, is no text to a server. With the flag u
+ * the range matches only halves. React Native has no character properties.
+ */
 function whole(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/\p{Cs}/gu, '\ufffd') : value;
+  return typeof value === 'string' ? value.replace(/[\ud800-\udfff]/gu, '\ufffd') : value;
 }
 
 /** How long to wait before the next try, in ms; undefined when there is none. */
 function again(result: unknown, tried: number, retries: number): number | undefined {
   const { error } = result as { error?: AdnetError };
-  if (error === undefined || !error.retryable || tried >= retries) return undefined;
+  if (error === undefined || !error.retryable || !(tried < retries)) return undefined;
   // Jitter: clients that failed together come back apart.
   return error.retry_after === undefined
     ? 100 * 2 ** tried * (0.5 + Math.random())
     : error.retry_after * 1000;
 }
 
+/** Waits for ms, or until signal ends the call. */
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((done, fail) => {
+  return new Promise((done) => {
     const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), fail(signal.reason)), {
-      once: true,
-    });
+    signal.addEventListener('abort', () => (clearTimeout(timer), done()));
   });
 }
 
-/** The error of a request that could not be written. */
-function refused(cause: unknown): AdnetError {
+/** The error of a call that failed before anything was sent. */
+function unsent(cause: unknown): AdnetError {
   if (cause instanceof AdnetError) return cause;
-  return cause instanceof TypeError
-    ? new RequestError(
-        "the request cannot be sent: it must be JSON, its idempotencyKey a header's text",
-        { code: 'invalid_request', cause },
-      )
-    : new ReplyError('the reply could not be read', { code: 'invalid_reply', cause });
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ClientError(`the request could not be prepared: ${why}`, {
+    code: 'client_error',
+    cause,
+  });
 }

@@ -2,7 +2,7 @@
 export interface ErrorDetails {
   /**
    * The API's code, as `rate_limited`; or one of the SDK: `timeout`, `aborted`, `network`,
-   * `invalid_reply`.
+   * `invalid_reply`, `client_error`.
    */
   code: string;
   /** HTTP status; left out when there was no reply. */
@@ -71,6 +71,14 @@ export class TimeLimitError extends AdnetError {
 export class NetworkError extends AdnetError {
   override readonly name: string = 'NetworkError';
   override readonly retryable: boolean = true;
+}
+
+/**
+ * The client failed before anything was sent, as on a platform without fetch. The request is not at
+ * fault.
+ */
+export class ClientError extends AdnetError {
+  override readonly name: string = 'ClientError';
 }
 
 /**

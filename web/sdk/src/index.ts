@@ -3,6 +3,7 @@ export { Adnet, type CallOptions, type Options } from './client.js';
 export {
   AdnetError,
   AuthError,
+  ClientError,
   ConflictError,
   NetworkError,
   RateLimitError,

@@ -14,12 +14,12 @@ import { Watch } from './viewable.gen.js';
  */
 export function useAd(adnet: Adnet, request: AdRequest | undefined): AdResult | undefined {
   const [result, setResult] = useState<{ of: string; is: AdResult }>();
-  const asked = request === undefined ? '' : JSON.stringify(request);
+  const asked = textOf(request);
   useEffect(() => {
     if (asked === '') return undefined;
     const unmounted = new AbortController();
     // A moment later: StrictMode mounts twice at once, and each question is an auction.
-    queueMicrotask(async () => {
+    void Promise.resolve().then(async () => {
       if (unmounted.signal.aborted) return;
       const is = await adnet.ad(JSON.parse(asked) as AdRequest, { signal: unmounted.signal });
       if (!unmounted.signal.aborted) setResult({ of: asked, is });
@@ -29,12 +29,20 @@ export function useAd(adnet: Adnet, request: AdRequest | undefined): AdResult | 
   return result?.of === asked ? result.is : undefined;
 }
 
+/** request as JSON; '' without one, and of one that is no JSON: a page must not fail by it. */
+function textOf(request: AdRequest | undefined): string {
+  try {
+    return request === undefined ? '' : JSON.stringify(request);
+  } catch {
+    return '';
+  }
+}
+
 /** Loads a signed link of an ad, also while the page is left. Nothing comes of a failure. */
-function beacon(url: string | undefined): void {
-  if (url)
-    void fetch(url, { mode: 'no-cors', keepalive: true, credentials: 'omit' }).catch(
-      () => undefined,
-    );
+async function beacon(url: string | undefined): Promise<void> {
+  try {
+    if (url) await fetch(url, { mode: 'no-cors', keepalive: true, credentials: 'omit' });
+  } catch {}
 }
 
 /** What {@link AdCard} takes. */
@@ -62,8 +70,8 @@ export function AdCard({ ad, className, why = 'Why this ad?' }: AdCardProps): Re
       return undefined;
     const watch = new Watch(
       place.current,
-      () => beacon(impression_url),
-      () => beacon(viewable_url),
+      () => void beacon(impression_url),
+      () => void beacon(viewable_url),
     );
     watch.begin();
     return () => watch.stop();

@@ -1,6 +1,7 @@
 // Reads replies. What is not as openapi.json says is refused here once, so that nothing later shows
 // half an ad or follows a link that is none.
 import { ReplyError } from './errors.js';
+import { isAddress } from './platform.js';
 import type { Ad, AdResult, BatchResult, EventType, Rejected, TrackResult } from './types.js';
 
 type Fields = Record<string, unknown>;
@@ -15,13 +16,9 @@ function invalid(what: string): { kind: 'error'; error: ReplyError } {
   return { kind: 'error', error: new ReplyError(what, { code: 'invalid_reply', status: 200 }) };
 }
 
-/** A link that a reader may follow or a page may load. */
-function isLink(value: unknown): boolean {
-  return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value);
-}
-
 const texts = ['ad_id', 'auction_id', 'type', 'headline', 'disclosure_label'];
 const optionalTexts = ['body', 'cta_label'];
+// What a reader may follow or a page may load.
 const links = ['click_url', 'impression_url'];
 const optionalLinks = ['viewable_url', 'receipt_url', 'image_url'];
 
@@ -31,8 +28,8 @@ function fault(ad: Fields): string {
   const wrong =
     texts.find((name) => typeof ad[name] !== 'string' || ad[name] === '') ??
     optionalTexts.find((name) => !empty(name) && typeof ad[name] !== 'string') ??
-    links.find((name) => !isLink(ad[name])) ??
-    optionalLinks.find((name) => !empty(name) && !isLink(ad[name]));
+    links.find((name) => !isAddress(ad[name])) ??
+    optionalLinks.find((name) => !empty(name) && !isAddress(ad[name]));
   return wrong === undefined ? '' : `the ad of the reply has no usable ${wrong}`;
 }
 

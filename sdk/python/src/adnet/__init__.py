@@ -4,6 +4,7 @@ from .client import Adnet, AsyncAdnet
 from .errors import (
     AdnetError,
     AuthError,
+    ClientError,
     ConflictError,
     NetworkError,
     RateLimitError,
@@ -36,6 +37,7 @@ __all__ = [
     "AuthError",
     "BatchResult",
     "BatchTracked",
+    "ClientError",
     "ConflictError",
     "Failed",
     "Filled",

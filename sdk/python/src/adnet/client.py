@@ -11,15 +11,16 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import anyio
 import httpx
 
 from .api import AuthenticatedClient
-from .errors import NetworkError, RequestError, TimeLimitError, error_of
+from .errors import AdnetError, ClientError, NetworkError, RequestError, TimeLimitError, error_of
 from .fields import Suitability
+from .proxies import proxy_for
 from .results import Ad, AdResult, BatchResult, Failed, TrackResult, ad_result, batch_result, track_result
 
 T = TypeVar("T")
@@ -57,7 +58,7 @@ class _Installation:
         Time limits are in seconds and hold for all tries of a call together: ``timeout`` for ad
         requests, ``event_timeout`` for events, which can wait while readers cannot. ``retries`` are
         further tries of calls that failed in a way that may pass. Raises ValueError when key or url
-        cannot be one.
+        cannot be one. The environment (proxies, certificates) is read by the first call.
         """
         if not isinstance(key, str) or not re.fullmatch(r"[\x21-\x7e]+", key):
             raise ValueError("adnet: key must be a key of adnet")
@@ -65,13 +66,17 @@ class _Installation:
             raise ValueError("adnet: url must be that of an adnet installation, as https://ads.example.com")
         try:
             httpx.URL(url)
-        except httpx.InvalidURL as error:
+        except (httpx.InvalidURL, ValueError) as error:
             raise ValueError(f"adnet: url must be that of an adnet installation: {error}") from error
         #: Where the installation is, without a slash at its end.
         self.url = url.rstrip("/")
         self._key = key
-        self._timeout, self._event_timeout = timeout, event_timeout
+        #: Seconds of an ad request.
+        self.ad_timeout = timeout
+        self._event_timeout = event_timeout
         self._retries, self._event_retries = retries, event_retries
+        self._opening = threading.Lock()
+        self._closed = False
 
     @property
     def api(self) -> AuthenticatedClient:
@@ -86,30 +91,72 @@ class _Installation:
             body["suitability"] = suitability
         if self._key.startswith("pk_"):  # in a reader's hands, so the rules for browsers hold
             body.setdefault("integration_method", "npm_sdk")
-        limit = self._timeout if timeout is None else timeout
+        limit = self.ad_timeout if timeout is None else timeout
         return _Call("/v1/ad-request", body, limit, self._retries, key, ad_result)
 
     def _event_call(self, event: Mapping[str, Any], timeout: float | None, key: str | None) -> _Call[TrackResult]:
         limit = self._event_timeout if timeout is None else timeout
-        return _Call("/api/track", dict(event), limit, self._event_retries, key, track_result)
+        return _Call("/api/track", event, limit, self._event_retries, key, track_result)
 
     def _batch_call(self, events: Events, timeout: float | None, key: str | None) -> _Call[BatchResult]:
         limit = self._event_timeout if timeout is None else timeout
-        body = {"events": [dict(event) for event in events]}
-        return _Call("/api/track?action=batch", body, limit, self._event_retries, key, batch_result)
+        return _Call("/api/track?action=batch", {"events": events}, limit, self._event_retries, key, batch_result)
+
+    def _route(self) -> dict[str, Any]:
+        """Settings of a transport to this one host: its proxy and whether certificates are needed.
+
+        Errors: whatever the environment holds that httpx cannot use.
+        """
+        proxy = proxy_for(httpx.URL(self.url))
+        secure = self.url.startswith("https") or (proxy or "").startswith("https")
+        # Without TLS on the way no certificate is read, so that a missing file does no harm.
+        return {"proxy": proxy, "verify": secure, "trust_env": secure}
 
     def _request(self, client: httpx.Client | httpx.AsyncClient, call: _Call[Any]) -> httpx.Request:
-        """Errors: TypeError and ValueError for a body that is no JSON, or a key that is no header."""
+        """Errors: RequestError for a body that is no JSON, or a key that is no header."""
+        key = call.idempotency_key or str(uuid.uuid4())
+        if not isinstance(key, str) or not re.fullmatch("[ -~]+", key):
+            raise _invalid("idempotency_key must be 16 to 255 characters of ASCII")
         return client.build_request(
             "POST",
             self.url + call.path,
-            content=_whole(json.dumps(call.body, allow_nan=False, ensure_ascii=False)),
+            content=_json(call.body),
             headers={
                 "Authorization": f"Bearer {self._key}",
                 "Content-Type": "application/json",
-                "Idempotency-Key": call.idempotency_key or str(uuid.uuid4()),
+                "Idempotency-Key": key,
             },
         )
+
+
+def _checked(call: _Call[T]) -> _Call[T]:
+    """The call with limits that clocks and queues take. Errors: RequestError for what is no number."""
+    try:
+        timeout = min(max(0.0, float(call.timeout)), threading.TIMEOUT_MAX)
+        return replace(call, timeout=timeout, retries=int(call.retries))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _invalid(f"timeout must be a number of seconds, retries a number of tries: {error}") from error
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(message, "invalid_request")
+
+
+def _json(body: object) -> bytes:
+    """Body as JSON. Errors: RequestError for one that has no such form."""
+    try:
+        return _whole(json.dumps(body, allow_nan=False, ensure_ascii=False, default=_plain))
+    except Exception as error:  # objects of the caller fail in ways of their own
+        raise _invalid(f"the request cannot be sent: it must be JSON: {error}") from error
+
+
+def _plain(value: object) -> object:
+    """The form for JSON of mappings and sequences that are no dict and no list."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def _whole(text: str) -> bytes:
@@ -143,18 +190,25 @@ def _late(call: _Call[Any]) -> Failed:
 def _broken(client: httpx.Client | httpx.AsyncClient, error: Exception) -> Failed:
     """What came of a try that ended in an error of httpx, or of a transport of the caller's."""
     if client.is_closed:
-        return Failed(RequestError("the request cannot be sent: the client is closed", "closed"))
-    if isinstance(error, httpx.LocalProtocolError):  # an idempotency_key that no header can have
-        return _refused(error)
+        return _unsent(_closed())
     return Failed(NetworkError(f"adnet could not be reached, or the reply was cut off: {error}", "network"))
 
 
-def _refused(error: Exception) -> Failed:
-    return Failed(RequestError(f"the request cannot be sent: {error}", "invalid_request"))
+def _closed() -> RequestError:
+    return RequestError("the request cannot be sent: the client is closed", "closed")
 
 
-def _event(ad: Ad, event: str) -> dict[str, str]:
-    return {"event": event, "campaign_id": ad.ad_id, "auction_id": ad.auction_id}
+def _unsent(error: Exception) -> Failed:
+    """What came of a call that failed before anything was sent."""
+    if isinstance(error, AdnetError):
+        return Failed(error)
+    why = f"the request could not be prepared: {type(error).__name__}: {error}"
+    settings = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+    return Failed(ClientError(f"{why} (settings are read from {settings})", "client_error"))
+
+
+def _event(ad: Ad, event: str) -> dict[str, Any]:
+    return {"event": event, "campaign_id": getattr(ad, "ad_id", None), "auction_id": getattr(ad, "auction_id", None)}
 
 
 class Adnet(_Installation):
@@ -162,7 +216,8 @@ class Adnet(_Installation):
 
     def __init__(self, key: str, url: str, *, transport: httpx.BaseTransport | None = None, **options: Any) -> None:
         super().__init__(key, url, **options)
-        self._client = httpx.Client(transport=transport, follow_redirects=False)  # the key stays here
+        self._transport = transport
+        self._client: httpx.Client | None = None
 
     __init__.__doc__ = _Installation.__init__.__doc__
 
@@ -173,7 +228,22 @@ class Adnet(_Installation):
         self.close()
 
     def close(self) -> None:
-        self._client.close()
+        with self._opening:
+            self._closed = True
+            client = self._client
+        if client is not None:
+            client.close()
+
+    def _open(self) -> httpx.Client:
+        """The client, made by the first call. Errors: see _route, and RequestError when it is closed."""
+        with self._opening:
+            if self._closed:
+                raise _closed()
+            if self._client is None:
+                transport = self._transport or httpx.HTTPTransport(**self._route())
+                # Redirects are not followed: the key stays with the installation.
+                self._client = httpx.Client(transport=transport, trust_env=False, follow_redirects=False)
+            return self._client
 
     def ad(
         self,
@@ -208,14 +278,16 @@ class Adnet(_Installation):
 
     def _call(self, call: _Call[T]) -> T | Failed:
         """Makes the tries of a call within one time limit."""
-        ends = time.monotonic() + call.timeout
         try:
-            request = self._request(self._client, call)
-        except (TypeError, ValueError) as error:
-            return _refused(error)
+            call = _checked(call)
+            ends = time.monotonic() + call.timeout
+            client = self._open()
+            request = self._request(client, call)
+        except Exception as error:
+            return _unsent(error)
         tried = 0
         while True:
-            result = self._try(call, request, ends)
+            result = self._try(client, call, request, ends)
             pause = _pause(result, tried, call.retries)
             # A pause that outlasts the limit would only turn a telling error into a timeout.
             if pause is None or time.monotonic() + pause >= ends:
@@ -223,7 +295,7 @@ class Adnet(_Installation):
             time.sleep(pause)
             tried += 1
 
-    def _try(self, call: _Call[T], request: httpx.Request, ends: float) -> T | Failed:
+    def _try(self, client: httpx.Client, call: _Call[T], request: httpx.Request, ends: float) -> T | Failed:
         """One try, in a thread of its own.
 
         The limits of httpx hold for each wait alone: not for the search of a name, for one address after
@@ -235,23 +307,24 @@ class Adnet(_Installation):
         request.extensions = {**request.extensions, "timeout": httpx.Timeout(left).as_dict()}
         answer: queue.SimpleQueue[T | Failed] = queue.SimpleQueue()
         context = contextvars.copy_context()
-        sending = threading.Thread(target=lambda: answer.put(context.run(self._send, call, request)), daemon=True)
+        sending = threading.Thread(target=lambda: answer.put(context.run(_send, client, call, request)), daemon=True)
         try:
             sending.start()
         except RuntimeError:  # no more threads, as in a program that is ending
-            return self._send(call, request)
+            return _send(client, call, request)
         try:
-            return answer.get(timeout=left)
+            return answer.get(timeout=min(left, threading.TIMEOUT_MAX))
         except queue.Empty:
             return _late(call)
 
-    def _send(self, call: _Call[T], request: httpx.Request) -> T | Failed:
-        try:
-            return _read(call, self._client.send(request))
-        except httpx.TimeoutException:
-            return _late(call)
-        except Exception as error:
-            return _broken(self._client, error)
+
+def _send(client: httpx.Client, call: _Call[T], request: httpx.Request) -> T | Failed:
+    try:
+        return _read(call, client.send(request))
+    except httpx.TimeoutException:
+        return _late(call)
+    except Exception as error:
+        return _broken(client, error)
 
 
 class AsyncAdnet(_Installation):
@@ -261,7 +334,8 @@ class AsyncAdnet(_Installation):
         self, key: str, url: str, *, transport: httpx.AsyncBaseTransport | None = None, **options: Any
     ) -> None:
         super().__init__(key, url, **options)
-        self._client = httpx.AsyncClient(transport=transport, follow_redirects=False, timeout=None)
+        self._transport = transport
+        self._client: httpx.AsyncClient | None = None
 
     __init__.__doc__ = _Installation.__init__.__doc__
 
@@ -272,7 +346,23 @@ class AsyncAdnet(_Installation):
         await self.aclose()
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        with self._opening:
+            self._closed = True
+            client = self._client
+        if client is not None:
+            await client.aclose()
+
+    def _open(self) -> httpx.AsyncClient:
+        """The client, made by the first call. Errors: see _route, and RequestError when it is closed."""
+        with self._opening:
+            if self._closed:
+                raise _closed()
+            if self._client is None:
+                transport = self._transport or httpx.AsyncHTTPTransport(**self._route())
+                self._client = httpx.AsyncClient(
+                    transport=transport, trust_env=False, follow_redirects=False, timeout=None
+                )
+            return self._client
 
     async def ad(
         self,
@@ -308,14 +398,16 @@ class AsyncAdnet(_Installation):
     async def _call(self, call: _Call[T]) -> T | Failed:
         """Makes the tries of a call within one time limit."""
         try:
-            request = self._request(self._client, call)
-        except (TypeError, ValueError) as error:
-            return _refused(error)
-        ends = anyio.current_time() + call.timeout
+            call = _checked(call)
+            ends = anyio.current_time() + call.timeout
+            client = self._open()
+            request = self._request(client, call)
+        except Exception as error:
+            return _unsent(error)
         with anyio.move_on_after(call.timeout):
             tried = 0
             while True:
-                result = await self._try(call, request)
+                result = await _try(client, call, request)
                 pause = _pause(result, tried, call.retries)
                 # A pause that outlasts the limit would only turn a telling error into a timeout.
                 if pause is None or anyio.current_time() + pause >= ends:
@@ -324,8 +416,9 @@ class AsyncAdnet(_Installation):
                 tried += 1
         return _late(call)
 
-    async def _try(self, call: _Call[T], request: httpx.Request) -> T | Failed:
-        try:
-            return _read(call, await self._client.send(request))
-        except Exception as error:
-            return _broken(self._client, error)
+
+async def _try(client: httpx.AsyncClient, call: _Call[T], request: httpx.Request) -> T | Failed:
+    try:
+        return _read(call, await client.send(request))
+    except Exception as error:
+        return _broken(client, error)

@@ -23,7 +23,8 @@ class AdnetError(Exception):
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
-        #: The API's code, as ``rate_limited``; or ``timeout``, ``network``, ``invalid_reply``.
+        #: The API's code, as ``rate_limited``; or ``timeout``, ``network``, ``invalid_reply``,
+        #: ``client_error``, ``closed``.
         self.code = code
         #: HTTP status; None when there was no reply.
         self.status = status
@@ -86,6 +87,12 @@ class NetworkError(AdnetError):
 
     name = "NetworkError"
     _passing = None
+
+
+class ClientError(AdnetError):
+    """The client failed before anything was sent, as by a broken proxy setting. The request is not at fault."""
+
+    name = "ClientError"
 
 
 class ReplyError(AdnetError):

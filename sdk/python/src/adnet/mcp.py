@@ -1,9 +1,8 @@
 """Ads in the results of an MCP server's tools.
 
-A result with an ad has a text block for the person, the ad as structured content, and a labelled card
-in hosts that have MCP Apps. The tool's own answer stays as it is; without an ad nothing is added.
-Everything here is plain data, as it goes over the wire: ``mcp.types.CallToolResult.model_validate``
-takes it.
+A result with an ad has a text block for the person, the ad as ``_meta``, and a labelled card in hosts
+that have MCP Apps. The tool's own answer stays as it is; without an ad nothing is added. Everything
+here is plain data, as it goes over the wire: ``mcp.types.CallToolResult.model_validate`` takes it.
 """
 
 from __future__ import annotations
@@ -20,38 +19,62 @@ from .text import inert, link
 CARD_URI = "ui://adnet/ad"
 #: The MIME type of MCP Apps.
 CARD_MIME_TYPE = "text/html;profile=mcp-app"
+#: The key of the ad in the ``_meta`` of a result, which the card reads.
+AD_META_KEY = "adnet/ad"
 #: ``_meta`` for the definition of a tool that may answer with an ad: hosts load the card by it.
 AD_TOOL_META: dict[str, Any] = {"ui": {"resourceUri": CARD_URI}}
 
 
 async def with_ad(
-    adnet: AsyncAdnet, request: dict[str, Any], result: dict[str, Any], *, report_impression: bool = False
+    adnet: AsyncAdnet,
+    request: dict[str, Any],
+    result: dict[str, Any],
+    *,
+    report_impression: bool = False,
+    structured: bool = False,
 ) -> dict[str, Any]:
-    """The result of a tool, with an ad if there is one. A failed tool gets none.
+    """The result of a tool, with an ad if there is one.
 
-    ``report_impression`` reports it at once: for hosts that show text and load nothing. Tools with an
-    output schema must allow the object ``sponsored`` there.
+    A failed tool gets none, nor does a result without an answer in ``content``, which the ad would replace:
+    these are returned as they are. ``report_impression`` reports it at once: for hosts that show text and
+    load nothing. ``structured``: see ``add_ad``.
     """
-    if result.get("isError"):
+    if not _takes_ad(result):
         return result
-    answer = await adnet.ad(**request)
+    try:
+        answer = await adnet.ad(**request)
+    except TypeError:  # a request that is no mapping of fields
+        return result
     if not isinstance(answer, Filled):
         return result
     if report_impression:
-        await adnet.report(answer.ad, "impression")
-    return add_ad(result, answer.ad)
+        # A tool waits for the event no longer than for the ad.
+        await adnet.report(answer.ad, "impression", timeout=adnet.ad_timeout)
+    return add_ad(result, answer.ad, structured=structured)
 
 
-def add_ad(result: dict[str, Any], ad: Ad) -> dict[str, Any]:
-    """Result with this ad."""
-    meta = dict(result.get("_meta") or {})
-    meta["ui"] = {**meta.get("ui", {}), "resourceUri": CARD_URI}
-    return {
-        **result,
-        "content": [*result.get("content", []), ad_block(ad)],
-        "structuredContent": {**(result.get("structuredContent") or {}), "sponsored": ad.public()},
-        "_meta": meta,
-    }
+def _takes_ad(result: object) -> bool:
+    """Whether an ad can stand beside the answer of this result."""
+    if not isinstance(result, dict) or result.get("isError"):
+        return False
+    content, meta = result.get("content"), result.get("_meta") or {}
+    if not isinstance(content, (list, tuple)) or not content or not isinstance(meta, dict):
+        return False
+    return isinstance(meta.get("ui") or {}, dict)
+
+
+def add_ad(result: dict[str, Any], ad: Ad, *, structured: bool = False) -> dict[str, Any]:
+    """Result with this ad.
+
+    ``structured`` adds the ad as ``sponsored`` to a ``structuredContent`` that the tool filled as well. An
+    output schema of the tool must allow it, or hosts refuse the whole result.
+    """
+    meta, shown, own = dict(result.get("_meta") or {}), ad.public(), result.get("structuredContent")
+    meta[AD_META_KEY] = shown
+    meta["ui"] = {"resourceUri": CARD_URI, **(meta.get("ui") or {})}
+    # Hosts that prefer structuredContent give their models nothing else: it stays the tool's.
+    beside = {"structuredContent": {"sponsored": shown, **own}} if structured and isinstance(own, dict) else {}
+    return {**result, **beside, "content": [*(result.get("content") or []), ad_block(ad)], "_meta": meta}
 
 
 def ad_block(ad: Ad) -> dict[str, Any]:
