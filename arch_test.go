@@ -32,9 +32,14 @@ var layers = map[string][]string{
 	"internal/jsonscan": {"internal/eight"},
 	"internal/account": {
 		"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
+		"internal/typed",
 	},
-	"internal/token":   {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
+	"internal/token": {
+		"internal/schedule", "internal/day", "internal/errs", "internal/money", "internal/typed",
+	},
 	"internal/adtext":  {},
+	"internal/typed":   {},
+	"internal/place":   {},
 	"internal/consent": {"internal/jsonscan"},
 	"internal/ranking": {"internal/errs"},
 	"internal/campaign": {
@@ -156,7 +161,7 @@ var domain = []string{
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/consent", "internal/person",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
-	"internal/once", "internal/link", "internal/ranking", "internal/roster",
+	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/place",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -2101,6 +2101,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "SecondFactor|ACodeWorksOnce",
 	},
 	{
+		name: "code-typed", protects: "a code is the same from every keyboard",
+		file: "internal/typed/typed.go",
+		old:  "return '0' + (r-zeros[at-1])%10", new: "return r",
+		tests: []string{"./internal/typed", "./ingress/manage"}, run: "EveryKeyboard",
+	},
+	{
 		name: "factor-guessed", protects: "codes cannot be tried without end",
 		file: "internal/account/factor.go",
 		old:  "if f.Failures < freeFailures {", new: "if f.Failures >= 0 {",
