@@ -16,9 +16,11 @@ import (
 // import. The row with the longest matching prefix applies to a package. A package may always
 // import packages below the folder of its row.
 var layers = map[string][]string{
-	"schemas":           {},
-	"schemas/event":     {"schemas/event"},
-	"auction":           {"auction", "internal/money", "internal/eight", "internal/subject", "internal/adtext"},
+	"schemas":       {},
+	"schemas/event": {"schemas/event"},
+	"auction": {
+		"auction", "internal/money", "internal/eight", "internal/subject", "internal/adtext", "internal/locale",
+	},
 	"internal/errs":     {},
 	"internal/subject":  {},
 	"internal/traffic":  {"internal/day", "internal/money"},
@@ -39,12 +41,12 @@ var layers = map[string][]string{
 	},
 	"internal/adtext":  {},
 	"internal/typed":   {},
-	"internal/place":   {},
+	"internal/locale":  {},
 	"internal/consent": {"internal/jsonscan"},
 	"internal/ranking": {"internal/errs"},
 	"internal/campaign": {
 		"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs",
-		"internal/money", "internal/share", "internal/jsonscan", "internal/account",
+		"internal/money", "internal/share", "internal/jsonscan", "internal/account", "internal/locale",
 	},
 	"internal/ledger": {
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
@@ -161,7 +163,7 @@ var domain = []string{
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/consent", "internal/person",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
-	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/place",
+	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

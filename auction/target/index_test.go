@@ -86,6 +86,10 @@ func TestHardFilters(t *testing.T) {
 		{"nor another part", Targeting{Regions: []string{"US-CA"}}, Query{Region: "US-NY"}, false},
 		{"a prefix is not a part", Targeting{Regions: []string{"U"}}, Query{Region: "US"}, false},
 		{"language covers its variants", Targeting{Languages: []string{"en"}}, Query{Language: "en-US"}, true},
+		{"a macrolanguage covers its own", Targeting{Languages: []string{"zh"}}, Query{Language: "yue-HK"}, true},
+		{"but not the other way", Targeting{Languages: []string{"yue"}}, Query{Language: "zh-HK"}, false},
+		{"Latin America covers Mexico", Targeting{Languages: []string{"es-419"}}, Query{Language: "es-MX"}, true},
+		{"and not Spain", Targeting{Languages: []string{"es-419"}}, Query{Language: "es-ES"}, false},
 		{"in any spelling", Targeting{Languages: []string{"ZH_Hant"}}, Query{Language: "zh-hant-tw"}, true},
 		{
 			"a variant does not cover the language", Targeting{Languages: []string{"en-US"}}, Query{Language: "en"},

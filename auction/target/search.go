@@ -11,6 +11,7 @@ import (
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/words"
+	"adnet/internal/locale"
 	"adnet/internal/money"
 	"adnet/internal/subject"
 )
@@ -305,13 +306,16 @@ func (s *Search) lookUp(ids []uint32, vocab map[string]uint32, d int, value stri
 	return ids
 }
 
-// broader removes the last part of a region or language: "us-ca" becomes "us". Other values have no
-// broader form.
+// broader returns the next broader form of a region or language: "us" of "us-ca". Other values have
+// none.
 func broader(value []byte, d int) []byte {
-	if d != dimRegion && d != dimLanguage {
-		return nil
+	switch d {
+	case dimLanguage:
+		return locale.Broader(value)
+	case dimRegion:
+		return value[:max(bytes.LastIndexByte(value, '-'), 0)]
 	}
-	return value[:max(bytes.LastIndexByte(value, '-'), 0)]
+	return nil
 }
 
 // value returns the query's single value of a dimension.

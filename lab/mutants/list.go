@@ -2107,6 +2107,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/typed", "./ingress/manage"}, run: "EveryKeyboard",
 	},
 	{
+		name: "region-spelt", protects: "a request's region equals a campaign's in any spelling",
+		file: "ingress/offer/request.go",
+		old:  "	r.UserRegion = code\n", new: "",
+		tests: []string{"./ingress/offer"}, run: "Canonical",
+	},
+	{
 		name: "factor-guessed", protects: "codes cannot be tried without end",
 		file: "internal/account/factor.go",
 		old:  "if f.Failures < freeFailures {", new: "if f.Failures >= 0 {",
