@@ -220,13 +220,18 @@ func (s *Search) reaching(floor ranker.PPM) ranker.Match {
 // wordless reports whether a campaign can match that shares no word with the query.
 func (s *Search) wordless() bool { return s.least <= s.table.Place(true, true) }
 
-// appendTerms appends the terms of the query itself, ascending.
+// appendTerms appends the terms of the query itself and their kin, ascending.
 func (s *segment) appendTerms(ids []uint32, v *lexicon.Vector, terms []words.Term) []uint32 {
 	if s.own == nil {
-		ids = append(ids, v.Own...)
+		ids = append(append(ids, v.Own...), v.Kin...)
 	} else {
 		for i := range terms {
 			if id := s.term(terms[i].Text); id != none {
+				ids = append(ids, id)
+			}
+		}
+		for _, kin := range v.Kin {
+			if id := s.term(s.words.Term(kin)); id != none {
 				ids = append(ids, id)
 			}
 		}
