@@ -249,7 +249,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 			v.Own = append(v.Own, id)
 			g.add(id, damped*uint32(table.weights[id])/words.One)
 			if table.kin.has.has(id) && term.Kind == words.Plain {
-				g.addLikes(v, table.kin.of[id], damped)
+				g.addLikes(v, table.kin.of[id], damped/knownKin, table.weights[id])
 			}
 			continue
 		case term.Kind == words.Plain:

@@ -207,20 +207,31 @@ func (g *gather) similar(v *Vector, word string, damped uint32) (most uint32) {
 	if !comparable(word) && !g.table.kin.may(word) {
 		return 0
 	}
-	return g.addLikes(v, g.remembered(word), damped)
+	return g.addLikes(v, g.remembered(word), damped, maxWeight)
 }
 
-// addLikes adds the terms for which a word of the request stands.
-func (g *gather) addLikes(v *Vector, list []like, damped uint32) (most uint32) {
+// addLikes adds the terms for which a word of the request stands. A rare spelling of a word is worth
+// no more than its commonest, whose weight is at most ceiling.
+func (g *gather) addLikes(v *Vector, list []like, damped uint32, ceiling uint16) (most uint32) {
 	for _, l := range list {
-		most = max(most, l.likeness)
-		g.add(l.id, damped*uint32(g.table.weights[l.id])/words.One*l.likeness/likenessFull*alikeWeight/words.One)
 		if l.kin {
 			v.Kin = append(v.Kin, l.id)
+			ceiling = min(ceiling, g.table.weights[l.id])
 		}
+	}
+	for _, l := range list {
+		weight := g.table.weights[l.id]
+		if l.kin {
+			weight = ceiling
+		}
+		most = max(most, l.likeness)
+		g.add(l.id, damped*uint32(weight)/words.One*l.likeness/likenessFull*alikeWeight/words.One)
 	}
 	return min(most, likenessFull)
 }
+
+// maxWeight is no ceiling of weights.
+const maxWeight = 1<<16 - 1
 
 // remembered returns the result of alike, cached if possible. A new word replaces one that was not
 // used since another word last competed for the slot.

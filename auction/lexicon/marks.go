@@ -16,6 +16,10 @@ const (
 	pairedLikeness   = 140 // of "schön" to "schon"
 )
 
+// knownKin divides the weight of other spellings of a word that the table has as the request writes
+// it, since a campaign with both spellings would else count the word twice.
+const knownKin = 2
+
 // kin finds the terms that are a word with other marks.
 type kin struct {
 	forms []form            // ascending

@@ -60,6 +60,17 @@ func TestHardFilters(t *testing.T) {
 			"short tokens match when the caller states them", Targeting{IntentTokens: []string{"AI"}},
 			Query{Tokens: []string{"ai"}}, true,
 		},
+		{
+			"tokens match without their marks", Targeting{IntentTokens: []string{"Größe"}},
+			Query{Tokens: []string{"groesse"}}, true,
+		},
+		{
+			"and with them", Targeting{IntentTokens: []string{"pho"}}, Query{Tokens: []string{"phở"}}, true,
+		},
+		{
+			"other marks are another word", Targeting{IntentTokens: []string{"phố"}}, Query{Tokens: []string{"phở"}},
+			false,
+		},
 		{"tool", Targeting{ActiveTools: []string{"Git"}}, Query{ActiveTools: []string{"fetch", "git"}}, true},
 		{"tool is not a plural", Targeting{ActiveTools: []string{"gits"}}, Query{ActiveTools: []string{"git"}}, false},
 		{

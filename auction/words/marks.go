@@ -78,6 +78,9 @@ func stripped(r rune) string {
 		return ""
 	case r >= utf8.RuneSelf && unicode.In(r, unicode.Latin, unicode.Greek):
 		base, _ := utf8.DecodeRuneInString(norm.NFD.String(string(r)))
+		if plain, ok := unmarked[base]; ok { // ǽ, ǿ
+			return plain
+		}
 		return string(base)
 	}
 	return string(r)
@@ -110,14 +113,15 @@ func SameMarks(a, b string) bool {
 	if utf8.RuneCountInString(a) != utf8.RuneCountInString(b) {
 		return !latin(a) && !latin(b)
 	}
+	more, fewer := true, true // a has the marks of b, b those of a
 	for _, r := range a {
 		s, size := utf8.DecodeRuneInString(b)
 		b = b[size:]
-		if r != s && unicode.In(r, unicode.Latin, unicode.Greek) && !includes(r, s) && !includes(s, r) {
-			return false
+		if r != s && unicode.In(r, unicode.Latin, unicode.Greek) {
+			more, fewer = more && includes(r, s), fewer && includes(s, r)
 		}
 	}
-	return true
+	return more || fewer
 }
 
 // includes reports whether a letter is another with further marks.

@@ -2113,6 +2113,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "Canonical",
 	},
 	{
+		name: "marks-needed", protects: "words are found without their marks",
+		file: "auction/lexicon/marks.go",
+		old:  "list = k.appendForms(n, word, word, unmarkedLikeness, list)", new: "",
+		tests: []string{"./auction/lexicon"}, run: "WithoutTheirMarks",
+	},
+	{
+		name: "marks-ignored", protects: "a word with other marks is another word",
+		file: "auction/words/marks.go",
+		old:  "return more || fewer", new: "return true",
+		tests: []string{"./auction/lexicon"}, run: "TellWordsApart",
+	},
+	{
 		name: "factor-guessed", protects: "codes cannot be tried without end",
 		file: "internal/account/factor.go",
 		old:  "if f.Failures < freeFailures {", new: "if f.Failures >= 0 {",
