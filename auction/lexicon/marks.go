@@ -16,6 +16,10 @@ const (
 	pairedLikeness   = 140 // of "schön" to "schon"
 )
 
+// arabicEighths lowers the likeness of Arabic spellings. Many are of particles, which a small network
+// takes for rare words (row xsid of make relevance).
+const arabicEighths = 5
+
 // knownKin divides the weight of other spellings of a word that the table has as the request writes
 // it, since a campaign with both spellings would else count the word twice.
 const knownKin = 2
@@ -102,6 +106,11 @@ func (k *kin) find(n *names, word string, list []like) []like {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(b.likeness, a.likeness))
 	})
 	list = slices.CompactFunc(list, func(a, b like) bool { return a.id == b.id })
+	if words.Arabic(word) {
+		for i := range list {
+			list[i].likeness = list[i].likeness * arabicEighths / 8
+		}
+	}
 	slices.SortFunc(list, byLikeness)
 	return list[:min(len(list), mostAlike)]
 }

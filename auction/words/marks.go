@@ -166,3 +166,9 @@ func MarkingOf(term string) Marking {
 	}
 	return Optional
 }
+
+// Arabic reports whether a term is in the Arabic script.
+func Arabic(term string) bool {
+	r, _ := utf8.DecodeRuneInString(term)
+	return unicode.Is(unicode.Arabic, r)
+}

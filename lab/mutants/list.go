@@ -1744,7 +1744,7 @@ var mutants = []mutant{
 	{
 		name: "places-stated", protects: "targeting that no request can match is refused",
 		file: "internal/campaign/places.go",
-		old:  "region.IsCountry(); {", new: "true; {",
+		old:  "case code == \"\":", new: "case false:",
 		tests: []string{"./internal/campaign"}, run: "PlacesThatRequestsState",
 	},
 	{
