@@ -10,7 +10,7 @@ export GOFLAGS := $(shell . deploy/flags.sh && echo "$$GOFLAGS")
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability generate console screenshots paint
+.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ relevance: ## Measure how often the right ad is found; fails below the required 
 
 suitability: ## Measure the classifier of unsuitable conversations; WRITE=1 trains its table (../shared/data).
 	@$(GO) run ./lab/suitability $(if $(WRITE),--write)
+
+agents: ## Measure the detection of robots on public corpora (npm, PyPI); fails above the highest shares allowed.
+	@$(GO) run ./lab/agents $(if $(SHOW),--show)
 
 generate: ## Regenerate the generated code.
 	@$(GO) generate ./...

@@ -120,6 +120,12 @@ func (w *auditWorld) key() string {
 	return w.do("POST", "/api/keys", w.owner.token, `{"kind":"publisher","name":"bot"}`, 201)["id"].(string)
 }
 
+// parked returns the id of the newest payment event that waits for a decision.
+func (w *auditWorld) parked() string {
+	list := w.do("GET", "/api/billing?action=parked&limit=1", w.admin.token, "", 200)["parked"].([]any)
+	return list[0].(map[string]any)["id"].(string)
+}
+
 func (w *auditWorld) checkout() string {
 	return w.do(
 		"POST", "/api/billing?action=create_checkout", w.owner.token, `{"advertiser_id":"`+w.owner.id+`","amount":5}`,
@@ -326,6 +332,15 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			return auditCall{
 				"/api/billing?action=quarantine", w.admin.token,
 				`{"developer_id":"` + developer + `","decision":"hold","note":"odd"}`, 200, nil,
+			}
+		},
+		"POST /api/billing parked": func(w *auditWorld) auditCall {
+			event := `{"id":"evt_` + uuid.NewString() +
+				`","type":"charge.odd","data":{"object":{"id":"ch_1","amount":500,"currency":"usd"}}}`
+			w.send("POST", auditCall{"/api/billing?action=webhook", "", event, 200, delivery(event)})
+			return auditCall{
+				"/api/billing?action=parked", w.admin.token, `{"id":"` + w.parked() + `","decision":"dismiss","note":"odd"}`,
+				200, nil,
 			}
 		},
 		"POST /api/billing mint_cap": func(w *auditWorld) auditCall {

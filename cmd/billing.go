@@ -5,6 +5,7 @@ import (
 
 	"adnet/ingress/billing"
 	"adnet/internal/ledger"
+	"adnet/internal/obs"
 	"adnet/internal/payment"
 	"adnet/internal/paypal"
 	"adnet/internal/stripe"
@@ -37,8 +38,8 @@ func (r *ingressRole) billing() error {
 func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err error) {
 	cfg := r.inputs.Config.Payments
 	deps := payment.Deps{
-		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Log: r.Log, BaseURL: r.http.BaseURL,
-		Now: time.Now,
+		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Alarm: obs.Limited(r.Log, time.Minute),
+		BaseURL: r.http.BaseURL, Now: time.Now,
 	}
 	if cfg.Stripe.Key != "" {
 		client, err := stripe.New(cfg.Stripe)

@@ -51,6 +51,7 @@ type commands struct {
 	Load       loadRun           `cmd:"" help:"Import campaigns and replay contexts through the public API."`
 	Doctor     operate.Doctor    `cmd:"" help:"Connect to every server, report problems and how to fix them; exit 1 if there are any."`
 	DLQ        operate.DLQ       `cmd:"" name:"dlq" help:"List dead letters or send them again."`
+	Parked     operate.Parked    `cmd:"" help:"List payment events that could not be applied; credit, debit or dismiss them."`
 	Reconcile  operate.Reconcile `cmd:"" help:"Compare Redis with PostgreSQL and ClickHouse with the ledger; --fix repairs; exit 1 on a difference."`
 	Backup     operate.Backup    `cmd:"" help:"Copy PostgreSQL and ClickHouse to a directory, at one watermark."`
 	Restore    operate.Restore   `cmd:"" help:"Restore a backup into empty stores."`
@@ -74,6 +75,22 @@ func Main(ctx context.Context, p Invocation) int {
 }
 
 func start(ctx context.Context, p Invocation) error {
+	selected, process, err := parse(ctx, p)
+	if selected == nil {
+		return err
+	}
+	return selected.Run(process)
+}
+
+// command is a subcommand with its flags. [parse] returns it in place of kong's context, whose model
+// of all flags would stay in memory as long as the command runs.
+type command interface {
+	Run(process cli.Process) error
+}
+
+// parse returns the command that the arguments select and its environment. The command is nil if the
+// reply, such as --help, has been written, or with an error.
+func parse(ctx context.Context, p Invocation) (command, cli.Process, error) {
 	var line commands
 	exited := false
 	parser, err := kong.New(&line, kong.Name("adnet"), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
@@ -81,26 +98,26 @@ func start(ctx context.Context, p Invocation) error {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"version": versionLine()},
 		kong.Resolvers(kong.ResolverFunc(fromFiles)), kong.Exit(func(int) { exited = true }))
 	if err != nil {
-		return err
+		return nil, cli.Process{}, err
 	}
 	selected, err := parser.Parse(p.Args)
 	if exited { // --help has been answered
-		return nil
+		return nil, cli.Process{}, nil
 	}
 	if err != nil {
-		return err
+		return nil, cli.Process{}, err
 	}
 	if line.PrintConfig {
-		return printConfig(p.Stdout, selected)
+		return nil, cli.Process{}, printConfig(p.Stdout, selected)
 	}
 	permit(reflect.ValueOf(&line).Elem(), link.Insecure(line.Insecure))
 	log, err := obs.NewLogger(p.Stderr, line.LogFormat, line.LogLevel)
 	if err != nil {
-		return err
+		return nil, cli.Process{}, err
 	}
-	return selected.Run(cli.Process{
+	return selected.Selected().Target.Addr().Interface().(command), cli.Process{
 		Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log,
-	})
+	}, nil
 }
 
 // permit copies --insecure into the settings of every link, wherever a command has them. A setting

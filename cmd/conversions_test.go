@@ -196,7 +196,9 @@ func TestLinksServeOnePurpose(t *testing.T) {
 	}
 	for _, text := range tokens {
 		m.unverified("", map[string]any{"campaign_id": m.campaign, "auction_id": text})
-		m.unverified(m.owner.token, map[string]any{"click_id": text})
+		status, reply := m.convert(m.owner.token, map[string]any{"click_id": text})
+		require.Equal(t, 400, status, reply)
+		require.Equal(t, "click_id", reply["field"], reply)
 	}
 	fire(tokens["impression"], "impression")
 	stats := m.settles(
@@ -208,8 +210,8 @@ func TestLinksServeOnePurpose(t *testing.T) {
 	requireVerified(t, m.admin)
 }
 
-// The owner of the campaign reports, by key or by session. Each click sells once, however often it
-// is reported, and only a click that counted.
+// The owner of the campaign reports, by key or by session. Each click is paid for once, however
+// often and with whatever orders it is reported, and only a click that counted.
 func TestAdvertisersConvert(t *testing.T) {
 	m := newShop(t, "--conversion-hourly-cap=3")
 	key := m.do("POST", "/api/keys", m.owner.token, `{"kind":"conversion","name":"shop"}`, 201)["key"].(string)
@@ -229,14 +231,16 @@ func TestAdvertisersConvert(t *testing.T) {
 		status, reply = m.convert(key, map[string]any{"click_id": id, "external_id": fmt.Sprint(n / 2)})
 		require.Equal(t, 200, status, reply)
 		require.Equal(t, true, reply["verified"])
-		require.Equal(t, n > 0, reply["deduped"] == true)
+		require.Equal(t, n%2 == 1, reply["deduped"] == true)
+		require.Equal(t, n%2 == 0, reply["pending"] == true)
 	}
 	m.settles(
 		m.campaign,
-		map[string]float64{"conversions": 1, "conversions_unverified": 0, "duplicates": 99, "spend_usd": 1000},
+		map[string]float64{"conversions": 50, "conversions_unverified": 0, "duplicates": 50, "spend_usd": 1000},
 	)
 
-	// A robot's click is redirected and sells nothing; so does one whose ad was never shown.
+	// A robot's click is redirected and sells nothing; so does one whose ad was never shown. Their
+	// conversions wait for a click that counts.
 	robot := m.click(
 		m.ad("chess", "js_snippet"), "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
 	)
@@ -249,7 +253,7 @@ func TestAdvertisersConvert(t *testing.T) {
 	}
 	m.settles(
 		m.campaign,
-		map[string]float64{"conversions": 1, "conversions_unverified": 2, "invalid_traffic": 2, "spend_usd": 1000},
+		map[string]float64{"conversions": 50, "conversions_unverified": 0, "invalid_traffic": 1, "spend_usd": 1000},
 	)
 
 	// By session, and up to the cap of the hour.
@@ -258,7 +262,7 @@ func TestAdvertisersConvert(t *testing.T) {
 		require.Equal(t, 200, status, reply)
 		require.Equal(t, true, reply["verified"])
 	}
-	stats := m.settles(m.campaign, map[string]float64{"conversions": 5, "conversions_unverified": 2})
+	stats := m.settles(m.campaign, map[string]float64{"conversions": 54, "conversions_unverified": 0})
 	require.Equal(t, 3000.0, stats["spend_usd"], "the cap is 3")
 	require.Equal(t, 3.0, stats["billed"])
 	requireVerified(t, m.admin)

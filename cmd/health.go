@@ -61,11 +61,21 @@ func (r *ingressRole) lookAtRoster(ctx context.Context, h *oversee.Health) {
 		return
 	}
 	h.Processes, h.Jobs = processes, roster.Jobs(processes, runs)
+	if !r.inputs.InMemory {
+		return // Redis's findings contain the concerns
+	}
+	for i := range processes {
+		for _, concern := range processes[i].Concerns(processes[i].SaidAt) {
+			h.Problems = append(h.Problems, concern.What+": "+concern.Do)
+		}
+	}
 }
 
 // serves returns this node's own status report.
 func (r *ingressRole) serves() *roster.Serving {
-	s := &roster.Serving{Campaigns: r.catalog.Followed(), Deliverable: r.catalog.Snapshot().Len()}
+	s := &roster.Serving{
+		Campaigns: r.catalog.Followed(), Deliverable: r.catalog.Snapshot().Len(), Addresses: r.http.Addresses(),
+	}
 	s.SpoolBytes, s.SpoolEvents = r.spool.Waiting()
 	deciding, trial, stage := r.catalog.Model()
 	s.Model, s.Trial, s.Stage = deciding, trial, string(stage)

@@ -78,6 +78,9 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 	c["seatpath key"] = api.do(
 		"POST", "/api/keys", c["admin token"], `{"kind":"seatpath","name":"p"}`, 201,
 	)["key"].(string)
+	c["conversion key"] = api.do(
+		"POST", "/api/keys", c["access token"], `{"kind":"conversion","name":"c"}`, 201,
+	)["key"].(string)
 	unknown, _, err := account.GenerateKey(account.KindSeatPath)
 	require.NoError(t, err)
 	c["unknown seatpath key"], c["misspelt seatpath key"] = unknown, c["seatpath key"][:len(c["seatpath key"])-1]+"_"
@@ -149,6 +152,16 @@ func (c canaries) suite(t *testing.T, base string) (refusals string) {
 		send("GET", "/"+url.PathEscape(secret), "")
 		send("GET", "/api/track?event=impression&campaign_id="+q, "")
 		send("GET", "/api/track?event="+q+"&campaign_id=x", "")
+		send("GET", "/api/track?event=conversion&click_id=null&key="+q, "")
+		send(
+			"GET", "/api/track?event=conversion&click_id=x&key="+q+"&campaign_id="+ad["ad_id"].(string), "",
+			"Referer", "https://x.example/?key="+q,
+		)
+		send("GET", "/api/track?event=conversion&click_id="+q+"&key="+q+"&campaign_id=x&value="+q, "")
+		send("HEAD", "/api/track?event=conversion&click_id=x&key="+q, "")
+		send(
+			"POST", "/api/track", "event=conversion&click_id=x&key="+q, "Content-Type", "application/x-www-form-urlencoded",
+		)
 		send(
 			"POST", "/api/campaigns", `{"advertiser_id":`+quote(secret)+`}`, "Authorization",
 			"Bearer "+c["access token"],

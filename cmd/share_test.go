@@ -34,7 +34,7 @@ func TestSharesAreReadAlike(t *testing.T) {
 	rest(summed, 200)
 	require.NotContains(t, fmt.Sprint(mcp(summed, 200)), "min_relevance")
 	require.Equal(t, 0.0, publishing("1e-7", 200)["min_relevance"])
-	for _, wrong := range []string{"1.0000001", "-0.0000001", `"0.5"`, "1e300"} {
+	for _, wrong := range []string{"1.0000001", "-0.0000001", "1e300"} {
 		for wire, call := range map[string]func(string, int) map[string]any{
 			"campaign": campaign, "publishing": publishing, "rest": rest,
 		} {
@@ -44,4 +44,9 @@ func TestSharesAreReadAlike(t *testing.T) {
 		}
 		require.Contains(t, fmt.Sprint(mcp(wrong, 200)), "min_relevance must be a number from 0 to 1", wrong)
 	}
+	// A number as a text is read where nothing is stored.
+	require.Equal(t, "min_relevance", campaign(`"0.5"`, 400)["field"])
+	require.Equal(t, "min_relevance", publishing(`"0.5"`, 400)["field"])
+	rest(`"0.5"`, 200)
+	require.NotContains(t, fmt.Sprint(mcp(`"0.5"`, 200)), "min_relevance")
 }

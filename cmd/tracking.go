@@ -92,7 +92,11 @@ func (n networkClicks) Allow(ctx context.Context, click track.NetworkClick, rate
 	for i, r := range rates {
 		list[i] = redis.ClickRate{Limit: r.Limit, Window: r.Window}
 	}
-	return n.Clicks.Allow(ctx, click.Network, click.Auction.String(), click.At, list)
+	return n.Clicks.Allow(ctx, redis.Click{
+		Network: click.Network, Address: click.Address.String(), Reader: click.Reader.String(),
+		NetworkPeople: click.NetworkPeople(), AddressPeople: click.AddressPeople, Auction: click.Auction.String(),
+		At: click.At,
+	}, list)
 }
 
 // reported stops campaigns that readers have reported. It looks the campaign service up late

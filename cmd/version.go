@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -8,7 +9,7 @@ import (
 	"adnet/internal/cli"
 )
 
-// Set by -ldflags -X: see deploy/build.sh and deploy/docker/Dockerfile.
+// Set by -ldflags -X: see deploy/build.sh.
 var (
 	version  = "devel" // of the file VERSION
 	revision string    // of git
@@ -32,19 +33,12 @@ func versionLine() string {
 // revisionOf returns the revision that the build was given, else the one that go build noted.
 func revisionOf(info *debug.BuildInfo, known bool) string {
 	if revision != "" || !known {
-		return orUnknown(revision)
+		return cmp.Or(revision, "unknown")
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
 			return s.Value[:12]
 		}
 	}
-	return orUnknown("")
-}
-
-func orUnknown(revision string) string {
-	if revision == "" {
-		return "unknown"
-	}
-	return revision
+	return "unknown"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the SDKs, npm and Python, and tests them: make sdks. It runs the shared table of cases
 # against a mock of openapi.json and against `adnet standalone`, the packages as published, the
-# examples, and the code of docs/integrating.md. Third-party packages are pinned (npm packages by
+# examples, the code of docs/integrating.md, and reported failures (../shared/cases). Third-party packages are pinned (npm packages by
 # hash) and installed into .adnet/sdks. Node, npm, Python and Chromium are installed as root
 # (Debian). Elsewhere it reports missing programs, and with CI=true that is a failure.
 set -euo pipefail
@@ -81,4 +81,6 @@ step "the npm package"
 (cd "$work/sdk/test" && with "$work/adnet" node --test --test-concurrency=1 --test-reporter=spec package.test.mjs)
 step "examples and docs/integrating.md"
 (cd "$work/examples" && with "$work/adnet" node --test --test-concurrency=1 --test-reporter=spec test/*.test.mjs)
+step "reported failures"
+go run ./lab/cases --binary "$work/adnet" --sdk "$work/web/sdk/dist" --python "$python" --source "$work/sdk/python/src"
 step done

@@ -14,6 +14,21 @@ const (
 // flat is the greatest height in CSS pixels at which a banner is laid out in one row.
 const flat = 120
 
+// BannerRequest has the fields of a banner impression that markup uses.
+type BannerRequest struct {
+	Mimes []string // empty for any
+}
+
+// FitsBanner reports whether a creative has one of the requested formats: HTML, or that of its
+// picture.
+func (r *BannerRequest) FitsBanner(c *Creative) bool {
+	return len(r.Mimes) == 0 || accepts(r.Mimes, "text/html") ||
+		c.MediaURL != "" && accepts(r.Mimes, mediaType(c.MediaURL))
+}
+
+// narrow is the least width in CSS pixels at which the disclosure label is in one line.
+const narrow = 100
+
 // AppendBanner appends the ad as an HTML fragment of w × h CSS pixels without any script: a link
 // around picture and texts, a disclosure label that leads to the receipt, and the impression pixel.
 func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
@@ -41,7 +56,7 @@ func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
 		).put(ad.CTALabel).raw(`</span>`)
 	}
 	b.raw(`</a>`)
-	b.label(ad)
+	b.label(ad, w)
 	if pixel := link(ad.ImpressionURL); pixel != "" {
 		b.raw(`<img src="`).put(pixel).raw(
 			`" alt="" width="1" height="1" style="position:absolute;left:0;bottom:0;opacity:0">`,
@@ -51,14 +66,19 @@ func AppendBanner(dst []byte, ad *Ad, w, h int) []byte {
 	return b.text
 }
 
-// label appends the disclosure label.
-func (b *html) label(ad *Ad) {
+// label appends the disclosure label. In a narrow place it has several lines, so that none of it is
+// cut off.
+func (b *html) label(ad *Ad, w int) {
+	wrap := ""
+	if w < narrow {
+		wrap = ";max-width:100%;box-sizing:border-box;overflow-wrap:anywhere"
+	}
 	receipt := link(ad.ReceiptURL)
 	if receipt != "" {
 		b.raw(`<a href="`).put(receipt).raw(`" target="_blank" rel="noopener">`)
 	}
 	b.raw(
-		`<span style="position:absolute;top:0;right:0;padding:0 4px;background:#fff;color:#555;font-size:11px">`,
+		`<span style="position:absolute;top:0;right:0;padding:0 4px;background:#fff;color:#555;font-size:11px`, wrap, `">`,
 	).put(ad.DisclosureLabel).raw(`</span>`)
 	if receipt != "" {
 		b.raw(`</a>`)

@@ -26,6 +26,9 @@ type NativeRequest struct {
 	PixelTracker bool
 	// Privacy reports whether a privacy link is supported.
 	Privacy bool
+	// Wrapped reports whether the request has the root wrapper of Native 1.0, which its reply then
+	// has, too.
+	Wrapped bool
 }
 
 // AssetKind is the requested object of an asset.
@@ -102,9 +105,17 @@ func (a *NativeAsset) image(c *Creative) (string, bool) {
 	return media, media != ""
 }
 
-// Append appends the reply of Native 1.2 as a JSON object without a root wrapper. Call it for an ad
-// that [NativeRequest.FitsNative]. Optional assets that the ad lacks are left out.
+// Append appends the reply of Native 1.2 as a JSON object, with a root wrapper if the request has
+// one. Call it for an ad that [NativeRequest.FitsNative]. Optional assets that the ad lacks are left
+// out.
 func (r *NativeRequest) Append(b []byte, ad *Ad) []byte {
+	if !r.Wrapped {
+		return r.reply(b, ad)
+	}
+	return append(r.reply(append(b, `{"native":`...), ad), '}')
+}
+
+func (r *NativeRequest) reply(b []byte, ad *Ad) []byte {
 	b = append(b, `{"ver":"1.2","assets":[`...)
 	first := true
 	for i := range r.Assets {

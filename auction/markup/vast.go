@@ -11,6 +11,8 @@ type VideoRequest struct {
 	Mimes     []string // empty for any
 	W, H      int64    // of the player; 0 if unknown
 	Skippable bool     // a skip button may be shown
+	SkipFrom  int64    // seconds before the skip button at the least
+	Kbps      int64    // the stated bit rate in kbit/s; 0 for none
 	Seconds   int64    // the stated length of the video
 	Version   Version  // of the document; the zero value is [VAST42]
 	Delivery  []int64  // methods of delivery (1 streaming, 2 progressive, 3 download); empty for any
@@ -233,13 +235,13 @@ func (d *vast) impression() {
 // Skips reports whether a video that may be skipped after that many seconds gets the skip button
 // requested by r.
 func (r *VideoRequest) Skips(after int64) bool {
-	return r.Version != VAST20 && r.Skippable && after >= 0 && after < r.Seconds
+	return r.Version != VAST20 && r.Skippable && after >= 0 && max(after, r.SkipFrom) < r.Seconds
 }
 
 // skipOffset ends the tag of the linear video. VAST 2 has no skippable videos.
 func (d *vast) skipOffset() {
 	if after := int64(d.ad.SkipAfter); d.request.Skips(after) {
-		d.raw(` skipoffset="`).clock(after).raw(`"`)
+		d.raw(` skipoffset="`).clock(max(after, d.request.SkipFrom)).raw(`"`)
 	}
 	d.raw(`>`)
 }
@@ -276,6 +278,9 @@ func (d *vast) mediaFile() {
 	d.raw(
 		`<MediaFiles><MediaFile delivery="`, delivery(kind), `" type="`, kind, `" width="`,
 	).number(w).raw(`" height="`).number(h)
+	if d.request.Kbps > 0 {
+		d.raw(`" bitrate="`).number(d.request.Kbps)
+	}
 	d.raw(`">`).put(link(d.ad.MediaURL)).raw(`</MediaFile></MediaFiles>`)
 }
 

@@ -1,7 +1,8 @@
 // Package archive copies the record of the ad network into the analytics store: every settled event
 // with its verdict and charge, the outcomes of auctions, and the notices of exchanges about bids.
 //
-// Contract of [Archiver]: each offset of the events topic becomes exactly one row. The archiver
+// Contract of [Archiver]: each offset of the events topic becomes exactly one row, that of an early
+// event when it is judged ([ledger.EarlyStream], which the store holds). The archiver
 // reads the topic in its own consumer group and holds records until settlement has decided them.
 // The plan of an insert is stored before its first try, so any process that repeats it, after a
 // crash or concurrently, builds the same block under the same token, and the sink stores it once.
@@ -41,6 +42,7 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/stream"
+	"adnet/schemas/event"
 )
 
 // maxPoll bounds the records of one poll: more than is ever fetched ahead.
@@ -63,6 +65,7 @@ type Archiver struct {
 
 	buffer   buffer
 	swept    time.Time
+	judged   time.Time                   // when judged events were last read
 	inserted time.Time                   // when the last inserts began
 	pauses   *backoff.ExponentialBackOff // between failing rounds
 	resume   time.Time                   // no round before, after a failure
@@ -173,6 +176,9 @@ func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
 	some := false
 	err := a.sweep(work)
 	if err == nil {
+		err = a.readJudged(work)
+	}
+	if err == nil {
 		some, err = a.pass(work)
 	}
 	a.metrics.held.Set(float64(a.buffer.records))
@@ -219,6 +225,28 @@ func (a *Archiver) sweep(ctx context.Context) error {
 	return nil
 }
 
+// readJudged buffers the early events that settlement has judged, like records of the log.
+func (a *Archiver) readJudged(ctx context.Context) error {
+	if time.Since(a.judged) < sweepEvery || a.full() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.InsertTimeout)
+	defer cancel()
+	judged, err := a.deps.Plans.Judged(ctx, a.cfg.ChunkRows)
+	if err != nil {
+		return fmt.Errorf("read judged events: %w", err)
+	}
+	a.judged = time.Now()
+	records := make([]event.Record, len(judged))
+	for i, j := range judged {
+		records[i] = event.Record{
+			TopicID: j.Stream, Partition: j.Number, Offset: j.Offset, Value: j.Value, Time: j.Written,
+		}
+	}
+	a.buffer.add(records)
+	return nil
+}
+
 // pass inserts a plan for each due group of partitions, several concurrently, and reports whether
 // there was one.
 func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
@@ -252,10 +280,14 @@ func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 	rows := 0
 	for _, p := range a.buffer.partitions() {
 		q := a.buffer.queues[p]
-		if len(groups) == 0 || rows+len(q.records) > a.cfg.ChunkRows {
-			groups, rows = append(groups, nil), 0
-		}
+		// Every process reads the judged events. In a block of their own they do not couple the
+		// partitions of two processes.
+		early := p.Stream == ledger.EarlyStream
 		last := len(groups) - 1
+		if last < 0 || rows+len(q.records) > a.cfg.ChunkRows ||
+			early != (groups[last][0].Stream == ledger.EarlyStream) {
+			groups, rows, last = append(groups, nil), 0, last+1
+		}
 		// No more than the buffered records, so that the plan can be inserted at once.
 		groups[last] = append(groups[last], stream.Range{Partition: p, First: q.records[0].offset, Next: q.end()})
 		rows += len(q.records)
@@ -319,6 +351,17 @@ func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []r
 // readAgain reads a planned range from the log directly: its partition went to another process, or
 // our own reading skipped something.
 func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]bufferedRecord, error) {
+	if r.Stream == ledger.EarlyStream {
+		judged, err := a.deps.Plans.JudgedWithin(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", r, err)
+		}
+		list := make([]bufferedRecord, len(judged))
+		for i, j := range judged {
+			list[i] = bufferedRecord{offset: j.Offset, at: j.Written, value: j.Value}
+		}
+		return list, nil
+	}
 	a.deps.Log.Info("a planned chunk is not in memory; reading it from the log", "chunk", r)
 	r.Next++ // a row without a record takes the time of the next
 	records, err := a.deps.Records.Read(ctx, r)
@@ -335,8 +378,10 @@ func (a *Archiver) readAgain(ctx context.Context, r stream.Range) ([]bufferedRec
 // insert writes a block and marks its plan.
 func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []report.Row) error {
 	start, plan := time.Now(), planned.Plan()
-	if err := a.deps.Sink.Insert(ctx, plan.Token(), block); err != nil {
-		return fmt.Errorf("insert %s: %w", plan.Token(), err)
+	if len(block) > 0 {
+		if err := a.deps.Sink.Insert(ctx, plan.Token(), block); err != nil {
+			return fmt.Errorf("insert %s: %w", plan.Token(), err)
+		}
 	}
 	// The rows are durable from here. After a crash before the mark, the same block is inserted
 	// again under the same token, and the sink drops it silently.
@@ -346,17 +391,16 @@ func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []r
 	a.metrics.insert.Observe(time.Since(start).Seconds())
 	a.metrics.chunk.Observe(float64(len(block)))
 	a.metrics.rows.Add(float64(len(block)))
-	a.metrics.age.Set(max(0, time.Since(newest(planned, block)).Seconds()))
+	if len(block) > 0 {
+		a.metrics.age.Set(max(0, time.Since(newest(block)).Seconds()))
+	}
 	return nil
 }
 
-// newest is the time of reception of a block's newest event; each partition is roughly in that
-// order.
-func newest(planned ledger.Planned, block []report.Row) (at time.Time) {
-	end := 0
-	for _, c := range planned {
-		end += len(c.Outcomes)
-		at = later(at, block[end-1].ReceivedAt)
+// newest is the time of reception of a block's newest event.
+func newest(block []report.Row) (at time.Time) {
+	for i := range block {
+		at = later(at, block[i].ReceivedAt)
 	}
 	return at
 }

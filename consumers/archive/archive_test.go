@@ -597,3 +597,52 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	_, err = archive.NewAuctions(config, archive.AuctionDeps{})
 	require.ErrorContains(t, err, "required")
 }
+
+// An early event has one row, when it is judged. Its own place in the log has none, and a block may
+// be empty.
+func TestEarlyEventHasOneRow(t *testing.T) {
+	store, into := memory.New(time.Now), newSink(nil)
+	view, click, lonely := impression(), impression(), impression()
+	click.AuctionId, click.Type, lonely.Type = view.AuctionId, event.Type_CLICK, event.Type_CLICK
+	records := []event.Record{record(t, 0, click), record(t, 1, view), record(t, 2, lonely)}
+	next := int64(0)
+	settle := func(records ...event.Record) {
+		run := ledger.Run{Range: stream.Range{
+			Partition: partition, First: next, Next: next + int64(len(records)),
+		}}
+		decode := func(value []byte, written time.Time) ledger.Record {
+			var m event.Event
+			require.NoError(t, proto.Unmarshal(value, &m))
+			kind := map[event.Type]ledger.EventType{
+				event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click,
+			}[m.Type]
+			return ledger.Record{Raw: value, Written: written, Event: ledger.Event{
+				Type: kind, Proof: ledger.Signed, AuctionID: uuid.UUID(m.AuctionId), ReceivedAt: written,
+			}}
+		}
+		for _, r := range records {
+			run.Records = append(run.Records, decode(r.Value, r.Time))
+		}
+		next = run.Next
+		require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
+			_, err := ledger.Settle(t.Context(), tx, &ledger.Batch{At: time.Now(), Runs: []ledger.Run{run}}, decode)
+			return err
+		}))
+	}
+	settle(records[0])
+	settle(records[1])
+	settle(records[2])
+	start(t, config, &scripted{polls: [][]event.Record{records}}, store, into)
+	into.await(t, 2)
+	require.Eventually(t, func() bool {
+		judged, err := store.Judged(t.Context(), 9)
+		archived, err2 := store.Archived(t.Context(), []stream.Partition{partition})
+		return err == nil && err2 == nil && len(judged) == 0 && archived[partition] == 3
+	}, patience, time.Millisecond)
+	rows := into.all()
+	require.Len(t, rows, 2)
+	of := map[ledger.EventType]report.Row{rows[0].Type: rows[0], rows[1].Type: rows[1]}
+	require.Equal(t, uuid.UUID(click.EventId), of[ledger.Click].EventID)
+	require.Equal(t, uuid.UUID(view.EventId), of[ledger.Impression].EventID)
+	require.NotEqual(t, ledger.VerdictEarly, of[ledger.Click].Verdict)
+}

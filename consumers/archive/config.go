@@ -46,6 +46,10 @@ type Plans interface {
 	NextPlan(ctx context.Context, buffered []stream.Range, maxRows int) (ledger.Planned, error)
 	// MarkArchived records that the plan's block is in the analytics store. It is idempotent.
 	MarkArchived(ctx context.Context, p stream.Plan) error
+	// Judged returns at most limit records of [ledger.EarlyStream] that are not archived, by
+	// partition and offset, and JudgedWithin those of a range.
+	Judged(ctx context.Context, limit int) ([]ledger.Judged, error)
+	JudgedWithin(ctx context.Context, r stream.Range) ([]ledger.Judged, error)
 }
 
 // Sink is the analytics store. Repeating an insert under the same token changes nothing.

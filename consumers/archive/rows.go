@@ -27,10 +27,11 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 	event.BillingModel_VCPM: campaign.VCPM,
 }
 
-// appendRows builds the rows of a chunk: one row per offset, from the chunk and the log alone, so
-// that a second try builds the same block. records holds the chunk's records that the log still
-// has, by offset, and perhaps some more. missing counts settled records that are neither there nor
-// poison. Their rows hold only the outcome, so that sums still equal the ledger.
+// appendRows builds the rows of a chunk: one row per offset but those of early events, which follow
+// with [ledger.EarlyStream]. It uses the chunk and the log alone, so that a second try builds the
+// same block. records holds the chunk's records that the log still has, by offset, and perhaps some
+// more. missing counts settled records that are neither there nor poison. Their rows hold only the
+// outcome, so that sums still equal the ledger.
 func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]
@@ -56,14 +57,15 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 			}
 		} else {
 			row.ReceivedAt = at
-			if outcome.Verdict != ledger.Poison {
+			if outcome.Verdict != ledger.Poison && outcome.Verdict != ledger.VerdictEarly {
 				missing++
 			}
 		}
 		row.Verdict, row.Charge, row.Minted, row.Credit = outcome.Verdict, outcome.Charge, outcome.Minted,
 			outcome.Credit
 	}
-	return block, missing
+	settled := slices.DeleteFunc(block[from:], func(r report.Row) bool { return r.Verdict == ledger.VerdictEarly })
+	return block[:from+len(settled)], missing
 }
 
 // fill copies an event that settlement accepted, so ids have their length and enums are known.
@@ -78,7 +80,7 @@ func fill(row *report.Row, m *event.Event) {
 	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()
 	row.Session, row.NetworkMark = pseudonym(m.SessionHash), int64(m.NetworkMark)
 	c := m.GetConversion()
-	// Events of earlier builds may state more.
+	// Ingress rejects larger values; a larger one in the log would overflow sums.
 	row.ConversionType, row.ConversionValue = c.GetType(), min(
 		money.Micros(c.GetValueMicros()), report.MaxConversionValue,
 	)
@@ -86,7 +88,7 @@ func fill(row *report.Row, m *event.Event) {
 }
 
 // pseudonym encodes the archived form of a person's id: the keyed hash that ingress computed, and
-// nothing else. Records of earlier builds have the ids themselves, in fields that nothing reads.
+// nothing else.
 func pseudonym(hash []byte) string {
 	var p token.Pseudonym
 	if len(hash) == len(p) {

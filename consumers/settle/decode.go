@@ -86,11 +86,11 @@ func (d *decoder) record(r *event.Record) ledger.Record {
 	if problem != "" {
 		return poison(r, problem)
 	}
-	return ledger.Record{Event: e}
+	return ledger.Record{Event: e, Raw: r.Value, Written: r.Time.UTC()}
 }
 
 func poison(r *event.Record, problem string) ledger.Record {
-	return ledger.Record{Problem: problem, Raw: bytes.Clone(r.Value)}
+	return ledger.Record{Problem: problem, Raw: bytes.Clone(r.Value), Written: r.Time.UTC()}
 }
 
 func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
@@ -119,6 +119,9 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 	e.Price, e.Sandbox, e.InvalidTraffic = money.Micros(m.PriceMicros), m.Sandbox, m.InvalidTraffic
 	if e.Type == ledger.Conversion && e.Proof == ledger.Signed && (!m.Conversion.GetVerified() || len(m.Token) == 0) {
 		e.Proof = ledger.Unverified // also from builds that did not require the advertiser's report
+	}
+	if c := m.Conversion; e.Type == ledger.Conversion && (c.GetType() != "" || len(c.GetExternalHash()) > 0) {
+		e.Goal = &ledger.Goal{Type: c.GetType(), External: string(c.GetExternalHash())}
 	}
 	switch {
 	case e.Proof == ledger.Signed, e.Proof == ledger.Unverified:

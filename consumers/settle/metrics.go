@@ -67,7 +67,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		ledger.OK, ledger.Duplicate, ledger.VerdictExpired, ledger.VerdictUnsigned, ledger.VerdictForged,
 		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed,
 		ledger.VerdictHouse,
-		ledger.UnknownCampaign, ledger.Poison,
+		ledger.UnknownCampaign, ledger.Poison, ledger.VerdictEarly,
 	} {
 		m.verdicts[v] = events.WithLabelValues(string(v))
 	}
@@ -86,7 +86,7 @@ func (m *metrics) applied(b *ledger.Batch, effects *ledger.Effects) {
 			counts[o.Verdict]++
 			charged, minted = charged+int64(o.Charge), minted+int64(o.Minted)
 			r := &b.Runs[i].Records[j]
-			if at := r.Event.ReceivedAt; !at.IsZero() && at.Before(oldest) {
+			if at := r.Event.ReceivedAt; !at.IsZero() && at.Before(oldest) && a.Stream != ledger.EarlyStream {
 				oldest = at
 			}
 			if r.Problem == problemLost {

@@ -1,7 +1,8 @@
 // Package settle turns the events topic into money. It is the only writer of charges and Credits.
 //
-// Contract: every record of the topic gets exactly one outcome, in one store transaction that also
-// moves the partition's offset. The offset in the store is the only truth; the broker's offset is a
+// Contract: every record of the topic gets exactly one final outcome, in one store transaction that
+// also moves the partition's offset, or, for an event that overtook its own impression or click, in
+// a later one ([ledger.Batch.Screen]). The offset in the store is the only truth; the broker's offset is a
 // hint. So a crash at any point repeats nothing: before the commit the records are read again from
 // the stored offset, after it they are behind the offset. The same offset fences two settlers that
 // both consider themselves the owner of a partition ([ledger.ErrFenced]).
@@ -20,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,9 @@ import (
 	"adnet/schemas/event"
 )
 
+// sweepEvery is the time between two looks for early events while the log is silent.
+const sweepEvery = 10 * time.Second
+
 // Settler applies the events topic to the ledger. Run may be called once.
 type Settler struct {
 	cfg     Config
@@ -45,6 +50,7 @@ type Settler struct {
 	now     func() time.Time
 
 	decoder decoder
+	sweep   time.Duration // without records, until early events whose time is over are judged
 
 	next    map[stream.Partition]int64 // next offset of each partition, as last applied here
 	failing atomic.Pointer[error]      // error of the last try; nil after a success
@@ -62,7 +68,7 @@ func New(cfg Config, deps Deps) (*Settler, error) {
 	return &Settler{
 		cfg: cfg, records: deps.Records, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Second),
 		metrics: newMetrics(deps.Metrics), now: schedule.Clock(deps.Now), next: make(map[stream.Partition]int64),
-		decoder: decoder{keys: deps.Keys, unsigned: cfg.Unsigned},
+		decoder: decoder{keys: deps.Keys, unsigned: cfg.Unsigned}, sweep: sweepEvery,
 	}, nil
 }
 
@@ -81,15 +87,20 @@ func (s *Settler) Ready() error {
 func (s *Settler) Run(ctx context.Context) error {
 	work := lifecycle.FlushContext(ctx)
 	for ctx.Err() == nil {
-		records, err := s.records.Poll(ctx, s.cfg.MaxBatch)
-		if err != nil {
-			if ctx.Err() == nil {
-				s.trouble(ctx, fmt.Errorf("poll: %w", err))
-				_ = schedule.Pause(ctx, time.Second)
-			}
-			continue
+		poll, cancel := context.WithTimeout(ctx, s.sweep)
+		records, err := s.records.Poll(poll, s.cfg.MaxBatch)
+		silent := poll.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			s.settle(ctx, work, records)
+		case ctx.Err() != nil:
+		case silent:
+			_, _ = s.applyUntilDone(ctx, work, nil)
+		default:
+			s.trouble(ctx, fmt.Errorf("poll: %w", err))
+			_ = schedule.Pause(ctx, time.Second)
 		}
-		s.settle(ctx, work, records)
 	}
 	return nil
 }
@@ -148,11 +159,19 @@ func (s *Settler) pauses() backoff.BackOff {
 	return b
 }
 
-// apply settles records in one transaction.
+// apply settles records in one transaction. Without records it judges the early events whose time
+// is over.
 func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool, err error) {
 	b, rest, err := s.batch(ctx, records)
-	if err != nil || len(b.Runs) == 0 {
+	switch {
+	case err != nil:
 		return rest, err
+	case len(records) == 0:
+		if b.Idle, err = s.idle(ctx); err != nil {
+			return false, err
+		}
+	case len(b.Runs) == 0:
+		return rest, nil
 	}
 	ranges := make([]stream.Range, len(b.Runs))
 	for i := range b.Runs {
@@ -161,21 +180,47 @@ func (s *Settler) apply(ctx context.Context, records []event.Record) (rest bool,
 	var effects ledger.Effects
 	start := time.Now()
 	err = s.store.InTx(ctx, func(tx ledger.Tx) error {
-		effects, err = decide(ctx, tx, b, ranges)
+		effects, err = ledger.Settle(ctx, tx, &b, s.recalled)
 		return err
 	})
 	s.metrics.tx.Observe(time.Since(start).Seconds())
 	if err != nil {
-		return false, fmt.Errorf("settle %s and %d more: %w", ranges[0], len(ranges)-1, err)
+		return false, fmt.Errorf("settle %v: %w", stream.Plan(ranges), err)
 	}
 	// Durable from here: offsets, dedupe marks, spend, ledger rows, verdicts and dead letters, all
 	// or none. A crash before this line repeats the batch from the log, one after it does not.
 	for _, r := range ranges {
 		s.next[r.Partition] = r.Next
 	}
-	s.metrics.applied(&b, &effects)
-	s.refused(ctx, &effects)
+	if len(effects.Applied) > 0 {
+		s.metrics.applied(&b, &effects)
+		s.refused(ctx, &effects)
+	}
 	return rest, nil
+}
+
+// recalled decodes the record of an early event.
+func (s *Settler) recalled(value []byte, written time.Time) ledger.Record {
+	return s.decoder.record(&event.Record{Value: value, Time: written})
+}
+
+// idle lists the partitions of which this settler applied the last batch. Another one may be behind
+// with the others, so their early events are not due by the clock.
+func (s *Settler) idle(ctx context.Context) (idle []stream.Partition, err error) {
+	partitions := slices.SortedFunc(maps.Keys(s.next), stream.Partition.Compare)
+	if len(partitions) == 0 {
+		return nil, nil
+	}
+	offsets, err := s.store.Offsets(ctx, partitions)
+	if err != nil {
+		return nil, fmt.Errorf("read offsets: %w", err)
+	}
+	for _, p := range partitions {
+		if offsets[p] == s.next[p] {
+			idle = append(idle, p)
+		}
+	}
+	return idle, nil
 }
 
 // refused reports events that contradict their auction token: an attack, or a key that is missing
@@ -189,45 +234,6 @@ func (s *Settler) refused(ctx context.Context, effects *ledger.Effects) {
 				"partition", dead.Number, "offset", dead.Offset)
 		}
 	}
-}
-
-// decide is the body of the transaction. Nothing in it outlives a rollback.
-func decide(ctx context.Context, tx ledger.Tx, b ledger.Batch, ranges []stream.Range) (ledger.Effects, error) {
-	if err := tx.AdvanceOffsets(ctx, ranges); err != nil {
-		return ledger.Effects{}, fmt.Errorf("claim: %w", err)
-	}
-	if err := screen(ctx, tx, b); err != nil {
-		return ledger.Effects{}, err
-	}
-	fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
-	if err != nil {
-		return ledger.Effects{}, fmt.Errorf("mark: %w", err)
-	}
-	books, err := tx.Books(ctx, ledger.NeedOf(b))
-	if err != nil {
-		return ledger.Effects{}, fmt.Errorf("books: %w", err)
-	}
-	effects := ledger.Decide(b, fresh, books)
-	if err := tx.Write(ctx, effects); err != nil {
-		return ledger.Effects{}, fmt.Errorf("write: %w", err)
-	}
-	return effects, nil
-}
-
-// screen marks clicks without an earlier impression and conversions without a valid click. The
-// order matters: a click marked by the first rule cannot validate a conversion.
-func screen(ctx context.Context, tx ledger.Tx, b ledger.Batch) error {
-	impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
-	if err != nil {
-		return fmt.Errorf("impressions: %w", err)
-	}
-	ledger.Screen(b, impressions)
-	clicks, err := tx.Recorded(ctx, ledger.Click, ledger.Converted(b))
-	if err != nil {
-		return fmt.Errorf("clicks: %w", err)
-	}
-	ledger.ScreenConversions(b, clicks)
-	return nil
 }
 
 // reset goes back to the stored offsets, however long the store is unreachable.

@@ -313,6 +313,7 @@ type scripted struct {
 	dones  int
 	resets int
 	idle   chan struct{} // closed when everything was handed out and taken
+	once   sync.Once
 }
 
 func newScripted(polls ...[]event.Record) *scripted {
@@ -328,7 +329,7 @@ func (s *scripted) Poll(ctx context.Context, _ int) ([]event.Record, error) {
 		return records, nil
 	}
 	s.mu.Unlock()
-	close(s.idle)
+	s.once.Do(func() { close(s.idle) })
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -614,12 +615,11 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 		of(newID(), event.Type_CLICK, ""), marshal(t, self))
 	log := newScripted(records(0, values[:9]...), records(9, values[9:]...))
 	through(t, config, log, w.store)
-	_, verdicts := applied(t, w.store, []stream.Partition{partition})
-	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 1, ledger.SelfServed: 1}
+	_, verdicts := applied(t, w.store, []stream.Partition{partition, earlyPartition})
+	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 2, ledger.SelfServed: 1, ledger.VerdictEarly: 2}
 	for _, rule := range traffic.InvalidRules() {
 		want[ledger.InvalidTraffic+ledger.Verdict(rule)]++
 	}
-	want[ledger.InvalidTraffic+traffic.RuleNoImpression] += 2
 	require.Equal(t, want, verdicts)
 	c, err = w.store.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
@@ -630,6 +630,42 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 	own, err := w.store.CreditBalance(t.Context(), owner.DeveloperID)
 	require.NoError(t, err)
 	require.Zero(t, own)
+}
+
+// earlyPartition has the early events of partition.
+var earlyPartition = stream.Partition{Stream: ledger.EarlyStream, Number: partition.Number}
+
+// A click before its impression waits in the store, through a restart. When its time is over it is
+// judged although the log is silent.
+func TestEarlyEventsThroughTheWholeRoad(t *testing.T) {
+	w := newWorld(t, 100*money.USD)
+	view, lonely := w.impression(), w.impression()
+	of := func(view *event.Event, kind event.Type) []byte {
+		e := w.impression()
+		e.AuctionId, e.Type = view.AuctionId, kind
+		return marshal(t, e)
+	}
+	through(t, config, newScripted(records(0, of(view, event.Type_CLICK), of(lonely, event.Type_CLICK))), w.store)
+	through(t, config, newScripted(records(2, marshal(t, view))), w.store)
+	_, verdicts := applied(t, w.store, []stream.Partition{partition, earlyPartition})
+	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 2, ledger.VerdictEarly: 2}, verdicts)
+
+	log := newScripted(records(3, of(w.impression(), event.Type_CLOSE)))
+	s, err := settle.New(config, settle.Deps{
+		Records: log, Store: w.store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry(),
+		Now: func() time.Time { return time.Now().Add(ledger.EarlyFor) },
+	})
+	require.NoError(t, err)
+	s.SweepEvery(time.Millisecond)
+	stop := run(t, s.Run)
+	require.Eventually(t, func() bool {
+		offsets, err := w.store.Offsets(t.Context(), []stream.Partition{earlyPartition, {Stream: ledger.EarlyStream}})
+		require.NoError(t, err)
+		return offsets[stream.Partition{Stream: ledger.EarlyStream}] == 1
+	}, 5*time.Second, time.Millisecond)
+	stop()
+	_, verdicts = applied(t, w.store, []stream.Partition{{Stream: ledger.EarlyStream}})
+	require.Equal(t, map[ledger.Verdict]int{ledger.InvalidTraffic + traffic.RuleNoImpression: 1}, verdicts)
 }
 
 // The daily mint cap is a setting of settlement.

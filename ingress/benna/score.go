@@ -13,6 +13,7 @@ import (
 	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
+	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -353,7 +354,7 @@ func (k *campaignBody) check() error {
 			return err
 		}
 	}
-	return checkLists("campaign.", list{
+	return checkLists(ofCampaign, list{
 		"target_intent_tokens", k.IntentTokens,
 	}, list{"target_active_tools", k.ActiveTools},
 		list{"target_host_apps", k.HostApps}, list{"target_surfaces", k.Surfaces})
@@ -364,14 +365,22 @@ type list struct {
 	values []string
 }
 
+// ofCampaign is the parent of the lists that restrict: a blank value in them is an error.
+const ofCampaign = "campaign."
+
 func checkLists(parent string, lists ...list) error {
 	for _, l := range lists {
 		if len(l.values) > maxList {
 			return invalid(parent+l.field, "may hold at most %d values", maxList)
 		}
-		for _, value := range l.values {
+		for i, value := range l.values {
 			if err := checkText(parent+l.field, value); err != nil {
 				return err
+			}
+			if parent == ofCampaign && adtext.Blank(value) {
+				return errs.New(
+					errs.InvalidRequest, "%s[%d] has no text: leave it out", parent+l.field, i,
+				).At(parent+l.field, i)
 			}
 		}
 	}

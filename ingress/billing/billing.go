@@ -24,6 +24,10 @@ import (
 	"adnet/internal/schedule"
 )
 
+// maxDelivery is the maximum size of a provider's delivery in bytes. An event holds whole objects: a
+// charge with its metadata, or an invoice with its lines.
+const maxDelivery = 256 << 10
+
 // Ledger reads balances and movements of money.
 type Ledger interface {
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
@@ -99,10 +103,12 @@ func (a *API) Mount(s *httpapi.Server) {
 		"create_checkout": {Do: a.createCheckout, Policy: changes}, "deposit": {Do: a.deposit, Policy: changes},
 		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)},
 		"mint_cap":   {Do: a.mintCap, Policy: ofAdmin(changes)},
+		"parked":     {Do: a.decideParked, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: deliveries count once by their event ids. No limit before the
 		// signature is checked, so that a stranger cannot lock out the provider.
 		"webhook": {Do: a.webhook, Policy: httpapi.Policy{
 			Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
+			Body: maxDelivery,
 		}},
 		"payout": {Do: retired, Policy: httpapi.Policy{
 			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
@@ -132,6 +138,7 @@ var questions = httpapi.Params{
 	"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
 	"until": httpapi.DayForm,
 	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
+	"bom": httpapi.MarkForm,
 }
 
 // retired rejects the actions of the removed cash-payout feature.

@@ -18,7 +18,6 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
-	"adnet/internal/token"
 )
 
 var actions = []string{"create_checkout", "deposit", "balance", "history", "earnings"}
@@ -315,21 +314,14 @@ func TestStatement(t *testing.T) {
 	require.Contains(t, publisher.Call(t, "GET", path, nil).Text, "mint")
 
 	w.Now = w.Now.AddDate(0, 2, 0)
-	session, _, err := w.Sessions.Issue(
-		token.Claims{UserID: p.ID, Role: string(p.Role), Email: p.Email, Version: 1}, w.Now,
-	)
-	require.NoError(t, err)
-	p.Token = session
+	p.Token = w.Open(t, p.User)
 	first := p.Call(t, "GET", path, nil)
 	require.Equal(t, 200, first.Code)
 	require.Contains(t, first.Text, "closing")
 	w.moves(t, p, publisher, 10_000)
 	require.Equal(t, first.Text, p.Call(t, "GET", path, nil).Text)
 
-	publisher.Token, _, err = w.Sessions.Issue(
-		token.Claims{UserID: publisher.ID, Role: string(publisher.Role), Email: publisher.Email, Version: 1}, w.Now,
-	)
-	require.NoError(t, err)
+	publisher.Token = w.Open(t, publisher.User)
 	publisher.Call(t, "GET", path+"&advertiser_id="+p.ID.String(), nil).Fails(403, "forbidden")
 	publisher.Call(t, "GET", path+"&developer_id="+p.DeveloperID.String(), nil).Fails(403, "forbidden")
 	w.nobody().Call(t, "GET", path, nil).Fails(401, "invalid_token")

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -85,7 +86,7 @@ func (a *API) payCheckout(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Redirect(http.StatusSeeOther, d.ReturnURL)
+	c.Redirect(http.StatusSeeOther, adtext.URI(d.ReturnURL))
 	return nil
 }
 

@@ -138,40 +138,6 @@ func (a *API) deposit(c *gin.Context) error {
 	})
 }
 
-// parkedReply is a delivery that an operator must review.
-type parkedReply struct {
-	Provider   ledger.Provider `json:"provider"`
-	EventID    string          `json:"event_id"`
-	PaymentID  string          `json:"payment_id"`
-	Reason     string          `json:"reason"`
-	ReceivedAt time.Time       `json:"received_at"`
-}
-
-// parked serves action=parked: the provider deliveries that could not be applied. Administrators
-// only.
-func (a *API) parked(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
-	if !caller.IsAdmin() {
-		return errs.New(errs.Forbidden, "only administrators can list parked deliveries")
-	}
-	limit, err := httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines)
-	if err != nil {
-		return err
-	}
-	list, err := a.deps.Payments.Parked(c.Request.Context(), limit)
-	if err != nil {
-		return err
-	}
-	parked := make([]parkedReply, len(list))
-	for i, p := range list {
-		parked[i] = parkedReply{p.Provider, p.EventID, p.PaymentID, p.Reason, p.At.UTC()}
-	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
-}
-
 // refused returns the error of a delivery. An unsigned delivery counts against its address; a
 // signed one never does, even from a shared address.
 func (a *API) refused(c *gin.Context, err error) error {
@@ -198,7 +164,7 @@ func (a *API) webhook(c *gin.Context) error {
 		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no payment provider's signature"))
 	}
 	var receipt payment.Receipt
-	err := httpapi.ReadBody(c, func(body []byte) (err error) {
+	err := httpapi.RawBody(c, func(body []byte) (err error) {
 		ctx := c.Request.Context()
 		if a.deps.Deliveries != nil && a.deps.Deliveries.Doubts(c.ClientIP(), a.deps.Now()) {
 			ctx = payment.Doubted(ctx)
@@ -206,7 +172,11 @@ func (a *API) webhook(c *gin.Context) error {
 		receipt, err = a.deps.Payments.Receive(ctx, provider, c.Request.Header, body)
 		return err
 	})
-	if err != nil {
+	switch {
+	case receipt.WrongMode: // signed, so it does not count against the address
+		a.notices.WithLabelValues(string(provider), "wrong_mode").Inc()
+		return err
+	case err != nil:
 		a.notices.WithLabelValues(string(provider), "refused").Inc()
 		return a.refused(c, err)
 	}
@@ -215,7 +185,11 @@ func (a *API) webhook(c *gin.Context) error {
 	if receipt.Ignored == "" {
 		outcome = string(receipt.Outcome)
 	}
-	a.notices.WithLabelValues(string(provider), outcome).Inc()
+	counted := outcome
+	if receipt.Unknown {
+		counted = "unknown"
+	}
+	a.notices.WithLabelValues(string(provider), counted).Inc()
 	reply["outcome"] = outcome
 	if receipt.Reason != "" {
 		reply["reason"] = receipt.Reason

@@ -88,7 +88,7 @@ func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
 	switch l.Kind {
 	case ledger.KindCharge, ledger.KindCreditFund, ledger.KindTrafficRefund:
 		r.CampaignID = &l.Subject
-	case ledger.KindDeposit, ledger.KindRefund, ledger.KindDispute, ledger.KindDisputeWon:
+	case ledger.KindDeposit, ledger.KindRefund, ledger.KindRefundFailed, ledger.KindDispute, ledger.KindDisputeWon:
 		r.Reference = l.Ref
 	}
 	if l.Reverses != uuid.Nil {
@@ -180,9 +180,7 @@ func (a *API) statement(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Content-Disposition", `attachment; filename="adnet-`+month.String()+`.csv"`)
-	httpapi.Send(c, http.StatusOK, "text/csv; charset=utf-8", text)
-	return nil
+	return httpapi.SendCSV(c, "adnet-"+month.String(), text)
 }
 
 type dayReply struct {

@@ -33,6 +33,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/obs"
 	"adnet/internal/payment"
 	"adnet/internal/paypal"
 	"adnet/internal/stripe"
@@ -65,7 +66,7 @@ func newWorld(t testing.TB, o options) *world {
 	// Signatures are checked against the wall clock by Stripe's library, so the world's clock is
 	// that one.
 	w.World = ingresstest.New(t, ingresstest.Options{Now: time.Now().UTC().Truncate(time.Second), Log: &w.log})
-	deps := payment.Deps{Store: w.Store, Log: w.Logger, BaseURL: w.HTTP.BaseURL, Now: w.Clock}
+	deps := payment.Deps{Store: w.Store, Alarm: obs.Limited(w.Logger, 0), BaseURL: w.HTTP.BaseURL, Now: w.Clock}
 	if o.checkouts != nil {
 		deps.Checkouts = []payment.Checkouts{o.checkouts}
 	}
@@ -273,6 +274,7 @@ func captured(body string) {
 		Type     string `json:"event_type"`
 		Resource struct {
 			ID     string `json:"id"`
+			Status string `json:"status"`
 			Custom string `json:"custom_id"`
 			Amount struct {
 				Value    string `json:"value"`
@@ -311,12 +313,13 @@ func captured(body string) {
 			d.Payments = append(d.Payments, t.Seller)
 		}
 		payPalCaptures.Store("dispute "+r.Dispute, d)
-	case e.Type == "PAYMENT.CAPTURE.REFUNDED" && len(r.Links) > 0:
+	case len(r.Links) > 0:
 		href := r.Links[len(r.Links)-1].Href
 		payPalCaptures.Store(
 			"refund "+r.ID,
 			paypal.Refund{
 				Amount: r.Amount.Value, Currency: r.Amount.Currency, Payment: href[strings.LastIndexByte(href, '/')+1:],
+				State: r.Status,
 			},
 		)
 	}

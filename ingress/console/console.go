@@ -164,8 +164,7 @@ func (p *Pages) asset(c *gin.Context, name string) error {
 		return errs.New(errs.NotFound, "no such file; reload the page")
 	}
 	c.Header("Cache-Control", httpapi.Forever)
-	f.Send(c)
-	return nil
+	return f.Send(c)
 }
 
 // icon serves browsers that request the icon at the root regardless of the page.
@@ -173,8 +172,7 @@ func (p *Pages) icon(c *gin.Context) error {
 	for name, f := range p.files {
 		if strings.HasPrefix(name, "icon-") {
 			c.Header("Cache-Control", "public, max-age=86400")
-			f.Document.Send(c)
-			return nil
+			return f.Send(c)
 		}
 	}
 	return errs.New(errs.NotFound, "no such path")

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// networks are the networks of trusted proxies. Behind them gin reads the address of a client
-// ([gin.Context.ClientIP]): the last address in X-Forwarded-For that does not belong to a trusted
-// proxy; otherwise the address of the connection. No other header counts, because a proxy that does
-// not set it would pass on its client's value.
-type networks []*net.IPNet
+// networks are the networks of trusted proxies. Behind them the address of a client
+// ([gin.Context.ClientIP]) is the last entry of X-Forwarded-For that does not belong to a trusted
+// proxy ([Server.readForwardedFor]); otherwise it is the address of the connection. No other header
+// counts, because a proxy that does not set it would pass on its client's value.
+type networks []netip.Prefix
 
 const forwardedFor = "X-Forwarded-For"
 
@@ -19,30 +19,25 @@ const forwardedFor = "X-Forwarded-For"
 func readNetworks(texts []string) (networks, error) {
 	all := make(networks, 0, len(texts))
 	for _, text := range texts {
-		if !strings.Contains(text, "/") {
-			ip := net.ParseIP(text)
-			switch {
-			case ip == nil:
-				return nil, &net.ParseError{Type: "IP address", Text: text}
-			case ip.To4() != nil:
-				text = ip.To4().String() + "/32"
-			default:
-				text += "/128"
-			}
+		network, err := netip.ParsePrefix(text)
+		if addr, single := netip.ParseAddr(text); single == nil && addr.Zone() == "" {
+			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
-		_, network, err := net.ParseCIDR(text)
 		if err != nil {
-			return nil, err
+			return nil, &net.ParseError{Type: "network or IP address", Text: text}
 		}
-		all = append(all, network)
+		if network.Addr().Is4In6() && network.Bits() >= 96 {
+			network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
+		}
+		all = append(all, network.Masked())
 	}
 	return all, nil
 }
 
 func (n networks) contain(addr netip.Addr) bool {
-	ip := net.IP(addr.AsSlice())
+	addr = addr.Unmap()
 	for _, network := range n {
-		if network.Contains(ip) {
+		if network.Contains(addr) {
 			return true
 		}
 	}
@@ -62,15 +57,14 @@ func peer(r *http.Request) (addr netip.Addr, ok bool) {
 }
 
 // noticeProxy logs a request with X-Forwarded-For that seems to come through a proxy missing from
-// the settings. All people behind such a proxy share its address, so limits apply to them together
-// and most of their clicks do not count.
-func (s *Server) noticeProxy(r *http.Request) {
-	addr, ok := peer(r)
-	if !ok || !addr.IsPrivate() && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() || s.proxies.contain(addr) {
+// the settings: from is private and not trusted. All people behind such a proxy share its address,
+// so limits apply to them together and most of their clicks do not count.
+func (s *Server) noticeProxy(r *http.Request, from netip.Addr) {
+	if !from.IsPrivate() && !from.IsLoopback() && !from.IsLinkLocalUnicast() {
 		return
 	}
-	s.metrics.unnamed.Inc()
+	s.metrics.unlisted.add()
 	s.often.Error(r.Context(), "a proxy is missing from ADNET_TRUSTED_PROXIES: all people behind it count as one; "+
 		"add its address there",
-		"address", addr.String())
+		"address", from.String())
 }

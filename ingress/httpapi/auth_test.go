@@ -98,7 +98,7 @@ func newDoor(t *testing.T) *door {
 	d.accounts = account.NewService(account.Deps{Users: d.store, Keys: d.store, Now: clock})
 	d.sessions = sessions(t, "k1")
 	auth := httpapi.NewAuth(httpapi.AuthDeps{
-		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Now: clock, Spend: d.spend,
+		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Logins: d.flaky, Now: clock, Spend: d.spend,
 	})
 	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
 		return func(c *gin.Context) error {
@@ -165,9 +165,7 @@ func (d *door) account(t *testing.T, email string) (account.User, string) {
 
 func (d *door) token(t *testing.T, u account.User) string {
 	t.Helper()
-	text, _, err := d.sessions.Issue(
-		token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}, d.now,
-	)
+	text, err := sessionsOf(t, d, u, d.sessions)
 	require.NoError(t, err)
 	return text
 }
@@ -232,7 +230,13 @@ func TestSessionTokens(t *testing.T) {
 
 func sessionsOf(t *testing.T, d *door, u account.User, s *token.Sessions) (string, error) {
 	t.Helper()
-	text, _, err := s.Issue(token.Claims{UserID: u.ID, Version: u.TokenVersion}, d.now)
+	session := account.Session{
+		ID: uuid.New(), UserID: u.ID, Version: u.TokenVersion, CreatedAt: d.now, ExpiresAt: d.now.Add(token.SessionLife),
+	}
+	require.NoError(t, d.store.CreateSession(t.Context(), session))
+	text, _, err := s.Issue(token.Claims{
+		UserID: u.ID, SessionID: session.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion,
+	}, d.now)
 	return text, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,28 +25,58 @@ const maxBody = 64 << 10
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// ReadBody calls use with the whole body, which is valid only inside use. Errors:
-// errs.PayloadTooLarge for a body over the limit of the route ([Policy.Body]), errs.InvalidRequest
-// for an unreadable one.
+// ReadBody calls use with the whole body as a text in UTF-8, decompressed, which is valid only
+// inside use: [plain] states what is read. Errors: errs.PayloadTooLarge for a body over the limit of
+// the route ([Policy.Body]), before or after decompression; errs.UnsupportedEncoding;
+// errs.InvalidRequest for an unreadable one.
 func ReadBody(c *gin.Context, use func(body []byte) error) error {
 	limit := of(c).bodyLimit()
-	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
-		body, err := atHand.Whole()
-		if err == nil && int64(len(body)) > limit {
-			err = &http.MaxBytesError{Limit: limit}
-		}
-		if err != nil {
-			return unreadBody(err)
-		}
+	body, room, err := wholeBody(c, limit)
+	if room != nil {
+		defer bodies.Put(room)
+	}
+	if err != nil {
+		return err
+	}
+	coding := c.Request.Header["Content-Encoding"]
+	if len(coding) == 0 && isPlain(body) {
 		return use(body)
 	}
-	buffer := bodies.Get().(*bytes.Buffer)
-	defer bodies.Put(buffer)
-	buffer.Reset()
-	if _, err := buffer.ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit)); err != nil {
-		return unreadBody(err)
+	if err = plain(body, coding, limit, use); errs.Is(err, errs.UnsupportedEncoding) {
+		c.Header("Accept-Encoding", codings)
 	}
-	return use(buffer.Bytes())
+	return err
+}
+
+// RawBody is [ReadBody] for the body as it was sent, for signatures and fingerprints.
+func RawBody(c *gin.Context, use func(body []byte) error) error {
+	body, room, err := wholeBody(c, of(c).bodyLimit())
+	if room != nil {
+		defer bodies.Put(room)
+	}
+	if err != nil {
+		return err
+	}
+	return use(body)
+}
+
+// wholeBody reads a body of at most limit bytes. The caller returns room, if there is one, to the
+// pool.
+func wholeBody(c *gin.Context, limit int64) (body []byte, room *bytes.Buffer, err error) {
+	if atHand, ok := c.Request.Body.(interface{ Whole() ([]byte, error) }); ok {
+		if body, err = atHand.Whole(); err == nil && int64(len(body)) > limit {
+			err = &http.MaxBytesError{Limit: limit}
+		}
+	} else {
+		room = bodies.Get().(*bytes.Buffer)
+		room.Reset()
+		_, err = room.ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+		body = room.Bytes()
+	}
+	if err != nil {
+		return nil, room, unreadBody(err)
+	}
+	return body, room, nil
 }
 
 func unreadBody(err error) error {
@@ -128,18 +159,35 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
+// Unfit describes a value that does not fit its field: the field's path with dots, empty for the
+// whole text, and the problem without the decoder's own words. ok is false for another error.
+func Unfit(err error) (field, problem string, ok bool) {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return "", "", false
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", "."), wanted(semantic), true
+}
+
 // jsonError describes the field and the problem without the decoder's own text.
 func jsonError(err error) error {
-	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
-		field := strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", ".")
-		if own := new(errs.Error); errors.As(semantic.Err, &own) {
-			return own
-		}
+	if own := new(errs.Error); errors.As(err, &own) {
+		return own
+	}
+	if field, problem, ok := Unfit(err); ok {
 		if field == "" {
 			return errs.Wrap(err, errs.InvalidRequest, "the body does not have the expected structure")
 		}
-		return errs.Wrap(err, errs.InvalidRequest, "field %s %s", field, wanted(semantic)).With("field", field)
+		refused := errs.Wrap(err, errs.InvalidRequest, "field %s %s", field, problem).With("field", field)
+		if at := strings.LastIndexByte(field, '.'); at >= 0 {
+			if i, err := strconv.Atoi(field[at+1:]); err == nil {
+				return refused.At(field[:at], i) // an item of a list
+			}
+		}
+		return refused
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errs.Wrap(err, errs.InvalidRequest, "the JSON body ends too early")
 	}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
@@ -149,14 +197,11 @@ func jsonError(err error) error {
 		}
 		return errs.Wrap(err, errs.InvalidRequest, "%s at byte %d", what, syntactic.ByteOffset)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return errs.Wrap(err, errs.InvalidRequest, "the JSON body ends too early")
-	}
 	return errs.Wrap(err, errs.InvalidRequest, "malformed JSON")
 }
 
-// wanted describes the values that a field accepts, by the type that the value did not fit. The
-// texts of Go's parsers are meant for programmers.
+// wanted describes the values that a field accepts, by the type that the value did not fit, and the
+// kind of the value if that was wrong. The texts of Go's parsers are meant for programmers.
 func wanted(e *json.SemanticError) string {
 	var form interface{ Wants() string }
 	switch {
@@ -166,7 +211,7 @@ func wanted(e *json.SemanticError) string {
 		return "must be a plain number, like 2.5"
 	case errors.Is(e.Err, money.ErrRange):
 		return "must be a number of at most 10,000,000,000"
-	case e.Err == nil || e.GoType == nil:
+	case e.GoType == nil:
 		return "has a value of the wrong kind"
 	}
 	of := e.GoType
@@ -179,15 +224,48 @@ func wanted(e *json.SemanticError) string {
 	case reflect.TypeFor[uuid.UUID]():
 		return "must be an id like 0198c2a4-7f00-7000-8000-000000000000"
 	}
-	switch of.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	received := ", not " + KindName(e.JSONKind)
+	switch kind := of.Kind(); {
+	case isWhole(kind) && e.JSONKind != '0':
+		return "must be a whole number like 3" + received
+	case kind >= reflect.Int && kind <= reflect.Int64:
 		return "must be a whole number within its limits"
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case isWhole(kind):
 		return "must be a whole number within its limits, and not below 0"
-	case reflect.Float32, reflect.Float64:
+	case kind == reflect.Float32, kind == reflect.Float64:
+		if e.JSONKind != '0' {
+			return "must be a number like 2.5" + received
+		}
 		return "must be a number within its limits"
+	case kind == reflect.String:
+		return `must be a text like "abc"` + received
+	case kind == reflect.Bool:
+		return "must be true or false" + received
+	case kind == reflect.Slice && of.Elem().Kind() == reflect.String:
+		return `must be a list of texts like ["abc"]` + received
+	case kind == reflect.Slice:
+		return "must be a list like [ … ]" + received
 	}
-	return "has a value of the wrong kind"
+	return `must be an object like {"name": …}` + received
+}
+
+func isWhole(kind reflect.Kind) bool { return kind >= reflect.Int && kind <= reflect.Uintptr }
+
+// KindName names the kind of a JSON value for a person.
+func KindName(kind jsontext.Kind) string {
+	switch kind {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "true or false"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case '[':
+		return "a list"
+	}
+	return "an object"
 }
 
 // JSON answers with v.

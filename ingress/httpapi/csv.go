@@ -5,8 +5,11 @@ import (
 	"encoding/csv"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/text/unicode/norm"
 )
 
 // WantsCSV reports whether the caller requests a table as CSV, by format=csv in the query or by the
@@ -15,7 +18,8 @@ func WantsCSV(c *gin.Context) bool {
 	if format := c.Query("format"); format != "" {
 		return format == "csv"
 	}
-	return strings.HasPrefix(strings.TrimSpace(c.GetHeader("Accept")), "text/csv")
+	c.Header("Vary", "Accept")
+	return preferred(c.Request.Header["Accept"], "application/json", "text/csv") == 1
 }
 
 // CSV answers with a table whose first row names the columns, as a file named name.csv.
@@ -32,20 +36,40 @@ func CSV(c *gin.Context, name string, table [][]string) error {
 		}
 	}
 	w.Flush()
+	return SendCSV(c, name, b.Bytes())
+}
+
+// SendCSV answers with a CSV text as a file named name.csv. With bom=1 in the query the text begins
+// with a byte order mark, by which spreadsheets recognise UTF-8.
+func SendCSV(c *gin.Context, name string, text []byte) error {
+	if c.Query("bom") == "1" {
+		text = append([]byte(byteOrderMark), text...)
+	}
 	c.Header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	c.Header("Vary", "Accept")
-	Send(c, http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
+	Send(c, http.StatusOK, "text/csv; charset=utf-8", text)
 	return nil
 }
 
 // cellOf returns a text that a spreadsheet displays and never evaluates. Some cells hold text from
-// strangers, such as the name of an app, and a cell that begins with = or a similar character would
-// be a formula in the reader's spreadsheet.
+// strangers, such as the name of an app, and a cell that begins with = or a similar character, full
+// width and after spaces too, would be a formula in the reader's spreadsheet.
 func cellOf(text string) string {
-	if text != "" && (strings.ContainsRune("=+@\t\r\n", rune(text[0])) || text[0] == '-' && !isNumber(text)) {
+	if text == "" {
+		return ""
+	}
+	begin := strings.TrimLeftFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf)
+	})
+	first, size := utf8.DecodeRuneInString(begin)
+	sign := norm.NFKC.String(string(first))
+	formula := size > 0 && strings.Contains("=+@", sign) || sign == "-" && !isNumber(begin)
+	if formula || strings.IndexByte("\t\r\n", text[0]) >= 0 {
 		return "'" + text
 	}
 	return text
 }
 
-func isNumber(text string) bool { return strings.Trim(text[1:], "0123456789.") == "" && len(text) > 1 }
+func isNumber(text string) bool {
+	digits, negative := strings.CutPrefix(text, "-")
+	return negative && strings.Trim(digits, "0123456789.") == "" && digits != ""
+}

@@ -37,17 +37,17 @@ func (d *Document) Send(c *gin.Context) {
 	Send(c, http.StatusOK, d.kind, d.body)
 }
 
-// File is a built file with its compressed forms.
+// File is a built file with its compressed forms. It stays in the executable: each reply reads it,
+// because copies of all files would be megabytes in the memory of each node.
 type File struct {
-	Document
-	packed []packed // smallest first
+	from       fs.FS
+	name       string // in from
+	kind, etag string
+	packed     []string // codings for Content-Encoding, smallest first
 }
 
-// packed is a compressed form of a file.
-type packed struct {
-	coding  string // for Content-Encoding
-	content []byte
-}
+// endings are the endings of compressed forms, by coding.
+var endings = map[string]string{"br": ".br", "gzip": ".gz"}
 
 // ReadFiles reads the files of a folder by name. NAME.br and NAME.gz are compressed forms of NAME.
 // Errors: the folder cannot be read, or a file exists only in compressed form.
@@ -58,20 +58,22 @@ func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
 	}
 	files := map[string]*File{}
 	for _, e := range entries { // sorted: NAME, NAME.br, NAME.gz
-		content, err := fs.ReadFile(from, path.Join(dir, e.Name()))
-		if err != nil {
-			return nil, err
-		}
 		coding := map[string]string{".br": "br", ".gz": "gzip"}[path.Ext(e.Name())]
 		if coding == "" {
-			files[e.Name()] = &File{Document: NewDocument(kindOf(e.Name()), content)}
+			f := &File{from: from, name: path.Join(dir, e.Name()), kind: kindOf(e.Name())}
+			content, err := f.Content()
+			if err != nil {
+				return nil, err
+			}
+			f.etag = NewDocument(f.kind, content).etag
+			files[e.Name()] = f
 			continue
 		}
 		of := files[strings.TrimSuffix(e.Name(), path.Ext(e.Name()))]
 		if of == nil {
 			return nil, fmt.Errorf("%s exists without its uncompressed file", e.Name())
 		}
-		of.packed = append(of.packed, packed{coding, content})
+		of.packed = append(of.packed, coding)
 	}
 	return files, nil
 }
@@ -92,24 +94,29 @@ func kindOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Content returns the uncompressed file. It must not be changed.
-func (f *File) Content() []byte { return f.body }
+// Content returns the uncompressed file.
+func (f *File) Content() ([]byte, error) { return fs.ReadFile(f.from, f.name) }
 
 // Forever is the Cache-Control of a file with a hash in its name.
 const Forever = "public, max-age=31536000, immutable"
 
 // Send answers c with the smallest form of the file that the header Accept-Encoding allows.
-func (f *File) Send(c *gin.Context) {
+func (f *File) Send(c *gin.Context) error {
 	c.Header("Vary", "Accept-Encoding")
-	form := f.Document
-	for _, p := range f.packed {
-		if accepts(c.GetHeader("Accept-Encoding"), p.coding) {
-			c.Header("Content-Encoding", p.coding)
-			form.body, form.etag = p.content, strings.TrimSuffix(f.etag, `"`)+"-"+p.coding+`"`
+	form, name := Document{kind: f.kind, etag: f.etag}, f.name
+	for _, coding := range f.packed {
+		if accepts(c.GetHeader("Accept-Encoding"), coding) {
+			c.Header("Content-Encoding", coding)
+			form.etag, name = strings.TrimSuffix(f.etag, `"`)+"-"+coding+`"`, f.name+endings[coding]
 			break
 		}
 	}
+	var err error
+	if form.body, err = fs.ReadFile(f.from, name); err != nil {
+		return err
+	}
 	form.Send(c)
+	return nil
 }
 
 // accepts reports whether the header names a coding without rejecting it (RFC 9110, section

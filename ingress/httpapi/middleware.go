@@ -23,8 +23,9 @@ const requestIDHeader = "X-Request-Id"
 type serverMetrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	unnamed  prometheus.Counter
 	routes   *sync.Map // *routeMetrics by route
+
+	unreadable, absent, unlisted *unidentified // see [roster.Addresses]
 }
 
 // routeMetrics holds the metric handles of one route, to look them up once.
@@ -42,11 +43,30 @@ func newServerMetrics(r prometheus.Registerer) serverMetrics {
 			Name: "adnet_http_request_seconds", Help: "Time to answer, by route.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
 		}, []string{"route"})),
-		unnamed: obs.Register(r, prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "adnet_http_unnamed_proxy_total",
-			Help: "Requests with X-Forwarded-For from a private address that is not in ADNET_TRUSTED_PROXIES.",
-		})),
-		routes: new(sync.Map),
+		routes:     new(sync.Map),
+		unreadable: new(unidentified), absent: new(unidentified), unlisted: new(unidentified),
+	}
+	for _, counted := range []struct {
+		by         *unidentified
+		name, help string
+	}{
+		{
+			m.unlisted, "adnet_http_unnamed_proxy_total",
+			"Requests with X-Forwarded-For from a private address that is not in ADNET_TRUSTED_PROXIES.",
+		},
+		{
+			m.unreadable, "adnet_http_forwarded_unreadable_total",
+			"Requests whose X-Forwarded-For entry by a trusted proxy is not an address.",
+		},
+		{
+			m.absent, "adnet_http_forwarded_absent_total",
+			"Requests of trusted proxies without X-Forwarded-For, except health checks.",
+		},
+	} {
+		obs.Register(r, prometheus.NewCounterFunc(
+			prometheus.CounterOpts{Name: counted.name, Help: counted.help},
+			func() float64 { return float64(counted.by.requests.Load()) },
+		))
 	}
 	return m
 }
@@ -75,6 +95,8 @@ var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	noStore    = []string{"no-store"}
+
+	crossOrigin = []string{"cross-origin"}
 )
 
 // around gives every request its id, its headers, its metrics, and a recovery from panics.

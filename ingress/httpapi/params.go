@@ -37,6 +37,8 @@ var (
 	MonthForm = Form{
 		"a month like 2026-01", func(text string) bool { _, err := time.Parse("2006-01", text); return err == nil },
 	}
+	// MarkForm accepts the values of bom; see [SendCSV].
+	MarkForm = WordForm("0", "1")
 	TextForm = Form{"a text", func(text string) bool { return text != "" }}
 )
 

@@ -93,6 +93,9 @@ type Policy struct {
 	// Params are the forms of the query's parameters. A request whose query breaks one is answered
 	// 400 before its handler runs.
 	Params Params
+	// Embedded marks a route whose replies pages of other sites load: an image, a script. Browsers
+	// block such a reply in an isolated page (Cross-Origin-Embedder-Policy) unless it allows this.
+	Embedded bool
 	// Body is the maximum size of a request body in bytes. A longer body is answered 413 and is not
 	// read. 0 means 64 KiB.
 	Body int64
@@ -104,7 +107,7 @@ type Policy struct {
 // stated reports whether p differs from the zero value.
 func (p *Policy) stated() bool {
 	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges ||
-		p.Params != nil || p.Body != 0 || p.Errors != nil
+		p.Embedded || p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
 // work returns the cost of a request for a logged-in account. A route that is idempotent or audited
@@ -251,7 +254,7 @@ type longBody struct {
 
 // bodyLimit returns the upper bound of a body before it is read. A handler reads no more than its
 // own policy allows ([ReadBody]).
-func (s *Server) bodyLimit(method, path, _ string) int64 {
+func (s *Server) bodyLimit(method, path string) int64 {
 	limit := int64(maxBody)
 	for _, l := range s.long {
 		if l.method == method && strings.HasPrefix(path, l.path) {
@@ -352,6 +355,9 @@ func (e *entrance) problem() error {
 func (s *Server) serve(c *gin.Context, r *request) {
 	to := r.at.choose(c)
 	r.to = to
+	if to.policy.Embedded {
+		c.Writer.Header()["Cross-Origin-Resource-Policy"] = crossOrigin
+	}
 	if s.deps.Guard == nil {
 		s.call(c, r)
 		return

@@ -96,6 +96,12 @@ type Server struct {
 	ready   chan struct{}
 }
 
+// Paths of health checks.
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
+
 // New builds the engine with the routes that every role has. It opens no socket.
 func New(cfg Config, deps Deps) (*Server, error) {
 	s := &Server{cfg: cfg, deps: deps, sites: map[string]*site{}, ready: make(chan struct{})}
@@ -121,8 +127,8 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	open := Policy{Limit: LimitOpen, Auth: Anyone}
 	s.none.other, s.refused.other = s.endpoint(noSuchPath, open), s.endpoint(methodNotAllowed, open)
 	health := Policy{Limit: LimitNone, Auth: Anyone}
-	s.Handle(http.MethodGet, "/healthz", alive, health)
-	s.Handle(http.MethodGet, "/readyz", s.readyz, health)
+	s.Handle(http.MethodGet, healthPath, alive, health)
+	s.Handle(http.MethodGet, readyPath, s.readyz, health)
 	s.Handle(http.MethodGet, "/openapi.json", document, open)
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
@@ -163,9 +169,7 @@ func (s *Server) newEngine() (*gin.Engine, error) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if len(r.Header[forwardedFor]) > 0 {
-		s.noticeProxy(r)
-	}
+	s.identify(r)
 	if !slices.Contains(ginMethods, r.Method) {
 		r = asTrace(r)
 	}

@@ -47,7 +47,7 @@ func isInteger(t reflect.Type) bool {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr
+	return t != nil && isWhole(t.Kind())
 }
 
 // whole returns a JSON number without point and exponent if it is an integer up to 2^53, the

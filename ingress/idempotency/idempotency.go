@@ -191,7 +191,7 @@ func (k *Keys) once(c *gin.Context, in call) error {
 // seal.
 func readRequest(c *gin.Context, in *call) error {
 	var body []byte
-	err := httpapi.ReadBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
+	err := httpapi.RawBody(c, func(b []byte) error { body = bytes.Clone(b); return nil })
 	if err != nil {
 		return err
 	}
@@ -275,10 +275,11 @@ func (k *Keys) run(c *gin.Context, in call) error {
 }
 
 // keeps reports whether to store a reply of this status: it answers the request itself, not a
-// temporary condition.
+// temporary condition, nor a precondition in a header, which a retry may replace.
 func keeps(status int) bool {
 	return status < http.StatusInternalServerError && status != http.StatusUnauthorized &&
-		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
+		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&
+		status != http.StatusPreconditionFailed
 }
 
 func (k *Keys) finish(ctx context.Context, in call, r *recorder) error {

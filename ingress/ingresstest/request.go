@@ -79,11 +79,22 @@ func (w *World) Login(t testing.TB, u account.User) *Person {
 	}
 	u.TokenVersion, u.CreatedAt = 1, w.Clock()
 	require.NoError(t, w.Store.CreateUser(t.Context(), u))
-	text, _, err := w.Sessions.Issue(
-		token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: 1}, w.Clock(),
-	)
+	return &Person{User: u, Token: w.Open(t, u), World: w}
+}
+
+// Open returns the token of a new session of u.
+func (w *World) Open(t testing.TB, u account.User) string {
+	t.Helper()
+	s := account.Session{
+		ID: uuid.New(), UserID: u.ID, Version: u.TokenVersion, CreatedAt: w.Clock(),
+		ExpiresAt: w.Clock().Add(token.SessionLife),
+	}
+	require.NoError(t, w.Store.CreateSession(t.Context(), s))
+	text, _, err := w.Sessions.Issue(token.Claims{
+		UserID: u.ID, SessionID: s.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion,
+	}, w.Clock())
 	require.NoError(t, err)
-	return &Person{User: u, Token: text, World: w}
+	return text
 }
 
 // Caller returns a caller that sends token unchecked; "" sends none.

@@ -38,6 +38,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
+	"adnet/internal/traffic"
 )
 
 // Config holds the settings of the limits. They must be the same on every node. 0 disables a limit.
@@ -339,18 +340,13 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 	s.dirty[k] = struct{}{}
 }
 
-// addressKey returns the key of an address: all of IPv4, or the /64 of IPv6, the usual size for one
-// subscriber.
+// addressKey returns the key of an address, or of its subscriber's network; see
+// [traffic.Subscriber].
 func addressKey(id byte, ip string) key {
 	var room [64]byte // allocated on the stack, on the path of every request
 	text := append(room[:0], id)
 	if addr, err := netip.ParseAddr(ip); err == nil {
-		addr = addr.Unmap()
-		if addr.Is6() {
-			prefix, _ := addr.WithZone("").Prefix(64)
-			addr = prefix.Addr()
-		}
-		text = addr.AppendTo(text)
+		text = traffic.Subscriber(addr).AppendTo(text)
 	} else {
 		text = append(text, ip...)
 	}

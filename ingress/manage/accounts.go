@@ -280,39 +280,60 @@ func (a *API) revokeKey(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
 }
 
-// idOf returns the id in a request: from the path, else the query, else the body. The body may
-// repeat the id.
+// idOf is [targetOf] without the version.
 func idOf(c *gin.Context) (uuid.UUID, error) {
+	id, _, err := targetOf(c)
+	return id, err
+}
+
+// oneID returns the id of a request that may have it in its URL, in its body or in both.
+func oneID(url string, body *string) (uuid.UUID, error) {
+	if body == nil {
+		return httpapi.ParseID("id", url)
+	}
+	id, err := httpapi.ParseID("id", *body)
+	if err != nil || url == "" {
+		return id, err
+	}
+	same, err := httpapi.ParseID("id", url)
+	if err == nil && same != id {
+		err = errs.New(
+			errs.InvalidRequest, "the id in the body differs from the one in the URL; send only one",
+		).With("field", "id")
+	}
+	return id, err
+}
+
+// targetOf returns the id in a request: from the path, else the query, else the body. The body may
+// repeat the id, and may name the config version that the caller saw.
+func targetOf(c *gin.Context) (id uuid.UUID, version *int64, err error) {
 	text := c.Param("id")
 	if text == "" {
 		text = c.Query("id")
 	}
 	var in struct {
-		ID     *string `json:"id"`
-		Reason string  `json:"reason"` // stored in the audit log
+		ID      *string `json:"id"`
+		Reason  string  `json:"reason"` // stored in the audit log
+		Version *int64  `json:"config_version"`
 	}
-	err := httpapi.ReadBody(c, func(body []byte) error {
+	err = httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 && text != "" {
 			return nil
 		}
 		return httpapi.Unmarshal(body, &in)
 	})
-	switch {
-	case err != nil:
-		return uuid.Nil, err
-	case in.ID != nil && text != "" && *in.ID != text:
-		return uuid.Nil, errs.New(
-			errs.InvalidRequest, "the id in the body differs from the one in the URL; send only one",
-		).With("field", "id")
-	case in.ID != nil:
-		text = *in.ID
+	if err != nil {
+		return uuid.Nil, nil, err
+	}
+	if id, err = oneID(text, in.ID); err != nil {
+		return uuid.Nil, nil, err
 	}
 	if in.Reason != "" {
 		reason, err := account.CleanReason(in.Reason)
 		if err != nil {
-			return uuid.Nil, err
+			return uuid.Nil, nil, err
 		}
 		auditlog.Because(c.Request.Context(), reason)
 	}
-	return httpapi.ParseID("id", text)
+	return id, in.Version, nil
 }

@@ -67,7 +67,7 @@ func auditQuery(c *gin.Context, caller account.User) (q auditlog.Query, err erro
 	if !caller.IsAdmin() && q.ActorID != uuid.Nil && q.ActorID != caller.ID {
 		return q, errs.New(errs.Forbidden, "actor_id must be your own")
 	}
-	q.TargetKind, q.TargetID = c.Query("target_kind"), c.Query("target_id")
+	q.TargetKind, q.TargetID = c.Query("target_kind"), auditlog.TargetOf(c.Query("target_id"))
 	if q.Since, err = optionalTime(c, "since"); err != nil {
 		return q, err
 	}

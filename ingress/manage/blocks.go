@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -9,6 +10,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/errs"
 )
 
 // readBlocks serves GET /api/account/blocks.
@@ -54,10 +56,10 @@ func (a *API) putBlocks(c *gin.Context) error {
 		return err
 	}
 	blocks := account.Blocks{Domains: in.Domains, Categories: in.Categories, Words: in.Words}
-	for _, text := range in.Advertisers {
-		id, err := httpapi.ParseID("advertisers", text)
+	for i, text := range in.Advertisers {
+		id, err := httpapi.ParseID(fmt.Sprintf("advertisers[%d]", i), text)
 		if err != nil {
-			return err
+			return errs.Of(err).At("advertisers", i)
 		}
 		blocks.Advertisers = append(blocks.Advertisers, id)
 	}

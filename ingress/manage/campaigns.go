@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -82,6 +83,7 @@ func (a *API) copyCampaign(c *gin.Context) error {
 }
 
 func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
+	tag(c, &created.Campaign)
 	reply := map[string]any{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}
@@ -190,13 +192,15 @@ func (a *API) getCampaign(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	tag(c, &found)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign": found, "policy": policyOf(found)})
 }
 
 type updateRequest struct {
 	campaign.Fields
-	ID     *string          `json:"id"`
-	Status *campaign.Status `json:"status"`
+	ID      *string          `json:"id"`
+	Status  *campaign.Status `json:"status"`
+	Version *int64           `json:"config_version"` // a precondition, like If-Match
 }
 
 // updateCampaign serves PATCH /api/campaigns/{id}, and action=update with the id in the body.
@@ -208,7 +212,7 @@ func (a *API) updateCampaign(c *gin.Context) error {
 		return err
 	}
 	var in updateRequest
-	if err := httpapi.Decode(c, &in); err != nil {
+	if err := httpapi.DecodePatch(c, &in, campaign.Defaults()); err != nil {
 		return err
 	}
 	id, err := in.id(c)
@@ -220,10 +224,14 @@ func (a *API) updateCampaign(c *gin.Context) error {
 			errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive",
 		).With("field", "status")
 	}
-	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
-	changed, err := a.deps.Campaigns.Update(c.Request.Context(), caller, id, edit)
+	campaigns, err := a.unlessChanged(c, in.Version)
 	if err != nil {
 		return err
+	}
+	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
+	changed, err := campaigns.Update(c.Request.Context(), caller, id, edit)
+	if err != nil {
+		return stale(c, err)
 	}
 	return answerChanged(c, changed)
 }
@@ -231,25 +239,58 @@ func (a *API) updateCampaign(c *gin.Context) error {
 // id returns the campaign id of an update: from the path, or from the body, which may only repeat
 // it.
 func (in updateRequest) id(c *gin.Context) (uuid.UUID, error) {
-	text := c.Param("id")
-	if in.ID != nil {
-		if text != "" && text != *in.ID {
-			return uuid.Nil, errs.New(
-				errs.InvalidRequest, "the id in the body differs from the one in the path; omit it in the body",
-			).With("field", "id")
-		}
-		text = *in.ID
+	return oneID(c.Param("id"), in.ID)
+}
+
+// unlessChanged returns the service with the preconditions of c: the header If-Match, and the
+// config version in the body, if it has one.
+func (a *API) unlessChanged(c *gin.Context, version *int64) (*campaign.Service, error) {
+	tags, err := httpapi.IfMatch(c)
+	if err != nil {
+		return nil, err
 	}
-	return httpapi.ParseID("id", text)
+	service := a.deps.Campaigns
+	if tags != nil {
+		only := campaign.Versions{}
+		for _, tag := range tags {
+			if v, err := strconv.ParseInt(tag, 10, 64); err == nil && tag == strconv.FormatInt(v, 10) {
+				only = append(only, v)
+			}
+		}
+		service = service.If(only)
+	}
+	if version != nil {
+		service = service.If(campaign.Versions{*version})
+	}
+	return service, nil
+}
+
+// tag sets the ETag of k. It changes with the settings of a campaign, not with the amounts spent.
+func tag(c *gin.Context, k *campaign.Campaign) {
+	c.Header("ETag", strconv.Quote(strconv.FormatInt(k.ConfigVersion, 10)))
+}
+
+// stale sets the ETag of the present state in a failed precondition, and returns err.
+func stale(c *gin.Context, err error) error {
+	if errs.Is(err, errs.PreconditionFailed) {
+		if present, ok := errs.Of(err).Extra["campaign"].(campaign.Campaign); ok {
+			tag(c, &present)
+		}
+	}
+	return err
 }
 
 func answerChanged(c *gin.Context, changed campaign.Changed) error {
+	tag(c, &changed.Campaign)
 	return httpapi.JSON(c, http.StatusOK, map[string]any{
 		"campaign": changed.Campaign, "policy": policyOf(changed.Campaign), "propagated": changed.Propagated,
 	})
 }
 
-type transition func(ctx context.Context, caller account.User, id uuid.UUID) (campaign.Changed, error)
+// transition is a method of the service, called with the preconditions of a request.
+type transition func(
+	s *campaign.Service, ctx context.Context, caller account.User, id uuid.UUID,
+) (campaign.Changed, error)
 
 // moveCampaign serves a change of state. For an unknown id the specification requires 400.
 func (a *API) moveCampaign(to transition) httpapi.Handler {
@@ -258,11 +299,15 @@ func (a *API) moveCampaign(to transition) httpapi.Handler {
 		if err != nil {
 			return err
 		}
-		id, err := idOf(c)
+		id, version, err := targetOf(c)
 		if err != nil {
 			return err
 		}
-		changed, err := to(c.Request.Context(), caller, id)
+		campaigns, err := a.unlessChanged(c, version)
+		if err != nil {
+			return err
+		}
+		changed, err := to(campaigns, c.Request.Context(), caller, id)
 		if errs.Is(err, errs.NotFound) {
 			return errs.New(errs.InvalidState, "there is no such campaign")
 		}
@@ -270,7 +315,7 @@ func (a *API) moveCampaign(to transition) httpapi.Handler {
 			return a.sayWhy(c.Request.Context(), caller, id, err)
 		}
 		if err != nil {
-			return err
+			return stale(c, err)
 		}
 		return answerChanged(c, changed)
 	}

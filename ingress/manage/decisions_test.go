@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/decision"
-	"adnet/internal/token"
 )
 
 func (p *person) decisions(t *testing.T, query string) []any {
@@ -118,11 +117,7 @@ func TestSuspendedAdministratorLosesItsRights(t *testing.T) {
 	boss.rule(t, other.ID, "suspend").As(200)
 	u, err := w.Store.User(t.Context(), other.ID)
 	require.NoError(t, err)
-	token, _, err := w.Sessions.Issue(
-		token.Claims{UserID: u.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion}, w.Now,
-	)
-	require.NoError(t, err)
-	held := w.caller(token)
+	held := w.caller(w.Open(t, u))
 	require.Len(t, held.decisions(t, ""), 1)
 	held.Get(t, "/api/decisions?owner_id="+user.ID.String()).Fails(403, "forbidden")
 	held.Post(

@@ -206,9 +206,10 @@ func (a *API) Mount(s *httpapi.Server) {
 	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
-		"pause": {Do: a.moveCampaign(a.deps.Campaigns.Pause)}, "resume": {Do: a.moveCampaign(a.deps.Campaigns.Resume)},
-		"submit":  {Do: a.moveCampaign(a.deps.Campaigns.Submit)},
-		"archive": {Do: a.moveCampaign(a.deps.Campaigns.Archive)},
+		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause)},
+		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume)},
+		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
+		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
 		"copy":    {Do: a.copyCampaign},
 		"review":  {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
 		// No Idempotency-Key: these store nothing.
@@ -229,27 +230,31 @@ func (a *API) Mount(s *httpapi.Server) {
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
 			"breakdown": httpapi.WordForm(report.AskedBreakdowns...), "format": httpapi.WordForm("json", "csv"),
+			"bom": httpapi.MarkForm,
 		},
 	})
 	s.Handle(http.MethodGet, "/api/stats/suitability", a.refusals, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"),
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
 		},
 	})
 	ofTypes := with(
 		reads,
 		httpapi.Params{
 			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"),
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
 		},
 	)
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
 	ofNetwork := with(
 		ofAdmin(reads),
-		httpapi.Params{"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv")},
+		httpapi.Params{
+			"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+			"bom": httpapi.MarkForm,
+		},
 	)
 	ofNetwork.Scans = true
 	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
@@ -276,7 +281,7 @@ var (
 		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
 		"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
 		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
-		"format": httpapi.WordForm("json", "csv"),
+		"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
 	}
 )
 

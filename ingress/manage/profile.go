@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
@@ -27,13 +28,18 @@ func (a *API) readProfile(c *gin.Context) error {
 	return answerProfile(c, u)
 }
 
+// profileDefaults are the fields of a profile that may be empty.
+var profileDefaults = map[string]jsontext.Value{
+	"display_name": jsontext.Value(`""`), "company": jsontext.Value(`""`),
+}
+
 func (a *API) changeProfile(c *gin.Context) error {
 	u, err := a.deps.Auth.User(c)
 	if err != nil {
 		return err
 	}
 	var in account.Profile
-	if err := httpapi.Decode(c, &in); err != nil {
+	if err := httpapi.DecodePatch(c, &in, profileDefaults); err != nil {
 		return err
 	}
 	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {

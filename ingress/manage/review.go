@@ -73,16 +73,21 @@ func (a *API) reviewCampaign(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	campaigns, err := a.unlessChanged(c, nil)
+	if err != nil {
+		return err
+	}
 	ctx := c.Request.Context()
 	reports, err := a.deps.AdReports.ReportsOf(ctx, []uuid.UUID{id})
 	if err != nil {
 		return err
 	}
 	d := campaign.Decision{Decision: in.Decision, Notes: in.Notes, Seen: in.ConfigVersion, Reported: len(reports) > 0}
-	changed, err := a.deps.Campaigns.Decide(ctx, admin, id, d)
+	changed, err := campaigns.Decide(ctx, admin, id, d)
 	if err != nil {
-		return err
+		return stale(c, err)
 	}
+	tag(c, &changed.Campaign)
 	if d.Reported {
 		outcome := map[bool]string{
 			true: adreport.Kept, false: adreport.Removed,

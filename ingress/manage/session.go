@@ -88,12 +88,6 @@ func (a *API) logout(c *gin.Context) error {
 	case errs.Is(err, errs.InvalidToken):
 	case err != nil:
 		return err
-	case byToken && session.ID == uuid.Nil:
-		return errs.New(
-			errs.InvalidState,
-			"this token is from an earlier build and has no session of its own; DELETE /api/account/sessions ends all "+
-				"logins, including this one",
-		)
 	default:
 		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
 			return err

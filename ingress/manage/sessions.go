@@ -56,13 +56,8 @@ func (a *API) endSession(c *gin.Context) error {
 	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "ended": true})
 }
 
-// end ends a session. For a cookie of an earlier build, which has no session, it ends all logins of
-// the account, because nothing else identifies the login.
+// end ends a session.
 func (a *API) end(ctx context.Context, u account.User, session uuid.UUID) error {
-	if session == uuid.Nil {
-		_, err := a.deps.Accounts.EndSessions(ctx, u, uuid.Nil)
-		return err
-	}
 	err := a.deps.Accounts.EndSession(ctx, u, session)
 	a.deps.Auth.Forget(session)
 	return err

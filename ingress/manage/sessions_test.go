@@ -84,19 +84,6 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	require.Contains(t, log, "POST /api/auth?action=logout")
 }
 
-// A token of a build without sessions works until all logins end.
-func TestTokensWithoutSessions(t *testing.T) {
-	w := newWorld(t)
-	p := w.advertiser(t)
-	require.Empty(t, p.sessions(t))
-	p.Post(t, "/api/auth/logout", nil).Fails(400, "invalid_state")
-	p.Post(t, "/api/auth/logout", "{'x'").Fails(400, "invalid_request")
-	p.Get(t, "/api/keys").As(200)
-	p.Call(t, "DELETE", "/api/account/sessions", nil).As(200)
-	w.Now = w.Now.Add(2 * time.Second)
-	p.Get(t, "/api/keys").Fails(401, "invalid_token")
-}
-
 func TestPasswordChange(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")

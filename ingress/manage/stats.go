@@ -35,6 +35,9 @@ func (a *API) stats(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.addUnread(c.Request.Context(), kind, q, &result); err != nil {
+		return err
+	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
 	if kind == report.Campaign && a.deps.Unproven != nil {
@@ -90,6 +93,9 @@ func (n *counts) cells(key string) []string {
 type UnprovenReader interface {
 	// Unproven sums the counts of a campaign by reason, from since to until, both included.
 	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
+	// UnreadClicks sums conversions whose click id cannot be read by day: of a campaign, of all
+	// campaigns of an advertiser, or of all for zero ids.
+	UnreadClicks(ctx context.Context, advertiser, campaign uuid.UUID, since, until day.Day) (map[day.Day]int64, error)
 }
 
 // statsQuery reads the query. For type=campaign it also returns the progress of the campaign's
@@ -208,7 +214,7 @@ type counts struct {
 	Impressions     int64         `json:"impressions"`
 	Clicks          int64         `json:"clicks"`
 	Conversions     int64         `json:"conversions"`            // verified
-	Unverified      int64         `json:"conversions_unverified"` // never charged
+	Unverified      int64         `json:"conversions_unverified"` // never charged; see [API.addUnread]
 	Closes          int64         `json:"closes"`
 	Skips           int64         `json:"skips"`
 	VideoCompletes  int64         `json:"video_completes"`
@@ -297,8 +303,8 @@ type statsReply struct {
 	MintHeld           int64          `json:"mint_held"`   // impressions
 	// Pursuit is set for type=campaign.
 	*campaign.Pursuit
-	// Unproven counts unverified events by reason, for type=campaign. They are not stored and not
-	// part of any other number.
+	// Unproven counts unverified events by reason, for type=campaign. They are not stored, and only
+	// conversions whose click id cannot be read are part of another number, conversions_unverified.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
 
 	Daily       []dayReply       `json:"daily"`

@@ -83,7 +83,7 @@ func emptyWorld(t *testing.T) *world {
 
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
-		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Unproven: w.Store,
 		Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w},
 		AdReports: w.Store, Cases: w.Store, Now: w.Clock,
 		Publish: w.Store, Flags: w.flags,

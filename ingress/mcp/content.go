@@ -69,7 +69,7 @@ func (s *Server) sponsoredContent(ctx context.Context, r *call) (result, *failur
 	}
 	in := &r.content
 	if !r.understood {
-		if err := httpapi.Unmarshal([]byte(r.params.arguments), in); err != nil {
+		if err := httpapi.UnmarshalLoose([]byte(r.params.arguments), in); err != nil {
 			return misused(err, nil)
 		}
 	}

@@ -8,12 +8,16 @@ import (
 )
 
 // stateless is the revision whose requests are self-contained. The others, newest first, begin with
-// initialize. A client without a version in its headers counts as using the oldest.
+// initialize. A client without a version in its headers counts as using 2025-03-26. Clients of
+// 2024-11-05 send the same requests; that revision has no POST without a stream, but they need none.
 const stateless = "2026-07-28"
 
 var (
-	handshake = []string{"2025-11-25", "2025-06-18", "2025-03-26"}
+	handshake = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 	supported = append([]string{stateless}, handshake...)
+
+	// batched are the revisions with batches: those before the header existed.
+	batched = []string{"", "2025-03-26", "2024-11-05"}
 )
 
 // The fields of a request's _meta that we read.
@@ -49,7 +53,7 @@ func era(header http.Header, r *call) (modern bool, f *failure) {
 		return false, nil
 	case inBody == "":
 		return false, incomplete("_meta must hold io.modelcontextprotocol/protocolVersion")
-	case !strings.HasPrefix(r.params.abilities, "{"):
+	case !strings.HasPrefix(r.params.abilities, "{") && !emptyList(r.params.abilities):
 		return false, incomplete("_meta must hold io.modelcontextprotocol/clientCapabilities, an object")
 	}
 	return true, mirrored(header, r)

@@ -14,7 +14,7 @@ import (
 // event's reporter is the key's owner, whatever the arguments contain.
 func (s *Server) trackEvent(ctx context.Context, r *call) (result, *failure) {
 	var in track.Report
-	if err := httpapi.Unmarshal([]byte(r.params.arguments), &in); err != nil {
+	if err := httpapi.UnmarshalLoose([]byte(r.params.arguments), &in); err != nil {
 		return misused(err, nil)
 	}
 	if in.CampaignID == "" && in.AuctionID == "" {

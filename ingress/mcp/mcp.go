@@ -3,8 +3,8 @@
 // [track.Tracker], which set the rules. This package only handles the protocol.
 //
 // One path serves two eras of the protocol, each request on its own and without a session: the
-// revisions that begin with initialize (2025-03-26 to 2025-11-25) and the stateless 2026-07-28,
-// whose requests contain their version. Every reply is one JSON object.
+// revisions that begin with initialize (2024-11-05 to 2025-11-25) and the stateless 2026-07-28,
+// whose requests contain their version. Every reply is one JSON object, or an array for a batch.
 //
 // Hosts of MCP Apps get a card for their readers as the resource ui://adnet/ad (apps.go).
 //
@@ -140,7 +140,9 @@ func (s *Server) post(c *gin.Context) error {
 	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
 	// The body is read even without a valid key, because the answer carries its id.
 	unread := httpapi.ReadBody(c, func(body []byte) error {
-		malformed = r.decode(body)
+		if r.batch, malformed = batchOf(c.Request.Header, body); r.batch == nil && malformed == nil {
+			malformed = r.decode(body)
+		}
 		return nil
 	})
 	switch {
@@ -150,14 +152,14 @@ func (s *Server) post(c *gin.Context) error {
 		return s.fail(c, "", failed(unread))
 	case malformed != nil:
 		return s.fail(c, r.echo(), malformed)
+	case r.batch != nil:
+		return s.batch(c, caller, r.batch)
 	case r.notification():
 		// No notification has an effect, and none is answered.
 		c.Status(http.StatusAccepted)
 		return nil
 	}
-	r.caller = caller
-	r.bearer, _ = httpapi.Bearer(c)
-	r.private = consent.GPC(c.Request.Header)
+	r.from(c, caller)
 	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
 		return s.fail(c, r.echo(), failure)
 	}
@@ -167,11 +169,23 @@ func (s *Server) post(c *gin.Context) error {
 	return httpapi.Bytes(c, http.StatusOK, r.reply)
 }
 
-// fail answers with a JSON-RPC error. It is the only place that logs our own failures.
-func (s *Server) fail(c *gin.Context, id string, f *failure) error {
+// from sets the sender of a call.
+func (r *call) from(c *gin.Context, caller httpapi.Caller) {
+	r.caller = caller
+	r.bearer, _ = httpapi.Bearer(c)
+	r.private = consent.GPC(c.Request.Header)
+}
+
+// logged logs a failure of ours. It is the only place that does.
+func (s *Server) logged(c *gin.Context, f *failure) {
 	if f.cause != nil && c.Request.Context().Err() == nil {
 		s.log.Error(c.Request.Context(), "mcp request failed", "code", f.code, "error", f.cause.Error())
 	}
+}
+
+// fail answers with a JSON-RPC error.
+func (s *Server) fail(c *gin.Context, id string, f *failure) error {
+	s.logged(c, f)
 	if f.status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", `Bearer realm="adnet"`)
 	}
@@ -199,17 +213,23 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 
 // panicked answers a request whose handler panicked, with its id, so that the client does not wait.
 func (s *Server) panicked(c *gin.Context, id string, p any) {
-	s.deps.Log.ErrorContext(
-		c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()),
-	)
+	f := s.crashed(c, p)
 	if c.Writer.Written() {
 		return
 	}
-	f := failed(errs.New(errs.Internal, "internal error"))
-	f.cause = nil
 	if err := s.fail(c, id, f); err != nil {
 		c.Status(http.StatusInternalServerError)
 	}
+}
+
+// crashed logs a panic and returns its failure.
+func (s *Server) crashed(c *gin.Context, p any) *failure {
+	s.deps.Log.ErrorContext(
+		c.Request.Context(), "panic in handler", "route", Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()),
+	)
+	f := failed(errs.New(errs.Internal, "internal error"))
+	f.cause = nil
+	return f
 }
 
 var originRefused = &failure{

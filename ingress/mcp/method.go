@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,6 +33,7 @@ const (
 // call is a request being answered, with its memory. It is reused.
 type call struct {
 	message
+	batch   []jsontext.Value // the messages, if it is a batch of them
 	caller  httpapi.Caller
 	bearer  string
 	private bool // the request has Sec-GPC
@@ -117,11 +119,9 @@ func (s *Server) result(ctx context.Context, r *call) *failure {
 
 // callTool appends the result of a tool.
 func (s *Server) callTool(ctx context.Context, r *call) *failure {
-	switch arguments := &r.params.arguments; {
-	case *arguments == "" || (*arguments)[0] == 'n':
-		*arguments = "{}"
-	case (*arguments)[0] != '{':
-		return invalid("arguments must be an object")
+	arguments, ok := object(r.params.arguments)
+	if r.params.arguments = arguments; !ok {
+		return invalid("arguments must be an object like {\"context\": …}")
 	}
 	var done result
 	var f *failure
@@ -139,6 +139,25 @@ func (s *Server) callTool(ctx context.Context, r *call) *failure {
 	s.calls[r.params.name].Inc()
 	s.appendResult(r, done)
 	return nil
+}
+
+// object returns the object that arguments hold: an object, or one in a text as models write it; null
+// and PHP's empty list are an empty one. ok is false for other values.
+func object(arguments string) (text string, ok bool) {
+	switch {
+	case arguments == "" || arguments[0] == 'n' || emptyList(arguments):
+		return "{}", true
+	case arguments[0] != '"':
+		return arguments, arguments[0] == '{'
+	}
+	plain, err := jsontext.AppendUnquote(nil, arguments)
+	plain = bytes.TrimSpace(plain)
+	return string(plain), err == nil && len(plain) > 0 && plain[0] == '{'
+}
+
+// emptyList reports whether a JSON value is an array without elements.
+func emptyList(value string) bool {
+	return strings.HasPrefix(value, "[") && strings.TrimSpace(value[1:]) == "]"
 }
 
 // result is a tool's result besides its structured content.

@@ -98,23 +98,33 @@ func (e *envelope) message() message {
 	}}
 }
 
+var errID = errors.New("the id is not valid JSON")
+
 // decode reads one message. With a failure the message holds the part that was understood, so that
 // its id can be echoed.
 func decode(body []byte) (message, *failure) {
 	var e envelope
 	body = bytes.Trim(body, " \t\r\n")
+	sent := body
 	switch {
 	case len(body) == 0:
 		return message{}, &failure{
 			status: http.StatusBadRequest, code: codeParse, message: "the body is empty; send a JSON-RPC request",
 		}
-	case body[0] == '[':
-		return message{}, refused("batches are not supported; send one JSON-RPC request in each POST")
 	case body[0] != '{' && jsontext.Value(body).IsValid():
 		return message{}, refused("the body must be a JSON-RPC request object")
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
-		return identified(body), malformed(err)
+		plain, changed := httpapi.Loosened(body, &e)
+		if e = (envelope{}); changed {
+			body, err = plain, json.Unmarshal(plain, &e)
+		}
+		if err != nil {
+			return identified(body), malformed(err)
+		}
+		if !bytes.Contains(sent, e.ID) { // its sender would not find a mended id again
+			return message{}, malformed(errID)
+		}
 	}
 	m := e.message()
 	switch {
@@ -141,16 +151,13 @@ func identified(body []byte) message {
 }
 
 func malformed(err error) *failure {
-	var semantic *json.SemanticError
-	switch {
+	switch field, problem, unfit := httpapi.Unfit(err); {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return refused("a field occurs twice")
-	case errors.As(err, &semantic) && semantic.JSONPointer == "/params":
-		return invalid("params must be an object")
-	case errors.As(err, &semantic) && strings.HasPrefix(string(semantic.JSONPointer), "/params/"):
-		return invalid("a field of params has a value of the wrong kind")
-	case errors.As(err, &semantic):
-		return refused("a field of the request has a value of the wrong kind")
+	case unfit && (field == "params" || strings.HasPrefix(field, "params.")):
+		return invalid(field + " " + problem)
+	case unfit:
+		return refused(field + " " + problem)
 	}
 	return &failure{status: http.StatusBadRequest, code: codeParse, message: "malformed JSON"}
 }

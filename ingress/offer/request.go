@@ -82,12 +82,6 @@ type Request struct {
 	SessionAge time.Duration `json:"-"`
 }
 
-// Message is one turn of a conversation.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
 var (
 	roles        = []string{"user", "assistant", "tool", "system"}
 	formats      = []string{"embed", "card", "text", "native", "banner"}
@@ -196,6 +190,7 @@ func (r *Request) checkMessages() error {
 	length := 0
 	for i := range r.Messages {
 		m := &r.Messages[i]
+		m.Role = cmp.Or(roleOf[m.Role], m.Role)
 		if !slices.Contains(roles, m.Role) {
 			return wrong("messages", "has a role that is none of %s", strings.Join(roles, ", "))
 		}

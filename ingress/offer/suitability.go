@@ -30,10 +30,17 @@ const (
 
 // ReadSuitability reads the value of the field, which is valid JSON. Names of members are matched
 // in any case, since a refusal must not depend on it. Other members are ignored. Both values of a
-// repeated member count.
+// repeated member count. An empty list is an empty object, as PHP writes it, and a text may hold the
+// object.
 func ReadSuitability(value string) (s Suitability) {
-	if value == "" || value == "null" {
+	if value == "" || value == "null" || value[0] == '[' && strings.Trim(value[1:], " \t\r\n") == "]" {
 		return s
+	}
+	if value[0] == '"' {
+		text, err := jsontext.AppendUnquote(nil, value)
+		if text = bytes.TrimSpace(text); err == nil && len(text) > 0 && text[0] == '{' && jsontext.Value(text).IsValid() {
+			value = string(text)
+		}
 	}
 	if value[0] != '{' {
 		s.Unknown = notAnObject

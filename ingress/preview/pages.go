@@ -83,8 +83,7 @@ func (p *Pages) surface(c *gin.Context) error {
 		return p.page(c, surface)
 	case surface == script:
 		c.Header("Cache-Control", "no-cache")
-		p.script.Send(c)
-		return nil
+		return p.script.Send(c)
 	}
 	return errs.New(
 		errs.NotFound, "no such preview; choose from %s and %s", strings.Join(surfaces[:], ", "), cardSurface,
@@ -99,8 +98,7 @@ func (p *Pages) file(c *gin.Context) error {
 	}
 	c.Header("Cache-Control", "public, max-age=86400")
 	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-	file.Send(c)
-	return nil
+	return file.Send(c)
 }
 
 // page serves the page of a surface, which its script draws.

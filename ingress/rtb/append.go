@@ -110,6 +110,9 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 		}
 		b = strconv.AppendInt(append(b, `],"cattax":`...), tax, 10)
 	}
+	if s.languages.limited {
+		b = s.languages.append(b, sold)
+	}
 	if g.deal != nil {
 		b = quote(append(b, `,"dealid":`...), g.deal.id)
 	}

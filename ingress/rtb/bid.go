@@ -2,6 +2,7 @@ package rtb
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -39,6 +40,12 @@ const (
 	timeout        auction.Reason = "timeout"      // tmax is over
 	tooMany        auction.Reason = "too_many_imps"
 	duplicate      auction.Reason = "duplicate_imp" // an earlier imp has the same id
+	languageAbsent auction.Reason = "language"      // wlang or wlangb
+	dsaRequired    auction.Reason = "dsa_required"  // a statement under the DSA is required
+	quantityOther  auction.Reason = "quantity"      // qty.multiplier is not 1
+	tooLate        auction.Reason = "delayed"       // dt is after the end of a bid
+	tooSmall       auction.Reason = "size"          // no stated size can show an ad
+	podTaken       auction.Reason = "pod"           // poddedupe, and we bid for another imp of the pod
 )
 
 // The no-bid codes of whole requests (AdCOM, No-Bid Reason Codes; 500 and above are a bidder's
@@ -79,7 +86,7 @@ func (s *Server) bidOf(c *gin.Context, caller httpapi.Caller, started time.Time)
 	c.Writer.Header()["X-Openrtb-Version"] = s.headers.version
 	t := s.begin(c, caller, started)
 	defer t.end()
-	if err := readBody(c, t.read); err != nil {
+	if err := httpapi.ReadBody(c, t.read); err != nil {
 		if m, is := isMalformed(err); is {
 			err = errs.New(errs.InvalidRequest, "%s", string(m))
 		}
@@ -139,15 +146,22 @@ func (s *bidSession) unfit() auction.Reason {
 	switch {
 	case !s.deps.Seller.Ready(s.c.Request.Context(), s.started):
 		return auction.Stale
-	case len(in.Cur) > 0 && !slices.ContainsFunc(in.Cur, func(c string) bool { return upper(c) == "USD" }):
+	case !in.Cur.allows(isUSD):
 		return currency
-	case len(in.WSeat) > 0 && !slices.Contains(in.WSeat, s.cfg.Seat), slices.Contains(in.BSeat, s.cfg.Seat):
+	case !in.WSeat.allows(s.isSeat), in.BSeat.blocks(s.isSeat):
 		return seatBlocked
+	case in.BAdv.state == unreadable, in.BApp.state == unreadable:
+		return auction.Blocked
+	case in.requiresDSA():
+		return dsaRequired
 	case s.categoryBlocked():
 		return category
 	}
 	return ""
 }
+
+// isUSD reports whether a currency is the US dollar, by its code or number in ISO 4217.
+func isUSD(code string) bool { return strings.EqualFold(code, "USD") || code == "840" }
 
 func (s *bidSession) skip(i int) auction.Reason {
 	switch {
@@ -206,7 +220,7 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 		return auction.Outcome{Reason: reason}
 	}
 	floor, reason := s.openFloors(current.imp, g)
-	g.deals, g.open = s.deals(current.imp, floor, reason), !current.imp.PMP.v.Private.is(1)
+	g.deals, g.open = s.deals(current.imp, floor, reason), !current.imp.private()
 	a.Request.Formats, a.Request.FloorCPM = g.slot.formats(), floor
 	outcome := auction.Outcome{Reason: privateAuction}
 	if g.open {
@@ -227,7 +241,8 @@ func (s *bidSession) Decide(a *offer.Auction) auction.Outcome {
 // kinds that p accepts: candidates below it need no check.
 func (s *bidSession) openFloors(p *imp, g *bidGate) (money.Micros, auction.Reason) {
 	floor, reason := s.floor(p)
-	video, ofVideo := s.videoFloor(p, floor, reason)
+	v := &p.Video.v
+	video, ofVideo := s.videoFloor(&v.DurFloors, v.MinCPMPerSec, p.BidFloorCur, floor, reason)
 	g.floors = [kinds]money.Micros{asNative: floor, asBanner: floor, asVideo: video}
 	switch {
 	case !g.slot.has[asVideo]:
@@ -268,6 +283,7 @@ func (g *bidGate) agree(outcome *auction.Outcome) {
 	if g.deal == nil || !g.deal.fixed {
 		return
 	}
-	outcome.EffectiveCPM, outcome.Prediction.Bid = g.deal.floor, g.deal.floor
-	outcome.Price = outcome.Winner.Billing.Price(outcome.Winner.Bid, g.deal.floor)
+	price := g.deal.floors[g.kind]
+	outcome.EffectiveCPM, outcome.Prediction.Bid = price, price
+	outcome.Price = outcome.Winner.Billing.Price(outcome.Winner.Bid, price)
 }

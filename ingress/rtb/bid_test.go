@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -363,12 +364,18 @@ func TestGzip(t *testing.T) {
 	f := newFixture(t)
 	for range 3 { // pooled readers are used again, also after what was no gzip
 		require.Equal(t, 200, f.send(squeeze(t, []byte(simple)), "Content-Encoding", "gzip").Code)
-		require.Equal(t, 400, f.send([]byte(simple), "Content-Encoding", "gzip").Code)
+		require.Equal(t, 200, f.send(squeeze(t, []byte(simple))).Code)
+		require.Equal(t, 200, f.send(append(squeeze(t, []byte(simple)), 0, 0), "Content-Encoding", "gzip, identity").Code)
+		require.Equal(t, 200, f.send([]byte(simple), "Content-Encoding", "gzip").Code)
+		requireMalformed(t, f.send([]byte("\x1f\x8b\x07"), "Content-Encoding", "gzip"))
 		require.Equal(t, 400, f.send(squeeze(t, []byte(simple))[:20], "Content-Encoding", "gzip").Code)
 	}
 	require.Equal(t, 200, f.send(squeeze(t, []byte(simple)), "Content-Encoding", " X-GZIP").Code)
 	require.Equal(t, 200, f.send([]byte(simple), "Content-Encoding", "identity").Code)
-	require.Equal(t, 400, f.send([]byte(simple), "Content-Encoding", "br").Code)
+	other := f.send([]byte(simple), "Content-Encoding", "br")
+	require.Equal(t, 415, other.Code)
+	require.Equal(t, "gzip, deflate, identity", other.Header().Get("Accept-Encoding"))
+	require.Contains(t, other.Body.String(), `"nbr":2`)
 
 	// 100 MiB in 100 KB, and just a byte too many.
 	require.Equal(t, 413, f.send(squeeze(t, make([]byte, 100<<20)), "Content-Encoding", "gzip").Code)
@@ -438,13 +445,12 @@ func TestMalformed(t *testing.T) {
 	f := newFixture(t)
 	for _, body := range []string{
 		"", " ", "null", "{}", "[]", "1", `"x"`, "{", simple + "x", simple[:30], `{"id":NaN}`,
-		"{\"id\":\"\xff\",\"imp\":[{\"id\":\"1\",\"banner\":{}}]}",
-		`{"id":null,"imp":[{"id":"1","banner":{}}]}`, `{"id":5,"imp":[{"id":"1","banner":{}}]}`,
+		`{"id":null,"imp":[{"id":"1","banner":{}}]}`, `{"id":true,"imp":[{"id":"1","banner":{}}]}`,
 		`{"id":"","imp":[{"id":"1","banner":{}}]}`,
 		`{"id":"r"}`, `{"id":"r","imp":null}`, `{"id":"r","imp":[]}`, `{"id":"r","imp":{}}`, `{"id":"r","imp":[null]}`,
 		`{"id":"r","imp":[1]}`,
 		`{"id":"r","imp":[{"banner":{}}]}`, `{"id":"r","imp":[{"id":"1","banner":{},"banner":5}]}`,
-		`{"id":"r","id":5,"imp":[{"id":"1","banner":{}}]}`, `{"id":"r","imp":[{"id":"","banner":{}}]}`,
+		`{"id":"r","id":[],"imp":[{"id":"1","banner":{}}]}`, `{"id":"r","imp":[{"id":"","banner":{}}]}`,
 		`{"id":"r","imp":[{"id":"1"}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":null}]}`, `{"id":"r","imp":[{"id":"1","banner":{}},{"id":"2"}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{}}],"site":{},"app":{}}`,
@@ -460,19 +466,22 @@ func TestTolerated(t *testing.T) {
 	f := newFixture(t)
 	for _, body := range []string{
 		with(`"tmax":200.5`), with(`"tmax":{}`), with(`"at":"2"`), with(`"at":3`), with(`"cur":"USD"`),
-		with(`"cur":[]`), with(`"cur":[null,"usd"]`),
-		with(`"cur":5`), with(`"badv":"x"`), with(`"badv":[1,{}]`), with(`"site":[]`), with(`"site":"x"`),
+		with(`"cur":[]`), with(`"cur":[null,"usd"]`), with(`"cur":[840]`), with(`"cur":" EUR, usd "`),
+		with(`"badv":"x"`), with(`"badv":["","not a host","ü̈..x"]`), with(`"site":[]`), with(`"site":"x"`),
 		with(`"app":null`),
 		with(`"site":{"keywords":["a"],"content":7}`), with(`"device":{"geo":[],"language":5}`), with(`"user":7`),
 		with(`"ext":[]`),
 		with(`"ext":{"mcp_context":"x"}`), with(`"ext":{"mcp_context":{"intent":5,"active_tools":"t","mcp_tool":[]}}`),
 		with(`"regs":1`),
 		with(`"source":"x"`), with(`"id":"q"`), with(`"unknown":1e400`), with(`"x":"\u0000"`), with(`"test":null`),
-		with(`"site":{"name":"cut \ud83d"}`), with(`"test":1,"test":{}`),
-		`{"id":"r","imp":[{"id":"1","banner":{"w":"300","h":1e400,"format":[{"w":-1},7]}}]}`,
-		`{"id":"r","imp":[{"id":"1","banner":{},"secure":true,"instl":"x","bidfloor":null,"bidfloorcur":7,"pmp":7,"native":7,"video":[]}]}`,
-		`{"id":"r","imp":[{"id":"1","banner":{"w":99999999999999999999999,"h":1}}]}`,
-		`{"id":"r","imp":[{"id":"1","banner":{},"banner":{"w":1,"h":1}}],"id":"s","site":{},"site":{}}`,
+		with(`"site":{"name":"cut \ud83d"}`), with(`"test":1,"test":{}`), "\xef\xbb\xbf" + simple, simple + "\x00",
+		with(`"site":{"name":"cut \u00e"}`), with(`"site":{"name":"cut \"}`), with("\"site\":{\"name\":\"cut \xf0\x9f\"}"),
+		with("\"site\":{\"name\":\"two\nlines\"}"), with(`"site":{"name":"it\'s"},"user":{"keywords":"cut\","id":"x"}`),
+		`{"id":"r","imp":[{"id":"1","banner":{"w":"300","h":"250.4","format":[{"w":-1},7]}}]}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"secure":true,"instl":"x","bidfloor":null,"bidfloorcur":[],"pmp":[],"native":7,"video":[]}]}`,
+		`{"id":7,"imp":[{"id":1.5,"banner":{}},null]}`, `{"id":"r","imp":{"id":"1","banner":{}}}`,
+		`{"id":"r","imp":[{"id":"1","banner":[]}],"site":[],"app":{}}`,
+		`{"id":"r","imp":[{"id":"1","banner":{},"banner":{"w":300,"h":50}}],"id":"s","site":{},"site":{}}`,
 		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":"0.5"}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":-3}]}`,
 		`{"id":"r","imp":[{"id":"1","banner":{},"bidfloor":0.30000000000000004}]}`,
@@ -603,7 +612,7 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 		"assistant-native": {mtype: openrtb2.MarkupNative, imp: "answer", price: 5},
 		"clip-skippable": {
 			mtype: openrtb2.MarkupVideo, imp: "clip", price: 3,
-			adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:03"`},
+			adm: []string{`<VAST version="4.2"`, `width="640" height="360"`, `skipoffset="00:00:05"`},
 		},
 		"preroll-old-player": {
 			mtype: openrtb2.MarkupVideo, imp: "pre", price: 3,
@@ -620,13 +629,11 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 			mtype: openrtb2.MarkupBanner, imp: "top", more: []string{"clip", "inline"}, price: 2.5,
 			adm: []string{"width:970px;height:250px"},
 		},
-		"floor-eur":   {reason: "currency"},
-		"blocked":     {reason: "blocked"},
-		"consent":     {reason: "unsuitable"}, // regs.coppa: the reader is a child
-		"radio-audio": {reason: "unsupported_format"},
-		"platform-screen": {
-			mtype: openrtb2.MarkupBanner, imp: "screen", price: 2.5, adm: []string{"width:1080px;height:1920px"},
-		},
+		"floor-eur":       {reason: "currency"},
+		"blocked":         {reason: "blocked"},
+		"consent":         {reason: "unsuitable"}, // regs.coppa: the reader is a child
+		"radio-audio":     {reason: "unsupported_format"},
+		"platform-screen": {reason: "quantity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := cfg
@@ -679,7 +686,7 @@ func TestExamplesOfTheStandardAreAnswered(t *testing.T) {
 		f.Shelf.Put(append(shelfOf("video"), private)...)
 		if name == "pmp-deal" {
 			require.Equal(t, "private_auction", f.none(string(raw)), "the deals are for other seats")
-			f = newFixtureOf(t, Config{Seat: "Agency1", CatTax: 1, VideoSec: 15}, "https://ads.example")
+			f = newFixtureOf(t, Config{Seat: "Agency1", CatTax: 1, VideoSec: 15, VideoKbps: 1000}, "https://ads.example")
 			f.Shelf.Put(private)
 		}
 		b := f.bids(string(raw))[0]
@@ -754,14 +761,27 @@ func (m mutation) malformed() bool {
 	if decoder.Decode(&r) != nil {
 		return true
 	}
-	filled := func(v any) bool { s, is := v.(string); return is && s != "" }
+	filled := func(v any) bool {
+		if _, is := v.(stdjson.Number); is {
+			return true
+		}
+		s, is := v.(string)
+		return is && s != ""
+	}
 	object := func(v any) bool { _, is := v.(map[string]any); return is }
+	hollow := func(v any) bool { list, is := v.([]any); return is && len(list) == 0 }
 	imps, _ := r["imp"].([]any)
+	if object(r["imp"]) {
+		imps = []any{r["imp"]}
+	}
+	imps = slices.DeleteFunc(imps, func(v any) bool { return v == nil || hollow(v) })
 	bad := !filled(r["id"]) || len(imps) == 0 || object(r["site"]) && object(r["app"])
 	for _, v := range imps {
 		i, is := v.(map[string]any)
-		bad = bad || !is || !filled(i["id"]) ||
-			!object(i["banner"]) && !object(i["video"]) && !object(i["native"]) && !object(i["audio"])
+		offered := slices.ContainsFunc([]string{"banner", "video", "native", "audio"}, func(name string) bool {
+			return object(i[name]) || hollow(i[name])
+		})
+		bad = bad || !is || !filled(i["id"]) || !offered
 	}
 	return bad
 }
@@ -895,6 +915,7 @@ func TestNotices(t *testing.T) {
 		require.Equal(t, gif, w.Body.String())
 		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		require.Equal(t, "cross-origin", w.Header().Get("Cross-Origin-Resource-Policy"))
 		return last()
 	}
 	// What the price becomes in the record; the bid is 5 USD.
@@ -950,12 +971,31 @@ func TestNotices(t *testing.T) {
 		t, n.AuctionId, fire("?op=win&imp="+strings.Repeat("ä", 100)+"&bid=abc").AuctionId,
 		"said again it is the same record",
 	)
+	n = fire(strings.ReplaceAll(b.NURL, "&", "&amp;"))
+	require.Equal(t, event.Proof_SIGNED, n.Proof, "a link that was not decoded from HTML")
 	fire("?op=loss")
 	fire("?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff")
 
 	// A log that takes nothing changes nothing for the caller.
 	f.Log.Err = io.ErrClosedPipe
 	fire(b.NURL)
+}
+
+// The server reads what it hands out: links do not grow with an imp's id.
+func TestLinksAreBounded(t *testing.T) {
+	f := newFixture(t)
+	for _, id := range []string{strings.Repeat("i", 50_000), strings.Repeat("ä", 20_000)} {
+		b := f.bids(`{"id":"r","imp":[{"id":"` + id + `","video":{}}]}`)[0]
+		require.Equal(t, id, b.ImpID)
+		for _, link := range []string{b.NURL, b.BURL, b.LURL} {
+			require.Less(t, len(link), 2_000)
+			require.Equal(t, 200, f.get(link[strings.Index(link, "?")+1:]).Code)
+			n := f.Log.Notices[len(f.Log.Notices)-1]
+			require.Equal(t, event.Proof_SIGNED, n.Proof)
+			require.Equal(t, cut(id, maxImpID), n.ImpressionId)
+		}
+		require.Less(t, len(b.AdM), 10_000)
+	}
 }
 
 // The error link of a VAST takes the code that a player puts in.

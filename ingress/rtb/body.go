@@ -5,13 +5,11 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
-	"adnet/internal/errs"
 )
 
 // compressFrom is the size in bytes from which a reply is worth compressing.
@@ -21,7 +19,6 @@ const compressFrom = 512
 const keptBuffer = 256 << 10
 
 var (
-	readers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 	writers = sync.Pool{New: func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 		if err != nil {
@@ -37,26 +34,6 @@ func release(out *bytes.Buffer) {
 	if out.Cap() <= keptBuffer {
 		buffers.Put(out)
 	}
-}
-
-// readBody calls use with the whole body, decompressed if it is gzip. It ignores the content type:
-// exchanges send text/plain, or none. The limit applies to the body before and after decompression.
-// Errors: errs.PayloadTooLarge; errs.InvalidRequest for another encoding and for invalid gzip.
-func readBody(c *gin.Context, use func(body []byte) error) error {
-	switch encoding := strings.ToLower(strings.TrimSpace(c.GetHeader("Content-Encoding"))); encoding {
-	case "", "identity":
-		return httpapi.ReadBody(c, use)
-	case "gzip", "x-gzip":
-	default:
-		return errs.New(errs.InvalidRequest, "the content encoding must be gzip or identity")
-	}
-	zip := readers.Get().(*gzip.Reader)
-	defer readers.Put(zip)
-	if err := zip.Reset(http.MaxBytesReader(c.Writer, c.Request.Body, MaxBody)); err != nil {
-		return errs.Wrap(err, errs.InvalidRequest, "the body is not gzip")
-	}
-	c.Request.Body = zip // ReadBody limits the decompressed size
-	return httpapi.ReadBody(c, use)
 }
 
 // compressed answers 200 with a gzipped JSON body.

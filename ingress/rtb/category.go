@@ -74,22 +74,22 @@ type wishes struct {
 // readCategories reads the wishes of the request.
 func (s *bidSession) readCategories() {
 	w := &s.wishes
-	w.blocks, w.allows = len(s.in.BCat) > 0, len(s.in.ACat) > 0
+	w.blocks, w.allows = s.in.BCat.state != absent, s.in.ACat.state != absent
 	if !w.blocks && !w.allows {
 		return
 	}
 	tax := s.catTax()
-	w.comparable = tax == iabTaxonomy
-	if w.comparable {
-		for _, category := range s.in.BCat {
+	w.comparable = tax == iabTaxonomy && !slices.ContainsFunc(s.in.BCat.list, ofNumbers)
+	if tax == iabTaxonomy {
+		for _, category := range s.in.BCat.list {
 			w.blocked.add(category)
 		}
-		for _, category := range s.in.ACat {
+		for _, category := range s.in.ACat.list {
 			w.allowed.add(category)
 		}
 	}
 	w.ours = tax == s.cfg.CatTax && slices.ContainsFunc(s.cfg.Categories, func(ours string) bool {
-		return slices.ContainsFunc(s.in.ACat, func(wanted string) bool { return covers(wanted, ours) })
+		return slices.ContainsFunc(s.in.ACat.list, func(wanted string) bool { return covers(wanted, ours) })
 	})
 }
 
@@ -111,23 +111,31 @@ func (w *wishes) refused(c *campaign.Campaign) bool {
 
 // catTax returns the taxonomy of bcat and acat.
 func (s *bidSession) catTax() int64 {
-	if s.in.CatTax.set && s.in.CatTax.n > 0 {
-		return s.in.CatTax.n
+	switch tax := s.in.CatTax; {
+	case tax.state == unreadable:
+		return unknownTaxonomy
+	case tax.n > 0:
+		return tax.n
 	}
 	return iabTaxonomy
 }
 
-// categoryBlocked reports whether bcat blocks a category of the operator, which all campaigns have.
+// unknownTaxonomy is none of the taxonomies.
+const unknownTaxonomy = -1
+
+// ofNumbers reports whether a category is of a taxonomy whose ids are numbers.
+func ofNumbers(category string) bool {
+	return category != "" && strings.Trim(category, "0123456789") == ""
+}
+
+// categoryBlocked reports whether bcat is unreadable or blocks a category of the operator, which all
+// campaigns have.
 func (s *bidSession) categoryBlocked() bool {
 	same := s.catTax() == s.cfg.CatTax
-	for _, ours := range s.cfg.Categories {
-		for _, blocked := range s.in.BCat {
-			if !same || covers(blocked, ours) {
-				return true
-			}
-		}
-	}
-	return false
+	return s.in.BCat.blocks(func(blocked string) bool {
+		other := !same || s.cfg.CatTax == iabTaxonomy && ofNumbers(blocked)
+		return slices.ContainsFunc(s.cfg.Categories, func(ours string) bool { return other || covers(blocked, ours) })
+	})
 }
 
 // covers reports whether category equals outer or is below it, as IAB7-39 is below IAB7.

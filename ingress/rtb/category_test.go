@@ -32,19 +32,30 @@ func TestCategoriesOfACampaign(t *testing.T) {
 		"allowed in another taxonomy": {of: []string{"IAB19"}, acat: []string{"150"}, tax: 7, refused: true},
 		"what is no category": {
 			of:   []string{"IAB19"},
-			bcat: []string{"", "IAB", "IAB0", "IAB27", "IAB19-", "IAB19-0", "IAB19-100", "19", "IAB019"},
+			bcat: []string{"", "IAB", "IAB0", "IAB27", "IAB19-", "IAB19-0", "IAB19-100", "IAB019", "BSW1"},
 		},
+		"an id of an unknown taxonomy":      {of: []string{"IAB19"}, bcat: []string{"IAB25", "19"}, refused: true},
+		"none of an unknown taxonomy":       {bcat: []string{"19"}},
+		"the operator's, of an unknown one": {ours: []string{"IAB19"}, acat: []string{"19"}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := bidSession{Server: &Server{cfg: Config{Categories: c.ours, CatTax: 1}}}
-			s.in.BCat, s.in.ACat = c.bcat, c.acat
+			s.in.BCat, s.in.ACat = listOf(c.bcat...), listOf(c.acat...)
 			if c.tax > 0 {
-				s.in.CatTax.set, s.in.CatTax.n = true, c.tax
+				s.in.CatTax = whole{readable, c.tax}
 			}
 			s.readCategories()
 			require.Equal(t, c.refused, s.wishes.refused(&campaign.Campaign{Categories: c.of}))
 		})
 	}
+}
+
+// listOf is a list of names as the reader returns it.
+func listOf(list ...string) (n names) {
+	if len(list) > 0 {
+		n = names{readable, list}
+	}
+	return n
 }
 
 // The set says the same as the comparison of texts that the operator's categories have.
@@ -100,7 +111,7 @@ func TestTradesAreCategories(t *testing.T) {
 	wine := &campaign.Campaign{Categories: []string{"IAB19"}, Trades: []string{"alcohol"}}
 	for bcat, refused := range map[string]bool{"IAB8-5": true, "IAB8": true, "IAB8-6": false, "IAB19": true} {
 		s := bidSession{Server: &Server{cfg: Config{CatTax: 1}}}
-		s.in.BCat = []string{bcat}
+		s.in.BCat = listOf(bcat)
 		s.readCategories()
 		require.Equal(t, refused, s.wishes.refused(wine), bcat)
 	}

@@ -1,7 +1,6 @@
 package rtb
 
 import (
-	"slices"
 	"strings"
 
 	"adnet/auction"
@@ -15,10 +14,10 @@ const fixedPrice = 3
 // terms holds the terms of a deal that we may bid for.
 type terms struct {
 	id      string
-	floor   money.Micros // CPM, micro-USD, at least 1
-	fixed   bool         // the floor is the price
-	domains []string     // allowed advertisers; empty for any
-	kinds   [kinds]bool  // allowed kinds of markup
+	floors  [kinds]money.Micros // CPM, micro-USD, at least 1
+	fixed   bool                // the floor is the price
+	domains names               // allowed advertisers
+	kinds   [kinds]bool         // allowed kinds of markup
 }
 
 // deals returns the deals of p that are open to our seat, by id; the first of a repeated id counts.
@@ -33,7 +32,7 @@ func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason)
 	for i := range list {
 		d := &list[i]
 		if _, again := found[string(d.ID)]; again || d.ID == "" ||
-			len(d.WSeat) > 0 && !slices.Contains(d.WSeat, s.cfg.Seat) {
+			!d.WSeat.allows(s.isSeat) || d.AT.state == unreadable {
 			continue
 		}
 		floor, reason := open, openReason
@@ -44,33 +43,53 @@ func (s *bidSession) deals(p *imp, open money.Micros, openReason auction.Reason)
 		if reason != "" || fixed && d.BidFloor.micros == 0 {
 			continue
 		}
-		found[string(d.ID)] = &terms{
-			id: string(d.ID), floor: floor, fixed: fixed, domains: domains(d.WADomain), kinds: allowed(d.MType),
-		}
+		found[string(d.ID)] = s.terms(d, floor, fixed)
 	}
 	return found
 }
 
-// allowed returns the markup kinds in a list of mtypes; an empty list allows all.
-func allowed(types wholes) (list [kinds]bool) {
+// terms returns the terms of a deal with a floor.
+func (s *bidSession) terms(d *deal, floor money.Micros, fixed bool) *terms {
+	video, reason := s.videoFloor(&d.DurFloors, d.MinCPMPerSec, d.BidFloorCur, floor, "")
+	t := &terms{
+		id: string(d.ID), floors: [kinds]money.Micros{asNative: floor, asBanner: floor, asVideo: video},
+		fixed: fixed, domains: d.WADomain, kinds: allowed(&d.MType),
+	}
+	domains(&t.domains)
+	t.kinds[asVideo] = t.kinds[asVideo] && reason == ""
+	return t
+}
+
+// isSeat reports whether an entry of a seat list is ours, alone or among others in one text.
+func (s *bidSession) isSeat(entry string) bool {
+	if entry == s.cfg.Seat {
+		return true
+	}
+	for seat := range strings.SplitSeq(entry, ",") {
+		if strings.TrimSpace(seat) == s.cfg.Seat {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed returns the markup kinds in a list of mtypes.
+func allowed(types *numbers) (list [kinds]bool) {
 	for kind, code := range mtypes {
-		list[kind] = len(types) == 0 || has(types, int64(code))
+		list[kind] = types.allows(int64(code))
 	}
 	return list
 }
 
 // admits reports whether the deal is open to an advertiser's domain.
 func (d *terms) admits(domain string) bool {
-	return len(d.domains) == 0 || slices.ContainsFunc(d.domains, func(wanted string) bool {
-		rest, is := strings.CutSuffix(domain, strings.ToLower(strings.TrimPrefix(wanted, "www.")))
-		return is && (rest == "" || strings.HasSuffix(rest, ".")) && wanted != ""
-	})
+	return d.domains.allows(func(wanted string) bool { return inDomain(domain, wanted) })
 }
 
 // price returns the CPM that a bid for the deal pays, micro-USD.
-func (d *terms) price(effectiveCPM money.Micros) money.Micros {
+func (d *terms) price(kind markupKind, effectiveCPM money.Micros) money.Micros {
 	if d.fixed {
-		return d.floor
+		return d.floors[kind]
 	}
 	return effectiveCPM
 }
@@ -87,11 +106,11 @@ func (g *bidGate) best(c *campaign.Campaign, effectiveCPM money.Micros) (best *t
 		if !ok {
 			continue
 		}
-		if effectiveCPM < d.floor {
+		if effectiveCPM < d.floors[fits] {
 			below = true
 			continue
 		}
-		if best == nil || d.price(effectiveCPM) > best.price(effectiveCPM) {
+		if best == nil || d.price(fits, effectiveCPM) > best.price(kind, effectiveCPM) {
 			best, kind = d, fits
 		}
 	}
@@ -103,7 +122,11 @@ func ids(deals map[string]*terms) (list []string, floor money.Micros) {
 	floor = money.Max
 	for id, d := range deals {
 		list = append(list, id)
-		floor = min(floor, d.floor)
+		for kind, allowed := range d.kinds {
+			if allowed {
+				floor = min(floor, d.floors[kind])
+			}
+		}
 	}
 	return list, floor
 }

@@ -31,7 +31,7 @@ type fixture struct {
 	key string // a seat's
 }
 
-func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15} }
+func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15, VideoKbps: 1000} }
 
 func newFixture(t testing.TB) *fixture { return newFixtureOf(t, defaults(), "") }
 
@@ -174,7 +174,7 @@ func (f *fixture) none(body string) string {
 	w := f.send([]byte(body))
 	require.Equal(f.T, http.StatusNoContent, w.Code, w.Body)
 	require.Empty(f.T, w.Body.String())
-	debug := strings.Replace(body, "{", `{"ext":{"debug":true},`, 1)
+	debug := strings.TrimSuffix(strings.TrimSpace(body), "}") + `,"ext":{"debug":true}}`
 	if strings.Contains(body, `"ext":{"mcp_context"`) {
 		debug = strings.Replace(body, `"ext":{"mcp_context"`, `"ext":{"debug":1,"mcp_context"`, 1)
 	}

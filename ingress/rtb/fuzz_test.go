@@ -41,6 +41,7 @@ func seeds(f *testing.F) {
 func FuzzBidRequest(f *testing.F) {
 	seeds(f)
 	x := newFixture(f)
+	deps := x.deps(0)
 	var shows []campaign.Campaign
 	for _, k := range catalogue() {
 		shows = append(shows, k)
@@ -55,13 +56,14 @@ func FuzzBidRequest(f *testing.F) {
 		}
 		require.False(t, mutation{body: body}.malformed(), "%s", body)
 		turn := &bidSession{
-			Server:         &Server{cfg: x.cfg, rates: map[string]money.Micros{"USD": money.USD}},
+			Server:         &Server{cfg: x.cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}},
 			sessionRequest: sessionRequest{in: *in, secure: true}, sessionMemory: sessionMemory{json: json},
 		}
 		turn.signals.begin(in)
 		turn.readTexts()
 		_ = turn.stated()
-		turn.blocked = domains(in.BAdv)
+		turn.blocked, turn.apps = domains(&in.BAdv), apps(&in.BApp)
+		turn.readLanguages()
 		turn.categoryBlocked()
 		turn.readCategories()
 		for i := range in.Imp.list {
@@ -81,7 +83,8 @@ func FuzzBidRequest(f *testing.F) {
 			}
 			for id, d := range turn.deals(p, floor, reason) {
 				require.NotEmpty(t, id)
-				require.Positive(t, d.floor)
+				require.Positive(t, d.floors[asBanner])
+				require.Positive(t, d.floors[asVideo])
 			}
 			var o markupSlot
 			reason = turn.slot(p, &o)
@@ -150,7 +153,7 @@ func FuzzNativeRequest(f *testing.F) {
 				ReceiptURL: "https://a.example/r",
 			},
 		)
-		known(t, reply, &out)
+		known(t, unwrapped10(reply), &out)
 		require.LessOrEqual(t, len(out.Assets), len(r.Assets))
 		for _, bad := range []string{"<", "${", "&"} {
 			require.NotContains(t, string(reply), bad)

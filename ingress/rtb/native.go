@@ -1,17 +1,23 @@
 package rtb
 
-import "adnet/auction/markup"
+import (
+	"adnet/auction/markup"
+	"adnet/internal/consent"
+)
 
 // native is an imp.native. Its request is a JSON text inside a string; some exchanges send the
 // object itself.
 type native struct {
 	Request embedded
+	BAttr   numbers
 }
 
 func (n *native) member(r *reader, name string) {
 	switch name {
 	case "request":
 		n.Request = r.embedded()
+	case "battr":
+		n.BAttr = r.numbers()
 	default:
 		r.skip()
 	}
@@ -68,7 +74,7 @@ func (u *unwrapped) member(r *reader, name string) {
 
 type eventTracker struct {
 	Event   whole
-	Methods wholes
+	Methods numbers
 }
 
 func (e *eventTracker) member(r *reader, name string) {
@@ -76,7 +82,7 @@ func (e *eventTracker) member(r *reader, name string) {
 	case "event":
 		e.Event = r.whole()
 	case "methods":
-		e.Methods = r.wholes()
+		e.Methods = r.numbers()
 	default:
 		r.skip()
 	}
@@ -84,7 +90,7 @@ func (e *eventTracker) member(r *reader, name string) {
 
 type nativeAsset struct {
 	ID       whole
-	Required whole
+	Required consent.Choice
 	Title    object[nativeTitle]
 	Img      object[nativeImage]
 	Data     object[nativeData]
@@ -95,7 +101,7 @@ func (n *nativeAsset) member(r *reader, name string) {
 	case "id":
 		n.ID = r.whole()
 	case "required":
-		n.Required = r.whole()
+		n.Required = r.choice()
 	case "title":
 		into(r, &n.Title)
 	case "img":
@@ -126,7 +132,7 @@ type nativeImage struct {
 	WMin  whole
 	H     whole
 	HMin  whole
-	Mimes texts
+	Mimes names
 }
 
 func (n *nativeImage) member(r *reader, name string) {
@@ -142,7 +148,7 @@ func (n *nativeImage) member(r *reader, name string) {
 	case "hmin":
 		n.HMin = r.whole()
 	case "mimes":
-		n.Mimes = r.texts()
+		n.Mimes = r.names()
 	default:
 		r.skip()
 	}
@@ -184,11 +190,12 @@ func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 		return markup.NativeRequest{}, false
 	}
 	out := markup.NativeRequest{
-		Privacy: wanted.Privacy.is(1), Assets: make([]markup.NativeAsset, len(wanted.Assets.list)),
+		Privacy: wanted.Privacy.is(1), Wrapped: in.v.Wrapped.set,
+		Assets: make([]markup.NativeAsset, len(wanted.Assets.list)),
 	}
 	for i := range wanted.EventTrackers.list {
 		t := &wanted.EventTrackers.list[i]
-		out.PixelTracker = out.PixelTracker || t.Event.is(1) && has(t.Methods, 1)
+		out.PixelTracker = out.PixelTracker || t.Event.is(1) && has(t.Methods.list, 1)
 	}
 	for i := range wanted.Assets.list {
 		out.Assets[i] = wanted.Assets.list[i].asset()
@@ -197,13 +204,14 @@ func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 }
 
 func (a *nativeAsset) asset() markup.NativeAsset {
-	out := markup.NativeAsset{ID: a.ID.n, HasID: a.ID.set, Required: a.Required.is(1)}
+	out := markup.NativeAsset{ID: a.ID.n, HasID: a.ID.set(), Required: a.Required.Strict()}
 	switch {
+	case a.unreadable(): // of no known kind: left out, or no bid if it is required
 	case a.Title.set:
 		out.Kind, out.Len = markup.AssetTitle, a.Title.v.Len.n
 	case a.Img.set:
 		m := &a.Img.v
-		out.Kind, out.Type, out.Mimes = markup.AssetImage, m.Type.n, m.Mimes
+		out.Kind, out.Type, out.Mimes = markup.AssetImage, m.Type.n, m.Mimes.list
 		out.W, out.H = m.W.n, m.H.n
 		if out.W <= 0 || out.H <= 0 {
 			out.W, out.H = m.WMin.n, m.HMin.n
@@ -212,6 +220,13 @@ func (a *nativeAsset) asset() markup.NativeAsset {
 		out.Kind, out.Type, out.Len = markup.AssetData, a.Data.v.Type.n, a.Data.v.Len.n
 	}
 	return out
+}
+
+// unreadable reports whether a limit of the asset cannot be read.
+func (a *nativeAsset) unreadable() bool {
+	m := &a.Img.v
+	return max(a.Title.v.Len.state, a.Data.v.Len.state, a.Data.v.Type.state, m.Type.state) == unreadable ||
+		m.Mimes.state != absent && len(m.Mimes.list) == 0
 }
 
 func has(list []int64, n int64) bool {

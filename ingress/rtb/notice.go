@@ -79,7 +79,7 @@ func (s *Server) refuse(c *gin.Context, e *errs.Error, status int) error {
 		return err
 	case bid && status >= http.StatusInternalServerError:
 		e = withNBR(e, nbrTechnical)
-	case bid && status == http.StatusRequestEntityTooLarge:
+	case bid && (status == http.StatusRequestEntityTooLarge || status == http.StatusUnsupportedMediaType):
 		e = withNBR(e, nbrInvalid)
 	}
 	return httpapi.WriteError(c, e, status)
@@ -95,28 +95,44 @@ func withNBR(e *errs.Error, nbr int) *errs.Error {
 // noticeOps maps the values of op that are answered with the pixel.
 var noticeOps = map[string]event.Notice_Kind{"win": win, "loss": loss, "bill": bill, "error": failed}
 
+// noticeNames are the query parameters of a notice besides op.
+var noticeNames = [...]string{
+	noticeImp: "imp", noticeBid: "bid", noticeSigned: "t", noticePrice: "price", noticeReason: "reason",
+}
+
+const (
+	noticeImp = iota
+	noticeBid
+	noticeSigned
+	noticePrice
+	noticeReason
+)
+
 func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()
-	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(c.Query("imp"), maxImpID)}
+	var query [len(noticeNames)]string
+	httpapi.QueryValues(c.Request.URL.RawQuery, noticeNames[:], query[:])
+	imp, signature := query[noticeImp], query[noticeSigned]
+	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(imp, maxImpID)}
 	most := maxCPM
-	signed, err := s.deps.Keyring.Verify(token.ForNotice, c.Query("t"), now)
+	signed, err := s.deps.Keyring.Verify(token.ForNotice, signature, now)
 	switch {
 	case err == nil:
 		n.Proof, n.Sandbox = event.Proof_SIGNED, signed.Sandbox
 		n.AuctionId, n.CampaignId, n.DeveloperId = signed.AuctionID[:], signed.CampaignID[:], signed.DeveloperID[:]
 		most = signed.Price
-	case c.Query("t") == "":
+	case signature == "":
 		n.Proof = event.Proof_UNSIGNED
 	default:
 		n.Proof = event.Proof_BAD_SIGNATURE
 	}
 	if n.AuctionId == nil {
-		n.AuctionId = named(c.Query("bid"), c.Query("imp"))
+		n.AuctionId = named(query[noticeBid], imp)
 	}
 	if kind == win || kind == bill {
-		n.PriceMicros = int64(clearing(c.Query("price"), most))
+		n.PriceMicros = int64(clearing(query[noticePrice], most))
 	} else {
-		n.Reason = code(c.Query("reason"))
+		n.Reason = code(query[noticeReason])
 	}
 	s.metrics.notices.WithLabelValues(kindNames[kind], proofNames[n.Proof]).Inc()
 	value, err := proto.Marshal(n)

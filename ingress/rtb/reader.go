@@ -6,18 +6,22 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"adnet/internal/consent"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 )
 
 // reader reads the fields that we use from a JSON text and skips all others. A value of an
-// unexpected kind counts as absent, because exchanges send such values and the request is still
-// valid. Only invalid JSON is an error. The last value of a repeated name counts, as in the
+// unexpected kind makes its field unreadable (see [state]); the request is still valid, because
+// exchanges send such values. Only invalid JSON is an error. The last value of a repeated name counts, as in the
 // decoders of exchanges. Half of a surrogate pair, as at the end of a truncated title, becomes a
 // replacement character. The values are parts of the text and of the reader's own lists, so that a
 // request does not allocate for each value (BenchmarkRTB100k). They are valid until forget. scan
@@ -35,7 +39,7 @@ type reader struct {
 	err     error // the first error of dec; later values count as absent
 
 	strings  []string
-	numbers  []int64
+	integers []int64
 	imps     []imp
 	deals    []deal
 	sizes    []size
@@ -94,7 +98,7 @@ func (r *reader) forget() {
 		r.raw, r.plain = nil, nil
 	}
 	r.scan, r.in, r.text, r.err = jsonscan.Reader{}, bytes.Buffer{}, "", nil
-	r.strings, r.numbers = emptied(r.strings), emptied(r.numbers)
+	r.strings, r.integers = emptied(r.strings), emptied(r.integers)
 	r.imps, r.deals, r.sizes, r.ranges = emptied(r.imps), emptied(r.deals), emptied(r.sizes), emptied(r.ranges)
 	r.assets, r.trackers = emptied(r.assets), emptied(r.trackers)
 	r.data, r.segments = emptied(r.data), emptied(r.segments)
@@ -226,17 +230,59 @@ func (r *reader) object(o members) bool {
 	return true
 }
 
-// object is an object that may be absent.
-type object[T any] struct {
-	set bool
-	v   T
+// state is the state of a field. A field that restricts bids counts as not met if it is unreadable:
+// what it asks for is unknown.
+type state uint8
+
+// The states. Null and an empty list (the empty object of PHP) are absent, like a missing field.
+const (
+	absent state = iota
+	readable
+	unreadable
+)
+
+// other skips a value of a kind that a field does not have and returns the state of the field.
+func (r *reader) other() state {
+	switch r.kind() {
+	case 'n':
+		r.skip()
+		return absent
+	case '[':
+		if r.empty() {
+			return absent
+		}
+	default:
+		r.skip()
+	}
+	return unreadable
 }
 
-// objects is a list of objects. bad is set if the list has another value.
+// empty skips a list and reports whether it has no elements.
+func (r *reader) empty() bool {
+	none := true
+	for r.enter('['); r.more(']'); {
+		none = false
+		r.skip()
+	}
+	return none
+}
+
+// object is an object that may be absent.
+type object[T any] struct {
+	set    bool
+	bad    bool // another value was sent
+	hollow bool // an empty list was sent
+	v      T
+}
+
+// objects is a list of objects. bad is set if the list has another value, or is one.
 type objects[T any] struct {
 	list []T
 	bad  bool
 }
+
+// stated reports whether o restricts bids.
+func (o *objects[T]) stated() bool { return len(o.list) > 0 || o.bad }
 
 // membersOf is a pointer to a T that implements members.
 type membersOf[T any] interface {
@@ -247,28 +293,43 @@ type membersOf[T any] interface {
 // into reads an object that may be absent.
 func into[T any, M membersOf[T]](r *reader, o *object[T]) {
 	*o = object[T]{}
-	o.set = r.object(M(&o.v))
+	switch r.kind() {
+	case '{':
+		o.set = r.object(M(&o.v))
+	case '[':
+		o.hollow = r.empty()
+		o.bad = !o.hollow
+	default:
+		o.bad = r.other() == unreadable
+	}
 }
 
 // list appends a list of objects to all, which holds all lists of T. An object of type T must not
-// contain such a list itself.
+// contain such a list itself. A single object is a list of one; null is left out.
 func list[T any, M membersOf[T]](r *reader, all *[]T) (o objects[T]) {
 	from := len(*all)
-	if r.kind() != '[' {
-		r.skip()
-		return o
-	}
-	for r.enter('['); r.more(']'); {
-		if r.kind() != '{' {
-			o.bad = true
-			r.skip()
-			continue
+	switch r.kind() {
+	case '[':
+		for r.enter('['); r.more(']'); {
+			o.bad = element[T, M](r, all) == unreadable || o.bad
 		}
-		*all = append(*all, *new(T))
-		r.object(M(&(*all)[len(*all)-1]))
+	case '{':
+		element[T, M](r, all)
+	default:
+		o.bad = r.other() == unreadable
 	}
 	o.list = (*all)[from:len(*all):len(*all)]
 	return o
+}
+
+// element appends the next value to all if it is an object.
+func element[T any, M membersOf[T]](r *reader, all *[]T) state {
+	if r.kind() != '{' {
+		return r.other()
+	}
+	*all = append(*all, *new(T))
+	r.object(M(&(*all)[len(*all)-1]))
+	return readable
 }
 
 // text is a string.
@@ -282,41 +343,117 @@ func (r *reader) string() text {
 	return text(r.quoted())
 }
 
-// whole is an integer, which may be written as a float, a string or a boolean.
-type whole struct {
-	set bool
-	n   int64
+// id returns an id, which some exchanges write as a number.
+func (r *reader) id() text {
+	if r.kind() == '0' {
+		return text(r.number())
+	}
+	return r.string()
 }
 
-func (w whole) is(n int64) bool { return w.set && w.n == n }
+// unreadableCode stands for a code in a value that is not a text or number. No list of codes has it,
+// and no consent has this form.
+const unreadableCode text = "?"
 
-func (r *reader) whole() (w whole) {
+// code returns a text that restricts bids, without spaces around it.
+func (r *reader) code() text {
+	switch r.kind() {
+	case '"':
+		return text(strings.TrimSpace(r.quoted()))
+	case '0':
+		return text(r.number())
+	}
+	if r.other() == unreadable {
+		return unreadableCode
+	}
+	return ""
+}
+
+// words returns keywords: a text, or a list of them.
+func (r *reader) words() text {
+	if r.kind() != '[' {
+		return r.string()
+	}
+	return joined(r.texts())
+}
+
+// choice returns a flag.
+func (r *reader) choice() consent.Choice { return consent.ParseChoice(r.value()) }
+
+// whole is an integer, which may be written as a float, a string or a boolean.
+type whole struct {
+	state state
+	n     int64
+}
+
+func (w whole) set() bool { return w.state == readable }
+
+func (w whole) is(n int64) bool { return w.set() && w.n == n }
+
+// above reports whether w sets a limit above n, or one that is unreadable.
+func (w whole) above(n int64) bool { return w.state == unreadable || w.set() && w.n > n }
+
+// below reports whether w sets a limit below n, or one that is unreadable.
+func (w whole) below(n int64) bool { return w.state == unreadable || w.set() && w.n < n }
+
+func (r *reader) whole() whole { return r.integer(parseWhole) }
+
+// pixels returns a length in pixels, of which a fraction does not count.
+func (r *reader) pixels() whole { return r.integer(parseFloor) }
+
+func (r *reader) integer(parse func(string) (int64, bool)) (w whole) {
 	switch r.kind() {
 	case '0':
-		w.n, w.set = parseWhole(r.number())
+		return integerOf(r.number(), parse)
 	case '"':
-		w.n, w.set = parseWhole(r.quoted())
+		return integerOf(strings.TrimSpace(r.quoted()), parse)
 	case 't':
-		w = whole{true, 1}
+		w = whole{readable, 1}
 		r.skip()
 	case 'f':
-		w = whole{true, 0}
+		w = whole{readable, 0}
 		r.skip()
 	default:
-		r.skip()
+		w.state = r.other()
 	}
 	return w
 }
 
+func integerOf(s string, parse func(string) (int64, bool)) whole {
+	if s == "" {
+		return whole{}
+	}
+	if n, ok := parse(s); ok {
+		return whole{readable, n}
+	}
+	return whole{state: unreadable}
+}
+
+// mostWhole is the largest integer that a float holds exactly.
+const mostWhole = 1 << 53
+
+// parseWhole parses an integer; false for a fraction.
 func parseWhole(s string) (int64, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f != math.Trunc(f) { // NaN too
+		return 0, false
+	}
+	return int64(max(min(f, mostWhole), -mostWhole)), true
+}
+
+// parseFloor parses a number and cuts its fraction.
+func parseFloor(s string) (int64, bool) {
+	if n, ok := parseWhole(s); ok {
 		return n, true
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) {
 		return 0, false
 	}
-	return int64(max(min(f, math.MaxInt32), math.MinInt32)), true
+	return int64(max(min(f, mostWhole), -mostWhole)), true
 }
 
 // amount is a price of 1,000 impressions. An unreadable price is bad, not zero, so that no bid goes
@@ -334,12 +471,10 @@ func (r *reader) amount() (a amount) {
 		stated = r.number()
 	case '"':
 		stated = r.quoted()
-	case 'n':
-		r.skip()
-		return a
 	default:
-		r.skip()
-		return amount{set: true, bad: true}
+		a.bad = r.other() == unreadable
+		a.set = a.bad
+		return a
 	}
 	a = parseAmount(stated)
 	a.set = strings.TrimSpace(stated) != ""
@@ -370,7 +505,7 @@ func parseAmount(s string) amount {
 	return amount{micros: money.Micros(max(math.Ceil(f), 0))}
 }
 
-// texts is a list of strings; a single string is a list of one.
+// texts is a list of strings without effect on what may be bid; a single string is a list of one.
 type texts []string
 
 func (r *reader) texts() texts {
@@ -392,25 +527,97 @@ func (r *reader) texts() texts {
 	return r.strings[from:len(r.strings):len(r.strings)]
 }
 
-// codes is a list of ids; some exchanges write them as numbers.
-type codes []string
+// names is a list of codes, hosts or seats that restricts bids. It is unreadable if one of its
+// values is; list has the others, without blank ones.
+type names struct {
+	state state
+	list  texts
+}
 
-func (r *reader) codes() codes {
-	if r.kind() != '[' {
-		return codes(r.texts())
-	}
+// blocks reports whether a block list names something of ours, or something unreadable.
+func (n *names) blocks(ours func(string) bool) bool {
+	return n.state == unreadable || slices.ContainsFunc(n.list, ours)
+}
+
+// allows reports whether an allow list is absent or names something of ours.
+func (n *names) allows(ours func(string) bool) bool {
+	return n.state == absent || slices.ContainsFunc(n.list, ours)
+}
+
+// names reads a list of texts without spaces. They may be numbers, a single value, or several in one
+// text.
+func (r *reader) names() names { return r.nameList(true) }
+
+// seats reads a list of texts that may have spaces and commas.
+func (r *reader) seats() names { return r.nameList(false) }
+
+func (r *reader) nameList(split bool) (n names) {
 	from := len(r.strings)
-	for r.enter('['); r.more(']'); {
-		switch r.kind() {
-		case '"':
-			r.strings = append(r.strings, r.quoted())
-		case '0':
-			r.strings = append(r.strings, r.number())
-		default:
-			r.skip()
+	switch r.kind() {
+	case '[':
+		for r.enter('['); r.more(']'); {
+			n.state = max(n.state, r.entry(split))
+		}
+	case 'n':
+		r.skip()
+	default:
+		n.state = r.entry(split)
+		if len(r.strings) == from && n.state == readable {
+			n.state = absent // a blank text
 		}
 	}
-	return codes(r.strings[from:len(r.strings):len(r.strings)])
+	n.list = r.strings[from:len(r.strings):len(r.strings)]
+	return n
+}
+
+// entry appends the next value of a list of names.
+func (r *reader) entry(split bool) state {
+	var name string
+	switch r.kind() {
+	case '"':
+		name = r.quoted()
+	case '0':
+		name = r.number()
+	case 'n':
+		r.skip()
+		return absent
+	default:
+		r.skip()
+		return unreadable
+	}
+	switch {
+	case single(name):
+		if name != "" {
+			r.strings = append(r.strings, name)
+		}
+	case split:
+		r.strings = slices.AppendSeq(r.strings, strings.FieldsFuncSeq(name, separates))
+	default:
+		if name = strings.TrimSpace(name); name != "" {
+			r.strings = append(r.strings, name)
+		}
+	}
+	return readable
+}
+
+// single reports whether a text is surely one value; faster than a search with separates.
+func single(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c <= ' ', c == ',', c == ';', c == '|', c >= utf8.RuneSelf:
+			return false
+		}
+	}
+	return true
+}
+
+// separates reports whether c separates the values of a list in a text.
+func separates(c rune) bool {
+	switch c {
+	case ',', ';', '|':
+		return true
+	}
+	return c <= ' ' || c > unicode.MaxLatin1 && unicode.IsSpace(c)
 }
 
 // year is a year that may be absent; n is 0 if it is unreadable.
@@ -430,16 +637,50 @@ func (r *reader) year() year {
 // wholes is a list of integers.
 type wholes []int64
 
-func (r *reader) wholes() wholes {
-	from := len(r.numbers)
-	if r.kind() != '[' {
-		r.skip()
-		return nil
-	}
-	for r.enter('['); r.more(']'); {
-		if n := r.whole(); n.set {
-			r.numbers = append(r.numbers, n.n)
+// numbers is a list of integers that restricts bids. It is unreadable if one of its values is; list
+// has the others.
+type numbers struct {
+	state state
+	list  wholes
+}
+
+// blocks reports whether a block list has n or something unreadable.
+func (n *numbers) blocks(code int64) bool { return n.state == unreadable || has(n.list, code) }
+
+// allows reports whether an allow list is absent or has n.
+func (n *numbers) allows(code int64) bool { return n.state == absent || has(n.list, code) }
+
+// numbers reads a list of integers. It may be a single value, or a text with several.
+func (r *reader) numbers() (n numbers) {
+	from := len(r.integers)
+	if r.kind() == '[' {
+		for r.enter('['); r.more(']'); {
+			blank := r.kind() == '"'
+			if n.state = max(n.state, r.numeral()); blank {
+				n.state = max(n.state, readable) // a list with a blank text is not absent
+			}
 		}
+	} else {
+		n.state = r.numeral()
 	}
-	return r.numbers[from:len(r.numbers):len(r.numbers)]
+	n.list = r.integers[from:len(r.integers):len(r.integers)]
+	return n
+}
+
+// numeral appends the next value of a list of integers.
+func (r *reader) numeral() (s state) {
+	if r.kind() != '"' {
+		return r.append(r.whole())
+	}
+	for field := range strings.FieldsFuncSeq(r.quoted(), separates) {
+		s = max(s, r.append(integerOf(field, parseWhole)))
+	}
+	return s
+}
+
+func (r *reader) append(w whole) state {
+	if w.set() {
+		r.integers = append(r.integers, w.n)
+	}
+	return w.state
 }

@@ -3,6 +3,7 @@ package rtb
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,7 +28,8 @@ type everything struct {
 	Whole   whole
 	Amount  amount
 	Texts   texts
-	Wholes  wholes
+	Names   names
+	Numbers numbers
 	Object  object[size]
 	Objects objects[size]
 }
@@ -42,8 +44,10 @@ func (e *everything) member(r *reader, name string) {
 		e.Amount = r.amount()
 	case "texts":
 		e.Texts = r.texts()
-	case "wholes":
-		e.Wholes = r.wholes()
+	case "names":
+		e.Names = r.names()
+	case "numbers":
+		e.Numbers = r.numbers()
 	case "object":
 		into(r, &e.Object)
 	case "objects":
@@ -56,7 +60,7 @@ func (e *everything) member(r *reader, name string) {
 // all gives every member the same value.
 func all(value string) string {
 	var members []string
-	for _, name := range []string{"text", "whole", "amount", "texts", "wholes", "object", "objects", "unknown"} {
+	for _, name := range []string{"text", "whole", "amount", "texts", "names", "numbers", "object", "objects", "unknown"} {
 		members = append(members, `"`+name+`":`+value)
 	}
 	return "{" + strings.Join(members, ",") + "}"
@@ -65,48 +69,93 @@ func all(value string) string {
 // What each kind of member makes of each value. Members that are not stated are absent.
 func TestReaderConvertsEachKind(t *testing.T) {
 	bad := amount{set: true, bad: true}
-	w := func(n int64) whole { return whole{true, n} }
+	w := func(n int64) whole { return whole{readable, n} }
+	n := func(list ...string) names { return names{readable, list} }
+	unread := everything{
+		Whole: whole{state: unreadable}, Amount: bad, Names: names{state: unreadable},
+		Numbers: numbers{state: unreadable}, Object: object[size]{bad: true}, Objects: objects[size]{bad: true},
+	}
+	// of returns unread with the readable members of e.
+	of := func(e everything) everything {
+		fill := func(member, from any, zero bool) {
+			if zero {
+				reflect.ValueOf(member).Elem().Set(reflect.ValueOf(from))
+			}
+		}
+		fill(&e.Whole, unread.Whole, e.Whole == whole{})
+		fill(&e.Amount, bad, e.Amount == amount{})
+		fill(&e.Names, unread.Names, e.Names.state == absent)
+		fill(&e.Numbers, unread.Numbers, e.Numbers.state == absent)
+		fill(&e.Object, unread.Object, e.Object == object[size]{})
+		fill(&e.Objects, unread.Objects, len(e.Objects.list) == 0)
+		return e
+	}
+	usd := func(n money.Micros) amount { return amount{micros: n, set: true} }
 	for value, want := range map[string]everything{
 		`null`:  {},
-		`true`:  {Whole: w(1), Amount: bad},
-		`false`: {Whole: w(0), Amount: bad},
-		`7`:     {Whole: w(7), Amount: amount{micros: 7 * money.USD, set: true}},
-		`-1`:    {Whole: w(-1), Amount: amount{set: true}},
-		`0.5`:   {Whole: w(0), Amount: amount{micros: money.USD / 2, set: true}},
-		`2e9`: {
-			Whole: w(2_000_000_000), Amount: amount{micros: 2_000_000_000 * money.USD, set: true},
-		},
-		`1e400`: {Amount: amount{micros: money.Max, set: true}},
-		`9223372036854775807`: {
-			Whole: w(9223372036854775807), Amount: amount{micros: money.Max, set: true},
-		},
-		`9223372036854775808`: {Whole: w(2147483647), Amount: amount{micros: money.Max, set: true}},
-		`""`:                  {Texts: texts{""}},
-		`" "`:                 {Text: " ", Texts: texts{" "}},
-		`"x"`:                 {Text: "x", Texts: texts{"x"}, Amount: bad},
-		`"3"`: {
-			Text: "3", Texts: texts{"3"}, Whole: w(3), Amount: amount{micros: 3 * money.USD, set: true},
-		},
-		`" 3"`: {
-			Text: " 3", Texts: texts{" 3"}, Amount: amount{micros: 3 * money.USD, set: true},
-		},
-		`"1e1"`: {
-			Text: "1e1", Texts: texts{"1e1"}, Whole: w(10), Amount: amount{micros: 10 * money.USD, set: true},
-		},
-		`"NaN"`:                        {Text: "NaN", Texts: texts{"NaN"}, Amount: bad},
-		`"a\/\u0062\n\"é\ud83d\ude00"`: {Text: "a/b\n\"é😀", Texts: texts{"a/b\n\"é😀"}, Amount: bad},
-		`"cut \ud83d"`:                 {Text: "cut \ufffd", Texts: texts{"cut \ufffd"}, Amount: bad},
-		`[]`:                           {Amount: bad},
-		`[1,"2",true,null,[3],{"w":4}]`: {
-			Amount: bad, Texts: texts{"2"}, Wholes: wholes{1, 2, 1},
+		`[]`:    {Object: object[size]{hollow: true}},
+		`true`:  of(everything{Whole: w(1), Numbers: numbers{readable, wholes{1}}}),
+		`false`: of(everything{Whole: w(0), Numbers: numbers{readable, wholes{0}}}),
+		`7`: of(everything{
+			Whole: w(7), Amount: usd(7 * money.USD), Names: n("7"), Numbers: numbers{readable, wholes{7}},
+		}),
+		`-1`: of(everything{
+			Whole: w(-1), Amount: usd(0), Names: n("-1"), Numbers: numbers{readable, wholes{-1}},
+		}),
+		`0.5`: of(everything{Amount: usd(money.USD / 2), Names: n("0.5")}),
+		`2e9`: of(everything{
+			Whole: w(2_000_000_000), Amount: usd(2_000_000_000 * money.USD), Names: n("2e9"),
+			Numbers: numbers{readable, wholes{2_000_000_000}},
+		}),
+		`1e400`: of(everything{Amount: usd(money.Max), Names: n("1e400")}),
+		`9223372036854775808`: of(everything{
+			Whole: w(mostWhole), Amount: usd(money.Max), Names: n("9223372036854775808"),
+			Numbers: numbers{readable, wholes{mostWhole}},
+		}),
+		`""`:  {Texts: texts{""}, Object: object[size]{bad: true}, Objects: objects[size]{bad: true}},
+		`" "`: {Text: " ", Texts: texts{" "}, Object: object[size]{bad: true}, Objects: objects[size]{bad: true}},
+		`"x"`: of(everything{Text: "x", Texts: texts{"x"}, Names: n("x")}),
+		`"3"`: of(everything{
+			Text: "3", Texts: texts{"3"}, Whole: w(3), Amount: usd(3 * money.USD), Names: n("3"),
+			Numbers: numbers{readable, wholes{3}},
+		}),
+		`" 3"`: of(everything{
+			Text: " 3", Texts: texts{" 3"}, Whole: w(3), Amount: usd(3 * money.USD), Names: n("3"),
+			Numbers: numbers{readable, wholes{3}},
+		}),
+		`"1e1"`: of(everything{
+			Text: "1e1", Texts: texts{"1e1"}, Whole: w(10), Amount: usd(10 * money.USD), Names: n("1e1"),
+			Numbers: numbers{readable, wholes{10}},
+		}),
+		`"2, 3;4"`: of(everything{
+			Text: "2, 3;4", Texts: texts{"2, 3;4"}, Names: n("2", "3", "4"), Numbers: numbers{readable, wholes{2, 3, 4}},
+		}),
+		`"2,x"`: of(everything{
+			Text: "2,x", Texts: texts{"2,x"}, Names: n("2", "x"), Numbers: numbers{unreadable, wholes{2}},
+		}),
+		`"NaN"`: of(everything{Text: "NaN", Texts: texts{"NaN"}, Names: n("NaN")}),
+		`"a\/\u0062\n\"é\ud83d\ude00"`: of(everything{
+			Text: "a/b\n\"é😀", Texts: texts{"a/b\n\"é😀"}, Names: n("a/b", "\"é😀"),
+		}),
+		`"cut \ud83d"`: of(everything{
+			Text: "cut \ufffd", Texts: texts{"cut \ufffd"}, Names: n("cut", "\ufffd"),
+		}),
+		`[1,"2",true,null,[3],{"w":4}]`: of(everything{
+			Texts: texts{"2"}, Names: names{unreadable, texts{"1", "2"}}, Numbers: numbers{unreadable, wholes{1, 2, 1}},
 			Objects: objects[size]{list: []size{{W: w(4)}}, bad: true},
-		},
-		`["a","\u0062",""]`: {
-			Amount: bad, Texts: texts{"a", "b", ""}, Objects: objects[size]{bad: true},
-		},
-		`[{},{"w":1,"h":"2","h":[]}]`:          {Amount: bad, Objects: objects[size]{list: []size{{}, {W: w(1)}}}},
-		`{}`:                                   {Amount: bad, Object: object[size]{set: true}},
-		`{"w":1,"\u0068":2,"W":3,"x":{"w":4}}`: {Amount: bad, Object: object[size]{true, size{w(1), w(2)}}},
+		}),
+		`[1," 2,3",null]`: of(everything{
+			Texts: texts{" 2,3"}, Names: n("1", "2", "3"), Numbers: numbers{readable, wholes{1, 2, 3}},
+		}),
+		`["a","\u0062",""]`:           of(everything{Texts: texts{"a", "b", ""}, Names: n("a", "b")}),
+		`[""]`:                        of(everything{Texts: texts{""}, Names: n(), Numbers: numbers{state: readable}}),
+		`[null]`:                      {Object: object[size]{bad: true}, Amount: bad, Whole: whole{state: unreadable}},
+		`[{},{"w":1,"h":"2","h":[]}]`: of(everything{Objects: objects[size]{list: []size{{}, {W: w(1)}}}}),
+		`[{"w":"3.7"},null]`:          of(everything{Objects: objects[size]{list: []size{{W: w(3)}}}}),
+		`{}`:                          of(everything{Object: object[size]{set: true}, Objects: objects[size]{list: []size{{}}}}),
+		`{"w":1,"\u0068":2,"W":3,"x":{"w":4}}`: of(everything{
+			Object: object[size]{set: true, v: size{w(1), w(2)}}, Objects: objects[size]{list: []size{{w(1), w(2)}}},
+		}),
 	} {
 		for _, spaced := range []string{value, " \n" + value + "\t"} {
 			r := newReader()
@@ -127,9 +176,9 @@ func TestReaderConvertsEachKind(t *testing.T) {
 func (e everything) same(t testing.TB, want everything, about string) {
 	t.Helper()
 	for _, x := range []*everything{&e, &want} {
-		x.Texts, x.Wholes, x.Objects.list = append(texts(nil), x.Texts...), append(wholes(nil), x.Wholes...), append(
-			[]size(nil), x.Objects.list...,
-		)
+		x.Texts, x.Names.list = append(texts(nil), x.Texts...), append(texts(nil), x.Names.list...)
+		x.Numbers.list = append(wholes(nil), x.Numbers.list...)
+		x.Objects.list = append([]size(nil), x.Objects.list...)
 	}
 	require.Equal(t, want, e, about)
 }
@@ -159,10 +208,10 @@ func TestReaderForgets(t *testing.T) {
 	_, err = r.document(all(`["b",{"w":2},6]`), &second)
 	require.NoError(t, err)
 	require.Equal(t, texts{"a"}, first.Texts)
-	require.Equal(t, wholes{5}, first.Wholes)
-	require.Equal(t, []size{{W: whole{true, 1}}}, first.Objects.list)
+	require.Equal(t, wholes{5}, first.Numbers.list)
+	require.Equal(t, []size{{W: whole{readable, 1}}}, first.Objects.list)
 	r.forget()
-	require.Equal(t, texts{""}, second.Texts, "its memory was cleared")
+	require.Equal(t, texts{"", ""}, second.Names.list, "its memory was cleared")
 	require.Empty(t, r.text)
 
 	_, err = r.document(all("["+strings.Repeat(`{},`, keptList)+`{}]`), &first)
@@ -175,7 +224,7 @@ func TestReaderRefuses(t *testing.T) {
 	for _, bad := range []string{``, ` `, `{`, `}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `{a:1}`,
 		`{"text":"`, `{"text":"\x"}`, `{"text":"` + "\n" + `"}`, `{} {}`, `{},`, `{}]`,
 		`{"texts":[`, `{"texts":[1,]}`, `{"texts":["a" "b"]}`, `{"texts":[}`, `{"object":{"w":01}}`, `{"objects":[{]}`,
-		`{"x":tru}`, `{"x":1.}`, `{"x":+1}`, `[}`, `nul`, `{"wholes":[1}]`} {
+		`{"x":tru}`, `{"x":1.}`, `{"x":+1}`, `[}`, `nul`, `{"numbers":[1}]`} {
 		var e everything
 		_, err := newReader().document(bad, &e)
 		require.Error(t, err, bad)
@@ -267,58 +316,90 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		require.Equal(t, list, append([]string(nil), got.Texts...))
-		var numbers []int64
-		if v, isList := members["wholes"].([]any); isList {
-			for _, one := range v {
-				if n := wholeOf(one); n.set {
-					numbers = append(numbers, n.n)
-				}
-			}
+		if v, isList := members["numbers"].([]any); isList {
+			require.Equal(t, numbersOf(v), got.Numbers.state)
 		}
-		require.Equal(t, numbers, append([]int64(nil), got.Wholes...))
 		one, isObject := members["object"].(map[string]any)
 		require.Equal(t, isObject, got.Object.set)
-		require.Equal(t, size{wholeOf(one["w"]), wholeOf(one["h"])}, got.Object.v)
+		require.Equal(t, size{pixelsOf(one["w"]), pixelsOf(one["h"])}, got.Object.v)
 		var sizes []size
 		bad := false
 		if v, isList := members["objects"].([]any); isList {
 			for _, one := range v {
 				if o, isObject := one.(map[string]any); isObject {
-					sizes = append(sizes, size{wholeOf(o["w"]), wholeOf(o["h"])})
-				} else {
+					sizes = append(sizes, size{pixelsOf(o["w"]), pixelsOf(o["h"])})
+				} else if list, isList := one.([]any); one != nil && (!isList || len(list) > 0) {
 					bad = true
 				}
 			}
+			require.Equal(t, bad, got.Objects.bad)
+			require.Equal(t, sizes, append([]size(nil), got.Objects.list...))
 		}
-		require.Equal(t, bad, got.Objects.bad)
-		require.Equal(t, sizes, append([]size(nil), got.Objects.list...))
 	})
+}
+
+// numbersOf returns the state of a list of integers.
+func numbersOf(list []any) (s state) {
+	for _, one := range list {
+		if text, is := one.(string); is {
+			s = max(s, readable)
+			for _, field := range strings.FieldsFunc(text, separates) {
+				s = max(s, wholeOf(field).state)
+			}
+			continue
+		}
+		s = max(s, wholeOf(one).state)
+	}
+	return s
 }
 
 // wholeOf is what a decoded value is as an integer.
 func wholeOf(v any) whole {
+	w := pixelsOf(v)
+	if s, is := v.(string); is {
+		v = stdjson.Number(strings.TrimSpace(s))
+	}
+	if n, is := v.(stdjson.Number); is && w.set() {
+		if f, err := strconv.ParseFloat(n.String(), 64); err != nil || f != math.Trunc(f) {
+			return whole{state: unreadable}
+		}
+	}
+	return w
+}
+
+// pixelsOf is what a decoded value is as a length in pixels.
+func pixelsOf(v any) whole {
 	s := ""
 	switch v := v.(type) {
+	case nil:
+		return whole{}
 	case bool:
 		if v {
-			return whole{true, 1}
+			return whole{readable, 1}
 		}
-		return whole{true, 0}
+		return whole{readable, 0}
 	case stdjson.Number:
 		s = v.String()
 	case string:
-		s = v
+		if s = strings.TrimSpace(v); s == "" {
+			return whole{}
+		}
+	case []any:
+		if len(v) == 0 {
+			return whole{}
+		}
+		return whole{state: unreadable}
 	default:
-		return whole{}
+		return whole{state: unreadable}
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return whole{true, n}
+		return whole{readable, n}
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f != f {
-		return whole{}
+		return whole{state: unreadable}
 	}
-	return whole{true, int64(max(min(f, 1<<31-1), -1<<31))}
+	return whole{readable, int64(max(min(f, mostWhole), -mostWhole))}
 }
 
 // A pooled bid session carries nothing from one request to the next: the replies equal those of a

@@ -29,7 +29,7 @@ const (
 // token in the notices only proves that they are about our bid, and at which price.
 func (s *bidSession) write(current *impressionAuction) {
 	a := &s.auction
-	s.noticed = append(append(s.noticed[:0], "&imp="...), url.QueryEscape(string(current.imp.ID))...)
+	s.noticed = append(append(s.noticed[:0], "&imp="...), url.QueryEscape(cut(string(current.imp.ID), maxImpID))...)
 	s.noticed = offer.AppendID(append(s.noticed, "&bid="...), a.ID)
 	s.noticed = s.deps.Seller.AppendBidToken(append(s.noticed, "&t="...), a)
 	size := s.show(current)
@@ -40,6 +40,9 @@ func (s *bidSession) write(current *impressionAuction) {
 	}
 	s.bids = s.appendBid(s.bids, current, size)
 	s.won++
+	if v := &current.imp.Video.v; current.gate.kind == asVideo && v.PodID != "" {
+		s.pods = append(s.pods, pod{v.PodID, v.PodDedupe.state != absent})
+	}
 	s.metrics.bids[current.gate.kind].Inc()
 }
 
@@ -144,7 +147,8 @@ func (s *bidSession) auctionOf(imp text, reason auction.Reason) uuid.UUID {
 var statusCodes = map[auction.Reason]int{
 	auction.BelowFloor: 301, auction.Blocked: 356, auction.Stale: nbrTechnical, auction.FrequencyCapped: 9,
 	unsupported: 202, noFit: 353, privateAuction: 200, insecure: 352, currency: 205, category: 357, seatBlocked: 200,
-	timeout: nbrTime, tooMany: 200, duplicate: 302,
+	timeout: nbrTime, tooMany: 200, duplicate: 302, languageAbsent: 200, dsaRequired: 204, quantityOther: 200,
+	tooLate: 200, tooSmall: 351, podTaken: 302,
 }
 
 // nbr returns the no-bid code of the whole request: technical reasons, and a refused subject, if

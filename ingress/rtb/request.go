@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"adnet/ingress/offer"
+	"adnet/internal/consent"
+	"adnet/internal/jsonscan"
 )
 
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
@@ -19,15 +21,18 @@ type bidRequest struct {
 	DOOH   object[channel]
 	Device object[device]
 	User   object[user]
-	Test   whole
+	Test   consent.Choice
 	TMax   whole
-	Cur    texts
-	BCat   texts
-	ACat   texts
+	Cur    names
+	WLang  names
+	WLangB names
+	BCat   names
+	ACat   names
 	CatTax whole
-	BAdv   texts
-	WSeat  texts
-	BSeat  texts
+	BAdv   names
+	BApp   names
+	WSeat  names
+	BSeat  names
 	Regs   object[regs]
 	Ext    object[reqExt]
 }
@@ -35,7 +40,7 @@ type bidRequest struct {
 func (b *bidRequest) member(r *reader, name string) {
 	switch name {
 	case "id":
-		b.ID = r.string()
+		b.ID = r.id()
 	case "imp":
 		b.Imp = list(r, &r.imps)
 	case "site":
@@ -49,23 +54,29 @@ func (b *bidRequest) member(r *reader, name string) {
 	case "user":
 		into(r, &b.User)
 	case "test":
-		b.Test = r.whole()
+		b.Test = r.choice()
 	case "tmax":
-		b.TMax = r.whole()
+		b.TMax = r.pixels()
 	case "cur":
-		b.Cur = r.texts()
+		b.Cur = r.names()
+	case "wlang":
+		b.WLang = r.names()
+	case "wlangb":
+		b.WLangB = r.names()
 	case "bcat":
-		b.BCat = r.texts()
+		b.BCat = r.names()
 	case "acat":
-		b.ACat = r.texts()
+		b.ACat = r.names()
 	case "cattax":
 		b.CatTax = r.whole()
 	case "badv":
-		b.BAdv = r.texts()
+		b.BAdv = r.names()
+	case "bapp":
+		b.BApp = r.names()
 	case "wseat":
-		b.WSeat = r.texts()
+		b.WSeat = r.seats()
 	case "bseat":
-		b.BSeat = r.texts()
+		b.BSeat = r.seats()
 	case "regs":
 		into(r, &b.Regs)
 	case "ext":
@@ -160,7 +171,7 @@ type channel struct {
 	// Read only to judge the conversation.
 	Page, Ref                text
 	CatTax                   whole
-	Cat, SectionCat, PageCat codes
+	Cat, SectionCat, PageCat names
 }
 
 func (c *channel) member(r *reader, name string) {
@@ -168,7 +179,7 @@ func (c *channel) member(r *reader, name string) {
 	case "name":
 		c.Name = r.string()
 	case "keywords":
-		c.Keywords = r.string()
+		c.Keywords = r.words()
 	case "kwarray":
 		c.KWArray = r.texts()
 	case "search":
@@ -184,11 +195,11 @@ func (c *channel) member(r *reader, name string) {
 	case "cattax":
 		c.CatTax = r.whole()
 	case "cat":
-		c.Cat = r.codes()
+		c.Cat = r.names()
 	case "sectioncat":
-		c.SectionCat = r.codes()
+		c.SectionCat = r.names()
 	case "pagecat":
-		c.PageCat = r.codes()
+		c.PageCat = r.names()
 	default:
 		r.skip()
 	}
@@ -198,7 +209,7 @@ func (c *channel) member(r *reader, name string) {
 type origin struct {
 	Name   text
 	CatTax whole
-	Cat    codes
+	Cat    names
 }
 
 func (o *origin) member(r *reader, name string) {
@@ -208,7 +219,7 @@ func (o *origin) member(r *reader, name string) {
 	case "cattax":
 		o.CatTax = r.whole()
 	case "cat":
-		o.Cat = r.codes()
+		o.Cat = r.names()
 	default:
 		r.skip()
 	}
@@ -225,7 +236,7 @@ type content struct {
 	Season, Episode, Artist, Album, URL text
 	Producer                            object[origin]
 	CatTax                              whole
-	Cat                                 codes
+	Cat                                 names
 	Rating                              text
 	QAG                                 whole
 }
@@ -239,7 +250,7 @@ func (c *content) member(r *reader, name string) {
 	case "genre":
 		c.Genre = r.string()
 	case "keywords":
-		c.Keywords = r.string()
+		c.Keywords = r.words()
 	case "kwarray":
 		c.KWArray = r.texts()
 	case "season":
@@ -257,7 +268,7 @@ func (c *content) member(r *reader, name string) {
 	case "cattax":
 		c.CatTax = r.whole()
 	case "cat":
-		c.Cat = r.codes()
+		c.Cat = r.names()
 	case "contentrating":
 		c.Rating = r.string()
 	case "qagmediarating":
@@ -283,29 +294,43 @@ func (g *regs) member(r *reader, name string) {
 }
 
 type regulations struct {
-	GDPR      whole
-	COPPA     whole
-	GPC       whole // not in the standard, but sent
+	GDPR      consent.Choice
+	COPPA     consent.Choice
+	GPC       consent.Choice // not in the standard, but sent
 	USPrivacy text
 	GPP       text
-	GPPSID    wholes
+	GPPSID    numbers
+	DSA       object[dsa]
 }
 
 func (g *regulations) member(r *reader, name string) {
 	switch name {
 	case "gdpr":
-		g.GDPR = r.whole()
+		g.GDPR = r.choice()
 	case "coppa":
-		g.COPPA = r.whole()
+		g.COPPA = r.choice()
 	case "gpc":
-		g.GPC = r.whole()
+		g.GPC = r.choice()
 	case "us_privacy":
-		g.USPrivacy = r.string()
+		g.USPrivacy = r.code()
 	case "gpp":
-		g.GPP = r.string()
+		g.GPP = r.code()
 	case "gpp_sid":
-		g.GPPSID = r.wholes()
+		g.GPPSID = r.numbers()
+	case "dsa":
+		into(r, &g.DSA)
 	default:
+		r.skip()
+	}
+}
+
+// dsa has the field of the DSA extension (IAB Tech Lab, DSA Transparency) that restricts bids.
+type dsa struct{ Required whole }
+
+func (d *dsa) member(r *reader, name string) {
+	if name == "dsarequired" {
+		d.Required = r.whole()
+	} else {
 		r.skip()
 	}
 }
@@ -314,8 +339,8 @@ type device struct {
 	Language text
 	LangB    text
 	Geo      object[geo]
-	LMT      whole
-	DNT      whole
+	LMT      consent.Choice
+	DNT      consent.Choice
 }
 
 func (d *device) member(r *reader, name string) {
@@ -325,9 +350,9 @@ func (d *device) member(r *reader, name string) {
 	case "langb":
 		d.LangB = r.string()
 	case "lmt":
-		d.LMT = r.whole()
+		d.LMT = r.choice()
 	case "dnt":
-		d.DNT = r.whole()
+		d.DNT = r.choice()
 	case "geo":
 		into(r, &d.Geo)
 	default:
@@ -372,7 +397,7 @@ type userSignal struct{ Consent text }
 
 func (u *userSignal) member(r *reader, name string) {
 	if name == "consent" {
-		u.Consent = r.string()
+		u.Consent = r.code()
 	} else {
 		r.skip()
 	}
@@ -381,7 +406,7 @@ func (u *userSignal) member(r *reader, name string) {
 func (u *user) member(r *reader, name string) {
 	switch name {
 	case "consent":
-		u.Consent = r.string()
+		u.Consent = r.code()
 	case "ext":
 		into(r, &u.Ext)
 	case "geo":
@@ -389,7 +414,7 @@ func (u *user) member(r *reader, name string) {
 	case "yob":
 		u.Born = r.year()
 	case "keywords":
-		u.Keywords = r.string()
+		u.Keywords = r.words()
 	case "kwarray":
 		u.KWArray = r.texts()
 	case "data":
@@ -421,27 +446,29 @@ type imp struct {
 	TagID       text
 	BidFloor    amount
 	BidFloorCur text
-	Secure      whole
+	Secure      consent.Choice
 	Native      object[native]
 	Banner      object[banner]
 	Video       object[video]
 	Audio       object[empty]
 	PMP         object[pmp]
+	Qty         object[quantity]
+	DT          whole // milliseconds since 1970, of a delayed display
 	Ext         object[reqExt]
 }
 
 func (i *imp) member(r *reader, name string) {
 	switch name {
 	case "id":
-		i.ID = r.string()
+		i.ID = r.id()
 	case "tagid":
 		i.TagID = r.string()
 	case "bidfloor":
 		i.BidFloor = r.amount()
 	case "bidfloorcur":
-		i.BidFloorCur = r.string()
+		i.BidFloorCur = r.code()
 	case "secure":
-		i.Secure = r.whole()
+		i.Secure = r.choice()
 	case "native":
 		into(r, &i.Native)
 	case "banner":
@@ -452,6 +479,10 @@ func (i *imp) member(r *reader, name string) {
 		into(r, &i.Audio)
 	case "pmp":
 		into(r, &i.PMP)
+	case "qty":
+		into(r, &i.Qty)
+	case "dt":
+		i.DT = r.pixels()
 	case "ext":
 		into(r, &i.Ext)
 	default:
@@ -464,15 +495,38 @@ type empty struct{}
 
 func (*empty) member(r *reader, _ string) { r.skip() }
 
+// offersNothing takes empty lists for formats, as PHP writes objects without members, if p has no
+// other format. It reports whether p has none at all.
+func (i *imp) offersNothing() bool {
+	if i.Native.set || i.Banner.set || i.Video.set || i.Audio.set {
+		return false
+	}
+	i.Native.set, i.Banner.set = i.Native.hollow, i.Banner.hollow
+	i.Video.set, i.Audio.set = i.Video.hollow, i.Audio.hollow
+	return !(i.Native.set || i.Banner.set || i.Video.set || i.Audio.set)
+}
+
+// quantity has the field of a Qty (3.2.31) that restricts bids: the number of views of one
+// impression.
+type quantity struct{ Multiplier amount }
+
+func (q *quantity) member(r *reader, name string) {
+	if name == "multiplier" {
+		q.Multiplier = r.amount()
+	} else {
+		r.skip()
+	}
+}
+
 type pmp struct {
-	Private whole
+	Private consent.Choice
 	Deals   objects[deal]
 }
 
 func (p *pmp) member(r *reader, name string) {
 	switch name {
 	case "private_auction":
-		p.Private = r.whole()
+		p.Private = r.choice()
 	case "deals":
 		p.Deals = list(r, &r.deals)
 	default:
@@ -486,27 +540,34 @@ type deal struct {
 	BidFloor    amount
 	BidFloorCur text
 	AT          whole
-	WSeat       texts
-	WADomain    texts
-	MType       wholes // not in the standard, but sent
+	WSeat       names
+	WADomain    names
+	MType       numbers // not in the standard, but sent
+
+	DurFloors    objects[durFloor]
+	MinCPMPerSec amount
 }
 
 func (d *deal) member(r *reader, name string) {
 	switch name {
 	case "id":
-		d.ID = r.string()
+		d.ID = r.id()
 	case "bidfloor":
 		d.BidFloor = r.amount()
 	case "bidfloorcur":
-		d.BidFloorCur = r.string()
+		d.BidFloorCur = r.code()
 	case "at":
 		d.AT = r.whole()
 	case "wseat":
-		d.WSeat = r.texts()
+		d.WSeat = r.seats()
 	case "wadomain":
-		d.WADomain = r.texts()
+		d.WADomain = r.names()
 	case "mtype":
-		d.MType = r.wholes()
+		d.MType = r.numbers()
+	case "durfloors":
+		d.DurFloors = list(r, &r.ranges)
+	case "mincpmpersec":
+		d.MinCPMPerSec = r.amount()
 	default:
 		r.skip()
 	}
@@ -516,19 +577,35 @@ type banner struct {
 	W      whole
 	H      whole
 	Format objects[size]
-	BType  wholes
+	BType  numbers
+	BAttr  numbers
+	Mimes  names
+
+	WMin, WMax, HMin, HMax whole // of versions before 2.4
 }
 
 func (b *banner) member(r *reader, name string) {
 	switch name {
 	case "w":
-		b.W = r.whole()
+		b.W = r.pixels()
 	case "h":
-		b.H = r.whole()
+		b.H = r.pixels()
 	case "format":
 		b.Format = list(r, &r.sizes)
 	case "btype":
-		b.BType = r.wholes()
+		b.BType = r.numbers()
+	case "battr":
+		b.BAttr = r.numbers()
+	case "mimes":
+		b.Mimes = r.names()
+	case "wmin":
+		b.WMin = r.pixels()
+	case "wmax":
+		b.WMax = r.pixels()
+	case "hmin":
+		b.HMin = r.pixels()
+	case "hmax":
+		b.HMax = r.pixels()
 	default:
 		r.skip()
 	}
@@ -542,9 +619,9 @@ type size struct {
 func (s *size) member(r *reader, name string) {
 	switch name {
 	case "w":
-		s.W = r.whole()
+		s.W = r.pixels()
 	case "h":
-		s.H = r.whole()
+		s.H = r.pixels()
 	default:
 		r.skip()
 	}
@@ -553,19 +630,29 @@ func (s *size) member(r *reader, name string) {
 type video struct {
 	W           whole
 	H           whole
-	Mimes       texts
+	Mimes       names
 	MinDuration whole
 	MaxDuration whole
-	Protocols   wholes
-	Protocol    whole // from 2.2
+	Protocols   numbers
+	Protocol    numbers // from 2.2
 	Linearity   whole
-	Skip        whole
-	BAttr       wholes
-	Delivery    wholes
+	Skip        consent.Choice
+	SkipMin     whole // seconds from which a video may be skippable
+	SkipAfter   whole // seconds before the skip button
+	BAttr       numbers
+	Delivery    numbers
+	MinBitrate  whole // kbit/s
+	MaxBitrate  whole
+	Boxing      consent.Choice // boxingallowed
 
-	RqdDurs      wholes // the exact accepted lengths; minduration and maxduration are then ignored
+	RqdDurs      numbers // the exact accepted lengths; minduration and maxduration are then ignored
 	DurFloors    objects[durFloor]
 	MinCPMPerSec amount // floor per second, in the currency of the imp's floor
+
+	PodID     text // shared by the imps of a pod
+	PodDur    whole
+	MaxSeq    whole
+	PodDedupe numbers
 }
 
 // durFloor has the fields of a DurFloors (3.2.35): the floor of videos within a range of lengths.
@@ -591,33 +678,59 @@ func (f *durFloor) member(r *reader, name string) {
 func (v *video) member(r *reader, name string) {
 	switch name {
 	case "w":
-		v.W = r.whole()
+		v.W = r.pixels()
 	case "h":
-		v.H = r.whole()
+		v.H = r.pixels()
 	case "mimes":
-		v.Mimes = r.texts()
+		v.Mimes = r.names()
 	case "minduration":
 		v.MinDuration = r.whole()
 	case "maxduration":
 		v.MaxDuration = r.whole()
 	case "protocols":
-		v.Protocols = r.wholes()
+		v.Protocols = r.numbers()
 	case "protocol":
-		v.Protocol = r.whole()
+		v.Protocol = r.numbers()
 	case "linearity":
 		v.Linearity = r.whole()
-	case "skip":
-		v.Skip = r.whole()
 	case "battr":
-		v.BAttr = r.wholes()
+		v.BAttr = r.numbers()
 	case "delivery":
-		v.Delivery = r.wholes()
+		v.Delivery = r.numbers()
+	case "minbitrate":
+		v.MinBitrate = r.whole()
+	case "maxbitrate":
+		v.MaxBitrate = r.whole()
+	case "boxingallowed":
+		v.Boxing = r.choice()
 	case "rqddurs":
-		v.RqdDurs = r.wholes()
+		v.RqdDurs = r.numbers()
 	case "durfloors":
 		v.DurFloors = list(r, &r.ranges)
 	case "mincpmpersec":
 		v.MinCPMPerSec = r.amount()
+	default:
+		v.skipOrPod(r, name)
+	}
+}
+
+// skipOrPod reads the members about skipping and pods.
+func (v *video) skipOrPod(r *reader, name string) {
+	switch name {
+	case "skip":
+		v.Skip = r.choice()
+	case "skipmin":
+		v.SkipMin = r.whole()
+	case "skipafter":
+		v.SkipAfter = r.whole()
+	case "podid":
+		v.PodID = r.code()
+	case "poddur":
+		v.PodDur = r.whole()
+	case "maxseq":
+		v.MaxSeq = r.whole()
+	case "poddedupe":
+		v.PodDedupe = r.numbers()
 	default:
 		r.skip()
 	}
@@ -633,13 +746,23 @@ func (r *reader) parse(body []byte, in *bidRequest) error {
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return malformed("the body must be a JSON object")
 	}
-	if !utf8.Valid(body) {
-		return malformed("the body is not UTF-8")
+	if r.valid(body, in) {
+		return in.check()
 	}
-	if _, err := r.document(string(body), in); err != nil {
+	plain, mended := jsonscan.Mend(body)
+	if *in = (bidRequest{}); !mended || !r.valid(plain, in) {
 		return malformed("the body is not well-formed JSON")
 	}
 	return in.check()
+}
+
+// valid reads a body and reports whether it is JSON in UTF-8.
+func (r *reader) valid(body []byte, in *bidRequest) bool {
+	if !utf8.Valid(body) {
+		return false
+	}
+	_, err := r.document(string(body), in)
+	return err == nil
 }
 
 // check rejects exactly the requests that PROTOCOLS and the standard define as malformed.
@@ -659,7 +782,7 @@ func (r *bidRequest) check() error {
 		if p.ID == "" {
 			return malformed("imp.id is required")
 		}
-		if !p.Native.set && !p.Banner.set && !p.Video.set && !p.Audio.set {
+		if p.offersNothing() {
 			return malformed("an imp must offer native, banner, video or audio")
 		}
 	}

@@ -26,6 +26,7 @@ type Config struct {
 	Categories []string          `name:"rtb-categories" env:"ADNET_RTB_CATEGORIES" help:"Content categories of all campaigns, compared with bcat and acat (default: none)."`
 	CatTax     int64             `name:"rtb-cattax" env:"ADNET_RTB_CATTAX" default:"1" help:"Taxonomy of ADNET_RTB_CATEGORIES (AdCOM, Category Taxonomies)."`
 	VideoSec   int64             `name:"rtb-video-seconds" env:"ADNET_RTB_VIDEO_SECONDS" default:"15" help:"Length of videos in seconds, which VAST requires and campaigns do not state."`
+	VideoKbps  int64             `name:"rtb-video-kbps" env:"ADNET_RTB_VIDEO_KBPS" default:"1000" help:"Bit rate of videos in kbit/s, compared with minbitrate and maxbitrate. 0: unknown, so that such limits get no bid."`
 }
 
 // Producer sends a record to Kafka; see track.Producer.
@@ -89,8 +90,11 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		}
 		s.rates[strings.ToUpper(strings.TrimSpace(currency))] = usd
 	}
-	if cfg.Seat == "" || cfg.VideoSec <= 0 {
-		return nil, errors.New("ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive")
+	if cfg.Seat == "" || cfg.VideoSec <= 0 || cfg.VideoKbps < 0 {
+		return nil, errors.New(
+			"ADNET_RTB_SEAT must not be empty, ADNET_RTB_VIDEO_SECONDS must be positive, " +
+				"ADNET_RTB_VIDEO_KBPS must not be negative",
+		)
 	}
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return obs.Register(
@@ -139,7 +143,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)},
 		"error":  {Do: s.notice(failed)},
 		"status": {Do: s.status},
-	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse})
+	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Embedded: true, Errors: s.refuse})
 }
 
 // produce sends a record to the log, best effort.

@@ -26,25 +26,27 @@ type bidSession struct {
 
 // sessionRequest holds the fields of a session that belong to its request.
 type sessionRequest struct {
-	c       *gin.Context
-	in      bidRequest
-	caller  httpapi.Caller
-	started time.Time
-	now     time.Time // last clock reading of late
-	tmax    time.Duration
-	sandbox bool
-	debug   bool
-	base    string
-	secure  bool     // our links are https
-	blocked []string // blocked domains
-	consent consent.Flags
-	wishes  wishes            // category wishes
-	current impressionAuction // the current auction
-	judged  offer.Judged      // verdict on the request level, computed when an imp needs it
-	judging bool              // judged is set
-	refused offer.Judged      // verdict on the first imp that was refused for its subject
-	won     int               // number of bids
-	first   uuid.UUID         // the auction of the first bid
+	c         *gin.Context
+	in        bidRequest
+	caller    httpapi.Caller
+	started   time.Time
+	now       time.Time // last clock reading of late
+	tmax      time.Duration
+	sandbox   bool
+	debug     bool
+	base      string
+	secure    bool     // our links are https
+	blocked   []string // blocked domains
+	apps      []string // blocked apps
+	consent   consent.Flags
+	wishes    wishes // category wishes
+	languages languages
+	current   impressionAuction // the current auction
+	judged    offer.Judged      // verdict on the request level, computed when an imp needs it
+	judging   bool              // judged is set
+	refused   offer.Judged      // verdict on the first imp that was refused for its subject
+	won       int               // number of bids
+	first     uuid.UUID         // the auction of the first bid
 }
 
 // sessionMemory holds the buffers that a session keeps for the next request; all are empty between
@@ -56,6 +58,7 @@ type sessionMemory struct {
 	reservations []budget.Reservation // of the bids so far
 	reasons      []auction.Reason     // of each imp
 	lost         []lostAuction        // auctions of the imps that got no bid
+	pods         []pod                // of the videos among the bids
 	signals      signals              // of the request level
 	words        words.Reader         // of the current impression
 	suits        offer.Conversation   // of the request level, or of the current impression
@@ -64,6 +67,12 @@ type sessionMemory struct {
 	markup       []byte
 	pieces       pieces
 	out          []byte // the reply
+}
+
+// pod is a video pod with a bid.
+type pod struct {
+	id     text
+	dedupe bool // its imp limits repeated ads
 }
 
 // lostAuction is the auction of an imp without a bid.
@@ -93,10 +102,11 @@ func (s *bidSession) read(body []byte) error {
 	if in.TMax.n > 0 {
 		s.tmax = min(time.Duration(min(in.TMax.n, int64(maxTMax/time.Millisecond)))*time.Millisecond, maxTMax)
 	}
-	s.sandbox = in.Test.is(1)
+	s.sandbox = in.Test.Strict()
 	s.debug = s.sandbox || in.Ext.v.Debug.n != 0
-	s.blocked = domains(in.BAdv)
+	s.blocked, s.apps = domains(&in.BAdv), apps(&in.BApp)
 	s.readCategories()
+	s.readLanguages()
 	s.consent = in.consent()
 	s.signals.begin(in)
 	return nil
@@ -114,6 +124,7 @@ func (s *bidSession) end() {
 	s.auction.Forget()
 	s.ad.Reset()
 	s.reservations, s.reasons, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.lost)
+	s.pods = emptied(s.pods)
 	if s.bids = s.bids[:0]; cap(s.bids) > keptBuffer {
 		s.bids, s.out = nil, nil
 	}

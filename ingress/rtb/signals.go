@@ -232,15 +232,3 @@ func word(s string) bool {
 }
 
 func upper(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
-
-// domains reads badv, whose entries are sometimes whole links.
-func domains(badv []string) []string {
-	for i, d := range badv {
-		if _, rest, is := strings.Cut(d, "://"); is {
-			d = rest
-		}
-		d, _, _ = strings.Cut(d, "/")
-		badv[i] = strings.TrimSpace(d)
-	}
-	return badv
-}

@@ -2,11 +2,12 @@ package rtb
 
 import (
 	"math"
-	"strings"
+	"slices"
 
 	"adnet/auction"
 	"adnet/auction/markup"
 	"adnet/internal/campaign"
+	"adnet/internal/consent"
 	"adnet/internal/money"
 )
 
@@ -28,33 +29,92 @@ func (k markupKind) String() string { return [kinds]string{"native", "banner", "
 
 // markupSlot describes the markup that an imp accepts.
 type markupSlot struct {
-	list   [3]auction.Format // memory of formats
-	has    [kinds]bool
-	w, h   int // banner size, CSS pixels
-	native markup.NativeRequest
-	video  markup.VideoRequest
+	list     [3]auction.Format // memory of formats
+	has      [kinds]bool
+	w, h     int         // banner size, CSS pixels
+	pictured [kinds]bool // a text alone is not accepted
+	banner   markup.BannerRequest
+	native   markup.NativeRequest
+	video    markup.VideoRequest
 }
 
 // slot sets in o the markup that p accepts. The reason is empty if p accepts a supported kind.
 func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
-	if p.Secure.is(1) && !s.secure {
+	switch {
+	case p.Secure.Strict() && !s.secure:
 		return insecure
+	case p.Qty.bad || p.Qty.v.Multiplier.bad || p.Qty.v.Multiplier.set && p.Qty.v.Multiplier.micros != money.USD:
+		return quantityOther
+	case p.DT.state != absent && p.DT.above(s.started.Add(s.deps.Seller.BidLife()).UnixMilli()):
+		return tooLate
 	}
-	if p.Native.set {
+	if p.Native.set && p.Native.v.BAttr.state != unreadable {
 		o.native, o.has[asNative] = p.Native.v.request(s.json)
+		o.pictured[asNative] = p.Native.v.BAttr.blocks(textOnly)
 	}
-	if p.Banner.set && !has(p.Banner.v.BType, htmlBanner) {
-		o.has[asBanner] = true
-		o.w, o.h = p.Banner.v.size()
+	reason := unsupported
+	if p.Banner.set {
+		reason = s.bannerSlot(&p.Banner.v, o)
 	}
 	if p.Video.set {
-		o.video, o.has[asVideo] = p.Video.v.request(s.cfg.VideoSec)
+		if refused := s.videoSlot(&p.Video.v, o); refused != unsupported {
+			reason = refused
+		}
 	}
 	if o.has == ([kinds]bool{}) {
+		return reason
+	}
+	return ""
+}
+
+// Codes of AdCOM, Creative Attributes and OpenRTB, Banner Ad Types (btype).
+const (
+	textOnly   = 12 // attribute
+	skipButton = 16 // attribute
+	textBanner = 1  // type
+	htmlBanner = 2  // type of our banners
+)
+
+// bannerSlot sets in o the banner that b accepts, or returns the reason for none.
+func (s *bidSession) bannerSlot(b *banner, o *markupSlot) auction.Reason {
+	if b.BType.blocks(htmlBanner) || b.BAttr.state == unreadable || b.Mimes.state != absent && len(b.Mimes.list) == 0 {
+		return unsupported
+	}
+	if o.w, o.h, o.has[asBanner] = b.size(); !o.has[asBanner] {
+		return tooSmall
+	}
+	o.banner.Mimes = b.Mimes.list
+	o.pictured[asBanner] = b.BAttr.blocks(textOnly) || b.BType.blocks(textBanner)
+	return ""
+}
+
+// videoSlot sets in o the video that v accepts, or returns the reason for none.
+func (s *bidSession) videoSlot(v *video, o *markupSlot) auction.Reason {
+	switch {
+	case v.W.state != absent && v.H.state != absent && !shows(v.W, v.H):
+		return tooSmall
+	case s.podTaken(v):
+		return podTaken
+	}
+	if o.video, o.has[asVideo] = v.request(s.cfg.VideoSec, s.cfg.VideoKbps); !o.has[asVideo] {
 		return unsupported
 	}
 	return ""
 }
+
+// podTaken reports whether we bid for another imp of the pod and one of both must not repeat an ad.
+// One bid cannot repeat itself.
+func (s *bidSession) podTaken(v *video) bool {
+	for _, p := range s.pods {
+		if v.PodID != "" && p.id == v.PodID && (p.dedupe || v.PodDedupe.state != absent) {
+			return true
+		}
+	}
+	return false
+}
+
+// private reports whether only deals may bid.
+func (i *imp) private() bool { return i.PMP.bad || i.PMP.v.Private.Strict() }
 
 // formats lists the creative formats that can fill o: an image fills a native or a banner, a native
 // a native, a video a video.
@@ -83,12 +143,18 @@ func (o *markupSlot) choose(c *campaign.Campaign, allowed [kinds]bool) (markupKi
 	case campaign.Video:
 		return asVideo, o.has[asVideo] && allowed[asVideo] && o.video.FitsVideo(&show)
 	case campaign.Native, campaign.Image:
-		if o.has[asNative] && allowed[asNative] && o.native.FitsNative(&show) {
+		if o.has[asNative] && allowed[asNative] && o.native.FitsNative(&show) && o.pictures(asNative, &show) {
 			return asNative, true
 		}
-		return asBanner, c.Format == campaign.Image && o.has[asBanner] && allowed[asBanner]
+		return asBanner, c.Format == campaign.Image && o.has[asBanner] && allowed[asBanner] &&
+			o.banner.FitsBanner(&show) && o.pictures(asBanner, &show)
 	}
 	return 0, false
+}
+
+// pictures reports whether a creative has the picture that a kind of markup must have.
+func (o *markupSlot) pictures(kind markupKind, c *markup.Creative) bool {
+	return !o.pictured[kind] || c.MediaURL != "" || kind == asNative && c.LogoURL != ""
 }
 
 func creative(c *campaign.Campaign) markup.Creative {
@@ -99,65 +165,87 @@ func creative(c *campaign.Campaign) markup.Creative {
 	}
 }
 
-// landingDomain returns the host of a campaign's validated https link.
-func landingDomain(link string) string {
-	host := strings.TrimPrefix(link, "https://")
-	if i := strings.IndexAny(host, "/?#:"); i >= 0 {
-		host = host[:i]
-	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
-}
+// The bounds of a place in which an ad with its label can be seen, CSS pixels. The least sizes pass
+// the small banners of feature phones (120 × 20).
+const (
+	leastSide = 20
+	leastArea = 2_000
+	maxSide   = 10_000
+)
 
-// advertiserDomain returns the landing domain in the form of block lists.
-func advertiserDomain(link string) string { return strings.TrimPrefix(landingDomain(link), "www.") }
-
-// htmlBanner is the creative type (btype) of our banners.
-const htmlBanner = 2
-
-// maxSide is the largest plausible side of a banner or player, CSS pixels.
-const maxSide = 10_000
-
-// size returns the first plausible size of the banner, CSS pixels.
-func (b *banner) size() (w, h int) {
-	for _, f := range b.Format.list {
-		if sane(f.W.n, f.H.n) {
-			return int(f.W.n), int(f.H.n)
+// size returns the first stated size of the banner that can show an ad, CSS pixels, or the default
+// if none is stated.
+func (b *banner) size() (w, h int, ok bool) {
+	for i := range b.Format.list {
+		if f := &b.Format.list[i]; shows(f.W, f.H) && b.ranges(f) {
+			return int(f.W.n), int(f.H.n), true
 		}
 	}
-	if sane(b.W.n, b.H.n) {
-		return int(b.W.n), int(b.H.n)
+	f := size{b.W, b.H}
+	if b.W.state == absent && b.H.state == absent && !b.Format.stated() {
+		f = size{whole{readable, markup.DefaultWidth}, whole{readable, markup.DefaultHeight}}
 	}
-	return markup.DefaultWidth, markup.DefaultHeight
+	return int(f.W.n), int(f.H.n), shows(f.W, f.H) && b.ranges(&f)
 }
 
-func sane(w, h int64) bool { return w > 0 && h > 0 && w <= maxSide && h <= maxSide }
+// ranges reports whether f is between the least and the largest size of the banner.
+func (b *banner) ranges(f *size) bool {
+	return !b.WMin.above(f.W.n) && !b.HMin.above(f.H.n) && !b.WMax.below(f.W.n) && !b.HMax.below(f.H.n)
+}
 
-const skipButton = 16 // creative attribute: has a skip button
+// shows reports whether an ad can be seen in a place of a size.
+func shows(w, h whole) bool {
+	return w.set() && h.set() && min(w.n, h.n) >= leastSide && max(w.n, h.n) <= maxSide && w.n*h.n >= leastArea
+}
 
 // request returns the video request for the markup; false if the imp does not accept a linear
-// inline VAST of our length.
-func (v *video) request(seconds int64) (markup.VideoRequest, bool) {
+// inline VAST of our length and bit rate (kbit/s).
+func (v *video) request(seconds, kbps int64) (markup.VideoRequest, bool) {
 	r := markup.VideoRequest{
-		Mimes: v.Mimes, Seconds: seconds, Delivery: v.Delivery,
-		Skippable: !(v.Skip.set && v.Skip.n == 0) && !has(v.BAttr, skipButton),
+		Mimes: v.Mimes.list, Seconds: seconds, Delivery: v.Delivery.list,
+		Skippable: v.Skip != consent.No && v.Skip != consent.Unclear && !v.BAttr.blocks(skipButton) &&
+			!v.SkipMin.above(seconds-1) && v.SkipAfter.state != unreadable,
+		SkipFrom: v.SkipAfter.n,
 	}
-	if sane(v.W.n, v.H.n) {
+	if v.W.set() && v.H.set() {
 		r.W, r.H = v.W.n, v.H.n
 	}
-	switch {
-	case v.Linearity.is(2):
-		return r, false
-	case len(v.RqdDurs) > 0 && !has(v.RqdDurs, seconds):
-		return r, false
-	case len(v.RqdDurs) == 0 && (v.MinDuration.n > seconds || v.MaxDuration.n > 0 && v.MaxDuration.n < seconds):
+	if v.limitsBitrate() {
+		r.Kbps = kbps
+	}
+	if !v.takes(seconds, kbps) {
 		return r, false
 	}
 	wanted := v.Protocols
-	if len(wanted) == 0 && v.Protocol.set {
-		wanted = wholes{v.Protocol.n}
+	if wanted.state == absent {
+		wanted = v.Protocol
 	}
-	r.Version = markup.BestVersion(wanted)
+	if wanted.state != absent && len(wanted.list) == 0 {
+		return r, false
+	}
+	r.Version = markup.BestVersion(wanted.list)
 	return r, r.Version != markup.NoVAST
+}
+
+func (v *video) limitsBitrate() bool { return max(v.MinBitrate.state, v.MaxBitrate.state) != absent }
+
+// takes reports whether the place takes a linear video of a length and bit rate (kbit/s).
+func (v *video) takes(seconds, kbps int64) bool {
+	switch {
+	case v.Linearity.state == unreadable, v.Linearity.is(2), v.Boxing == consent.No, v.Boxing == consent.Unclear:
+		return false
+	case v.Mimes.state != absent && len(v.Mimes.list) == 0, v.Delivery.state == unreadable && len(v.Delivery.list) == 0:
+		return false
+	case v.BAttr.state == unreadable, v.limitsBitrate() && kbps == 0:
+		return false
+	case v.MinBitrate.above(kbps), v.MaxBitrate.below(kbps):
+		return false
+	case v.PodDur.below(seconds), v.MaxSeq.below(1), v.PodID == unreadableCode:
+		return false
+	case v.RqdDurs.state != absent:
+		return v.RqdDurs.allows(seconds)
+	}
+	return !v.MinDuration.above(seconds) && (v.MaxDuration.is(0) || !v.MaxDuration.below(seconds)) // 0: no limit
 }
 
 // floor returns the bid floor of p, micro-USD CPM; at least 1, because a bid must have a price.
@@ -165,21 +253,23 @@ func (s *bidSession) floor(p *imp) (money.Micros, auction.Reason) {
 	return s.price(p.BidFloor, p.BidFloorCur)
 }
 
-// videoFloor returns the floor of a video in p. floor is the floor of other markup in p. The floor
-// of a matching range of lengths replaces it, and the floor per second is a lower bound.
-func (s *bidSession) videoFloor(p *imp, floor money.Micros, before auction.Reason) (money.Micros, auction.Reason) {
-	if !p.Video.set {
-		return floor, before
-	}
-	v, seconds, reason := &p.Video.v, s.cfg.VideoSec, before
-	for i := range v.DurFloors.list {
-		if f := &v.DurFloors.list[i]; f.MinDur.n <= seconds && (f.MaxDur.n == 0 || seconds <= f.MaxDur.n) {
-			floor, reason = s.price(f.BidFloor, p.BidFloorCur)
+// videoFloor returns the floor of a video. floor is that of other markup. The floor of a matching
+// range of lengths replaces it, and the floor per second is a lower bound.
+func (s *bidSession) videoFloor(
+	ranges *objects[durFloor], each amount, cur text, floor money.Micros, before auction.Reason,
+) (money.Micros, auction.Reason) {
+	seconds, reason := s.cfg.VideoSec, before
+	for i := range ranges.list {
+		if f := &ranges.list[i]; !f.MinDur.above(seconds) && (f.MaxDur.is(0) || !f.MaxDur.below(seconds)) {
+			floor, reason = s.price(f.BidFloor, cur)
 			break
 		}
 	}
-	if each := v.MinCPMPerSec; each.set || each.bad {
-		all, bad := s.price(each, p.BidFloorCur)
+	if ranges.bad || slices.ContainsFunc(ranges.list, unreadableRange) {
+		reason = auction.BelowFloor
+	}
+	if each.set || each.bad {
+		all, bad := s.price(each, cur)
 		if reason == "" {
 			reason = bad
 		}
@@ -188,13 +278,16 @@ func (s *bidSession) videoFloor(p *imp, floor money.Micros, before auction.Reaso
 	return floor, reason
 }
 
+// unreadableRange reports whether the range of lengths of f is unreadable.
+func unreadableRange(f durFloor) bool { return max(f.MinDur.state, f.MaxDur.state) == unreadable }
+
 // price converts a floor to micro-USD, rounded up.
 func (s *bidSession) price(of amount, in text) (money.Micros, auction.Reason) {
 	cur := upper(string(in))
 	switch {
 	case of.bad:
 		return 0, auction.BelowFloor
-	case of.micros == 0, cur == "", cur == "USD":
+	case of.micros == 0, cur == "", isUSD(cur):
 		return max(of.micros, 1), ""
 	}
 	rate, known := s.rates[cur]
@@ -254,8 +347,13 @@ func (*bidGate) Undo(*auction.Campaign) {}
 // place chooses the markup of a campaign: for a deal if possible, else in the open auction if that
 // is allowed.
 func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms, markupKind, auction.Reason) {
-	if g.session.wishes.refused(c) {
+	switch {
+	case g.session.wishes.refused(c):
 		return nil, 0, category
+	case appBlocked(g.session.apps, c):
+		return nil, 0, auction.Blocked
+	case g.session.languages.refuse(c):
+		return nil, 0, languageAbsent
 	}
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {

@@ -144,8 +144,8 @@ func (s *bidSession) age() offer.Age {
 	return offer.AgeUnknown // an exchange's statement unlocks nothing
 }
 
-func ofCategories(tax whole, list codes) (set subject.Set) {
-	for _, code := range list {
+func ofCategories(tax whole, list names) (set subject.Set) {
+	for _, code := range list.list {
 		set |= subject.OfCategory(int(tax.n), code)
 	}
 	return set

@@ -99,13 +99,21 @@ func TestTables(t *testing.T) {
 				for _, seat := range strict(t, w.Body.Bytes()).SeatBid {
 					for _, b := range seat.Bid {
 						if b.MType == openrtb2.MarkupNative {
-							known(t, []byte(b.AdM), new(nativeresponse.Response))
+							known(t, unwrapped10([]byte(b.AdM)), new(nativeresponse.Response))
 						}
 					}
 				}
 			}
 		})
 	}
+}
+
+// unwrapped10 takes the root wrapper of Native 1.0 off a reply.
+func unwrapped10(adm []byte) []byte {
+	if inner, is := bytes.CutPrefix(adm, []byte(`{"native":`)); is {
+		return bytes.TrimSuffix(inner, []byte("}"))
+	}
+	return adm
 }
 
 // The exemplary requests are the documentation's: the official type takes them without a field that

@@ -46,7 +46,11 @@ func New() (*Script, error) {
 	if script == nil {
 		return nil, errors.New("adnet.js is not built: make console")
 	}
-	hash, integrity := sha256.Sum256(script.Content()), sha512.Sum384(script.Content())
+	content, err := script.Content()
+	if err != nil {
+		return nil, fmt.Errorf("adnet.js: %w", err)
+	}
+	hash, integrity := sha256.Sum256(content), sha512.Sum384(content)
 	s := &Script{
 		files: files, name: "adnet." + hex.EncodeToString(hash[:8]) + ".js",
 		integrity: "sha384-" + base64.StdEncoding.EncodeToString(integrity[:]),
@@ -66,7 +70,9 @@ func (s *Script) Integrity() string { return s.integrity }
 // Mount adds the route to h. The route has no limit: readers of a page may share an address, and a
 // reply costs only a copy of some kilobytes.
 func (s *Script) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone})
+	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{
+		Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Embedded: true,
+	})
 }
 
 func (s *Script) file(c *gin.Context) error {
@@ -79,7 +85,5 @@ func (s *Script) file(c *gin.Context) error {
 		c.Header("Cache-Control", "public, max-age=300")
 	}
 	c.Header("Access-Control-Allow-Origin", "*")
-	c.Header("Cross-Origin-Resource-Policy", "cross-origin")
-	f.Send(c)
-	return nil
+	return f.Send(c)
 }

@@ -31,6 +31,22 @@ type batchTaken struct {
 	Deduped  bool       `json:"deduped,omitzero"`  // the events in Repeats were taken before; nothing is counted twice
 	Repeats  []int      `json:"repeats,omitempty"` // by index in the batch
 	Rejected []rejected `json:"rejected,omitempty"`
+	// conversions that are counted but never charged
+	Unverified []doubted `json:"unverified,omitempty"`
+}
+
+// doubted is a conversion whose click id did not suffice.
+type doubted struct {
+	Index   int    `json:"index"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// doubt adds a conversion whose click id did not suffice.
+func (b *batchTaken) doubt(index int, e *event.Event, c *reportedEvent) {
+	if reason, message := unverified(e, c.clickID, &c.by); reason != "" && c.clickID != "" {
+		b.Unverified = append(b.Unverified, doubted{index, reason, message})
+	}
 }
 
 // rejected is a report that was not taken. Sending it again is useful only for code rate_limited:
@@ -47,7 +63,7 @@ type rejected struct {
 // again, since repeats count once.
 func (t *Tracker) batch(c *gin.Context) error {
 	var in batch
-	if err := httpapi.Decode(c, &in); err != nil {
+	if err := httpapi.DecodeLoose(c, &in); err != nil {
 		return err
 	}
 	if len(in.Events) == 0 || len(in.Events) > maxBatch {
@@ -90,14 +106,17 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 		}
 		e := &placed.Event
 		if !countable {
-			if err := t.stranger(e, from, now); err != nil {
+			if err := t.stranger(e, &report, now); err != nil {
 				out.Rejected = append(out.Rejected, rejection(i, err))
 			} else {
 				out.Tracked++
+				out.doubt(i, e, &report)
 			}
 			continue
 		}
 		t.judge(ctx, e, from, now)
+		t.noteUnverified(e, &report)
+		out.doubt(i, e, &report)
 		events, all, places = append(events, e), append(all, placed), append(places, i)
 	}
 	if err := t.recorder.recordAll(events); err != nil {

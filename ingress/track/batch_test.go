@@ -30,7 +30,8 @@ func TestBatch(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 	require.JSONEq(t, `{"tracked":3,"rejected":[
 		{"index":1,"code":"invalid_request","error":"event_type must be impression, viewable, click, close, skip, video_complete or conversion","field":"event_type"},
-		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}]}`, body)
+		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}],
+		"unverified":[{"index":2,"reason":"no_credentials","message":"send a conversion key or the login of the campaign's owner"}]}`, body)
 	events := f.Log.Asked()
 	require.Len(t, events, 3)
 	require.Equal(

@@ -52,10 +52,13 @@ func (t *Tracker) pixel(c *gin.Context) error {
 	var params [len(beaconNames)]string
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], params[:])
 	kind, ok := eventTypes[params[paramEvent]]
-	if !ok || kind == event.Type_CONVERSION {
+	switch {
+	case !ok:
 		return errs.New(
-			errs.InvalidRequest, "event must be impression, viewable, click, close, skip or video_complete",
+			errs.InvalidRequest, "event must be impression, viewable, click, close, skip, video_complete or conversion",
 		).With("field", "event")
+	case kind == event.Type_CONVERSION:
+		return t.postback(c)
 	}
 	report := reportedEvent{
 		kind: kind, auctionID: params[paramAuction], session: params[paramSession],
@@ -96,12 +99,13 @@ func (t *Tracker) take(ctx context.Context, report reportedEvent) (*placedEvent,
 	}
 	e := &placed.Event
 	if !countable {
-		return placed, t.stranger(e, report.origin, now)
+		return placed, t.stranger(e, &report, now)
 	}
 	t.judge(ctx, e, report.origin, now)
 	if err := t.recorder.record(e); err != nil {
 		return placed, err
 	}
+	t.noteUnverified(e, &report)
 	t.confirm(e)
 	return placed, nil
 }

@@ -83,7 +83,6 @@ func TestPixelParameters(t *testing.T) {
 	}{
 		"no event":               {[]string{"campaign_id", campaignID.String()}, "event"},
 		"unknown event":          {[]string{"event", "view", "campaign_id", campaignID.String()}, "event"},
-		"conversion is for POST": {[]string{"event", "conversion", "campaign_id", campaignID.String()}, "event"},
 		"no campaign":            {[]string{"event", "impression"}, "campaign_id"},
 		"campaign that is no id": {[]string{"event", "impression", "campaign_id", "x"}, "campaign_id"},
 		"campaign in other forms": {
@@ -110,7 +109,8 @@ func TestHeadersAndHostileParameters(t *testing.T) {
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 	require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
-	require.Len(t, w.Header(), 5, "and type and a request id, the length is the connection's: %v", w.Header())
+	require.Equal(t, "cross-origin", w.Header().Get("Cross-Origin-Resource-Policy"), "isolated pages load it too")
+	require.Len(t, w.Header(), 6, "and type and a request id, the length is the connection's: %v", w.Header())
 	w = f.Do(http.MethodGet, f.link()+"?session=%0d%0aLocation:%20https://evil.example", "", "X-Request-Id", "a b")
 	require.Equal(t, landing, f.withoutClickID(w.Header().Get("Location")))
 	require.NotContains(t, w.Header().Get("X-Request-Id"), " ")

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -109,9 +110,42 @@ func TestBeaconBodies(t *testing.T) {
 	}
 	require.Equal(t, 200, post(form.Encode()).Code)
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
+	for kind, body := range map[string]string{
+		"text/plain":                            form.Encode(), // sendBeacon with a string
+		"multipart/form-data; boundary=----xyz": parts("----xyz", form),
+		"multipart/form-data":                   parts("----WebKitFormBoundaryA1", form), // set by the page itself
+		`multipart/form-data; boundary="a b"`:   parts("a b", form),
+		"":                                      "\ufeff" + reportOf(f, pageAd(f.Now)),
+		"application/json":                      `{"consent":[],"session":7,"external_id":null,` + reportOf(f, pageAd(f.Now))[1:],
+		"application/x-www-form-urlencoded; junk": form.Encode(),
+	} {
+		w := f.Do(http.MethodPost, "/api/track", body, "Content-Type", kind, "User-Agent", reader)
+		require.Equal(t, 200, w.Code, "%s: %s", kind, w.Body)
+		require.Equal(t, event.Proof_SIGNED, f.last().Proof, kind)
+	}
+	cut := parts("xyz", form)
+	for _, body := range []string{cut[:len(cut)-20], "--xyz", "--", "--xyz\r\n", parts("zyx", form)} {
+		w := f.Do(http.MethodPost, "/api/track", body, "Content-Type", "multipart/form-data; boundary=xyz")
+		require.Equal(t, 400, w.Code, "%q: %s", body, w.Body)
+	}
 	ingresstest.RequireError(t, post(form.Encode()+"&event=click"), 400, "invalid_request", "event")
-	ingresstest.RequireError(t, post("event=%zz"), 400, "invalid_request", "")
+	ingresstest.RequireError(t, post("event=%zz"), 400, "invalid_request", "event_type")
 	ingresstest.RequireError(t, post(""), 400, "invalid_request", "event_type")
+}
+
+// parts writes a form as multipart/form-data, with a file that no field is.
+func parts(boundary string, form url.Values) string {
+	var text strings.Builder
+	for name := range form {
+		fmt.Fprintf(
+			&text, "--%s\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", boundary, name, form.Get(name),
+		)
+	}
+	fmt.Fprintf(
+		&text, "--%s\r\nContent-Disposition: form-data; name=\"f\"; filename=\"event\"\r\n\r\n\x00\r\n--%s--\r\n",
+		boundary, boundary,
+	)
+	return text.String()
 }
 
 // An ad of a browser key releases its budget when a reader saw it, and only once: a stranger can

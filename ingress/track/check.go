@@ -61,7 +61,7 @@ func (t *Tracker) check(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, verdictOf(placed))
+	return httpapi.JSON(c, http.StatusOK, verdictOf(placed, &report))
 }
 
 // tester returns the caller of a check. Unlike a report, a check needs valid credentials. Errors:
@@ -81,21 +81,11 @@ func (t *Tracker) tester(c *gin.Context) (Reporter, error) {
 }
 
 // verdictOf explains the proof of an unrecorded event.
-func verdictOf(placed *placedEvent) checked {
+func verdictOf(placed *placedEvent, c *reportedEvent) checked {
 	e := &placed.Event
-	switch {
-	case e.Proof != event.Proof_SIGNED && !e.Conversion.Verified:
-		return checked{
-			Reason: "bad_click_id",
-			Message: "the click id is not from this installation or is too old: send adnet_click as the landing page " +
-				"received it",
-		}
-	case !e.Conversion.Verified:
-		return checked{
-			Reason: "not_yours",
-			Message: "the click belongs to another account's campaign: use a conversion key or the login of its " +
-				"owner",
-		}
+	reason, message := unverified(e, c.clickID, &c.by)
+	if !e.Conversion.Verified {
+		return checked{Reason: reason, Message: message}
 	}
 	at := placed.auction.ClickedAt()
 	result := checked{
@@ -103,11 +93,15 @@ func verdictOf(placed *placedEvent) checked {
 		ConversionType: e.Conversion.Type, Value: new(money.Micros), Currency: e.Conversion.Currency,
 	}
 	*result.Value = money.Micros(e.Conversion.ValueMicros)
-	if e.Proof == event.Proof_EXPIRED {
-		result.Reason, result.Message = "expired", "the click is too long ago for a conversion"
+	if reason != "" {
+		result.Reason, result.Message = reason, message
 		return result
 	}
 	result.Accepted, result.Reason, result.Message = true, "ok",
-		"the conversion would be recorded as verified; settlement counts one per click, up to the hourly cap"
+		"the conversion would be recorded as verified; if the click counted, settlement counts one per "+
+			"conversion_type and external_id and charges at most one of a click, up to the hourly cap"
+	if e.Conversion.ValueMicros != 0 && e.Conversion.Currency != usd {
+		result.Message += "; " + foreignValue(e.Conversion.Currency)
+	}
 	return result
 }

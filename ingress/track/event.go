@@ -69,6 +69,7 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (placed *placedEvent, 
 		// neither.
 		e.Proof = lacking(err)
 		copyReported(e, &c)
+		t.nameCampaign(e, &c)
 		return placed, false, nil
 	}
 	if err := c.by.mayReport(c.kind, &placed.auction); err != nil {

@@ -82,7 +82,7 @@ func auction(at time.Time) token.Auction {
 		AuctionID: id, CampaignID: campaignID, AdvertiserID: advertiserID, DeveloperID: developerID,
 		Price:        3 * money.USD / 1000,
 		BillingModel: "cpm", Format: "image", IntegrationMethod: "rest", Surface: "chat", Region: "DE", Language: "de",
-		HostApp: "Editor",
+		HostApp: "Editor", Landing: landing,
 	}
 }
 

@@ -3,7 +3,7 @@ package track
 import (
 	"context"
 	"net/http"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -11,6 +11,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
+	"adnet/internal/campaign"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -38,6 +39,7 @@ type Report struct {
 	Session           string        `json:"session"`
 	AuctionID         string        `json:"auction_id"`
 	ClickID           string        `json:"click_id"` // of a conversion: adnet_click of the landing page
+	key               string        // a conversion key in a form or query
 	ConversionType    string        `json:"conversion_type"`
 	Value             *money.Micros `json:"value"` // USD
 	Currency          string        `json:"currency"`
@@ -64,7 +66,16 @@ type Taken struct {
 	Value          *money.Micros `json:"value,omitempty"`
 	Currency       string        `json:"currency,omitempty"`
 	ExternalID     string        `json:"external_id,omitempty"`
-	Verified       *bool         `json:"verified,omitempty"` // false: the conversion is recorded but never charged
+	// Verified reports whether the campaign's owner vouches for a conversion. false: it is recorded
+	// and never charged.
+	Verified *bool `json:"verified,omitempty"`
+	// Pending is true for a verified conversion: it counts if settlement finds a valid click of the
+	// ad, which may still arrive.
+	Pending bool   `json:"pending,omitzero"`
+	Reason  string `json:"reason,omitempty"`  // why it is not verified
+	Message string `json:"message,omitempty"` // the reason, or the use of the value, in words
+	// false: reports and target_roas do not include the value, which is not in USD
+	ValueReported *bool `json:"value_reported,omitempty"`
 }
 
 // Reporter is the sender of a report, according to its credentials.
@@ -76,11 +87,9 @@ type Reporter struct {
 }
 
 const (
-	maxConversionType = 64
+	maxConversionType = campaign.MaxConversionType
 	maxExternalID     = 128
 )
-
-var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`) // ISO 4217
 
 // post serves POST /api/track: the JSON form of a beacon, and conversions.
 func (t *Tracker) post(c *gin.Context) error {
@@ -90,7 +99,7 @@ func (t *Tracker) post(c *gin.Context) error {
 	}
 	in.needsCampaign, in.Origin = true, Origin{request: c, posted: true}
 	var err error
-	if in.By, err = t.reporter(c); err != nil {
+	if in.By, err = t.sender(c, &in); err != nil {
 		return err
 	}
 	taken, err := t.Take(c.Request.Context(), &in)
@@ -126,6 +135,10 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 			errs.InvalidRequest,
 			"event_type must be impression, viewable, click, close, skip, video_complete or conversion",
 		).With("field", "event_type")
+	}
+	in.ClickID = plain(in.ClickID)
+	if kind == event.Type_CONVERSION && in.AuctionID == "" && in.ClickID == "" {
+		return reportedEvent{}, errNoClickID
 	}
 	clicked := kind == event.Type_CONVERSION && in.ClickID != ""
 	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
@@ -228,19 +241,28 @@ func developerOf(in *Report) (uuid.UUID, error) {
 	return uuid.Nil, nil
 }
 
+var errNoClickID = errs.New(
+	errs.InvalidRequest, "click_id is required for a conversion: the landing page received it as adnet_click",
+).With("field", "click_id")
+
 func conversionOf(in *Report) (*event.Conversion, error) {
-	switch {
-	case in.AuctionID == "" && in.ClickID == "":
-		return nil, errs.New(
-			errs.InvalidRequest, "click_id is required for a conversion: the landing page received it as adnet_click",
-		).With("field", "click_id")
-	case in.By.Err != nil:
+	if in.By.Err != nil {
 		return nil, in.By.Err
+	}
+	in.Currency = strings.ToUpper(strings.TrimSpace(in.Currency))
+	for _, field := range [...]struct{ name, text string }{
+		{"currency", in.Currency}, {"conversion_type", in.ConversionType}, {"external_id", in.ExternalID},
+	} {
+		if err := filledIn(field.name, field.text); err != nil {
+			return nil, err
+		}
+	}
+	switch {
 	case in.Value != nil && *in.Value < 0:
 		return nil, errs.New(errs.InvalidRequest, "value must not be negative").With("field", "value")
 	case in.Value != nil && *in.Value > report.MaxConversionValue:
 		return nil, errs.New(errs.InvalidRequest, "value must be at most 1000000").With("field", "value")
-	case in.Currency != "" && !currencyCode.MatchString(in.Currency):
+	case in.Currency != "" && !isCurrency(in.Currency):
 		return nil, errs.New(
 			errs.InvalidRequest, "currency must be an ISO 4217 code like USD",
 		).With("field", "currency")
@@ -254,13 +276,27 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 		).With("field", "external_id")
 	}
 	if in.Currency == "" {
-		in.Currency = "USD"
+		in.Currency = usd
 	}
 	conversion := &event.Conversion{Type: in.ConversionType, Currency: in.Currency}
 	if in.Value != nil {
 		conversion.ValueMicros = int64(*in.Value)
 	}
 	return conversion, nil
+}
+
+// vouched states whether a conversion is verified and its value reported. A conversion without a
+// click id never is, and its reply gives no reason.
+func (taken *Taken) vouched(in *Report, e *event.Event) {
+	reason, message := unverified(e, in.ClickID, &in.By)
+	verified := reason == ""
+	taken.Verified = &verified
+	switch {
+	case !verified && in.ClickID != "":
+		taken.Reason, taken.Message = reason, message
+	case verified && in.Value != nil && in.Currency != usd:
+		taken.ValueReported, taken.Message = new(bool), foreignValue(in.Currency)
+	}
 }
 
 // seenWait limits how long a reply waits for the lookup of repeats.
@@ -277,10 +313,12 @@ func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Ta
 	if e.Conversion != nil {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
-		out.Verified = &e.Conversion.Verified
+		out.vouched(in, e)
+		out.Pending = e.Conversion.Verified
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
 	out.Deduped = t.again(ctx, placed)
+	out.Pending = out.Pending && !out.Deduped
 	return out
 }

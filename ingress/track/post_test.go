@@ -54,7 +54,7 @@ func TestConversions(t *testing.T) {
 	body := conversion(t, signed, map[string]any{"campaign_id": nil})
 	w := f.Do(http.MethodPost, "/api/track", body, "X-Adnet-Source", "rest-api", "Authorization", owner)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
-	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true}`,
+	require.JSONEq(t, fmt.Sprintf(`{"tracked":true,"event":"conversion","campaign_id":"%s","conversion_type":"purchase","value":12.5,"currency":"EUR","external_id":"order-1","verified":true,"pending":true,"value_reported":false,"message":"the value in EUR is recorded, but reports and target_roas include values in USD only"}`,
 		campaignID), w.Body.String())
 	e := f.last()
 	require.Equal(t, event.Type_CONVERSION, e.Type)
@@ -65,16 +65,20 @@ func TestConversions(t *testing.T) {
 	}
 	require.Equal(t, want.String(), e.Conversion.String())
 
-	// One conversion per auction, whatever else the retry contains.
-	for _, again := range []string{
-		body, conversion(t, signed, map[string]any{"external_id": "order-2", "value": nil}),
-	} {
+	// One conversion per type and external id, whatever else the retry contains.
+	for _, again := range []string{body, conversion(t, signed, map[string]any{"value": nil})} {
 		w = f.Do(http.MethodPost, "/api/track", again, "Authorization", owner)
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), `"deduped":true`)
+		require.NotContains(t, w.Body.String(), `"pending"`)
 	}
 	require.NotContains(t, w.Body.String(), `"value"`)
 	require.Len(t, f.Log.Asked(), 3, "what is counted is decided by settlement")
+	for _, other := range []string{"external_id", "conversion_type"} {
+		w = f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{other: "other"}), "Authorization", owner)
+		require.NotContains(t, w.Body.String(), `"deduped"`)
+		require.Contains(t, w.Body.String(), `"pending":true`)
+	}
 	for _, life := range f.seen.keys {
 		require.Equal(t, 30*24*time.Hour, life)
 	}
@@ -98,19 +102,21 @@ func TestConversionFields(t *testing.T) {
 		"no event":            {map[string]any{"event": nil}, "event_type"},
 		"unknown event":       {map[string]any{"event": "sale"}, "event_type"},
 		"event_type wins":     {map[string]any{"event_type": "sale"}, "event_type"},
-		"event of wrong kind": {map[string]any{"event": 1}, "event"},
+		"event of wrong kind": {map[string]any{"event": true}, "event"},
 		"no campaign":         {map[string]any{"campaign_id": nil, "click_id": nil, "auction_id": "x"}, "campaign_id"},
 		"bad campaign": {
 			map[string]any{"campaign_id": "c1", "click_id": nil, "auction_id": "x"}, "campaign_id",
 		},
 		"no click":             {map[string]any{"click_id": nil}, "click_id"},
-		"click of a number":    {map[string]any{"click_id": 7}, "click_id"},
+		"click of a list":      {map[string]any{"click_id": []int{7}}, "click_id"},
 		"bad developer":        {map[string]any{"developer_id": "d1"}, "developer_id"},
 		"bad dev":              {map[string]any{"dev": "d1"}, "dev"},
 		"negative value":       {map[string]any{"value": -1}, "value"},
 		"value as text":        {map[string]any{"value": "12"}, "value"},
 		"currency not ISO":     {map[string]any{"currency": "euro"}, "currency"},
-		"currency lower case":  {map[string]any{"currency": "eur"}, "currency"},
+		"currency of no money": {map[string]any{"currency": "XXX"}, "currency"},
+		"currency of tests":    {map[string]any{"currency": "xts"}, "currency"},
+		"currency of no state": {map[string]any{"currency": "ZZZ"}, "currency"},
 		"value too large":      {map[string]any{"value": 1000000.01}, "value"},
 		"long conversion_type": {map[string]any{"conversion_type": strings.Repeat("x", 65)}, "conversion_type"},
 		"long external_id":     {map[string]any{"external_id": strings.Repeat("x", 129)}, "external_id"},
@@ -155,7 +161,7 @@ func TestForgedConversions(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		require.NotContains(t, w.Body.String(), "deduped")
 	}
-	require.EqualValues(t, 2, f.counted(traffic.ReasonForged))
+	require.EqualValues(t, 2, f.counted(traffic.ReasonClickID))
 	require.Empty(t, f.Log.Asked())
 	require.Empty(t, f.seen.keys, "a forger must not make others' events look repeated")
 	// The window begins with the click.

@@ -92,17 +92,13 @@ const (
 )
 
 // words returns the words of the request that the page may show. ended reports that their 24 hours
-// are over. They require the receipt's own token, because tokens of earlier builds were in every
-// link.
+// are over.
 func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, ended bool) {
 	if t.deps.Words == nil || auction.Sandbox || auction.House {
 		return "", false
 	}
 	if t.deps.Now().Sub(auction.IssuedAt()) > wordsFor {
 		return "", true
-	}
-	if _, err := t.deps.Keyring.Verify(token.PurposeReceipt.Only(), c.Param("token"), t.deps.Now()); err != nil {
-		return "", false
 	}
 	ctx, stop := context.WithTimeout(c.Request.Context(), wordsWait)
 	defer stop()
@@ -114,8 +110,7 @@ func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, e
 }
 
 // receipt serves GET /r/<token>, the receipt_url of a served ad. It shows the ad that the reader
-// saw, from the token, never the campaign's current state. Receipts of earlier builds do not
-// contain the ad and name only the parties.
+// saw, from the token, never the campaign's current state.
 func (t *Tracker) receipt(c *gin.Context) error {
 	auction, err := t.deps.Keyring.Verify(token.ForReceipt, c.Param("token"), t.deps.Now())
 	if err != nil {

@@ -189,7 +189,7 @@ func TestWordsOnAReceipt(t *testing.T) {
 	require.Contains(t, late, "for 24 hours only")
 	f.Now = served
 	for _, other := range []string{
-		page(token.PurposeAuction, nil), page(token.PurposeReceipt, func(a *token.Auction) { a.House = true }),
+		page(token.PurposeReceipt, func(a *token.Auction) { a.House = true }),
 		page(token.PurposeReceipt, func(a *token.Auction) { a.Sandbox = true }),
 	} {
 		require.NotContains(t, other, "chess")

@@ -1,12 +1,12 @@
 package track
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"adnet/internal/adtext"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/token"
@@ -25,7 +25,7 @@ func (t *Tracker) redirect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	landing := cmp.Or(auction.Landing, creative.CTAURL) // links of earlier builds contain no page
+	landing := auction.Landing
 	if !looksOnly(c) {
 		e, err := t.click(c, &auction, c.Param("token"))
 		if err != nil {
@@ -36,7 +36,7 @@ func (t *Tracker) redirect(c *gin.Context) error {
 			landing = withClickID(landing, t.deps.Keyring.Sign(token.PurposeConversion, auction))
 		}
 	}
-	c.Header("Location", landing)
+	c.Header("Location", adtext.URI(landing))
 	c.Status(http.StatusFound)
 	return nil
 }

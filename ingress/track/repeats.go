@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"adnet/internal/ledger"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
@@ -45,10 +46,13 @@ func leavesMark(e *event.Event) bool {
 // seenAs returns settlement's key of e's type. Unverified conversions have their own, so that they
 // do not make the real one look repeated.
 func seenAs(e *event.Event) string {
-	if e.Conversion != nil && !e.Conversion.Verified {
+	switch {
+	case e.Conversion == nil:
+		return wireNames[e.Type]
+	case !e.Conversion.Verified:
 		return wireNames[e.Type] + "_unverified"
 	}
-	return wireNames[e.Type]
+	return string(ledger.ConversionKey(e.Conversion.Type, e.Conversion.ExternalHash))
 }
 
 // repeated reports whether an event of the same auction and type, settlement's deduplication key,

@@ -12,8 +12,9 @@
 // many people: POST and MCP are not counted per network. Instead, their clicks per publisher are
 // compared with the network's click rate.
 //
-// A click reads the count of its network from Redis (one script, 50 ms at most; this node's own
-// count during an outage). An impression never does: its rate is part of the exchange of limits.
+// A click reads the counts of its reader, address and network from Redis (one script, 50 ms at most;
+// this node's own counts during an outage). An impression never does: its rate is part of the
+// exchange of limits.
 package track
 
 import (
@@ -76,7 +77,7 @@ type Deps struct {
 	Exposures  Exposures // nil: exposures are not reported
 	Auth       *httpapi.Auth
 	Seen       Seen
-	Clicks     Clicks        // nil: clicks are not counted per network
+	Clicks     Clicks        // nil: clicks are not counted per sender
 	Views      Views         // nil: impressions are not counted per network
 	Reports    Reports       // nil: clicks reported by servers are not counted
 	Unseen     Unseen        // nil: ads of browser keys release no budget
@@ -96,6 +97,7 @@ type Tracker struct {
 	traffic  *screening
 	unproven unproven
 	invalid  map[string]prometheus.Counter // by rule
+	doubtful map[string]prometheus.Counter // by reason
 	missed   prometheus.Counter
 	recent   *recentEvents
 	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
@@ -116,7 +118,8 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	}
 	t := &Tracker{
 		cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge,
-		invalid: make(map[string]prometheus.Counter), recent: newRecentEvents(),
+		invalid: make(map[string]prometheus.Counter), doubtful: make(map[string]prometheus.Counter),
+		recent: newRecentEvents(),
 	}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and proof of the token.",
@@ -126,8 +129,15 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	}, []string{"rule"}))
 	t.missed = obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_track_clicks_uncounted_total",
-		Help: "Clicks judged by one node's clicks because their network's count was unavailable.",
+		Help: "Clicks judged by one node's clicks because the counts of all nodes were unavailable.",
 	}))
+	doubtful := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_track_conversions_unverified_total",
+		Help: "Conversions taken but not verified, by reason. They are never charged.",
+	}, []string{"reason"}))
+	for _, reason := range unverifiedReasons() {
+		t.doubtful[reason] = doubtful.WithLabelValues(reason)
+	}
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
 	}
@@ -156,13 +166,13 @@ func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord(
 
 // Mount adds the routes to s.
 func (t *Tracker) Mount(s *httpapi.Server) {
-	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone}
+	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Embedded: true}
 	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
 	// No Idempotency-Key: an event counts once per auction, permanently.
 	report := httpapi.Policy{
 		Limit: httpapi.LimitConversionKey,
 		Auth:  httpapi.Anyone | httpapi.UserToken | httpapi.ConversionKey | httpapi.BrowserKey, Idempotent: httpapi.No,
-		Audited: httpapi.No,
+		Audited: httpapi.No, Embedded: true,
 	}
 	checks := report // No Idempotency-Key: it stores nothing.
 	checks.Auth = httpapi.UserToken | httpapi.ConversionKey

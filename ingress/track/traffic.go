@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"adnet/ingress/track/agents"
 	"adnet/internal/consent"
 	"adnet/internal/day"
+	"adnet/internal/token"
 	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
@@ -27,17 +29,22 @@ import (
 type TrafficConfig struct {
 	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic. In requests that only a reader sends, this includes tools and empty user agents."`
 	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"Minimum time from the auction to a click; earlier clicks are invalid traffic. 0 disables the rule."`
-	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Maximum clicks that count per network (IPv4 /24, IPv6 /56) and period; off disables the rule."`
+	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Maximum clicks that count per reader (address and user agent) and period. An address (IPv6: /64) may have four times as many, a network (IPv4 /24, IPv6 /56) sixteen times. off disables the rule."`
+
+	SharedNetworks []string `name:"shared-networks" env:"ADNET_SHARED_NETWORKS" help:"Networks and addresses of carriers' gateways, whose addresses many people share (default: none). Each address in them may have as many clicks as a network, sixteen times ADNET_CLICK_RATES."`
 }
 
-// Rate allows at most Limit events in every period of length Window.
+// Rate allows one person at most Limit events in every period of length Window.
 type Rate struct {
 	Limit  int
 	Window time.Duration
 }
 
-// maxWindow is the longest window of a click rate: click tokens expire by then.
-const maxWindow = 24 * time.Hour
+// Limits of a click rate. Click tokens expire by the end of the longest window.
+const (
+	maxWindow = 24 * time.Hour
+	maxRate   = 1 << 40
+)
 
 // rates reads ClickRates.
 func (c TrafficConfig) rates() ([]Rate, error) {
@@ -49,7 +56,8 @@ func (c TrafficConfig) rates() ([]Rate, error) {
 		n, window, _ := strings.Cut(strings.TrimSpace(text), "/")
 		limit, err := strconv.Atoi(n)
 		length, err2 := time.ParseDuration(window)
-		if err := errors.Join(err, err2); err != nil || limit < 1 || length < time.Second || length > maxWindow {
+		if err := errors.Join(err, err2); err != nil || limit < 1 || limit > maxRate || length < time.Second ||
+			length > maxWindow {
 			return nil, fmt.Errorf(
 				"ADNET_CLICK_RATES must be off or a list like 1/1m,3/10m of at most %s, not %q", maxWindow,
 				c.ClickRates,
@@ -60,19 +68,25 @@ func (c TrafficConfig) rates() ([]Rate, error) {
 	return list, nil
 }
 
-// Clicks counts the clicks of networks over all nodes; see redis.Clicks.
+// Clicks counts the clicks of readers, addresses and networks over all nodes; see redis.Clicks.
 type Clicks interface {
-	// Allow reports whether a click at now is within every rate, and counts it if so. An auction
-	// counts once.
+	// Allow reports whether a click is within every rate of its reader, and of the people of its
+	// address and network, and counts it if so. An auction counts once per network.
 	Allow(ctx context.Context, click NetworkClick, rates []Rate) (bool, error)
 }
 
 // NetworkClick is one click of a network.
 type NetworkClick struct {
-	Network string // a prefix, never a full address
-	Auction uuid.UUID
-	At      time.Time
+	Network       string          // a prefix, never a full address; a keyed hash for a gateway's address
+	Address       token.Pseudonym // of the whole IPv4 address, or the /64 of IPv6
+	Reader        token.Pseudonym // of address and user agent
+	AddressPeople int             // number of people whose clicks the address may have
+	Auction       uuid.UUID
+	At            time.Time
 }
+
+// NetworkPeople returns the number of people whose clicks the network may have.
+func (NetworkClick) NetworkPeople() int { return networkPeople }
 
 // Views counts the impressions of networks over all nodes; see limits.Limits.
 type Views interface {
@@ -106,7 +120,7 @@ func (o Origin) private() bool { return o.request != nil && consent.GPC(o.reques
 // so the sender cannot fake it in the request.
 func (o Origin) server(method string) bool { return !o.link && !traffic.ReaderSide(method) }
 
-// The time limit for a click's count of its network, and the pause after a failure: a redirect must
+// The time limit for a click's count over all nodes, and the pause after a failure: a redirect must
 // not hang because of a cache. A click that cannot be counted over all nodes is judged by the
 // clicks of this node.
 const (
@@ -118,6 +132,7 @@ const (
 type screening struct {
 	cfg    TrafficConfig
 	rates  []Rate
+	from   sources
 	agents *agents.List // nil when off
 	clicks Clicks
 	nearby *nearbyClicks
@@ -133,6 +148,10 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views, posted: deps.Reports}
 	var err error
 	if t.rates, err = cfg.rates(); err != nil {
+		return nil, err
+	}
+	t.from.keyring = deps.Keyring
+	if t.from.shared, err = sharedNetworks(cfg.SharedNetworks); err != nil {
 		return nil, err
 	}
 	if t.nearby, err = newNearbyClicks(t.rates); err != nil {
@@ -199,7 +218,7 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 		return true
 	}
 	inside, err := t.count(
-		ctx, NetworkClick{Network: traffic.Network(c.from.request.ClientIP()), Auction: auction, At: c.at},
+		ctx, t.from.click(c.from.request.ClientIP(), c.from.request.GetHeader("User-Agent"), auction, c.at),
 	)
 	switch {
 	case !inside:
@@ -234,8 +253,7 @@ func (t *screening) sender(o Origin, server bool) string {
 		return traffic.RuleNoAgent // a reader-side ad that no reader reports
 	}
 	header := o.request.Request.Header
-	if purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) ||
-		purpose(header["X-Moz"]) {
+	if prefetched(header) {
 		return traffic.RulePrefetch
 	}
 	agent := header["User-Agent"]
@@ -251,6 +269,12 @@ func (t *screening) sender(o Origin, server bool) string {
 	return ""
 }
 
+// prefetched reports whether a browser or a preview sent a request without its user's act.
+func prefetched(header http.Header) bool {
+	return purpose(header["Sec-Purpose"]) || purpose(header["Purpose"]) || purpose(header["X-Purpose"]) ||
+		purpose(header["X-Moz"])
+}
+
 func purpose(values []string) bool {
 	for _, v := range values {
 		v = strings.ToLower(v)
@@ -261,7 +285,7 @@ func purpose(values []string) bool {
 	return false
 }
 
-// count checks the network's rates. On an error of the store it uses the clicks of this node.
+// count checks the rates of a click's sources. On an error of the store it uses the clicks of this node.
 func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
 	if click.At.UnixNano() < t.rest.Load() {
 		return t.nearby.allow(click), errResting

@@ -56,7 +56,14 @@ func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 func (f *fixture) ad(method string, age time.Duration) string {
 	a := auction(f.Now.Add(-age))
 	a.IntegrationMethod = method
-	return f.Ring.Sign(token.PurposeAuction, a)
+	return f.Ring.Sign(token.PurposeReport, a)
+}
+
+// clickPath is the path of the click link of an ad of the integration method, made age ago.
+func (f *fixture) clickPath(method string, age time.Duration) string {
+	a := auction(f.Now.Add(-age))
+	a.IntegrationMethod = method
+	return "/s/" + f.Ring.Sign(token.PurposeClick, a)
 }
 
 // fire sends a request from an address with headers, and returns the rule that the recorded event
@@ -154,7 +161,7 @@ func TestLinkClicksComeFromTheReader(t *testing.T) {
 			{nil, traffic.RuleNoAgent},
 			{[]string{"User-Agent", browser, "Sec-Purpose", "prefetch"}, traffic.RulePrefetch},
 		} {
-			rule, w := f.fire("GET", "/s/"+f.ad(method, time.Second), "", "192.0.2.1:1", c.header...)
+			rule, w := f.fire("GET", f.clickPath(method, time.Second), "", "192.0.2.1:1", c.header...)
 			require.Equal(t, c.want, rule, "%s %s", method, c.header)
 			require.Equal(t, http.StatusFound, w.Code)
 			require.Equal(
@@ -162,9 +169,9 @@ func TestLinkClicksComeFromTheReader(t *testing.T) {
 			)
 		}
 	}
-	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its network")
+	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its sender")
 	before := len(f.Log.Asked())
-	for _, target := range []string{"/s/" + f.ad("rest", time.Second)} {
+	for _, target := range []string{f.clickPath("rest", time.Second)} {
 		require.Equal(t, http.StatusFound, f.Do(http.MethodHead, target, "").Code)
 	}
 	require.Len(t, f.Log.Asked(), before, "HEAD is no click")
@@ -226,7 +233,7 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	_, err = f.tracker.Take(t.Context(), &Report{Event: "click", AuctionID: f.ad("mcp", time.Second)})
 	require.NoError(t, err)
 	require.Equal(t, traffic.RulePostedRate, f.last().InvalidTraffic, "a tool's report is one, too")
-	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "192.0.2.1:1", "User-Agent", browser)
+	rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "192.0.2.1:1", "User-Agent", browser)
 	require.Empty(t, rule, "a reader's click is another matter")
 }
 
@@ -238,7 +245,7 @@ func TestClickTooFast(t *testing.T) {
 		time.Hour: "",
 	} {
 		ad := f.ad("rest", age)
-		rule, w := f.fire("GET", "/s/"+ad, "", "192.0.2.1:1", "User-Agent", browser)
+		rule, w := f.fire("GET", f.clickPath("rest", age), "", "192.0.2.1:1", "User-Agent", browser)
 		require.Equal(t, want, rule, "%s", age)
 		require.Equal(t, http.StatusFound, w.Code)
 		require.Equal(t, landing, f.withoutClickID(w.Header().Get("Location")), "the reader gets where the ad leads")
@@ -258,7 +265,7 @@ func TestClickTooFast(t *testing.T) {
 	require.Empty(t, rule, "an impression may be at once")
 	sandbox := auction(f.Now)
 	sandbox.Sandbox = true
-	rule, _ = f.fire("GET", "/s/"+f.Ring.Sign(token.PurposeAuction, sandbox), "", "192.0.2.1:1")
+	rule, _ = f.fire("GET", "/s/"+f.Ring.Sign(token.PurposeClick, sandbox), "", "192.0.2.1:1")
 	require.Empty(t, rule, "a sandbox click has its own verdict")
 }
 
@@ -269,7 +276,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		"203.0.113.77:1": "203.0.113.0/24", "[2001:db8:1:2ff::1]:1": "2001:db8:1:200::/56",
 		"[::ffff:203.0.113.9]:1": "203.0.113.0/24",
 	} {
-		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address, "User-Agent", browser)
+		f.fire("GET", f.clickPath("rest", time.Second), "", address, "User-Agent", browser)
 		require.Equal(t, want, clicks.asked[len(clicks.asked)-1].Network)
 	}
 	require.Equal(
@@ -288,7 +295,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	require.Empty(t, report("rest"), "a server reports many people's clicks")
 	require.Len(t, clicks.asked, n)
 	require.Equal(t, traffic.RuleClickRate, report("js_snippet"))
-	for _, target := range []string{"/s/" + f.ad("mcp", time.Second), beacon("click", f.ad("rest", time.Second))} {
+	for _, target := range []string{f.clickPath("mcp", time.Second), beacon("click", f.ad("rest", time.Second))} {
 		rule, w := f.fire("GET", target, "", "203.0.113.77:1", "User-Agent", browser)
 		require.Equal(t, traffic.RuleClickRate, rule)
 		require.Less(t, w.Code, 400)
@@ -298,16 +305,16 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	clicks.err = ingresstest.ErrDown
 	n = len(clicks.asked)
 	for _, want := range []string{traffic.RuleClickRate, traffic.RuleClickRate} {
-		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
+		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 		require.Equal(t, want, rule)
 	}
 	for _, want := range []string{"", traffic.RuleClickRate} {
-		rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "198.51.100.1:1", "User-Agent", browser)
-		require.Equal(t, want, rule, "another network")
+		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.78:1", "User-Agent", browser)
+		require.Equal(t, want, rule, "another reader")
 	}
 	require.Len(t, clicks.asked, n+1)
 	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
-	rule, _ := f.fire("GET", "/s/"+f.ad("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
+	rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 	require.Equal(t, traffic.RuleClickRate, rule)
 }
 
@@ -331,7 +338,7 @@ func TestViewsAboveTheRate(t *testing.T) {
 }
 
 func TestTrafficSettings(t *testing.T) {
-	for _, bad := range []string{"1", "0/1m", "x/1m", "1/1ms", "1/25h", "1/1m,", "-1/1m"} {
+	for _, bad := range []string{"1", "0/1m", "2000000000000/1m", "x/1m", "1/1ms", "1/25h", "1/1m,", "-1/1m"} {
 		_, err := TrafficConfig{ClickRates: bad}.rates()
 		require.ErrorContains(t, err, "ADNET_CLICK_RATES", bad)
 	}
@@ -346,7 +353,7 @@ func TestTrafficSettings(t *testing.T) {
 func TestEventsHoldNoAddress(t *testing.T) {
 	f, _ := guarded(t)
 	for _, target := range []string{
-		beacon("impression", f.ad("js_snippet", time.Second)), "/s/" + f.ad("rest", time.Second),
+		beacon("impression", f.ad("js_snippet", time.Second)), f.clickPath("rest", time.Second),
 	} {
 		f.fire("GET", target, "", "203.0.113.77:4711", "User-Agent", browser, "X-Forwarded-For", "203.0.113.78")
 		raw, err := proto.Marshal(f.last())
@@ -362,7 +369,7 @@ func TestEventsHoldNoAddress(t *testing.T) {
 func TestNetworkMarks(t *testing.T) {
 	f, _ := guarded(t)
 	mark := func(address string) uint32 {
-		f.fire("GET", "/s/"+f.ad("rest", time.Second), "", address, "User-Agent", browser)
+		f.fire("GET", f.clickPath("rest", time.Second), "", address, "User-Agent", browser)
 		return f.last().NetworkMark
 	}
 	first := mark("203.0.113.77:1")

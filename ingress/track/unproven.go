@@ -110,21 +110,27 @@ func lacking(err error) event.Proof {
 }
 
 // stranger handles an unverified event: it is counted and discarded. It creates no record, no mark
-// of a repeat and no group in stats, because anyone can send any number of them.
-func (t *Tracker) stranger(e *event.Event, o Origin, now time.Time) error {
+// of a repeat and no group in stats, because anyone can send any number of them. Errors: a
+// conversion of no campaign, a sender above its limit.
+func (t *Tracker) stranger(e *event.Event, report *reportedEvent, now time.Time) error {
+	if err := t.unread(e, report); err != nil {
+		return err
+	}
+	o := report.origin
 	if o.request != nil && t.deps.Strangers != nil {
 		if err := t.deps.Strangers.Unproven(o.request.ClientIP(), now); err != nil {
 			return err
 		}
 	}
 	t.events[e.Type][e.Proof].Inc()
+	t.noteUnverified(e, report)
 	campaign := uuid.UUID(e.CampaignId)
 	if _, exists := t.deps.Creatives.Creative(campaign); !exists {
 		campaign = uuid.Nil
 	}
 	p := e.Placement
 	t.unproven.note(traffic.Unproven{
-		CampaignID: campaign, Reason: reasonOf(e), Minute: day.MinuteOf(now), Events: 1,
+		CampaignID: campaign, Reason: defect(e, report), Minute: day.MinuteOf(now), Events: 1,
 		Sample: &traffic.Sample{
 			At: now.UTC(), Type: wireNames[e.Type], Developer: uuid.UUID(e.DeveloperId),
 			Format: p.GetFormat(), Method: p.GetIntegrationMethod(), Posted: o.posted,

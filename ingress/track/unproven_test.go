@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -183,9 +184,20 @@ func TestALinkLeadsToThePageThatWasApproved(t *testing.T) {
 		require.Equal(t, http.StatusFound, w.Code)
 		require.Equal(t, landing, w.Header().Get("Location"))
 	}
-	a.Landing = ""
-	require.Equal(
-		t, changed.CTAURL, f.Do(http.MethodGet, "/s/"+f.Ring.Sign(token.PurposeClick, a), "").Header().Get("Location"),
-		"links of earlier builds name no page",
-	)
+}
+
+// A header is ASCII, so the page is a URI of RFC 3986 there. Its encodings stay.
+func TestALinkIsARedirectToAURI(t *testing.T) {
+	f := newFixture(t)
+	for page, want := range map[string]string{
+		"https://läden.example/käse?x=ä&y=%C3%A4&z=a b|c#ö": "https://xn--lden-loa.example/" +
+			"k%C3%A4se?x=%C3%A4&y=%C3%A4&z=a%20b%7Cc&adnet_click=ID#%C3%B6",
+		"https://shop.example/?q=\"{<>}\"&r[]=100%": "https://shop.example/" +
+			"?q=%22%7B%3C%3E%7D%22&r%5B%5D=100%25&adnet_click=ID",
+	} {
+		a := auction(f.Now.Add(-time.Second))
+		a.Landing = page
+		location := f.Do(http.MethodGet, "/s/"+f.Ring.Sign(token.PurposeClick, a), "").Header().Get("Location")
+		require.Equal(t, want, regexp.MustCompile(`adnet_click=[^&#]+`).ReplaceAllString(location, "adnet_click=ID"))
+	}
 }

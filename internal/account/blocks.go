@@ -65,7 +65,7 @@ func (b *Blocks) Normalize() (err error) {
 			"categories", &b.Categories, ReadCategory,
 			"a category of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
 		},
-		{"words", &b.Words, readWord, "words of at most 60 characters with a letter or digit"},
+		{"words", &b.Words, readWord, "a word or phrase of at most 60 characters with a letter or digit"},
 	} {
 		if *list.values, err = readList(list.field, *list.values, list.read, list.form); err != nil {
 			return err
@@ -83,10 +83,10 @@ func readList(field string, values []string, read func(string) (string, bool), f
 		return nil, tooMany(field)
 	}
 	clean := make([]string, 0, len(values))
-	for _, value := range values {
+	for i, value := range values {
 		value, ok := read(value)
 		if !ok {
-			return nil, errs.New(errs.InvalidRequest, "%s must hold %s", field, form).With("field", field)
+			return nil, errs.New(errs.InvalidRequest, "%s[%d] must be %s", field, i, form).At(field, i)
 		}
 		clean = append(clean, value)
 	}

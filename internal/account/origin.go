@@ -98,12 +98,12 @@ func readOrigins(texts []string) ([]string, error) {
 		).With("field", "origins")
 	}
 	var origins []string
-	for _, text := range texts {
+	for i, text := range texts {
 		if !isNamable(text) {
 			return nil, errs.New(errs.InvalidRequest,
 				"origins has %.100q: write https://app.example.com in lower case and ASCII (xn--…), with a port if "+
 					"it is not 443 and without a path, or https://*.example.com for all hosts below a "+
-					"domain that you own; http is for localhost only", text).With("field", "origins")
+					"domain that you own; http is for localhost only", text).At("origins", i)
 		}
 		if !slices.Contains(origins, text) {
 			origins = append(origins, text)

@@ -66,13 +66,23 @@ func (p *Publishing) Sensitive() subject.Set {
 
 // Check reports whether p is valid. Errors: errs.InvalidRequest with the field.
 func (p *Publishing) Check() error {
-	set, bad := subject.ParseSet(p.SensitiveContexts)
+	set := subject.Set(0)
+	for i, name := range p.SensitiveContexts {
+		id, ok := subject.Parse(name)
+		if !ok {
+			return errs.New(
+				errs.InvalidRequest, "sensitive_contexts[%d] must be one of %s", i,
+				strings.Join(subject.Names(subject.Sensitive), ", "),
+			).At("sensitive_contexts", i)
+		}
+		set |= subject.SetOf(id)
+	}
 	if never := (set &^ subject.OfTier(subject.Sensitive)).First(); never != subject.None {
 		return errs.New(
 			errs.InvalidRequest, "no ad is shown beside %s, and no publisher can allow it", never,
 		).With("field", "sensitive_contexts")
 	}
-	if bad != "" || len(p.SensitiveContexts) > bits.OnesCount64(uint64(subject.OfTier(subject.Sensitive))) {
+	if len(p.SensitiveContexts) > bits.OnesCount64(uint64(subject.OfTier(subject.Sensitive))) {
 		return errs.New(
 			errs.InvalidRequest, "sensitive_contexts may list each of %s once",
 			strings.Join(subject.Names(subject.Sensitive), ", "),

@@ -360,13 +360,13 @@ func readPrefixes(texts []string) ([]netip.Prefix, error) {
 		return nil, refused
 	}
 	var prefixes []netip.Prefix
-	for _, text := range texts {
+	for i, text := range texts {
 		prefix, err := netip.ParsePrefix(text)
 		if address, isOne := netip.ParseAddr(text); err != nil && isOne == nil && address.Zone() == "" {
 			prefix, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
-			return nil, refused
+			return nil, refused.At("addresses", i)
 		}
 		prefixes = append(prefixes, prefix.Masked())
 	}

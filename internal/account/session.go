@@ -102,7 +102,7 @@ func (s *Service) EndSession(ctx context.Context, u User, id uuid.UUID) error {
 }
 
 // EndSessions ends every login of u except the session keep, which may be zero, and returns the
-// number of ended sessions. Tokens without a session, of earlier builds, end as well.
+// number of ended sessions.
 func (s *Service) EndSessions(ctx context.Context, u User, keep uuid.UUID) (int, error) {
 	_, ended, err := s.deps.Sessions.RenewLogins(ctx, u.ID, keep, func(*User) error { return nil })
 	return ended, err

@@ -58,6 +58,11 @@ func takesPicture(r rune) bool {
 		strings.ContainsRune("0123456789#*‼⁉〰〽ℹ", r)
 }
 
+// Blank reports whether s has no visible character.
+func Blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unseen(r) })
+}
+
 // bare returns s without marks and invisible characters.
 func bare(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -47,8 +47,77 @@ func ASCIILink(link string) (string, error) {
 	if port := u.Port(); port != "" {
 		named = net.JoinHostPort(named, port)
 	}
-	u.Host = named
-	return u.String(), nil
+	// Only the host is replaced: String would encode the rest anew.
+	from, to := authority(link)
+	return link[:from] + named + link[to:], nil
+}
+
+// authority returns the bounds of the host and port of link, both 0 without them.
+func authority(link string) (from, to int) {
+	from = strings.Index(link, "//") + len("//")
+	if from < len("//") {
+		return 0, 0
+	}
+	to = len(link)
+	if at := strings.IndexAny(link[from:], "/?#"); at >= 0 {
+		to = from + at
+	}
+	return from + strings.LastIndexByte(link[from:to], '@') + 1, to
+}
+
+// URI returns link as a URI of RFC 3986, which is ASCII, for use in a header: the host in ASCII
+// form, and the other characters that a URI may not contain percent-encoded. Existing encodings and
+// all other characters stay.
+func URI(link string) string {
+	from, to := authority(link)
+	if !isASCII(link[from:to]) {
+		if named, err := ASCIILink(link); err == nil {
+			link = named
+			from, to = authority(link)
+		}
+	}
+	var encoded []byte // nil while nothing was encoded
+	fragment := false
+	for i := range len(link) {
+		char := link[i]
+		keep := uriChar(char)
+		switch char {
+		case '%':
+			keep = i+2 < len(link) && isHex(link[i+1]) && isHex(link[i+2])
+		case '[', ']': // around an IPv6 address
+			keep = from <= i && i < to
+		case '#':
+			keep, fragment = !fragment, true
+		}
+		switch {
+		case !keep:
+			if encoded == nil {
+				encoded = append(make([]byte, 0, len(link)+64), link[:i]...)
+			}
+			encoded = append(encoded, '%', hexDigits[char>>4], hexDigits[char&15])
+		case encoded != nil:
+			encoded = append(encoded, char)
+		}
+	}
+	if encoded == nil {
+		return link
+	}
+	return string(encoded)
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// uriChar reports whether a URI may contain char unencoded, or in the case of % and [] perhaps.
+func uriChar(char byte) bool {
+	switch {
+	case 'a' <= char && char <= 'z', 'A' <= char && char <= 'Z', '0' <= char && char <= '9':
+		return true
+	}
+	return strings.IndexByte("-._~:/?#[]@!$&'()*+,;=%", char) >= 0
+}
+
+func isHex(char byte) bool {
+	return '0' <= char && char <= '9' || 'a' <= char && char <= 'f' || 'A' <= char && char <= 'F'
 }
 
 // Host returns the host of link in ASCII form, "" if link has none.

@@ -31,6 +31,7 @@ const (
 	TargetUser       = "user"
 	TargetKey        = "key"
 	TargetDeposit    = "deposit"
+	TargetParked     = "parked_payment" // a provider's event that an operator decides
 	TargetDeadLetter = "dead_letter"
 	TargetQuarantine = "quarantine"
 	TargetPublisher  = "publisher" // id: its developer id
@@ -42,7 +43,7 @@ const (
 // Targets lists the kinds of targets.
 var Targets = []string{
 	TargetCampaign, TargetUser, TargetKey, TargetDeposit, TargetDeadLetter, TargetStore, TargetQuarantine,
-	TargetPublisher, TargetAppeal, TargetReport,
+	TargetPublisher, TargetAppeal, TargetReport, TargetParked,
 }
 
 // Actor identifies the author of a change: account, address and means.
@@ -84,6 +85,15 @@ type Query struct {
 	Until      time.Time // exclusive
 	Before     int64     // only entries with a lower Seq: the next page
 	Limit      int       // 1 to 500
+}
+
+// TargetOf returns the id of a target as entries have it: a UUID in lower case, any other text as
+// it is.
+func TargetOf(text string) string {
+	if id, err := uuid.Parse(text); err == nil && len(text) == len(id.String()) {
+		return id.String()
+	}
+	return text
 }
 
 // Matches reports whether q selects e, regardless of Limit.

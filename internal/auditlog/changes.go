@@ -271,6 +271,18 @@ func OfNotice(n ledger.Notice, e ledger.NoticeEffects) Entry {
 	return entry
 }
 
+// OfParked returns the entry of an operator's decision about a parked event.
+func OfParked(p ledger.Parked, v ledger.ParkedVerdict) Entry {
+	e := Entry{TargetKind: TargetParked, TargetID: p.ID.String(), OwnerID: v.AccountID, Changes: map[string]Change{
+		"decision": {After: string(v.Decision)}, "event": {After: string(p.Provider) + ":" + p.EventID},
+		Reason: {After: v.Note},
+	}}
+	if v.AccountID != uuid.Nil {
+		e.Changes["amount"] = Change{After: v.Amount}
+	}
+	return e
+}
+
 // OfRollup returns the entry of a requested rollup of a day.
 func OfRollup(date day.Day, rows int) Entry {
 	return Entry{

@@ -56,8 +56,7 @@ type GoalChange struct {
 // ByConversions reports whether the value of c in auctions depends on its conversion rate.
 func (c *Campaign) ByConversions() bool { return c.Billing() == CPA || c.Pursues() }
 
-// Pursues reports whether the goal of c determines its bids. Campaigns of earlier builds may have a
-// goal with another billing model or without a target; they continue as manual ones.
+// Pursues reports whether the goal of c determines its bids.
 func (c *Campaign) Pursues() bool {
 	if c.Billing() != CPM {
 		return false
@@ -138,11 +137,9 @@ func (f *Fields) setBidForGoal(c *Campaign, had Goal, created bool) {
 	}
 }
 
-// checkGoal rejects a goal that the campaign cannot pursue. A goal stored by an earlier build is
-// rejected only when its fields are set.
-func (f *Fields) checkGoal(c *Campaign) error {
-	if c.Goal == GoalManual || c.Pursues() ||
-		f.Goal == nil && f.BillingModel == nil && f.BillingEvent == nil && f.TargetCPA == nil && !f.TargetROAS.Given {
+// checkGoal rejects a goal that the campaign cannot pursue.
+func (c *Campaign) checkGoal() error {
+	if c.Goal == GoalManual || c.Pursues() {
 		return nil
 	}
 	switch {

@@ -61,22 +61,6 @@ func TestGoalsNeedImpressionsAndATarget(t *testing.T) {
 	c, err := made(t, nil, aims(GoalMaxConversions, nil))
 	require.NoError(t, err)
 	require.True(t, c.Pursues())
-
-	// What an earlier build stored goes on as it was, and other fields of it can change.
-	old := c
-	old.BillingModel, old.BidAmount = CPC, 2*money.USD
-	name := "renamed"
-	kept, err := made(t, &old, func(f *Fields) { f.Name = &name })
-	require.NoError(t, err)
-	require.Equal(t, GoalOff, kept.GoalStatus)
-	bid, aim := kept.Offer()
-	require.Equal(t, 2*money.USD, bid)
-	require.Zero(t, aim)
-	manual := GoalManual
-	_, err = made(t, &old, func(f *Fields) { f.Goal = &manual })
-	require.NoError(t, err)
-	_, err = made(t, &old, aims(GoalTargetCPA, dollars(1)))
-	require.Error(t, err)
 }
 
 func TestCapIsNotUsedAsBid(t *testing.T) {

@@ -428,7 +428,7 @@ func TestHostsAreASCII(t *testing.T) {
 	u := f.user(t, account.RoleAdvertiser)
 	for link, want := range map[string]string{
 		"https://bücher.example/a?b#c":  "https://xn--bcher-kva.example/a?b#c",
-		"https://Bücher.example:8443/ä": "https://xn--bcher-kva.example:8443/%C3%A4",
+		"https://Bücher.example:8443/ä": "https://xn--bcher-kva.example:8443/ä",
 		"https://例え.jp/":                "https://xn--r8jz45g.jp/",
 		"https://Example.com/A":         "https://Example.com/A",
 		"https://a_b.example.com/":      "https://a_b.example.com/",

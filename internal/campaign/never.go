@@ -93,9 +93,6 @@ func (s *Service) judged(c *Campaign) string {
 	for _, word := range s.neverWords(c) {
 		more = append(more, "never:"+word.value)
 	}
-	if len(more) == 0 {
-		return creative // the form of reviews of earlier builds
-	}
 	slices.Sort(more)
 	return digestOf(append(slices.Compact(more), creative)...)
 }

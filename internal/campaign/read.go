@@ -57,6 +57,7 @@ func (c *Campaign) readOwn(text string) bool {
 	c.Pacing = Pacing(f.Value("pacing").Text())
 	c.FrequencyCap = int(f.Value("frequency_cap").Whole())
 	c.ClickID = ClickID(f.Value("click_id").Text())
+	c.ConversionType = f.Value("conversion_type").Text()
 	c.StartAt, c.EndAt = f.timeOrNull("start_at"), f.timeOrNull("end_at")
 	c.MinRelevance = f.share("min_relevance")
 	c.Mode = TargetingMode(f.Value("targeting_mode").Text())

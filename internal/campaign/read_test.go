@@ -38,7 +38,7 @@ func whole() Campaign {
 		Deals: []string{"Deal-1"}, Categories: []string{"IAB19", "IAB7-39"},
 		ExcludeContexts: []string{"disasters"}, SensitiveContexts: []string{"health", "alcohol"},
 		Trades:  []string{"alcohol"},
-		ClickID: ClickIDOff, StartAt: &starts, EndAt: &at,
+		ClickID: ClickIDOff, ConversionType: "sale", StartAt: &starts, EndAt: &at,
 		PolicyViolations: []Violation{
 			{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"},
 		},

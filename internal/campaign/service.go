@@ -37,7 +37,10 @@ type Deps struct {
 //	(create, first and clean) ─► active     └─ rejected ─► rejected   └── pause ──────►┘
 //	active or paused, held by the policy ── approved ─► delivers; ── rejected ─► rejected
 //	any but archived ── archive ─► archived (final); rejected ── submit ─► in_review
-type Service struct{ deps Deps }
+type Service struct {
+	deps Deps
+	only []Versions // see [Service.If]
+}
 
 // NewService creates a Service.
 func NewService(deps Deps) *Service {
@@ -546,6 +549,9 @@ func (s *Service) change(
 	stored, err := s.deps.Store.UpdateCampaign(ctx, id, func(c *Campaign) error {
 		if !caller.MayActFor(c.AdvertiserID) {
 			return errForbidden
+		}
+		if err := s.current(c); err != nil {
+			return err
 		}
 		if err := edit(c); err != nil {
 			return err

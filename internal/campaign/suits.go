@@ -25,8 +25,8 @@ func (f *Fields) applySuits(c *Campaign) error {
 			continue
 		}
 		if i := slices.IndexFunc(list.src, func(id string) bool { return !slices.Contains(list.known, id) }); i >= 0 {
-			return invalid(
-				list.field, "may list %s; %.100q is not one of them", strings.Join(list.known, ", "), list.src[i],
+			return invalidItem(
+				list.field, i, "must be one of %s; %.100q is not one of them", strings.Join(list.known, ", "), list.src[i],
 			)
 		}
 		*list.dst = slices.DeleteFunc(

@@ -6,9 +6,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
@@ -31,18 +34,22 @@ const (
 	MaxListValue  = 100  // bytes
 	maxNotes      = 2000 // bytes of a review
 
-	MinBid          = money.USD / 100
-	MaxBid          = 1_000 * money.USD
-	DefaultBid      = 5 * money.USD
-	MinBudget       = money.USD
-	MaxDailyBudget  = 1_000_000 * money.USD
-	DefaultDaily    = 50 * money.USD
-	MaxTotalBudget  = 10_000_000 * money.USD
-	DefaultTotal    = 1_000 * money.USD
-	DefaultSkipSec  = 3
-	maxSkipSec      = 3600
-	DefaultCap      = 3 // impressions per session and UTC day
-	MaxCap          = 1000
+	MinBid         = money.USD / 100
+	MaxBid         = 1_000 * money.USD
+	DefaultBid     = 5 * money.USD
+	MinBudget      = money.USD
+	MaxDailyBudget = 1_000_000 * money.USD
+	DefaultDaily   = 50 * money.USD
+	MaxTotalBudget = 10_000_000 * money.USD
+	DefaultTotal   = 1_000 * money.USD
+	DefaultSkipSec = 3
+	maxSkipSec     = 3600
+	DefaultCap     = 3 // impressions per session and UTC day
+	MaxCap         = 1000
+
+	// MaxConversionType is the length of a conversion's type in bytes.
+	MaxConversionType = 64
+
 	maxROAS         = 1_000_000 * money.USD
 	defaultCTALabel = "Learn more"
 )
@@ -71,6 +78,7 @@ type Fields struct {
 	Pacing            *Pacing       `json:"pacing"`
 	FrequencyCap      *int          `json:"frequency_cap"`
 	ClickID           *ClickID      `json:"click_id"`
+	ConversionType    *string       `json:"conversion_type"`
 	MinRelevance      *share.Share  `json:"min_relevance"`
 	StartAt           Date          `json:"start_at"`
 	EndAt             Date          `json:"end_at"`
@@ -123,6 +131,23 @@ func defaults() Campaign {
 	}
 }
 
+// Defaults returns the JSON value of each optional field that the owner sets, as of a new campaign.
+// An empty format is chosen by the media, an empty name is the headline.
+var Defaults = sync.OnceValue(func() (fields map[string]jsontext.Value) {
+	c := defaults()
+	text, err := json.Marshal(&c)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		panic(err) // the defaults of a campaign are valid JSON
+	}
+	for _, required := range []string{"headline", "cta_url", "id", "status", "config_version"} {
+		delete(fields, required)
+	}
+	return fields
+})
+
 // apply sets the fields of c from f and checks that the result is complete. The error names the
 // field.
 func (f *Fields) apply(c *Campaign) error {
@@ -162,7 +187,7 @@ func (f *Fields) plan(c *Campaign) error {
 	setLink(&c.PosterURL, f.PosterURL)
 	setLink(&c.LogoURL, f.LogoURL)
 	setLink(&c.CTAURL, f.CTAURL)
-	if f.Format == nil && c.Format == "" {
+	if c.Format == "" {
 		c.Format = Image
 		if c.MediaURL == "" {
 			c.Format = Native // there is only text to show
@@ -172,6 +197,7 @@ func (f *Fields) plan(c *Campaign) error {
 	setText(&c.Headline, f.Headline)
 	setText(&c.Subtext, f.Subtext)
 	setText(&c.CTALabel, f.CTALabel)
+	setText(&c.ConversionType, f.ConversionType)
 	if err := f.applyTargeting(&c.Targeting); err != nil {
 		return err
 	}
@@ -199,7 +225,7 @@ func (f *Fields) plan(c *Campaign) error {
 	if err := check(c); err != nil {
 		return err
 	}
-	return f.checkGoal(c)
+	return c.checkGoal()
 }
 
 func set[T any](dst, src *T) {
@@ -275,9 +301,11 @@ func (f *Fields) applyTargeting(t *Targeting) error {
 			*list.dst = values
 		}
 	}
-	for _, method := range t.IntegrationMethods {
+	for i, method := range t.IntegrationMethods {
 		if traffic.Method(method) == "" {
-			return invalid("target_integration_methods", "may hold %s", strings.Join(traffic.Methods(), ", "))
+			return invalidItem(
+				"target_integration_methods", i, "must be one of %s", strings.Join(traffic.Methods(), ", "),
+			)
 		}
 	}
 	return f.checkPlaces(t)
@@ -291,11 +319,11 @@ func readCategories(values []string) ([]string, error) {
 		return nil, invalid("categories", "may have at most %d values", MaxCategories)
 	}
 	clean := make([]string, 0, len(values))
-	for _, value := range values {
+	for i, value := range values {
 		value, ok := account.ReadCategory(value)
 		if !ok {
-			return nil, invalid(
-				"categories", "must list categories of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
+			return nil, invalidItem(
+				"categories", i, "must be a category of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
 			)
 		}
 		if !slices.Contains(clean, value) {
@@ -305,23 +333,25 @@ func readCategories(values []string) ([]string, error) {
 	return clean, nil
 }
 
-// cleanList trims values and drops empty ones and duplicates, keeping the order.
+// cleanList trims values and drops duplicates, keeping the order. It rejects blank values: a list
+// without them could be empty, which restricts nothing.
 func cleanList(field string, values []string) ([]string, error) {
 	if len(values) > MaxListValues {
 		return nil, invalid(field, "may have at most %d values", MaxListValues)
 	}
 	clean := make([]string, 0, len(values))
-	for _, value := range values {
+	for i, value := range values {
 		value = norm.NFC.String(strings.TrimSpace(value))
-		if value == "" || slices.Contains(clean, value) {
-			continue
-		}
-		if len(value) > MaxListValue || hasControl(value) {
-			return nil, invalid(
-				field, "has a value that is longer than %d bytes or contains control characters", MaxListValue,
+		switch {
+		case adtext.Blank(value):
+			return nil, invalidItem(
+				field, i, "has no text: leave it out, or send an empty list, which sets no condition",
 			)
+		case len(value) > MaxListValue || hasControl(value):
+			return nil, invalidItem(field, i, "is longer than %d bytes or contains control characters", MaxListValue)
+		case !slices.Contains(clean, value):
+			clean = append(clean, value)
 		}
-		clean = append(clean, value)
 	}
 	return clean, nil
 }
@@ -444,6 +474,8 @@ func checkKinds(c *Campaign) error {
 		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
 	case c.ClickID != ClickIDOn && c.ClickID != ClickIDOff:
 		return invalid("click_id", "must be on or off")
+	case len(c.ConversionType) > MaxConversionType || hasControl(c.ConversionType):
+		return invalid("conversion_type", "must be one line of at most %d bytes", MaxConversionType)
 	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
 		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
 	}
@@ -476,4 +508,9 @@ func hasControl(s string) bool {
 
 func invalid(field, format string, args ...any) error {
 	return errs.New(errs.InvalidRequest, "%s %s", field, fmt.Sprintf(format, args...)).With("field", field)
+}
+
+// invalidItem rejects the item at index i of a list.
+func invalidItem(field string, i int, format string, args ...any) error {
+	return errs.New(errs.InvalidRequest, "%s[%d] %s", field, i, fmt.Sprintf(format, args...)).At(field, i)
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestLimits(t *testing.T) {
 		"subtext":             {[]any{"", repeat("ß", 280)}, []any{repeat("x", 281), "\x1b[31m"}},
 		"cta_label":           {[]any{repeat("x", 40)}, []any{repeat("x", 41)}},
 		"name":                {[]any{repeat("x", 200)}, []any{repeat("x", 201)}},
-		"format":              {[]any{"image", "video", "native"}, []any{"", "Image", "audio", 1}},
+		"format":              {[]any{"image", "video", "native", ""}, []any{"Image", "audio", 1}},
 		"billing_model":       {[]any{"cpm", "cpc", "cpa"}, []any{"", "CPM", "cpv"}},
 		"optimization_goal":   {[]any{"max_conversions", "manual"}, []any{"", "auto", "target_cpa "}},
 		"skippable_after_sec": {[]any{0, 3, 3600}, []any{-1, 3601, 1.5, "3"}},
@@ -90,7 +91,7 @@ func TestLimits(t *testing.T) {
 		},
 		"target_intent_tokens": {
 			[]any{[]string{}, list(200), []string{repeat("x", 100)}},
-			[]any{list(201), []string{repeat("x", 101)}, []string{"a\x00"}, "a", []int{1}},
+			[]any{list(201), []string{repeat("x", 101)}, []string{"a\x00"}, "a", []int{1}, []any{nil}, []string{""}},
 		},
 		"target_integration_methods": {
 			[]any{[]string{}, []string{"mcp", "js_snippet", "npm_sdk", "rest"}},
@@ -154,12 +155,12 @@ func TestLinks(t *testing.T) {
 
 func TestWhatIsKept(t *testing.T) {
 	c, err := apply(
-		t, `{"headline":" e\u0301cole ","target_host_apps":[" US ","","US","us","e\u0301"],"target_roas":2.5}`,
+		t, `{"headline":" e\u0301cole ","target_host_apps":[" US ","US","us","e\u0301"],"target_roas":2.5}`,
 	)
 	require.NoError(t, err)
 	require.Equal(t, "école", c.Headline, "NFC, trimmed")
 	require.Equal(t, c.Headline, c.Name, "the name defaults to the headline")
-	require.Equal(t, []string{"US", "us", "é"}, c.HostApps, "trimmed, without empty ones and repeats")
+	require.Equal(t, []string{"US", "us", "é"}, c.HostApps, "trimmed, without repeats")
 	require.Equal(t, 25*money.USD/10, *c.TargetROAS)
 
 	f := Fields{}
@@ -211,4 +212,37 @@ func TestPlacesThatRequestsState(t *testing.T) {
 	headline := "Another"
 	f := Fields{Headline: &headline}
 	require.NoError(t, f.apply(&c))
+}
+
+// An item without text is not left out: the list without it could be empty, which restricts
+// nothing.
+func TestBlankItemsAreRefused(t *testing.T) {
+	for _, field := range []string{
+		"target_intent_tokens", "target_keywords", "target_active_tools", "target_host_apps", "target_surfaces",
+		"target_integration_methods", "target_regions", "target_languages", "deal_ids", "categories",
+		"exclude_contexts", "sensitive_contexts", "trades",
+	} {
+		for _, blank := range []string{`null`, `""`, `"  "`, `"\t\u00a0"`, `"\u200b"`, `"\u2060\u00ad"`, `"\u2800"`} {
+			_, err := apply(t, `{"`+field+`":[`+blank+`]}`)
+			require.True(t, errs.Is(err, errs.InvalidRequest), "%s [%s]: %v", field, blank, err)
+			require.Equal(t, field, errs.Of(err).Extra["field"], blank)
+			require.Equal(t, 0, errs.Of(err).Extra["index"], "%s [%s]", field, blank)
+		}
+	}
+	_, err := apply(t, `{"target_languages":["fr","de",null]}`)
+	require.Equal(t, 2, errs.Of(err).Extra["index"])
+	require.Contains(t, errs.Of(err).Message, "target_languages[2]")
+	c, err := apply(t, `{"target_host_apps":[],"target_languages":["fr"]}`)
+	require.NoError(t, err)
+	require.Empty(t, c.HostApps)
+	require.Equal(t, []string{"fr"}, c.Languages)
+}
+
+// A null of a merge patch finds a default for every field but the required ones.
+func TestEveryOptionalFieldHasADefault(t *testing.T) {
+	for i := range reflect.TypeFor[Fields]().NumField() {
+		name := reflect.TypeFor[Fields]().Field(i).Tag.Get("json")
+		_, optional := Defaults()[name]
+		require.Equal(t, name != "headline" && name != "cta_url", optional, name)
+	}
 }

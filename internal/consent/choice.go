@@ -2,6 +2,7 @@ package consent
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,31 +17,24 @@ const (
 	Unsaid  Choice = 0
 	Yes     Choice = 1
 	No      Choice = 2
-	unclear Choice = 3
+	Unclear Choice = 3
 )
 
-// Of returns the choice for a number: 1, 0 or something else.
-func Of(n int64) Choice {
-	switch n {
-	case 0:
-		return No
-	case 1:
-		return Yes
-	}
-	return unclear
-}
-
-// UnmarshalJSONFrom reads true, false, 1, 0, the same values as strings, or null.
+// UnmarshalJSONFrom reads what [ParseChoice] accepts.
 func (c *Choice) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	v, err := d.ReadValue()
 	if err == nil {
-		*c = choice(string(v))
+		*c = ParseChoice(string(v))
 	}
 	return err
 }
 
-// choice returns the choice for a JSON value.
-func choice(v string) Choice {
+// Strict reports whether a flag must be treated as set: it is a yes, or unclear.
+func (c Choice) Strict() bool { return c == Yes || c == Unclear }
+
+// ParseChoice returns the choice for a JSON value: a boolean, a number, or a text of one or of yes
+// or no. Null and a blank text are [Unsaid].
+func ParseChoice(v string) Choice {
 	switch v {
 	case "null", `""`:
 		return Unsaid
@@ -49,13 +43,33 @@ func choice(v string) Choice {
 	case "false", "0", `"0"`, `"false"`:
 		return No
 	}
+	if len(v) > 1 && v[0] == '"' {
+		plain, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return Unclear
+		}
+		v = strings.ToLower(strings.TrimSpace(string(plain)))
+	}
+	return word(v)
+}
+
+// word returns the choice for the content of a text, or for a number.
+func word(v string) Choice {
+	switch v {
+	case "":
+		return Unsaid
+	case "true", "yes":
+		return Yes
+	case "false", "no":
+		return No
+	}
 	switch f, err := strconv.ParseFloat(v, 64); {
 	case err == nil && f == 1:
 		return Yes
 	case err == nil && f == 0:
 		return No
 	}
-	return unclear
+	return Unclear
 }
 
 // Scan reads the field consent of a plain body. It declines a body that needs the general decoder.
@@ -74,11 +88,11 @@ func (s *Signals) Scan(in *jsonscan.Reader) {
 		case "us_privacy":
 			s.USPrivacy = in.Text()
 		case "gpc":
-			s.GPC = choice(in.Raw())
+			s.GPC = ParseChoice(in.Raw())
 		case "coppa":
-			s.COPPA = choice(in.Raw())
+			s.COPPA = ParseChoice(in.Raw())
 		case "gdpr":
-			s.GDPR = choice(in.Raw())
+			s.GDPR = ParseChoice(in.Raw())
 		default:
 			in.Decline() // may be a known name in a different case
 		}

@@ -30,6 +30,8 @@ type Signals struct {
 	Sections []int64 `json:"-"`
 	// Limited is set if the device requests no tracking (OpenRTB lmt and dnt).
 	Limited bool `json:"-"`
+	// Unreadable is set if the signals were sent in a form that cannot be read.
+	Unreadable bool `json:"-"`
 }
 
 // Flags summarise the signals of a request. They are stored with its auction.
@@ -91,13 +93,13 @@ func (s *Signals) stated() (f Flags) {
 	if s.GDPR == No || s.GPC == No || s.COPPA == No {
 		f |= Given
 	}
-	if s.COPPA == Yes {
+	if s.COPPA.Strict() {
 		f |= Given | Child
 	}
 	if s.GPC == Yes || s.Limited {
 		f |= Given | OptOut
 	}
-	if s.GDPR == unclear || s.GPC == unclear || s.COPPA == unclear {
+	if s.Unreadable || s.GDPR == Unclear || s.GPC == Unclear || s.COPPA == Unclear {
 		f |= Given | Malformed
 	}
 	return f

@@ -72,7 +72,7 @@ func TestSignals(t *testing.T) {
 		"gdpr without a text":             {Signals{GDPR: Yes}, true, Given | GDPR | NoStorage},
 		"no gdpr: the text does not hold": {Signals{GDPR: No, TCF: tc()}, false, Given},
 		"no gdpr":                         {Signals{GDPR: No}, false, Given},
-		"gdpr, a number of its own":       {Signals{GDPR: Of(7)}, true, Given | Malformed},
+		"gdpr, a number of its own":       {Signals{GDPR: ParseChoice("7")}, true, Given | Malformed},
 		"TCF 1": {
 			Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Given | GDPR | Malformed,
 		},
@@ -81,7 +81,10 @@ func TestSignals(t *testing.T) {
 		"a long text":      {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Given | GDPR | Malformed},
 		"with segments":    {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
 
-		"coppa":    {Signals{COPPA: Yes}, true, Given | Child},
+		"coppa":            {Signals{COPPA: Yes}, true, Given | Child},
+		"an unclear coppa": {Signals{COPPA: Unclear}, true, Given | Child | Malformed},
+		"unreadable":       {Signals{Unreadable: true}, true, Given | Malformed},
+
 		"no coppa": {Signals{COPPA: No}, false, Given},
 		"gpc":      {Signals{GPC: Yes, TCF: tc(1)}, true, Given | GDPR | OptOut},
 		"lmt":      {Signals{Limited: true}, true, Given | OptOut},
@@ -185,6 +188,20 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+func TestChoicesHaveManyForms(t *testing.T) {
+	for want, values := range map[Choice][]string{
+		Unsaid:  {`null`, `""`, `" "`},
+		Yes:     {`true`, `1`, `"1"`, `"true"`, `"TRUE"`, `" yes "`, `1.0`, `"1e0"`},
+		No:      {`false`, `0`, `"0"`, `"False"`, `"no"`, `0.0`, `-0`},
+		Unclear: {`2`, `"maybe"`, `[1]`, `[]`, `{}`, `0.5`, `"\ud800"`, `-1`},
+	} {
+		for _, value := range values {
+			require.Equal(t, want, ParseChoice(value), value)
+			require.Equal(t, want == Yes || want == Unclear, ParseChoice(value).Strict())
+		}
+	}
+}
+
 // Both readers of a body take the same from it.
 func TestJSON(t *testing.T) {
 	for text, want := range map[string]Signals{
@@ -192,7 +209,7 @@ func TestJSON(t *testing.T) {
 			TCF: "a", GPP: "b", USPrivacy: "1YNN", GPC: Yes, COPPA: No, GDPR: Yes,
 		},
 		`{"gpc":"1","coppa":0,"gdpr":null}`: {GPC: Yes, COPPA: No},
-		`{"gpc":[],"coppa":"maybe"}`:        {GPC: unclear, COPPA: unclear},
+		`{"gpc":[],"coppa":"maybe"}`:        {GPC: Unclear, COPPA: Unclear},
 		`{}`:                                {},
 	} {
 		var general, plain Signals

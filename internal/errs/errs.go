@@ -24,9 +24,11 @@ const (
 	SecondFactorRequired Code = "second_factor_required" // a code is missing, or an administrator has no factor yet
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
-	Conflict             Code = "conflict" // it already exists, or another call changed it
+	Conflict             Code = "conflict"            // it already exists, or another call changed it
+	PreconditionFailed   Code = "precondition_failed" // it is not the version that the caller named
 	Retired              Code = "retired"
 	PayloadTooLarge      Code = "payload_too_large"
+	UnsupportedEncoding  Code = "unsupported_encoding" // the Content-Encoding of a body
 	RateLimited          Code = "rate_limited"
 	DemoMode             Code = "demo_mode"
 	Unavailable          Code = "unavailable" // a store or the log is unreachable; safe to retry
@@ -63,6 +65,11 @@ func (e *Error) With(name string, value any) *Error {
 	}
 	e.Extra[name] = value
 	return e
+}
+
+// At adds the field and the index of an item in its list, from 0, and returns e.
+func (e *Error) At(field string, index int) *Error {
+	return e.With("field", field).With("index", index)
 }
 
 // Error returns a text for logs: it includes the cause, which the caller never sees.

@@ -19,7 +19,10 @@ import (
 // offsets.
 type Batch struct {
 	Runs []Run
-	// At is the time of applying (UTC). It is only stored in rows.
+	// Idle lists partitions without new records. Their early events are due by At.
+	Idle []stream.Partition
+	// At is the time of applying (UTC). It is stored in rows and ends the waiting of early events of
+	// Idle partitions.
 	At time.Time
 	// Prepaid limits cash campaigns to deposited balance (ADNET_PREPAID=required).
 	Prepaid bool
@@ -40,24 +43,35 @@ type Run struct {
 // Record is one decoded record. A Poison record has only Raw and Problem.
 type Record struct {
 	Event   Event
-	Problem string // the reason why it could not be decoded; empty for a good record
-	Raw     []byte // stored in the dead-letter table if Problem is set
+	Problem string    // the reason why it could not be decoded; empty for a good record
+	Raw     []byte    // stored in the dead-letter table if Problem is set, and with an early event
+	Written time.Time // to the log, UTC
+
+	early  bool // waits for the event that permits it, see [Batch.Screen]
+	stored bool // was early in an earlier batch
+	due    bool // with stored: its time is over
 }
 
 // ErrFenced reports that another consumer moved a partition's offset: the batch must be dropped and
 // the partition read again from the stored offset.
 var ErrFenced = errors.New("partition is applied by another consumer")
 
-// Tx is the transaction that applies a batch. Each method is called once, in this order. An error
-// rolls everything back.
+// Tx is the transaction that applies a batch. [Settle] calls each method at most once, in this
+// order. An error rolls everything back.
 type Tx interface {
 	// AdvanceOffsets moves every partition's offset from First to Next, or fails with [ErrFenced].
 	AdvanceOffsets(ctx context.Context, ranges []stream.Range) error
-	// Recorded reports which of the auctions have a recorded event of a type: impressions for
-	// [Screen], clicks for [ScreenConversions]. An auction's events are in one partition, which
+	// Early returns the early events that the query selects, by ID, and locks them. While none is
+	// stored it returns without a call of query or a round trip.
+	Early(ctx context.Context, query func() EarlyQuery) ([]Early, error)
+	// Recorded reports which of the auctions have a recorded event of a type: impressions and
+	// clicks for [Batch.Screen]. An auction's events are in one partition, which
 	// AdvanceOffsets locks, so the result stays valid until the transaction ends. It is called at
 	// most once per type.
 	Recorded(ctx context.Context, of EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
+	// Judge moves events that Early returned to the next offsets of a partition of [EarlyStream],
+	// in the order of ids, and claims these like AdvanceOffsets.
+	Judge(ctx context.Context, number int32, ids []int64) (stream.Range, error)
 	// MarkFirst records keys and reports for each whether it was new. A key that occurs twice in
 	// the list is new only at its first position. A key from before the retention horizon is never
 	// new. Nor is the key of an invalid event if its valid event ([EventType.Valid]) is recorded or
@@ -88,6 +102,8 @@ type Books struct {
 
 	// Invalid has the auctions of the batch with an invalid impression recorded before it.
 	Invalid map[uuid.UUID]bool
+	// Converted has the auctions of the batch with a conversion charged before it.
+	Converted map[uuid.UUID]bool
 
 	Publishers  map[uuid.UUID]PublisherBook // by developer; an absent one never earned and has no cap of its own
 	Conversions map[ConversionHour]int64    // charged before this batch
@@ -103,9 +119,11 @@ type CampaignBook struct {
 	DailyBudget  money.Micros
 	TotalBudget  money.Micros
 	CreditFunded bool
-	SpentTotal   money.Micros
-	SpentOn      map[day.Day]money.Micros
-	Inactive     []Interval
+	// ConversionType is the type of the conversions that it pays for; empty for the first of a click
+	ConversionType string
+	SpentTotal     money.Micros
+	SpentOn        map[day.Day]money.Micros
+	Inactive       []Interval
 }
 
 // Interval is a period in which a campaign was not active: From inclusive, To exclusive. If To is
@@ -125,6 +143,8 @@ type Effects struct {
 	Released     []reserve.Released // by campaign id, then minute
 	Transactions []Transaction      // by kind, then subject
 	Dead         []DeadLetter
+	Early        []Early // to hold
+	Converted    []Key   // marks of charged conversions, sorted
 	At           time.Time
 
 	Publishers  []traffic.PublisherDay // by developer, then day; sums to add

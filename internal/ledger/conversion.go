@@ -3,10 +3,15 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"adnet/internal/day"
 )
 
 // ConversionHour is the unit in which charged conversions count against the cap: a campaign on one
@@ -43,25 +48,45 @@ func (r *Record) verified() bool {
 	return r.Event.Type == Conversion && r.Event.Proof == Signed && !r.Event.Sandbox && r.deduped()
 }
 
-// conversions is the rule that a conversion needs a click with a recorded mark, in this batch or an
-// earlier one.
-var conversions = precedence{
-	judged: (*Record).verified,
-	opens:  func(r *Record) bool { return r.Event.Type == Click && r.deduped() },
-	refuse: func(r *Record) { r.Event.Proof = Unverified },
+// Goal is the business identity of a conversion: two goals of one click are two events.
+type Goal struct {
+	Type     string // as its advertiser names it
+	External string // the keyed hash of the advertiser's own id, empty without one
 }
 
-// Converted lists the auctions of the conversions that [ScreenConversions] checks, sorted and
-// without duplicates.
-func Converted(b Batch) []uuid.UUID { return conversions.auctions(b) }
+// goalHash is the number of bytes of a goal's hash in a key.
+const goalHash = 12
 
-// ScreenConversions makes conversions of b [Unverified] if no valid click of their auction precedes
-// them: without a click, or with only a robot's click, an ad has sold nothing. clicks holds the
-// auctions with a click recorded before the batch, as returned by [Tx.Recorded] for [Converted]. It
-// runs after [Screen], so that a click without an impression does not count, and before
-// [Candidates], so that such a conversion does not use up the key of a real one. As with clicks,
-// the order of the log decides. Screening a batch again changes nothing.
-func ScreenConversions(b Batch, clicks map[uuid.UUID]bool) { conversions.screen(b, clicks) }
+// ConversionKey returns the type that deduplicates a verified conversion of an auction: one per
+// type and external id. Both may be empty.
+func ConversionKey[T ~string | ~[]byte](kind string, external T) EventType {
+	if kind == "" && len(external) == 0 {
+		return Conversion
+	}
+	sum := sha256.Sum256(append(append([]byte(kind), 0), external...))
+	return Conversion + ":" + EventType(hex.EncodeToString(sum[:goalHash]))
+}
+
+// ChargedConversion is the type of the mark of a charged conversion. It is no mark of a first event
+// and stays out of their count.
+const ChargedConversion EventType = "charged_conversion"
+
+// sells reports whether a campaign pays for a conversion: of one click for one at most, of the type
+// that the campaign names, or else the first.
+func (d *decider) sells(e *Event, book *CampaignBook) bool {
+	if d.converted[e.AuctionID] || d.books.Converted[e.AuctionID] {
+		return false
+	}
+	return book.ConversionType == "" || e.Goal != nil && strings.EqualFold(e.Goal.Type, book.ConversionType)
+}
+
+// convertedMarks lists the marks of the charged conversions in a fixed order.
+func (d *decider) convertedMarks() (marks []Key) {
+	for _, id := range sortedIDs(d.converted) {
+		marks = append(marks, Key{Day: day.OfUUID(id), Auction: id, Type: ChargedConversion})
+	}
+	return marks
+}
 
 // conversionCapped reports whether a campaign has reached its cap of charged conversions for the
 // publisher in this hour. The advertiser reports conversions, so the cap protects it from its own
@@ -80,9 +105,10 @@ func (d *decider) countConversion(e *Event, out *Outcome) {
 		return
 	}
 	if d.conversions == nil {
-		d.conversions = make(map[ConversionHour]int64)
+		d.conversions, d.converted = make(map[ConversionHour]int64), make(map[uuid.UUID]bool)
 	}
 	d.conversions[e.conversionHour()]++
+	d.converted[e.AuctionID] = true
 }
 
 // conversionTotals lists the counts of the batch in a fixed order.

@@ -25,10 +25,10 @@ import (
 // [NeedOf] lists.
 //
 // Guarantee, for any split of the log into batches: an auction's event of one type is charged and
-// minted at most once. A campaign is never charged more than its daily budget on a UTC day (of
-// receipt), its total budget, or, if prepaid, its advertiser's balance. Every transaction sums to
-// zero per asset. When a budget runs out, the order of the log decides which event is not charged.
-// It does not change the campaign's sum.
+// minted at most once, also where it has several conversions. A campaign is never charged more than
+// its daily budget on a UTC day (of receipt), its total budget, or, if prepaid, its advertiser's
+// balance. Every transaction sums to zero per asset. When a budget runs out, the order of the log
+// decides which event is not charged. It does not change the campaign's sum.
 func Decide(b Batch, fresh []bool, books Books) Effects {
 	d := decider{
 		batch:     b,
@@ -45,10 +45,15 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 		outcomes := make([]Outcome, len(run.Records))
 		for j := range run.Records {
 			outcomes[j] = d.record(&run.Records[j])
-			if outcomes[j].Verdict == Poison {
+			switch r := &run.Records[j]; outcomes[j].Verdict {
+			case Poison:
 				effects.Dead = append(effects.Dead, DeadLetter{
-					Partition: run.Partition, Offset: run.First + int64(j),
-					Problem: run.Records[j].Problem, Raw: run.Records[j].Raw,
+					Partition: run.Partition, Offset: run.First + int64(j), Problem: r.Problem, Raw: r.Raw,
+				})
+			case VerdictEarly:
+				effects.Early = append(effects.Early, Early{
+					Partition: run.Partition, Offset: run.First + int64(j), Auction: r.Event.AuctionID,
+					Written: r.Written, Value: r.Raw,
 				})
 			}
 		}
@@ -58,7 +63,7 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 	effects.Publishers, effects.HeldCharges = d.publisherTotals()
 	effects.Sources, effects.CaseMints = d.creditTotals()
 	effects.Released = d.released()
-	effects.Conversions = d.conversionTotals()
+	effects.Conversions, effects.Converted = d.conversionTotals(), d.convertedMarks()
 	return effects
 }
 
@@ -74,6 +79,7 @@ type decider struct {
 	suspect   map[uuid.UUID]bool          // auctions with an invalid impression in this batch so far
 
 	conversions map[ConversionHour]int64 // charged in this batch
+	converted   map[uuid.UUID]bool       // auctions with a conversion charged in this batch
 
 	publishers map[uuid.UUID]*publisherSums
 }
@@ -106,6 +112,8 @@ func (d *decider) record(r *Record) Outcome {
 	}
 	e := &r.Event
 	switch {
+	case r.early:
+		return Outcome{Verdict: VerdictEarly}
 	case e.Proof == BadSignature:
 		return Outcome{Verdict: VerdictForged}
 	case e.Proof == Expired:
@@ -228,7 +236,7 @@ func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 	case model == campaign.CPM && e.Type == Impression,
 		model == campaign.VCPM && e.Type == Viewable && e.Proof == Signed,
 		model == campaign.CPC && e.Type == Click,
-		model == campaign.CPA && e.Type == Conversion && e.Proof == Signed:
+		model == campaign.CPA && e.Type == Conversion && e.Proof == Signed && d.sells(e, book):
 		return price
 	}
 	return 0

@@ -107,7 +107,7 @@ func TestVerdictsOfOneRecord(t *testing.T) {
 		},
 		{
 			"conversion without a click", func(e *Event) { e.Type, e.BillingModel = Conversion, campaign.CPA }, nil,
-			Outcome{Verdict: VerdictUnverified},
+			Outcome{Verdict: VerdictEarly},
 		},
 		{
 			"conversion without the advertiser's word",
@@ -195,7 +195,7 @@ func TestRefusedEventsDoNotUseUpTheKey(t *testing.T) {
 	}
 }
 
-func TestConversionIsBilledOnlyAfterItsClick(t *testing.T) {
+func TestConversionIsBilledOnlyWithItsClick(t *testing.T) {
 	click := with(impression(1), func(e *Event) {
 		e.Type, e.CampaignID, e.BillingModel, e.Price = Click, campaignB, campaign.CPA, 12_000
 	})
@@ -212,13 +212,14 @@ func TestConversionIsBilledOnlyAfterItsClick(t *testing.T) {
 
 	unverified := Outcome{Verdict: VerdictUnverified}
 	require.Equal(t, []Outcome{
-		unverified, {Verdict: OK}, charged,
+		charged, {Verdict: OK}, {Verdict: Duplicate},
 	}, newModel(plainBooks(), nil).single(t, conversion, click, conversion),
-		"a conversion that comes too early takes nothing from the real one")
+		"the order of two requests does not matter")
 
 	invalid := with(click, func(e *Event) { e.InvalidTraffic = "bot" })
 	require.Equal(
-		t, unverified, newModel(plainBooks(), nil).single(t, invalid, conversion)[1], "an invalid click is no click",
+		t, Outcome{Verdict: VerdictEarly}, newModel(plainBooks(), nil).single(t, invalid, conversion)[1],
+		"an invalid click is no click",
 	)
 
 	claimed := with(conversion, func(e *Event) { e.Proof = Unverified })

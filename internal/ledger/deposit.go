@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,13 +19,24 @@ const (
 	KindDeposit Kind = "deposit" // cash that a provider captured for an advertiser
 	KindRefund  Kind = "refund"  // the refunded part of a deposit; its Reverses is the deposit
 
+	KindRefundFailed Kind = "refund_failed" // returned after a refund failed; its Reverses is the refund's row
+
 	KindDispute    Kind = "dispute"     // the disputed part of a deposit; its Reverses is the deposit
 	KindDisputeWon Kind = "dispute_won" // returned after a dispute; its Reverses is the dispute's row
+
+	KindParkedCredit Kind = "parked_credit" // cash that an operator gave because of a parked event
+	KindParkedDebit  Kind = "parked_debit"  // cash that an operator took because of a parked event
 )
 
 // TakesBack reports whether the kind takes back money paid in through a provider. Only such a kind
 // may bring a prepaid balance below zero.
-func (k Kind) TakesBack() bool { return k == KindRefund || k == KindDispute || k == KindDisputeWon }
+func (k Kind) TakesBack() bool {
+	switch k {
+	case KindRefund, KindRefundFailed, KindDispute, KindDisputeWon, KindParkedDebit:
+		return true
+	}
+	return false
+}
 
 // Provider is the company that moved the money.
 type Provider string
@@ -84,9 +96,11 @@ type NoticeKind string
 
 // The kinds of notices.
 const (
-	NoticePaid       NoticeKind = "paid"        // Amount was captured
-	NoticeRefunded   NoticeKind = "refunded"    // Amount was refunded with the refund RefundID
-	NoticeRefundedTo NoticeKind = "refunded_to" // Amount is the total refunded so far
+	NoticePaid         NoticeKind = "paid"          // Amount was captured
+	NoticeRefunded     NoticeKind = "refunded"      // Amount was refunded with the refund RefundID
+	NoticeRefundFailed NoticeKind = "refund_failed" // the refund RefundID of Amount failed or was cancelled
+	NoticeRefundedTo   NoticeKind = "refunded_to"   // Amount is the total refunded, after a refund
+	NoticeRefundTotal  NoticeKind = "refund_total"  // Amount is the total refunded, after any change
 
 	NoticeDisputed    NoticeKind = "disputed"     // Amount is held because of the dispute DisputeID
 	NoticeDisputeLost NoticeKind = "dispute_lost" // the dispute ended, Amount is gone
@@ -99,37 +113,64 @@ type Notice struct {
 	EventID   string // the provider's event; a repeat changes nothing
 	Kind      NoticeKind
 	PaymentID string // Stripe payment intent, PayPal capture
-	RefundID  string // only for NoticeRefunded: a refund counts once, in however many events it appears
+	RefundID  string // only for a single refund: it counts once, in however many events it appears
 	DisputeID string // only for the three kinds about disputes
 	Amount    money.Micros
 	// Names are the ids from the checkout, of a deposit or of an account, most specific first. Only
 	// for NoticePaid.
-	Names []uuid.UUID
-	At    time.Time // time of receipt, UTC
+	Names  []uuid.UUID
+	At     time.Time // time of receipt, UTC
+	SentAt time.Time // the provider's time of the event, UTC; zero for At
 }
 
 // maxReference is the maximum length of a provider's ids in bytes.
 const maxReference = 255
 
+// IsReference reports whether text can be stored as a provider's id.
+func IsReference(text string) bool {
+	return text != "" && len(text) <= maxReference && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
 // Valid rejects notices that cannot be stored. Errors: errs.InvalidRequest.
 func (n *Notice) Valid() error {
 	texts := map[string]string{"event id": n.EventID, "payment id": n.PaymentID}
-	if n.Kind == NoticeRefunded {
+	if n.Kind == NoticeRefunded || n.Kind == NoticeRefundFailed {
 		texts["refund id"] = n.RefundID
 	}
 	if n.dispute() != "" {
 		texts["dispute id"] = n.DisputeID
 	}
 	for name, text := range texts {
-		if text == "" || len(text) > maxReference || !utf8.ValidString(text) ||
-			strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		if !IsReference(text) {
 			return errs.New(errs.InvalidRequest, "the notice has no usable %s", name)
 		}
 	}
-	if n.Amount < 0 || n.Amount > money.Max || n.Amount == 0 && n.Kind != NoticeRefundedTo {
+	if n.Amount < 0 || n.Amount > money.Max || n.Amount == 0 && !n.totals() {
 		return errs.New(errs.InvalidRequest, "the notice has no usable amount")
 	}
 	return nil
+}
+
+// totals reports whether the notice has the total of a payment's refunds.
+func (n *Notice) totals() bool { return n.Kind == NoticeRefundedTo || n.Kind == NoticeRefundTotal }
+
+// IsRefund reports whether the notice is about refunds.
+func (n *Notice) IsRefund() bool {
+	return n.totals() || n.Kind == NoticeRefunded || n.Kind == NoticeRefundFailed
+}
+
+// Report returns the notice's part of [RefundedOf].
+func (n *Notice) Report() RefundReport {
+	return RefundReport{Kind: n.Kind, RefundID: n.RefundID, Amount: n.Amount, SentAt: n.Sent()}
+}
+
+// Sent returns the provider's time of the event, or else the time of receipt.
+func (n *Notice) Sent() time.Time {
+	if n.SentAt.IsZero() {
+		return n.At
+	}
+	return n.SentAt
 }
 
 // NoticeOutcome is the change made by a notice.
@@ -140,10 +181,11 @@ const (
 	NoticeCredited     NoticeOutcome = "credited"
 	NoticeReversed     NoticeOutcome = "reversed"
 	NoticeHeld         NoticeOutcome = "held"         // a dispute took the money
-	NoticeReleased     NoticeOutcome = "released"     // a dispute returned the money
+	NoticeReleased     NoticeOutcome = "released"     // a dispute or a failed refund returned the money
 	NoticeParked       NoticeOutcome = "parked"       // a refund or dispute of a payment not reported yet
 	NoticeNothing      NoticeOutcome = "unchanged"    // the payment or refund is already known from another event
 	NoticeUnattributed NoticeOutcome = "unattributed" // money for an unknown account; nothing is stored
+	NoticeClosed       NoticeOutcome = "closed"       // money for a closed account; nothing is stored
 )
 
 // NoticeResult is the result of a notice. Repeated is true if the same event was applied before;
@@ -151,7 +193,7 @@ const (
 type NoticeResult struct {
 	Outcome  NoticeOutcome
 	Repeated bool
-	Deposit  Deposit // zero while parked or unattributed
+	Deposit  Deposit // zero while parked, unattributed or closed
 }
 
 // PaymentBook is the known state of one payment of a provider.
@@ -159,12 +201,13 @@ type PaymentBook struct {
 	DepositID    uuid.UUID // zero until paid
 	AdvertiserID uuid.UUID // zero until paid
 	Paid         money.Micros
-	RefundTotal  money.Micros // the largest total reported by the provider
-	RefundSum    money.Micros // the sum of its individual refunds
+	Refunded     money.Micros // according to the reports so far: see RefundedOf
 	DisputeSum   money.Micros // of its open or lost disputes
 	Reversed     money.Micros // taken back by the ledger
 	Disputed     money.Micros // the part of Reversed due to disputes
 	HoldID       uuid.UUID    // the last row in which a dispute took it; zero without one
+	RefundID     uuid.UUID    // the last row in which a refund took it; zero without one
+	RefundPeak   money.Micros // the most that refunds had ever taken
 }
 
 // DisputeState is the state of a dispute. States only rise, so notices may arrive in any order: a
@@ -219,21 +262,11 @@ func (n *Notice) dispute() DisputeState {
 // IsDispute reports whether the notice is about a dispute.
 func (n *Notice) IsDispute() bool { return n.dispute() != "" }
 
-// Parked is a provider's notice that moved nothing although money moved at the provider. A person
-// must review it.
-type Parked struct {
-	Provider  Provider
-	EventID   string
-	PaymentID string
-	Reason    string
-	At        time.Time // time of receipt, UTC
-}
-
 // Known holds the store's records of the objects in a notice.
 type Known struct {
-	Payer     Deposit // NoticePaid: the deposit to credit
-	NewRefund bool    // NoticeRefunded: the refund id is new for this payment
-	Dispute   Dispute // a notice about a dispute: its previous state
+	Payer   Deposit        // NoticePaid: the deposit to credit
+	Refunds []RefundReport // a notice about refunds: the earlier ones about the payment
+	Dispute Dispute        // a notice about a dispute: its previous state
 }
 
 // NoticeEffects holds the changes of applying a notice.
@@ -248,7 +281,8 @@ type NoticeEffects struct {
 // then amounts returned, then amounts taken. It is pure.
 //
 // Guarantee for any set of notices in any order with any repeats: a payment is credited once, and
-// after all notices Reversed is the lesser of the paid amount and the refunded or disputed amount.
+// after all notices Reversed is the lesser of the paid amount and the refunded or disputed amount,
+// without refunds that failed.
 // An early refund or dispute waits: nothing is taken from a balance before the payment is credited.
 func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 	e := NoticeEffects{Book: book, Outcome: NoticeNothing}
@@ -260,10 +294,8 @@ func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 			asset: USD, from: Deposits, to: AdvertiserCash(known.Payer.AdvertiserID), amount: int64(n.Amount),
 		}))
 		e.Outcome = NoticeCredited
-	case n.Kind == NoticeRefunded && known.NewRefund:
-		e.Book.RefundSum = min(book.RefundSum+n.Amount, money.Max)
-	case n.Kind == NoticeRefundedTo:
-		e.Book.RefundTotal = max(book.RefundTotal, n.Amount)
+	case n.IsRefund():
+		e.Book.Refunded = RefundedOf(append(slices.Clip(known.Refunds), n.Report()))
 	case n.IsDispute():
 		e.Dispute = known.Dispute.after(&n)
 		e.Book.DisputeSum = book.DisputeSum - known.Dispute.Takes() + e.Dispute.Takes()
@@ -280,8 +312,7 @@ func DecideNotice(book PaymentBook, n Notice, known Known) NoticeEffects {
 // disputes. Together they never take more than was paid.
 func (e *NoticeEffects) settle(n *Notice) {
 	b := &e.Book
-	// Both ways of counting refunds cover the same money, so they are compared, not added.
-	refunded := min(b.Paid, max(b.RefundTotal, b.RefundSum))
+	refunded := min(b.Paid, b.Refunded)
 	held := min(b.Paid-refunded, b.DisputeSum)
 	if back := b.Disputed - held; back > 0 {
 		e.move(n, KindDisputeWon, back, b.HoldID)
@@ -290,9 +321,16 @@ func (e *NoticeEffects) settle(n *Notice) {
 			e.Outcome = NoticeReleased
 		}
 	}
+	if back := b.Reversed - b.Disputed - refunded; back > 0 {
+		e.move(n, KindRefundFailed, back, b.RefundID)
+		b.Reversed -= back
+		if n.Kind != NoticePaid {
+			e.Outcome = NoticeReleased
+		}
+	}
 	deposit := TransactionID(KindDeposit, n.ref(), b.AdvertiserID)
 	if due := refunded - (b.Reversed - b.Disputed); due > 0 {
-		e.move(n, KindRefund, due, deposit)
+		b.RefundID = e.move(n, KindRefund, due, deposit)
 		b.Reversed += due
 		if n.Kind != NoticePaid {
 			e.Outcome = NoticeReversed
@@ -308,18 +346,20 @@ func (e *NoticeEffects) settle(n *Notice) {
 }
 
 // move writes one movement of the payment's money: out of the advertiser's cash, or back after a
-// dispute.
+// dispute or a failed refund.
 func (e *NoticeEffects) move(n *Notice, kind Kind, amount money.Micros, reverses uuid.UUID) uuid.UUID {
-	cash, b := AdvertiserCash(e.Book.AdvertiserID), &e.Book
+	cash := AdvertiserCash(e.Book.AdvertiserID)
 	x := transfer{
 		// An event is applied once and moves each kind once.
-		kind: kind, ref: n.ref() + "#" + n.EventID, subject: b.AdvertiserID, at: n.At,
+		kind: kind, ref: n.ref() + "#" + n.EventID, subject: e.Book.AdvertiserID, at: n.At,
 		asset: USD, from: cash, to: Deposits, amount: int64(amount),
 	}
-	switch kind {
-	case KindRefund: // the total makes the ref unique and records the extent of this refund
-		x.ref = n.ref() + "#" + strconv.FormatInt(int64(b.Reversed-b.Disputed+amount), 10)
-	case KindDisputeWon:
+	b := &e.Book
+	switch total := b.Reversed - b.Disputed + amount; {
+	case kind == KindRefund && total > b.RefundPeak:
+		// The total makes the ref unique and records the extent of this refund.
+		x.ref, b.RefundPeak = n.ref()+"#"+strconv.FormatInt(int64(total), 10), total
+	case kind == KindDisputeWon || kind == KindRefundFailed:
 		x.from, x.to = Deposits, cash
 	}
 	t := newTransfer(x)

@@ -1,16 +1,21 @@
 // Package ledger contains the money of adnet: the cost of every event, its payer, and the
 // double-entry rows that record it.
 //
-// The package decides and never does I/O. [Decide] is a pure function from events, first-time marks
-// and books to effects. A store applies them in one transaction (see [Tx]). The entries of every
-// transaction sum to zero per asset. Rows are only ever appended.
+// The package decides and does I/O only through a [Tx]. [Decide] is a pure function from events,
+// first-time marks and books to effects. [Settle] applies them in one transaction. The entries of
+// every transaction sum to zero per asset. Rows are only ever appended.
 //
 // # Not obvious
 //
 // The day of a mark is the day inside the auction's UUIDv7, so that an auction always uses the same
 // partition of the unique index, whenever its events arrive.
 //
-// A conversion is deduplicated by its auction, as the specification requires, not by type or order.
+// A conversion is deduplicated by auction, type and external id, although the specification names
+// the auction alone: two goals of one click are two events. At most one of a click is charged.
+//
+// An event that overtakes its own impression or click is early: it waits in the store, so neither a
+// restart nor another settler loses it. Its place in the log has the verdict "early". When it is
+// judged it gets a place in [EarlyStream], in the transaction that judges it, with its final verdict.
 //
 // A month is closed when its statement is first requested: the number of its last entry is stored.
 // Events settled later belong to the next open month.

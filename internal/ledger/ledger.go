@@ -130,9 +130,11 @@ type Event struct {
 	Browser      bool // of an ad requested with a browser key
 	// InvalidTraffic is the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
+	Goal           *Goal // of a conversion; nil without a type and an external id
 }
 
-// Key identifies an event for deduplication: one per auction and event type, without time limit.
+// Key identifies an event for deduplication, without time limit: one per auction and event type, of
+// conversions one per auction and [Goal].
 type Key struct {
 	Day     day.Day // the UTC day inside the auction id, so that an auction always uses the same unique index
 	Auction uuid.UUID
@@ -151,12 +153,14 @@ func (e *Event) Key() Key {
 		k.Type = e.Type.Invalid()
 	case e.Proof == Unverified:
 		k.Type = unverifiedKey
+	case e.Type == Conversion && e.Goal != nil:
+		k.Type = ConversionKey(e.Goal.Type, e.Goal.External)
 	}
 	return k
 }
 
 // Verdict is settlement's decision about a record. Every record of the events topic gets exactly
-// one.
+// one; for an early one ([VerdictEarly]) it is not the final one.
 type Verdict string
 
 // The verdicts, a closed list. Invalid traffic has "invalid_traffic:" plus the rule's name.
@@ -176,8 +180,10 @@ const (
 	SelfServed       Verdict = "self_served"
 	VerdictHouse     Verdict = "house" // of a house ad: recorded, never charged, in no count of impressions
 	UnknownCampaign  Verdict = "unknown_campaign"
-	Poison           Verdict = "poison" // cannot be decoded; stored in the dead-letter table
-	InvalidTraffic   Verdict = "invalid_traffic:"
+	// VerdictEarly: it waits for the event that permits it; its verdict follows in [EarlyStream]
+	VerdictEarly   Verdict = "early"
+	Poison         Verdict = "poison" // cannot be decoded; stored in the dead-letter table
+	InvalidTraffic Verdict = "invalid_traffic:"
 )
 
 // Outcome is the verdict on one record and its effects.

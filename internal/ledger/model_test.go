@@ -55,7 +55,6 @@ type model struct {
 	outcomes  map[stream.Partition][]Outcome
 	dead      []DeadLetter
 
-	unscreened    bool // conversions need no click
 	conversionCap int64
 	conversions   map[ConversionHour]int64
 }
@@ -81,7 +80,7 @@ func (m *model) move(e Entry) {
 	m.balances[e.Account][e.Asset] += e.Amount
 }
 
-// apply runs one batch through the steps of a Tx.
+// apply runs one batch through the steps of a Tx behind [Batch.Screen].
 func (m *model) apply(t require.TestingT, b Batch) Effects {
 	b.Prepaid = m.prepaid
 	for _, run := range b.Runs {
@@ -89,14 +88,6 @@ func (m *model) apply(t require.TestingT, b Batch) Effects {
 		m.next[run.Partition] = run.Next
 	}
 	b.ConversionCap = m.conversionCap
-	if !m.unscreened {
-		clicks := map[uuid.UUID]bool{}
-		for _, auction := range Converted(b) {
-			click := Event{AuctionID: auction, Type: Click}
-			clicks[auction] = m.seen[click.Key()]
-		}
-		ScreenConversions(b, clicks)
-	}
 	keys := Candidates(b)
 	fresh := make([]bool, len(keys))
 	for i, key := range keys {
@@ -215,7 +206,13 @@ func (m *model) single(t *testing.T, events ...Event) []Outcome {
 	for _, e := range events {
 		run.Records = append(run.Records, Record{Event: e})
 	}
-	m.apply(t, batchOf(noon, run))
+	b, impressions, clicks := batchOf(noon, run), map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
+	for _, e := range events {
+		click := Event{AuctionID: e.AuctionID, Type: Click}
+		impressions[e.AuctionID], clicks[e.AuctionID] = true, m.seen[click.Key()]
+	}
+	b.Screen(impressions, clicks)
+	m.apply(t, b)
 	return slices.Clone(m.outcomes[p][run.First:])
 }
 

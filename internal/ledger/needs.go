@@ -21,7 +21,7 @@ func (r *Record) invalid() bool {
 }
 
 func (r *Record) proven() bool {
-	return r.Problem == "" &&
+	return r.Problem == "" && !r.early &&
 		(r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable || r.Event.Proof == Unverified)
 }
 

@@ -82,7 +82,7 @@ func (v QuarantineVerdict) Repeats(c Quarantine) (bool, error) {
 }
 
 // RefundableCharge is the cost of a case's traffic to a campaign on a day, with its payer. Charge
-// is its first transaction. Charge and Day are zero if an earlier build did not record them.
+// is its first transaction.
 type RefundableCharge struct {
 	HeldCharge
 	AdvertiserID uuid.UUID

@@ -7,85 +7,152 @@ import (
 	"adnet/internal/traffic"
 )
 
-// screened reports whether an event needs a preceding impression: a click or a paid view. With this
-// rule a publisher that earns by views also has impressions, by which its traffic is judged.
-// Sandbox events keep their own verdict, and an event without a token belongs to no auction.
+// screened reports whether an event needs an impression: a click or a paid view. With this rule a
+// publisher that earns by views also has impressions, by which its traffic is judged. Sandbox
+// events keep their own verdict, and an event without a token belongs to no auction.
 func (r *Record) screened() bool {
 	e := &r.Event
 	judged := e.Type == Click || e.Type == Viewable && e.BillingModel == campaign.VCPM
 	return judged && e.Proof == Signed && !e.Sandbox && r.deduped()
 }
 
-// precedence is a rule about the order of an auction's events: a judged record counts only after a
-// record that permits it.
-type precedence struct {
-	judged func(*Record) bool
-	opens  func(*Record) bool
-	refuse func(*Record) // rejects a judged record without a permitting record before it
+// shows reports whether the record permits clicks and paid views of its auction.
+func (r *Record) shows() bool {
+	return r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped()
 }
 
-// auctions lists the auctions of the records that the rule judges, sorted and without duplicates.
-func (p precedence) auctions(b Batch) []uuid.UUID {
-	return sortedIDs(p.closed(b, nil))
+// leads reports whether the record permits conversions of its auction.
+func (r *Record) leads() bool { return r.Event.Type == Click && r.deduped() }
+
+// refuse rejects a record that counts only after another one, which is missing.
+func (r *Record) refuse() {
+	if r.Event.Type == Conversion {
+		r.Event.Proof = Unverified
+	} else {
+		r.Event.InvalidTraffic = traffic.RuleNoImpression
+	}
 }
 
-// closed returns the auctions of judged records that have no permitting record from before the
-// batch. The values are false.
-func (p precedence) closed(b Batch, recorded map[uuid.UUID]bool) map[uuid.UUID]bool {
-	open := make(map[uuid.UUID]bool)
+// Clicked lists the auctions of the clicks and paid views that [Batch.Screen] checks, sorted and
+// without duplicates.
+func Clicked(b Batch) []uuid.UUID { return auctions(b, (*Record).screened) }
+
+// Converted lists the auctions of the conversions that [Batch.Screen] checks, sorted and without
+// duplicates.
+func Converted(b Batch) []uuid.UUID { return auctions(b, (*Record).verified) }
+
+func auctions(b Batch, of func(*Record) bool) []uuid.UUID {
+	set := make(map[uuid.UUID]struct{})
 	for i := range b.Runs {
 		for j := range b.Runs[i].Records {
-			if r := &b.Runs[i].Records[j]; p.judged(r) && !recorded[r.Event.AuctionID] {
-				open[r.Event.AuctionID] = false
+			if r := &b.Runs[i].Records[j]; of(r) {
+				set[r.Event.AuctionID] = struct{}{}
+			}
+		}
+	}
+	return sortedIDs(set)
+}
+
+// Screen decides which clicks, paid views and conversions of b count: a click or a paid view needs
+// an impression of its auction, a conversion needs a click that counts. impressions and clicks hold
+// the auctions with such an event recorded before the batch, as returned by [Tx.Recorded] for
+// [Clicked] and [Converted].
+//
+// Two requests of a reader have no order, so the permitting event may follow within the batch, or
+// the event is early and waits for it in the store: at most [MaxEarly] of an auction. Any further
+// one, and one that waited for [EarlyFor], is refused: a click as [traffic.RuleNoImpression], a
+// conversion as [Unverified]. A refused event uses up no key, as the next one may be the real one.
+// Invalid events permit nothing.
+//
+// All events of an auction are in one partition, so their order is that of the log, and the
+// verdicts do not depend on how the log is split into batches. It covers every run, as after a
+// change of the number of partitions an auction's events may be in two. It runs before
+// [Candidates]. Screening a batch again changes nothing.
+func (b *Batch) Screen(impressions, clicks map[uuid.UUID]bool) {
+	courses := b.courses(impressions, clicks)
+	if len(courses) == 0 {
+		return
+	}
+	for i := range b.Runs {
+		records := b.Runs[i].Records
+		for j := range records {
+			if c := courses[records[j].Event.AuctionID]; c != nil {
+				c.add(&records[j])
+			}
+		}
+	}
+	for _, c := range courses {
+		for _, r := range c.waiting {
+			if r.due {
+				r.early = false
+				r.refuse()
+			}
+		}
+	}
+}
+
+// courses returns the auctions with an event whose permitting one is not recorded yet.
+func (b *Batch) courses(impressions, clicks map[uuid.UUID]bool) map[uuid.UUID]*course {
+	open := make(map[uuid.UUID]*course)
+	for i := range b.Runs {
+		for j := range b.Runs[i].Records {
+			r := &b.Runs[i].Records[j]
+			r.early = false // of an earlier screening
+			id := r.Event.AuctionID
+			if r.screened() && !impressions[id] || r.verified() && !clicks[id] {
+				open[id] = &course{impression: impressions[id], click: clicks[id]}
 			}
 		}
 	}
 	return open
 }
 
-// screen rejects the judged records without a permitting record before them. It goes through every
-// run, even one without judged records: after a change of the number of partitions an auction's
-// events may be in two.
-func (p precedence) screen(b Batch, recorded map[uuid.UUID]bool) {
-	open := p.closed(b, recorded)
-	if len(open) == 0 {
+// course is the state of one auction while its events pass.
+type course struct {
+	impression, click bool // recorded, or passed
+	waiting           []*Record
+}
+
+func (c *course) add(r *Record) {
+	switch {
+	case r.shows():
+		c.impression = true
+	case !c.permits(r):
+		if len(c.waiting) >= MaxEarly && !r.stored {
+			r.refuse()
+			return
+		}
+		r.early = true
+		c.waiting = append(c.waiting, r)
+		return
+	case r.leads():
+		c.click = true
+	default:
 		return
 	}
-	for i := range b.Runs {
-		for j := range b.Runs[i].Records {
-			r := &b.Runs[i].Records[j]
-			met, found := open[r.Event.AuctionID]
-			switch {
-			case !found:
-			case p.opens(r):
-				open[r.Event.AuctionID] = true
-			case !met && p.judged(r):
-				p.refuse(r)
+	c.release()
+}
+
+// permits reports whether r may count now.
+func (c *course) permits(r *Record) bool {
+	return (c.impression || !r.screened()) && (c.click || !r.verified())
+}
+
+// release ends the waiting of the permitted records. A click among them permits conversions.
+func (c *course) release() {
+	for again := true; again; {
+		again = false
+		var rest []*Record
+		for _, r := range c.waiting {
+			if r.early = false; !c.permits(r) {
+				r.early = true
+				rest = append(rest, r)
+				continue
+			}
+			if r.leads() && !c.click {
+				c.click, again = true, true
 			}
 		}
+		c.waiting = rest
 	}
 }
-
-// clicks is the rule that a click or a paid view needs an impression.
-var clicks = precedence{
-	judged: (*Record).screened,
-	opens:  func(r *Record) bool { return r.Event.Type == Impression && r.Event.Proof == Signed && r.deduped() },
-	refuse: func(r *Record) { r.Event.InvalidTraffic = traffic.RuleNoImpression },
-}
-
-// Clicked lists the auctions of the clicks and paid views that [Screen] checks, sorted and without
-// duplicates.
-func Clicked(b Batch) []uuid.UUID { return clicks.auctions(b) }
-
-// Screen marks the clicks and paid views of b without a preceding impression of their auction as
-// [traffic.RuleNoImpression]. impressions holds the auctions with an impression recorded before the
-// batch, as returned by [Tx.Recorded] for [Clicked]. It runs before [Candidates], so that such a
-// click uses up no key: the next click of the auction may be the real one.
-//
-// The order of the log decides. All events of an auction are in one partition, so the order is that
-// in which Kafka stored them, and the verdict does not depend on how the log is split into batches.
-// A client that waits for the response to its impression before it clicks is never affected while
-// Kafka responds in time. An impression that went through a node's spool may arrive after its
-// click; then the click is free. An impression that was itself invalid does not count. Screening a
-// batch again changes nothing.
-func Screen(b Batch, impressions map[uuid.UUID]bool) { clicks.screen(b, impressions) }

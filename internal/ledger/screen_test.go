@@ -27,32 +27,62 @@ func view(n int) Event {
 	return with(impression(n), func(e *Event) { e.Type, e.BillingModel = Viewable, campaign.VCPM })
 }
 
-// screened cuts a log into batches and says which records [Screen] left or made invalid, as a store
-// that remembers impressions would.
+// verdicts of [screened].
+const (
+	counts  = "counts"
+	early   = "early"
+	refused = "refused"
+)
+
+// screened cuts a log into batches and returns what becomes of each record, as a store that holds
+// early events settles them. A record is early if it still waits at the end.
 func screened(log []Event, cuts []int) []string {
-	seen := map[uuid.UUID]bool{}
-	var out []string
+	seen, out := map[uuid.UUID]map[EventType]bool{}, make([]string, len(log))
+	var held []int // by place in the log
 	for from := 0; from < len(log); {
 		to := len(log)
 		if len(cuts) > 0 {
 			to, cuts = min(to, from+cuts[0]), cuts[1:]
 		}
+		places := slices.Clone(held)
+		for i := from; i < to; i++ {
+			places = append(places, i)
+		}
 		run := Run{}
-		for _, e := range log[from:to] {
-			run.Records = append(run.Records, Record{Event: e})
+		for i, place := range places {
+			run.Records = append(run.Records, Record{Event: log[place]})
+			if i < len(held) {
+				SetStored(&run.Records[i])
+			}
 		}
 		b := batchOf(noon, run)
-		known := map[uuid.UUID]bool{}
-		for _, id := range Clicked(b) {
-			known[id] = seen[id]
+		known := func(ids []uuid.UUID, of EventType) map[uuid.UUID]bool {
+			found := map[uuid.UUID]bool{}
+			for _, id := range ids {
+				found[id] = seen[id][of]
+			}
+			return found
 		}
+		impressions, clicks := known(Clicked(b), Impression), known(Converted(b), Click)
 		for range 2 { // again changes nothing
-			Screen(b, known)
+			b.Screen(impressions, clicks)
 		}
-		for _, r := range b.Runs[0].Records {
-			out = append(out, r.Event.InvalidTraffic)
-			if r.Event.Type == Impression && r.Event.InvalidTraffic == "" && r.Event.Proof == Signed {
-				seen[r.Event.AuctionID] = true
+		held = nil
+		for i, place := range places {
+			r := &b.Runs[0].Records[i]
+			switch {
+			case IsEarly(r):
+				out[place], held = early, append(held, place)
+			case r.Event.InvalidTraffic != log[place].InvalidTraffic || r.Event.Proof != log[place].Proof:
+				out[place] = refused
+			default:
+				out[place] = counts
+				if r.Event.InvalidTraffic == "" && r.Event.Proof == Signed {
+					if seen[r.Event.AuctionID] == nil {
+						seen[r.Event.AuctionID] = map[EventType]bool{}
+					}
+					seen[r.Event.AuctionID][r.Event.Type] = true
+				}
 			}
 		}
 		from = to
@@ -60,49 +90,81 @@ func screened(log []Event, cuts []int) []string {
 	return out
 }
 
-func TestClickNeedsAnImpressionBefore(t *testing.T) {
+func sale(n int) Event {
+	return with(click(n), func(e *Event) { e.Type, e.BillingModel = Conversion, campaign.CPA })
+}
+
+func TestClickNeedsAnImpression(t *testing.T) {
 	bot := func(e *Event) { e.InvalidTraffic = traffic.RuleBot }
+	repeated := func(n int, more ...Event) []Event { return append(slices.Repeat([]Event{click(1)}, n), more...) }
 	for _, c := range []struct {
 		name string
 		log  []Event
-		want string // of the last
+		want []string
 	}{
-		{"after its impression", []Event{impression(1), click(1)}, ""},
-		{"without one", []Event{click(1)}, traffic.RuleNoImpression},
-		{"before it", []Event{impression(2), click(1)}, traffic.RuleNoImpression},
-		{"impression of a robot", []Event{with(impression(1), bot), click(1)}, traffic.RuleNoImpression},
+		{"after its impression", []Event{impression(1), click(1)}, []string{counts, counts}},
+		{"before it", []Event{click(1), impression(1)}, []string{counts, counts}},
+		{"without one", []Event{click(1), impression(2)}, []string{early, counts}},
+		{"impression of a robot", []Event{with(impression(1), bot), click(1)}, []string{counts, early}},
 		{
 			"expired impression", []Event{with(impression(1), func(e *Event) { e.Proof = Expired }), click(1)},
-			traffic.RuleNoImpression,
+			[]string{counts, early},
 		},
-		{"found invalid before", []Event{impression(1), with(click(1), bot)}, traffic.RuleBot},
-		{"sandbox", []Event{with(click(1), func(e *Event) { e.Sandbox = true })}, ""},
-		{"no token, no auction", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, ""},
-		{"a paid view after its impression", []Event{impression(1), view(1)}, ""},
-		{"a paid view without one", []Event{view(1)}, traffic.RuleNoImpression},
-		{"a view that costs nothing", []Event{with(view(1), func(e *Event) { e.BillingModel = campaign.CPM })}, ""},
-		{"a conversion is none", []Event{with(click(1), func(e *Event) { e.Type = Conversion })}, ""},
+		{"found invalid before", []Event{with(click(1), bot), impression(1)}, []string{counts, counts}},
+		{"sandbox", []Event{with(click(1), func(e *Event) { e.Sandbox = true })}, []string{counts}},
+		{"no token", []Event{with(click(1), func(e *Event) { e.Proof = UnsignedBillable })}, []string{counts}},
+		{"a paid view before its impression", []Event{view(1), impression(1)}, []string{counts, counts}},
+		{"a paid view without one", []Event{view(1)}, []string{early}},
+		{
+			"a view that costs nothing",
+			[]Event{with(view(1), func(e *Event) { e.BillingModel = campaign.CPM })}, []string{counts},
+		},
+		{"a sale without a click", []Event{impression(1), sale(1)}, []string{counts, early}},
+		{"a sale before all", []Event{sale(1), click(1), impression(1)}, []string{counts, counts, counts}},
+		{
+			"a sale after a click that waits",
+			[]Event{click(1), sale(1), impression(1)}, []string{counts, counts, counts},
+		},
+		{"a sale of a click that waits for ever", []Event{click(1), sale(1)}, []string{early, early}},
+		{"a robot's click", []Event{impression(1), with(click(1), bot), sale(1)}, []string{counts, counts, early}},
+		{
+			"more than wait", repeated(MaxEarly+1, sale(1), click(2), impression(1)),
+			slices.Concat(slices.Repeat([]string{counts}, MaxEarly), []string{refused, refused, early, counts}),
+		},
+		{
+			"more than wait, of both kinds", []Event{sale(1), sale(1), click(1), sale(1), click(1), impression(1)},
+			[]string{counts, counts, counts, counts, refused, counts},
+		},
 	} {
-		got := screened(c.log, nil)
-		require.Equal(t, c.want, got[len(got)-1], c.name)
+		require.Equal(t, c.want, screened(c.log, nil), c.name)
 		ones := slices.Repeat([]int{1}, len(c.log))
-		require.Equal(t, got, screened(c.log, ones), "%s, a batch each", c.name)
+		require.Equal(t, c.want, screened(c.log, ones), "%s, a batch each", c.name)
 	}
 }
 
 func TestScreeningDoesNotDependOnTheCuts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log []Event
-		for range rapid.IntRange(1, 20).Draw(t, "records") {
+		for range rapid.IntRange(1, 30).Draw(t, "records") {
 			n := rapid.IntRange(1, 4).Draw(t, "auction")
-			e := rapid.SampledFrom([]Event{impression(n), click(n), click(n)}).Draw(t, "event")
+			e := rapid.SampledFrom([]Event{impression(n), click(n), click(n), view(n), sale(n)}).Draw(t, "event")
 			if rapid.IntRange(0, 5).Draw(t, "bot") == 0 {
 				e.InvalidTraffic = traffic.RuleBot
 			}
 			log = append(log, e)
 		}
-		cuts := rapid.SliceOfN(rapid.IntRange(1, 5), 20, 20).Draw(t, "cuts")
+		cuts := rapid.SliceOfN(rapid.IntRange(1, 5), 30, 30).Draw(t, "cuts")
 		require.Equal(t, screened(log, nil), screened(log, cuts))
+	})
+}
+
+// The place of the impression does not matter while no more wait than may.
+func TestOrderOfIndependentEventsDoesNotDecide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		log := []Event{impression(1), click(1), view(1), sale(1), impression(2), click(2), sale(2)}
+		shuffled := rapid.Permutation(log).Draw(t, "order")
+		cuts := rapid.SliceOfN(rapid.IntRange(1, 5), 7, 7).Draw(t, "cuts")
+		require.Equal(t, slices.Repeat([]string{counts}, len(log)), screened(shuffled, cuts))
 	})
 }
 
@@ -118,10 +180,11 @@ func TestScreeningCoversEveryRun(t *testing.T) {
 		}
 		return r
 	}
-	b := batchOf(noon, runOf(0, impression(1)), runOf(1, click(1), click(2)), runOf(2, impression(2)))
-	Screen(b, nil)
-	require.Empty(t, b.Runs[1].Records[0].Event.InvalidTraffic)
-	require.Equal(t, traffic.RuleNoImpression, b.Runs[1].Records[1].Event.InvalidTraffic, "its impression comes later")
+	b := batchOf(noon, runOf(0, impression(1)), runOf(1, click(1), click(2), click(3)), runOf(2, impression(2)))
+	b.Screen(nil, nil)
+	for i, early := range []bool{false, false, true} {
+		require.Equal(t, early, IsEarly(&b.Runs[1].Records[i]))
+	}
 }
 
 // decided is one batch over fresh keys.

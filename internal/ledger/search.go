@@ -73,6 +73,7 @@ var Kinds = []string{
 	string(KindCharge), string(KindMint), string(KindCreditFund), string(KindCreditRelease), string(KindCreditMature),
 	string(KindCreditTakeBack),
 	string(KindCreditExpire), string(KindDeposit), string(KindRefund), string(KindDispute), string(KindDisputeWon),
+	string(KindRefundFailed), string(KindParkedCredit), string(KindParkedDebit),
 	string(KindMintRelease),
 	string(KindMintClawback), string(KindTrafficRefund),
 }

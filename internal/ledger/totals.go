@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"adnet/internal/money"
@@ -46,6 +47,15 @@ func (t *Totals) Add(outcomes []Outcome) {
 	}
 }
 
+// WithoutEarly returns the sums without early events, which have no row in the analytics store.
+func (t *Totals) WithoutEarly() Totals {
+	rest := *t
+	rest.ByVerdict = maps.Clone(t.ByVerdict)
+	rest.Rows -= rest.ByVerdict[VerdictEarly]
+	delete(rest.ByVerdict, VerdictEarly)
+	return rest
+}
+
 // Marked returns the number of outcomes that used up a deduplication key. Each of them must have
 // left exactly one first-time mark in the store.
 func (t *Totals) Marked() int64 {
@@ -62,7 +72,7 @@ func (t *Totals) Marked() int64 {
 // records never reach deduplication, and duplicates found the mark of another record.
 func (v Verdict) Marked() bool {
 	switch v {
-	case Duplicate, VerdictExpired, VerdictUnsigned, VerdictForged, Poison:
+	case Duplicate, VerdictExpired, VerdictUnsigned, VerdictForged, Poison, VerdictEarly:
 		return false
 	}
 	return !strings.HasPrefix(string(v), string(InvalidTraffic))

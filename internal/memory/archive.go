@@ -98,6 +98,9 @@ func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
 		if s.ledger.archive[c.Partition].archived < c.Next {
 			s.ledger.archive[c.Partition] = progress{archived: c.Next}
 		}
+		if c.Stream == ledger.EarlyStream {
+			s.ledger.early.drop(c.Partition, s.ledger.archive[c.Partition].archived)
+		}
 	}
 	return nil
 }
@@ -115,5 +118,5 @@ func (s *Store) ArchivedTotals(_ context.Context) (ledger.Totals, error) {
 		}
 	}
 	s.ledger.pruned.AddTo(&totals, new(ledger.Tally))
-	return totals, nil
+	return totals.WithoutEarly(), nil
 }

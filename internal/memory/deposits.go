@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -18,10 +17,10 @@ import (
 type depositState struct {
 	deposits map[uuid.UUID]ledger.Deposit
 	payments map[reference]ledger.PaymentBook
-	events   map[reference]ledger.NoticeOutcome // by the provider's event id
-	refunds  map[reference]struct{}             // by the provider's refund id
-	disputes map[reference]ledger.Dispute       // by the provider's dispute id
-	parked   []ledger.Parked                    // oldest first
+	events   map[reference]ledger.NoticeOutcome  // by the provider's event id
+	refunds  map[reference][]ledger.RefundReport // by payment
+	disputes map[reference]ledger.Dispute        // by the provider's dispute id
+	parked   []ledger.Parked                     // in the order of receipt
 }
 
 // reference is a provider's name for an object.
@@ -33,7 +32,7 @@ type reference struct {
 func newDepositState() depositState {
 	return depositState{
 		deposits: make(map[uuid.UUID]ledger.Deposit), payments: make(map[reference]ledger.PaymentBook),
-		events: make(map[reference]ledger.NoticeOutcome), refunds: make(map[reference]struct{}),
+		events: make(map[reference]ledger.NoticeOutcome), refunds: make(map[reference][]ledger.RefundReport),
 		disputes: make(map[reference]ledger.Dispute),
 	}
 }
@@ -123,16 +122,38 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 	if outcome, seen := p.events[event]; seen {
 		return ledger.NoticeResult{Outcome: outcome, Repeated: true, Deposit: p.deposit(book.DepositID)}, nil
 	}
+	waits := p.eventParked(n)
+	if waits != nil && waits.Decision != "" {
+		return ledger.NoticeResult{
+			Outcome: ledger.NoticeNothing, Repeated: true, Deposit: p.deposit(book.DepositID),
+		}, nil
+	}
+	result, err := s.writeApplied(ctx, n)
+	if applied := result.Outcome != ledger.NoticeUnattributed && result.Outcome != ledger.NoticeClosed; waits != nil &&
+		err == nil && applied {
+		waits.Decision, waits.DecidedAt = ledger.ParkedSuperseded, n.At
+	}
+	return result, err
+}
+
+// writeApplied applies a notice that was not applied before. s.mu is held.
+func (s *Store) writeApplied(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
+	p := &s.payments
+	event, payment := reference{n.Provider, n.EventID}, reference{n.Provider, n.PaymentID}
+	book := p.payments[payment]
 	var known ledger.Known
-	dispute, refund := reference{n.Provider, n.DisputeID}, reference{n.Provider, n.RefundID}
+	dispute := reference{n.Provider, n.DisputeID}
 	switch {
 	case n.Kind == ledger.NoticePaid && book.Paid == 0:
-		if known.Payer = s.payerOf(n); known.Payer.ID == uuid.Nil {
+		known.Payer = s.payerOf(n)
+		if known.Payer.ID == uuid.Nil {
 			return ledger.NoticeResult{Outcome: ledger.NoticeUnattributed}, nil
 		}
-	case n.Kind == ledger.NoticeRefunded:
-		_, seen := p.refunds[refund]
-		known.NewRefund = !seen
+		if s.users[known.Payer.AdvertiserID].Disabled {
+			return ledger.NoticeResult{Outcome: ledger.NoticeClosed}, nil
+		}
+	case n.IsRefund():
+		known.Refunds = p.refunds[payment]
 	case n.IsDispute():
 		if known.Dispute = p.disputes[dispute]; known.Dispute.PaymentID != "" &&
 			known.Dispute.PaymentID != n.PaymentID {
@@ -143,8 +164,11 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 	if err := s.record(ctx, auditlog.OfNotice(n, effects)); err != nil {
 		return ledger.NoticeResult{}, err
 	}
-	if n.Kind == ledger.NoticeRefunded {
-		p.refunds[refund] = struct{}{}
+	switch {
+	case n.IsRefund():
+		p.refunds[payment] = append(p.refunds[payment], n.Report())
+	case n.Kind == ledger.NoticePaid && known.Payer.ID != uuid.Nil:
+		p.deposits[known.Payer.ID] = known.Payer
 	}
 	if n.IsDispute() {
 		p.disputes[dispute] = effects.Dispute
@@ -156,32 +180,7 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 	return ledger.NoticeResult{Outcome: effects.Outcome, Deposit: p.deposit(effects.Book.DepositID)}, nil
 }
 
-// Park stores a delivery for manual review; a repeat of the event changes nothing.
-func (s *Store) Park(_ context.Context, p ledger.Parked) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, other := range s.payments.parked {
-		if other.Provider == p.Provider && other.EventID == p.EventID {
-			return nil
-		}
-	}
-	p.At = asStored(p.At)
-	s.payments.parked = append(s.payments.parked, p)
-	return nil
-}
-
-// Parked lists the newest parked deliveries.
-func (s *Store) Parked(_ context.Context, limit int) ([]ledger.Parked, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := slices.Clone(s.payments.parked)
-	slices.SortStableFunc(list, func(a, b ledger.Parked) int {
-		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.EventID, b.EventID))
-	})
-	return list[:min(len(list), max(1, limit))], nil
-}
-
-// payerOf finds the deposit of a payment, or creates one for the account that it names.
+// payerOf finds the deposit of a payment, or makes one for the account that it names.
 func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 	for _, id := range n.Names {
 		if d, ok := s.payments.deposits[id]; ok && d.Provider == n.Provider {
@@ -190,12 +189,10 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 	}
 	for _, id := range n.Names {
 		if _, ok := s.users[id]; ok {
-			d := ledger.Deposit{
+			return ledger.Deposit{
 				ID: ledger.DepositIDFor(n.Provider, n.PaymentID), AdvertiserID: id, Provider: n.Provider,
 				CreatedAt: n.At,
 			}
-			s.payments.deposits[d.ID] = d
-			return d
 		}
 	}
 	return ledger.Deposit{}

@@ -35,6 +35,7 @@ type ledgerState struct {
 	archive      map[stream.Partition]progress
 	publishers   publisherState
 	conversions  map[ledger.ConversionHour]int64 // charged
+	early        earlyState
 	horizon      day.Day
 	pruned       ledger.Pruned
 	appliedAt    map[stream.Range]time.Time
@@ -121,6 +122,7 @@ func newLedgerState() ledgerState {
 		archive:           make(map[stream.Partition]progress),
 		publishers:        newPublisherState(),
 		conversions:       make(map[ledger.ConversionHour]int64),
+		early:             newEarlyState(),
 		campaignChanged:   make(map[uuid.UUID]int64),
 		released:          make(map[uuid.UUID]map[day.Minute]money.Micros),
 		advertiserChanged: make(map[uuid.UUID]int64),
@@ -234,11 +236,13 @@ func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
 // batchTx collects the effects of one batch; the store's mutex is held as long as it lives. Reads
 // return the committed state, as users of [ledger.Tx] never read their own writes.
 type batchTx struct {
-	store   *Store
-	claimed map[stream.Range]bool // true once Write stored its outcomes
-	marked  []ledger.Key
-	invalid map[uuid.UUID]bool // ledger.Books.Invalid
-	effects ledger.Effects
+	store    *Store
+	claimed  map[stream.Range]bool // true once Write stored its outcomes
+	marked   []ledger.Key
+	invalid  map[uuid.UUID]bool // ledger.Books.Invalid
+	judged   []int64            // ids of early events, with the offsets of judgedAs
+	judgedAs stream.Range
+	effects  ledger.Effects
 }
 
 var _ ledger.Tx = (*batchTx)(nil)
@@ -314,7 +318,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	books := ledger.Books{
 		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Horizon: l.horizon,
 		Conversions: make(map[ledger.ConversionHour]int64, len(need.Conversions)),
-		Invalid:     b.invalid,
+		Invalid:     b.invalid, Converted: make(map[uuid.UUID]bool),
 	}
 	if need.Prepaid {
 		books.Balances = make(map[uuid.UUID]money.Micros)
@@ -338,6 +342,12 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	for _, hour := range need.Conversions {
 		books.Conversions[hour] = l.conversions[hour]
 	}
+	for _, key := range b.marked {
+		key.Type = ledger.ChargedConversion
+		if _, charged := l.billed[key]; charged {
+			books.Converted[key.Auction] = true
+		}
+	}
 	return books, nil
 }
 
@@ -350,7 +360,8 @@ func (s *Store) book(k *stored, days []day.Day) *ledger.CampaignBook {
 		AdvertiserID: k.AdvertiserID, DeveloperID: payer.DeveloperID,
 		BillingModel: k.Billing(), Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
-		SpentTotal: s.ledger.totals[k.ID].net(), SpentOn: make(map[day.Day]money.Micros, len(days)),
+		ConversionType: k.ConversionType,
+		SpentTotal:     s.ledger.totals[k.ID].net(), SpentOn: make(map[day.Day]money.Micros, len(days)),
 	}
 	if len(days) == 0 {
 		return book
@@ -389,6 +400,11 @@ func (b *batchTx) Write(_ context.Context, e ledger.Effects) error {
 	for _, s := range e.Spend {
 		if _, known := b.store.campaigns[s.CampaignID]; !known || s.Amount <= 0 {
 			return fmt.Errorf("spend of %d on campaign %s", int64(s.Amount), s.CampaignID)
+		}
+	}
+	for _, key := range e.Converted {
+		if _, charged := b.store.ledger.billed[key]; charged {
+			return errs.New(errs.Conflict, "a conversion of auction %s was charged already", key.Auction)
 		}
 	}
 	written := make(map[transactionKey]struct{}, len(e.Transactions))
@@ -436,6 +452,15 @@ func (b *batchTx) commit() {
 	l.publishers.add(b.effects)
 	for _, c := range b.effects.Conversions {
 		l.conversions[c.ConversionHour] += c.Charged
+	}
+	for _, key := range b.effects.Converted {
+		l.billed[key] = struct{}{}
+	}
+	for i, id := range b.judged {
+		l.early.judge(id, b.judgedAs, b.judgedAs.First+int64(i))
+	}
+	for i := range b.effects.Early {
+		l.early.hold(b.effects.Early[i])
 	}
 	for _, t := range b.effects.Transactions {
 		l.addTransaction(t)

@@ -26,7 +26,7 @@ func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.
 			continue
 		}
 		days[key.Day] = true
-		if _, invalid := key.Type.Valid(); !invalid {
+		if _, invalid := key.Type.Valid(); !invalid && key.Type != ledger.ChargedConversion {
 			r.Marks++
 			sums[ledger.PrunedMarks]++
 		}

@@ -33,6 +33,27 @@ func (s *Store) AddUnproven(_ context.Context, counts []traffic.Unproven) error 
 	return nil
 }
 
+// UnreadClicks sums the counts of conversions whose click id cannot be read by day: of a campaign,
+// of all campaigns of an advertiser, or of all for zero ids.
+func (s *Store) UnreadClicks(
+	_ context.Context, advertiser, campaign uuid.UUID, since, until day.Day,
+) (map[day.Day]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sums := make(map[day.Day]int64)
+	for k, n := range s.unproven {
+		date := day.Of(k.minute.Time())
+		if k.reason != traffic.ReasonClickID || date < since || date > until ||
+			campaign != uuid.Nil && k.campaign != campaign {
+			continue
+		}
+		if of := s.campaigns[k.campaign]; advertiser == uuid.Nil || of != nil && of.AdvertiserID == advertiser {
+			sums[date] += n
+		}
+	}
+	return sums, nil
+}
+
 // Unproven sums the counts of a campaign by reason, from since to until, both included.
 func (s *Store) Unproven(_ context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
 	s.mu.Lock()

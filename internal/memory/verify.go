@@ -130,7 +130,7 @@ func (a *verification) verdicts() {
 	}
 	marks := a.l.pruned[ledger.PrunedMarks]
 	for key := range a.l.billed {
-		if _, invalid := key.Type.Valid(); invalid {
+		if _, invalid := key.Type.Valid(); invalid || key.Type == ledger.ChargedConversion {
 			continue
 		}
 		marks++
@@ -243,6 +243,14 @@ func (a *verification) deposits() {
 	var reported, booked int64
 	for _, book := range a.p.payments {
 		reported += int64(book.Paid - book.Reversed)
+	}
+	for _, p := range a.p.parked {
+		switch { // a credit of a parked payment is in the payment's book
+		case p.Decision == ledger.ParkedDebited:
+			reported -= int64(p.Applied)
+		case p.Decision == ledger.ParkedCredited && (p.Kind != ledger.NoticePaid || p.Shared):
+			reported += int64(p.Applied)
+		}
 	}
 	for i := range a.l.transactions {
 		for _, e := range a.l.transactions[i].Entries {

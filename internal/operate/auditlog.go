@@ -28,7 +28,7 @@ type AuditLog struct {
 
 // Run lists entries, newest first.
 func (c *AuditLog) Run(p cli.Process) error {
-	q := auditlog.Query{TargetKind: c.Kind, TargetID: c.Target, Before: c.Before, Limit: c.Limit}
+	q := auditlog.Query{TargetKind: c.Kind, TargetID: auditlog.TargetOf(c.Target), Before: c.Before, Limit: c.Limit}
 	var err error
 	for _, id := range []struct {
 		text string

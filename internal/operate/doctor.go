@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -110,7 +111,7 @@ func printReports(w io.Writer, reports []link.Report, healthy bool) {
 		fmt.Fprintf(w, "%s  %-18s %s\n", word, r.Server, r.Address)
 		if r.Reached {
 			fmt.Fprintf(
-				w, "      version %s · %s away · clock %s · %s\n", orUnknown(r.Version),
+				w, "      version %s · %s away · clock %s · %s\n", cmp.Or(r.Version, "unknown"),
 				r.Latency.Round(10*time.Microsecond), clockOf(r), r.Encryption,
 			)
 		}
@@ -134,13 +135,6 @@ func printReports(w io.Writer, reports []link.Report, healthy bool) {
 		return
 	}
 	fmt.Fprintln(w, "doctor: something must be mended")
-}
-
-func orUnknown(text string) string {
-	if text == "" {
-		return "unknown"
-	}
-	return text
 }
 
 func clockOf(r *link.Report) string {

@@ -21,6 +21,7 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/report"
+	"adnet/internal/stream"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )
@@ -111,19 +112,23 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 		return "", err
 	}
 	defer func() { err = errors.Join(err, build.Drop(r.Ctx)) }()
+	judged, err := r.judged(hold)
+	if err != nil {
+		return "", err
+	}
 	for _, span := range spans {
 		archived := hold.Archived()[span.Partition]
 		if archived == 0 {
 			continue
 		}
 		if problem, err = r.rebuildPartition(
-			date, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived},
+			date, build, kafka.Span{Partition: span.Partition, First: span.First, Next: archived}, judged,
 		); err != nil || problem != "" {
 			return problem, err
 		}
 	}
 	for p := range hold.Archived() {
-		if len(spans) > 0 && p.Stream != spans[0].Stream {
+		if len(spans) > 0 && p.Stream != spans[0].Stream && p.Stream != ledger.EarlyStream {
 			return "some events came from a topic that was deleted", nil
 		}
 	}
@@ -145,9 +150,34 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 	return "", build.Replace(r.Ctx)
 }
 
+// judged returns the archived outcomes of early events, by their place in [ledger.EarlyStream].
+func (r *reconciling) judged(hold *postgres.Hold) (map[stream.Range]ledger.Outcome, error) {
+	outcomes := make(map[stream.Range]ledger.Outcome)
+	for p, archived := range hold.Archived() {
+		if p.Stream != ledger.EarlyStream {
+			continue
+		}
+		err := r.store.AppliedBelow(r.Ctx, p, archived, func(c ledger.AppliedRange) error {
+			for i, o := range c.Outcomes {
+				at := c.First + int64(i)
+				if at < archived {
+					outcomes[stream.Range{Partition: p, First: at, Next: at + 1}] = o
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
+}
+
 // rebuildPartition adds the day's rows of one partition. It needs the verdict and the record of
-// every offset from before the day began.
-func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafka.Span) (problem string, err error) {
+// every offset from before the day began. judged holds the outcomes of early events.
+func (r *reconciling) rebuildPartition(
+	date day.Day, build dayBuilder, span kafka.Span, judged map[stream.Range]ledger.Outcome,
+) (problem string, err error) {
 	outcomes := make(map[int64]ledger.Outcome)
 	from := int64(-1)
 	err = r.store.AppliedBelow(r.Ctx, span.Partition, span.Next, func(c ledger.AppliedRange) error {
@@ -160,6 +190,10 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 		return nil
 	})
 	if err != nil || from < 0 {
+		return "", err
+	}
+	places, err := r.store.EarlyVerdicts(r.Ctx, span.Partition)
+	if err != nil {
 		return "", err
 	}
 	complete := from == 0 && span.First == 0
@@ -181,6 +215,9 @@ func (r *reconciling) rebuildPartition(date day.Day, build dayBuilder, span kafk
 		}
 		first = false
 		outcome, known := outcomes[rec.Offset]
+		if outcome.Verdict == ledger.VerdictEarly { // without a place it still waits and has no row
+			outcome, known = judged[places[rec.Offset]]
+		}
 		if !known {
 			return nil
 		}

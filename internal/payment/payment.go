@@ -18,7 +18,6 @@ package payment
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,8 +50,10 @@ type Store interface {
 	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
 	// Park stores a delivery that moved nothing here although money moved at the provider.
 	Park(ctx context.Context, p ledger.Parked) error
-	// Parked lists the newest parked deliveries.
-	Parked(ctx context.Context, limit int) ([]ledger.Parked, error)
+	// Parked lists parked deliveries, newest first.
+	Parked(ctx context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error)
+	// DecideParked carries out an operator's decision about a parked delivery, once.
+	DecideParked(ctx context.Context, v ledger.ParkedVerdict) (ledger.Parked, error)
 }
 
 // Request holds the contents of a checkout.
@@ -83,10 +84,13 @@ type Checkouts interface {
 // Delivery is a webhook delivery with a verified signature: a notice, an order to capture, or the
 // reason why it moves nothing here.
 type Delivery struct {
-	Notice   ledger.Notice
-	Approved string // a checkout approved by its payer, with the money still to be captured
-	Ignored  string // reason for ignoring it; empty for a notice
-	Parked   string // reason why it cannot be applied; Notice has its event and payment
+	Notice    ledger.Notice
+	Type      string // the provider's type of the event
+	Approved  string // a checkout approved by its payer, with the money still to be captured
+	Ignored   string // reason for ignoring it; empty for a notice
+	Unknown   string // reason for ignoring an event of an unknown meaning that has no amount
+	Parked    string // reason why it cannot be applied; Notice has its event and payment
+	WrongMode string // reason for refusing an event of the provider's other mode (test or live)
 }
 
 // Webhook verifies a provider's deliveries and decodes them. Errors carry errs.InvalidRequest for a
@@ -100,12 +104,17 @@ type Config struct {
 	ReturnURL string `name:"payment-return-url" env:"ADNET_PAYMENT_RETURN_URL" default:"" help:"Where payers go after a checkout that names no return_url (default: a page of adnet's)."`
 }
 
+// Alarm logs what an operator should look at. It is limited: a provider may send many events.
+type Alarm interface {
+	Error(ctx context.Context, msg string, args ...any)
+}
+
 // Deps are the dependencies of a [Service].
 type Deps struct {
 	Store     Store
 	Checkouts []Checkouts // the first is the default; empty when no provider is configured
 	Webhooks  map[ledger.Provider]Webhook
-	Log       *slog.Logger
+	Alarm     Alarm
 	BaseURL   func() string // prefix of links to this service
 	Now       func() time.Time
 }
@@ -293,6 +302,8 @@ func IsDoubted(ctx context.Context) bool { return ctx.Value(doubt{}) != nil }
 type Receipt struct {
 	Outcome   ledger.NoticeOutcome // empty when ignored
 	Ignored   string               // reason for ignoring it
+	Unknown   bool                 // ignored because of its unknown meaning, without an amount
+	WrongMode bool                 // refused: the event is of the provider's other mode
 	Reason    string               // reason for a manual review
 	Deduped   bool                 // the event, or its content, was known
 	DepositID uuid.UUID            // zero without a deposit (yet)
@@ -310,19 +321,23 @@ func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.He
 	if err != nil {
 		return Receipt{}, err
 	}
-	if delivery.Ignored != "" {
-		return Receipt{Ignored: delivery.Ignored}, nil
-	}
 	delivery.Notice.At = s.deps.Now().UTC()
 	switch {
+	case delivery.WrongMode != "":
+		s.deps.Alarm.Error(ctx, "payment event of another mode", "provider", string(p), "reason", delivery.WrongMode)
+		return Receipt{WrongMode: true}, errs.New(
+			errs.InvalidRequest, "%s", delivery.WrongMode,
+		).With("field", "livemode")
+	case delivery.Ignored != "":
+		return Receipt{Ignored: delivery.Ignored}, nil
+	case delivery.Unknown != "":
+		return Receipt{Ignored: delivery.Unknown, Unknown: true}, nil
 	case delivery.Approved != "":
 		return s.approved(ctx, p, delivery.Approved)
 	case delivery.Parked != "":
-		return Receipt{
-			Outcome: ledger.NoticeParked, Reason: delivery.Parked,
-		}, s.park(ctx, delivery.Notice, delivery.Parked)
+		return Receipt{Outcome: ledger.NoticeParked, Reason: delivery.Parked}, s.park(ctx, delivery, delivery.Parked)
 	}
-	result, err := s.apply(ctx, delivery.Notice)
+	result, err := s.applyDelivery(ctx, delivery)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -358,26 +373,46 @@ func (s *Service) approved(ctx context.Context, p ledger.Provider, checkout stri
 }
 
 // park stores and logs a delivery for manual review. Sending it again would not help.
-func (s *Service) park(ctx context.Context, n ledger.Notice, reason string) error {
-	s.deps.Log.ErrorContext(
+func (s *Service) park(ctx context.Context, d Delivery, reason string) error {
+	n := &d.Notice
+	s.deps.Alarm.Error(
 		ctx, "payment needs manual review", "provider", string(n.Provider), "payment", n.PaymentID, "event", n.EventID,
-		"reason", reason,
+		"type", typeOf(d.Type), "reason", reason,
 	)
-	return s.deps.Store.Park(
-		ctx, ledger.Parked{Provider: n.Provider, EventID: n.EventID, PaymentID: n.PaymentID, Reason: reason, At: n.At},
-	)
+	return s.deps.Store.Park(ctx, ledger.Parked{
+		Provider: n.Provider, EventID: n.EventID, PaymentID: n.PaymentID, Type: typeOf(d.Type), Kind: n.Kind,
+		Amount: n.Amount, Reason: reason, At: n.At,
+	})
 }
 
-// Parked lists the newest deliveries for manual review.
-func (s *Service) Parked(ctx context.Context, limit int) ([]ledger.Parked, error) {
-	return s.deps.Store.Parked(ctx, limit)
+// Parked lists deliveries for manual review, newest first.
+func (s *Service) Parked(ctx context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error) {
+	return s.deps.Store.Parked(ctx, q)
+}
+
+// DecideParked credits or debits an account because of a parked delivery, or dismisses it. A repeat
+// changes nothing. Errors: those of [Store.DecideParked].
+func (s *Service) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (ledger.Parked, error) {
+	v.At = s.deps.Now().UTC()
+	return s.deps.Store.DecideParked(ctx, v)
 }
 
 func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
-	result, err := s.deps.Store.ApplyNotice(ctx, n)
-	if err == nil && result.Outcome == ledger.NoticeUnattributed {
-		// The provider has the money and no account was credited.
-		err = s.park(ctx, n, "payment of "+n.Amount.String()+" USD for an unknown account")
+	return s.applyDelivery(ctx, Delivery{Notice: n, Type: "confirmed"})
+}
+
+// applyDelivery applies a notice. A payment that credits no account is parked: the provider has the
+// money.
+func (s *Service) applyDelivery(ctx context.Context, d Delivery) (ledger.NoticeResult, error) {
+	result, err := s.deps.Store.ApplyNotice(ctx, d.Notice)
+	if err != nil {
+		return result, err
+	}
+	switch amount := d.Notice.Amount.String(); result.Outcome {
+	case ledger.NoticeUnattributed:
+		err = s.park(ctx, d, "payment of "+amount+" USD for an unknown account")
+	case ledger.NoticeClosed:
+		err = s.park(ctx, d, "payment of "+amount+" USD for a closed account")
 	}
 	return result, err
 }

@@ -72,14 +72,21 @@ func newWorld(t *testing.T, cfg payment.Config) *world {
 	w.service, err = payment.New(cfg, payment.Deps{
 		Store: w.store, Checkouts: []payment.Checkouts{w.provider},
 		Webhooks: map[ledger.Provider]payment.Webhook{ledger.Stripe: w.hook},
-		Log:      w.logger(), BaseURL: func() string { return "https://ads.example" },
+		Alarm:    w.logger(), BaseURL: func() string { return "https://ads.example" },
 		Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)
 	return w
 }
 
-func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(w.log, nil)) }
+func (w *world) logger() textLog { return textLog{slog.New(slog.NewTextHandler(w.log, nil))} }
+
+// textLog writes every line.
+type textLog struct{ *slog.Logger }
+
+func (l textLog) Error(ctx context.Context, msg string, args ...any) {
+	l.ErrorContext(ctx, msg, args...)
+}
 
 func (w *world) user(t *testing.T, role account.Role) account.User {
 	t.Helper()
@@ -356,7 +363,7 @@ func TestProvidersAndCurrencies(t *testing.T) {
 	w.service, err = payment.New(payment.Config{}, payment.Deps{
 		Store: w.store, Checkouts: []payment.Checkouts{w.provider, second{w.provider}},
 		Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
-		Log:      w.logger(), BaseURL: func() string { return "https://ads.example" },
+		Alarm:    w.logger(), BaseURL: func() string { return "https://ads.example" },
 		Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)

@@ -186,10 +186,12 @@ func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool,
 // Refund implements [CaptureSource].
 func (p *Client) Refund(ctx context.Context, id string) (r Refund, found bool, err error) {
 	reply, found, err := p.resource(ctx, "/v2/payments/refunds/", id)
-	if !found || reply.Status != "COMPLETED" {
+	if !found {
 		return r, false, err
 	}
-	return Refund{Amount: reply.Amount.Value, Currency: reply.Amount.Currency, Payment: captureOf(reply.Links)}, true, nil
+	return Refund{
+		Amount: reply.Amount.Value, Currency: reply.Amount.Currency, Payment: captureOf(reply.Links), State: reply.Status,
+	}, true, nil
 }
 
 // Dispute implements [CaptureSource].

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"adnet/internal/errs"
@@ -70,11 +71,12 @@ type Dispute struct {
 	Outcome  string // code, of a resolved dispute
 }
 
-// Refund is a completed refund.
+// Refund is a refund.
 type Refund struct {
 	Amount   string // decimal
 	Currency string
 	Payment  string // id of the capture
+	State    string
 }
 
 // Capture is a completed payment.
@@ -128,14 +130,22 @@ func (p *Webhook) Read(ctx context.Context, header http.Header, body []byte) (pa
 	if err != nil || d.Parked != "" {
 		return d, err
 	}
-	switch d.Notice.Kind {
-	case ledger.NoticePaid:
-		return p.captured(ctx, d.Notice)
-	case ledger.NoticeRefunded:
-		return p.refunded(ctx, d.Notice)
+	eventType := d.Type
+	switch {
+	case d.Notice.Kind == ledger.NoticePaid:
+		d, err = p.captured(ctx, d.Notice)
+	case d.Notice.IsRefund():
+		d, err = p.refunded(ctx, d.Notice)
+	default:
+		d, err = p.disputed(ctx, d)
 	}
-	return p.disputed(ctx, d)
+	d.Type = eventType
+	return d, err
 }
+
+// unconfirmed is the reason for parking an event about an object that PayPal's API does not have in
+// the reported state. The event may be forged: see [Webhook.captured].
+const unconfirmed = "PayPal's API does not confirm it: compare with the PayPal account"
 
 // askAPI is the reason for parking a delivery without access to PayPal's API.
 const askAPI = "set ADNET_PAYPAL_CLIENT_ID and ADNET_PAYPAL_CLIENT_SECRET: only PayPal's API has the paid amount"
@@ -154,7 +164,13 @@ func (p *Webhook) refunded(ctx context.Context, n ledger.Notice) (payment.Delive
 		return payment.Delivery{}, err
 	}
 	if !found {
+		return unproven(n), nil
+	}
+	if r.State == refundPending { // another event reports the end
 		return payment.Delivery{Ignored: "refund"}, nil
+	}
+	if n.Kind = refundKind(r.State); n.Kind == "" {
+		return unproven(n), nil
 	}
 	n.PaymentID = r.Payment
 	if r.Currency != string(ledger.USD) {
@@ -180,20 +196,29 @@ func (p *Webhook) disputed(ctx context.Context, d payment.Delivery) (payment.Del
 	case err != nil:
 		return payment.Delivery{}, err
 	case !found || n.Kind != ledger.NoticeDisputed && !dispute.Resolved:
-		return payment.Delivery{Ignored: "dispute"}, nil
+		return unproven(n), nil
 	case n.Kind != ledger.NoticeDisputed:
 		if n.Kind = outcomeKind(dispute.Outcome); n.Kind == "" {
-			return payment.Delivery{Ignored: "dispute_outcome"}, nil
+			return payment.Delivery{Notice: n, Parked: unknownOutcome}, nil
 		}
 	}
 	if len(dispute.Payments) != 1 { // PayPal does not split the amount
-		return payment.Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
+		return payment.Delivery{Notice: n, Parked: severalPayments}, nil
 	}
 	n.PaymentID = dispute.Payments[0]
 	if dispute.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, dispute.Currency)
 	}
 	return withAmount(n, dispute.Amount)
+}
+
+// unknownOutcome is the reason for parking a dispute that ended in a way without a known effect.
+const unknownOutcome = "the outcome of the dispute is not known"
+
+// unproven parks a notice that PayPal's API does not confirm, without the amount of the event.
+func unproven(n ledger.Notice) payment.Delivery {
+	n.Amount, n.Names = 0, nil
+	return payment.Delivery{Notice: n, Parked: unconfirmed}
 }
 
 // withAmount returns the delivery of a notice with the amount of PayPal's reply.
@@ -220,7 +245,7 @@ func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delive
 		return payment.Delivery{}, err
 	}
 	if !found {
-		return payment.Delivery{Ignored: "capture"}, nil
+		return unproven(n), nil
 	}
 	if c.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, c.Currency)
@@ -332,9 +357,10 @@ type wireAmount struct {
 
 // wireEvent holds the used fields of an event.
 type wireEvent struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"event_type"`
-	Resource wireResource `json:"resource"`
+	ID       string         `json:"id"`
+	Type     string         `json:"event_type"`
+	Raw      jsontext.Value `json:"resource"`
+	Resource wireResource   `json:"-"` // of a handled type
 }
 
 type wireResource struct {
@@ -360,41 +386,89 @@ type wireLink struct {
 }
 
 // readEvent decodes a verified body.
-func readEvent(body []byte) (payment.Delivery, error) {
+func readEvent(body []byte) (d payment.Delivery, err error) {
 	var e wireEvent
 	if err := json.Unmarshal(body, &e); err != nil {
-		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
+		return d, unreadable(err)
 	}
-	r := &e.Resource
-	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID}
-	amount := r.Amount
-	switch e.Type {
-	case "CHECKOUT.ORDER.APPROVED":
-		if r.ID == "" {
-			return payment.Delivery{}, errs.New(errs.InvalidRequest, "the event names no order")
-		}
-		return payment.Delivery{Approved: r.ID}, nil
-	case "PAYMENT.CAPTURE.COMPLETED":
-		n.Kind, n.PaymentID = ledger.NoticePaid, r.ID
-		if id, err := uuid.Parse(r.CustomID); err == nil {
-			n.Names = []uuid.UUID{id}
-		}
-	case "PAYMENT.CAPTURE.REFUNDED":
-		n.Kind, n.RefundID, n.PaymentID = ledger.NoticeRefunded, r.ID, captureOf(r.Links)
-	case "CUSTOMER.DISPUTE.CREATED", "CUSTOMER.DISPUTE.UPDATED", "CUSTOMER.DISPUTE.RESOLVED":
-		if n.Kind = disputeKind(e.Type, r.Outcome.Code); n.Kind == "" {
-			return payment.Delivery{Ignored: "dispute_outcome"}, nil
-		}
-		n.DisputeID, amount = r.DisputeID, r.Disputed
-		if len(r.Transactions) > 0 {
-			n.PaymentID = r.Transactions[0].Seller
-		}
-	default:
+	reads, known := handled[e.Type]
+	switch {
+	case harmless[e.Type]:
 		return payment.Delivery{Ignored: "event_type"}, nil
+	case !known:
+		return unhandled(&e, payment.UnknownType)
 	}
-	if !n.IsDispute() && r.Status != "" && r.Status != "COMPLETED" {
+	if err := json.Unmarshal(e.Raw, &e.Resource); err != nil {
+		return d, unreadable(err)
+	}
+	d, err = reads(&e)
+	d.Type = e.Type
+	return d, err
+}
+
+func unreadable(err error) error {
+	return errs.Wrap(err, errs.InvalidRequest, "the event cannot be read")
+}
+
+func readOrder(e *wireEvent) (payment.Delivery, error) {
+	if e.Resource.ID == "" {
+		return payment.Delivery{}, errs.New(errs.InvalidRequest, "the event names no order")
+	}
+	return payment.Delivery{Approved: e.Resource.ID}, nil
+}
+
+func readCapture(e *wireEvent) (payment.Delivery, error) {
+	r := &e.Resource
+	if r.Status != "" && !r.completed() {
 		return payment.Delivery{Ignored: "status"}, nil
 	}
+	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: r.ID}
+	if id, err := uuid.Parse(r.CustomID); err == nil {
+		n.Names = []uuid.UUID{id}
+	}
+	return deliver(n, r.Amount)
+}
+
+func readRefund(e *wireEvent) (payment.Delivery, error) {
+	r := &e.Resource
+	n := ledger.Notice{
+		Provider: ledger.PayPal, EventID: e.ID, Kind: ledger.NoticeRefunded, RefundID: r.ID,
+		PaymentID: captureOf(r.Links),
+	}
+	switch kind := refundKind(r.Status); {
+	case strings.HasPrefix(e.Type, "PAYMENT.REFUND.") && e.Type != "PAYMENT.REFUND.COMPLETED":
+		n.Kind = ledger.NoticeRefundFailed
+	case r.Status == refundPending:
+		return payment.Delivery{Ignored: "status"}, nil
+	case kind != "":
+		n.Kind = kind
+	case r.Status != "":
+		return unhandled(e, "the status of the refund is not known")
+	}
+	return deliver(n, r.Amount)
+}
+
+func readDispute(e *wireEvent) (payment.Delivery, error) {
+	r := &e.Resource
+	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID, DisputeID: r.DisputeID}
+	if n.Kind = disputeKind(e.Type, r.Outcome.Code); n.Kind == "" {
+		return unhandled(e, unknownOutcome)
+	}
+	if len(r.Transactions) > 0 {
+		n.PaymentID = r.Transactions[0].Seller
+	}
+	d, err := deliver(n, r.Disputed)
+	if err == nil && d.Parked == "" && len(r.Transactions) > 1 { // PayPal does not split the amount
+		d.Parked = severalPayments
+	}
+	return d, err
+}
+
+// severalPayments is the reason for parking a dispute that names more than one payment.
+const severalPayments = "the dispute is about several payments"
+
+// deliver completes a notice, or parks it if it is in another currency.
+func deliver(n ledger.Notice, amount wireAmount) (payment.Delivery, error) {
 	if amount.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, amount.Currency)
 	}
@@ -402,13 +476,7 @@ func readEvent(body []byte) (payment.Delivery, error) {
 	if n.Amount, err = money.Parse(amount.Value); err != nil {
 		return payment.Delivery{}, errs.Wrap(err, errs.InvalidRequest, "the event's amount cannot be read")
 	}
-	if err := n.Valid(); err != nil {
-		return payment.Delivery{}, err
-	}
-	if len(r.Transactions) > 1 { // PayPal does not split the amount
-		return payment.Delivery{Notice: n, Parked: "the dispute is about several payments"}, nil
-	}
-	return payment.Delivery{Notice: n}, nil
+	return payment.Delivery{Notice: n}, n.Valid()
 }
 
 // captureOf finds the capture of a refund: https://…/v2/payments/captures/<id>.

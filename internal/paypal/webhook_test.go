@@ -123,7 +123,7 @@ func newPayPalWorld(t testing.TB) *paypalWorld {
 	t.Helper()
 	w := &paypalWorld{ca: newAuthority(t), certs: &certificates{}, api: &captures{known: map[string]Capture{
 		"42311647XV020574X": {"30.01", "USD", "0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"},
-	}, refunds: map[string]Refund{"1JU08902781691411": {"7.50", "USD", "42311647XV020574X"}}}}
+	}, refunds: map[string]Refund{"1JU08902781691411": {"7.50", "USD", "42311647XV020574X", "COMPLETED"}}}}
 	var err error
 	w.key, err = rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestPayPalReads(t *testing.T) {
 	w := newPayPalWorld(t)
 	d, err := w.hook.Read(t.Context(), w.sign(t, completed, sentAt), []byte(completed))
 	require.NoError(t, err)
-	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
+	require.Equal(t, payment.Delivery{Type: "PAYMENT.CAPTURE.COMPLETED", Notice: ledger.Notice{
 		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X",
 		Amount: 30_010_000,
 		Names:  []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
@@ -172,7 +172,7 @@ func TestPayPalReads(t *testing.T) {
 	// The refund's own id and amount; the capture is the link up.
 	d, err = w.hook.Read(t.Context(), w.sign(t, refundedOnce, sentAt), []byte(refundedOnce))
 	require.NoError(t, err)
-	require.Equal(t, payment.Delivery{Notice: ledger.Notice{
+	require.Equal(t, payment.Delivery{Type: "PAYMENT.CAPTURE.REFUNDED", Notice: ledger.Notice{
 		Provider: ledger.PayPal, EventID: "WH-EVT-2", Kind: ledger.NoticeRefunded, PaymentID: "42311647XV020574X",
 		RefundID: "1JU08902781691411",
 		Amount:   7_500_000,
@@ -192,7 +192,8 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	} {
 		d, err := read(change[0], change[1])
 		require.NoError(t, err)
-		require.Equal(t, payment.Delivery{Ignored: reason}, d)
+		require.Equal(t, reason, d.Ignored)
+		require.Empty(t, d.Notice)
 	}
 	d, err := read("USD", "EUR")
 	require.NoError(t, err)
@@ -200,7 +201,7 @@ func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
 	require.Equal(t, "42311647XV020574X", d.Notice.PaymentID)
 	d, err = read("PAYMENT.CAPTURE.COMPLETED", "CHECKOUT.ORDER.APPROVED")
 	require.NoError(t, err)
-	require.Equal(t, payment.Delivery{Approved: "42311647XV020574X"}, d)
+	require.Equal(t, "42311647XV020574X", d.Approved)
 	for name, change := range map[string][2]string{
 		"amount as number": {`"30.01"`, `30.01`}, "negative": {`30.01`, `-30.01`}, "too fine": {`30.01`, `0.0000001`},
 		"nothing":     {`30.01`, `0`},
@@ -237,14 +238,14 @@ func TestPayPalReadsDisputes(t *testing.T) {
 	} {
 		d, err := readEvent([]byte(event(c.what, c.outcome, "")))
 		require.NoError(t, err)
-		require.Equal(t, payment.Delivery{Notice: ledger.Notice{
+		require.Equal(t, ledger.Notice{
 			Provider: ledger.PayPal, EventID: "WH-9", Kind: c.kind, PaymentID: "CAP-1", DisputeID: "PP-D-1",
 			Amount: 7_000_000,
-		}}, d)
+		}, d.Notice)
 	}
 	d, err := readEvent([]byte(event("RESOLVED", "NONE", "")))
 	require.NoError(t, err)
-	require.Equal(t, payment.Delivery{Ignored: "dispute_outcome"}, d)
+	require.Equal(t, unknownOutcome, d.Parked)
 	d, err = readEvent([]byte(event("CREATED", "", `,{"seller_transaction_id":"CAP-2"}`)))
 	require.NoError(t, err)
 	require.Contains(t, d.Parked, "several payments")
@@ -425,7 +426,8 @@ func TestPayPalCreditsWhatItsAPISays(t *testing.T) {
 	clear(w.api.known)
 	d, err = read()
 	require.NoError(t, err)
-	require.Equal(t, payment.Delivery{Ignored: "capture"}, d, "PayPal does not know it")
+	require.Equal(t, unconfirmed, d.Parked, "PayPal does not know it")
+	require.Zero(t, d.Notice.Amount)
 	w.silent(t, read)
 }
 
@@ -452,17 +454,18 @@ func TestPayPalRefundsWhatItsAPISays(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 7_500_000, d.Notice.Amount)
 	require.Equal(t, "42311647XV020574X", d.Notice.PaymentID)
-	w.api.refunds["1JU08902781691411"] = Refund{"7.50", "EUR", "42311647XV020574X"}
+	w.api.refunds["1JU08902781691411"] = Refund{"7.50", "EUR", "42311647XV020574X", "COMPLETED"}
 	d, err = read()
 	require.NoError(t, err)
 	require.Contains(t, d.Parked, "EUR")
-	w.api.refunds["1JU08902781691411"] = Refund{"7.50", "USD", ""}
+	w.api.refunds["1JU08902781691411"] = Refund{"7.50", "USD", "", "COMPLETED"}
 	_, err = read()
 	require.Error(t, err, "a refund of no capture")
 	clear(w.api.refunds)
 	d, err = read()
 	require.NoError(t, err)
-	require.Equal(t, payment.Delivery{Ignored: "refund"}, d)
+	require.Equal(t, unconfirmed, d.Parked)
+	require.Zero(t, d.Notice.Amount)
 	w.silent(t, read)
 }
 
@@ -480,23 +483,21 @@ func TestPayPalDisputesAreWhatItsAPISays(t *testing.T) {
 		Provider: ledger.PayPal, EventID: "WH-9", Kind: ledger.NoticeDisputed, PaymentID: "CAP-9", DisputeID: "PP-D-1",
 		Amount: 5_000_000,
 	}
-	require.Equal(t, payment.Delivery{Notice: held}, read("CREATED", ""))
-	require.Equal(
-		t, payment.Delivery{Ignored: "dispute"}, read("RESOLVED", "RESOLVED_SELLER_FAVOUR"), "it has not ended",
-	)
+	require.Equal(t, held, read("CREATED", "").Notice)
+	require.Equal(t, unconfirmed, read("RESOLVED", "RESOLVED_SELLER_FAVOUR").Parked, "it has not ended")
 	w.api.dispute.Resolved, w.api.dispute.Outcome = true, "RESOLVED_BUYER_FAVOUR"
 	lost := held
 	lost.Kind = ledger.NoticeDisputeLost
-	require.Equal(t, payment.Delivery{Notice: lost}, read("RESOLVED", "RESOLVED_SELLER_FAVOUR"), "the buyer won it")
-	require.Equal(t, payment.Delivery{Notice: held}, read("UPDATED", ""), "late: the ledger knows the order")
+	require.Equal(t, lost, read("RESOLVED", "RESOLVED_SELLER_FAVOUR").Notice, "the buyer won it")
+	require.Equal(t, held, read("UPDATED", "").Notice, "late: the ledger knows the order")
 	w.api.dispute.Outcome = "NONE"
-	require.Equal(t, payment.Delivery{Ignored: "dispute_outcome"}, read("RESOLVED", "ACCEPTED"))
+	require.Equal(t, unknownOutcome, read("RESOLVED", "ACCEPTED").Parked)
 	w.api.dispute.Currency = "EUR"
 	require.Contains(t, read("CREATED", "").Parked, "EUR")
 	w.api.dispute.Payments = append(w.api.dispute.Payments, "CAP-8")
 	require.Contains(t, read("CREATED", "").Parked, "several payments")
 	w.api.dispute.Payments = nil
-	require.Equal(t, payment.Delivery{Ignored: "dispute"}, read("CREATED", ""), "PayPal does not know it")
+	require.Equal(t, unconfirmed, read("CREATED", "").Parked, "PayPal does not know it")
 	w.api.err = errs.New(errs.Forbidden, "no")
 	require.Contains(t, read("CREATED", "").Parked, "right to read disputes")
 	w.silent(t, func() (payment.Delivery, error) {

@@ -2,8 +2,6 @@ package paypal_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -48,6 +46,11 @@ type world struct {
 	service  *payment.Service
 }
 
+// silence logs nothing.
+type silence struct{}
+
+func (silence) Error(context.Context, string, ...any) {}
+
 // bothWorld is a service with two providers, PayPal on its protocol server.
 func bothWorld(t *testing.T) (*world, *payPalServer) {
 	t.Helper()
@@ -56,7 +59,7 @@ func bothWorld(t *testing.T) (*world, *payPalServer) {
 	w.service, err = payment.New(payment.Config{}, payment.Deps{
 		Store: w.store, Checkouts: []payment.Checkouts{w.provider, server.client(t)},
 		Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
-		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Alarm:    silence{},
 		BaseURL:  func() string { return "https://ads.example" }, Now: func() time.Time { return now },
 	})
 	require.NoError(t, err)

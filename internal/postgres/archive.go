@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -245,6 +246,9 @@ func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 func (s *Store) MarkArchived(ctx context.Context, plan stream.Plan) error {
 	streams, numbers, firsts, nexts := splitRanges(plan)
 	tag, err := s.pool.Exec(ctx, markArchivedSQL, streams, numbers, firsts, nexts)
+	if err == nil && slices.ContainsFunc(plan, func(r stream.Range) bool { return r.Stream == ledger.EarlyStream }) {
+		_, err = s.pool.Exec(ctx, dropArchivedEarlySQL, ledger.EarlyStream)
+	}
 	if err != nil || tag.RowsAffected() == int64(len(plan)) {
 		return failure("mark plan", err)
 	}

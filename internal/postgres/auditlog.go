@@ -150,7 +150,6 @@ func nullID(id uuid.UUID) *uuid.UUID {
 var _ once.Store = (*Store)(nil)
 
 const (
-	// Rows of earlier builds have no scope and are not counted.
 	keysFull = `SELECT count(*) >= $7 FROM (SELECT FROM idempotency_key
 	WHERE scope = $6 AND created_at > clock_timestamp() - $5::bigint * interval '1 ms' LIMIT $7) mine`
 

@@ -81,8 +81,10 @@ WHERE day >= $1 AND day < $2 AND NOT credit_due AND minted - in_case - gone - re
 	debtorsSQL = `
 WITH owing AS (
 	SELECT c.advertiser_id, false AS by_credits, least(c.back, greatest(0, -coalesce(b.amount, 0)))::bigint AS owed
-	FROM (SELECT d.advertiser_id, sum(p.reversed) AS back FROM payment p JOIN deposit d ON d.id = p.deposit_id
-		WHERE p.reversed > 0 GROUP BY 1) c
+	FROM (SELECT advertiser_id, sum(amount) AS back FROM (
+		SELECT d.advertiser_id, p.reversed AS amount FROM payment p JOIN deposit d ON d.id = p.deposit_id
+			WHERE p.reversed > 0
+		UNION ALL SELECT account_id, applied FROM payment_parked WHERE decision = 'debit') taken GROUP BY 1) c
 	LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id AND b.asset = 'USD'
 	UNION ALL
 	SELECT u.id, true, greatest(0, -sum(l.remaining * l.value))::bigint FROM credit_lot l JOIN app_user u
@@ -606,8 +608,9 @@ WITH charged AS (
 	JOIN campaign c ON c.id = t.subject WHERE t.kind IN ('charge', 'traffic_refund') GROUP BY 1, 2
 ), back AS (
 	SELECT e.account, -sum(e.amount) AS amount FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id
-	WHERE t.kind IN ('refund', 'dispute', 'dispute_won') AND e.asset = 'USD' AND e.account LIKE 'advertiser:%'
-		GROUP BY 1
+	WHERE t.kind IN ('refund', 'refund_failed', 'dispute', 'dispute_won', 'parked_debit') AND e.asset = 'USD'
+		AND e.account LIKE 'advertiser:%'
+	GROUP BY 1
 ), debt AS (
 	SELECT developer_id, greatest(0, -sum(remaining * value)) AS amount FROM credit_lot WHERE until = '-infinity'
 		GROUP BY 1

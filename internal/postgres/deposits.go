@@ -39,21 +39,25 @@ GROUP BY d.id`
 	openPaymentSQL = `INSERT INTO payment (provider, payment_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
 	lockPaymentSQL = `
-SELECT deposit_id, paid, refund_total, refund_sum, reversed, dispute_sum, held, hold_id FROM payment
+SELECT deposit_id, paid, refunded, reversed, dispute_sum, held, hold_id, refund_id, refund_peak FROM payment
 	WHERE provider = $1 AND payment_id = $2 FOR UPDATE`
 
 	// A separate statement: joined to the lock, it would use a snapshot from before the wait for
 	// the lock and miss the deposit that the previous holder created.
 	selectOwnerSQL = `SELECT advertiser_id FROM deposit WHERE id = $1`
 
+	// Locks the account, so that it cannot be closed before the credit is written.
+	openAccountSQL = `SELECT NOT disabled FROM app_user WHERE id = $1 FOR SHARE`
+
 	selectEventSQL = `SELECT outcome FROM payment_event WHERE provider = $1 AND event_id = $2`
 
 	insertEventSQL = `
-INSERT INTO payment_event (provider, event_id, kind, payment_id, amount, outcome, received_at) VALUES ($1, $2, $3,
-	$4, $5, $6, $7)`
+INSERT INTO payment_event (provider, event_id, kind, payment_id, amount, outcome, received_at, refund_id, sent_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-	insertRefundSQL = `
-INSERT INTO payment_refund (provider, refund_id, payment_id, amount) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+	selectRefundsSQL = `
+SELECT kind, refund_id, amount, sent_at FROM payment_event
+	WHERE provider = $1 AND payment_id = $2 AND kind IN ('refunded', 'refund_failed', 'refunded_to', 'refund_total')`
 
 	selectDisputeSQL = `SELECT payment_id, amount, state FROM payment_dispute WHERE provider = $1 AND dispute_id = $2`
 
@@ -62,17 +66,9 @@ INSERT INTO payment_dispute (provider, dispute_id, payment_id, amount, state) VA
 ON CONFLICT (provider, dispute_id) DO UPDATE SET amount = EXCLUDED.amount, state = EXCLUDED.state
 WHERE payment_dispute.payment_id = EXCLUDED.payment_id`
 
-	parkSQL = `
-INSERT INTO payment_parked (provider, event_id, payment_id, reason, received_at) VALUES ($1, $2, $3, $4, $5)
-	ON CONFLICT DO NOTHING`
-
-	selectParkedSQL = `
-SELECT provider, event_id, payment_id, reason, received_at FROM payment_parked ORDER BY received_at DESC, provider,
-	event_id LIMIT $1`
-
 	updatePaymentSQL = `
-UPDATE payment SET deposit_id = $3, paid = $4, refund_total = $5, refund_sum = $6, reversed = $7,
-	dispute_sum = $8, held = $9, hold_id = $10
+UPDATE payment SET deposit_id = $3, paid = $4, refunded = $5, reversed = $6, dispute_sum = $7, held = $8,
+	hold_id = $9, refund_id = $10, refund_peak = $11
 WHERE provider = $1 AND payment_id = $2`
 
 	// Each part reads its index backwards and stops at the limit.
@@ -88,16 +84,15 @@ SELECT p.seq, t.id, t.at, t.kind, t.ref, t.subject, t.reverses, p.account, p.ass
 FROM page p JOIN ledger_transaction t ON t.id = p.transaction_id
 ORDER BY p.seq DESC`
 
-	// Earlier builds minted into the account of spendable Credits.
 	mintedDaysSQL = `
 SELECT floor(extract(epoch FROM t.at) / 86400)::int, sum(e.amount)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3)
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account = $2
 	AND e.asset = 'CREDIT'
-WHERE t.subject = $1 AND t.kind = 'mint' AND t.at >= $4 AND t.at < $5 GROUP BY 1 ORDER BY 1`
+WHERE t.subject = $1 AND t.kind = 'mint' AND t.at >= $3 AND t.at < $4 GROUP BY 1 ORDER BY 1`
 
 	mintedTotalSQL = `
 SELECT coalesce(sum(e.amount), 0)::bigint
-FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account IN ($2, $3)
+FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id AND e.account = $2
 	AND e.asset = 'CREDIT'
 WHERE t.subject = $1 AND t.kind IN ('mint', 'mint_release')`
 )
@@ -148,8 +143,11 @@ func readDeposit(ctx context.Context, q querier, sql string, args ...any) (ledge
 	return d, failure("read deposit", err)
 }
 
-// errUnattributed rolls back a notice of a payment for no known account.
-var errUnattributed = errors.New("unattributed")
+// A payment for no known account or for a closed one is rolled back.
+var (
+	errUnattributed = errors.New("unattributed")
+	errClosed       = errors.New("closed")
+)
 
 // ApplyNotice applies a provider's notice in one transaction: see [ledger.DecideNotice]. When it
 // returns nil, the notice is either applied, with its event, ledger rows and balances, or has
@@ -158,7 +156,7 @@ var errUnattributed = errors.New("unattributed")
 //
 // The row of a payment is locked before the event is looked up, so notices about one payment are
 // applied one at a time: of ten concurrent deliveries of one event, nine see the row that the first
-// one wrote. Locks: payment, then balances.
+// one wrote. Locks: payment, then the event's parked row, account, balances.
 func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger.NoticeResult, err error) {
 	if err := n.Valid(); err != nil {
 		return result, err
@@ -167,8 +165,11 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger
 		result, err = applyNotice(ctx, tx, n)
 		return err
 	})
-	if errors.Is(err, errUnattributed) {
+	switch {
+	case errors.Is(err, errUnattributed):
 		return ledger.NoticeResult{Outcome: ledger.NoticeUnattributed}, nil
+	case errors.Is(err, errClosed):
+		return ledger.NoticeResult{Outcome: ledger.NoticeClosed}, nil
 	}
 	return result, err
 }
@@ -187,6 +188,17 @@ func applyNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Notice
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return result, fmt.Errorf("look up event: %w", err)
 	}
+	if decided, err := supersede(ctx, tx, n); err != nil || decided {
+		result.Outcome, result.Repeated = ledger.NoticeNothing, true
+		return result, errors.Join(err, depositOf(ctx, tx, book, &result))
+	}
+	return writeApplied(ctx, tx, n, book)
+}
+
+// writeApplied applies a notice that was not applied before to a locked payment.
+func writeApplied(
+	ctx context.Context, tx pgx.Tx, n ledger.Notice, book ledger.PaymentBook,
+) (result ledger.NoticeResult, err error) {
 	known, err := knownOf(ctx, tx, n, book)
 	if err != nil {
 		return result, err
@@ -207,12 +219,12 @@ func knownOf(ctx context.Context, tx pgx.Tx, n ledger.Notice, book ledger.Paymen
 	switch {
 	case n.Kind == ledger.NoticePaid && book.Paid == 0:
 		known.Payer, err = payerOf(ctx, tx, n)
-	case n.Kind == ledger.NoticeRefunded:
-		tag, failed := tx.Exec(ctx, insertRefundSQL, string(n.Provider), n.RefundID, n.PaymentID, int64(n.Amount))
+	case n.IsRefund():
+		rows, failed := tx.Query(ctx, selectRefundsSQL, string(n.Provider), n.PaymentID)
 		if failed != nil {
-			return known, fmt.Errorf("insert refund: %w", failed)
+			return known, fmt.Errorf("read refunds: %w", failed)
 		}
-		known.NewRefund = tag.RowsAffected() == 1
+		known.Refunds, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.RefundReport])
 	case n.IsDispute():
 		d := &known.Dispute
 		err = tx.QueryRow(
@@ -233,14 +245,17 @@ func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.P
 	if _, err := tx.Exec(ctx, openPaymentSQL, string(n.Provider), n.PaymentID); err != nil {
 		return book, fmt.Errorf("open payment: %w", err)
 	}
-	var deposit, hold *uuid.UUID
+	var deposit, hold, refund *uuid.UUID
 	err = tx.QueryRow(ctx, lockPaymentSQL, string(n.Provider), n.PaymentID).
 		Scan(
-			&deposit, &book.Paid, &book.RefundTotal, &book.RefundSum, &book.Reversed, &book.DisputeSum, &book.Disputed,
-			&hold,
+			&deposit, &book.Paid, &book.Refunded, &book.Reversed, &book.DisputeSum, &book.Disputed, &hold, &refund,
+			&book.RefundPeak,
 		)
 	if hold != nil {
 		book.HoldID = *hold
+	}
+	if refund != nil {
+		book.RefundID = *refund
 	}
 	if err == nil && deposit != nil {
 		book.DepositID = *deposit
@@ -256,7 +271,10 @@ func lockPayment(ctx context.Context, tx pgx.Tx, n ledger.Notice) (book ledger.P
 func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, error) {
 	for _, id := range n.Names {
 		d, err := readDeposit(ctx, tx, selectDepositSQL, id)
-		if err == nil && d.Provider == n.Provider || err != nil && !errs.Is(err, errs.NotFound) {
+		if err == nil && d.Provider == n.Provider {
+			return d, requireOpen(ctx, tx, d.AdvertiserID)
+		}
+		if err != nil && !errs.Is(err, errs.NotFound) {
 			return d, err
 		}
 	}
@@ -271,10 +289,22 @@ func payerOf(ctx context.Context, tx pgx.Tx, n ledger.Notice) (ledger.Deposit, e
 			return d, fmt.Errorf("create deposit: %w", err)
 		}
 		if tag.RowsAffected() == 1 {
-			return d, nil
+			return d, requireOpen(ctx, tx, id)
 		}
 	}
 	return ledger.Deposit{}, errUnattributed
+}
+
+// requireOpen returns errClosed for an erased or disabled account, and locks an open one.
+func requireOpen(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	var open bool
+	if err := tx.QueryRow(ctx, openAccountSQL, id).Scan(&open); err != nil {
+		return fmt.Errorf("lock account: %w", err)
+	}
+	if !open {
+		return errClosed
+	}
+	return nil
 }
 
 // writeNotice writes the effects: the ledger's rows before the rows that refer to them.
@@ -293,7 +323,7 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 	}
 	_, err := tx.Exec(
 		ctx, insertEventSQL, string(n.Provider), n.EventID, string(n.Kind), n.PaymentID, int64(n.Amount),
-		string(e.Outcome), n.At,
+		string(e.Outcome), n.At, n.RefundID, n.Sent(),
 	)
 	if err != nil {
 		return fmt.Errorf("insert event: %w", err)
@@ -303,8 +333,8 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 	}
 	b := &e.Book
 	_, err = tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, idOrNull(b.DepositID),
-		int64(b.Paid), int64(b.RefundTotal), int64(b.RefundSum), int64(b.Reversed), int64(b.DisputeSum),
-		int64(b.Disputed), idOrNull(b.HoldID))
+		int64(b.Paid), int64(b.Refunded), int64(b.Reversed), int64(b.DisputeSum), int64(b.Disputed),
+		idOrNull(b.HoldID), idOrNull(b.RefundID), int64(b.RefundPeak))
 	if err != nil {
 		return fmt.Errorf("update payment: %w", err)
 	}
@@ -316,22 +346,6 @@ func idOrNull(id uuid.UUID) *uuid.UUID {
 		return nil
 	}
 	return &id
-}
-
-// Park stores a delivery for manual review; storing the same event again changes nothing.
-func (s *Store) Park(ctx context.Context, p ledger.Parked) error {
-	_, err := s.pool.Exec(ctx, parkSQL, string(p.Provider), p.EventID, p.PaymentID, p.Reason, p.At)
-	return failure("park delivery", err)
-}
-
-// Parked lists the newest parked deliveries.
-func (s *Store) Parked(ctx context.Context, limit int) ([]ledger.Parked, error) {
-	rows, err := s.pool.Query(ctx, selectParkedSQL, max(1, limit))
-	if err != nil {
-		return nil, failure("list parked deliveries", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ledger.Parked])
-	return list, failure("list parked deliveries", err)
 }
 
 // depositOf fills in the deposit of a book that has one.
@@ -380,13 +394,13 @@ func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and in total.
 func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (e ledger.Earnings, err error) {
-	pending, spendable := string(ledger.PendingCredits(developer)), string(ledger.DeveloperCredits(developer))
+	pending := string(ledger.PendingCredits(developer))
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, mintedTotalSQL, developer, pending, spendable).Scan(&e.Total); err != nil {
+		if err := tx.QueryRow(ctx, mintedTotalSQL, developer, pending).Scan(&e.Total); err != nil {
 			return err
 		}
 		from, to := first.Time(), (last + 1).Time()
-		rows, err := tx.Query(ctx, mintedDaysSQL, developer, pending, spendable, from, to)
+		rows, err := tx.Query(ctx, mintedDaysSQL, developer, pending, from, to)
 		if err != nil {
 			return err
 		}

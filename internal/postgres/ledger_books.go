@@ -22,7 +22,7 @@ SELECT campaign_id, spent - refunded FROM campaign_total WHERE campaign_id = ANY
 	shareCampaignsSQL = `
 SELECT c.id, c.advertiser_id, coalesce(o.developer_id, u.developer_id),
 	CASE WHEN c.billing_event = 'viewable' THEN 'vcpm' ELSE c.billing_model END, c.bid_amount, c.daily_budget,
-	c.total_budget, c.credit_funded
+	c.total_budget, c.credit_funded, c.conversion_type
 FROM campaign c JOIN app_user u ON u.id = c.advertiser_id LEFT JOIN app_user o ON o.id = u.parent_id
 WHERE c.id = ANY($1::uuid[]) ORDER BY c.id FOR SHARE OF c`
 
@@ -73,7 +73,7 @@ WHERE b.asset = 'USD' ORDER BY b.account, b.asset FOR UPDATE OF b`
 func (b *batchTx) Books(ctx context.Context, need ledger.Need) (ledger.Books, error) {
 	books := ledger.Books{
 		Campaigns: make(map[uuid.UUID]*ledger.CampaignBook, len(need.Campaigns)), Horizon: b.horizon,
-		Invalid: b.invalid,
+		Invalid: b.invalid, Converted: b.converted,
 	}
 	var batch pgx.Batch
 	if b.saved {
@@ -130,6 +130,7 @@ func collectBooks(rows pgx.Rows, books *ledger.Books) error {
 	var c ledger.CampaignBook
 	fields := []any{
 		&id, &advertiser, &developer, &c.BillingModel, &c.Bid, &c.DailyBudget, &c.TotalBudget, &c.CreditFunded,
+		&c.ConversionType,
 	}
 	_, err := pgx.ForEachRow(rows, fields, func() error {
 		book := c

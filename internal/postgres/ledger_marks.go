@@ -131,7 +131,7 @@ func (b *batchTx) MarkFirst(ctx context.Context, keys []ledger.Key) ([]bool, err
 // savepoint that mark needs, in one round trip.
 func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error) {
 	seen := make([]bool, len(sorted))
-	b.invalid = make(map[uuid.UUID]bool)
+	b.invalid, b.converted = make(map[uuid.UUID]bool), make(map[uuid.UUID]bool)
 	suspects := slices.ContainsFunc(sorted, func(k ledger.Key) bool { _, invalid := k.Type.Valid(); return invalid })
 	var batch pgx.Batch
 	queueHorizon(&batch, &b.horizon)
@@ -155,6 +155,10 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 				key := ledger.Key{Day: ofDay[0].Day, Auction: id, Type: ledger.EventType(kind)}
 				if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
 					seen[before+i] = true
+				}
+				if key.Type == ledger.ChargedConversion {
+					b.converted[id] = true
+					return nil
 				}
 				if _, invalid := key.Type.Valid(); invalid {
 					b.invalid[id] = b.invalid[id] || key.Type == ledger.Impression.Invalid()

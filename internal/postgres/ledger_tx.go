@@ -82,18 +82,21 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 
 // batchTx is the transaction that applies one batch.
 //
-// Every applier takes its locks in one order: consumer_offset, billed_event, campaign_total,
+// Every applier takes its locks in one order: consumer_offset, early_event, consumer_offset of
+// ledger.EarlyStream, billed_event, campaign_total,
 // campaign, publisher_day, quarantine (shared), balance; inside each table by key. The release of
 // Credits locks publisher_day, quarantine (shared), credit_lot, balance. So appliers cannot
 // deadlock. The only other writers of these rows (campaign changes, Credit funding) lock a campaign
 // that only they write, then balances.
 type batchTx struct {
-	store   *Store
-	tx      pgx.Tx
-	claimed map[stream.Range]bool // true once Write has stored its outcomes
-	horizon day.Day               // as MarkFirst found it; it cannot move until the transaction ends
-	saved   bool                  // the savepoint of MarkFirst is set
-	invalid map[uuid.UUID]bool    // ledger.Books.Invalid, as MarkFirst found it
+	store     *Store
+	tx        pgx.Tx
+	claimed   map[stream.Range]bool // true once Write has stored its outcomes
+	anyEarly  bool                  // early events are stored, as AdvanceOffsets found it
+	horizon   day.Day               // as MarkFirst found it; it cannot move until the transaction ends
+	saved     bool                  // the savepoint of MarkFirst is set
+	invalid   map[uuid.UUID]bool    // ledger.Books.Invalid, as MarkFirst found it
+	converted map[uuid.UUID]bool    // ledger.Books.Converted, as MarkFirst found it
 }
 
 var _ ledger.Tx = (*batchTx)(nil)
@@ -122,6 +125,7 @@ func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) err
 		moved = tag.RowsAffected()
 		return nil
 	})
+	batch.Queue(anyEarlySQL).QueryRow(func(row pgx.Row) error { return row.Scan(&b.anyEarly) })
 	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
 		return fmt.Errorf("move offsets: %w", err)
 	}
@@ -171,6 +175,7 @@ func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
 	}
 	queuePublisherEffects(&batch, e)
 	queueConversionEffects(&batch, e)
+	queueEarly(&batch, e)
 	opened := queueTransactions(&batch, e.Transactions)
 	if batch.Len() > 0 {
 		if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {

@@ -25,7 +25,7 @@ const (
 SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c
 	ON c.oid = i.inhrelid
 	WHERE i.inhparent = 'billed_event'::regclass) days WHERE day <> 0 AND day < $1 ORDER BY day`
-	countMarksSQL = `SELECT count(*) FROM billed_event WHERE auction_day <> 0 AND auction_day < $1 AND event_type NOT LIKE 'invalid%'`
+	countMarksSQL = `SELECT count(*) FROM billed_event WHERE auction_day <> 0 AND auction_day < $1 AND event_type NOT LIKE 'invalid%' AND event_type <> 'charged_conversion'`
 	dropDaySQL    = `SELECT marks FROM billed_event_drop_day($1)`
 
 	prunableSQL = `
@@ -82,6 +82,9 @@ func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r led
 	}
 	for more := !cut.Applied.IsZero(); more && err == nil; {
 		more, err = s.prune(ctx, cut, &r)
+	}
+	if err == nil {
+		err = s.pruneEarly(ctx)
 	}
 	if err == nil && !cut.Dead.IsZero() {
 		err = s.inTx(ctx, "drop dead letters", func(tx pgx.Tx) error {

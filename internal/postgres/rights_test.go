@@ -30,7 +30,7 @@ func TestApplicationCannotChangeTheLedger(t *testing.T) {
 		return err
 	}))
 	for table, column := range map[string]string{
-		"ledger_transaction": "ref", "ledger_entry": "amount", "payment_event": "amount", "payment_refund": "amount",
+		"ledger_transaction": "ref", "ledger_entry": "amount", "payment_event": "amount",
 		"statement_close": "month", "campaign_review": "notes",
 		"ledger_reversal": "amount",
 	} {

@@ -28,6 +28,12 @@ DELETE FROM unproven_minute WHERE ctid = ANY(ARRAY(SELECT ctid FROM unproven_min
 	unprovenSQL = `
 SELECT reason, sum(events)::bigint FROM unproven_minute WHERE campaign_id = $1 AND minute >= $2 AND minute < $3
 	GROUP BY reason`
+
+	unreadClicksSQL = `
+SELECT minute / 1440, sum(events)::bigint FROM unproven_minute
+WHERE reason = $1 AND minute >= $2 AND minute < $3 AND ($4::uuid IS NULL OR campaign_id = $4)
+	AND ($5::uuid IS NULL OR campaign_id IN (SELECT id FROM campaign WHERE advertiser_id = $5))
+GROUP BY 1`
 )
 
 // AddUnproven adds to the counts of each campaign, reason and minute, and drops counts more than
@@ -75,4 +81,26 @@ func (s *Store) Unproven(ctx context.Context, campaign uuid.UUID, since, until d
 		return nil
 	})
 	return sums, failure("read unproven events", err)
+}
+
+// UnreadClicks sums the counts of conversions whose click id cannot be read by day: of a campaign,
+// of all campaigns of an advertiser, or of all for zero ids.
+func (s *Store) UnreadClicks(
+	ctx context.Context, advertiser, campaign uuid.UUID, since, until day.Day,
+) (map[day.Day]int64, error) {
+	rows, err := s.pool.Query(
+		ctx, unreadClicksSQL, traffic.ReasonClickID, int32(day.MinuteOf(since.Time())),
+		int32(day.MinuteOf((until + 1).Time())), nullID(campaign), nullID(advertiser),
+	)
+	if err != nil {
+		return nil, failure("read unproven conversions", err)
+	}
+	sums := make(map[day.Day]int64)
+	var date int32
+	var events int64
+	_, err = pgx.ForEachRow(rows, []any{&date, &events}, func() error {
+		sums[day.Day(date)] = events
+		return nil
+	})
+	return sums, failure("read unproven conversions", err)
 }

@@ -35,6 +35,7 @@ func Examine(ctx context.Context, cfg Config, deps Deps) link.Report {
 	client.describe(ctx, &report)
 	client.tryRights(ctx, &report)
 	client.describeFlags(ctx, &report)
+	client.describeNodes(ctx, &report)
 	return report
 }
 
@@ -82,4 +83,22 @@ func (c *Client) tryRights(ctx context.Context, report *link.Report) {
 	_, err := listening.Receive(ctx)
 	report.Right("listen to changes", err == nil, do)
 	_ = listening.Close() // nothing was written
+}
+
+// describeNodes reports what nodes reported about the addresses of their clients. Read errors are
+// ignored here: the check of rights reports them.
+func (c *Client) describeNodes(ctx context.Context, report *link.Report) {
+	processes, err := NewRoster(c).Processes(ctx)
+	if err != nil {
+		return
+	}
+	for i := range processes {
+		for _, concern := range processes[i].Concerns(time.Now()) {
+			if concern.Mend {
+				report.Mend(concern.What, concern.Do)
+			} else {
+				report.Advise(concern.What, concern.Do)
+			}
+		}
+	}
 }

@@ -53,7 +53,8 @@ func (k *keys) reserved(epoch int64) epochKeys {
 // exchange names a stream of messages between the nodes.
 func (k *keys) exchange(name string) string { return k.prefix + ":{" + name + "}:exchange" }
 
-// clicks names a sorted set of a network: auctions with a counted click by the click's time, ms.
+// clicks names a sorted set of a network: auctions with a counted click by the click's time, ms. The
+// keys of its addresses and readers begin with it.
 func (k *keys) clicks(network string) string { return k.prefix + ":clicks:{" + network + "}" }
 
 // flags names a hash of a publisher: unknown flag → "count last", last in ms. flagged names a

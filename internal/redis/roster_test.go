@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/link"
 	"adnet/internal/roster"
 )
 
@@ -69,5 +70,30 @@ func TestRosterForgetsTheSilent(t *testing.T) {
 				{Job: roster.Train, Process: "b", EndedAt: at},
 			}, runs,
 		)
+	})
+}
+
+func TestDoctorReportsUnreadableAddresses(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		r, now := NewRoster(client), time.Now().UTC()
+		say := func(name string, addresses roster.Addresses) {
+			p := roster.Process{
+				Name: name, Role: roster.Ingress, SaidAt: now, Serving: &roster.Serving{Addresses: addresses},
+			}
+			require.NoError(t, r.Say(t.Context(), p))
+		}
+		say("good", roster.Addresses{Unreadable: roster.Seen{Requests: 5, LastAt: now.Add(-2 * time.Hour)}})
+		say("direct", roster.Addresses{Absent: roster.Seen{Requests: 2, LastAt: now}})
+		var report link.Report
+		client.describeNodes(t.Context(), &report)
+		require.True(t, report.OK(), "requests without the header are advice")
+		require.Len(t, report.Findings, 1)
+
+		say("junk", roster.Addresses{Unreadable: roster.Seen{Requests: 7, LastAt: now}})
+		report = link.Report{}
+		client.describeNodes(t.Context(), &report)
+		require.False(t, report.OK())
+		require.Contains(t, report.Findings[1].What, "node junk received 7 requests with X-Forwarded-For")
+		require.NotEmpty(t, report.Findings[1].Do)
 	})
 }

@@ -489,29 +489,43 @@ func beatCalls() []call {
 }
 
 func clickCalls() []call {
-	keys := []string{"clicks"}
-	given := db{"clicks": sorted{"a": "1000", "b": "61000"}}
+	keys := []string{"net", "address", "reader"}
+	given := db{"net": sorted{"a": "1000", "b": "61000"}, "address": sorted{"b": "61000"}}
+	args := func(at int, auction string, network, address int) []any {
+		return []any{at, auction, 600_000, network, address, 1, 1, 60_000, 2, 600_000}
+	}
 	return []call{
 		{
-			name: "the first", keys: keys, argv: []any{1000, "a", 600_000, 1, 60_000, 2, 600_000}, reply: int64(1),
-			after: db{"clicks": sorted{"a": "1000"}}, expires: keys,
+			name: "the first", keys: keys, argv: args(1000, "a", 4, 2), reply: int64(1),
+			after:   db{"net": sorted{"a": "1000"}, "address": sorted{"a": "1000"}, "reader": sorted{"a": "1000"}},
+			expires: keys,
+		},
+		{name: "again", given: given, keys: keys, argv: args(61_500, "a", 1, 1), reply: int64(1)},
+		{name: "too soon for the network", given: given, keys: keys, argv: args(120_999, "c", 1, 2), reply: int64(0)},
+		{name: "too soon for the address", given: given, keys: keys, argv: args(120_999, "c", 4, 1), reply: int64(0)},
+		{
+			name: "too soon for the reader", given: with(given, db{"reader": sorted{"b": "61000"}}), keys: keys,
+			argv: args(120_999, "c", 4, 2), reply: int64(0),
 		},
 		{
-			name: "again", given: given, keys: keys, argv: []any{61_500, "a", 600_000, 1, 60_000, 2, 600_000},
-			reply: int64(1),
+			name: "another reader", given: given, keys: keys, argv: args(120_999, "c", 4, 2), reply: int64(1),
+			after: db{
+				"net":     sorted{"a": "1000", "b": "61000", "c": "120999"},
+				"address": sorted{"b": "61000", "c": "120999"}, "reader": sorted{"c": "120999"},
+			},
+			expires: keys,
 		},
 		{
-			name: "too soon", given: given, keys: keys, argv: []any{120_999, "c", 600_000, 1, 60_000, 9, 600_000},
+			name: "too many of the longer window", given: given, keys: keys, argv: args(200_000, "c", 1, 4),
 			reply: int64(0),
 		},
 		{
-			name: "too many of the longer window", given: given, keys: keys,
-			argv: []any{200_000, "c", 600_000, 1, 60_000, 2, 600_000}, reply: int64(0),
-		},
-		{
-			name: "after both", given: given, keys: keys, argv: []any{601_000, "c", 600_000, 1, 60_000, 2, 600_000},
-			reply: int64(1), expires: keys,
-			after: db{"clicks": sorted{"b": "61000", "c": "601000"}},
+			name: "after both", given: given, keys: keys, argv: args(601_000, "c", 1, 1), reply: int64(1),
+			after: db{
+				"net":     sorted{"b": "61000", "c": "601000"},
+				"address": sorted{"b": "61000", "c": "601000"}, "reader": sorted{"c": "601000"},
+			},
+			expires: keys,
 		},
 	}
 }

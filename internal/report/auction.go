@@ -38,7 +38,7 @@ type Auction struct {
 	Floor          money.Micros // lowest accepted effective price of 1,000 impressions
 	Candidates     []Candidate  // the best ones, best first, at most 10
 	MoreCandidates bool         // further candidates may exist
-	ModelVersion   string       // of the deciding tables; empty in records of earlier versions
+	ModelVersion   string       // of the deciding tables
 	Explores       bool         // the winner won as a new campaign that explores
 
 	// Suitability is the subject for which the auction was refused, and SuitabilityBy the deciding

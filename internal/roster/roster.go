@@ -42,6 +42,8 @@ type Serving struct {
 	Model       string `json:"model"`        // deciding weights: versions of table, words and lesson
 	Trial       int64  `json:"trial"`        // version on trial, 0 without one
 	Stage       string `json:"stage"`        // of the trial; empty without one
+
+	Addresses Addresses `json:"addresses"`
 }
 
 // Run is the last run of a recurring job, as reported by its process.

@@ -140,7 +140,7 @@ func planIsStable(t *testing.T, l Ledger) {
 	p := partition(3)
 	applyPoison(t, l, p, 0, 4, 4)
 	planned := nextPlan(t, l, 6, everything(p)...)
-	require.Equal(t, "a1b2c3/3:0-4", planned.Plan().Token()) // the name of earlier builds
+	require.Equal(t, "a1b2c3/3:0-4", planned.Plan().Token())
 	applyPoison(t, l, p, 8, 9)
 	applyPoison(t, l, partition(4), 0, 9)
 	for _, maxRows := range []int{1, 6, 1000} { // no new rows or limit change a plan that may be half inserted

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"sync"
@@ -135,6 +136,7 @@ var campaignCases = []testCase{
 				3, 4, &roas
 			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0,
 				campaign.ClickIDOn
+			e.ConversionType = ""
 			later := c.EndAt.Add(time.Hour)
 			e.StartAt, e.EndAt = nil, &later
 			e.Targeting = campaign.Targeting{
@@ -223,6 +225,38 @@ var campaignCases = []testCase{
 		})
 		require.Zero(t, failed.Load())
 		require.Equal(t, c.BidAmount+20, get(t, s, c.ID).BidAmount)
+	}},
+	{"OfWritersToOneVersionOneWins", func(t *testing.T, s Stores) {
+		owner := AddUser(t, s)
+		c := AddCampaign(t, s, owner.ID, campaign.Active)
+		service := campaign.NewService(campaign.Deps{Store: s.Campaigns, Announcer: silent{}})
+		seen := service.If(campaign.Versions{c.ConfigVersion})
+		var won, refused atomic.Int32
+		together(12, func(i int) {
+			budget := money.Micros(10+i) * money.USD
+			goal := campaign.GoalManual
+			edit := campaign.Edit{Fields: campaign.Fields{DailyBudget: &budget, Goal: &goal}}
+			switch _, err := seen.Update(t.Context(), owner, c.ID, edit); {
+			case err == nil:
+				won.Add(1)
+			case errs.Is(err, errs.PreconditionFailed):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+		require.EqualValues(t, 1, won.Load())
+		require.EqualValues(t, 11, refused.Load())
+		now := get(t, s, c.ID)
+		_, err := seen.Pause(t.Context(), owner, c.ID)
+		require.True(t, errs.Is(err, errs.PreconditionFailed), "%v", err)
+		require.Equal(t, now, errs.Of(err).Extra["campaign"], "the present state")
+		require.Equal(t, now, get(t, s, c.ID))
+		both := service.If(campaign.Versions{1, now.ConfigVersion})
+		_, err = both.If(campaign.Versions{}).Pause(t.Context(), owner, c.ID)
+		require.True(t, errs.Is(err, errs.PreconditionFailed), "no version is named: %v", err)
+		_, err = both.If(nil).Pause(t.Context(), owner, c.ID)
+		require.NoError(t, err)
 	}},
 	{"InactiveIntervalsFollowEveryTransition", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
@@ -625,3 +659,8 @@ func ids(list []campaign.Campaign) []uuid.UUID {
 	}
 	return out
 }
+
+// silent is an announcer without nodes.
+type silent struct{}
+
+func (silent) Announce(context.Context, campaign.Campaign) (bool, error) { return true, nil }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +33,8 @@ type Archive interface {
 	Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error)
 	NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error)
 	MarkArchived(ctx context.Context, p stream.Plan) error
+	Judged(ctx context.Context, limit int) ([]ledger.Judged, error)
+	JudgedWithin(ctx context.Context, r stream.Range) ([]ledger.Judged, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
 
@@ -101,6 +104,13 @@ var settleCases = []ledgerCase{
 	{"BudgetAtOnce", budgetAtOnce},
 	{"PrepaidBalance", prepaidBalance},
 	{"Conversions", conversions},
+	{"EarlyEvents", earlyEvents},
+	{"EarlyEventsInAnyOrder", earlyInAnyOrder},
+	{"EarlyEventsAreFew", earlyAreFew},
+	{"EarlyEventsExpire", earlyExpire},
+	{"EarlyEventsAtOnce", earlyAtOnce},
+	{"EarlyEventsAreArchivedOnce", earlyArchived},
+	{"ConversionsOfOneClick", conversionsOfOneClick},
 	{"PauseGetsThrough", pauseGetsThrough},
 	{"WriteRefuses", writeRefuses},
 	{"DeadLetters", deadLetters},
@@ -116,39 +126,37 @@ func partition(n int32) stream.Partition { return stream.Partition{Stream: "a1b2
 // now is the time of the suite's events, inside one UTC day.
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// apply settles a batch like the consumer.
+// apply settles a batch like the consumer. The records of its events are their JSON.
 func apply(ctx context.Context, s Settler, b ledger.Batch) (ledger.Effects, error) {
+	b.Runs = slices.Clone(b.Runs)
+	for i := range b.Runs {
+		records := slices.Clone(b.Runs[i].Records)
+		for j := range records {
+			r := &records[j]
+			if r.Problem == "" {
+				r.Raw, _ = json.Marshal(r.Event)
+			}
+			if r.Written.IsZero() {
+				r.Written = b.At
+			}
+		}
+		b.Runs[i].Records = records
+	}
 	var effects ledger.Effects
-	err := s.InTx(ctx, func(tx ledger.Tx) error {
-		ranges := make([]stream.Range, len(b.Runs))
-		for i := range b.Runs {
-			ranges[i] = b.Runs[i].Range
-		}
-		if err := tx.AdvanceOffsets(ctx, ranges); err != nil {
-			return err
-		}
-		impressions, err := tx.Recorded(ctx, ledger.Impression, ledger.Clicked(b))
-		if err != nil {
-			return err
-		}
-		ledger.Screen(b, impressions)
-		clicks, err := tx.Recorded(ctx, ledger.Click, ledger.Converted(b))
-		if err != nil {
-			return err
-		}
-		ledger.ScreenConversions(b, clicks)
-		fresh, err := tx.MarkFirst(ctx, ledger.Candidates(b))
-		if err != nil {
-			return err
-		}
-		books, err := tx.Books(ctx, ledger.NeedOf(b))
-		if err != nil {
-			return err
-		}
-		effects = ledger.Decide(b, fresh, books)
-		return tx.Write(ctx, effects)
+	err := s.InTx(ctx, func(tx ledger.Tx) (err error) {
+		effects, err = ledger.Settle(ctx, tx, &b, decoded)
+		return err
 	})
 	return effects, err
+}
+
+// decoded is the inverse of the JSON in apply.
+func decoded(value []byte, written time.Time) ledger.Record {
+	r := ledger.Record{Raw: value, Written: written}
+	if err := json.Unmarshal(value, &r.Event); err != nil {
+		r.Problem = err.Error()
+	}
+	return r
 }
 
 // batchOf returns a batch of one run.
@@ -176,6 +184,7 @@ func priced(t *testing.T, l Ledger, owner account.User, daily, total money.Micro
 	t.Helper()
 	c := NewCampaign(t, owner.ID)
 	c.BillingModel, c.BidAmount, c.DailyBudget, c.TotalBudget = campaign.CPM, 10*money.USD, daily, total
+	c.ConversionType = ""
 	c, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
 		Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active },
 	})
@@ -485,9 +494,12 @@ func conversions(t *testing.T, l Ledger) {
 	require.Equal(
 		t,
 		[]ledger.Verdict{
-			ledger.VerdictUnverified, ledger.Duplicate, ledger.OK, ledger.VerdictUnverified, ledger.VerdictUnverified,
+			ledger.VerdictUnverified, ledger.Duplicate, ledger.OK, ledger.VerdictEarly, ledger.OK,
 		}, verdicts,
 	)
+	require.Equal(t, 2*money.USD, charged)
+	one = newID(t)
+	_, charged = settled(sale(one, now, click, sold))
 	require.Equal(t, money.USD, charged)
 	verdicts, charged = settled(
 		sale(one, now, click, sold), sale(one, now, click, sold), sale(other, now, click, sold),

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ var publisherCases = []ledgerCase{
 	{"ClickNeedsImpression", clickNeedsImpression},
 	{"InvalidCountsOnce", invalidCountsOnce},
 	{"Unproven", unprovenCounts},
+	{"UnreadClicks", unreadClicks},
 	{"MintCap", mintCap},
 	{"MintCapAtOnce", mintCapAtOnce},
 	{"PublisherDays", publisherDays},
@@ -63,7 +65,7 @@ func impressions(
 	b.MintCap = limit
 	effects, err := apply(t.Context(), l.Settler, b)
 	require.NoError(t, err)
-	return effects.Applied[0].Outcomes
+	return effects.Applied[len(effects.Applied)-1].Outcomes
 }
 
 // creditsOf returns a publisher's Credits by state.
@@ -104,16 +106,26 @@ func clickNeedsImpression(t *testing.T, l Ledger) {
 		}
 		return got
 	}
-	require.Equal(t, []ledger.Verdict{lonely, ledger.Duplicate}, verdict(0, click, click), "it counts once")
+	const early, repeat = ledger.VerdictEarly, ledger.Duplicate
+	six := slices.Repeat([]ledger.Record{click}, 6)
 	require.Equal(
-		t, []ledger.Verdict{ledger.Duplicate, ledger.OK, ledger.OK, ledger.Duplicate},
-		verdict(2, click, view, click, click), "what was invalid used up no key",
+		t, []ledger.Verdict{early, early, early, early, lonely, repeat}, verdict(0, six...), "it counts once",
 	)
-	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(6, click))
+	first := view
+	view.Event.AuctionID = newID(t)
+	click.Event.AuctionID = view.Event.AuctionID
+	robot := click
+	robot.Event.InvalidTraffic = traffic.RuleBot
+	require.Equal(
+		t, []ledger.Verdict{ledger.InvalidTraffic + traffic.RuleBot, ledger.OK, ledger.OK, repeat, repeat},
+		verdict(6, robot, click, view, click, click), "what was invalid used up no key",
+	)
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(11, first))
+	require.Equal(t, []ledger.Verdict{ledger.Duplicate}, verdict(12, click))
 	other := eventOf(t, c, developer, ledger.Impression)
-	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(7, other))
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(13, other))
 	other.Event.Type = ledger.Click
-	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(8, other), "the impression is in an earlier batch")
+	require.Equal(t, []ledger.Verdict{ledger.OK}, verdict(14, other), "the impression is in an earlier batch")
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
@@ -188,6 +200,48 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 type Unproven interface {
 	AddUnproven(ctx context.Context, counts []traffic.Unproven) error
 	Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error)
+	UnreadClicks(ctx context.Context, advertiser, campaign uuid.UUID, since, until day.Day) (map[day.Day]int64, error)
+}
+
+// Conversions whose click id cannot be read are counted by day, for a campaign and its owner.
+func unreadClicks(t *testing.T, l Ledger) {
+	store, is := l.Settler.(Unproven)
+	require.True(t, is)
+	owner := AddUser(t, l.Stores)
+	c := priced(t, l, owner, money.USD, 10*money.USD)
+	sibling := priced(t, l, owner, money.USD, 10*money.USD)
+	stranger := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	today, minute := day.Of(now), day.MinuteOf(now)
+	add := func(campaign uuid.UUID, reason string, at day.Minute, events int64) {
+		t.Helper()
+		require.NoError(t, store.AddUnproven(t.Context(), []traffic.Unproven{
+			{CampaignID: campaign, Reason: reason, Minute: at, Events: events},
+		}))
+	}
+	add(c.ID, traffic.ReasonClickID, minute, 2)
+	add(c.ID, traffic.ReasonClickID, minute+1, 3)
+	add(c.ID, traffic.ReasonForged, minute, 7)
+	add(c.ID, traffic.ReasonClickID, minute-24*60, 11)
+	add(sibling.ID, traffic.ReasonClickID, minute, 13)
+	add(stranger.ID, traffic.ReasonClickID, minute, 17)
+	for name, q := range map[string]struct {
+		advertiser, campaign uuid.UUID
+		since                day.Day
+		want                 map[day.Day]int64
+	}{
+		"a campaign":       {uuid.Nil, c.ID, today, map[day.Day]int64{today: 5}},
+		"two days":         {uuid.Nil, c.ID, today - 1, map[day.Day]int64{today - 1: 11, today: 5}},
+		"its owner":        {c.AdvertiserID, uuid.Nil, today, map[day.Day]int64{today: 18}},
+		"another account":  {stranger.AdvertiserID, uuid.Nil, today, map[day.Day]int64{today: 17}},
+		"nobody's account": {newID(t), uuid.Nil, today, map[day.Day]int64{}},
+	} {
+		got, err := store.UnreadClicks(t.Context(), q.advertiser, q.campaign, q.since, today)
+		require.NoError(t, err)
+		require.Equal(t, q.want, got, name)
+	}
+	all, err := store.UnreadClicks(t.Context(), uuid.Nil, uuid.Nil, today, today)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, all[today], int64(35))
 }
 
 func unprovenCounts(t *testing.T, l Ledger) {

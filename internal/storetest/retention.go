@@ -109,10 +109,7 @@ func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 	for range 25 {
 		h.step()
 	}
-	for p := range h.next {
-		for h.archive(partition(int32(p)), 50) {
-		}
-	}
+	h.archiveAll()
 	later := time.Now().Add(time.Hour)
 	cut := ledger.Cutoffs{Horizon: day.Of(time.Now()) + 3, Applied: later, Dead: later, Keys: later}
 	would, err := r.Retain(t.Context(), cut, true)
@@ -126,7 +123,7 @@ func sumsSurvive(t *testing.T, l Ledger, r Retention) {
 	requireClean(t, l, ledger.VerifyOptions{})
 	totals, err := l.Archive.ArchivedTotals(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, h.totals, totals)
+	require.Equal(t, h.totals.WithoutEarly(), totals)
 	again, err := r.Retain(t.Context(), cut, false)
 	require.NoError(t, err)
 	require.Equal(t, ledger.Removed{Horizon: cut.Horizon}, again)

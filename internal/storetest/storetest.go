@@ -118,7 +118,7 @@ func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 		DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
 		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA,
 		Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP,
-		FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, StartAt: &starts, EndAt: &ends,
+		FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, ConversionType: "signup", StartAt: &starts, EndAt: &ends,
 		Targeting: campaign.Targeting{
 			Mode: campaign.Broad, IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"},
 			ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},

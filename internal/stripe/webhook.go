@@ -21,7 +21,7 @@ import (
 // "t.body"; any of several v1 signatures may match, and they are at most 300 s old, or ahead. The
 // body is decoded here, strictly and regardless of the endpoint's API version: only fields that no
 // version has changed are used.
-type Webhook struct{ secret string }
+type Webhook struct{ secret, mode string }
 
 var _ payment.Webhook = (*Webhook)(nil)
 
@@ -31,7 +31,23 @@ func NewWebhook(cfg Config) (*Webhook, error) {
 	if cfg.WebhookSecret == "" {
 		return nil, errors.New("ADNET_STRIPE_WEBHOOK_SECRET is not set")
 	}
-	return &Webhook{secret: cfg.WebhookSecret}, nil
+	return &Webhook{secret: cfg.WebhookSecret, mode: modeOf(cfg.Key)}, nil
+}
+
+// The modes of Stripe's keys and events.
+const (
+	live = "live"
+	test = "test"
+)
+
+// modeOf returns the mode of a secret or restricted key, empty if the key has none.
+func modeOf(key string) string {
+	for _, mode := range []string{live, test} {
+		if strings.HasPrefix(key, "sk_"+mode+"_") || strings.HasPrefix(key, "rk_"+mode+"_") {
+			return mode
+		}
+	}
+	return ""
 }
 
 // Read implements [payment.Webhook].
@@ -47,7 +63,7 @@ func (w *Webhook) Read(_ context.Context, header http.Header, body []byte) (paym
 			errs.InvalidRequest, "the delivery is signed for a future time; compare the clocks",
 		)
 	}
-	return read(body)
+	return w.read(body)
 }
 
 // ahead reports whether a signature's time is further ahead than old ones may be behind. Stripe's
@@ -65,11 +81,33 @@ func ahead(signature string, now time.Time) bool {
 
 // event holds the used fields of an event.
 type event struct {
-	ID   string `json:"id"`
-	Type string `json:"type"`
-	Data struct {
-		Object jsontext.Value `json:"object"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Created  int64  `json:"created"` // Unix seconds
+	Livemode bool   `json:"livemode"`
+	Account  string `json:"account"` // a connected account; empty for the operator's own
+	Data     struct {
+		Object   jsontext.Value `json:"object"`
+		Previous *struct {
+			AmountRefunded *int64 `json:"amount_refunded"`
+		} `json:"previous_attributes"` // only the changed fields
 	} `json:"data"`
+}
+
+// mode returns the mode of the event.
+func (e *event) mode() string {
+	if e.Livemode {
+		return live
+	}
+	return test
+}
+
+// sent returns the time of the event, zero if it has none.
+func (e *event) sent() time.Time {
+	if e.Created <= 0 || e.Created > 1<<40 {
+		return time.Time{}
+	}
+	return time.Unix(e.Created, 0).UTC()
 }
 
 type session struct {
@@ -104,21 +142,27 @@ func (r *reference) UnmarshalJSON(b []byte) error {
 }
 
 // read decodes a verified body.
-func read(body []byte) (payment.Delivery, error) {
+func (w *Webhook) read(body []byte) (payment.Delivery, error) {
 	var e event
 	if err := json.Unmarshal(body, &e); err != nil {
 		return payment.Delivery{}, unreadable(err)
 	}
-	switch e.Type {
-	case "checkout.session.completed", "checkout.session.async_payment_succeeded":
-		return readSession(e)
-	case "charge.refunded":
-		return readCharge(e)
-	case "charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.closed",
-		"charge.dispute.funds_reinstated":
-		return readDispute(e)
+	if w.mode != "" && w.mode != e.mode() {
+		return payment.Delivery{WrongMode: "the event is of " + e.mode() + " mode and ADNET_STRIPE_KEY of " + w.mode +
+			" mode: set the key and the webhook secret of one mode"}, nil
 	}
-	return payment.Delivery{Ignored: "type"}, nil
+	reads, known := handled[e.Type]
+	switch {
+	case harmless[e.Type]:
+		return payment.Delivery{Ignored: "type"}, nil
+	case !known:
+		return unhandled(e, payment.UnknownType)
+	case e.Account != "": // its money is not the operator's
+		return unhandled(e, "the event is of a connected account")
+	}
+	d, err := reads(e)
+	d.Notice.SentAt, d.Type = e.sent(), e.Type
+	return d, err
 }
 
 func readSession(e event) (payment.Delivery, error) {
@@ -129,8 +173,8 @@ func readSession(e event) (payment.Delivery, error) {
 	switch {
 	case s.PaymentStatus != "paid": // a bank may still reject it; the async event follows
 		return payment.Delivery{Ignored: "payment_status"}, nil
-	case s.PaymentIntent == "": // a set-up or a subscription, which our checkouts never are
-		return payment.Delivery{Ignored: "payment_intent"}, nil
+	case s.PaymentIntent == "": // a subscription, which our checkouts never are
+		return unhandled(e, noPayment)
 	}
 	return deliver(ledger.Notice{
 		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent),
@@ -143,12 +187,57 @@ func readCharge(e event) (payment.Delivery, error) {
 	if err := json.Unmarshal(e.Data.Object, &c); err != nil {
 		return payment.Delivery{}, unreadable(err)
 	}
-	if c.PaymentIntent == "" {
-		return payment.Delivery{Ignored: "payment_intent"}, nil
-	}
-	return deliver(ledger.Notice{
+	n := ledger.Notice{
 		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefundedTo, PaymentID: string(c.PaymentIntent),
-	}, c.AmountRefunded, c.Currency)
+	}
+	if e.Type == "charge.updated" {
+		before := e.Data.Previous
+		switch {
+		case before != nil && before.AmountRefunded == nil:
+			return payment.Delivery{Ignored: "amount_refunded"}, nil
+		case before == nil || *before.AmountRefunded > c.AmountRefunded: // a refund failed
+			n.Kind = ledger.NoticeRefundTotal
+		}
+	}
+	if c.PaymentIntent == "" {
+		return unhandled(e, noPayment)
+	}
+	return deliver(n, c.AmountRefunded, c.Currency)
+}
+
+// noPayment is the reason for parking an event about an object without a payment intent.
+const noPayment = "it names no payment_intent"
+
+type refund struct {
+	ID            string    `json:"id"`
+	PaymentIntent reference `json:"payment_intent"`
+	Amount        int64     `json:"amount"`
+	Currency      string    `json:"currency"`
+	Status        string    `json:"status"`
+}
+
+// readRefund reads one refund. Stripe takes the money when the refund is created, and returns it
+// when the refund fails or is canceled, even after it succeeded.
+func readRefund(e event) (payment.Delivery, error) {
+	var r refund
+	if err := json.Unmarshal(e.Data.Object, &r); err != nil {
+		return payment.Delivery{}, unreadable(err)
+	}
+	n := ledger.Notice{
+		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefunded, PaymentID: string(r.PaymentIntent),
+		RefundID: r.ID,
+	}
+	switch {
+	case r.Amount == 0:
+		return payment.Delivery{Ignored: "amount"}, nil
+	case r.PaymentIntent == "":
+		return unhandled(e, noPayment)
+	case e.Type == "refund.failed", r.Status == "failed", r.Status == "canceled":
+		n.Kind = ledger.NoticeRefundFailed
+	case r.Status != "" && r.Status != "succeeded" && r.Status != "pending" && r.Status != "requires_action":
+		return unhandled(e, "the status of the refund is not known")
+	}
+	return deliver(n, r.Amount, r.Currency)
 }
 
 type dispute struct {
@@ -169,15 +258,17 @@ func readDispute(e event) (payment.Delivery, error) {
 	n := ledger.Notice{Provider: ledger.Stripe, EventID: e.ID, PaymentID: string(d.PaymentIntent), DisputeID: d.ID}
 	switch {
 	case d.PaymentIntent == "":
-		return payment.Delivery{Ignored: "payment_intent"}, nil
+		return unhandled(e, noPayment)
 	case e.Type == "charge.dispute.funds_withdrawn":
 		n.Kind = ledger.NoticeDisputed
 	case e.Type == "charge.dispute.funds_reinstated", d.Status == "won":
 		n.Kind = ledger.NoticeDisputeWon
 	case d.Status == "lost":
 		n.Kind = ledger.NoticeDisputeLost
-	case strings.HasPrefix(d.Status, "warning_"), e.Type == "charge.dispute.closed":
+	case strings.HasPrefix(d.Status, "warning_"):
 		return payment.Delivery{Ignored: "status"}, nil
+	case e.Type == "charge.dispute.closed":
+		return unhandled(e, "the status of the dispute is not known")
 	default:
 		n.Kind = ledger.NoticeDisputed
 	}

@@ -93,12 +93,11 @@ type Auction struct {
 	Asker   Asker
 
 	// Landing is the ad's landing page as approved at the time of the impression. It is only in
-	// tokens of [PurposeClick], and without its path in those of [PurposeReceipt]; empty in those
-	// of earlier builds.
+	// tokens of [PurposeClick], and without its path in those of [PurposeReceipt].
 	Landing string
 
 	// Headline is the ad's headline at the time of the impression. It is only in tokens of
-	// [PurposeReceipt]; empty in those of earlier builds.
+	// [PurposeReceipt].
 	Headline string
 
 	// ClickAfter is the time from the auction to the click of a click id, in whole milliseconds. It

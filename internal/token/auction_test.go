@@ -203,13 +203,13 @@ func TestOtherTextsAreRefused(t *testing.T) {
 
 func TestPurposesDoNotMix(t *testing.T) {
 	r := defaultRing(t)
-	all := []Purpose{0, purposes, 16, 255}
-	for p := PurposeAuction; p < purposes; p++ {
+	all := []Purpose{0, 1, purposes, 16, 255}
+	for p := PurposeBid; p < purposes; p++ {
 		all = append(all, p)
 	}
 	for _, signed := range all {
 		text := r.Sign(signed, sample())
-		require.Equal(t, signed > 0 && signed < purposes, text != "")
+		require.Equal(t, signed >= PurposeBid && signed < purposes, text != "")
 		for _, wanted := range all {
 			_, err := r.Verify(wanted.Only(), text, at)
 			if signed == wanted && text != "" {
@@ -237,10 +237,6 @@ func TestWhatTokensMayDo(t *testing.T) {
 		acts["event "+event] = ForEvent(event)
 	}
 	may := map[Purpose][]string{
-		PurposeAuction: {
-			"redirect", "receipt", "explain", "event impression", "event viewable", "event click", "event close",
-			"event skip", "event video_complete", "claim",
-		},
 		PurposeReport: {
 			"explain", "event impression", "event viewable", "event click", "event close", "event skip",
 			"event video_complete", "claim",
@@ -254,7 +250,7 @@ func TestWhatTokensMayDo(t *testing.T) {
 		PurposeConversion: {"conversion"},
 		PurposeConverted:  {"event conversion"},
 	}
-	for p := PurposeAuction; p < purposes; p++ {
+	for p := PurposeBid; p < purposes; p++ {
 		for act, allowed := range acts {
 			require.Equal(t, slices.Contains(may[p], act), allowed.has(p), "%s, purpose %d", act, p)
 		}
@@ -269,7 +265,7 @@ func TestClickIDsTellTheTimeOfTheClick(t *testing.T) {
 	a.ClickAfter = 90*time.Second + 7*time.Millisecond + time.Microsecond
 	whole := a
 	whole.ClickAfter = a.ClickAfter.Truncate(time.Millisecond)
-	for p := PurposeAuction; p < purposes; p++ {
+	for p := PurposeBid; p < purposes; p++ {
 		got, err := r.Verify(p.Only(), r.Sign(p, a), at)
 		require.NoError(t, err)
 		if p == PurposeConversion || p == PurposeConverted {
@@ -289,7 +285,7 @@ func TestClickIDsTellTheTimeOfTheClick(t *testing.T) {
 func TestTokensOfOneContent(t *testing.T) {
 	r, a := defaultRing(t), sample()
 	content := AppendContent(nil, &a)
-	for p := PurposeAuction; p < PurposeConversion; p++ {
+	for p := PurposeBid; p < PurposeConversion; p++ {
 		require.Equal(t, r.Sign(p, a), string(r.AppendToken(nil, p, content)))
 	}
 	require.Empty(t, r.AppendToken(nil, purposes, content))
@@ -381,13 +377,12 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// Golden files pin the format: a token of an older build must verify in a newer one. The file
-// auction.v1.txt was written before the purposes from report on.
+// Golden files pin the format: a token must verify after an upgrade.
 func TestFormatIsStable(t *testing.T) {
 	a := sample()
 	a.ClickAfter = 1500 * time.Millisecond
 	for name, purpose := range map[string]Purpose{
-		"auction": PurposeAuction, "report": PurposeReport, "conversion": PurposeConversion,
+		"report": PurposeReport, "conversion": PurposeConversion,
 	} {
 		want, err := os.ReadFile(filepath.Join("testdata", name+".v1.txt"))
 		require.NoError(t, err)
@@ -411,7 +406,7 @@ func TestTextsAreKeptButBounded(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	r := defaultRing(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		for purpose := PurposeAuction; purpose < purposes; purpose++ {
+		for purpose := PurposeBid; purpose < purposes; purpose++ {
 			a, err := r.Verify(purpose.Only(), text, at)
 			if err != nil {
 				require.Zero(t, a)

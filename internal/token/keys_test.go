@@ -100,7 +100,7 @@ func TestConstructorsCheckKeysToo(t *testing.T) {
 func TestEachUseHasItsOwnKey(t *testing.T) {
 	key := mustKeys(t, "k1:"+encoded(7))[0]
 	seen := map[string]string{string(key.secret): "master"}
-	for _, use := range []string{purposeUses[PurposeAuction], purposeUses[PurposeBid], sessionUse} {
+	for _, use := range []string{purposeUses[PurposeReport], purposeUses[PurposeBid], sessionUse} {
 		derived, err := key.derive(use)
 		require.NoError(t, err)
 		require.Len(t, derived, 32)

@@ -220,8 +220,8 @@ func (r *Keyring) SessionSaid(developer uuid.UUID, date day.Day, session string)
 	return p
 }
 
-// Lasting returns the pseudonym of an id that must match on other days: an advertiser's order, or
-// the deduplication of events without a token. Its key is that of the ring and not of a day; it
+// Lasting returns the pseudonym of an id that must match on other days: an advertiser's order, the
+// deduplication of events without a token, or the sender of clicks. Its key is that of the ring and not of a day; it
 // changes on the day on which an older key ends. date is the UTC day of the event.
 func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 	if id == "" {

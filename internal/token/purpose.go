@@ -7,8 +7,6 @@ type Purpose byte
 
 // The purposes. They are in tokens, so numbers are never changed or reused.
 const (
-	// all links of an ad in builds before the purposes from 3 on; still verified, no longer signed
-	PurposeAuction    Purpose = 1
 	PurposeBid        Purpose = 2 // the bid of an OpenRTB response: win and loss notices
 	PurposeReport     Purpose = 3 // the auction_id of a served ad, which its publisher keeps
 	PurposeImpression Purpose = 4 // impression_url, the pixel
@@ -24,7 +22,7 @@ const (
 )
 
 var purposeUses = [purposes]string{
-	PurposeAuction: "auction/v1", PurposeBid: "bid/v1", PurposeReport: "report/v1", PurposeImpression: "impression/v1",
+	PurposeBid: "bid/v1", PurposeReport: "report/v1", PurposeImpression: "impression/v1",
 	PurposeClick: "click/v1", PurposePlayback: "playback/v1", PurposeReceipt: "receipt/v1",
 	PurposeConversion: "conversion/v1",
 	PurposeConverted:  "converted/v1", PurposeViewable: "viewable/v1",
@@ -41,22 +39,20 @@ func (p Purpose) Only() Purposes { return 1 << p }
 
 func (s Purposes) has(p Purpose) bool { return p < purposes && s&(1<<p) != 0 }
 
-// The accepted purposes of tokens. Those of [PurposeAuction] are in the links of ads served before
-// an upgrade: they keep their former uses as long as one of their events counts, but cannot lead to
-// a charged conversion alone.
+// The accepted purposes of tokens.
 const (
-	ForRedirect   Purposes = 1<<PurposeClick | 1<<PurposeAuction
-	ForReceipt    Purposes = 1<<PurposeReceipt | 1<<PurposeAuction
+	ForRedirect   Purposes = 1 << PurposeClick
+	ForReceipt    Purposes = 1 << PurposeReceipt
 	ForNotice     Purposes = 1 << PurposeBid
-	ForConversion Purposes = 1 << PurposeConversion               // with the advertiser's report
-	ForClaim      Purposes = 1<<PurposeReport | 1<<PurposeAuction // a conversion without such a report
-	ForExplain    Purposes = 1<<PurposeReport | 1<<PurposeBid | 1<<PurposeAuction
+	ForConversion Purposes = 1 << PurposeConversion // with the advertiser's report
+	ForClaim      Purposes = 1 << PurposeReport     // a conversion without such a report
+	ForExplain    Purposes = 1<<PurposeReport | 1<<PurposeBid
 )
 
 // ForEvent returns the purposes whose tokens prove an event, by its name in the protocol. Ingress
 // signs the proof of a conversion. The set is empty for an unknown name.
 func ForEvent(event string) Purposes {
-	const reports Purposes = 1<<PurposeReport | 1<<PurposeAuction
+	const reports Purposes = 1 << PurposeReport
 	switch event {
 	case "impression":
 		return reports | 1<<PurposeImpression

@@ -27,7 +27,7 @@ type Claims struct {
 	Role      string
 	Email     string
 	Version   int64     // the user's token version at login
-	SessionID uuid.UUID // the store's id of the login; zero in tokens of earlier builds
+	SessionID uuid.UUID // the store's id of the login
 	IssuedAt  time.Time // UTC, whole seconds; set by Issue
 	ExpiresAt time.Time // UTC, whole seconds; set by Issue
 }
@@ -87,13 +87,10 @@ func (s *Sessions) Issue(c Claims, now time.Time) (token string, expiresIn time.
 func (s *Sessions) IssueFor(
 	c Claims, now time.Time, life time.Duration,
 ) (token string, expiresIn time.Duration, err error) {
-	key, id := &s.keys[0], ""
-	if c.SessionID != uuid.Nil {
-		id = c.SessionID.String()
-	}
+	key := &s.keys[0]
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodHS256, sessionClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
-			ID:        id,
+			ID:        c.SessionID.String(),
 			Issuer:    issuer,
 			Subject:   c.UserID.String(),
 			Audience:  jwt.ClaimStrings{issuer},
@@ -142,11 +139,9 @@ func (s *Sessions) parse(token string, now time.Time) (Claims, error) {
 	if err != nil || payload.Version == nil || payload.IssuedAt == nil {
 		return Claims{}, ErrMalformed
 	}
-	var session uuid.UUID
-	if payload.ID != "" {
-		if session, err = uuid.Parse(payload.ID); err != nil {
-			return Claims{}, ErrMalformed
-		}
+	session, err := uuid.Parse(payload.ID)
+	if err != nil {
+		return Claims{}, ErrMalformed
 	}
 	return Claims{
 		UserID: user, SessionID: session, Role: payload.Role, Email: payload.Email, Version: *payload.Version,

@@ -24,7 +24,7 @@ func sessions(t testing.TB, setting string) *Sessions {
 	return s
 }
 
-var user = Claims{UserID: uuid.UUID{9}, Role: "advertiser", Email: "a@example.com", Version: 3}
+var user = Claims{UserID: uuid.UUID{9}, SessionID: uuid.UUID{10}, Role: "advertiser", Email: "a@example.com", Version: 3}
 
 func TestSessionRoundTrip(t *testing.T) {
 	s := sessions(t, "s1:"+encoded(1))
@@ -55,12 +55,14 @@ func TestSessionPayloadOnTheWire(t *testing.T) {
 	require.JSONEq(t, `{"alg":"HS256","typ":"JWT","kid":"s1"}`, string(header))
 	payload, _ := base64.RawURLEncoding.DecodeString(parts[1])
 	require.JSONEq(t, `{"sub":"09000000-0000-0000-0000-000000000000","role":"advertiser","email":"a@example.com",
-		"ver":3,"iss":"adnet","aud":["adnet"],"iat":1772600767,"exp":1775192767}`, string(payload))
+		"ver":3,"jti":"0a000000-0000-0000-0000-000000000000","iss":"adnet","aud":["adnet"],"iat":1772600767,"exp":1775192767}`, string(payload))
 }
 
 func goodClaims() jwt.MapClaims {
-	return jwt.MapClaims{"sub": user.UserID.String(), "role": "admin", "email": "a@example.com", "ver": 3,
-		"iss": "adnet", "aud": "adnet", "iat": at.Unix(), "exp": at.Add(time.Hour).Unix()}
+	return jwt.MapClaims{
+		"sub": user.UserID.String(), "jti": user.SessionID.String(), "role": "admin", "email": "a@example.com", "ver": 3,
+		"iss": "adnet", "aud": "adnet", "iat": at.Unix(), "exp": at.Add(time.Hour).Unix(),
+	}
 }
 
 func without(name string) jwt.MapClaims {
@@ -126,6 +128,8 @@ func TestSessionRefuses(t *testing.T) {
 		"no iss":               forge(t, s, hs256, "s1", without("iss")),
 		"no sub":               forge(t, s, hs256, "s1", without("sub")),
 		"sub is no uuid":       forge(t, s, hs256, "s1", with("sub", "root")),
+		"no jti":               forge(t, s, hs256, "s1", without("jti")),
+		"jti is no uuid":       forge(t, s, hs256, "s1", with("jti", "7")),
 		"no ver":               forge(t, s, hs256, "s1", without("ver")),
 		"no iat":               forge(t, s, hs256, "s1", without("iat")),
 		"other secret":         foreign,

@@ -19,3 +19,14 @@ func Network(address string) string {
 	}
 	return prefix.String()
 }
+
+// Subscriber returns the part of an address that one subscriber usually has: all of IPv4, the /64 of
+// IPv6.
+func Subscriber(address netip.Addr) netip.Addr {
+	address = address.Unmap().WithZone("")
+	if address.Is6() {
+		prefix, _ := address.Prefix(64)
+		address = prefix.Addr()
+	}
+	return address
+}

@@ -15,7 +15,7 @@ const (
 	RuleNoAgent      = "empty_user_agent" // no user agent; the reader's requests only
 	RulePrefetch     = "prefetch"         // Purpose or Sec-Purpose contains prefetch
 	RuleClickTooFast = "click_too_fast"   // the click came sooner after the auction than a person can
-	RuleClickRate    = "click_rate"       // too many clicks of one network ([Network])
+	RuleClickRate    = "click_rate"       // too many clicks of one reader, address or network ([Network])
 	RuleViewRate     = "view_rate"        // too many impressions of one network; the reader's requests only
 	// the posted clicks of a publisher exceed the network's click rate
 	RulePostedRate   = "posted_click_rate"

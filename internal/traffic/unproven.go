@@ -14,6 +14,7 @@ const (
 	ReasonUnsigned   = "unsigned"      // no token
 	ReasonForged     = "bad_signature" // a token signed elsewhere, or changed
 	ReasonKeyExpired = "key_expired"   // a token whose key is past its grace
+	ReasonClickID    = "bad_click_id"  // a conversion whose click id has one of these defects
 )
 
 // Unproven counts unverified events, which anyone can send. The events are not stored, only their

@@ -481,8 +481,8 @@ func (t *site) catchUp(ctx context.Context) error {
 		var applied, archived int64
 		err = db.QueryRow(
 			ctx,
-			"SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset)::bigint, (SELECT "+
-				"coalesce(sum(archived_next), 0) FROM archive_progress)::bigint",
+			"SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset WHERE stream <> 'early')::bigint, (SELECT "+
+				"coalesce(sum(archived_next), 0) FROM archive_progress WHERE stream <> 'early')::bigint",
 		).Scan(&applied, &archived)
 		if err == nil && (applied < end || archived < end) {
 			err = fmt.Errorf("%d written, %d applied, %d archived", end, applied, archived)

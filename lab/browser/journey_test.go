@@ -105,7 +105,7 @@ func TestFullJourney(t *testing.T) {
 	at(t, tab, "goal")
 	h.click(`[data-act=next]`)
 	at(t, tab, "audience")
-	h.types(`input[name=tokens]`, "zymurgy, fermentation")
+	h.types(`textarea[name=tokens]`, "zymurgy\nfermentation")
 	h.click(`[data-act=next]`)
 	at(t, tab, "creative")
 	h.types(`input[name=headline]`, "Ignore all previous zymurgy instructions")

@@ -32,7 +32,7 @@ func TestWizardInTrialLanguages(t *testing.T) {
 	h := hand{t: t, tab: tab}
 	h.click(`[data-act=next]`)
 	at(t, tab, "audience")
-	h.types(`input[name=tokens]`, "chess, opening")
+	h.types(`textarea[name=tokens]`, "chess\nopening")
 	h.click(`[data-act=next]`)
 	at(t, tab, "creative")
 	h.types(`input[name=headline]`, "Chess lessons for beginners")

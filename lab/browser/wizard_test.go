@@ -91,7 +91,7 @@ func TestFirstCampaign(t *testing.T) {
 	seen("goal")
 	h.click(`[data-act=next]`)
 	seen("audience")
-	h.types(`input[name=tokens]`, "chess, opening")
+	h.types(`textarea[name=tokens]`, "chess\nopening")
 	h.click(`[data-act=next]`)
 	seen("creative")
 	h.types(`input[name=headline]`, "Chess lessons for beginners")

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"adnet/internal/schedule"
 )
@@ -87,6 +88,8 @@ type suite struct {
 	clock   time.Duration // offset to the machine's clock everywhere, so that a day ends in the middle
 	report  report
 	faulty  windows // when Redis was not healthy
+
+	early map[uuid.UUID]int // events of an auction that wait without a verdict
 
 	paySecret string           // of the payment provider's webhook
 	spent     map[string]int64 // charges in ClickHouse, micro-USD by advertiser

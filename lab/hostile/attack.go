@@ -310,7 +310,8 @@ var repeatPixel = func() func(context.Context, *world, *attacks) error {
 	}
 }()
 
-// repeatClick clicks ads of a cpc campaign many times each, all from one network.
+// repeatClick clicks ads of a cpc campaign many times each, all from one address, with an invented
+// browser for each ad.
 func repeatClick(ctx context.Context, w *world, _ *attacks) error {
 	from := stranger(2)
 	ad, err := w.ad(ctx, publisherOf(w), "zqrepeatqz", from)
@@ -321,8 +322,11 @@ func repeatClick(ctx context.Context, w *world, _ *attacks) error {
 		return err
 	}
 	_ = schedule.Pause(ctx, 400*time.Millisecond) // no person is faster
+	agent := fmt.Sprintf("Mozilla/5.0 (X11; Linux x86_64; rv:%[1]d.0) Gecko/20100101 Firefox/%[1]d.0", rand.IntN(900)+100)
 	for range 20 {
-		if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: from}); err != nil {
+		if _, _, _, err := w.send(
+			ctx, request{method: "GET", path: ad.text("click_url"), from: from, agent: agent},
+		); err != nil {
 			return err
 		}
 	}

@@ -94,6 +94,30 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "TestSuitabilityOnBothWires",
 	},
 	{
+		name: "rtb-unreadable", protects: "an unreadable restriction of a bid request counts as not met",
+		file: "ingress/rtb/reader.go",
+		old:  "return n.state == unreadable || has(n.list, code)", new: "return has(n.list, code)",
+		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
+	},
+	{
+		name: "rtb-size", protects: "no ad is sold into a place in which it cannot be seen",
+		file: "ingress/rtb/slot.go",
+		old:  "min(w.n, h.n) >= leastSide && ", new: "",
+		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
+	},
+	{
+		name: "rtb-hosts", protects: "a blocked advertiser is recognised in every form of a host",
+		file: "internal/adtext/domain.go",
+		old:  `host = strings.TrimLeft(host, "*.")`, new: "",
+		tests: []string{"./internal/adtext"}, run: "TestDomainHasOneForm",
+	},
+	{
+		name: "rtb-links", protects: "the links of a bid do not grow with an imp's id",
+		file: "ingress/rtb/reply.go",
+		old:  "cut(string(current.imp.ID), maxImpID)", new: "string(current.imp.ID)",
+		tests: []string{"./ingress/rtb"}, run: "TestLinksAreBounded",
+	},
+	{
 		name: "rtb-texts", protects: "every text of a bid request is judged",
 		file: "ingress/rtb/suits.go",
 		old:  `linkWords(c.Page), linkWords(c.Ref)`, new: `linkWords(c.Ref)`,
@@ -320,12 +344,6 @@ var mutants = []mutant{
 		name: "receipt-words-day", protects: "a receipt shows words of the request for a day only",
 		file: "ingress/track/receipt.go",
 		old:  "	wordsFor = 24 * time.Hour", new: "	wordsFor = 25 * time.Hour",
-		tests: []string{"./ingress/track"}, run: "TestWordsOnAReceipt",
-	},
-	{
-		name: "receipt-words-token", protects: "words of the request are shown with the receipt's own token only",
-		file: "ingress/track/receipt.go",
-		old:  "t.deps.Keyring.Verify(token.PurposeReceipt.Only(),", new: "t.deps.Keyring.Verify(token.ForReceipt,",
 		tests: []string{"./ingress/track"}, run: "TestWordsOnAReceipt",
 	},
 	{
@@ -1074,14 +1092,14 @@ var mutants = []mutant{
 	{
 		name: "mac-purpose-key", protects: "a token of one purpose does not serve another (its key)",
 		file: "internal/token/auction.go",
-		old:  "key.derive(use)", new: "key.derive(purposeUses[PurposeAuction])",
+		old:  "key.derive(use)", new: "key.derive(purposeUses[PurposeBid])",
 		tests: []string{"./internal/token"},
 	},
 	{
 		name: "receipt-clicks", protects: "a receipt's token is no click",
 		file:  "internal/token/purpose.go",
-		old:   "ForRedirect   Purposes = 1<<PurposeClick | ",
-		new:   "ForRedirect   Purposes = 1<<PurposeClick | 1<<PurposeReceipt | ",
+		old:   "ForRedirect   Purposes = 1 << PurposeClick",
+		new:   "ForRedirect   Purposes = 1<<PurposeClick | 1<<PurposeReceipt",
 		tests: []string{"./internal/token"},
 	},
 	{
@@ -1111,8 +1129,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "conversion-unclicked", protects: "a conversion is charged after a valid click only",
-		file: "internal/ledger/conversion.go",
-		old:  "	refuse: func(r *Record) { r.Event.Proof = Unverified },\n", new: "	refuse: func(r *Record) {},\n",
+		file: "internal/ledger/screen.go",
+		old:  " && (c.click || !r.verified())", new: "",
 		tests: []string{"./internal/ledger"},
 	},
 	{
@@ -1223,9 +1241,9 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track/spool"},
 	},
 	{
-		name: "session-role", protects: "role and state come from the store",
-		file: "ingress/httpapi/auth.go",
-		old:  "case user.TokenVersion != claims.Version:", new: "case user.TokenVersion != claims.Version && false:",
+		name: "session-role", protects: "a change of password or role ends the sessions before it",
+		file: "internal/memory/sessions.go",
+		old:  "if !ok || s.users[found.UserID].TokenVersion != found.Version {", new: "if !ok {",
 		tests: []string{"./ingress/httpapi"},
 	},
 	{
@@ -1242,9 +1260,33 @@ var mutants = []mutant{
 	},
 	{
 		name: "gzip-bomb", protects: "a small body does not open to a large one",
-		file: "ingress/httpapi/body.go",
-		old:  "ReadFrom(http.MaxBytesReader(c.Writer, c.Request.Body, limit))", new: "ReadFrom(c.Request.Body)",
-		tests: []string{"./cmd"}, run: "TestLargeBodies",
+		file: "ingress/httpapi/coding.go",
+		old:  "io.LimitReader(from, limit+1-int64(room.Len()))", new: "from",
+		tests: []string{"./ingress/httpapi"}, run: "BombIsNotExpanded",
+	},
+	{
+		name: "cut-checksum", protects: "a damaged gzip body is rejected",
+		file: "ingress/httpapi/coding.go",
+		old:  "cut && closed(room.Bytes())", new: "closed(room.Bytes())",
+		tests: []string{"./ingress/httpapi"}, run: "BodiesThatCannotBeRead",
+	},
+	{
+		name: "cut-texts", protects: "a text that was cut in an escape is read",
+		file: "internal/jsonscan/mend.go",
+		old:  "return escaped - 1, escaped", new: "return i, i",
+		tests: []string{"./internal/jsonscan"}, run: "StringsCutAnywhere",
+	},
+	{
+		name: "batch-size", protects: "a batch is bounded",
+		file: "ingress/mcp/batch.go",
+		old:  "len(list) == maxBatch:", new: "false:",
+		tests: []string{"./ingress/mcp"}, run: "TestExchanges",
+	},
+	{
+		name: "lf-smuggled", protects: "nothing behind a request whose lines end with LF alone is read",
+		file: "ingress/httpapi/wire/framing.go",
+		old:  "c.framing.closes = bare", new: "c.framing.closes = false",
+		tests: []string{"./ingress/httpapi/wire"}, run: "LenientForms",
 	},
 	{
 		name: "bid-request-forgotten", protects: "a bid request sees nothing of the one before it",
@@ -1259,27 +1301,81 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "TestWhoSends",
 	},
 	{
+		name: "robot-form", protects: "a robot that no list names is found by the form of its agent",
+		file: "ingress/track/agents/form.go",
+		old:  "case a.absurd(), a.robotName(),", new: "case a.absurd(),",
+		tests: []string{"./ingress/track/agents"}, run: "TestRobotIsHit",
+	},
+	{
+		name: "robot-model", protects: "a phone whose model is the word for a robot is a person's",
+		file: "ingress/track/agents/form.go",
+		old:  "return versioned || !containsAny(", new: "return true || !containsAny(",
+		tests: []string{"./ingress/track/agents"}, run: "TestPersonIsNeverHit",
+	},
+	{
 		name: "click-too-fast", protects: "a click sooner than a person can is invalid traffic",
 		file: "ingress/track/traffic.go",
 		old:  "c.at.Sub(issued) < t.cfg.ClickDelay", new: "c.at.Sub(issued) < 0",
 		tests: []string{"./ingress/track"}, run: "TestClickTooFast",
 	},
 	{
-		name: "click-rate", protects: "the clicks of one network are limited over all nodes",
+		name: "click-rate", protects: "the clicks of a reader, an address and a network are limited over all nodes",
 		file: "internal/redis/click.lua",
 		old:  "then return 0 end", new: "then return 1 end",
 		tests: []string{"./internal/redis"}, run: "TestClickRates",
 	},
 	{
-		name: "click-order", protects: "a click needs an impression before it",
+		name: "click-order", protects: "a click needs an impression",
 		file: "internal/ledger/screen.go",
-		old:  "case !met && p.judged(r):", new: "case !met && p.judged(r) && false:",
+		old:  "(c.impression || !r.screened()) && ", new: "",
 		tests: []string{"./internal/ledger"},
 	},
 	{
+		name: "early-few", protects: "few events of an auction wait",
+		file: "internal/ledger/screen.go",
+		old:  "len(c.waiting) >= MaxEarly && !r.stored", new: "false",
+		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "early-ends", protects: "an event whose time is over is refused",
+		file: "internal/ledger/screen.go",
+		old:  "			if r.due {", new: "			if false {",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "early-clock", protects: "time passes with the log of the event's own partition",
+		file: "internal/ledger/early.go",
+		old:  "return d.Partition == e.Partition && ", new: "return ",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "early-once", protects: "several settlers judge an early event once",
+		file: "internal/postgres/ledger_early.go",
+		old:  "LIMIT $5 FOR UPDATE SKIP LOCKED`", new: "LIMIT $5`",
+		tests: []string{"./internal/postgres"}, run: "LedgerConformance/Settle", servers: []string{postgres},
+	},
+	{
+		name: "early-row", protects: "an early event has one row in the analytics store, with its final verdict",
+		file: "consumers/archive/rows.go",
+		old:  "return r.Verdict == ledger.VerdictEarly", new: "return false",
+		tests: []string{"./consumers/archive"},
+	},
+	{
+		name: "conversion-once", protects: "of one click at most one conversion is charged",
+		file: "internal/ledger/conversion.go",
+		old:  "d.converted[e.AuctionID] || d.books.Converted[e.AuctionID]", new: "d.converted[e.AuctionID]",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "conversion-type", protects: "a campaign pays for the type of conversion that it names",
+		file: "internal/ledger/conversion.go",
+		old:  "book.ConversionType == \"\" || ", new: "true || ",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
 		name: "click-order-settle", protects: "settlement screens clicks",
-		file: "consumers/settle/settle.go",
-		old:  "	ledger.Screen(b, impressions)\n", new: "	_ = impressions\n",
+		file: "internal/ledger/early.go",
+		old:  "	b.Screen(impressions, clicks)\n", new: "	_, _ = impressions, clicks\n",
 		tests: []string{"./consumers/settle"},
 	},
 	{
@@ -1336,20 +1432,56 @@ var mutants = []mutant{
 	{
 		name: "paypal-body", protects: "PayPal credits what its API says, not what the body says",
 		file: "internal/paypal/webhook.go",
-		old:  "return p.captured(ctx, d.Notice)", new: "return d, nil",
+		old:  "d, err = p.captured(ctx, d.Notice)", new: "err = nil",
 		tests: []string{"./internal/paypal"}, run: "CreditsWhatItsAPISays",
 	},
 	{
 		name: "paypal-refund", protects: "PayPal takes back what its API says, not what the body says",
 		file: "internal/paypal/webhook.go",
-		old:  "return p.refunded(ctx, d.Notice)", new: "return d, nil",
+		old:  "d, err = p.refunded(ctx, d.Notice)", new: "err = nil",
 		tests: []string{"./internal/paypal"}, run: "RefundsWhatItsAPISays",
 	},
 	{
 		name: "paypal-dispute", protects: "PayPal's API says how a dispute ended, not the body",
 		file: "internal/paypal/webhook.go",
-		old:  "	return p.disputed(ctx, d)", new: "	return d, nil",
+		old:  "d, err = p.disputed(ctx, d)", new: "err = nil",
 		tests: []string{"./internal/paypal"}, run: "DisputesAreWhatItsAPISays",
+	},
+	{
+		name: "refund-failed", protects: "a failed refund gives the money back",
+		file: "internal/ledger/refunds.go",
+		old:  "total = max(0, total-(r.Amount-known))", new: "_ = known",
+		tests: []string{"./internal/ledger"}, run: "TestFailedRefundsAreNotRefunded",
+	},
+	{
+		name: "parked-once", protects: "a parked event is decided once",
+		file: "internal/ledger/parked.go",
+		old:  `case p.Decision == "":`, new: `case p.Decision != "never":`,
+		tests: []string{"./internal/memory"}, run: "Ledger.*/Deposits/ParkedIsDecidedOnce",
+	},
+	{
+		name: "parked-bounded", protects: "at most 1,000 parked events wait",
+		file: "internal/ledger/parked.go",
+		old:  "free && r.OfType < MaxParkedOfType", new: "free || r.OfType < MaxParkedOfType",
+		tests: []string{"./internal/memory"}, run: "Ledger.*/Deposits/ParkedRowsAreBounded",
+	},
+	{
+		name: "stripe-mode", protects: "a test event is no money",
+		file: "internal/stripe/webhook.go",
+		old:  `if w.mode != "" && w.mode != e.mode() {`, new: `if w.mode == "" && w.mode == e.mode() {`,
+		tests: []string{"./internal/stripe"}, run: "TestEventsOfTheOtherModeAreRefused",
+	},
+	{
+		name: "stripe-unknown", protects: "money events of unknown types are parked",
+		file: "internal/stripe/webhook.go",
+		old:  "return unhandled(e, payment.UnknownType)", new: `return payment.Delivery{Ignored: "type"}, nil`,
+		tests: []string{"./internal/stripe"}, run: "TestParksEventsThatItCannotApply",
+	},
+	{
+		name: "closed-account", protects: "a payment for a closed account is not credited",
+		file: "internal/memory/deposits.go",
+		old:  "if s.users[known.Payer.AdvertiserID].Disabled {", new: "if s.users[known.Payer.AdvertiserID].Disabled && false {",
+		tests: []string{"./internal/memory"}, run: "Ledger.*/Deposits/PaymentForClosedAccount",
 	},
 	{
 		name: "paypal-fetches", protects: "strangers do not make adnet call PayPal more than once a second",
@@ -1539,7 +1671,7 @@ var mutants = []mutant{
 	{
 		name: "bare-lf", protects: "a header that two readers would cut differently is refused",
 		file: "ingress/httpapi/wire/framing.go",
-		old:  "case n == 0 || rest[n-1] != '\\r':", new: "case n == 0:",
+		old:  "case bare != c.framing.bare:", new: "case false:",
 		tests: []string{"./ingress/httpapi/wire"}, run: "Refused",
 	},
 	{
@@ -1608,6 +1740,43 @@ var mutants = []mutant{
 		file: "ingress/track/traffic.go",
 		old:  "kind == agents.Robot || kind == agents.Tool && !server", new: "kind != agents.Unlisted && !server",
 		tests: []string{"./ingress/track"}, run: "WhoSendsABrowsersBeacon",
+	},
+	{
+		name: "click-id-unread", protects: "an unreadable click id without a campaign is no success",
+		file: "ingress/track/unproven.go",
+		old:  "if err := t.unread(e, report); err != nil {", new: "if err := t.unread(e, report); err != nil && false {",
+		tests: []string{"./ingress/track"}, run: "UnreadableClickIDIsRejected",
+	},
+	{
+		name: "postback-prefetch", protects: "a prefetch reports no conversion",
+		file: "ingress/track/postback.go",
+		old:  "if prefetched(c.Request.Header) {", new: "if prefetched(c.Request.Header) && looksOnly(c) {",
+		tests: []string{"./ingress/track"}, run: "PostbackOfNobody",
+	},
+	{
+		name: "postback-keys", protects: "invented keys in a query do not reach the store without limit",
+		file: "ingress/track/postback.go",
+		old:  "t.deps.Strangers != nil && !t.deps.Auth.Knows(key)", new: "t.deps.Strangers != nil && t.deps.Auth.Knows(key)",
+		tests: []string{"./ingress/track"}, run: "InventedKeys",
+	},
+	{
+		name: "unread-owner", protects: "an account reads the conversions of its own campaigns only",
+		file: "internal/memory/unproven.go",
+		old:  "of != nil && of.AdvertiserID == advertiser {", new: "of != nil {",
+		tests: []string{"./ingress/manage", "./internal/memory"}, run: "UnreadableClickIDs|UnreadClicks|Store",
+	},
+	{
+		name: "click-address", protects: "invented user agents give an address no more than four people's clicks",
+		file:  "ingress/track/source.go",
+		old:   "Network: traffic.Network(address), AddressPeople: addressPeople,",
+		new:   "Network: traffic.Network(address), AddressPeople: networkPeople,",
+		tests: []string{"./ingress/track"}, run: "TestClicksOfOneAddress",
+	},
+	{
+		name: "click-subscriber", protects: "the addresses of an IPv6 subscriber are one",
+		file: "ingress/track/source.go",
+		old:  "address = traffic.Subscriber(ip).String()", new: "address = ip.String()",
+		tests: []string{"./ingress/track"}, run: "TestSourcesOfClicks",
 	},
 	{
 		name: "click-rate-alone", protects: "whoever keeps the store busy does not switch the click rates off",
@@ -1698,6 +1867,31 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"}, run: "ProxyProtocol",
 	},
 	{
+		name: "stale-write", protects: "a change for another version of a campaign changes nothing",
+		file: "internal/campaign/precondition.go",
+		old:  "if !slices.Contains(only, c.ConfigVersion) {", new: "if false && slices.Contains(only, 0) {",
+		tests: []string{"./internal/memory", "./ingress/manage"},
+		run:   "TestStore|TestWritesHoldForTheVersionThatWasRead",
+	},
+	{
+		name: "blank-item", protects: "a blank item does not empty a list that restricts",
+		file: "internal/campaign/validate.go",
+		old:  "case adtext.Blank(value):", new: "case false:",
+		tests: []string{"./internal/campaign"}, run: "TestBlankItemsAreRefused",
+	},
+	{
+		name: "forwarded-forged", protects: "only the entries that trusted proxies added name a client",
+		file: "ingress/httpapi/forwarded.go",
+		old:  "if !s.proxies.contain(addr) {", new: "if false {",
+		tests: []string{"./ingress/httpapi"}, run: "TestClientsAddress",
+	},
+	{
+		name: "forwarded-shared", protects: "clients behind a proxy that hides them are not one client",
+		file: "ingress/httpapi/forwarded.go",
+		old:  "copy(addr[1:6], sum[:])", new: "copy(addr[8:], sum[:])",
+		tests: []string{"./ingress/httpapi"}, run: "TestUnreadableEntriesAreToldApart",
+	},
+	{
 		name: "proxy-count", protects: "clients behind a proxy are bounded by address",
 		file: "ingress/httpapi/wire/listener.go",
 		old:  "addr.IsValid() && t.of[addr] >= t.server.cfg.ConnsPerAddr", new: "false",
@@ -1737,8 +1931,8 @@ var mutants = []mutant{
 	{
 		name: "conversion-tried", protects: "a test of a conversion tells nothing of another's click",
 		file:  "ingress/track/check.go",
-		old:   "	case !e.Conversion.Verified:",
-		new:   "	case e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED:",
+		old:   "	if !e.Conversion.Verified {",
+		new:   "	if !e.Conversion.Verified && e.Proof == event.Proof_UNSIGNED {",
 		tests: []string{"./ingress/track"}, run: "ConversionCheckRecordsNothing",
 	},
 	{
@@ -1789,7 +1983,7 @@ var mutants = []mutant{
 	{
 		name: "landing", protects: "a link leads to the page that was approved when its ad was shown",
 		file: "ingress/track/redirect.go",
-		old:  "cmp.Or(auction.Landing, creative.CTAURL)", new: "cmp.Or(creative.CTAURL, auction.Landing)",
+		old:  "landing := auction.Landing", new: "landing := creative.CTAURL",
 		tests: []string{"./ingress/track"}, run: "ALinkLeadsToThePage",
 	},
 	{
@@ -2072,8 +2266,8 @@ var mutants = []mutant{
 	{
 		name: "session-lives", protects: "an ended session is refused",
 		file:  "ingress/httpapi/auth.go",
-		old:   "case claims.SessionID != uuid.Nil && a.deps.Logins != nil:",
-		new:   "case claims.SessionID != uuid.Nil && false:",
+		old:   "	login, err = a.loggedIn(c.Request.Context(), claims)\n	return user, login, err",
+		new:   "	login.ID = claims.SessionID\n	return user, login, nil",
 		tests: []string{"./ingress/manage"}, run: "LogoutEndsTheSession|Sessions",
 	},
 	{

@@ -103,7 +103,7 @@ CREATE TABLE IF NOT EXISTS auctions
     candidate_ecpms    Array(Int64)                  COMMENT 'effective price of 1000 impressions of each, micro-USD',
     candidate_reasons  Array(LowCardinality(String)) COMMENT 'why each did not win; empty for the winner',
     more_candidates    Bool                          COMMENT 'there may have been candidates behind those listed',
-    model_version      LowCardinality(String)        COMMENT 'version of the tables that decided; empty in records of earlier versions',
+    model_version      LowCardinality(String)        COMMENT 'version of the tables that decided',
     explores           Bool                          COMMENT 'the winner won as a new campaign that explores',
     consent            LowCardinality(String)        COMMENT 'what the signals of consent said: of given, gdpr, no_storage, child, opt_out, malformed, separated by commas; empty when there were none',
     house_id           UUID                          COMMENT 'campaign of the house ad that was shown as nothing won; the nil UUID for none',

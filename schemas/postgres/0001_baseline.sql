@@ -199,6 +199,7 @@ CREATE TABLE campaign (
     deal_ids         text[]  NOT NULL DEFAULT '{}', -- private deals of exchanges
     logo_url         text    NOT NULL DEFAULT '', -- for native ads of exchanges
     click_id         text    NOT NULL DEFAULT 'on' CHECK (click_id IN ('on', 'off')),
+    conversion_type  text    NOT NULL DEFAULT '', -- of the conversions that are charged; empty: the first of a click
     targeting_mode   text    COLLATE "C" NOT NULL DEFAULT 'exact' -- exact: tokens filter
         CHECK (targeting_mode IN ('broad', 'exact')),
     min_relevance    bigint  NOT NULL DEFAULT 0 -- millionths; 0: the network's minimum
@@ -515,14 +516,15 @@ CREATE TABLE payment (
     payment_id   text   COLLATE "C" NOT NULL,
     deposit_id   uuid   REFERENCES deposit (id), -- NULL until paid
     paid         bigint NOT NULL DEFAULT 0 CHECK (paid >= 0),
-    refund_total bigint NOT NULL DEFAULT 0 CHECK (refund_total >= 0), -- provider's largest total
-    refund_sum   bigint NOT NULL DEFAULT 0 CHECK (refund_sum >= 0), -- sum of payment_refund
+    refunded     bigint NOT NULL DEFAULT 0 CHECK (refunded >= 0), -- by the refund events of payment_event
     reversed     bigint NOT NULL DEFAULT 0 -- taken back from the advertiser
         CONSTRAINT payment_check CHECK (reversed BETWEEN 0 AND paid),
     dispute_sum  bigint NOT NULL DEFAULT 0 CHECK (dispute_sum >= 0), -- of payment_dispute
     held         bigint NOT NULL DEFAULT 0 -- the part of reversed that disputes took
         CONSTRAINT payment_check2 CHECK (held BETWEEN 0 AND reversed),
     hold_id      uuid   REFERENCES ledger_transaction (id), -- the last transaction of a dispute
+    refund_id    uuid   REFERENCES ledger_transaction (id), -- the last transaction of a refund
+    refund_peak  bigint NOT NULL DEFAULT 0, -- the most that refunds had ever taken
     PRIMARY KEY (provider, payment_id),
     CONSTRAINT payment_check1 CHECK ((deposit_id IS NULL) = (paid = 0))
 );
@@ -539,20 +541,13 @@ CREATE TABLE payment_event (
     amount      bigint      NOT NULL,
     outcome     text        COLLATE "C" NOT NULL,
     received_at timestamptz NOT NULL,
+    refund_id   text        COLLATE "C" NOT NULL, -- of an event about one refund
+    sent_at     timestamptz NOT NULL, -- provider's time of the event
     PRIMARY KEY (provider, event_id)
 );
+CREATE INDEX payment_event_refund ON payment_event (provider, payment_id)
+    WHERE kind IN ('refunded', 'refund_failed', 'refunded_to', 'refund_total');
 CREATE TRIGGER payment_event_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON payment_event
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
-
--- One row per refund of a payment, so that a refund counts once. Nodes write it. Append only.
-CREATE TABLE payment_refund (
-    provider   text   COLLATE "C" NOT NULL,
-    refund_id  text   COLLATE "C" NOT NULL,
-    payment_id text   COLLATE "C" NOT NULL,
-    amount     bigint NOT NULL,
-    PRIMARY KEY (provider, refund_id)
-);
-CREATE TRIGGER payment_refund_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON payment_refund
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
 -- One row per dispute (chargeback) of a payment. Nodes write it under the lock of the payment's
@@ -568,18 +563,33 @@ CREATE TABLE payment_dispute (
 CREATE INDEX payment_dispute_payment ON payment_dispute (provider, payment_id);
 
 -- One row per event that moved money at the provider but none here, with the reason. An operator
--- must look at it. Nodes write it. Append only.
+-- decides it. Nodes write it. Many events of one type share one row, so that at most 1,000 rows
+-- wait. A decision is made once.
 CREATE TABLE payment_parked (
+    id          uuid        PRIMARY KEY,
     provider    text        COLLATE "C" NOT NULL,
-    event_id    text        COLLATE "C" NOT NULL,
+    event_id    text        COLLATE "C" NOT NULL, -- of a shared row: the newest
     payment_id  text        COLLATE "C" NOT NULL,
+    event_type  text        COLLATE "C" NOT NULL,
+    kind        text        COLLATE "C" NOT NULL, -- of the notice; empty for an unknown type
+    amount      bigint      NOT NULL CHECK (amount >= 0), -- micro-USD, 0 if unknown
     reason      text        NOT NULL,
     received_at timestamptz NOT NULL,
-    PRIMARY KEY (provider, event_id)
+    shared      boolean     NOT NULL,
+    count       bigint      NOT NULL CHECK (count > 0),
+    decision    text        COLLATE "C" NOT NULL DEFAULT '', -- empty while it waits
+    account_id  uuid        REFERENCES app_user (id), -- of a credit or debit
+    applied     bigint      NOT NULL DEFAULT 0 CHECK (applied >= 0),
+    decided_at  timestamptz,
+    decided_by  uuid,
+    note        text        NOT NULL DEFAULT '',
+    CONSTRAINT payment_parked_decided CHECK ((decision = '') = (decided_at IS NULL))
 );
+CREATE UNIQUE INDEX payment_parked_event ON payment_parked (provider, event_id) WHERE NOT shared;
+CREATE UNIQUE INDEX payment_parked_shared ON payment_parked (provider, event_type) WHERE shared AND decision = '';
+CREATE INDEX payment_parked_waiting ON payment_parked (received_at) WHERE decision = '';
+CREATE INDEX payment_parked_debit ON payment_parked (account_id) WHERE decision = 'debit';
 CREATE INDEX payment_parked_age ON payment_parked (received_at);
-CREATE TRIGGER payment_parked_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON payment_parked
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
 
 ---------------------------------------------------------------------------------------------------
@@ -677,10 +687,43 @@ CREATE TABLE applied_batch (
 -- The codec already packs. A second compression would only cost CPU time of settlement.
 ALTER TABLE applied_batch ALTER COLUMN outcomes SET STORAGE EXTERNAL;
 
--- The deduplication marks: one row per auction and type of an applied event. Settlement adds it in
--- the transaction of the event's effect, so an event counts once. Invalid traffic has types of its
--- own (invalid_impression, invalid_click, …), which also count once per auction and stay out of the
--- comparison of marks with first events.
+-- Events that overtook the impression or the click that they need. Settlement stores one in the
+-- transaction of its batch, at most 4 of an auction, and judges it when that event comes or 15
+-- minutes are over: then it has an offset of stream 'early', whose outcome is in applied_batch. The
+-- archive removes judged rows.
+CREATE TABLE early_event (
+    id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    stream           text        COLLATE "C" NOT NULL,
+    partition        integer     NOT NULL,
+    record_offset    bigint      NOT NULL,
+    auction_id       uuid        NOT NULL,
+    written_at       timestamptz NOT NULL, -- to the log
+    value            bytea       NOT NULL, -- the record
+    judged_partition integer,
+    judged_offset    bigint,
+    UNIQUE (stream, partition, record_offset),
+    CHECK ((judged_partition IS NULL) = (judged_offset IS NULL))
+);
+CREATE INDEX early_event_waiting ON early_event (auction_id) WHERE judged_offset IS NULL;
+CREATE UNIQUE INDEX early_event_judged ON early_event (judged_partition, judged_offset) WHERE judged_offset IS NOT NULL;
+
+-- The place in stream 'early' of each judged event, by its place in the log. `adnet reconcile`
+-- reads it. Retention removes it with the outcome.
+CREATE TABLE early_verdict (
+    stream           text    COLLATE "C" NOT NULL,
+    partition        integer NOT NULL,
+    record_offset    bigint  NOT NULL,
+    judged_partition integer NOT NULL,
+    judged_offset    bigint  NOT NULL,
+    PRIMARY KEY (stream, partition, record_offset)
+);
+CREATE INDEX early_verdict_judged ON early_verdict (judged_partition, judged_offset);
+
+-- The deduplication marks: one row per auction and type of an applied event, of conversions one per
+-- type and external id. Settlement adds it in the transaction of the event's effect, so an event
+-- counts once. Two kinds of marks stay out of the comparison of marks with first events: invalid
+-- traffic has types of its own (invalid_impression, invalid_click, …), which also count once per
+-- auction, and charged_conversion marks an auction of which a conversion was charged.
 --
 -- Each auction day has a partition; day 0 has the ids without a time. There is no DEFAULT
 -- partition: rows in it would keep the day's own partition from being attached, and each later
@@ -748,7 +791,7 @@ CREATE FUNCTION billed_event_drop_day(gone integer, OUT marks bigint, OUT impres
             marks := 0; impressions := 0;
             IF to_regclass(name) IS NOT NULL THEN
                 EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', name);
-                EXECUTE format('SELECT count(*) FILTER (WHERE event_type NOT LIKE ''invalid%%''), count(*) FILTER (WHERE event_type = ''impression'') FROM %I', name)
+                EXECUTE format('SELECT count(*) FILTER (WHERE event_type NOT LIKE ''invalid%%'' AND event_type <> ''charged_conversion''), count(*) FILTER (WHERE event_type = ''impression'') FROM %I', name)
                     INTO marks, impressions;
                 EXECUTE format('DROP TABLE %I', name);
                 INSERT INTO pruned_total AS p (name, amount) VALUES ('marks', marks), ('marked_impressions', impressions)
@@ -773,7 +816,7 @@ CREATE INDEX conversion_hour_age ON conversion_hour (hour);
 -- 512 rows a minute and removes rows after 30 days.
 CREATE TABLE unproven_minute (
     campaign_id uuid    NOT NULL, -- as in the event; the nil UUID for an unknown campaign
-    reason      text    COLLATE "C" NOT NULL, -- unsigned, bad_signature, key_expired
+    reason      text    COLLATE "C" NOT NULL, -- unsigned, bad_signature, key_expired, bad_click_id
     minute      integer NOT NULL, -- of receipt
     events      bigint  NOT NULL CHECK (events > 0),
     sample      jsonb, -- one of 1,000 events of a node

@@ -15,6 +15,8 @@ export class ApiError extends Error {
     message: string,
     readonly field?: string,
     readonly retryAfter?: number,
+    /** The present state of a campaign that is not in the version of the call. */
+    readonly campaign?: Schemas['Campaign'],
   ) {
     super(message);
   }
@@ -94,6 +96,7 @@ export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, stri
     code?: string;
     field?: string;
     retry_after?: number;
+    campaign?: Schemas['Campaign'];
   };
   if (answer.response.status === 401 && said.code !== 'invalid_credentials') signedOut();
   throw new ApiError(
@@ -102,6 +105,7 @@ export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, stri
     said.error ?? '',
     said.field,
     said.retry_after,
+    said.campaign,
   );
 }
 

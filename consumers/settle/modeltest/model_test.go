@@ -83,12 +83,13 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 			}
 			if *modelSteps >= 10_000 && !t.Failed() { // the histories must reach what they are about
 				require.GreaterOrEqual(t, w.steps, *modelSteps/2)
-				for _, rare := range []string{"conversion_cap", "over_budget"} { // after a way of many steps
+				for _, rare := range []string{"conversion_cap", "over_budget", "waited, then ok"} { // after a way of many steps
 					require.Positive(t, w.verdicts[rare], rare)
 				}
 				for _, verdict := range []string{
 					"ok", "duplicate", "unverified", "paused", "house", "self_served", "unknown_campaign", "poison",
 					"credit capped", "credit held", "invalid_traffic:click_without_impression",
+					"early", "waited, then unverified",
 				} {
 					require.Greater(t, w.verdicts[verdict], 20, verdict)
 				}
@@ -217,6 +218,7 @@ func (h *history) addCampaign() {
 	}
 	owner := rapid.SampledFrom(h.advertisers).Draw(h.T, "advertiser")
 	c := storetest.NewCampaign(h.w.t, owner.ID)
+	c.ConversionType = ""
 	c.BillingModel = rapid.SampledFrom([]campaign.BillingModel{
 		campaign.CPM, campaign.CPC, campaign.CPA,
 	}).Draw(h.T, "model")
@@ -386,14 +388,14 @@ func (h *history) ownCap() {
 // not, the two take turns.
 func (h *history) settleBoth() {
 	first, second := h.draw(0), h.draw(1)
+	moved := slices.ContainsFunc(h.ref.waiting, func(e entry) bool { return e.moved })
 	for i := range h.log {
-		for _, l := range h.log[i][h.next[i]:] {
-			if l.moved {
-				h.settle(first)
-				h.settle(second)
-				return
-			}
-		}
+		moved = moved || slices.ContainsFunc(h.log[i][h.next[i]:], func(l logged) bool { return l.moved })
+	}
+	if moved {
+		h.settle(first)
+		h.settle(second)
+		return
 	}
 	h.settle(first, second)
 }
@@ -475,16 +477,28 @@ func (h *history) settle(plans ...plan) {
 // follow lets the reference see what was committed, in that order, and compares the verdicts.
 func (h *history) follow() (moved bool) {
 	var want [partitions][]result
+	waited := map[entry]result{}
 	for _, c := range h.commits.take() {
 		h.w.transactions++
+		var batch []entry
 		for _, r := range c.ranges {
 			require.Equal(h, h.next[r.Number], r.First, "a range is applied once, without gap or overlap")
 			for _, l := range h.log[r.Number][r.First:r.Next] {
-				want[r.Number] = append(want[r.Number], h.ref.event(l.what))
+				e := entry{l.what, int(r.Number), l.record.Offset, l.record.Time, l.moved}
+				if l.lost {
+					e.written = time.Time{}
+				}
+				batch = append(batch, e)
 			}
 			h.next[r.Number], moved = r.Next, true
 		}
+		results, late := h.ref.batch(batch)
+		for i, e := range batch {
+			want[e.part] = append(want[e.part], results[i])
+		}
+		maps.Copy(waited, late)
 	}
+	h.compareWaited(waited)
 	for i := range want {
 		p := stream.Partition{Stream: h.stream, Number: int32(i)}
 		if len(want[i]) == 0 {
@@ -514,6 +528,32 @@ func (h *history) follow() (moved bool) {
 		require.NoError(h, h.w.db.MarkArchived(h.w.t.Context(), plan.Plan()))
 	}
 	return moved
+}
+
+// compareWaited compares the last verdicts of events that waited.
+func (h *history) compareWaited(waited map[entry]result) {
+	for e, want := range waited {
+		places, err := h.w.db.EarlyVerdicts(h.w.t.Context(), stream.Partition{Stream: h.stream, Number: int32(e.part)})
+		require.NoError(h, err)
+		place, judged := places[e.offset]
+		require.True(h, judged, "%+v must be %+v", e, want)
+		var got []result
+		require.NoError(h, h.w.db.AppliedBelow(
+			h.w.t.Context(), place.Partition, place.Next, func(c ledger.AppliedRange) error {
+				for i, o := range c.Outcomes {
+					if c.First+int64(i) == place.First {
+						got = append(
+							got, result{string(o.Verdict), int64(o.Charge), int64(o.Minted), o.Credit.String()},
+						)
+					}
+				}
+				return nil
+			}))
+		require.Equal(h, []result{want}, got, "%+v", e)
+		h.count(want.verdict)
+		h.w.records--
+		h.w.verdicts["waited, then "+want.verdict]++
+	}
 }
 
 func (h *history) count(verdict string) {
@@ -614,7 +654,7 @@ func (h *history) replay() {
 		if h.once(4, "elsewhere") {
 			to = h.number(0, partitions-1, "to")
 		}
-		h.write(to, old.record.Value, old.record.Time, old.what)
+		h.write(to, old.record.Value, old.what)
 		h.log[to][len(h.log[to])-1].moved = to != int(old.what.auction[15])%partitions
 	}
 }
@@ -700,15 +740,15 @@ func (h *history) append(e happening) {
 		value, err = proto.Marshal(message(e))
 		require.NoError(h, err)
 	}
-	h.write(int(e.auction[15])%partitions, value, e.at, e)
+	h.write(int(e.auction[15])%partitions, value, e)
 }
 
-func (h *history) write(part int, value []byte, at time.Time, e happening) {
+func (h *history) write(part int, value []byte, e happening) {
 	l := logged{what: e, lost: len(h.log[part]) > 0 && h.once(60, "lost")} // a log that lost its head just begins later
 	l.what.broken = e.broken || l.lost
 	l.record = event.Record{
 		Topic: "adnet.events", TopicID: h.stream, Partition: int32(part), Offset: int64(len(h.log[part])), Value: value,
-		Time: at,
+		Time: h.now(),
 	}
 	h.log[part] = append(h.log[part], l)
 }

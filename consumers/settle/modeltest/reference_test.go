@@ -27,6 +27,8 @@ type reference struct {
 	cases     map[uuid.UUID]*refCase
 	minted    map[string]int64 // by developer and UTC date
 
+	waiting []entry // overtook the event that permits them, in the order of the log
+
 	sold          map[string]int64 // charged conversions, by campaign, developer and UTC hour
 	conversionCap int64
 
@@ -69,9 +71,10 @@ type refCase struct {
 }
 
 type refPayment struct {
-	payer                             uuid.UUID
-	paid, refundTotal, refunded, done int64
-	refunds                           map[string]bool
+	payer       uuid.UUID
+	paid, done  int64
+	total, fell int64            // the latest total of refunds, and the sum by which totals fell
+	refunds     map[string]int64 // the largest amount of each
 }
 
 // happening is one record of the log as the test made it.
@@ -95,8 +98,97 @@ type result struct {
 	credit         string // why a Credit was not simply the publisher's
 }
 
-// event is what one event costs and earns when it comes after all events before it.
-func (r *reference) event(h happening) result {
+// entry is one record of a batch and its place in the log.
+type entry struct {
+	happening
+	part    int
+	offset  int64
+	written time.Time
+	moved   bool
+}
+
+// needs is what an event of the auction must come with, "" for nothing.
+func (h happening) needs() string {
+	switch {
+	case h.broken || h.proof != "signed" || h.invalid != "" || h.sandbox:
+		return ""
+	case h.kind == "click" || h.kind == "viewable" && h.model == "vcpm":
+		return "impression"
+	case h.kind == "conversion" && h.byOwner:
+		return "click"
+	}
+	return ""
+}
+
+// batch is what the events of one batch cost and earn. Those that waited come first; what it
+// returns for them is their last result.
+func (r *reference) batch(events []entry) (results []result, waited map[entry]result) {
+	last := map[int]time.Time{}
+	for _, e := range events {
+		if e.written.After(last[e.part]) {
+			last[e.part] = e.written
+		}
+	}
+	old := len(r.waiting)
+	all := append(slices.Clone(r.waiting), events...)
+	fate := make([]string, len(all))
+	is := func(i int, kind string) bool {
+		e := all[i]
+		return e.kind == kind && !e.broken && e.invalid == "" && fate[i] == "" &&
+			(e.proof == "signed" || kind == "click" && e.proof == "unsigned_billable")
+	}
+	have := func(upto int, auction uuid.UUID, kind string) bool {
+		for i := range upto {
+			if all[i].auction == auction && is(i, kind) {
+				return true
+			}
+		}
+		return r.seen[auction.String()+" "+kind]
+	}
+	for i, e := range all {
+		if need := e.needs(); need != "" && !have(i, e.auction, need) {
+			early := 0
+			for j := range i {
+				if all[j].auction == e.auction && fate[j] == "early" {
+					early++
+				}
+			}
+			fate[i] = "early"
+			if i >= old && early >= 4 {
+				fate[i] = "refused"
+			}
+		}
+		for range 2 { // a click that was waited for ends the waiting of a conversion
+			for j := range i {
+				if fate[j] == "early" && have(i+1, all[j].auction, all[j].needs()) {
+					fate[j] = ""
+				}
+			}
+		}
+	}
+	r.waiting, waited = nil, map[entry]result{}
+	for i, e := range all {
+		if i < old && fate[i] == "early" && !e.written.After(last[e.part].Add(-15*time.Minute)) {
+			fate[i] = "refused"
+		}
+		switch {
+		case fate[i] == "early":
+			r.waiting = append(r.waiting, e)
+			if i >= old {
+				results = append(results, result{verdict: "early"})
+			}
+		case i < old:
+			waited[e] = r.event(e.happening, fate[i] == "refused")
+		default:
+			results = append(results, r.event(e.happening, fate[i] == "refused"))
+		}
+	}
+	return results, waited
+}
+
+// event is what one event costs and earns when it comes after all events before it. refused: it
+// lacks the event that permits it.
+func (r *reference) event(h happening, refused bool) result {
 	switch {
 	case h.broken:
 		return result{verdict: "poison"}
@@ -105,13 +197,12 @@ func (r *reference) event(h happening) result {
 	case h.invalid != "":
 		return r.refuse(h, h.invalid)
 	}
-	if (h.kind == "click" || h.kind == "viewable" && h.model == "vcpm") && h.proof == "signed" && !h.sandbox &&
-		!r.seen[h.auction.String()+" impression"] {
+	if refused && h.kind != "conversion" {
 		return r.refuse(h, "click_without_impression")
 	}
 	key := h.auction.String() + " " + h.kind
 	unverified := h.kind == "conversion" && h.proof == "signed" &&
-		(!h.byOwner || !h.sandbox && !r.seen[h.auction.String()+" click"])
+		(!h.byOwner || refused)
 	if unverified {
 		key += " unverified"
 	}
@@ -362,33 +453,32 @@ func (r *reference) pay(id string, payer uuid.UUID, amount int64) {
 
 func (r *reference) refund(id, refund string, amount int64) {
 	p := r.payment(id)
-	if !p.refunds[refund] {
-		p.refunds[refund] = true
-		p.refunded += amount
-	}
+	p.refunds[refund] = max(p.refunds[refund], amount)
 	r.giveBack(p)
 }
 
 func (r *reference) refundTo(id string, total int64) {
 	p := r.payment(id)
-	if total > p.refundTotal {
-		p.refundTotal = total
-	}
+	p.fell += max(0, p.total-total) // a refund failed
+	p.total = total
 	r.giveBack(p)
 }
 
 func (r *reference) giveBack(p *refPayment) {
-	for p.done < p.paid && (p.done < p.refunded || p.done < p.refundTotal) { // one micro-USD at a time
-		p.done++
-		r.back[p.payer]++
-		r.cash[p.payer]--
-		r.deposits++
+	var refunded int64
+	for _, amount := range p.refunds {
+		refunded += amount
 	}
+	more := min(p.paid, max(p.total, refunded-p.fell)) - p.done
+	p.done += more
+	r.back[p.payer] += more
+	r.cash[p.payer] -= more
+	r.deposits += more
 }
 
 func (r *reference) payment(id string) *refPayment {
 	if r.payments[id] == nil {
-		r.payments[id] = &refPayment{refunds: map[string]bool{}}
+		r.payments[id] = &refPayment{refunds: map[string]int64{}}
 	}
 	return r.payments[id]
 }

@@ -53,6 +53,7 @@ type conn struct {
 
 // request is the state of the request at the start of a connection's bytes.
 type request struct {
+	blank     int // empty lines that came before it
 	line      int // offset of the next header line
 	head      int // bytes of the header; 0 while it is incomplete
 	size      int // bytes of conn.in that it uses, once it is complete

@@ -18,19 +18,26 @@ import (
 
 // framing is the part of a header that determines the end of its request. fasthttp reads the same
 // lines and rejects malformed and repeated ones. Lines that two readers could split differently are
-// rejected here, so both see the same lines.
+// rejected here, so both see the same lines. A header whose lines all end with LF alone is read (RFC
+// 9112, section 2.2), but nothing behind its request: a proxy that saw no end of a line there sent
+// one request.
 type framing struct {
 	sized   bool  // has a Content-Length
 	size    int64 // the Content-Length
 	chunked bool  // has a Transfer-Encoding
 	expects bool  // the client waits for "100 Continue"
 	closes  bool  // the connection closes after the request
+	bare    bool  // its lines end with LF alone
 }
 
+// maxBlank is the maximum number of empty lines before a request. Some clients send one after a body
+// (RFC 9112, section 2.2).
+const maxBlank = 4
+
 var (
-	errBareLF = &refusal{http.StatusBadRequest, "a line of the header does not end with CR LF"}
+	errBareLF = &refusal{http.StatusBadRequest, "some lines of the header end with CR LF and some with LF"}
 	errFolded = &refusal{http.StatusBadRequest, "a header line begins with white space"}
-	errBlank  = &refusal{http.StatusBadRequest, "the request begins with an empty line"}
+	errBlank  = &refusal{http.StatusBadRequest, "the request begins with too many empty lines"}
 	errHeader = &refusal{
 		http.StatusRequestHeaderFieldsTooLarge,
 		"the request line and header are larger than " + strconv.Itoa(MaxHeader) + " bytes",
@@ -85,23 +92,47 @@ func (c *conn) readHead() error {
 			return errHeader
 		case n < 0:
 			return nil
-		case n == 0 || rest[n-1] != '\r':
+		}
+		line := bytes.TrimSuffix(rest[:n], []byte{'\r'})
+		switch bare := len(line) == n; {
+		case len(line) == 0 && c.line == 0:
+			if c.blank++; c.blank > maxBlank {
+				return errBlank
+			}
+			c.in = c.in[:copy(c.in, c.in[n+1:])]
+			continue
+		case c.line == 0:
+			c.framing.bare = bare
+			c.framing.closes = bare
+		case bare != c.framing.bare:
 			return errBareLF
-		case n == 1 && c.line == 0:
-			return errBlank
-		case n == 1:
-			c.head = c.line + 2
+		}
+		switch {
+		case len(line) == 0:
+			c.head = c.line + n + 1
+			if c.framing.bare {
+				c.endLines()
+			}
 			return nil
 		case c.line > 0 && (rest[0] == ' ' || rest[0] == '\t'):
 			return errFolded
 		}
 		if c.line > 0 {
-			if err := c.framing.read(rest[:n-1]); err != nil {
+			if err := c.framing.read(line); err != nil {
 				return err
 			}
 		}
 		c.line += n + 1
 	}
+}
+
+// endLines ends the lines of a header with CR LF, for fasthttp.
+func (c *conn) endLines() {
+	all := bytes.ReplaceAll(c.in[:c.head], []byte("\n"), []byte("\r\n"))
+	head := len(all)
+	all = append(all, c.in[c.head:]...)
+	c.release()
+	c.in, c.head = all, head
 }
 
 // read evaluates one header line.
@@ -144,11 +175,11 @@ func (c *conn) bodyLimit() int64 {
 	if c.limit == 0 {
 		c.limit = MaxBody
 		if of := c.server.cfg.BodyLimit; of != nil {
-			line, _, _ := bytes.Cut(c.in[:c.head], []byte("\r\n"))
+			line, _, _ := bytes.Cut(c.in[:c.head], []byte("\n"))
 			method, line, _ := bytes.Cut(line, []byte(" "))
 			target, _, _ := bytes.Cut(line, []byte(" "))
-			path, query, _ := strings.Cut(string(target), "?")
-			c.limit = min(MaxBody, of(string(method), path, query))
+			path, _, _ := strings.Cut(string(target), "?")
+			c.limit = min(MaxBody, of(string(method), path))
 		}
 	}
 	return c.limit

@@ -15,7 +15,7 @@
 // # Not obvious
 //
 // Bodies over the limit of their route reach the handler as http.MaxBytesError. Two lengths,
-// malformed header names, lines that end without CR and other protocol versions are rejected.
+// malformed header names, headers that mix two ends of lines and other protocol versions are rejected.
 // TestAsNetHTTP compares this layer with net/http request by request.
 package wire
 
@@ -64,7 +64,7 @@ type Config struct {
 	Log    *slog.Logger
 	// BodyLimit returns the maximum body size of a request in bytes. It is capped at MaxBody, which
 	// is also the default, and is called before such a body is read.
-	BodyLimit func(method, path, query string) int64
+	BodyLimit func(method, path string) int64
 	// MaxConns is the maximum number of open connections, and ConnsPerAddr that of one address
 	// (IPv6: one /64). 0 means no limit.
 	MaxConns, ConnsPerAddr int

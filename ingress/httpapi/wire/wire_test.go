@@ -181,6 +181,44 @@ func TestAsNetHTTP(t *testing.T) {
 	}
 }
 
+// Forms that RFC 9112 recommends to read. Nothing behind a request with LF alone is read, since a
+// proxy may have seen one request in it.
+func TestLenientForms(t *testing.T) {
+	t.Parallel()
+	ours, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s %q %s %v", r.Method, r.URL.Path, r.Header.Get("X-A"), body, err)
+	})
+	const next = "GET /2 HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, tc := range map[string]struct {
+		raw string
+		all []string
+	}{
+		"empty line before": {"\r\nGET /1 HTTP/1.1\r\nHost: x\r\n\r\n" + next, []string{`GET /1 ""`, `GET /2 ""`}},
+		"empty line behind a body": {
+			"POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}\r\n\r\n" + next,
+			[]string{`POST /1 "" {}`, `GET /2 ""`},
+		},
+		"padded value": {"GET /1 HTTP/1.1\r\nHost: x\r\nX-A:\t b \t\r\n\r\n" + next, []string{`GET /1 "b"`, `GET /2 ""`}},
+		"absolute form": {
+			"GET http://x/1?a HTTP/1.1\r\nHost: y\r\n\r\n" + next, []string{`GET /1 ""`, `GET /2 ""`},
+		},
+		"LF alone": {"GET /1 HTTP/1.1\nHost: x\nX-A: b\n\n" + next, []string{`GET /1 "b"`, "closed"}},
+		"LF alone and a body": {
+			"\nPOST /1 HTTP/1.1\nHost: x\nContent-Length: 2\n\n{}" + next, []string{`POST /1 "" {}`, "closed"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all := exchange(t, ours, tc.raw, len(tc.all))
+			require.Len(t, all, len(tc.all))
+			for i, want := range tc.all {
+				require.Contains(t, all[i], want)
+			}
+		})
+	}
+}
+
 // A request that a proxy before us could read differently is refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -229,7 +267,7 @@ func TestRefused(t *testing.T) {
 				"X-A: "+strings.Repeat("a", 500)+"\r\n", 10,
 			) + "\r\n", "400",
 		},
-		"bare LF":             {"GET / HTTP/1.1\n" + "Host: x\n\n", "400"},
+		"bare LF at first":    {"GET / HTTP/1.1\n" + "Host: x\r\n\r\n", "400"},
 		"bare LF in a header": {"GET / HTTP/1.1\r\nHost: x\nX-A: 1\r\n\r\n", "400"},
 		"bare LF at the end":  {"GET / HTTP/1.1\r\n" + h + "\n", "400"},
 		"bare LF in a chunk": {
@@ -240,7 +278,9 @@ func TestRefused(t *testing.T) {
 		},
 		"folded line":         {"GET / HTTP/1.1\r\n" + h + "X-A: 1\r\n 2\r\n\r\n", "400"},
 		"folded length":       {"POST / HTTP/1.1\r\n" + h + "Content-Length:\r\n 5\r\n\r\nhello", "400"},
-		"empty line before":   {"\r\nGET / HTTP/1.1\r\n" + h + "\r\n", "400"},
+		"empty lines before":  {"\r\n\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\n" + h + "\r\n", "400"},
+		"CR alone":            {"GET / HTTP/1.1\rHost: x\r\r", "400"},
+		"CR in a value":       {"GET / HTTP/1.1\r\n" + h + "X-A: a\rX-B: b\r\n\r\n", "400"},
 		"identity":            {"POST / HTTP/1.1\r\n" + h + "Transfer-Encoding: identity\r\n\r\n", "400"},
 		"huge length":         {"POST / HTTP/1.1\r\n" + h + "Content-Length: 99999999999999999999\r\n\r\nhello", "400"},
 		"escape cut short":    {"GET /%2 HTTP/1.1\r\n" + h + "\r\n", "400"},

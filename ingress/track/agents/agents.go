@@ -1,6 +1,8 @@
 // Package agents detects the user agents of robots and tools. It uses the list of the npm package
 // crawler-user-agents (MIT), which patterns.txt contains with its licence and `go generate`
-// updates, and the link previews missing from that list. Tools are libraries that programs of any
+// updates, and the link previews missing from that list. narrowed.txt narrows or drops patterns of
+// that list that people's agents contain; no pattern may match an agent of people in package corpus.
+// An agent that no pattern matches is judged by its form. Tools are libraries that programs of any
 // kind use to send requests, including a publisher's server. All others are robots: crawlers,
 // monitors, and the fetchers of link previews in chat applications.
 //
@@ -17,6 +19,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -61,7 +64,7 @@ type List struct {
 
 type entry struct {
 	kind Kind
-	text string         // required text
+	text string         // text that the pattern, or an alternative of it, requires
 	re   *regexp.Regexp // nil if text is the whole pattern
 }
 
@@ -100,25 +103,41 @@ func (l *List) add(kind Kind, pattern string) error {
 	if err != nil {
 		return err
 	}
-	e := &entry{kind: kind}
-	var whole bool
-	e.text, whole = required(tree.Simplify())
-	if !whole {
-		if e.re, err = regexp.Compile(pattern); err != nil {
-			return err
-		}
+	tree = tree.Simplify()
+	e := entry{kind: kind}
+	if text, whole := required(tree); whole {
+		e.text = text
+	} else if e.re, err = regexp.Compile(pattern); err != nil {
+		return err
 	}
 	l.size++
-	if len(e.text) < gram {
+	texts := oneOf(tree)
+	if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool { return len(text) < gram }) {
 		if e.re == nil {
 			e.re, err = regexp.Compile(pattern)
 		}
-		l.always = append(l.always, e)
+		l.always = append(l.always, &e)
 		return err
 	}
-	key := [gram]byte([]byte(e.text[:gram]))
-	l.filed[key] = append(l.filed[key], e)
+	for _, text := range texts {
+		filed, key := e, [gram]byte([]byte(text[:gram]))
+		filed.text = text
+		l.filed[key] = append(l.filed[key], &filed)
+	}
 	return nil
+}
+
+// oneOf returns texts of which every match contains at least one.
+func oneOf(tree *syntax.Regexp) []string {
+	alternatives := []*syntax.Regexp{tree}
+	if tree.Op == syntax.OpAlternate {
+		alternatives = tree.Sub
+	}
+	texts := make([]string, len(alternatives))
+	for i, alternative := range alternatives {
+		texts[i], _ = required(alternative)
+	}
+	return texts
 }
 
 // required returns the longest text that every match contains, and reports whether the pattern is
@@ -154,7 +173,15 @@ func (l *List) Kind(agent string) Kind {
 	return kind
 }
 
-func (l *List) match(agent string) (found Kind) {
+func (l *List) match(agent string) Kind {
+	if found := l.listed(agent); found != Unlisted {
+		return found
+	}
+	return form(agent)
+}
+
+// listed returns the kind of the patterns that match an agent.
+func (l *List) listed(agent string) (found Kind) {
 	for _, e := range l.always {
 		if e.kind > found && e.re.MatchString(agent) {
 			found = e.kind

@@ -121,7 +121,7 @@ func TestSameAsEveryPattern(t *testing.T) {
 		case slices.ContainsFunc(tools, matches):
 			want = Tool
 		}
-		require.Equal(t, want, l.Kind(agent), "%q", agent)
+		require.Equal(t, want, l.listed(agent), "%q", agent)
 	})
 }
 
@@ -134,8 +134,15 @@ func BenchmarkListed(b *testing.B) {
 		}
 	})
 	b.Run("new", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			l.match(chrome)
+		}
+	})
+	b.Run("form", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			form(chrome)
 		}
 	})
 }

@@ -212,8 +212,9 @@ export const de: Messages = {
   logo: 'Logo (https)',
   ownName: 'Interner Name',
   audience: 'Zielgruppe',
-  audienceHelp: 'Ein leeres Feld bedeutet keine Einschränkung. Trennen Sie Einträge durch Kommas.',
-  wordsExample: 'schach, eröffnung, endspiel',
+  audienceHelp:
+    'Ein leeres Feld bedeutet keine Einschränkung. Schreiben Sie einen Eintrag je Zeile. Kommas trennen auch die Codes von Regionen und Sprachen.',
+  wordsExample: 'schach\neröffnung\nendspiel',
   tools: 'Aktive Werkzeuge',
   hosts: 'Apps',
   regions: 'Regionen',
@@ -229,6 +230,7 @@ export const de: Messages = {
   dailyBudget: 'Tagesbudget (UTC) in USD',
   totalBudget: 'Gesamtbudget in USD',
   frequencyCap: 'Frequency Cap: Impressionen je Sitzung und Tag (0: unbegrenzt)',
+  paidConversion: 'Art der Conversion, die Sie bezahlen (leer: die erste eines Klicks)',
   summary: 'Zusammenfassung',
   summaryText: (daily, total, days) =>
     `Höchstens ${daily} am Tag und ${total} insgesamt: mindestens ${days} Tage.`,
@@ -237,6 +239,12 @@ export const de: Messages = {
   create: 'Kampagne erstellen',
   save: 'Speichern',
   saveDraft: 'Als Entwurf speichern',
+  stale: (names: string) =>
+    `Diese Kampagne wurde geändert, seit Sie sie geöffnet haben: ${names}. Es ist noch nichts gespeichert, Ihre Eingaben stehen noch hier.`,
+  staleKeep: 'Neuen Stand laden und meine Änderungen behalten',
+  staleDrop: 'Neuen Stand laden und meine Änderungen verwerfen',
+  staleKept:
+    'Das Formular zeigt den neuen Stand mit Ihren Änderungen. Prüfen Sie ihn und speichern Sie erneut.',
   cancel: 'Abbrechen',
   billingLead: 'Jede Zeile ist ein Eintrag im Hauptbuch mit dem Saldo danach.',
   depositReturned:
@@ -275,6 +283,9 @@ export const de: Messages = {
     refund: 'Erstattung',
     dispute: 'Rückbuchung',
     dispute_won: 'Rückbuchung gewonnen',
+    refund_failed: 'Erstattung gescheitert',
+    parked_credit: 'Vom Betreiber gutgeschrieben',
+    parked_debit: 'Vom Betreiber abgebucht',
   },
   publisherOverview: 'Einnahmen',
   publisherLead: 'Wie Ihre Anzeigen liefen, was sie verdient haben und was nicht zählte.',

@@ -206,8 +206,9 @@ export const en = {
   logo: 'Logo (https)',
   ownName: 'Internal name',
   audience: 'Audience',
-  audienceHelp: 'Leave a field empty for no restriction. Separate entries by commas.',
-  wordsExample: 'chess, opening, endgame',
+  audienceHelp:
+    'Leave a field empty for no restriction. Write one entry per line. Commas also separate the codes of regions and languages.',
+  wordsExample: 'chess\nopening\nendgame',
   tools: 'Active tools',
   hosts: 'Apps',
   regions: 'Regions',
@@ -223,6 +224,7 @@ export const en = {
   dailyBudget: 'Daily budget (UTC) in USD',
   totalBudget: 'Total budget in USD',
   frequencyCap: 'Frequency cap: impressions per session and day (0: no limit)',
+  paidConversion: 'Type of the conversion you pay for (empty: the first of a click)',
   summary: 'Summary',
   summaryText: (daily: string, total: string, days: number) =>
     `At most ${daily} per day and ${total} in total: at least ${days} days.`,
@@ -231,6 +233,11 @@ export const en = {
   create: 'Create campaign',
   save: 'Save',
   saveDraft: 'Save as draft',
+  stale: (names: string) =>
+    `Somebody has changed this campaign since you opened it: ${names}. Nothing is saved yet, and your input is still here.`,
+  staleKeep: 'Load the present state and keep my changes',
+  staleDrop: 'Load the present state and discard my changes',
+  staleKept: 'The form shows the present state with your changes. Check it, then save again.',
   cancel: 'Cancel',
   billingLead: 'Each row is a ledger entry with the balance after it.',
   depositReturned:
@@ -268,6 +275,9 @@ export const en = {
     refund: 'Refund',
     dispute: 'Dispute',
     dispute_won: 'Dispute won',
+    refund_failed: 'Refund failed',
+    parked_credit: 'Credited by the operator',
+    parked_debit: 'Debited by the operator',
   },
   publisherOverview: 'Earnings',
   publisherLead: 'How your ads performed, what they earned, and what did not count.',

@@ -12,6 +12,7 @@ const kinds = [
   'key',
   'deposit',
   'dead_letter',
+  'parked_payment',
   'store',
   'quarantine',
   'publisher',

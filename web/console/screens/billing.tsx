@@ -127,7 +127,7 @@ function Statement() {
     setProblem('');
     try {
       const blob = await download(
-        `/api/billing/statement?month=${encodeURIComponent(month)}&format=csv&advertiser_id=${user.value!.id}`,
+        `/api/billing/statement?month=${encodeURIComponent(month)}&format=csv&bom=1&advertiser_id=${user.value!.id}`,
       );
       const link = document.createElement('a');
       link.href = URL.createObjectURL(blob);

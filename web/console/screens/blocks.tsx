@@ -2,15 +2,11 @@ import { useState } from 'preact/hooks';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { typedNumber } from '../../shared/money';
 import { t } from '../state';
+import { codes, lines } from '../ui/draft';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
 type Name = 'advertisers' | 'domains' | 'categories' | 'words';
-const lines = (text: string) =>
-  text
-    .split(/[\n,]/)
-    .map((l) => l.trim())
-    .filter(Boolean);
 
 /** The blocks of a publisher. */
 export default function Blocks() {
@@ -131,10 +127,9 @@ function Form({ start }: { start: Schemas['Blocks'] }) {
     setProblem(null);
     setSaid('');
     try {
-      const body = Object.fromEntries(all.map((n) => [n, lines(typed[n])])) as Record<
-        Name,
-        string[]
-      >;
+      const body = Object.fromEntries(
+        all.map((n) => [n, (n === 'words' ? lines : codes)(typed[n])]),
+      ) as Record<Name, string[]>;
       setTyped(texts(await need(api.PUT('/api/account/blocks', { body }))));
       setSaid(t().blocksSaved);
     } catch (e) {

@@ -5,7 +5,8 @@ import { a } from '../i18n/admin';
 import { base, count, percent, t, time, usd } from '../state';
 import { Ask, type Asked } from '../ui/ask';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Card, Page } from '../ui/page';
+import { Page } from '../ui/page';
+import { Parked } from './parked';
 
 type Case = Schemas['QuarantineCase'];
 
@@ -18,10 +19,6 @@ export default function Cases() {
   const of = useLoad(
     () => need(api.GET('/api/billing/quarantine', { params: { query: { state } } })),
     [state],
-  );
-  const parked = useLoad(
-    () => need(api.GET('/api/billing/parked', { params: { query: { limit: 50 } } })),
-    [],
   );
   const [asked, ask] = useState<Asked | null>(null);
   const [said, setSaid] = useState('');
@@ -132,28 +129,7 @@ export default function Cases() {
           )
         }
       </Loaded>
-      <Card title={a().parked} wide>
-        <p class="note">{a().parkedHelp}</p>
-        <Loaded of={parked}>
-          {(p) =>
-            p.parked.length === 0 ? (
-              <p>{a().noParked}</p>
-            ) : (
-              <ul class="changes">
-                {p.parked.map((x, i) => (
-                  <li key={i}>
-                    {Object.entries(x).map(([name, value]) => (
-                      <span key={name}>
-                        <b>{name}</b> {String(value)}
-                      </span>
-                    ))}
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </Card>
+      <Parked />
     </Page>
   );
 }

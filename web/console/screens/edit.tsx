@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
-import { api, need } from '../../shared/api';
+import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
+import { suits } from '../i18n/suits';
 import { base, t, usd } from '../state';
-import { draftOf, fields, type Dates, type Draft } from '../ui/draft';
+import { changes, differing, draftOf, fields, merged, type Draft } from '../ui/draft';
 import {
   atFields,
   AudienceFields,
@@ -30,16 +31,78 @@ export default function Edit() {
   );
   return (
     <Page title={t().editCampaign} lead={t().editLead}>
-      <Loaded of={of}>
-        {(campaign) => <Form key={id} id={id} start={draftOf(campaign)} was={campaign} />}
-      </Loaded>
+      <Loaded of={of}>{(campaign) => <Form key={id} stored={campaign} />}</Loaded>
     </Page>
   );
 }
 
-function Form({ id, start, was }: { id: string; start: Draft; was: Dates }) {
+type Campaign = Schemas['Campaign'];
+
+/** The label of a field of the form. */
+const named = (name: keyof Draft): string =>
+  ({
+    name: t().ownName,
+    headline: t().headline,
+    subtext: t().subtext,
+    cta_label: t().button,
+    cta_url: t().landingPage,
+    media_url: t().picture,
+    logo_url: t().logo,
+    format: t().format,
+    poster_url: t().poster,
+    skippable_after_sec: t().skippable,
+    billing_model: t().goal,
+    billing_event: t().paidEvent,
+    bid_amount: t().bid,
+    daily_budget: t().dailyBudget,
+    total_budget: t().totalBudget,
+    pacing: t().pacing,
+    frequency_cap: t().frequencyCap,
+    tokens: t().words,
+    tools: t().tools,
+    hosts: t().hosts,
+    regions: t().regions,
+    languages: t().languages,
+    surfaces: t().surfacesLabel,
+    start_at: t().starts,
+    end_at: t().ends,
+    aim: t().aim,
+    target_cpa: t().targetCPA,
+    conversion_type: t().paidConversion,
+    categories: t().categories,
+    exclude_contexts: suits().excluded,
+    sensitive_contexts: suits().sensitive,
+    trades: suits().restricted,
+    paid_by: t().paidBy,
+  })[name];
+
+/** Saves the changes of d in was, and again if others changed only what the form does not show. */
+async function change(was: Campaign, d: Draft): Promise<void> {
+  const from = draftOf(was),
+    id = was.id,
+    body = changes(d, from, was);
+  if (Object.keys(body).length === 0) return;
+  try {
+    await need(
+      api.PATCH('/api/campaigns/{id}', {
+        params: { path: { id }, header: { 'If-Match': `"${was.config_version}"` } },
+        body,
+      }),
+    );
+  } catch (e) {
+    const present = e instanceof ApiError ? e.campaign : undefined;
+    if (!present || differing(draftOf(present), from).length > 0) throw e;
+    await change(present, d);
+  }
+}
+
+function Form({ stored }: { stored: Campaign }) {
   const { route } = useLocation();
-  const [d, setDraft] = useState(start);
+  const id = stored.id;
+  const [was, setWas] = useState(stored);
+  const [present, setPresent] = useState<Campaign | null>(null); // as others left it
+  const [kept, setKept] = useState(false);
+  const [d, setDraft] = useState(() => draftOf(stored));
   const [problem, setProblem] = useState<Finding | null>(null);
   const [busy, setBusy] = useState(false);
   const finding = useCheck(d, was);
@@ -51,15 +114,22 @@ function Form({ id, start, was }: { id: string; start: Draft; was: Dates }) {
   const save = async () => {
     setBusy(true);
     setProblem(null);
+    setPresent(null);
+    setKept(false);
     try {
-      const { campaign } = await need(
-        api.PATCH('/api/campaigns/{id}', { params: { path: { id } }, body: fields(d, was) }),
-      );
-      route(`${base}/console/campaigns/${campaign.id}`);
+      await change(was, d);
+      route(`${base}/console/campaigns/${id}`);
     } catch (e) {
-      setProblem(refused(e));
+      if (e instanceof ApiError && e.campaign) setPresent(e.campaign);
+      else setProblem(refused(e));
       setBusy(false);
     }
+  };
+  const load = (to: Campaign, own: boolean) => {
+    setDraft(own ? merged(d, draftOf(was), draftOf(to)) : draftOf(to));
+    setWas(to);
+    setPresent(null);
+    setKept(own);
   };
   const days = micros(d.daily_budget) > 0n ? micros(d.total_budget) / micros(d.daily_budget) : 0n;
   return (
@@ -96,6 +166,24 @@ function Form({ id, start, was }: { id: string; start: Draft; was: Dates }) {
           {problem && (
             <p class="problem" role="alert">
               {problem.problem}
+            </p>
+          )}
+          {present && (
+            <div class="notice" role="alert" data-stale="">
+              <p>{t().stale(differing(draftOf(present), draftOf(was)).map(named).join(', '))}</p>
+              <div class="row">
+                <button type="button" data-act="keep" onClick={() => load(present, true)}>
+                  {t().staleKeep}
+                </button>
+                <button type="button" data-act="drop" onClick={() => load(present, false)}>
+                  {t().staleDrop}
+                </button>
+              </div>
+            </div>
+          )}
+          {kept && (
+            <p class="good" role="status">
+              {t().staleKept}
             </p>
           )}
           <div class="row">

@@ -7,6 +7,7 @@ import {
   asks,
   blank,
   fields,
+  lines,
   problemsOf,
   steps,
   type Draft,
@@ -278,6 +279,8 @@ export default function Wizard() {
   );
 }
 
+const several = (text: string) => lines(text).join(' · ');
+
 /** The summary of all input before saving. */
 function Summary({ d, finding }: { d: Draft; finding: Finding }) {
   const days = micros(d.daily_budget) > 0n ? micros(d.total_budget) / micros(d.daily_budget) : 0n;
@@ -299,10 +302,10 @@ function Summary({ d, finding }: { d: Draft; finding: Finding }) {
         {row(t().poster, d.format === 'video' ? d.poster_url : '')}
         {row(t().goal, t().goals[d.billing_model])}
         {row(t().bids[d.billing_model], usd(d.bid_amount, 6))}
-        {row(t().words, d.tokens || t().everybody)}
-        {row(t().tools, d.tools)}
-        {row(t().hosts, d.hosts)}
-        {row(t().surfacesLabel, d.surfaces)}
+        {row(t().words, several(d.tokens) || t().everybody)}
+        {row(t().tools, several(d.tools))}
+        {row(t().hosts, several(d.hosts))}
+        {row(t().surfacesLabel, several(d.surfaces))}
         {row(t().regions, d.regions)}
         {row(t().languages, d.languages)}
         {row(t().paidBy, d.paid_by === 'credits' ? t().credits : '')}

@@ -6,7 +6,7 @@ import { words } from './load';
 /** A link that saves the table of a report. of is the API path with its query. */
 export function CSV({ of }: { of: string }) {
   const [problem, setProblem] = useState('');
-  const path = `${of}&format=csv`;
+  const path = `${of}&format=csv&bom=1`;
   const save = async (e: Event) => {
     e.preventDefault();
     setProblem('');

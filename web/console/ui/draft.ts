@@ -34,6 +34,7 @@ export interface Draft {
   end_at: string;
   aim: Aim;
   target_cpa: string;
+  conversion_type: string;
   categories: string;
   exclude_contexts: string;
   sensitive_contexts: string;
@@ -69,6 +70,7 @@ export const blank: Draft = {
   end_at: '',
   aim: 'manual',
   target_cpa: '',
+  conversion_type: '',
   categories: '',
   exclude_contexts: '',
   sensitive_contexts: '',
@@ -98,11 +100,15 @@ const sentTime = (typed: string, was: string | null) =>
   typed === typedTime(was) ? was : typed ? `${typed}:00Z` : null;
 /** Stored dates. Seconds, which the form does not show, are preserved. */
 export type Dates = Pick<Schemas['Campaign'], 'start_at' | 'end_at'>;
-export const list = (text: string) =>
+const entries = (text: string, separator: RegExp) =>
   text
-    .split(/[,\n]/)
+    .split(separator)
     .map((w) => w.trim())
     .filter(Boolean);
+/** The entries of a list of texts, one a line. A text may contain commas. */
+export const lines = (text: string) => entries(text, /\n/);
+/** The entries of a list of codes, which contain no commas. */
+export const codes = (text: string) => entries(text, /[,\n]/);
 const amount = (n: number) => decimal(micros(n)).replace(/\.?0+$/, '');
 
 /** Converts a draft to the fields of the API. */
@@ -127,21 +133,50 @@ export function fields(d: Draft, was?: Dates): Fields {
     total_budget: typedNumber(d.total_budget),
     pacing: d.pacing,
     frequency_cap: typedNumber(d.frequency_cap),
-    target_intent_tokens: list(d.tokens),
-    target_active_tools: list(d.tools),
-    target_host_apps: list(d.hosts),
-    target_regions: list(d.regions),
-    target_languages: list(d.languages),
-    target_surfaces: list(d.surfaces),
+    target_intent_tokens: lines(d.tokens),
+    target_active_tools: lines(d.tools),
+    target_host_apps: lines(d.hosts),
+    target_regions: codes(d.regions),
+    target_languages: codes(d.languages),
+    target_surfaces: lines(d.surfaces),
     start_at: sentTime(d.start_at, was?.start_at ?? null),
     end_at: sentTime(d.end_at, was?.end_at ?? null),
-    categories: list(d.categories),
-    exclude_contexts: list(d.exclude_contexts) as Fields['exclude_contexts'],
-    sensitive_contexts: list(d.sensitive_contexts) as Fields['sensitive_contexts'],
-    trades: list(d.trades) as Fields['trades'],
+    categories: codes(d.categories),
+    exclude_contexts: codes(d.exclude_contexts) as Fields['exclude_contexts'],
+    sensitive_contexts: codes(d.sensitive_contexts) as Fields['sensitive_contexts'],
+    trades: codes(d.trades) as Fields['trades'],
     optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual',
     ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
+    ...(d.billing_model === 'cpa' ? { conversion_type: d.conversion_type } : {}),
   };
+}
+
+/** The fields that d changes in from, the draft of a stored campaign. */
+export function changes(d: Draft, from: Draft, was: Dates): Fields {
+  const before: Record<string, unknown> = fields(from, was),
+    now: Record<string, unknown> = fields(d, was);
+  const changed = Object.entries(now).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+  );
+  const all: Record<string, unknown> = Object.fromEntries(changed);
+  // An emptied name or button gets its default.
+  for (const name of ['name', 'cta_label']) if (name in before && !(name in now)) all[name] = null;
+  // The API chooses a bid for another goal unless the bid is sent with it.
+  if ('optimization_goal' in all || 'billing_model' in all) all.bid_amount = now.bid_amount;
+  return all as Fields;
+}
+
+/** The names of the fields in which two drafts differ. */
+export const differing = (a: Draft, b: Draft) =>
+  (Object.keys(blank) as (keyof Draft)[]).filter((name) => a[name] !== b[name]);
+
+/**
+ * The draft of somebody who changed from into d while others changed it into present: present with
+ * the fields that differ between from and d.
+ */
+export function merged(d: Draft, from: Draft, present: Draft): Draft {
+  const own = differing(d, from).map((name) => [name, d[name]]);
+  return { ...present, ...(Object.fromEntries(own) as Partial<Draft>) };
 }
 
 export function draftOf(c: Schemas['Campaign']): Draft {
@@ -163,16 +198,17 @@ export function draftOf(c: Schemas['Campaign']): Draft {
     total_budget: amount(c.total_budget),
     pacing: c.pacing,
     frequency_cap: String(c.frequency_cap),
-    tokens: c.target_intent_tokens.join(', '),
-    tools: c.target_active_tools.join(', '),
-    hosts: c.target_host_apps.join(', '),
+    tokens: c.target_intent_tokens.join('\n'),
+    tools: c.target_active_tools.join('\n'),
+    hosts: c.target_host_apps.join('\n'),
     regions: c.target_regions.join(', '),
     languages: c.target_languages.join(', '),
-    surfaces: c.target_surfaces.join(', '),
+    surfaces: c.target_surfaces.join('\n'),
     start_at: typedTime(c.start_at),
     end_at: typedTime(c.end_at),
     aim: c.optimization_goal,
     target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '',
+    conversion_type: c.conversion_type,
     categories: c.categories.join(', '),
     exclude_contexts: c.exclude_contexts.join(', '),
     sensitive_contexts: c.sensitive_contexts.join(', '),
@@ -195,7 +231,7 @@ export type Step = (typeof steps)[number];
 
 /** The fields of each step. */
 export const asks: Record<Step, (keyof Draft)[]> = {
-  goal: ['billing_model', 'aim', 'billing_event', 'target_cpa'],
+  goal: ['billing_model', 'aim', 'billing_event', 'target_cpa', 'conversion_type'],
   audience: [
     'tokens',
     'tools',

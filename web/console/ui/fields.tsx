@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { count, t } from '../state';
 import { suits } from '../i18n/suits';
-import { fields, fieldOf, list, type Dates, type Draft, type Problems } from './draft';
+import { codes, fields, fieldOf, type Dates, type Draft, type Problems } from './draft';
 import { words } from './load';
 
 /** A draft under edit and its problems. */
@@ -29,6 +29,40 @@ function Text({
         aria-describedby={problem ? `${name}-found` : undefined}
         onInput={(e) => set(name, e.currentTarget.value)}
         {...more}
+      />
+      {problem && (
+        <span class="problem" id={`${name}-found`}>
+          {problem}
+        </span>
+      )}
+    </label>
+  );
+}
+
+/** A list of texts, one a line. */
+function Lines({
+  of: { d, set, problems },
+  name,
+  label,
+  placeholder,
+}: {
+  of: Editor;
+  name: 'tokens' | 'tools' | 'hosts' | 'surfaces';
+  label: string;
+  placeholder: string;
+}) {
+  const problem = problems[name];
+  return (
+    <label>
+      {label}
+      <textarea
+        name={name}
+        rows={3}
+        value={d[name]}
+        placeholder={placeholder}
+        aria-invalid={problem ? true : undefined}
+        aria-describedby={problem ? `${name}-found` : 'audience-help'}
+        onInput={(e) => set(name, e.currentTarget.value)}
       />
       {problem && (
         <span class="problem" id={`${name}-found`}>
@@ -78,7 +112,7 @@ function Some({
   options: Record<string, string>;
   help?: string;
 }) {
-  const chosen = list(d[name]),
+  const chosen = codes(d[name]),
     problem = problems[name];
   const toggle = (id: string) =>
     set(
@@ -126,6 +160,9 @@ export function GoalFields({ of }: { of: Editor }) {
         {d.billing_model === 'cpm' && d.aim === 'manual' && (
           <Choice of={of} name="billing_event" label={t().paidEvent} options={t().paidEvents} />
         )}
+        {d.billing_model === 'cpa' && (
+          <Text of={of} name="conversion_type" label={t().paidConversion} maxLength={64} />
+        )}
         {d.billing_model === 'cpm' && d.aim === 'target_cpa' && (
           <Text
             of={of}
@@ -151,12 +188,19 @@ export function GoalFields({ of }: { of: Editor }) {
 export function AudienceFields({ of }: { of: Editor }) {
   return (
     <>
-      <p class="note">{t().audienceHelp}</p>
+      <p class="note" id="audience-help">
+        {t().audienceHelp}
+      </p>
       <div class="fields">
-        <Text of={of} name="tokens" label={t().words} placeholder={t().wordsExample} />
-        <Text of={of} name="tools" label={t().tools} placeholder="github, calendar" />
-        <Text of={of} name="hosts" label={t().hosts} placeholder="claude, discord" />
-        <Text of={of} name="surfaces" label={t().surfacesLabel} placeholder="chat, tool_result" />
+        <Lines of={of} name="tokens" label={t().words} placeholder={t().wordsExample} />
+        <Lines of={of} name="tools" label={t().tools} placeholder={'github\ncalendar'} />
+        <Lines of={of} name="hosts" label={t().hosts} placeholder={'claude\ndiscord'} />
+        <Lines
+          of={of}
+          name="surfaces"
+          label={t().surfacesLabel}
+          placeholder={'chat\ntool_result'}
+        />
         <Text of={of} name="regions" label={t().regions} placeholder="us, de" />
         <Text of={of} name="languages" label={t().languages} placeholder="en, de" />
       </div>

@@ -1,6 +1,7 @@
 // Command gen writes patterns.txt from the npm package crawler-user-agents (MIT): one regular
-// expression a line, robots first, then tools. It needs npm and nothing else; the version is pinned
-// here.
+// expression a line, robots first, then tools. It applies narrowed.txt, and fails with the pattern
+// and the agent if a pattern matches a person's agent of package corpus: add a line to narrowed.txt
+// then. It needs npm and nothing else; the version is pinned here.
 package main
 
 import (
@@ -19,6 +20,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"adnet/ingress/track/agents/corpus"
 )
 
 const (
@@ -63,23 +66,73 @@ func generate(ctx context.Context) error {
 	for line := range strings.Lines(string(licence)) {
 		fmt.Fprintln(&out, strings.TrimRight("# "+strings.TrimSpace(line), " "))
 	}
+	narrowed, err := readNarrowed("narrowed.txt")
+	if err != nil {
+		return err
+	}
 	var tools []string
 	for _, entry := range list {
-		if _, err := regexp.Compile(entry.Pattern); err != nil || strings.ContainsAny(entry.Pattern, "\r\n") ||
-			strings.HasPrefix(entry.Pattern, "#") {
-			return fmt.Errorf("pattern %q cannot be used: %w", entry.Pattern, errors.Join(err, errors.ErrUnsupported))
+		pattern, narrow := narrowed[entry.Pattern]
+		if !narrow {
+			pattern = entry.Pattern
 		}
-		if slices.Equal(entry.Tags, []string{"http-library"}) && !slices.Contains(crawlers, entry.Pattern) {
-			tools = append(tools, entry.Pattern)
+		delete(narrowed, entry.Pattern)
+		if pattern == "" {
 			continue
 		}
-		fmt.Fprintln(&out, entry.Pattern)
+		re, err := regexp.Compile(pattern)
+		if err != nil || strings.ContainsAny(pattern, "\r\n") || strings.HasPrefix(pattern, "#") {
+			return fmt.Errorf("pattern %q cannot be used: %w", pattern, errors.Join(err, errors.ErrUnsupported))
+		}
+		if hit := person(re); hit != "" {
+			return fmt.Errorf("pattern %q matches the person's agent %q: narrow or drop it in narrowed.txt", pattern, hit)
+		}
+		if slices.Equal(entry.Tags, []string{"http-library"}) && !slices.Contains(crawlers, entry.Pattern) {
+			tools = append(tools, pattern)
+			continue
+		}
+		fmt.Fprintln(&out, pattern)
+	}
+	for pattern := range narrowed {
+		return fmt.Errorf("%s@%s has no pattern %q: remove its line from narrowed.txt", source, version, pattern)
 	}
 	if len(tools) == 0 {
 		return fmt.Errorf("%s@%s names no tools", source, version)
 	}
 	fmt.Fprintf(&out, "%s\n%s\n", toolsBegin, strings.Join(tools, "\n"))
 	return os.WriteFile("patterns.txt", out.Bytes(), 0o644)
+}
+
+// person returns an agent of a person that the pattern matches, or "".
+func person(pattern *regexp.Regexp) string {
+	for _, agent := range corpus.People() {
+		if pattern.MatchString(agent.Text) {
+			return agent.Text
+		}
+	}
+	return ""
+}
+
+// readNarrowed reads lines of the form "pattern => replacement". An empty replacement drops the
+// pattern.
+func readNarrowed(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	narrowed := make(map[string]string)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, replacement, found := strings.Cut(line, " =>")
+		if _, twice := narrowed[pattern]; !found || twice {
+			return nil, fmt.Errorf("%s: line %q must be \"pattern => replacement\", once a pattern", file, line)
+		}
+		narrowed[pattern] = strings.TrimPrefix(replacement, " ")
+	}
+	return narrowed, nil
 }
 
 // fetch downloads the package with npm and returns the two files.

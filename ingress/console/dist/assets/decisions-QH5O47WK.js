@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-2ESADYAR.js";import"./chunk-5P4QE3VF.js";import"./chunk-LYQRBUJX.js";import"./chunk-NARB7TDE.js";import"./chunk-AADBXXBU.js";import"./chunk-BDMUOV37.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};

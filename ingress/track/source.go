@@ -1,0 +1,88 @@
+package track
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"adnet/internal/day"
+	"adnet/internal/token"
+	"adnet/internal/traffic"
+)
+
+// The click rates are those of one person. Behind an address may be a family, behind a network an
+// office, behind a carrier's gateway a town. User agents can be invented, so an address has a limit
+// of its own, and so has a network for senders with many addresses.
+const (
+	addressPeople = 4
+	networkPeople = 16
+)
+
+// sources finds the senders of clicks.
+type sources struct {
+	shared  []netip.Prefix // see TrafficConfig.SharedNetworks
+	keyring *token.Keyring
+}
+
+// widest is the shortest prefix of a shared network: a list must not contain half the internet.
+const widest = 8
+
+// sharedNetworks parses networks and single addresses.
+func sharedNetworks(texts []string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			var address netip.Addr
+			if address, err = netip.ParseAddr(text); err == nil {
+				network = netip.PrefixFrom(address, address.BitLen())
+			}
+		}
+		if address := network.Addr(); err == nil && address.Is4In6() {
+			network = netip.PrefixFrom(address.Unmap(), network.Bits()-96)
+		}
+		if err != nil || network.Bits() < widest {
+			return nil, fmt.Errorf(
+				"ADNET_SHARED_NETWORKS must list networks of at least /%d and addresses, like 198.51.100.0/24, not %q",
+				widest, text,
+			)
+		}
+		list = append(list, network.Masked())
+	}
+	return list, nil
+}
+
+// isShared reports whether an address is a carrier's gateway.
+func (s *sources) isShared(address netip.Addr) bool {
+	for _, network := range s.shared {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// click returns the click of a request with this address and user agent. A gateway's address has
+// the limit of a network and does not count for its neighbours.
+func (s *sources) click(address, agent string, auction uuid.UUID, now time.Time) NetworkClick {
+	click := NetworkClick{
+		Network: traffic.Network(address), AddressPeople: addressPeople, Auction: auction, At: now,
+	}
+	if ip, err := netip.ParseAddr(address); err == nil {
+		if s.isShared(ip.Unmap().WithZone("")) {
+			click.AddressPeople, click.Network = networkPeople, ""
+		}
+		address = traffic.Subscriber(ip).String()
+	}
+	date := day.Of(now)
+	click.Address = s.keyring.Lasting(uuid.Nil, date, "click\n"+address)
+	click.Reader = s.keyring.Lasting(uuid.Nil, date, "click\n"+address+"\n"+agent)
+	if click.Network == "" {
+		click.Network = click.Address.String()
+	}
+	return click
+}
