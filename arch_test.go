@@ -16,9 +16,11 @@ import (
 // import. The row with the longest matching prefix applies to a package. A package may always
 // import packages below the folder of its row.
 var layers = map[string][]string{
-	"schemas":           {},
-	"schemas/event":     {"schemas/event"},
-	"auction":           {"auction", "internal/money", "internal/eight", "internal/subject", "internal/adtext"},
+	"schemas":       {},
+	"schemas/event": {"schemas/event"},
+	"auction": {
+		"auction", "internal/money", "internal/eight", "internal/subject", "internal/adtext", "internal/locale",
+	},
 	"internal/errs":     {},
 	"internal/subject":  {},
 	"internal/traffic":  {"internal/day", "internal/money"},
@@ -32,14 +34,19 @@ var layers = map[string][]string{
 	"internal/jsonscan": {"internal/eight"},
 	"internal/account": {
 		"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
+		"internal/typed",
 	},
-	"internal/token":   {"internal/schedule", "internal/day", "internal/errs", "internal/money"},
+	"internal/token": {
+		"internal/schedule", "internal/day", "internal/errs", "internal/money", "internal/typed",
+	},
 	"internal/adtext":  {},
+	"internal/typed":   {},
+	"internal/locale":  {},
 	"internal/consent": {"internal/jsonscan"},
 	"internal/ranking": {"internal/errs"},
 	"internal/campaign": {
 		"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs",
-		"internal/money", "internal/share", "internal/jsonscan", "internal/account",
+		"internal/money", "internal/share", "internal/jsonscan", "internal/account", "internal/locale",
 	},
 	"internal/ledger": {
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
@@ -156,7 +163,7 @@ var domain = []string{
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/consent", "internal/person",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
-	"internal/once", "internal/link", "internal/ranking", "internal/roster",
+	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

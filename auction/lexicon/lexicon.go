@@ -220,8 +220,9 @@ func damp(weight uint32) uint32 {
 type Vector struct {
 	// Weights are its terms and the terms that look like them.
 	Weights []Weight
-	// Own are the ids of its own terms that are in the table.
-	Own []uint32
+	// Own are the ids of its own terms that are in the table, and Kin those of its words with other
+	// marks.
+	Own, Kin []uint32
 	// Empty reports whether it has no words.
 	Empty bool
 }
@@ -230,7 +231,7 @@ type Vector struct {
 func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	g, v := table.gather(), &r.vector
 	defer table.gathers.Put(g)
-	*v = Vector{Weights: v.Weights[:0], Own: v.Own[:0], Empty: true}
+	*v = Vector{Weights: v.Weights[:0], Own: v.Own[:0], Kin: v.Kin[:0], Empty: true}
 	r.ids = r.ids[:0]
 	for i := range terms { // a loop of its own lets the processor fetch several words at a time
 		r.ids = append(r.ids, table.ID(terms[i].Text))
@@ -247,9 +248,12 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		case known:
 			v.Own = append(v.Own, id)
 			g.add(id, damped*uint32(table.weights[id])/words.One)
+			if table.kin.has.has(id) && term.Kind == words.Plain {
+				g.addLikes(v, table.kin.of[id], damped/knownKin, table.weights[id])
+			}
 			continue
 		case term.Kind == words.Plain:
-			likeness := g.similar(term.Text, damped)
+			likeness := g.similar(v, term.Text, damped)
 			left := w * uint64(likenessFull-likeness) / likenessFull
 			missed += left * left
 		case term.Kind == words.Common:

@@ -173,7 +173,10 @@ type gather struct {
 	best    []like
 }
 
-type like struct{ id, likeness uint32 }
+type like struct {
+	id, likeness uint32
+	kin          bool // the same word with other marks
+}
 
 // gather returns a cleared working memory; put it back into gathers.
 func (t *Table) gather() *gather {
@@ -198,18 +201,37 @@ func (g *gather) add(id, w uint32) {
 	g.weight[id] += w
 }
 
-// similar adds the terms that look like a word missing in the table: another ending, a compound, a
-// typing error. It returns the likeness of the most similar one.
-func (g *gather) similar(word string, damped uint32) (most uint32) {
-	if !comparable(word) {
+// similar adds the terms that look like a word missing in the table: other marks, another ending, a
+// compound, a typing error. It returns the likeness of the most similar one.
+func (g *gather) similar(v *Vector, word string, damped uint32) (most uint32) {
+	if !comparable(word) && !g.table.kin.may(word) {
 		return 0
 	}
-	for _, l := range g.remembered(word) {
+	return g.addLikes(v, g.remembered(word), damped, maxWeight)
+}
+
+// addLikes adds the terms for which a word of the request stands. A rare spelling of a word is worth
+// no more than its commonest, whose weight is at most ceiling.
+func (g *gather) addLikes(v *Vector, list []like, damped uint32, ceiling uint16) (most uint32) {
+	for _, l := range list {
+		if l.kin {
+			v.Kin = append(v.Kin, l.id)
+			ceiling = min(ceiling, g.table.weights[l.id])
+		}
+	}
+	for _, l := range list {
+		weight := g.table.weights[l.id]
+		if l.kin {
+			weight = ceiling
+		}
 		most = max(most, l.likeness)
-		g.add(l.id, damped*uint32(g.table.weights[l.id])/words.One*l.likeness/likenessFull*alikeWeight/words.One)
+		g.add(l.id, damped*uint32(weight)/words.One*l.likeness/likenessFull*alikeWeight/words.One)
 	}
 	return min(most, likenessFull)
 }
+
+// maxWeight is no ceiling of weights.
+const maxWeight = 1<<16 - 1
 
 // remembered returns the result of alike, cached if possible. A new word replaces one that was not
 // used since another word last competed for the slot.
@@ -236,19 +258,27 @@ func (g *gather) remembered(word string) []like {
 
 // alike finds the terms that look like a word, the most similar first.
 func (g *gather) alike(word string) []like {
+	g.best = g.table.kin.find(&g.table.names, word, g.best[:0])
+	if !comparable(word) {
+		return g.best
+	}
 	length := g.share(word)
 	x := &g.table.grams
-	g.best = g.best[:0]
+	kin := len(g.best)
 	for _, id := range g.seen {
-		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*uint64(x.lengths[id]) + 1)); l >= leastLikeness {
-			g.best = append(g.best, like{id, l})
+		isKin := slices.ContainsFunc(g.best[:kin], func(l like) bool { return l.id == id })
+		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*uint64(x.lengths[id]) + 1)); l >= leastLikeness && !isKin {
+			g.best = append(g.best, like{id: id, likeness: l})
 		}
 		g.shared[id] = 0
 	}
-	slices.SortFunc(
-		g.best, func(a, b like) int { return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id)) },
-	)
+	slices.SortFunc(g.best, byLikeness)
 	return g.best[:min(len(g.best), mostAlike)]
+}
+
+// byLikeness orders the most similar first.
+func byLikeness(a, b like) int {
+	return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id))
 }
 
 // share sums up, for each term, the groups it shares with word, and returns the length of the

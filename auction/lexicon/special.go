@@ -11,7 +11,15 @@ import (
 // Special reports whether a term reveals a person's health, sex life, origin, opinion, belief,
 // union membership, genetic or biometric data (GDPR Art. 9). Such a term serves the auction of its
 // request and is neither recorded nor learnt.
-func Special(term string) bool { return special()[term] }
+// A word is special with and without its marks.
+func Special(term string) bool {
+	set := special()
+	if set[term] || letterGroup(term) {
+		return set[term]
+	}
+	bare, paired := words.Plainer(term)
+	return set[bare] || set[paired]
+}
 
 // Prepare compiles the rules of [suitability] and the special terms, which takes a few tenths of a
 // second, before the first table and the first conversation need them.
@@ -26,8 +34,8 @@ func specialOf(n *names) idSet {
 	if n.len() == 0 {
 		return set // without waiting for the rules to be compiled
 	}
-	for term := range special() {
-		if id := n.id(term); id != None {
+	for id := range uint32(n.len()) {
+		if Special(n.of(id)) { // also where only its plainer form is
 			set.add(id)
 		}
 	}
@@ -45,8 +53,11 @@ var special = sync.OnceValue(func() map[string]bool {
 			// A single letter of a script without blanks is too ambiguous to be special.
 			if term.Kind != words.Letters || utf8.RuneCountInString(term.Text) > 1 {
 				set[term.Text] = true
+				bare, paired := words.Plainer(term.Text)
+				set[bare], set[paired] = true, true
 			}
 		}
 	}
+	delete(set, "")
 	return set
 })

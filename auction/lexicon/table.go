@@ -16,6 +16,7 @@ type Table struct {
 	unseen  uint16   // the weight of a term that no campaign has
 	faint   uint16   // the weight of a common term that no campaign has
 	grams   grams
+	kin     kin
 	alikes  *alikes
 	version string
 	missed  uint32 // how much words that no campaign has reduce a match, in units of words.One
@@ -135,7 +136,7 @@ func (b *Builder) Freeze(of Size) *Table {
 	single := vote * size.advertisers / size.campaigns
 	t.unseen, t.faint = size.rarity(single), size.commonRarity(single)
 	t.missed, t.gain = size.missed(), size.gain()
-	t.grams, t.alikes = gramsOf(b.terms), new(alikes)
+	t.grams, t.alikes, t.kin = gramsOf(b.terms), new(alikes), kinOf(&t.names)
 	t.version = fmt.Sprintf("%08x", t.digest(b.terms))
 	b.ids, b.terms, b.votes, b.common = nil, nil, nil, nil
 	return t

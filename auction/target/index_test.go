@@ -60,6 +60,17 @@ func TestHardFilters(t *testing.T) {
 			"short tokens match when the caller states them", Targeting{IntentTokens: []string{"AI"}},
 			Query{Tokens: []string{"ai"}}, true,
 		},
+		{
+			"tokens match without their marks", Targeting{IntentTokens: []string{"Größe"}},
+			Query{Tokens: []string{"groesse"}}, true,
+		},
+		{
+			"and with them", Targeting{IntentTokens: []string{"pho"}}, Query{Tokens: []string{"phở"}}, true,
+		},
+		{
+			"other marks are another word", Targeting{IntentTokens: []string{"phố"}}, Query{Tokens: []string{"phở"}},
+			false,
+		},
 		{"tool", Targeting{ActiveTools: []string{"Git"}}, Query{ActiveTools: []string{"fetch", "git"}}, true},
 		{"tool is not a plural", Targeting{ActiveTools: []string{"gits"}}, Query{ActiveTools: []string{"git"}}, false},
 		{
@@ -86,6 +97,10 @@ func TestHardFilters(t *testing.T) {
 		{"nor another part", Targeting{Regions: []string{"US-CA"}}, Query{Region: "US-NY"}, false},
 		{"a prefix is not a part", Targeting{Regions: []string{"U"}}, Query{Region: "US"}, false},
 		{"language covers its variants", Targeting{Languages: []string{"en"}}, Query{Language: "en-US"}, true},
+		{"a macrolanguage covers its own", Targeting{Languages: []string{"zh"}}, Query{Language: "yue-HK"}, true},
+		{"but not the other way", Targeting{Languages: []string{"yue"}}, Query{Language: "zh-HK"}, false},
+		{"Latin America covers Mexico", Targeting{Languages: []string{"es-419"}}, Query{Language: "es-MX"}, true},
+		{"and not Spain", Targeting{Languages: []string{"es-419"}}, Query{Language: "es-ES"}, false},
 		{"in any spelling", Targeting{Languages: []string{"ZH_Hant"}}, Query{Language: "zh-hant-tw"}, true},
 		{
 			"a variant does not cover the language", Targeting{Languages: []string{"en-US"}}, Query{Language: "en"},

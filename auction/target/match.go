@@ -79,6 +79,9 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 		m.query[dimToken][term.Text] = true
 	}
 	v := m.reader.Request(m.words, terms)
+	for _, kin := range v.Kin {
+		m.query[dimToken][m.words.Term(kin)] = true
+	}
 	for i := range v.Weights {
 		m.weights[v.Weights[i].Term(m.words)] += v.Weights[i].By
 	}

@@ -11,6 +11,7 @@ import (
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/words"
+	"adnet/internal/locale"
 	"adnet/internal/money"
 	"adnet/internal/subject"
 )
@@ -219,13 +220,18 @@ func (s *Search) reaching(floor ranker.PPM) ranker.Match {
 // wordless reports whether a campaign can match that shares no word with the query.
 func (s *Search) wordless() bool { return s.least <= s.table.Place(true, true) }
 
-// appendTerms appends the terms of the query itself, ascending.
+// appendTerms appends the terms of the query itself and their kin, ascending.
 func (s *segment) appendTerms(ids []uint32, v *lexicon.Vector, terms []words.Term) []uint32 {
 	if s.own == nil {
-		ids = append(ids, v.Own...)
+		ids = append(append(ids, v.Own...), v.Kin...)
 	} else {
 		for i := range terms {
 			if id := s.term(terms[i].Text); id != none {
+				ids = append(ids, id)
+			}
+		}
+		for _, kin := range v.Kin {
+			if id := s.term(s.words.Term(kin)); id != none {
 				ids = append(ids, id)
 			}
 		}
@@ -305,13 +311,16 @@ func (s *Search) lookUp(ids []uint32, vocab map[string]uint32, d int, value stri
 	return ids
 }
 
-// broader removes the last part of a region or language: "us-ca" becomes "us". Other values have no
-// broader form.
+// broader returns the next broader form of a region or language: "us" of "us-ca". Other values have
+// none.
 func broader(value []byte, d int) []byte {
-	if d != dimRegion && d != dimLanguage {
-		return nil
+	switch d {
+	case dimLanguage:
+		return locale.Broader(value)
+	case dimRegion:
+		return value[:max(bytes.LastIndexByte(value, '-'), 0)]
 	}
-	return value[:max(bytes.LastIndexByte(value, '-'), 0)]
+	return nil
 }
 
 // value returns the query's single value of a dimension.

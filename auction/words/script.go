@@ -97,23 +97,26 @@ func ignorable(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// canonical returns a text in NFKC without ignorable characters, in its original case and in lower
-// case, with equal offsets. A capital whose lower case has another length is lower in both.
+// canonical returns a text in NFKC without ignorable characters and marks that are not read, in its
+// original case and in folded case, with equal offsets. A capital whose lower case has another
+// length is lower in both.
 func canonical(text string) (original, lower string) {
 	if isASCII(text) {
 		return text, lowerASCII(text)
 	}
 	return cases(norm.NFKC.String(strings.Map(func(r rune) rune {
-		if ignorable(r) {
+		if ignorable(r) || unread(r) {
 			return -1
 		}
 		return r
 	}, text)))
 }
 
-// cases returns a text in its original case and in lower case, with equal offsets.
+// cases returns a text in its original case and in folded case, with equal offsets. Folded case is
+// lower case with ss for ß and one form of sigma: their capitals have only one (Unicode, section
+// 5.18).
 func cases(text string) (original, lower string) {
-	capitals := strings.IndexFunc(text, func(r rune) bool { return lowerRune(r) != r })
+	capitals := strings.IndexFunc(text, func(r rune) bool { return lowerRune(r) != r || r == 'ß' || r == 'ς' })
 	if capitals < 0 {
 		return text, text
 	}
@@ -124,7 +127,14 @@ func cases(text string) (original, lower string) {
 	for _, r := range text[capitals:] {
 		small := lowerRune(r)
 		longer = longer || utf8.RuneLen(small) != utf8.RuneLen(r)
-		low.WriteRune(small)
+		switch small {
+		case 'ß': // as long as its two letters
+			low.WriteString("ss")
+		case 'ς':
+			low.WriteRune('σ')
+		default:
+			low.WriteRune(small)
+		}
 	}
 	if !longer {
 		return text, low.String()

@@ -1,6 +1,6 @@
 // Package words turns text into the terms that requests and campaigns are compared by.
 //
-// One analyzer reads both sides: Unicode form NFKC without invisible characters, lower case,
+// One analyzer reads both sides: Unicode form NFKC without invisible characters, folded case,
 // English stems, and letter groups of scripts written without blanks. It uses no dictionary. A
 // [Reader] collects the terms of one request, weighs them by how far back they occur, and is reused
 // for the next.

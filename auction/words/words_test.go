@@ -3,6 +3,7 @@ package words_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -62,6 +63,53 @@ func stemOf(word string) string {
 		return strings.TrimPrefix(list[0], words.WeakMark)
 	}
 	return ""
+}
+
+// Case is folded in full, and signs that only teach or decorate are not read.
+func TestFoldedCase(t *testing.T) {
+	for text, want := range map[string]string{
+		"Größe": "grösse", "GRÖSSE": "grösse", "GRÖẞE": "grösse", "Gro\u0308ße": "grösse", "STRASSE": "strass",
+		"Straße": "strass", "ΟΔΟΣ": "οδοσ", "οδός": "οδόσ", "οδοΣ": "οδοσ", "ﬁlm": "film", "ǅ": "dž", "İzmir": "izmir",
+		"ſonne": "sonn", "كِتَابٌ": "كتاب", "كـــتاب": "كتاب", "أحمد": "أحمد", "שָׁלוֹם": "שלום", "בית־ספר": "",
+		"ﻛﺘﺎﺏ": "كتاب", "Ǆep": "džep", "Кафе": "кафе",
+	} {
+		if got := of(text)[words.Plain]; want != "" {
+			require.Equal(t, []string{want}, got, text)
+		}
+	}
+	require.Equal(t, []string{"בית", "ספר"}, of("בית־ספר")[words.Plain], "the maqaf is a hyphen")
+	// The parts of a compound are found behind letters that change their length.
+	require.Contains(t, of("GrößeMaßBand")[words.Extra], stemOf("Band"))
+}
+
+func TestPlainerForms(t *testing.T) {
+	for term, want := range map[string][2]string{
+		"phở": {"pho", ""}, "grösse": {"gross", "groess"}, "pho": {"", ""}, "": {"", ""},
+		"smørrebrød": {"smorrebrod", "smoerrebro"}, "œuvre": {"oeuvr", ""}, "ışık": {"isik", ""}, "thé": {"", ""},
+		"à": {"", ""}, "ёлка": {"елка", ""}, "чай": {"", ""}, "إعلان": {"اعلان", ""}, "हिन्दी": {"हिंदी", ""},
+		"जन्म": {"जंम", ""}, "ज़मीन": {"जमीन", ""}, "καφέσ": {"καφεσ", ""}, "ñandú": {"nandu", ""}, "日本": {"", ""},
+	} {
+		bare, paired := words.Plainer(term)
+		require.Equal(t, want, [2]string{bare, paired}, "%q", term)
+	}
+}
+
+// A plainer form has no plainer form, so that two words with marks meet in it.
+func TestPlainerFormsArePlain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		term := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom(nil, unicode.Latin, unicode.Greek), 1, 8, -1)).
+			Draw(t, "term")
+		for kind, list := range of(term) {
+			if kind != words.Plain {
+				continue
+			}
+			for _, text := range list {
+				bare, _ := words.Plainer(text)
+				again, _ := words.Plainer(bare)
+				require.Empty(t, again, "%q", text)
+			}
+		}
+	})
 }
 
 func weight(r *words.Reader, text string) uint32 {

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/traffic"
+	"adnet/internal/typed"
 )
 
 type credentials struct {
@@ -28,9 +29,6 @@ type credentials struct {
 // maxInvite is the maximum length of an invitation in bytes.
 const maxInvite = 4096
 
-// maxCode is the maximum length of a code in bytes. Recovery codes have 19.
-const maxCode = 64
-
 func readCredentials(c *gin.Context) (credentials, error) {
 	var in credentials
 	if err := httpapi.Decode(c, &in); err != nil {
@@ -42,8 +40,8 @@ func readCredentials(c *gin.Context) (credentials, error) {
 	if len(in.Invite) > maxInvite {
 		return in, errs.New(errs.InvalidRequest, "invite must be at most %d bytes", maxInvite).With("field", "invite")
 	}
-	if len(in.Code) > maxCode {
-		return in, errs.New(errs.InvalidRequest, "code must be at most %d bytes", maxCode).With("field", "code")
+	if len(in.Code) > typed.MaxCode {
+		return in, errs.New(errs.InvalidRequest, "code must be at most %d bytes", typed.MaxCode).With("field", "code")
 	}
 	if strings.ContainsRune(in.Email+in.Password, 0) {
 		// PostgreSQL texts cannot contain NUL.

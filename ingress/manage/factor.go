@@ -10,6 +10,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/typed"
 )
 
 // issuer is the name of the accounts in authenticator apps.
@@ -58,8 +59,8 @@ func (a *API) proved(c *gin.Context, in proven) (account.User, error) {
 		return u, err
 	}
 	p := in.of()
-	if p.Password == "" || len(p.Code) > maxCode {
-		return u, errs.New(errs.InvalidRequest, "password is required, and code must be at most %d bytes", maxCode)
+	if p.Password == "" || len(p.Code) > typed.MaxCode {
+		return u, errs.New(errs.InvalidRequest, "password is required, and code must be at most %d bytes", typed.MaxCode)
 	}
 	return a.checkPassword(c, u.Email, p.Password)
 }
@@ -112,7 +113,7 @@ func (a *API) confirmFactor(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	if in.Code == "" || len(in.Code) > maxCode {
+	if in.Code == "" || len(in.Code) > typed.MaxCode {
 		return errs.New(
 			errs.InvalidRequest, "code is required: the six digits of the authenticator app",
 		).With("field", "code")

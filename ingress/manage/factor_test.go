@@ -81,6 +81,39 @@ func TestSecondFactor(t *testing.T) {
 	require.NotContains(t, log, renewed[1].(string))
 }
 
+// A code is the same in the digits, dashes and spaces of every keyboard, for a login, a
+// confirmation and a recovery code.
+func TestCodesOfEveryKeyboard(t *testing.T) {
+	w := newWorld(t)
+	p := w.member(t, "a@example.com")
+	secret := p.Post(t, "/api/account/second_factor", object{"password": "correct horse"}).As(200)["secret"].(string)
+	written := func(zero rune, between string) string {
+		code := codeAt(t, secret, w.Now)
+		digits := []rune(code)
+		for i := range digits {
+			digits[i] += zero - '0'
+		}
+		return string(digits[:3]) + between + string(digits[3:])
+	}
+	on := p.Post(t, "/api/account/second_factor/confirm", object{"code": written('０', "\u3000")}).As(200)
+	for _, zero := range []rune{'0', '０', '\u0660', '\u06f0', '\u0966', '\u0e50', '\U0001d7ce'} {
+		for _, between := range []string{"\u00a0", "\u2009", "-", "\u2212", "\u200b", " \u2013 "} {
+			w.Now = w.Now.Add(30 * time.Second)
+			w.tries(t, written(zero, between)).As(200)
+			w.tries(t, codeAt(t, secret, w.Now)).Fails(401, "invalid_credentials") // already used
+			w.tries(t, codeAt(t, secret, w.Now.Add(30*time.Second))).As(200)
+			w.Now = w.Now.Add(30 * time.Second)
+		}
+	}
+	w.tries(t, " \u200b").Fails(403, "second_factor_required")
+	for i, dash := range []string{"\u2013", "\u2011", " ", "", "－"} {
+		code := on["recovery_codes"].([]any)[i].(string)
+		w.tries(t, strings.ReplaceAll(code, "-", dash)).As(200)
+		w.tries(t, code).Fails(401, "invalid_credentials")
+	}
+	w.tries(t, strings.Repeat("1", 257)).Fails(400, "invalid_request")
+}
+
 // Of several concurrent logins with one code only one succeeds.
 func TestACodeWorksOnce(t *testing.T) {
 	w := newWorld(t)

@@ -109,7 +109,7 @@ func TestPasswordReset(t *testing.T) {
 	w.nobody().Post(
 		t, "/api/auth/verify", object{"token": token, "password": "correct horse"},
 	).Fails(401, "invalid_token")
-	reset(token, "battery staple wins").As(200)
+	reset(" "+token[:20]+"\r\n"+token[20:], "battery staple wins").As(200) // pasted from a wrapped line
 	reset(token, "yet another phrase").Fails(401, "invalid_token")
 	reset(strings.Repeat("A", 43), "yet another phrase").Fails(401, "invalid_token")
 	p.Get(t, "/api/audit").Fails(401, "invalid_token")

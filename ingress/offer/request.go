@@ -17,6 +17,7 @@ import (
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
+	"adnet/internal/locale"
 	"adnet/internal/share"
 	"adnet/internal/traffic"
 )
@@ -87,10 +88,9 @@ var (
 	integrations = []string{"", "rest", "js_snippet", "npm_sdk"}
 
 	placements = []string{"", "card", "welcome", "buttons", "toolrec"}
-	// ISO 3166-1 alpha-2 or alpha-3, or an ISO 3166-2 subdivision.
-	region = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,3})?$`)
-	// ISO 639-1, with the subtags that clients append (BCP 47).
-	language = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$`)
+	// Codes of these forms are accepted even if they are unknown: XX, T1 and qq of some clients.
+	regionForm   = regexp.MustCompile(`^[A-Za-z0-9]{2,3}([-_][A-Za-z0-9]{1,3})?$`)
+	languageForm = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$`)
 )
 
 // IntegrationOf returns the way the ad of caller's request reaches its reader. A browser key is in
@@ -103,6 +103,24 @@ func (r *Request) IntegrationOf(caller httpapi.Caller) string {
 		return traffic.MethodSnippet
 	}
 	return cmp.Or(r.Integration, traffic.MethodREST)
+}
+
+// readRegion gives the region its canonical form, an unknown one none, and reports whether it is a
+// region's code or name.
+func (r *Request) readRegion() bool {
+	code, _ := locale.Region(r.UserRegion)
+	ok := code != "" || r.UserRegion == "" || regionForm.MatchString(r.UserRegion)
+	r.UserRegion = code
+	return ok
+}
+
+// readLanguage gives the language its canonical form, an unknown one none, and reports whether it
+// is a language's tag or name.
+func (r *Request) readLanguage() bool {
+	tag := locale.Reader(r.UserLanguage)
+	ok := tag != "" || r.UserLanguage == "" || languageForm.MatchString(r.UserLanguage)
+	r.UserLanguage = tag
+	return ok
 }
 
 // Check applies the specification's rules and sets the default format. Errors: errs.MissingContext,
@@ -132,10 +150,10 @@ func (r *Request) Check() error {
 		return wrong("format", "must be one of %s", strings.Join(formats, ", "))
 	case !slices.Contains(placements, r.Placement):
 		return wrong("placement", "must be one of %s", strings.Join(placements[1:], ", "))
-	case r.UserRegion != "" && !region.MatchString(r.UserRegion):
-		return wrong("user_region", "must be an ISO 3166 code like US or US-CA")
-	case r.UserLanguage != "" && !language.MatchString(r.UserLanguage):
-		return wrong("user_language", "must be an ISO 639-1 code like en")
+	case !r.readRegion():
+		return wrong("user_region", "must be an ISO 3166 code like US or US-CA, or a country's English name")
+	case !r.readLanguage():
+		return wrong("user_language", "must be a BCP 47 tag like en or pt-BR, or the name of a language")
 	case r.MinRelevance != nil && !r.MinRelevance.Valid():
 		return wrong("min_relevance", "must be from 0 (off) to 1")
 	case len(r.ActiveTools) > maxTools:

@@ -29,3 +29,23 @@ func TestTurnsOfMessages(t *testing.T) {
 		weights,
 	)
 }
+
+// A region and a language have one form, whichever spelling a request has.
+func TestPlacesOfARequestAreCanonical(t *testing.T) {
+	for _, one := range []struct{ region, language, wantRegion, wantLanguage string }{
+		{"USA", "EN", "US", "en"}, {"usa-ca", "en_us", "US-CA", "en-US"}, {"us_ca", "iw", "US-CA", "he"},
+		{"276", "Deutsch", "DE", "de"}, {"United Kingdom", "zh_tw", "GB", "zh-Hant-TW"},
+		{"UK", "zh-Hant", "GB", "zh-Hant-TW"}, {"XX", "qq", "", ""}, {"EU", "x-klingon", "", "!"},
+		{"Atlantis", "", "!", ""}, {"", "", "", ""}, {"US\r\n", "en", "US", "en"}, {"U S", "en", "!", ""},
+	} {
+		in := Request{Context: "lamps", UserRegion: one.region, UserLanguage: one.language}
+		err := in.Check()
+		if one.wantRegion == "!" || one.wantLanguage == "!" {
+			require.Error(t, err, one)
+			continue
+		}
+		require.NoError(t, err, one)
+		require.Equal(t, one.wantRegion, in.UserRegion, one)
+		require.Equal(t, one.wantLanguage, in.UserLanguage, one)
+	}
+}

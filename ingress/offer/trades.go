@@ -3,11 +3,9 @@ package offer
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
-	iso "golang.org/x/text/language"
-
+	"adnet/internal/locale"
 	"adnet/internal/subject"
 )
 
@@ -41,9 +39,6 @@ func (o *openTrades) set(trade subject.Trade, rule string) {
 
 // trades holds the rules by region; "" is everywhere else.
 type trades map[string]openTrades
-
-// regionForm matches a two-letter country of ISO 3166-1, or a part of one.
-var regionForm = regexp.MustCompile(`^[A-Z]{2}(-[A-Z0-9]{1,3})?$`)
 
 // tradeEntry is one entry of ADNET_TRADES.
 type tradeEntry struct {
@@ -104,22 +99,12 @@ func readTrade(text string) (entry tradeEntry, err error) {
 	case rule != tradeOff && rule != tradeAdults && rule != tradeAll:
 		return entry, fmt.Errorf("ADNET_TRADES: the rule of %q must be off, adults or all", text)
 	}
-	entry = tradeEntry{trade: trade, region: strings.ToUpper(region), rule: rule}
-	country, _, _ := strings.Cut(entry.region, "-")
-	if regional && (!regionForm.MatchString(entry.region) || countryOf(country) != country) {
+	code, current := locale.Region(region)
+	entry = tradeEntry{trade: trade, region: code, rule: rule}
+	if regional && !current {
 		return entry, fmt.Errorf("ADNET_TRADES: the region of %q must be a code of ISO 3166 such as US or US-CA", text)
 	}
 	return entry, nil
-}
-
-// countryOf returns the two-letter code of the country that a code of two or three letters names;
-// empty if it names none.
-func countryOf(code string) string {
-	region, err := iso.ParseRegion(code)
-	if err != nil || !region.IsCountry() {
-		return ""
-	}
-	return region.Canonicalize().String()
 }
 
 // Check returns an error for settings that cannot be parsed.
@@ -146,13 +131,8 @@ func (t trades) of(region string) openTrades {
 	if len(t) == 1 || region == "" {
 		return t[""]
 	}
-	region = strings.ToUpper(region)
-	country, part, _ := strings.Cut(region, "-")
-	if len(country) == 3 {
-		if country = countryOf(country); part != "" {
-			region = country + "-" + part
-		}
-	}
+	region, _ = locale.Region(region)
+	country, _, _ := strings.Cut(region, "-")
 	if open, ok := t[region]; ok {
 		return open
 	}

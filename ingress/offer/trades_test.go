@@ -50,6 +50,9 @@ func TestTradesByRegion(t *testing.T) {
 		require.Equal(t, one.unknown, containsTrade(opened(t, c, AgeUnknown, one.region), one.trade), "%v", one)
 		require.Equal(t, one.adult, containsTrade(opened(t, c, AgeAdult, one.region), one.trade), "%v", one)
 	}
+	spelt := TradeConfig{Trades: []string{"gambling@GBR=all", "alcohol@us_ca=all"}}
+	require.Contains(t, opened(t, spelt, AgeUnknown, "GB-ENG"), "gambling")
+	require.Contains(t, opened(t, spelt, AgeUnknown, "US-CA"), "alcohol")
 	later := TradeConfig{Trades: []string{"gambling@GB=all", "gambling=off"}}
 	require.NotContains(t, opened(t, later, AgeAdult, "GB"), "gambling", "the last that applies counts")
 }
@@ -67,7 +70,7 @@ func TestTradesThatCannotBeRead(t *testing.T) {
 	for entry, says := range map[string]string{
 		"wine=off": "with a trade of alcohol, gambling", "gambling": "must be off, adults or all",
 		"gambling=no": "must be off, adults or all", "gambling@=off": "ISO 3166",
-		"gambling@USA=off": "ISO 3166", "gambling@UK=off": "ISO 3166", "gambling@US_CA=off": "ISO 3166",
+		"gambling@USSR=off": "ISO 3166", "gambling@UK=off": "ISO 3166", "gambling@EU=off": "ISO 3166",
 		"gambling@Texas=off": "ISO 3166", "": "trade=rule", "=off": "trade=rule",
 		"politics=adults": "ADNET_POLITICAL=on",
 	} {

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/language"
-
 	"adnet/auction/words"
+	"adnet/internal/locale"
 	"adnet/internal/traffic"
 )
 
@@ -57,7 +56,7 @@ func (s *signals) begin(in *bidRequest) {
 		where = &in.User.v.Geo
 	}
 	s.region = region(string(where.v.Country), string(where.v.Region))
-	s.language = tag(first(in.Device.v.Language, in.Device.v.LangB))
+	s.language = locale.Reader(string(first(in.Device.v.Language, in.Device.v.LangB)))
 }
 
 // forget clears the signals for the next request.
@@ -85,7 +84,7 @@ func (s *signals) of(p *imp) place {
 		country, part, _ := strings.Cut(strings.ReplaceAll(string(code), "_", "-"), "-")
 		out.region = region(country, part)
 	}
-	if language := tag(first(own.Language, own.LangShort, outer.Language, outer.LangShort)); language != "" {
+	if language := locale.Reader(string(first(own.Language, own.LangShort, outer.Language, outer.LangShort))); language != "" {
 		out.language = language
 	}
 	silent := out.context == "" && len(out.tokens) == 0
@@ -209,15 +208,11 @@ func control(r rune) bool { return r < ' ' || r == 0x7f }
 // region returns a country and its part as campaigns target them, like US-CA; OpenRTB countries
 // have three letters. It is empty if the country is unknown.
 func region(country, part string) string {
-	country, part = strings.TrimSpace(country), strings.TrimSpace(part)
-	if len(country) < 2 || len(country) > 3 {
-		return ""
+	out, _ := locale.Region(country)
+	if out == "" || strings.Contains(out, "-") {
+		return out
 	}
-	known, err := language.ParseRegion(country)
-	if err != nil || !known.IsCountry() {
-		return ""
-	}
-	out := known.String()
+	part = strings.TrimSpace(part)
 	if prefix, rest, whole := strings.Cut(part, "-"); whole && len(prefix) <= 3 {
 		part = rest // some exchanges send the whole ISO 3166-2 code
 	}
@@ -225,20 +220,6 @@ func region(country, part string) string {
 		out += "-" + upper(part)
 	}
 	return out
-}
-
-// tag returns a language tag, empty if the text is not one.
-func tag(v text) string {
-	s := strings.TrimSpace(string(v))
-	if len(s) < 2 || len(s) > 16 {
-		return ""
-	}
-	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '-' || r == '_' }) {
-		if !word(part) {
-			return ""
-		}
-	}
-	return s
 }
 
 func word(s string) bool {

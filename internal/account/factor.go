@@ -16,6 +16,7 @@ import (
 	"github.com/pquerna/otp/hotp"
 
 	"adnet/internal/errs"
+	"adnet/internal/typed"
 )
 
 // Factor is an account's second factor: a secret from which its owner's device computes codes
@@ -146,7 +147,7 @@ func (s *Service) ShowFactor(ctx context.Context, u User, code string) (strong b
 	if err != nil || !f.On() {
 		return false, err
 	}
-	if strings.TrimSpace(code) == "" {
+	if typed.Code(code) == "" {
 		return false, errNoCode
 	}
 	return true, s.checkCode(ctx, u, code, func(*Factor) error { return nil })
@@ -186,7 +187,7 @@ func (s *Service) checkCode(ctx context.Context, u User, code string, may func(*
 		if err := may(f); err != nil {
 			return err
 		}
-		refused = s.takeCode(u, f, strings.ReplaceAll(strings.TrimSpace(code), " ", ""))
+		refused = s.takeCode(u, f, typed.Code(code))
 		return nil // a failure is stored as well
 	})
 	if err != nil {
@@ -263,5 +264,5 @@ func newRecovery() (codes []string, hashes [][32]byte) {
 // recoveryHash returns the stored hash of a recovery code. The code is random, so a fast hash is
 // enough.
 func recoveryHash(code string) [32]byte {
-	return sha256.Sum256([]byte(strings.ToLower(strings.ReplaceAll(code, "-", ""))))
+	return sha256.Sum256([]byte(typed.Code(code)))
 }

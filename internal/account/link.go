@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/errs"
+	"adnet/internal/typed"
 )
 
 // LinkPurpose is the purpose of a mailed link.
@@ -123,7 +124,7 @@ func (s *Service) mail(ctx context.Context, l Link, life time.Duration) (*Mailed
 // people register one e-mail, the account goes to the one with both the mailbox and the password of
 // the link. Errors: errs.InvalidToken, errs.InvalidCredentials, errs.Conflict.
 func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (User, error) {
-	hash := sha256.Sum256([]byte(token))
+	hash := sha256.Sum256([]byte(typed.Token(token)))
 	l, err := s.deps.Links.Link(ctx, hash, s.deps.Now())
 	if err := linkError(err, l.Purpose == LinkRegister); err != nil {
 		return User{}, err
@@ -149,7 +150,7 @@ func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (
 // ResetPassword sets a new password with a mailed link and ends every login. The link is used up
 // even if the new password is then rejected. Errors: errs.InvalidToken, errs.InvalidRequest.
 func (s *Service) ResetPassword(ctx context.Context, token, password string) (User, error) {
-	hash := sha256.Sum256([]byte(token))
+	hash := sha256.Sum256([]byte(typed.Token(token)))
 	found, err := s.deps.Links.Link(ctx, hash, s.deps.Now())
 	if err := linkError(err, found.Purpose == LinkReset); err != nil {
 		return User{}, err

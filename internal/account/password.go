@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/text/unicode/norm"
 
 	"adnet/internal/errs"
 )
@@ -87,6 +90,20 @@ func VerifyAbsent(ctx context.Context, password string) error {
 	return err
 }
 
+// enforced returns a password as it is hashed: keyboards and systems send different spaces and
+// Unicode forms for the same keys (RFC 8265, section 4.2.2: OpaqueString).
+func enforced(password string) string {
+	if !utf8.ValidString(password) { // no new password
+		return password
+	}
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Zs, r) {
+			return ' '
+		}
+		return r
+	}, password))
+}
+
 // phcHash is the content of "$argon2id$v=19$m=19456,t=2,p=1$salt$key".
 type phcHash struct {
 	memory, time uint32
@@ -112,7 +129,7 @@ func (h phcHash) derive(ctx context.Context, password string, length int) ([]byt
 		return nil, err
 	}
 	defer hashing.Release(1)
-	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
+	return argon2.IDKey([]byte(enforced(password)), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
 }
 
 func parsePHC(text string) (phcHash, error) {

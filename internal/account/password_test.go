@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"adnet/internal/errs"
 )
@@ -27,6 +28,30 @@ func TestPasswordRoundTrip(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, ok)
 		}
+	}
+}
+
+// A password typed on another keyboard or system is the same password. Marks, case and other
+// letters make another one.
+func TestPasswordsOfEveryKeyboard(t *testing.T) {
+	chosen := "größe é\u00a0한 words"
+	phc, err := HashPassword(t.Context(), chosen)
+	require.NoError(t, err)
+	for candidate, want := range map[string]bool{
+		norm.NFD.String(chosen): true,
+		"größe é 한 words":       true,
+		"größe é\u3000한 words":  true,
+		"grösse é 한 words":      false,
+		"große é 한 words":       false,
+		"größe é한 words":        false,
+		"Größe é 한 words":       false,
+		"größe é 한 ｗords":       false,
+		"größe é\u200b 한 words": false,
+		"größe é 한 words\xff":   false,
+	} {
+		ok, err := VerifyPassword(t.Context(), phc, candidate)
+		require.NoError(t, err)
+		require.Equal(t, want, ok, "%+q", candidate)
 	}
 }
 

@@ -472,10 +472,21 @@ func newEmail(text string) (string, error) {
 			errs.InvalidRequest, "email must be in ASCII; write an international domain in its xn-- form",
 		).With("field", "email")
 	}
-	if strings.HasPrefix(domain, "[") || domain == "invalid" || strings.HasSuffix(domain, ".invalid") {
+	if !isMailHost(domain) || domain == "invalid" || strings.HasSuffix(domain, ".invalid") {
 		return "", errs.New(errs.InvalidRequest, "email must have a domain that receives mail").With("field", "email")
 	}
 	return email, nil
+}
+
+// isMailHost reports whether mail can be sent to a host name of lower case (RFC 5321, section
+// 2.3.5). A name without a dot may be a host of the operator's network.
+func isMailHost(name string) bool {
+	for label := range strings.SplitSeq(name, ".") {
+		if !isLabel(label) || len(label) > 63 || strings.Trim(label, "-_") != label || strings.Contains(label, "_") {
+			return false
+		}
+	}
+	return true
 }
 
 func checkPassword(password string) error {

@@ -116,6 +116,9 @@ func TestInputIsValidated(t *testing.T) {
 		"a@example.com\x00": false, "A <a@example.com>": false,
 		"a@example.com,b@example.com": false, "\"a\\\"b\"@example.com": false, "a@exa\u0000mple.com": false,
 		strings.Repeat("a", 243) + "@example.com": false,
+		"a@localhost": true, "a@-shop.example": false, "a@shop-.example": false, "a@shop..example": false,
+		"a@my_shop.example": false, "a@" + strings.Repeat("b", 64) + ".example": false, "a@3shop.example": true,
+		"a@s--p.example": true, "a@shop.example.": false,
 	} {
 		_, err := s.Register(t.Context(), email, password)
 		require.Equal(t, ok, err == nil, "%q: %v", email, err)

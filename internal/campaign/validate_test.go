@@ -185,14 +185,20 @@ func TestPlacesThatRequestsState(t *testing.T) {
 		_, err := apply(t, good)
 		require.NoError(t, err, good)
 	}
+	c, err := apply(t, `{"target_regions":["US","USA","us","deu_by","840","Germany","GBR"],`+
+		`"target_languages":["EN","english","zh_TW","iw","Deutsch","nb","en_us"]}`)
+	require.NoError(t, err)
+	require.Equal(t, []string{"US", "DE-BY", "DE", "GB"}, c.Regions)
+	require.Equal(t, []string{"en", "zh-Hant-TW", "he", "de", "no", "en-US"}, c.Languages)
 	for bad, words := range map[string]string{
-		`{"target_regions":["Germany"]}`: "ISO 3166", `{"target_regions":["ZZ"]}`: "ISO 3166",
-		`{"target_regions":["EU"]}`: "ISO 3166", `{"target_regions":["276"]}`: "ISO 3166",
+		`{"target_regions":["Atlantis"]}`: "ISO 3166", `{"target_regions":["ZZ"]}`: "ISO 3166",
+		`{"target_regions":["EU"]}`: "ISO 3166", `{"target_regions":["419"]}`: "ISO 3166",
 		`{"target_regions":["US-CALI"]}`: "ISO 3166", `{"target_regions":["uk"]}`: "write GB",
 		`{"target_regions":["UK-SCT"]}`: "write GB-SCT", `{"target_regions":["US","us-"]}`: "ISO 3166",
-		`{"target_languages":["english"]}`: "BCP 47", `{"target_languages":["qq"]}`: "BCP 47",
+		`{"target_languages":["elvish"]}`: "BCP 47", `{"target_languages":["qq"]}`: "BCP 47",
 		`{"target_languages":["e"]}`: "BCP 47", `{"target_languages":["en-"]}`: "BCP 47",
-		`{"target_languages":["x-private"]}`: "BCP 47",
+		`{"target_languages":["x-private"]}`: "BCP 47", `{"target_languages":["en-Qqqx"]}`: "BCP 47",
+		`{"target_regions":["BU"]}`: "write MM",
 	} {
 		_, err := apply(t, bad)
 		require.True(t, errs.Is(err, errs.InvalidRequest), bad)
@@ -200,7 +206,7 @@ func TestPlacesThatRequestsState(t *testing.T) {
 		require.Contains(t, bad, errs.Of(err).Extra["field"])
 	}
 	// A campaign that has had such a value keeps it until its list is changed.
-	c, err := apply(t, `{}`)
+	c, err = apply(t, `{}`)
 	require.NoError(t, err)
 	c.Regions = []string{"Germany"}
 	headline := "Another"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adnet/internal/errs"
+	"adnet/internal/typed"
 )
 
 const inviteUse = "invite/v1"
@@ -34,6 +35,7 @@ func (s *Sessions) Invite(email string, until time.Time) (string, error) {
 
 // CheckInvite returns nil if an invitation is good for email. Errors: errs.Forbidden.
 func (s *Sessions) CheckInvite(invite, email string, now time.Time) error {
+	invite = typed.Token(invite)
 	cut := strings.LastIndexByte(invite, '.')
 	if cut < 0 || len(invite) > MaxSessionLen {
 		return errInvite

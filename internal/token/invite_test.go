@@ -1,6 +1,7 @@
 package token_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ func TestInvite(t *testing.T) {
 	invite, err := s.Invite("A@example.com", now.Add(time.Hour))
 	require.NoError(t, err)
 	require.NoError(t, s.CheckInvite(invite, " a@Example.com", now))
+	pasted := invite[:20] + "\r\n  " + strings.ReplaceAll(invite[20:], "-", "\u2011") + "\u200b"
+	require.NoError(t, s.CheckInvite(pasted, "a@example.com", now))
 	for name, err := range map[string]error{
 		"another e-mail": s.CheckInvite(invite, "b@example.com", now),
 		"expired":        s.CheckInvite(invite, "a@example.com", now.Add(time.Hour)),

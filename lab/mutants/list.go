@@ -1938,7 +1938,7 @@ var mutants = []mutant{
 	{
 		name: "places-stated", protects: "targeting that no request can match is refused",
 		file: "internal/campaign/places.go",
-		old:  "region.IsCountry(); {", new: "true; {",
+		old:  "case code == \"\":", new: "case false:",
 		tests: []string{"./internal/campaign"}, run: "PlacesThatRequestsState",
 	},
 	{
@@ -2293,6 +2293,30 @@ var mutants = []mutant{
 		file: "internal/account/factor.go",
 		old:  "if !ok || step <= f.LastStep {", new: "if !ok {",
 		tests: []string{"./ingress/manage"}, run: "SecondFactor|ACodeWorksOnce",
+	},
+	{
+		name: "code-typed", protects: "a code is the same from every keyboard",
+		file: "internal/typed/typed.go",
+		old:  "return '0' + (r-zeros[at-1])%10", new: "return r",
+		tests: []string{"./internal/typed", "./ingress/manage"}, run: "EveryKeyboard",
+	},
+	{
+		name: "region-spelt", protects: "a request's region equals a campaign's in any spelling",
+		file: "ingress/offer/request.go",
+		old:  "	r.UserRegion = code\n", new: "",
+		tests: []string{"./ingress/offer"}, run: "Canonical",
+	},
+	{
+		name: "marks-needed", protects: "words are found without their marks",
+		file: "auction/lexicon/marks.go",
+		old:  "list = k.appendForms(n, word, word, unmarkedLikeness, list)", new: "",
+		tests: []string{"./auction/lexicon"}, run: "WithoutTheirMarks",
+	},
+	{
+		name: "marks-ignored", protects: "a word with other marks is another word",
+		file: "auction/words/marks.go",
+		old:  "return more || fewer", new: "return true",
+		tests: []string{"./auction/lexicon"}, run: "TellWordsApart",
 	},
 	{
 		name: "factor-guessed", protects: "codes cannot be tried without end",

@@ -47,7 +47,7 @@ func measure(folder string, make maker) (rows []row, err error) {
 		}
 		u.sets[name] = &s
 	}
-	rows = u.firstRight()
+	rows = append(u.firstRight(), u.markRows()...)
 	for _, name := range floorSets {
 		s := u.sets[name]
 		rows = append(rows, u.floorRows(s)...)
