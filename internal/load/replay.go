@@ -177,11 +177,22 @@ func (l *Load) conversionCall(a *ad, page string) call {
 // ctx's.
 func (l *Load) fire(ctx context.Context, kind int, p plan, c call) error {
 	c.latency = l.tally.beaconLatency
-	err := l.client.do(ctx, c, nil)
+	var reply struct {
+		Pending bool `json:"pending"`
+	}
+	var err error
+	if kind == conversion {
+		err = l.client.do(ctx, c, &reply)
+	} else {
+		err = l.client.do(ctx, c, nil)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	l.tally.fired(kind, false, err)
+	if reply.Pending {
+		l.tally.pending()
+	}
 	if err != nil || !p.repeat[kind] {
 		return nil
 	}

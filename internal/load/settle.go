@@ -10,6 +10,9 @@ import (
 // pollEvery is the interval of reading stats while they catch up.
 const pollEvery = 250 * time.Millisecond
 
+// calmFor is how long stats must not change before those of pending conversions are not awaited.
+const calmFor = 5 * time.Second
+
 // view names the accounts whose stats measure the run, and their stats before it.
 type view struct {
 	publishers []publisher
@@ -56,7 +59,7 @@ func (l *Load) settle(ctx context.Context, v view) error {
 	bar := l.bar("wait for stats", l.tally.acked())
 	defer bar.end()
 	clock, added := l.deps.Clock, 0
-	until := clock.Now().Add(l.cfg.SettleWait)
+	until, changed := clock.Now().Add(l.cfg.SettleWait), clock.Now()
 	for {
 		now, err := l.stats(ctx, v)
 		if ctx.Err() != nil {
@@ -64,11 +67,13 @@ func (l *Load) settle(ctx context.Context, v view) error {
 		}
 		if err == nil {
 			now.add(v.before, -1)
-			if l.tally.counted(now) {
+			if more := int(now.Accounted()) - added; more != 0 {
+				bar.add(more)
+				added, changed = added+more, clock.Now()
+			}
+			if l.tally.counted(now, clock.Now().Sub(changed) >= calmFor) {
 				return nil
 			}
-			bar.add(int(now.Accounted()) - added)
-			added = int(now.Accounted())
 		}
 		if !clock.Now().Add(pollEvery).Before(until) {
 			if err != nil {

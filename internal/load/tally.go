@@ -19,6 +19,7 @@ const maxNotes = 10
 type tally struct {
 	mu      sync.Mutex // guards everything below
 	counts  Report
+	waiting int64 // conversions that the service answered as pending
 	ads     *hdrhistogram.Histogram // µs
 	beacons *hdrhistogram.Histogram // µs
 }
@@ -82,6 +83,13 @@ func (t *tally) fired(kind int, repeat bool, err error) {
 	}
 }
 
+// pending counts a conversion that may wait for a valid click of its ad.
+func (t *tally) pending() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting++
+}
+
 // failed counts an error reply, including one that is retried.
 func (t *tally) failed(err error) {
 	what := "network"
@@ -139,12 +147,18 @@ func (t *tally) acked() int {
 }
 
 // counted stores the service's counts of the run and reports whether they cover every answered
-// beacon. They may be higher: an unanswered beacon can have been recorded.
-func (t *tally) counted(s Stats) bool {
+// beacon. They may be higher: an unanswered beacon can have been recorded. calm
+// means that they have not changed for a while: then they need not cover pending conversions, one of
+// which waits for 15 minutes if its click does not count.
+func (t *tally) counted(s Stats, calm bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts.Stats = &s
-	t.counts.Missing = max(0, t.counts.BeaconsAnswered-s.Accounted())
+	missing := t.counts.BeaconsAnswered - s.Accounted()
+	if calm {
+		missing -= t.waiting
+	}
+	t.counts.Missing = max(0, missing)
 	t.counts.Settled = t.counts.Missing == 0
 	return t.counts.Settled
 }
