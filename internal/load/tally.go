@@ -19,7 +19,7 @@ const maxNotes = 10
 type tally struct {
 	mu      sync.Mutex // guards everything below
 	counts  Report
-	waiting int64 // conversions that the service answered as pending
+	waiting int64                   // conversions that the service answered as pending
 	ads     *hdrhistogram.Histogram // µs
 	beacons *hdrhistogram.Histogram // µs
 }
