@@ -201,5 +201,8 @@ func (l *Load) fire(ctx context.Context, kind int, p plan, c call) error {
 		return ctx.Err()
 	}
 	l.tally.fired(kind, true, err)
+	if reply.Pending { // a repeat waits with its first
+		l.tally.pending()
+	}
 	return nil
 }
