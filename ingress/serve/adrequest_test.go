@@ -122,7 +122,7 @@ func TestFields(t *testing.T) {
 		"user_region unknown":       {map[string]any{"user_region": "XX"}, "", ""},
 		"user_region country":       {map[string]any{"user_region": "de"}, "", ""},
 		"user_region subdivision":   {map[string]any{"user_region": "US-CA"}, "", ""},
-		"user_region a number":      {map[string]any{"user_region": 49}, "user_region", ""},
+		"user_region a number":      {map[string]any{"user_region": 276}, "", ""},
 		"user_language no ISO":      {map[string]any{"user_language": "Elvish"}, "user_language", ""},
 		"user_language name":        {map[string]any{"user_language": "Deutsch"}, "", ""},
 		"user_language unknown":     {map[string]any{"user_language": "qq"}, "", ""},

@@ -10,10 +10,17 @@ import (
 type decision struct {
 	line   string // part of the printed line
 	reason string
+	luck   bool // it passes in some runs
 }
 
 // decided holds the cases that adnet answers otherwise, by decision.
-var decided = []decision{}
+var decided = []decision{
+	{
+		line: "16-words-case-and-accents", luck: true,
+		reason: "two of its campaigns have the same headline, owner and bid, so the auction's id decides which of them " +
+			"serves; TestWordsWithoutTheirMarks has the pairs one by one",
+	},
+}
 
 // judge reports failures without a decision, and decisions that no failure needs. Errors: either
 // exists.
@@ -33,7 +40,7 @@ func judge(results []result, out io.Writer) error {
 		fmt.Fprintf(out, "cases: decided otherwise: %s: %s\n", r.line, decided[at].reason)
 	}
 	for i, d := range decided {
-		if !used[i] {
+		if !used[i] && !d.luck {
 			failed++
 			fmt.Fprintf(out, "cases: no failure has %q: remove its decision\n", d.line)
 		}
