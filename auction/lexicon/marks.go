@@ -9,7 +9,7 @@ import (
 
 // The likeness of a word to the same word with other marks. Words that are written the same count
 // most. The word of a request without marks counts more than one whose marks the campaign lacks:
-// few people type marks, and who types them means them.
+// few people type marks, and those typed are meant.
 const (
 	unmarkedLikeness = 250 // of "pho" in a request to "phở"
 	markedLikeness   = 220 // of "phở" to "pho", and of "pho" with some marks to one with more

@@ -152,7 +152,7 @@ const (
 	Optional Marking = iota
 	// Paired marks are more often written as two letters: "schön" is "schoen", rarely "schon".
 	Paired
-	// Distinct letters are letters of their own: whoever writes "año" does not mean "ano".
+	// Distinct letters are letters of their own: "año" is not "ano".
 	Distinct
 )
 

@@ -62,7 +62,7 @@ func (m *Message) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // unnamedRole returns the role of a message without one: an item of OpenAI's Responses API, or the
-// user's contents of Gemini. Items that nobody says (a call of a function, a chain of thought) count
+// user's contents of Gemini. Items without a speaker (a call of a function, a chain of thought) count
 // as instructions, which are not read.
 func unnamedRole(kind string, parts bool) string {
 	switch {

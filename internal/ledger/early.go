@@ -20,7 +20,7 @@ const (
 	// MaxEarly is the number of events of one auction that wait at the same time.
 	MaxEarly = 4
 
-	// strayFor is added for events of partitions that nobody reads any more.
+	// strayFor is added for events of partitions without a reader.
 	strayFor = time.Hour
 	// dueAtOnce is the number of expired events that one batch judges.
 	dueAtOnce = 256

@@ -199,7 +199,7 @@ func earlyAreFew(t *testing.T, l Ledger) {
 	require.EqualValues(t, ledger.MaxEarly, totals.ByVerdict[ledger.Duplicate])
 	s.books()
 
-	// Nobody can make others wait: these have no place in the store.
+	// Forged events have no place in the store, where they would make others wait.
 	s.auction()
 	for _, proof := range []ledger.Proof{ledger.Unsigned, ledger.BadSignature, ledger.Expired, ledger.UnsignedBillable} {
 		r := s.event(ledger.Click)
@@ -244,7 +244,7 @@ func earlyExpire(t *testing.T, l Ledger) {
 	s.apply(ledger.Batch{Idle: []stream.Partition{partition(1)}})
 	require.EqualValues(t, 2, counts()[refused], "judged once")
 
-	// Events of a partition that nobody reads any more are judged, too.
+	// Events of a partition without a reader are judged as well.
 	s.settle(partition(7), s.event(ledger.Click))
 	s.written = s.written.Add(ledger.EarlyFor + 59*time.Minute)
 	s.apply(ledger.Batch{})

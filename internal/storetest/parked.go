@@ -327,7 +327,7 @@ func parkedSuperseded(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
 }
 
-// closedAccount: nobody can spend the money of an account that was closed while its payment ran.
+// closedAccount tests a payment that completes after its account was closed: it cannot be spent.
 func closedAccount(t *testing.T, l Ledger) {
 	u, other := AddUser(t, l.Stores), AddUser(t, l.Stores)
 	d := ledger.Deposit{ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_1", CreatedAt: now}
