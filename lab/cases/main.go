@@ -102,7 +102,7 @@ func (c config) commands(folder string) (all []command, err error) {
 		all = append(all, cmd)
 	}
 	path := filepath.Dir(c.Python) + string(os.PathListSeparator) + os.Getenv("PATH")
-	return append(all, command{money, []string{"ADNET=" + c.Binary, "PATH=" + path}, []string{"./run.sh"}}), err
+	return append(all, command{money, []string{"ADNET=" + c.Binary, "PATH=" + path}, []string{"bash", "run.sh"}}), err
 }
 
 // result is the outcome of one case.
