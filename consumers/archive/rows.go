@@ -64,8 +64,23 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 		row.Verdict, row.Charge, row.Minted, row.Credit = outcome.Verdict, outcome.Charge, outcome.Minted,
 			outcome.Credit
 	}
-	settled := slices.DeleteFunc(block[from:], func(r report.Row) bool { return r.Verdict == ledger.VerdictEarly })
-	return block[:from+len(settled)], missing
+	return withoutEarly(block, from, c), missing
+}
+
+// withoutEarly removes the rows of early events from those of a chunk, which begin at from. Few
+// chunks have one: passing all rows to a function by value cost a tenth of the benchmark row archive.
+func withoutEarly(block []report.Row, from int, c ledger.AppliedRange) []report.Row {
+	kept := from
+	for i := range c.Outcomes {
+		if c.Outcomes[i].Verdict == ledger.VerdictEarly {
+			continue
+		}
+		if kept != from+i {
+			block[kept] = block[from+i]
+		}
+		kept++
+	}
+	return block[:kept]
 }
 
 // fill copies an event that settlement accepted, so ids have their length and enums are known.
