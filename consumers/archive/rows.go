@@ -68,7 +68,7 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 }
 
 // withoutEarly removes the rows of early events from those of a chunk, which begin at from. Few
-// chunks have one: passing all rows to a function by value cost a tenth of the benchmark row archive.
+// chunks have one, so rows are not passed to a function by value (benchmark row archive).
 func withoutEarly(block []report.Row, from int, c ledger.AppliedRange) []report.Row {
 	kept := from
 	for i := range c.Outcomes {
