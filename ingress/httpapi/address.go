@@ -7,42 +7,7 @@ import (
 	"strings"
 )
 
-// networks are the networks of trusted proxies. Behind them the address of a client
-// ([gin.Context.ClientIP]) is the last entry of X-Forwarded-For that does not belong to a trusted
-// proxy ([Server.readForwardedFor]); otherwise it is the address of the connection. No other header
-// counts, because a proxy that does not set it would pass on its client's value.
-type networks []netip.Prefix
-
 const forwardedFor = "X-Forwarded-For"
-
-// readNetworks parses networks and single addresses. Errors: a text that is neither.
-func readNetworks(texts []string) (networks, error) {
-	all := make(networks, 0, len(texts))
-	for _, text := range texts {
-		network, err := netip.ParsePrefix(text)
-		if addr, single := netip.ParseAddr(text); single == nil && addr.Zone() == "" {
-			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
-		}
-		if err != nil {
-			return nil, &net.ParseError{Type: "network or IP address", Text: text}
-		}
-		if network.Addr().Is4In6() && network.Bits() >= 96 {
-			network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
-		}
-		all = append(all, network.Masked())
-	}
-	return all, nil
-}
-
-func (n networks) contain(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	for _, network := range n {
-		if network.Contains(addr) {
-			return true
-		}
-	}
-	return false
-}
 
 // peer returns the remote address of r's connection.
 func peer(r *http.Request) (addr netip.Addr, ok bool) {

@@ -41,7 +41,7 @@ func (s *Server) identify(r *http.Request) {
 		return
 	}
 	switch from, ok := peer(r); {
-	case ok && s.proxies.contain(from):
+	case ok && s.proxies.Contain(from):
 		s.readForwardedFor(r)
 	case ok && sent:
 		s.noticeProxy(r, from)
@@ -70,7 +70,7 @@ func (s *Server) readForwardedFor(r *http.Request) {
 				return
 			}
 			first, found = addr.String(), true
-			if !s.proxies.contain(addr) {
+			if !s.proxies.Contain(addr) {
 				r.Header[forwardedFor] = []string{first}
 				return
 			}

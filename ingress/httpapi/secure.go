@@ -59,5 +59,5 @@ func (s *Server) proxied() func(netip.Addr) bool {
 	if len(s.speaks) == 0 {
 		return nil
 	}
-	return func(addr netip.Addr) bool { return s.speaks.contain(addr) }
+	return func(addr netip.Addr) bool { return s.speaks.Contain(addr) }
 }

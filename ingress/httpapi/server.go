@@ -26,6 +26,7 @@ import (
 	"adnet/ingress/httpapi/wire"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
+	"adnet/internal/traffic"
 	"adnet/schemas/openapi"
 )
 
@@ -74,16 +75,20 @@ type Handler func(c *gin.Context) error
 
 // Server is the public HTTP component.
 type Server struct {
-	cfg     Config
-	deps    Deps
-	engine  *gin.Engine
-	sites   map[string]*site // by path as it is mounted
-	trees   []tree
-	long    []longBody
-	proxies networks
-	speaks  networks // proxies that use the PROXY protocol
-	none    entrance // for an unknown path
-	refused entrance // for a method that the path does not have
+	cfg    Config
+	deps   Deps
+	engine *gin.Engine
+	sites  map[string]*site // by path as it is mounted
+	trees  []tree
+	long   []longBody
+	// proxies are the networks of trusted proxies. Behind them the address of a client
+	// ([gin.Context.ClientIP]) is the last entry of X-Forwarded-For that does not belong to a trusted
+	// proxy ([Server.readForwardedFor]); otherwise it is the address of the connection. No other
+	// header counts, because a proxy that does not set it would pass on its client's value.
+	proxies traffic.Networks
+	speaks  traffic.Networks // proxies that use the PROXY protocol
+	none    entrance         // for an unknown path
+	refused entrance         // for a method that the path does not have
 	wire    *wire.Server
 	metrics serverMetrics
 	log     *obs.LimitedLogger
@@ -108,13 +113,13 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.metrics = newServerMetrics(deps.Metrics)
 	s.log, s.often = obs.Limited(deps.Log, time.Second), obs.Limited(deps.Log, time.Minute)
 	var err error
-	if s.proxies, err = readNetworks(cfg.TrustedProxies); err != nil {
+	if s.proxies, err = traffic.ParseNetworks(cfg.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("ADNET_TRUSTED_PROXIES: %w", err)
 	}
 	if s.engine, err = s.newEngine(); err != nil {
 		return nil, err
 	}
-	if s.speaks, err = readNetworks(cfg.ProxyFrom); err != nil {
+	if s.speaks, err = traffic.ParseNetworks(cfg.ProxyFrom); err != nil {
 		return nil, fmt.Errorf("ADNET_PROXY_PROTOCOL_FROM: %w", err)
 	}
 	secure, err := s.certificate()
@@ -133,7 +138,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
 		MaxConns: maxConns(openFiles(), deps.KeepFiles), ConnsPerAddr: cfg.ConnsPerAddr,
-		Uncounted: func(addr netip.Addr) bool { return s.proxies.contain(addr) || s.speaks.contain(addr) },
+		Uncounted: func(addr netip.Addr) bool { return s.proxies.Contain(addr) || s.speaks.Contain(addr) },
 		TLS:       secure, ProxyFrom: s.proxied(),
 	})
 	s.metrics.connections(deps.Metrics, s.wire.Counts())

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/traffic"
 )
 
 func TestPathsAndTheirParameters(t *testing.T) {
@@ -150,7 +152,7 @@ func TestClientsAddress(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"anybody", "10.0.0.0/33", "", "1.2.3", "1.2.3.4/8/8"} {
-		_, err := readNetworks([]string{bad})
+		_, err := traffic.ParseNetworks([]string{bad})
 		require.Error(t, err, bad)
 	}
 }

@@ -23,47 +23,28 @@ const (
 
 // sources finds the senders of clicks.
 type sources struct {
-	shared  []netip.Prefix // see TrafficConfig.SharedNetworks
+	shared  traffic.Networks // see TrafficConfig.SharedNetworks
 	keyring *token.Keyring
 }
 
 // widest is the shortest prefix of a shared network: a list must not contain half the internet.
 const widest = 8
 
-// sharedNetworks parses networks and single addresses.
-func sharedNetworks(texts []string) ([]netip.Prefix, error) {
-	var list []netip.Prefix
+// sharedNetworks parses the networks of the setting.
+func sharedNetworks(texts []string) (traffic.Networks, error) {
+	list := make(traffic.Networks, 0, len(texts))
 	for _, text := range texts {
 		text = strings.TrimSpace(text)
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			var address netip.Addr
-			if address, err = netip.ParseAddr(text); err == nil {
-				network = netip.PrefixFrom(address, address.BitLen())
-			}
-		}
-		if address := network.Addr(); err == nil && address.Is4In6() {
-			network = netip.PrefixFrom(address.Unmap(), network.Bits()-96)
-		}
-		if err != nil || network.Bits() < widest {
+		of, err := traffic.ParseNetworks([]string{text})
+		if err != nil || of[0].Bits() < widest || of[0].Addr().Is4In6() { // the last has more than IPv4
 			return nil, fmt.Errorf(
 				"ADNET_SHARED_NETWORKS must list networks of at least /%d and addresses, like 198.51.100.0/24, not %q",
 				widest, text,
 			)
 		}
-		list = append(list, network.Masked())
+		list = append(list, of...)
 	}
 	return list, nil
-}
-
-// isShared reports whether an address is a carrier's gateway.
-func (s *sources) isShared(address netip.Addr) bool {
-	for _, network := range s.shared {
-		if network.Contains(address) {
-			return true
-		}
-	}
-	return false
 }
 
 // click returns the click of a request with this address and user agent. A gateway's address has
@@ -73,7 +54,7 @@ func (s *sources) click(address, agent string, auction uuid.UUID, now time.Time)
 		Network: traffic.Network(address), AddressPeople: addressPeople, Auction: auction, At: now,
 	}
 	if ip, err := netip.ParseAddr(address); err == nil {
-		if s.isShared(ip.Unmap().WithZone("")) {
+		if s.shared.Contain(ip.WithZone("")) {
 			click.AddressPeople, click.Network = networkPeople, ""
 		}
 		address = traffic.Subscriber(ip).String()

@@ -1882,7 +1882,7 @@ var mutants = []mutant{
 	{
 		name: "forwarded-forged", protects: "only the entries that trusted proxies added name a client",
 		file: "ingress/httpapi/forwarded.go",
-		old:  "if !s.proxies.contain(addr) {", new: "if false {",
+		old:  "if !s.proxies.Contain(addr) {", new: "if false {",
 		tests: []string{"./ingress/httpapi"}, run: "TestClientsAddress",
 	},
 	{
