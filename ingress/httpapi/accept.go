@@ -58,7 +58,7 @@ func rankOf(accept []string, offer string) (found rank) {
 	return found
 }
 
-// weightOf returns the parameter q of a media range, 1 without a valid one.
+// weightOf returns the parameter q of a media range or a coding, 1 without a valid one.
 func weightOf(parameters string) float64 {
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, value, _ := strings.Cut(parameter, "=")

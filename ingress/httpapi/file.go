@@ -49,6 +49,16 @@ type File struct {
 // endings are the endings of compressed forms, by coding.
 var endings = map[string]string{"br": ".br", "gzip": ".gz"}
 
+// codingOf returns the coding of a compressed form; empty for any other file.
+func codingOf(name string) string {
+	for coding, ending := range endings {
+		if path.Ext(name) == ending {
+			return coding
+		}
+	}
+	return ""
+}
+
 // ReadFiles reads the files of a folder by name. NAME.br and NAME.gz are compressed forms of NAME.
 // Errors: the folder cannot be read, or a file exists only in compressed form.
 func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
@@ -58,7 +68,7 @@ func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
 	}
 	files := map[string]*File{}
 	for _, e := range entries { // sorted: NAME, NAME.br, NAME.gz
-		coding := map[string]string{".br": "br", ".gz": "gzip"}[path.Ext(e.Name())]
+		coding := codingOf(e.Name())
 		if coding == "" {
 			f := &File{from: from, name: path.Join(dir, e.Name()), kind: kindOf(e.Name())}
 			content, err := f.Content()
@@ -123,12 +133,10 @@ func (f *File) Send(c *gin.Context) error {
 // 12.5.3).
 func accepts(header, coding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
-		name, weight, _ := strings.Cut(part, ";")
-		if !strings.EqualFold(strings.TrimSpace(name), coding) {
-			continue
+		name, parameters, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), coding) {
+			return weightOf(parameters) > 0
 		}
-		_, q, _ := strings.Cut(weight, "=")
-		return strings.Trim(strings.TrimSpace(q), "0.") != "" || strings.TrimSpace(q) == ""
 	}
 	return false
 }

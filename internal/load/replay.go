@@ -180,12 +180,11 @@ func (l *Load) fire(ctx context.Context, kind int, p plan, c call) error {
 	var reply struct {
 		Pending bool `json:"pending"`
 	}
-	var err error
+	var out any // only conversions have a reply to decode
 	if kind == conversion {
-		err = l.client.do(ctx, c, &reply)
-	} else {
-		err = l.client.do(ctx, c, nil)
+		out = &reply
 	}
+	err := l.client.do(ctx, c, out)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

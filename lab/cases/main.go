@@ -126,7 +126,7 @@ func (c command) run(ctx context.Context, out io.Writer) (results []result, err 
 	}
 	for lines := bufio.NewScanner(&text); lines.Scan(); {
 		line := lines.Text()
-		word, _, _ := strings.Cut(strings.TrimSuffix(line, ":"), " ")
+		word, _, _ := strings.Cut(line, " ")
 		switch strings.TrimSuffix(word, ":") {
 		case "ok", "PASS":
 			results = append(results, result{c.name(), line, true})
