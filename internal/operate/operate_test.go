@@ -165,6 +165,71 @@ func (i *installation) load(s *service, extra ...string) {
 	)
 }
 
+// reader is the agent of a person's browser.
+const reader = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
+
+// early follows an ad's link before its impression arrives, and waits until both are archived.
+func (i *installation) early(s *service) {
+	i.t.Helper()
+	follows := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	call := func(url, bearer, body string, reply any) {
+		i.t.Helper()
+		r, err := http.NewRequestWithContext(i.t.Context(), http.MethodGet, url, nil)
+		if body != "" {
+			r, err = http.NewRequestWithContext(i.t.Context(), http.MethodPost, url, strings.NewReader(body))
+		}
+		require.NoError(i.t, err)
+		r.Header.Set("User-Agent", reader)
+		r.Header.Set("Content-Type", "application/json")
+		if bearer != "" {
+			r.Header.Set("Authorization", "Bearer "+bearer)
+		}
+		got, err := follows.Do(r)
+		require.NoError(i.t, err)
+		defer got.Body.Close()
+		require.Less(i.t, got.StatusCode, 400, url)
+		if reply != nil {
+			require.NoError(i.t, json.NewDecoder(got.Body).Decode(reply))
+		}
+	}
+	var owner struct {
+		Token string `json:"token"`
+	}
+	call(s.base+"/api/auth?action=register", "", `{"email":"early@op.example","password":"some words with spaces"}`, &owner)
+	var publisher struct{ Key string }
+	call(s.base+"/api/keys", owner.Token, `{"kind":"publisher","name":"early"}`, &publisher)
+	var sold struct {
+		Ad *struct {
+			Impression string `json:"impression_url"`
+			Click      string `json:"click_url"`
+		}
+	}
+	call(s.base+"/v1/ad-request", publisher.Key, `{"context":"How do I cache the dependencies of a monorepo pipeline?"}`, &sold)
+	require.NotNil(i.t, sold.Ad)
+	time.Sleep(400 * time.Millisecond) // a sooner click is a machine's
+	before := i.clickCount()
+	call(sold.Ad.Click, "", "", nil)
+	time.Sleep(time.Second) // another batch settles the click
+	require.Equal(i.t, before, i.clickCount(), "a click before its impression waits")
+	call(sold.Ad.Impression, "", "", nil)
+	require.Eventually(
+		i.t, func() bool { return i.clickCount() == before+1 }, 30*time.Second, 100*time.Millisecond,
+	)
+}
+
+// clickCount returns the number of archived clicks.
+func (i *installation) clickCount() uint64 {
+	i.t.Helper()
+	store, err := clickhouse.Open(i.t.Context(), clickhouse.Config{URL: i.clicks})
+	require.NoError(i.t, err)
+	defer func() { require.NoError(i.t, store.Close()) }()
+	var rows []struct {
+		N uint64 `ch:"n"`
+	}
+	require.NoError(i.t, store.Select(i.t.Context(), &rows, "SELECT count() AS n FROM events WHERE type = 'click'", nil))
+	return rows[0].N
+}
+
 // analytics runs a statement on ClickHouse.
 func (i *installation) analytics(sql string) {
 	i.t.Helper()
@@ -281,6 +346,7 @@ func TestReconcile(t *testing.T) {
 	i.must("migrate")
 	consumers, ingress := i.serve("consumers"), i.serve("ingress")
 	i.load(ingress)
+	i.early(ingress)
 	ingress.end(t)
 	require.Contains(t, i.must("reconcile"), "ok")
 	catalog := i.redis + ":{catalog}:"
