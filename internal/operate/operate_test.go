@@ -335,6 +335,40 @@ func TestDeadLetters(t *testing.T) {
 	require.ErrorContains(t, err, "exit status 1")
 }
 
+// TestParkedEventsAreDecidedByCommand lists, credits and dismisses payment events.
+func TestParkedEventsAreDecidedByCommand(t *testing.T) {
+	i := install(t)
+	i.must("migrate")
+	t.Setenv("ADNET_USER_PASSWORD", "some words with spaces")
+	i.must("user", "create", "payer@op.example")
+	transfer, odd := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	for id, event := range map[uuid.UUID]string{transfer: "evt_transfer", odd: "evt_odd"} {
+		testenv.Exec(t, i.owner, fmt.Sprintf(
+			`INSERT INTO payment_parked (id, provider, event_id, payment_id, event_type, kind, amount, reason, received_at,
+				shared, count) VALUES ('%s', 'stripe', '%s', 'tr_1', 'treasury.new', '', 12340000, 'unknown type', now(),
+				false, 1)`, id, event,
+		))
+	}
+	require.Contains(t, i.must("parked", "list"), "2 parked events")
+	credit := []string{"parked", "credit", transfer.String(), "--account", "payer@op.example", "--reason", "A transfer."}
+	out, err := i.run(append(credit, "--amount", "0")...)
+	require.Error(t, err)
+	require.Contains(t, out, "--amount must be")
+	require.Contains(t, i.must(credit...), "of 12.34 USD")
+	i.must(credit...) // a repeated decision changes nothing
+	out, err = i.run("parked", "debit", transfer.String(), "--account", "payer@op.example", "--reason", "No transfer.")
+	require.Error(t, err, "another decision")
+	require.NotContains(t, out, "SQL")
+	i.must("parked", "dismiss", odd.String(), "--reason", "It moved nothing.")
+	require.Contains(t, i.must("parked", "list"), "0 parked events")
+	lines := strings.Split(strings.TrimSpace(i.must("parked", "list", "--all", "--json")), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, strings.Join(lines, ""), `"applied":12.34`)
+	statement := i.must("statement", "--account", "payer@op.example", "--month", time.Now().UTC().Format("2006-01"))
+	require.Equal(t, 1, strings.Count(statement, ",parked_credit,"), statement)
+	require.Contains(t, i.must("verify"), "all clean")
+}
+
 func id16() []byte {
 	id := uuid.Must(uuid.NewV7())
 	return id[:]
