@@ -49,7 +49,7 @@ func (c Config) secure(options *clickhouse.Options) error {
 	}
 	dialer := link.Dialer{
 		TLS: options.TLS, Insecure: c.Insecure, Timeout: positive(c.DialTimeout, defaultDial), Names: names, Cure: cure,
-		Seen: c.seen,
+		Write: positive(c.Timeout, defaultSilence), Seen: c.seen,
 	}
 	options.DialContext = func(ctx context.Context, address string) (net.Conn, error) {
 		return dialer.Dial(ctx, "tcp", address)

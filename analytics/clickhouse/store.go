@@ -81,7 +81,7 @@ func (c Config) options() (*clickhouse.Options, error) {
 		return nil, err
 	}
 	options.DialTimeout = positive(c.DialTimeout, defaultDial)
-	options.ReadTimeout = positive(c.Timeout, 30*time.Second)
+	options.ReadTimeout = positive(c.Timeout, defaultSilence)
 	options.MaxOpenConns = positive(c.Connections, 8)
 	options.MaxIdleConns = options.MaxOpenConns
 	if options.Compression == nil {
@@ -90,7 +90,10 @@ func (c Config) options() (*clickhouse.Options, error) {
 	return options, nil
 }
 
-const defaultDial = 5 * time.Second
+const (
+	defaultDial    = 5 * time.Second
+	defaultSilence = 30 * time.Second
+)
 
 func positive[T int | time.Duration](v, fallback T) T {
 	if v > 0 {

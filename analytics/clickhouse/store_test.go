@@ -64,6 +64,24 @@ func counts(t *testing.T, s *clickhouse.Store) [3]int64 {
 	}
 }
 
+// A block goes to the server in several messages and is still one block, of each table, and nothing
+// new when it is sent again.
+func TestBlockOfSeveralMessages(t *testing.T) {
+	s := open(t)
+	rows := testRows(20_000)
+	for i := range rows {
+		rows[i].ReceivedAt = rows[0].ReceivedAt
+	}
+	for range 2 {
+		require.NoError(t, s.Insert(t.Context(), "topic/0:0-20000", rows))
+		require.Equal(t, [3]int64{20_000, 20_000, 20_000}, counts(t, s))
+		for _, table := range []string{"events", "stats_daily", "verdict_daily"} {
+			require.Equal(t, int64(1), number(t, s, "(SELECT max(max_block_number) FROM system.parts WHERE database = "+
+				"currentDatabase() AND table = '"+table+"')"), table) // a merge may already have written it again
+		}
+	}
+}
+
 // The trap of DESIGN.md section 8: the source refuses a repeated block and the views take it all
 // the same, unless their targets refuse it too. The rows lie in two months.
 func TestThreeSendsOfOneToken(t *testing.T) {

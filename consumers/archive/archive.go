@@ -30,6 +30,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,7 @@ type Archiver struct {
 	metrics *metrics
 
 	buffer   buffer
+	blocks   sync.Pool // of *[]report.Row: blocks to build in, because a new one is megabytes to clear
 	swept    time.Time
 	judged   time.Time                   // when judged events were last read
 	inserted time.Time                   // when the last inserts began
@@ -193,8 +195,8 @@ func (a *Archiver) round(ctx, work context.Context) (next time.Time) {
 	}
 	now := time.Now()
 	next = now.Add(a.cfg.Tick) // settlement may have caught up until then
-	if due := a.inserted.Add(a.cfg.Linger); some && due.Before(next) {
-		next = due
+	if due := a.inserted.Add(a.cfg.Linger); (some || due.After(now)) && due.Before(next) {
+		next = due // nothing is inserted before
 	}
 	if some && a.buffer.records >= a.cfg.ChunkRows {
 		next = now
@@ -272,19 +274,21 @@ func (a *Archiver) pass(ctx context.Context) (some bool, err error) {
 }
 
 // due groups the partitions that are due. Each group is one insert. Less than a full block waits
-// until Linger after the start of the last insert.
+// until Linger after the start of the last insert. More than one is divided evenly: a pass takes as
+// long as its largest insert.
 func (a *Archiver) due(now time.Time) (groups [][]stream.Range) {
 	if a.buffer.records < a.cfg.ChunkRows && now.Sub(a.inserted) < a.cfg.Linger {
 		return nil
 	}
-	rows := 0
+	rows, blocks := 0, max(1, (a.buffer.records+a.cfg.ChunkRows-1)/a.cfg.ChunkRows)
+	even := a.buffer.records / blocks
 	for _, p := range a.buffer.partitions() {
 		q := a.buffer.queues[p]
 		// Every process reads the judged events. In a block of their own they do not couple the
 		// partitions of two processes.
 		early := p.Stream == ledger.EarlyStream
 		last := len(groups) - 1
-		if last < 0 || rows+len(q.records) > a.cfg.ChunkRows ||
+		if last < 0 || rows+len(q.records) > a.cfg.ChunkRows || rows+len(q.records)/2 > even ||
 			early != (groups[last][0].Stream == ledger.EarlyStream) {
 			groups, rows, last = append(groups, nil), 0, last+1
 		}
@@ -314,10 +318,16 @@ func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (led
 	if len(plan) == 0 {
 		return nil, nil
 	}
-	block, missing, err := a.block(ctx, plan)
+	room, _ := a.blocks.Get().(*[]report.Row)
+	if room == nil {
+		room = new([]report.Row)
+	}
+	defer a.blocks.Put(room)
+	block, missing, err := a.block(ctx, plan, (*room)[:0])
 	if err != nil {
 		return nil, err
 	}
+	*room = block
 	if err := a.insert(ctx, plan, block); err != nil {
 		return nil, err
 	}
@@ -331,9 +341,14 @@ func (a *Archiver) insertPlan(ctx context.Context, buffered []stream.Range) (led
 	return plan, nil
 }
 
-// block builds the rows of a plan. missing counts the rows whose records have left the log.
-func (a *Archiver) block(ctx context.Context, planned ledger.Planned) (block []report.Row, missing int, err error) {
-	block = make([]report.Row, 0, planned.Plan().Rows())
+// block builds the rows of a plan in the memory of an empty block. missing counts the rows whose
+// records have left the log.
+func (a *Archiver) block(
+	ctx context.Context, planned ledger.Planned, block []report.Row,
+) (_ []report.Row, missing int, err error) {
+	if rows := planned.Plan().Rows(); cap(block) < rows {
+		block = make([]report.Row, 0, rows)
+	}
 	for _, c := range planned {
 		records, complete := a.buffer.within(c.Range)
 		if !complete {

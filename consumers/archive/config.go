@@ -52,7 +52,8 @@ type Plans interface {
 	JudgedWithin(ctx context.Context, r stream.Range) ([]ledger.Judged, error)
 }
 
-// Sink is the analytics store. Repeating an insert under the same token changes nothing.
+// Sink is the analytics store. Repeating an insert under the same token changes nothing. The rows
+// are valid until Insert returns.
 type Sink interface {
 	Insert(ctx context.Context, token string, rows []report.Row) error
 }

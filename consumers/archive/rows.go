@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
@@ -35,7 +34,7 @@ var billingModels = map[event.BillingModel]campaign.BillingModel{
 func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRecord) (_ []report.Row, missing int) {
 	from := len(block)
 	block = slices.Grow(block, len(c.Outcomes))[:from+len(c.Outcomes)]
-	var message event.Event
+	var reader event.Reader
 	at := time.Unix(0, 0).UTC()
 	n := len(records)
 	for ; n > 0 && records[n-1].offset >= c.Next; n-- {
@@ -47,8 +46,8 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 		if n > 0 && records[n-1].offset == c.First+int64(i) {
 			n--
 			at = records[n].at
-			if outcome.Verdict != ledger.Poison && proto.Unmarshal(records[n].value, &message) == nil {
-				fill(row, &message)
+			if message := decoded(&reader, outcome, records[n]); message != nil {
+				fill(row, message)
 				if message.Proof == event.Proof_UNSIGNED_BILLABLE {
 					row.Price = outcome.Charge // no auction price: the campaign's was charged
 				}
@@ -65,6 +64,17 @@ func appendRows(block []report.Row, c ledger.AppliedRange, records []bufferedRec
 			outcome.Credit
 	}
 	return withoutEarly(block, from, c), missing
+}
+
+// decoded returns the event of a record, or nil for poison.
+func decoded(reader *event.Reader, o ledger.Outcome, r bufferedRecord) *event.Event {
+	if o.Verdict == ledger.Poison {
+		return nil
+	}
+	if message, err := reader.Read(r.value); err == nil {
+		return message
+	}
+	return nil
 }
 
 // withoutEarly removes the rows of early events from those of a chunk, which begin at from. Few

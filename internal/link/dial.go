@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type Dialer struct {
 	TLS      *tls.Config // nil for plain text
 	Insecure Insecure
 	Timeout  time.Duration // for the connection with its handshake; 0 for none
+	Write    time.Duration // for each write, for clients that set no deadline themselves; 0 for none
 	Names    Names
 	Cure     string                    // how to encrypt a plain-text link
 	Seen     func(tls.ConnectionState) // called for every handshake; may be nil
@@ -38,8 +40,14 @@ func (d Dialer) Dial(ctx context.Context, network, address string) (net.Conn, er
 	}
 	var plain net.Dialer
 	conn, err := plain.DialContext(ctx, network, address)
-	if err != nil || d.TLS == nil {
-		return conn, err
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && d.Write > 0 {
+		conn = &hurried{TCPConn: tcp, most: d.Write}
+	}
+	if d.TLS == nil {
+		return conn, nil
 	}
 	config := d.TLS
 	if config.ServerName == "" {
@@ -61,4 +69,43 @@ func (d Dialer) Dial(ctx context.Context, network, address string) (net.Conn, er
 		d.Seen(secure.ConnectionState())
 	}
 	return secure, nil
+}
+
+// hurried is a connection whose writes are bounded. Without a bound a write to a server that went
+// away lasts as long as the kernel tries, a quarter of an hour.
+type hurried struct {
+	*net.TCPConn
+	most time.Duration
+
+	mu    sync.Mutex
+	limit time.Time // the client's own deadline
+}
+
+func (c *hurried) Write(b []byte) (int, error) {
+	until := time.Now().Add(c.most)
+	c.mu.Lock()
+	if !c.limit.IsZero() && c.limit.Before(until) {
+		until = c.limit
+	}
+	c.mu.Unlock()
+	if err := c.TCPConn.SetWriteDeadline(until); err != nil {
+		return 0, err
+	}
+	return c.TCPConn.Write(b)
+}
+
+func (c *hurried) SetDeadline(t time.Time) error {
+	c.keep(t)
+	return c.TCPConn.SetDeadline(t)
+}
+
+func (c *hurried) SetWriteDeadline(t time.Time) error {
+	c.keep(t)
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+func (c *hurried) keep(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = t
 }

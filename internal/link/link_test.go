@@ -137,6 +137,30 @@ func TestDialRefusesPlainTextElsewhere(t *testing.T) {
 	require.ErrorContains(t, err, "--insecure")
 }
 
+// A server that reads nothing does not hold a write for longer than either bound.
+func TestDialBoundsWrites(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close() // connections wait in its queue
+	for name, c := range map[string]struct{ most, own time.Duration }{
+		"the dialer's": {100 * time.Millisecond, time.Minute}, "the client's": {time.Minute, 100 * time.Millisecond},
+		"one alone": {100 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := link.Dialer{Write: c.most}.Dial(t.Context(), "tcp", silent.Addr().String())
+			require.NoError(t, err)
+			defer conn.Close()
+			if c.own > 0 {
+				require.NoError(t, conn.SetDeadline(time.Now().Add(c.own)))
+			}
+			began := time.Now()
+			_, err = conn.Write(make([]byte, 64<<20))
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.Less(t, time.Since(began), 30*time.Second)
+		})
+	}
+}
+
 func TestFiles(t *testing.T) {
 	good, other := authorities(t)
 	names := link.NamesOf("ADNET_X", "ADNET_X_ADDR")

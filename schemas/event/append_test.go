@@ -59,6 +59,8 @@ func fill(t *rapid.T, m protoreflect.Message) {
 func value(t *rapid.T, f protoreflect.FieldDescriptor) protoreflect.Value {
 	name := string(f.Name())
 	switch f.Kind() {
+	case protoreflect.EnumKind:
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(rapid.Int32().Draw(t, name)))
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes(rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, name))
 	case protoreflect.StringKind:
