@@ -128,9 +128,16 @@ func (r *ingressRole) serving() error {
 		deps.Classifier = judge
 	}
 	ads := offer.New(selling, deps)
+	hosts, err := r.inputs.Ring.HostSeal()
+	if err != nil {
+		return err
+	}
 	tools, err := mcp.New(
 		r.inputs.Config.MCP,
-		mcp.Deps{Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, BaseURL: r.http.BaseURL},
+		mcp.Deps{
+			Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, Hosts: hosts, Now: time.Now,
+			BaseURL: r.http.BaseURL,
+		},
 	)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ var topics = []struct {
 	{"Events", []string{"UNSIGNED_", "ACK_", "SPOOL_", "IMPRESSION_LIFE", "CLICK_LIFE", "CONVERSION_"}},
 	{
 		"Invalid traffic and quarantine",
-		[]string{"INVALID_", "CLICK_MIN_DELAY", "CLICK_RATES", "SHARED_", "VIEWS_", "POSTED_", "QUARANTINE_"},
+		[]string{"INVALID_", "CLICK_MIN_DELAY", "VIEW_MIN_DELAY", "CLICK_RATES", "SHARED_", "VIEWS_", "POSTED_", "QUARANTINE_"},
 	},
 	{"Limits", []string{"RATE_"}},
 	{"PostgreSQL", []string{"POSTGRES_", "PG_"}},

@@ -72,6 +72,7 @@ func TestViewsArePaidFor(t *testing.T) {
 
 	_, _ = m.follow(ad["impression_url"], reader)
 	m.settles(sold, map[string]float64{"impressions": 1, "viewable": 0, "spend_usd": 0})
+	time.Sleep(time.Second) // an earlier view is too fast
 	for range 3 {
 		status, _ := m.follow(ad["viewable_url"], reader)
 		require.Equal(t, 200, status)

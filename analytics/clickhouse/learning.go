@@ -171,7 +171,7 @@ LIMIT {most:UInt32}`
 )
 
 // Only placements with a view in the last week can report views: most pages of an integration
-// method report none. A view may arrive on the day after its impression, and counts only with a
+// method report none. What servers report teaches nothing (traffic.ReportsViews). A view may arrive on the day after its impression, and counts only with a
 // valid one.
 const viewsQuery = `
 SELECT i.developer_id AS developer_id, toInt64(count()) AS impressions, toInt64(countIf(coalesce(v.found,
@@ -180,7 +180,8 @@ FROM
 (
     SELECT auction_id, any(events.developer_id) AS developer_id
     FROM events
-    WHERE day = {day:Date} AND type = 'impression' AND verdict = 'ok' AND (events.developer_id, integration_method,
+    WHERE day = {day:Date} AND type = 'impression' AND verdict = 'ok'
+    AND integration_method IN ('js_snippet', 'npm_sdk') AND (events.developer_id, integration_method,
 	host_app, surface) IN
     (
         SELECT DISTINCT developer_id, integration_method, host_app, surface

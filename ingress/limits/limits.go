@@ -62,6 +62,7 @@ type Config struct {
 
 	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address without a valid token; further ones get 429. 0 disables the limit."`
 
+	PostedViewRate  float64 `name:"posted-view-rate" env:"ADNET_POSTED_VIEW_RATE" default:"0.5" help:"The same as ADNET_POSTED_CLICK_RATE for views: the minimum for the network's view rate (views per impression in readers' pages)."`
 	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Minimum for the network's click rate (clicks per ad). Clicks reported by a publisher's server above that rate (per minute and per day, plus 3 standard deviations and 10 clicks) are recorded as invalid traffic. 0 disables the rule."`
 }
 
@@ -113,6 +114,10 @@ const (
 	unseenKey     // micro-USD of unseen ads, of a browser key and campaign
 	unseenNetwork // the same of a network
 	badDelivery   // without a valid provider signature
+	viewedMinute
+	viewedDay
+	networkShown
+	networkViews
 	classes
 )
 
@@ -126,7 +131,8 @@ type Limits struct {
 	stopped  [classes]prometheus.Counter
 	failures prometheus.Counter
 	lookups  *rate.Limiter
-	posted   posted
+	clicks   posted // reported by servers
+	views    posted
 	often    *obs.LimitedLogger
 }
 
@@ -141,7 +147,10 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	if cfg.PostedClickRate < 0 || cfg.PostedClickRate > 1 {
 		return nil, errors.New("ADNET_POSTED_CLICK_RATE must be 0 to 1")
 	}
-	err := l.posted.begin(cfg.PostedClickRate)
+	if cfg.PostedViewRate < 0 || cfg.PostedViewRate > 1 {
+		return nil, errors.New("ADNET_POSTED_VIEW_RATE must be 0 to 1")
+	}
+	err := l.beginPosted(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +174,10 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{reportedDay, "reported_day", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{networkAds, "network_ads", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{networkClicks, "network_clicks", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{viewedMinute, "viewed_minute", math.MaxInt64, 0, 0, time.Minute},
+		{viewedDay, "viewed_day", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{networkShown, "network_shown", math.MaxInt64, 0, 0, 24 * time.Hour},
+		{networkViews, "network_views", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{writes, "writes", int64(cfg.Writes), 0, 0, time.Minute},
 		{stats, "stats", int64(cfg.Stats), 0, 0, time.Minute},
 		// Further guesses wait longer: minutes at first, then most of a day.

@@ -66,15 +66,43 @@ func TestNetworkClickRateCountsReadersOnly(t *testing.T) {
 	for range 100_000 {
 		l.Followed(one) // a repeat does not count
 	}
-	require.InDelta(t, 0.01, l.clickRate(now), 1e-9, "at least the setting")
+	require.InDelta(t, 0.01, l.rateOf(&l.clicks, now), 1e-9, "at least the setting")
 	for range 2_009 {
 		l.Followed(uuid.New())
 	}
-	require.InDelta(t, 0.1, l.clickRate(now), 1e-4)
+	require.InDelta(t, 0.1, l.rateOf(&l.clicks, now), 1e-4)
 	require.Equal(t, 10+19, reported(l, publisher, 1_000, now))
-	before := l.clickRate(now)
+	before := l.rateOf(&l.clicks, now)
 	reported(l, uuid.New(), 1_000, now)
-	require.Equal(t, before, l.clickRate(now), "what servers report does not raise it") //nolint:testifylint // equal bits are meant
+	require.Equal(t, before, l.rateOf(&l.clicks, now), "what servers report does not raise it") //nolint:testifylint // equal bits are meant
+}
+
+func TestNetworkViewRateCountsReadersPagesOnly(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l, err := New(Config{PostedViewRate: 0.5}, Deps{Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	publisher := uuid.New()
+	for range 100 {
+		l.Sold(publisher, now)
+	}
+	for i := range 20_000 {
+		auction := uuid.New()
+		for range 2 { // repeats count once
+			l.Viewed(auction, false)
+			if i%5 > 0 {
+				l.Viewed(auction, true)
+			}
+		}
+	}
+	require.InDelta(t, 0.8, l.rateOf(&l.views, now), 1e-4)
+	counted := 0
+	for range 1_000 {
+		if l.ReportedView(publisher, uuid.New(), now) {
+			counted++
+		}
+	}
+	require.Equal(t, 10+80+26, counted)
+	require.InDelta(t, 0.8, l.rateOf(&l.views, now), 1e-4, "what servers report does not raise it")
 }
 
 func TestReportedClicksOff(t *testing.T) {

@@ -57,7 +57,8 @@ func (l *Limits) Run(ctx context.Context) error {
 func (l *Limits) Share(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, exchangeWait)
 	defer cancel()
-	l.countNetwork(l.deps.Now())
+	l.countNetwork(&l.clicks, l.deps.Now())
+	l.countNetwork(&l.views, l.deps.Now())
 	message := l.collect()
 	err := l.deps.Exchange.Exchange(ctx, message, l.hear)
 	if err != nil {

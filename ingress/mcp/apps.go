@@ -44,16 +44,29 @@ func announces(capabilities string) bool {
 }
 
 // withApps is the prefix of the session id of a host that announced the extension in initialize.
-// There is no session: the id only marks the requests that follow, so a forged id has no other
-// effect.
+// There is no session: the id only marks the requests that follow. It is sealed, so that no other
+// caller can claim to show the card.
 const withApps = "apps-"
 
 const headerSession = "Mcp-Session-Id"
 
-func newSession() string { return withApps + uuid.NewString() }
+// newSession returns the session id of a host with the extension.
+func (s *Server) newSession() string {
+	id := withApps + uuid.NewString()
+	return string(s.deps.Hosts.Append([]byte(id+"."), []byte(id)))
+}
+
+// announced reports whether a session id is one of [Server.newSession].
+func (s *Server) announced(session string) bool {
+	if s.deps.Hosts == nil || !strings.HasPrefix(session, withApps) {
+		return false
+	}
+	id, seal, _ := strings.Cut(session, ".")
+	return s.deps.Hosts.Check(id, seal, s.deps.Now()) == nil
+}
 
 // shows reports whether the sender of a request can show the card.
-func shows(header http.Header, r *call) bool {
+func (s *Server) shows(header http.Header, r *call) bool {
 	switch {
 	case r.modern:
 		return announces(r.params.abilities)
@@ -61,7 +74,7 @@ func shows(header http.Header, r *call) bool {
 		return announces(r.params.capabilities)
 	}
 	session, _ := single(header, headerSession)
-	return strings.HasPrefix(session, withApps)
+	return s.announced(session)
 }
 
 // Metadata of the card: its policy allows pictures only from our own origin.

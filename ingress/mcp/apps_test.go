@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"adnet/ingress/mcp"
 	"adnet/ingress/track"
 )
 
@@ -113,5 +114,27 @@ func TestAnyCapabilities(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, capabilities)
 		require.Contains(t, w.Body.String(), `"capabilities":{"tools":{}}`, capabilities)
 		require.Empty(t, w.Header().Get("Mcp-Session-Id"), capabilities)
+	}
+}
+
+// Only a session id that this installation gave to a host with the extension shows the card.
+func TestForgedSessionsShowNoCard(t *testing.T) {
+	f := newFixture(t, track.UnsignedRecord)
+	w := f.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` +
+		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}}}`)
+	given := w.Header().Get("Mcp-Session-Id")
+	require.NotEmpty(t, given)
+	id, seal, _ := strings.Cut(given, ".")
+	for session, shown := range map[string]bool{
+		given: true, id: false, id + ".": false, id + "1." + seal: false, "apps-1." + seal: false,
+		given + "A": false, "apps-": false, "": false,
+	} {
+		header := http.Header{
+			"Authorization": {"Bearer " + f.key}, "Mcp-Session-Id": {session}, "Mcp-Protocol-Version": {"2025-11-25"},
+		}
+		w := f.do(http.MethodPost, mcp.Path, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":`+
+			`"get_sponsored_content","arguments":{"context":"learning chess"}}}`, header)
+		require.Equal(t, http.StatusOK, w.Code, session)
+		require.Equal(t, shown, strings.Contains(w.Body.String(), "ui://adnet/ad"), "%q", session)
 	}
 }

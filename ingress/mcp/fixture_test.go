@@ -105,9 +105,14 @@ func (f *fixture) mount(selling offer.Deps, creatives track.Creatives, unsigned 
 	require.NoError(f.T, err)
 	selling.Limiter, selling.Recording = f.limiter, tracker
 	ads := ingresstest.Seller(selling)
+	hosts, err := f.Ring.HostSeal()
+	require.NoError(f.T, err)
 	endpoint, err := mcp.New(
 		mcp.Config{Origins: []string{origin}},
-		mcp.Deps{Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker, BaseURL: f.HTTP.BaseURL},
+		mcp.Deps{
+			Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker, Hosts: hosts, Now: f.Clock,
+			BaseURL: f.HTTP.BaseURL,
+		},
 	)
 	require.NoError(f.T, err)
 	tracker.Mount(f.HTTP)

@@ -36,6 +36,8 @@ import (
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
+	"adnet/internal/schedule"
+	"adnet/internal/token"
 )
 
 // Path is the path of the endpoint.
@@ -64,7 +66,9 @@ type Deps struct {
 	Auth    *httpapi.Auth
 	Ads     Ads
 	Events  Events
-	BaseURL func() string // its origin may call besides those in the settings; may be nil
+	Hosts   *token.Seal      // seals the session ids of hosts that show the card; nil: no host does
+	Now     func() time.Time // nil is the clock
+	BaseURL func() string    // its origin may call besides those in the settings; may be nil
 }
 
 // Server is the endpoint.
@@ -79,6 +83,7 @@ type Server struct {
 
 // New returns the endpoint. Errors: an origin that a browser cannot send.
 func New(cfg Config, deps Deps) (*Server, error) {
+	deps.Now = schedule.Clock(deps.Now)
 	for _, origin := range cfg.Origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin || u.Scheme != "http" && u.Scheme != "https" {
@@ -163,8 +168,8 @@ func (s *Server) post(c *gin.Context) error {
 	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
 		return s.fail(c, r.echo(), failure)
 	}
-	if r.method == methodInitialize && r.apps {
-		c.Header(headerSession, newSession())
+	if r.method == methodInitialize && r.apps && s.deps.Hosts != nil {
+		c.Header(headerSession, s.newSession())
 	}
 	return httpapi.Bytes(c, http.StatusOK, r.reply)
 }

@@ -62,7 +62,7 @@ func (s *Server) answer(ctx context.Context, header http.Header, r *call) (f *fa
 	if r.modern, f = era(header, r); f != nil {
 		return f
 	}
-	r.apps = shows(header, r)
+	r.apps = s.shows(header, r)
 	r.value = r.value[:0]
 	r.reply = append(r.reply[:0], `{"jsonrpc":"2.0","id":`...)
 	r.reply = append(r.reply, r.id...)

@@ -29,6 +29,7 @@ import (
 type TrafficConfig struct {
 	Agents     string        `name:"invalid-agents" env:"ADNET_INVALID_AGENTS" default:"on" enum:"on,off" help:"Whether robots, link previews and prefetches are invalid traffic. In requests that only a reader sends, this includes tools and empty user agents."`
 	ClickDelay time.Duration `name:"click-min-delay" env:"ADNET_CLICK_MIN_DELAY" default:"300ms" help:"Minimum time from the auction to a click; earlier clicks are invalid traffic. 0 disables the rule."`
+	ViewDelay  time.Duration `name:"view-min-delay" env:"ADNET_VIEW_MIN_DELAY" default:"1s" help:"Minimum time from the auction to a view; earlier views are invalid traffic, because a view takes a second. 0 disables the rule."`
 	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Maximum clicks that count per reader (address and user agent) and period. An address (IPv6: /64) may have four times as many, a network (IPv4 /24, IPv6 /56) sixteen times. off disables the rule."`
 
 	SharedNetworks []string `name:"shared-networks" env:"ADNET_SHARED_NETWORKS" help:"Networks and addresses of carriers' gateways, whose addresses many people share (default: none). Each address in them may have as many clicks as a network, sixteen times ADNET_CLICK_RATES."`
@@ -95,13 +96,18 @@ type Views interface {
 	View(network string, now time.Time) bool
 }
 
-// Reports judges the number of reported clicks; see limits.Limits. It makes no network call.
+// Reports judges the number of reported clicks and views; see limits.Limits. It makes no network
+// call.
 type Reports interface {
 	// Reported reports whether a click reported by a publisher's server is within the network's
 	// click rate, and counts it if so.
 	Reported(publisher, auction uuid.UUID, now time.Time) bool
 	// Followed counts a link that a reader followed.
 	Followed(auction uuid.UUID)
+	// ReportedView is the same as Reported for views.
+	ReportedView(publisher, auction uuid.UUID, now time.Time) bool
+	// Viewed counts an ad that a reader's page reported: its impression, or its view.
+	Viewed(auction uuid.UUID, view bool)
 }
 
 // Origin describes the sender of a request. The zero value is a report that no reader's browser
@@ -145,6 +151,9 @@ func newScreening(cfg TrafficConfig, deps Deps) (*screening, error) {
 	if cfg.ClickDelay < 0 {
 		return nil, errors.New("ADNET_CLICK_MIN_DELAY must not be negative")
 	}
+	if cfg.ViewDelay < 0 {
+		return nil, errors.New("ADNET_VIEW_MIN_DELAY must not be negative")
+	}
 	t := &screening{cfg: cfg, clicks: deps.Clicks, views: deps.Views, posted: deps.Reports}
 	var err error
 	if t.rates, err = cfg.rates(); err != nil {
@@ -183,6 +192,9 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 	case event.Type_CLICK:
 		return t.click(ctx, e, click{o, server, now})
 	case event.Type_IMPRESSION, event.Type_VIEWABLE:
+		if e.InvalidTraffic = t.view(e, server, now); e.InvalidTraffic != "" {
+			return true
+		}
 		if onView := e.BillingModel == event.BillingModel_VCPM; onView != (e.Type == event.Type_VIEWABLE) {
 			return true // costs nothing: only one event per ad counts against the network
 		}
@@ -191,6 +203,27 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 		}
 	}
 	return true
+}
+
+// view judges the time of a view, and the number of views that servers report. It counts the
+// impressions and views of readers' pages, whose ratio bounds that number.
+func (t *screening) view(e *event.Event, server bool, now time.Time) string {
+	auction, view := uuid.UUID(e.AuctionId), e.Type == event.Type_VIEWABLE
+	if e.Proof != event.Proof_SIGNED {
+		return ""
+	}
+	// The impression's own time proves nothing: both beacons may come at once, in any order.
+	if issued, _ := day.TimeOfUUID(auction); view && now.Sub(issued) < t.cfg.ViewDelay {
+		return traffic.RuleViewTooFast
+	}
+	switch {
+	case t.posted == nil:
+	case !server && traffic.ReportsViews(e.Placement.GetIntegrationMethod()):
+		t.posted.Viewed(auction, view)
+	case server && view && !t.posted.ReportedView(uuid.UUID(e.DeveloperId), auction, now):
+		return traffic.RulePostedViews
+	}
+	return ""
 }
 
 // click is the origin of a click.

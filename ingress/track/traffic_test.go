@@ -42,7 +42,7 @@ func guarded(t *testing.T, change ...func(*Config)) (*fixture, *counter) {
 	clicks := &counter{allow: true}
 	f := newFixture(t, append([]func(*Config){func(c *Config) {
 		c.Traffic = TrafficConfig{
-			Agents: "on", ClickDelay: 300 * time.Millisecond, ClickRates: "1/1m,3/10m,10/1h,25/24h",
+			Agents: "on", ClickDelay: 300 * time.Millisecond, ViewDelay: time.Second, ClickRates: "1/1m,3/10m,10/1h,25/24h",
 		}
 	}}, change...)...)
 	f.tracker.traffic.clicks = clicks
@@ -388,5 +388,5 @@ func TestRulesAreAClosedList(t *testing.T) {
 		require.False(t, seen[rule])
 		seen[rule] = true
 	}
-	require.Len(t, seen, 8)
+	require.Len(t, seen, 10)
 }

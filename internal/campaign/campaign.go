@@ -158,10 +158,11 @@ type Campaign struct {
 	TargetROAS   *money.Micros `json:"target_roas"` // a ratio with six decimals, null when unset
 	Goal         Goal          `json:"optimization_goal"`
 	Pursuit
-	CreditFunded bool    `json:"credit_funded"`
-	Pacing       Pacing  `json:"pacing"`
-	FrequencyCap int     `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
-	ClickID      ClickID `json:"click_id"`
+	Standing     Standing `json:"-"`
+	CreditFunded bool     `json:"credit_funded"`
+	Pacing       Pacing   `json:"pacing"`
+	FrequencyCap int      `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
+	ClickID      ClickID  `json:"click_id"`
 	// ConversionType is the type of the conversions that a cpa campaign pays for, compared without
 	// case. Empty: the first of a click, whatever its type.
 	ConversionType string `json:"conversion_type"`

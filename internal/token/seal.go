@@ -23,13 +23,16 @@ type sealKey struct {
 
 // NewSeal derives the seal of records from the keys of auction tokens; the first key seals. Errors:
 // those of [NewKeyring].
-func NewSeal(keys []Key) (*Seal, error) {
+func NewSeal(keys []Key) (*Seal, error) { return newSeal(keys, "catalog/v1") }
+
+// newSeal derives a seal for one use.
+func newSeal(keys []Key, use string) (*Seal, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
 	s := &Seal{keys: make([]sealKey, len(keys))}
 	for i, key := range keys {
-		secret, err := key.derive("catalog/v1")
+		secret, err := key.derive(use)
 		if err != nil {
 			return nil, err
 		}
@@ -39,12 +42,17 @@ func NewSeal(keys []Key) (*Seal, error) {
 }
 
 // Seal returns the seal of records by the keys of r.
-func (r *Keyring) Seal() (*Seal, error) {
+func (r *Keyring) Seal() (*Seal, error) { return NewSeal(r.plain()) }
+
+// HostSeal returns the seal of the session ids of MCP hosts by the keys of r.
+func (r *Keyring) HostSeal() (*Seal, error) { return newSeal(r.plain(), "mcp/host/v1") }
+
+func (r *Keyring) plain() []Key {
 	keys := make([]Key, len(r.keys))
 	for i := range r.keys {
 		keys[i] = r.keys[i].Key
 	}
-	return NewSeal(keys)
+	return keys
 }
 
 // Append appends the seal of record: the key's id, a dot, and the MAC in base64url.

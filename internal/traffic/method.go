@@ -22,6 +22,9 @@ func ReaderSide(method string) bool {
 	return method == MethodSnippet || method == MethodSDK || method == MethodRTB
 }
 
+// ReportsViews reports whether the reader's page reports the views of an ad.
+func ReportsViews(method string) bool { return method == MethodSnippet || method == MethodSDK }
+
 // Method returns method if the list has it, else "".
 func Method(method string) string { return listed(method, Methods()) }
 

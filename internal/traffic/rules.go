@@ -19,13 +19,15 @@ const (
 	RuleViewRate     = "view_rate"        // too many impressions of one network; the reader's requests only
 	// the posted clicks of a publisher exceed the network's click rate
 	RulePostedRate   = "posted_click_rate"
+	RuleViewTooFast  = "view_too_fast"    // the view came sooner after the auction than half an ad can be in view
+	RulePostedViews  = "posted_view_rate" // the same as posted_click_rate for views
 	RuleNoImpression = "click_without_impression" // the log has no impression of the auction before the click
 )
 
 // InvalidRules lists the rules in the order of the documentation.
 func InvalidRules() []string {
 	return []string{
-		RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewRate, RulePostedRate,
-		RuleNoImpression,
+		RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewTooFast, RuleViewRate,
+		RulePostedRate, RulePostedViews, RuleNoImpression,
 	}
 }

@@ -167,7 +167,7 @@ func (l *load) visit(ctx context.Context) {
 		fire("skip")
 	}
 	for b.model == onView { // most ads are seen, some more than once
-		wait(ctx, 300, 300)
+		wait(ctx, 1000, 300) // a view takes a second
 		if rand.IntN(4) == 0 || !fire("viewable") || rand.IntN(10) > 0 {
 			break
 		}

@@ -1736,6 +1736,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/track"}, run: "LinkClicksComeFromTheReader",
 	},
 	{
+		name: "view-at-once", protects: "a view takes a second",
+		file: "ingress/track/traffic.go",
+		old:  "view && now.Sub(issued) < t.cfg.ViewDelay", new: "view && now.Sub(issued) < 0",
+		tests: []string{"./ingress/track"}, run: "ViewTooFast",
+	},
+	{
+		name: "mcp-host", protects: "a host of MCP Apps shows the session id that it got",
+		file: "ingress/mcp/apps.go",
+		old:  "return s.deps.Hosts.Check(id, seal, s.deps.Now()) == nil", new: "return id+seal != \"\"",
+		tests: []string{"./ingress/mcp"}, run: "ForgedSessions",
+	},
+	{
 		name: "link-preview", protects: "a link preview is not taken for a publisher's server",
 		file: "ingress/track/traffic.go",
 		old:  "kind == agents.Robot || kind == agents.Tool && !server", new: "kind != agents.Unlisted && !server",
@@ -1793,7 +1805,7 @@ var mutants = []mutant{
 	{
 		name: "posted-rate", protects: "a server's clicks above the network's click rate are not charged",
 		file: "ingress/limits/posted.go",
-		old:  "if clicks >= usualClicks(rate, ads) {", new: "if clicks >= usualClicks(rate, ads) && clicks < 0 {",
+		old:  "if acts >= usualActs(rate, ads) {", new: "if acts >= usualActs(rate, ads) && acts < 0 {",
 		tests: []string{"./ingress/limits", "./ingress/track"}, run: "Reported",
 	},
 	{

@@ -65,6 +65,16 @@ CREATE TABLE app_user (
 CREATE UNIQUE INDEX app_user_email ON app_user (lower(email));
 CREATE INDEX app_user_parent ON app_user (parent_id) WHERE parent_id IS NOT NULL;
 
+-- The family of an account that belongs together with others, or is bound to the use of an older
+-- one (internal/family). An account without a row is a family of its own. The consumer of standing
+-- writes it.
+CREATE TABLE account_family (
+    account_id uuid PRIMARY KEY REFERENCES app_user (id),
+    family_id  uuid NOT NULL, -- id of the family's oldest account
+    bound_to   uuid           -- family whose use counts for this newer account, which was never charged
+);
+CREATE INDEX account_family_family ON account_family (family_id);
+
 -- One row per key of an account, revoked ones included. Nodes write it. The key itself is stored
 -- nowhere, only its hash.
 CREATE TABLE api_key (

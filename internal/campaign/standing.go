@@ -1,0 +1,37 @@
+package campaign
+
+import (
+	"github.com/google/uuid"
+
+	"adnet/internal/money"
+)
+
+// Standing is what settled charges show about a campaign and the family of its advertiser.
+// consumers/standing sets it, edits do not.
+type Standing struct {
+	// Family is the id of the advertiser's family; see internal/family.
+	Family uuid.UUID
+	// Vote is the part of a full vote that the family has in rules that count advertisers, in parts
+	// per million.
+	Vote int64
+	// ClickRate and ConvertRate are the campaign's own rates of clicks by impressions and of
+	// conversions by clicks ÷ those of the network, in parts per million; 0 is unknown.
+	ClickRate, ConvertRate int64
+	// Ceiling is the most that 1,000 impressions of a campaign that pays per act count for in an
+	// auction, in micro-USD; 0 is no limit.
+	Ceiling money.Micros
+	// Bound is the reason for showing a campaign in few of its requests; empty for none.
+	Bound Bound
+}
+
+// Bound is a reason why a campaign that pays per click or conversion shows in few of its requests
+// until it pays again.
+type Bound string
+
+// The bounds.
+const (
+	// Unproven: the family has shown as many ads as it may before its first charged act.
+	Unproven Bound = "unproven"
+	// Behind: far fewer acts were charged than the ads of the campaign let expect.
+	Behind Bound = "behind"
+)
