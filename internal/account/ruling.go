@@ -27,6 +27,8 @@ type UserFilter struct {
 	Role      Role
 	Suspended *bool
 	NameWaits bool // its name awaits approval
+	// Family selects the accounts of a family, and those bound to it. [UserFilter.Selects] ignores it.
+	Family uuid.UUID
 	Limit     int  // 1 to 500
 	Offset    int
 }

@@ -66,7 +66,7 @@ type MarkKind string
 // The kinds of marks.
 const (
 	MarkMailbox    MarkKind = "mailbox"    // survives the erasure of the address for [ErasedAge]
-	MarkNetwork    MarkKind = "network"    // of the registration, for [NetworkAge]
+	MarkNetwork    MarkKind = "network"    // of the registration, for [NetworkAge]; see [Network]
 	MarkInstrument MarkKind = "instrument" // payer id or card fingerprint
 )
 

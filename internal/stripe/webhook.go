@@ -123,6 +123,23 @@ type charge struct {
 	PaymentIntent  reference `json:"payment_intent"`
 	AmountRefunded int64     `json:"amount_refunded"` // of all refunds so far
 	Currency       string    `json:"currency"`
+	Method         struct {
+		Card struct {
+			Fingerprint string `json:"fingerprint"` // the same for a card in all payments
+		} `json:"card"`
+	} `json:"payment_method_details"`
+}
+
+// readCard reads the card of a charge that moves no money here.
+func readCard(e event) payment.Delivery {
+	d := payment.Delivery{Ignored: "type"}
+	var c charge
+	if e.Type == "charge.succeeded" && e.Account == "" && json.Unmarshal(e.Data.Object, &c) == nil {
+		d.Notice = ledger.Notice{
+			Provider: ledger.Stripe, PaymentID: string(c.PaymentIntent), Instrument: c.Method.Card.Fingerprint,
+		}
+	}
+	return d
 }
 
 // reference is an id, or the object that has it.
@@ -154,7 +171,7 @@ func (w *Webhook) read(body []byte) (payment.Delivery, error) {
 	reads, known := handled[e.Type]
 	switch {
 	case harmless[e.Type]:
-		return payment.Delivery{Ignored: "type"}, nil
+		return readCard(e), nil
 	case !known:
 		return unhandled(e, payment.UnknownType)
 	case e.Account != "": // its money is not the operator's
@@ -189,12 +206,13 @@ func readCharge(e event) (payment.Delivery, error) {
 	}
 	n := ledger.Notice{
 		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefundedTo, PaymentID: string(c.PaymentIntent),
+		Instrument: c.Method.Card.Fingerprint,
 	}
 	if e.Type == "charge.updated" {
 		before := e.Data.Previous
 		switch {
 		case before != nil && before.AmountRefunded == nil:
-			return payment.Delivery{Ignored: "amount_refunded"}, nil
+			return payment.Delivery{Notice: n, Ignored: "amount_refunded"}, nil
 		case before == nil || *before.AmountRefunded > c.AmountRefunded: // a refund failed
 			n.Kind = ledger.NoticeRefundTotal
 		}
