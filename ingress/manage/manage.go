@@ -53,10 +53,10 @@ const (
 
 // Config holds the settings of accounts.
 type Config struct {
-	Campaigns     int      `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. The limit grows by the same number every 30 days after the first campaign, and by 50 for each campaign that a reviewer approved, up to 10,000. Their targeting may total 10 KiB per allowed campaign. 0 is unlimited. Administrators have no limit."`
-	VerifyEmail   string   `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the mailed link creates the account; needs ADNET_SMTP_HOST, except in standalone mode, which logs the link) or off."`
-	ReportsPause  string   `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether readers' reports pause an ad until a reviewer decides. It takes reports from three networks and three publishers on one UTC day, for at least 0.1 % of the ad's impressions. A version that a reviewer approved is never paused."`
-	Signup        string   `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Registration mode: open to anyone, by invitation, or closed (only the operator creates accounts)."`
+	Campaigns    int    `name:"campaigns" env:"ADNET_CAMPAIGNS" default:"100" help:"Campaigns that a new account may have. The limit grows by the same number every 30 days after the first campaign, and by 50 for each campaign that a reviewer approved, up to 10,000. Their targeting may total 10 KiB per allowed campaign. 0 is unlimited. Administrators have no limit."`
+	VerifyEmail  string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the mailed link creates the account; needs ADNET_SMTP_HOST, except in standalone mode, which logs the link) or off."`
+	ReportsPause string `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether readers' reports pause an ad until a reviewer decides. It takes reports from three networks and three publishers on one UTC day, for at least 0.1 % of the ad's impressions. A version that a reviewer approved is never paused."`
+	Signup       string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Registration mode: open to anyone, by invitation, or closed (only the operator creates accounts)."`
 
 	MailProviders []string `name:"mail-providers" env:"ADNET_MAIL_PROVIDERS" help:"Further public mail providers, like mail.example. Accounts whose addresses have the same domain belong to one family, except at public mail providers. It applies to accounts registered after it was set."`
 }

@@ -29,8 +29,8 @@ type UserFilter struct {
 	NameWaits bool // its name awaits approval
 	// Family selects the accounts of a family, and those bound to it. [UserFilter.Selects] ignores it.
 	Family uuid.UUID
-	Limit     int  // 1 to 500
-	Offset    int
+	Limit  int // 1 to 500
+	Offset int
 }
 
 // Selects reports whether f selects u, regardless of the page.
