@@ -130,16 +130,24 @@ type charge struct {
 	} `json:"payment_method_details"`
 }
 
-// readCard reads the card of a charge that moves no money here.
-func readCard(e event) payment.Delivery {
-	d := payment.Delivery{Ignored: "type"}
-	var c charge
-	if e.Type == "charge.succeeded" && e.Account == "" && json.Unmarshal(e.Data.Object, &c) == nil {
+// ofCard returns the delivery of a charge that moves no money here: it may have a card.
+func (c *charge) ofCard(ignored string) payment.Delivery {
+	d := payment.Delivery{Ignored: ignored}
+	if c.Method.Card.Fingerprint != "" {
 		d.Notice = ledger.Notice{
 			Provider: ledger.Stripe, PaymentID: string(c.PaymentIntent), Instrument: c.Method.Card.Fingerprint,
 		}
 	}
 	return d
+}
+
+// ignore returns the delivery of a harmless type.
+func ignore(e event) payment.Delivery {
+	var c charge
+	if e.Type != "charge.succeeded" || e.Account != "" || json.Unmarshal(e.Data.Object, &c) != nil {
+		return payment.Delivery{Ignored: "type"}
+	}
+	return c.ofCard("type")
 }
 
 // reference is an id, or the object that has it.
@@ -171,7 +179,7 @@ func (w *Webhook) read(body []byte) (payment.Delivery, error) {
 	reads, known := handled[e.Type]
 	switch {
 	case harmless[e.Type]:
-		return readCard(e), nil
+		return ignore(e), nil
 	case !known:
 		return unhandled(e, payment.UnknownType)
 	case e.Account != "": // its money is not the operator's
@@ -212,7 +220,7 @@ func readCharge(e event) (payment.Delivery, error) {
 		before := e.Data.Previous
 		switch {
 		case before != nil && before.AmountRefunded == nil:
-			return payment.Delivery{Notice: n, Ignored: "amount_refunded"}, nil
+			return c.ofCard("amount_refunded"), nil
 		case before == nil || *before.AmountRefunded > c.AmountRefunded: // a refund failed
 			n.Kind = ledger.NoticeRefundTotal
 		}
