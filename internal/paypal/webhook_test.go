@@ -166,7 +166,7 @@ func TestPayPalReads(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Type: "PAYMENT.CAPTURE.COMPLETED", Notice: ledger.Notice{
 		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X",
-		Amount: 30_010_000,
+		Amount:     30_010_000,
 		Names:      []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
 		Instrument: "PAYER1",
 	}}, d)
