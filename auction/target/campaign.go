@@ -80,6 +80,9 @@ type Campaign struct {
 	// Targeting restricts delivery; nil means everywhere. The index shares one value among
 	// campaigns with equal targeting, so the result may be an equal value of another campaign.
 	Targeting *Targeting
+	// Standing is what settled charges show about the campaign. [Build] and [Index.Apply] replace nil
+	// by an unknown standing.
+	*Standing
 }
 
 // Suits restricts the conversations beside which a campaign runs. Campaigns of one group share it.

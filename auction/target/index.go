@@ -84,7 +84,9 @@ func sorted(campaigns []Campaign) []Campaign {
 	}
 	latest := make([]Campaign, len(last))
 	for i, at := range last {
-		latest[i] = campaigns[at]
+		if latest[i] = campaigns[at]; latest[i].Standing == nil {
+			latest[i].Standing = &unknown
+		}
 	}
 	return latest
 }

@@ -319,7 +319,7 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 	stored := s.packed(k.ID).campaign(k.ID)
 	entry := bare(k)
 	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(stored.CTAURL), stored.Headline, stored.Subtext
-	entry.Targeting = equal.of(k)
+	entry.Targeting, entry.Standing = equal.of(k), equal.standing(k)
 	return entry
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/target"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -197,6 +199,31 @@ func TestRecentCampaignIsCurrent(t *testing.T) {
 	table.put([]campaign.Campaign{k})
 	named, _ := table.creative(changed.ID)
 	require.Equal(t, "Acme", named.Advertiser.Name)
+}
+
+// The standing of a campaign reaches auctions, and campaigns with equal ones share it.
+func TestStandingReachesAuctions(t *testing.T) {
+	k := campaign.Campaign{Standing: campaign.Standing{
+		Family: uuid.New(), Vote: 350_000, ClickRate: 1_500_000, ConvertRate: 20_000, Ceiling: 2 * money.USD,
+		Bound: campaign.Behind,
+	}}
+	want := auction.Standing{
+		Family: auction.ID(k.Standing.Family), Vote: 350_000, ClickRate: 1_500_000, ConvertRate: 20_000,
+		Ceiling: 2 * money.USD, Bound: target.BoundBehind,
+	}
+	entry := Entry(&k)
+	require.Equal(t, want, *entry.Standing)
+	table, equal := newCampaignTable(), newTargetings()
+	table.put([]campaign.Campaign{k})
+	first, second := table.entry(&k, equal), table.entry(&k, equal)
+	require.Equal(t, want, *first.Standing)
+	require.Same(t, first.Standing, second.Standing)
+	k.Standing.Bound = campaign.Unproven
+	third := table.entry(&k, equal)
+	require.Equal(t, target.BoundUnproven, third.Bound)
+	k.Standing = campaign.Standing{ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1}
+	wrong := table.entry(&k, equal)
+	require.Equal(t, auction.Standing{ClickRate: math.MaxUint32, Vote: 1_000_000}, *wrong.Standing)
 }
 
 // An id of a newer build restricts, since this one cannot tell what it stands for.
