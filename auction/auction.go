@@ -35,8 +35,6 @@ type (
 	Targeting = target.Targeting
 	// Suits holds the conversations that a campaign may run beside.
 	Suits = target.Suits
-	// Standing is what settled charges show about a campaign.
-	Standing = target.Standing
 	// Format is the kind of creative.
 	Format = target.Format
 	// Snapshot is one immutable state of the deliverable campaigns.

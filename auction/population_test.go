@@ -60,10 +60,6 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	c.Subtext = rapid.SampledFrom([]string{"", "An api for search", "天気予報 of every city"}).Draw(t, "subtext")
 	c.MinRelevance = ranker.PPM(rapid.SampledFrom([]int{0, 0, 0, 300_000, 900_000}).Draw(t, "least"))
 	c.Suits = drawSuits(t)
-	c.Standing = &auction.Standing{
-		Family: id(rapid.IntRange(0, 3).Draw(t, "family")),
-		Vote:   rapid.SampledFrom([]uint32{0, 50_000, 1_000_000}).Draw(t, "vote"),
-	}
 	if rapid.Bool().Draw(t, "feed") {
 		ofFeed(t, &c)
 		return c

@@ -84,9 +84,7 @@ func sorted(campaigns []Campaign) []Campaign {
 	}
 	latest := make([]Campaign, len(last))
 	for i, at := range last {
-		if latest[i] = campaigns[at]; latest[i].Standing == nil {
-			latest[i].Standing = &unknown
-		}
+		latest[i] = campaigns[at]
 	}
 	return latest
 }

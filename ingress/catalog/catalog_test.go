@@ -179,7 +179,6 @@ func TestLoadsEverything(t *testing.T) {
 	w := newWorld(make1(1, 4, campaign.Active), make1(2, 5, campaign.Paused), violating)
 	c, _ := run(t, w)
 	require.Equal(t, &auction.Campaign{
-		Standing: &auction.Standing{},
 		ID: auction.ID(id(1)), Advertiser: auction.ID{0: 1}, Bid: 2 * money.USD, Billing: 1, Format: 2,
 		LandingDomain: "shop.example",
 		Targeting:     &auction.Targeting{Exact: true, Languages: []string{"de"}},

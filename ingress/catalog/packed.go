@@ -2,13 +2,11 @@ package catalog
 
 import (
 	"encoding/binary"
-	"math"
 	"time"
 
 	"github.com/google/uuid"
 
 	"adnet/auction"
-	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
 )
@@ -172,43 +170,13 @@ func (u *unpacker) list() []string {
 	return list
 }
 
-// targetings lets campaigns that are read together share equal targetings and standings, since most
-// are equal.
+// targetings lets campaigns that are read together share equal targetings, since most are equal.
 type targetings struct {
-	known     map[string]*auction.Targeting
-	key       []byte
-	standings map[auction.Standing]*auction.Standing
+	known map[string]*auction.Targeting
+	key   []byte
 }
 
-func newTargetings() *targetings {
-	return &targetings{
-		known: map[string]*auction.Targeting{}, standings: map[auction.Standing]*auction.Standing{},
-	}
-}
-
-// standing returns the standing of k as auctions read it.
-func (t *targetings) standing(k *campaign.Campaign) *auction.Standing {
-	from := &k.Standing
-	of := auction.Standing{
-		Family: auction.ID(from.Family), Ceiling: max(0, from.Ceiling), Vote: uint32(within(from.Vote, 1_000_000)),
-		ClickRate:   uint32(within(from.ClickRate, math.MaxUint32)),
-		ConvertRate: uint32(within(from.ConvertRate, math.MaxUint32)),
-	}
-	switch from.Bound {
-	case campaign.Unproven:
-		of.Bound = target.BoundUnproven
-	case campaign.Behind:
-		of.Bound = target.BoundBehind
-	}
-	shared, ok := t.standings[of]
-	if !ok {
-		shared = &of
-		t.standings[of] = shared
-	}
-	return shared
-}
-
-func within(n, most int64) int64 { return max(0, min(most, n)) }
+func newTargetings() *targetings { return &targetings{known: map[string]*auction.Targeting{}} }
 
 // of returns the targeting of k. It does not retain memory of k.
 func (t *targetings) of(k *campaign.Campaign) *auction.Targeting {

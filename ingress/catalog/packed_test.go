@@ -201,29 +201,29 @@ func TestRecentCampaignIsCurrent(t *testing.T) {
 	require.Equal(t, "Acme", named.Advertiser.Name)
 }
 
-// The standing of a campaign reaches auctions, and campaigns with equal ones share it.
+// The standing of a campaign reaches auctions, and no stored value becomes another on the way.
 func TestStandingReachesAuctions(t *testing.T) {
 	k := campaign.Campaign{Standing: campaign.Standing{
 		Family: uuid.New(), Vote: 350_000, ClickRate: 1_500_000, ConvertRate: 20_000, Ceiling: 2 * money.USD,
 		Bound: campaign.Behind,
 	}}
-	want := auction.Standing{
-		Family: auction.ID(k.Standing.Family), Vote: 350_000, ClickRate: 1_500_000, ConvertRate: 20_000,
-		Ceiling: 2 * money.USD, Bound: target.BoundBehind,
-	}
-	entry := Entry(&k)
-	require.Equal(t, want, *entry.Standing)
-	table, equal := newCampaignTable(), newTargetings()
+	table := newCampaignTable()
 	table.put([]campaign.Campaign{k})
-	first, second := table.entry(&k, equal), table.entry(&k, equal)
-	require.Equal(t, want, *first.Standing)
-	require.Same(t, first.Standing, second.Standing)
-	k.Standing.Bound = campaign.Unproven
-	third := table.entry(&k, equal)
-	require.Equal(t, target.BoundUnproven, third.Bound)
-	k.Standing = campaign.Standing{ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1}
-	wrong := table.entry(&k, equal)
-	require.Equal(t, auction.Standing{ClickRate: math.MaxUint32, Vote: 1_000_000}, *wrong.Standing)
+	for _, entry := range []auction.Campaign{Entry(&k), table.entry(&k, newTargetings())} {
+		require.Equal(t, auction.ID(k.Standing.Family), entry.Family)
+		require.EqualValues(t, 350_000, entry.Vote)
+		require.EqualValues(t, 1_500_000, entry.ClickRate)
+		require.EqualValues(t, 20_000, entry.ConvertRate)
+		require.Equal(t, 2*money.USD, entry.Ceiling)
+		require.Equal(t, target.BoundBehind, entry.Bound)
+	}
+	k.Standing = campaign.Standing{ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1, Bound: campaign.Unproven}
+	wrong := Entry(&k)
+	require.EqualValues(t, math.MaxUint32, wrong.ClickRate)
+	require.EqualValues(t, 1_000_000, wrong.Vote)
+	require.Zero(t, wrong.ConvertRate)
+	require.Zero(t, wrong.Ceiling)
+	require.Equal(t, target.BoundUnproven, wrong.Bound)
 }
 
 // An id of a newer build restricts, since this one cannot tell what it stands for.

@@ -180,7 +180,6 @@ func (c *Catalog) applyToTrial(newer map[auction.ID]*auction.Campaign) {
 func Entry(k *campaign.Campaign) auction.Campaign {
 	entry := bare(k)
 	entry.LandingDomain, entry.Headline, entry.Subtext = adtext.Host(k.CTAURL), k.Headline, k.Subtext
-	equal := newTargetings()
-	entry.Targeting, entry.Standing = equal.of(k), equal.standing(k)
+	entry.Targeting = newTargetings().of(k)
 	return entry
 }

@@ -6,6 +6,9 @@ import (
 	"adnet/internal/money"
 )
 
+// FullVote is the vote of a family with the full weight.
+const FullVote int64 = 1_000_000
+
 // Standing is what settled charges show about a campaign and the family of its advertiser.
 // consumers/standing sets it, edits do not. The API does not show it as it is; [Campaign.Record]
 // includes it.
