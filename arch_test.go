@@ -52,6 +52,7 @@ var layers = map[string][]string{
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
 		"internal/account", "internal/campaign",
 	},
+	"internal/owed": {"internal/campaign", "internal/money"},
 	"internal/report": {
 		"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account",
 		"internal/campaign", "internal/ledger",
