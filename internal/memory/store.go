@@ -53,6 +53,7 @@ type Store struct {
 	unproven   map[unprovenKey]int64
 	weights    []ranking.Version // by number
 	goals      map[uuid.UUID][]byte
+	votes      map[uuid.UUID]int64 // of publishers, by developer id
 
 	verifications []ledger.Verification // oldest first
 }
