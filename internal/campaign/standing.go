@@ -47,3 +47,8 @@ const (
 	// Behind: far fewer acts were charged than the ads of the campaign let expect.
 	Behind Bound = "behind"
 )
+
+// ApprovedByPerson reports whether the last review of c is an approval by an administrator.
+func (c *Campaign) ApprovedByPerson() bool {
+	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.ReviewerID != uuid.Nil
+}
