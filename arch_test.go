@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"internal/decimal":  {},
 	"internal/money":    {"internal/decimal"},
 	"internal/share":    {"internal/decimal"},
+	"internal/family":   {"internal/adtext", "internal/traffic"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
 	"internal/account": {
@@ -52,7 +53,8 @@ var layers = map[string][]string{
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
 		"internal/account", "internal/campaign",
 	},
-	"internal/owed": {"internal/campaign", "internal/money"},
+	"internal/owed":     {"internal/campaign", "internal/money"},
+	"internal/standing": {"internal/campaign", "internal/day", "internal/family", "internal/money"},
 	"internal/report": {
 		"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account",
 		"internal/campaign", "internal/ledger",
@@ -162,7 +164,7 @@ var domain = []string{
 	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day",
 	"internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan",
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/consent", "internal/person",
+	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
 }
