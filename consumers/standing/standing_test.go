@@ -157,7 +157,8 @@ func TestChargesGiveVotesForThirtyDays(t *testing.T) {
 	w, s := newWorld(t)
 	payer, publisher := w.user(uuid.Nil), w.user(uuid.Nil)
 	seat := w.user(publisher.ID)
-	c, paused := w.campaign(payer.ID, nil), w.campaign(payer.ID, func(c *campaign.Campaign) { c.Status = campaign.Paused })
+	c := w.campaign(payer.ID, nil)
+	paused := w.campaign(payer.ID, func(c *campaign.Campaign) { c.Status = campaign.Paused })
 	w.turn(s)
 	require.Zero(t, w.standing(c))
 	require.Zero(t, w.writes, "an account that was never charged causes no write")
@@ -226,7 +227,9 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 		c.BillingModel, c.BidAmount = campaign.CPA, 40*money.USD
 		approve(c)
 	})
-	gone := w.campaign(owner.ID, func(c *campaign.Campaign) { c.BillingModel, c.Status = campaign.CPC, campaign.Archived })
+	gone := w.campaign(owner.ID, func(c *campaign.Campaign) {
+		c.BillingModel, c.Status = campaign.CPC, campaign.Archived
+	})
 	paid := w.campaign(owner.ID, nil)
 	_, err := w.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error {
 		c.BidAmount = money.USD
@@ -239,7 +242,9 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 		today - 1:   {Impressions: 50, Clicks: 2},
 		today - 300: {Impressions: 1000, Clicks: 9},
 	} {
-		w.days[d] = map[uuid.UUID]report.Counts{c.ID: counts, gone.ID: {Impressions: 7}, paid.ID: {Impressions: 10, Spend: 50_000}}
+		w.days[d] = map[uuid.UUID]report.Counts{
+			c.ID: counts, gone.ID: {Impressions: 7}, paid.ID: {Impressions: 10, Spend: 50_000},
+		}
 	}
 	want := owed.Result{ClickRate: 900_000, ConvertRate: 1_100_000, Ceiling: money.USD, Bound: campaign.Behind}
 	w.results = map[uuid.UUID]owed.Result{c.ID: want}

@@ -217,7 +217,9 @@ func TestStandingReachesAuctions(t *testing.T) {
 		require.Equal(t, 2*money.USD, entry.Ceiling)
 		require.Equal(t, target.BoundBehind, entry.Bound)
 	}
-	k.Standing = campaign.Standing{ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1, Bound: campaign.Unproven}
+	k.Standing = campaign.Standing{
+		ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1, Bound: campaign.Unproven,
+	}
 	wrong := Entry(&k)
 	require.EqualValues(t, math.MaxUint32, wrong.ClickRate)
 	require.EqualValues(t, 1_000_000, wrong.Vote)

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	selectVoters = `SELECT u.id, coalesce(u.parent_id, '00000000-0000-0000-0000-000000000000'), u.created_at,
+	selectVoters = `SELECT u.id, coalesce(u.parent_id, '00000000-0000-0000-0000-000000000000'),
+		u.created_at,
 		coalesce(b.amount, 0) > 0
 		FROM app_user u LEFT JOIN balance b ON b.account = 'advertiser:' || u.id::text AND b.asset = 'USD' ORDER BY u.id`
 

@@ -97,7 +97,8 @@ func drawBallot(t *rapid.T) standing.Ballot {
 		})
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "facts") {
-		b.Families[id(20+rapid.IntRange(0, 10).Draw(t, "member"))] = family.Member{Family: id(rapid.IntRange(0, 5).Draw(t, "of"))}
+		member := id(20 + rapid.IntRange(0, 10).Draw(t, "member"))
+		b.Families[member] = family.Member{Family: id(rapid.IntRange(0, 5).Draw(t, "of"))}
 		b.Reviewed[account("reviewed")] = true
 		b.Funded[account("funded")] = true
 	}
@@ -116,7 +117,8 @@ func TestUnpaidFamiliesChangeNoVote(t *testing.T) {
 		for i := range rapid.IntRange(1, 200).Draw(t, "thieves") {
 			thief := id(5000 + i)
 			more.Families[thief] = family.Member{
-				Family: id(5000 + i/rapid.IntRange(1, 3).Draw(t, "size")), BoundTo: id(rapid.IntRange(0, 30).Draw(t, "bound")),
+				Family:  id(5000 + i/rapid.IntRange(1, 3).Draw(t, "size")),
+				BoundTo: id(rapid.IntRange(0, 30).Draw(t, "bound")),
 			}
 			more.Reviewed[thief] = rapid.Bool().Draw(t, "reviewed thief")
 			more.Charges = append(more.Charges, standing.Charge{Payer: thief, Publisher: id(i % 30)})

@@ -135,7 +135,8 @@ func chargesOfVotes(t *testing.T, l Ledger) {
 	m.views(d, newID(t), 5)                                                                // an erased or unknown publisher
 	m.views(priced(t, l, publisher, 10*money.USD, 10*money.USD), publisher.DeveloperID, 7) // its own ad
 	want := map[[2]uuid.UUID]money.Micros{
-		{payer.ID, publisher.ID}: money.USD, {payer.ID, second.ID}: money.USD / 10, {other.ID, publisher.ID}: money.USD / 20,
+		{payer.ID, publisher.ID}: money.USD, {payer.ID, second.ID}: money.USD / 10,
+		{other.ID, publisher.ID}: money.USD / 20,
 	}
 	require.Equal(t, want, charges(today-29, today))
 	require.Equal(t, want, charges(today, today))
