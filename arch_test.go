@@ -30,9 +30,9 @@ var layers = map[string][]string{
 	"internal/decimal":  {},
 	"internal/money":    {"internal/decimal"},
 	"internal/share":    {"internal/decimal"},
+	"internal/family":   {"internal/adtext", "internal/traffic"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
-	"internal/family": {"internal/adtext", "internal/traffic"},
 	"internal/account": {
 		"internal/family", "internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
 		"internal/typed",
@@ -54,6 +54,8 @@ var layers = map[string][]string{
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
 		"internal/account", "internal/campaign",
 	},
+	"internal/owed":     {"internal/campaign", "internal/money"},
+	"internal/standing": {"internal/campaign", "internal/day", "internal/family", "internal/money"},
 	"internal/report": {
 		"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account",
 		"internal/campaign", "internal/ledger",
@@ -163,7 +165,7 @@ var domain = []string{
 	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day",
 	"internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan",
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/consent", "internal/person", "internal/family",
+	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
 }

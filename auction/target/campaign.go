@@ -55,8 +55,9 @@ func (s Second) within(start, end Second) bool { return start <= s && (end == 0 
 // Campaign holds what the auction needs of a deliverable campaign. It is immutable once indexed.
 type Campaign struct {
 	ID ID
-	// Advertiser owns the campaign.
-	Advertiser ID
+	// Advertiser owns the campaign, and Family is the advertiser's family: the zero value stands for
+	// the advertiser alone.
+	Advertiser, Family ID
 	// Bid in micro-USD, per 1,000 impressions, click or conversion according to Billing.
 	Bid money.Micros
 	// Aim is the current target cost of a conversion in micro-USD, for a campaign with a goal. Bid
@@ -66,8 +67,20 @@ type Campaign struct {
 	Billing ranker.Billing
 	// Format is the format of the creative.
 	Format Format
+	// Bound is the reason for showing it in few auctions.
+	Bound Bound
 	// Start and End bound the time of delivery: from Start to before End. 0 is no bound.
 	Start, End Second
+	// Vote is the part of a full vote that the family has in the weights of words, in parts per
+	// million. Its campaigns share it. A campaign without a vote changes nothing for others.
+	Vote uint32
+	// ClickRate and ConvertRate are its own rates of clicks by impressions and of conversions by
+	// clicks ÷ those of the network, in parts per million; 0 is the network's. They scale bids for
+	// acts and aims.
+	ClickRate, ConvertRate uint32
+	// Ceiling is the most that 1,000 impressions count for if it pays per click or conversion,
+	// micro-USD; 0 is no limit.
+	Ceiling money.Micros
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
 	LandingDomain string
@@ -97,6 +110,19 @@ func (s *Suits) beside(subjects subject.Set) bool {
 
 // within reports whether all its trades may run.
 func (s *Suits) within(trades subject.TradeSet) bool { return s.Trades&^trades == 0 }
+
+// Bound is a reason why a campaign takes part in few auctions: it pays per click or conversion and
+// owes too much for what it was shown. See internal/owed.
+type Bound uint8
+
+// The bounds.
+const (
+	BoundNone Bound = iota
+	// BoundUnproven: its family has shown as many ads as it may before its first charged act.
+	BoundUnproven
+	// BoundBehind: far fewer acts were charged than expected.
+	BoundBehind
+)
 
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {

@@ -14,7 +14,8 @@
 //
 // A node holds each campaign packed in one string, with budgets beside it and targeting only in the
 // index, shared between equal ones. Creative unpacks the fields that ads, links and gates read.
-// Name, budgets, review and times of a campaign are not included.
+// Name, budgets, review, times and standing of a campaign are not included: auctions read the
+// standing from the index.
 package catalog
 
 import (
@@ -192,8 +193,8 @@ func (c *Catalog) Fresh(now time.Time) bool {
 }
 
 // Creative returns a campaign in any state, for ads and for links in use. Fields that serving does
-// not read are zero: name, targeting, budgets, goal, review, times and spend. The result is shared
-// and must not be changed.
+// not read are zero: name, targeting, budgets, goal, standing, review, times and spend. The result is
+// shared and must not be changed.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c.campaigns.Load().creative(id)
 }

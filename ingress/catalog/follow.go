@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -328,10 +329,26 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
 	format, _ := target.ParseFormat(string(k.Format))
 	bid, aim := k.Offer()
-	return auction.Campaign{
+	entry := auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing,
 		Format:       format,
 		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt), Suits: suitsOf(k),
+	}
+	setStanding(&entry, &k.Standing)
+	return entry
+}
+
+// setStanding brings the standing of a campaign into the form of auctions.
+func setStanding(entry *auction.Campaign, s *campaign.Standing) {
+	entry.Family, entry.Ceiling = auction.ID(s.Family), max(0, s.Ceiling)
+	entry.Vote = uint32(max(0, min(s.Vote, campaign.FullVote)))
+	entry.ClickRate = uint32(max(0, min(s.ClickRate, math.MaxUint32)))
+	entry.ConvertRate = uint32(max(0, min(s.ConvertRate, math.MaxUint32)))
+	switch s.Bound {
+	case campaign.Unproven:
+		entry.Bound = target.BoundUnproven
+	case campaign.Behind:
+		entry.Bound = target.BoundBehind
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/target"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -197,6 +199,33 @@ func TestRecentCampaignIsCurrent(t *testing.T) {
 	table.put([]campaign.Campaign{k})
 	named, _ := table.creative(changed.ID)
 	require.Equal(t, "Acme", named.Advertiser.Name)
+}
+
+// The standing of a campaign reaches auctions, and no stored value becomes another on the way.
+func TestStandingReachesAuctions(t *testing.T) {
+	k := campaign.Campaign{Standing: campaign.Standing{
+		Family: uuid.New(), Vote: 350_000, ClickRate: 1_500_000, ConvertRate: 20_000, Ceiling: 2 * money.USD,
+		Bound: campaign.Behind,
+	}}
+	table := newCampaignTable()
+	table.put([]campaign.Campaign{k})
+	for _, entry := range []auction.Campaign{Entry(&k), table.entry(&k, newTargetings())} {
+		require.Equal(t, auction.ID(k.Standing.Family), entry.Family)
+		require.EqualValues(t, 350_000, entry.Vote)
+		require.EqualValues(t, 1_500_000, entry.ClickRate)
+		require.EqualValues(t, 20_000, entry.ConvertRate)
+		require.Equal(t, 2*money.USD, entry.Ceiling)
+		require.Equal(t, target.BoundBehind, entry.Bound)
+	}
+	k.Standing = campaign.Standing{
+		ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1, Bound: campaign.Unproven,
+	}
+	wrong := Entry(&k)
+	require.EqualValues(t, math.MaxUint32, wrong.ClickRate)
+	require.EqualValues(t, 1_000_000, wrong.Vote)
+	require.Zero(t, wrong.ConvertRate)
+	require.Zero(t, wrong.Ceiling)
+	require.Equal(t, target.BoundUnproven, wrong.Bound)
 }
 
 // An id of a newer build restricts, since this one cannot tell what it stands for.

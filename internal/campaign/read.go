@@ -13,14 +13,30 @@ import (
 	"adnet/internal/share"
 )
 
-// Read parses text, the output of [json.Marshal], into c. Strings of c share the memory of text.
+// record is a campaign as nodes read it.
+type record struct {
+	*Campaign
+	Standing Standing `json:"standing,omitzero"`
+}
+
+// Record returns the JSON of c for [Read]: that of the API, and the standing.
+func (c *Campaign) Record() ([]byte, error) { return json.Marshal(&record{c, c.Standing}) }
+
+// Read parses text, the output of [Campaign.Record], into c. Strings of c share the memory of text.
 // Text of another build with other fields is accepted as well, but parsed more slowly.
 func Read(text string, c *Campaign) error {
 	if c.readOwn(text) {
 		return nil
 	}
+	return c.readAny(text)
+}
+
+func (c *Campaign) readAny(text string) error {
 	*c = Campaign{}
-	return json.Unmarshal([]byte(text), c)
+	r := record{Campaign: c}
+	err := json.Unmarshal([]byte(text), &r)
+	c.Standing = r.Standing
+	return err
 }
 
 // readOwn parses text in the form of this build, which is every campaign of a loading node
@@ -86,6 +102,9 @@ func (c *Campaign) readOwn(text string) bool {
 		c.Advertiser.Name, c.Advertiser.Verified = a.Value("name").Text(), a.Value("verified").Bool()
 		a.End()
 	}
+	if f.Next("standing") {
+		c.Standing = readStanding(&in)
+	}
 	if f.Next("seal") { // of a record in Redis; its reader has checked it
 		in.Skip()
 	}
@@ -126,6 +145,27 @@ func parseTime(s string) (time.Time, error) {
 		return time.Time{}, errOtherTime
 	}
 	return time.Parse(time.RFC3339, s)
+}
+
+func readStanding(in *jsonscan.Reader) (s Standing) {
+	f := fields{in.Members()}
+	s.Family = f.id("family")
+	for _, at := range []struct {
+		name string
+		to   *int64
+	}{{"vote", &s.Vote}, {"click_rate", &s.ClickRate}, {"convert_rate", &s.ConvertRate}} {
+		if f.Next(at.name) {
+			*at.to = in.Whole()
+		}
+	}
+	if f.Next("ceiling") {
+		s.Ceiling = amount(in)
+	}
+	if f.Next("bound") {
+		s.Bound = Bound(in.Text())
+	}
+	f.End()
+	return s
 }
 
 func (f *fields) share(name string) share.Share {

@@ -66,7 +66,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = at
 	}
-	c.SpentToday, c.SpentTotal, c.Pursuit = 0, 0, campaign.Pursuit{}
+	c.SpentToday, c.SpentTotal, c.Pursuit, c.Standing = 0, 0, campaign.Pursuit{}, campaign.Standing{}
 	c.Normalize()
 	if err := s.record(ctx, auditlog.OfCampaign(nil, &c)); err != nil {
 		return campaign.Campaign{}, err

@@ -54,6 +54,7 @@ type Store struct {
 	families   familyState
 	weights    []ranking.Version // by number
 	goals      map[uuid.UUID][]byte
+	votes      map[uuid.UUID]int64 // of publishers, by developer id
 
 	verifications []ledger.Verification // oldest first
 }

@@ -31,6 +31,7 @@ const (
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
 			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
+		c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
 		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
 			coalesce(a.name_verified, false)
@@ -166,7 +167,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		if c.CreatedAt.IsZero() {
 			c.CreatedAt = at
 		}
-		c.SpentToday, c.SpentTotal, c.Pursuit = 0, 0, campaign.Pursuit{}
+		c.SpentToday, c.SpentTotal, c.Pursuit, c.Standing = 0, 0, campaign.Pursuit{}, campaign.Standing{}
 		c.Normalize()
 		return writeCampaign(
 			ctx, tx,
@@ -439,6 +440,8 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 		&c.MinRelevance, &c.Mode, &c.ClickID, &c.ConversionType, &c.StartAt, &c.EndAt,
 		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions,
 		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
+		&c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate, &c.Standing.ConvertRate, &c.Standing.Ceiling,
+		&c.Standing.Bound,
 		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {

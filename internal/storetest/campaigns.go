@@ -323,6 +323,7 @@ var campaignCases = []testCase{
 		requireReviews(t, s, c.ID, first, second)
 	}},
 	{"GoalsArePursued", goalsCase},
+	{"StandingsAreKept", standingCase},
 	{"RecordIsOfTheAdvertiser", recordCase},
 	{"WaitingIsForReviewers", waitingCase},
 	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {

@@ -179,17 +179,18 @@ CREATE TABLE second_factor (
 -- Campaigns, reviews and decisions
 ---------------------------------------------------------------------------------------------------
 
--- One row. Nodes and the consumer of goals raise version in the transaction of every change of a
--- campaign. The row lock lasts until commit, so versions have no gaps and become visible in their
--- order: a reader of version n has read all versions before it. Version 0 means that no catalog
--- exists, so an installation without campaigns starts with 1.
+-- One row. Nodes and the consumers of goals and of standing raise version in the transaction of
+-- every change of a campaign. The row lock lasts until commit, so versions have no gaps and become
+-- visible in their order: a reader of version n has read all versions before it. Version 0 means
+-- that no catalog exists, so an installation without campaigns starts with 1.
 CREATE TABLE config_head (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version  bigint  NOT NULL
 );
 INSERT INTO config_head (version) VALUES (1);
 
--- One row per campaign. Nodes write it; the consumer of goals writes the three goal columns.
+-- One row per campaign. Nodes write it; the consumer of goals writes the three goal columns, and the
+-- consumer of standing those of the standing.
 -- Settlement holds the row FOR SHARE while it charges, so a pause waits for the charge or the
 -- charge sees the pause.
 CREATE TABLE campaign (
@@ -267,6 +268,14 @@ CREATE TABLE campaign (
     exclude_contexts   text[] NOT NULL DEFAULT '{}',
     sensitive_contexts text[] NOT NULL DEFAULT '{}',
     trades             text[] NOT NULL DEFAULT '{}',
+    -- The standing: what settled charges show about the campaign, see internal/campaign.
+    family_id    uuid   NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- zero: the advertiser alone
+    vote         bigint NOT NULL DEFAULT 0 -- of the family, millionths
+        CHECK (vote BETWEEN 0 AND 1000000),
+    click_rate   bigint NOT NULL DEFAULT 0 CHECK (click_rate >= 0), -- ÷ the network's, millionths; 0: unknown
+    convert_rate bigint NOT NULL DEFAULT 0 CHECK (convert_rate >= 0),
+    ceiling      bigint NOT NULL DEFAULT 0 CHECK (ceiling >= 0), -- value of 1,000 impressions; 0: no limit
+    bound        text   COLLATE "C" NOT NULL DEFAULT '' CHECK (bound IN ('', 'unproven', 'behind')),
 
     CONSTRAINT campaign_dates CHECK (end_at > start_at),
     CONSTRAINT campaign_paid_on_view CHECK (billing_event = 'impression' OR billing_model = 'cpm')
@@ -981,6 +990,13 @@ CREATE INDEX mint_cap_developer ON mint_cap (developer_id, id DESC);
 CREATE TRIGGER mint_cap_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON mint_cap
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
+-- The votes of publishers in rules that count publishers (internal/standing); one without a row has
+-- none. The consumer of standing writes it.
+CREATE TABLE publisher_vote (
+    developer_id uuid   PRIMARY KEY,
+    vote         bigint NOT NULL CHECK (vote BETWEEN 1 AND 1000000) -- millionths
+);
+
 -- The charges of each payer for a publisher's traffic of a day: they back the day's Credits.
 -- Settlement adds charges; claw-backs and the release of Credits write the other two sums.
 CREATE TABLE credit_source (
@@ -993,6 +1009,7 @@ CREATE TABLE credit_source (
     unbacked      bigint  NOT NULL DEFAULT 0 CHECK (unbacked >= 0), -- the part that the payer owes
     PRIMARY KEY (developer_id, day, advertiser_id, by_credits)
 ) WITH (fillfactor = 50);
+CREATE INDEX credit_source_day ON credit_source (day);
 CREATE INDEX credit_source_payer ON credit_source (advertiser_id, by_credits, day);
 
 -- One row per lot of released Credits of a publisher's day. The release of Credits and the funding
