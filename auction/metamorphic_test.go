@@ -192,9 +192,9 @@ func TestExplainNamesTheFirstMismatch(t *testing.T) {
 func TestReasonValues(t *testing.T) {
 	require.Equal(t, []auction.Reason{
 		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "frequency_capped", "blocked",
-		"stale", "rate_limited", "outbid",
+		"stale", "rate_limited", "outbid", "unpaid",
 	}, []auction.Reason{
 		auction.NoCampaigns, auction.NoMatch, auction.Irrelevant, auction.BelowFloor, auction.Budget, auction.Paced,
-		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid,
+		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid, auction.Unpaid,
 	})
 }
