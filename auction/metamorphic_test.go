@@ -120,8 +120,9 @@ func TestRestrictionsNeverRaiseTheWinningScore(t *testing.T) {
 		free, bound := auction.Decide(&open, s, nil, &scratch), auction.Decide(&strict, s, nil, &scratch)
 		require.LessOrEqual(t, bound.EffectiveCPM, free.EffectiveCPM)
 		if free.Winner == nil {
-			require.Contains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant}, free.Reason)
-			require.Contains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant}, bound.Reason)
+			unmatched := []auction.Reason{auction.NoMatch, auction.Irrelevant, auction.Unpaid}
+			require.Contains(t, unmatched, free.Reason)
+			require.Contains(t, append(unmatched, auction.SensitiveSubject), bound.Reason)
 		}
 	})
 }

@@ -160,7 +160,7 @@ func narrowQueries(t *Targeting) (queries []Query) {
 			for _, host := range or(t.HostApps) {
 				queries = append(queries, Query{
 					Tokens: []string{token}, ActiveTools: []string{tool}, HostApp: host, Region: or(t.Regions)[0],
-					Views: true,
+					Views: true, Bound: true,
 				})
 			}
 		}

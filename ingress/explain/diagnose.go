@@ -90,9 +90,9 @@ type stateReply struct {
 	ClickRate      *float64 `json:"click_rate"`
 	ConversionRate *float64 `json:"conversion_rate"`
 	// null if it takes part in all of its auctions
-	Bound *boundReply `json:"bound"`
-	ConfigVersion  int64    `json:"config_version"`
-	NodeVersion    int64    `json:"node_config_version"` // served by the answering node; 0 for none
+	Bound         *boundReply `json:"bound"`
+	ConfigVersion int64       `json:"config_version"`
+	NodeVersion   int64       `json:"node_config_version"` // served by the answering node; 0 for none
 }
 
 // boundReply is the reason why a campaign takes part in few of its auctions.
