@@ -148,10 +148,12 @@ func (c *Campaign) stake() (bid, aim money.Micros) {
 		return c.Bid, 0
 	case c.Billing.Thousands(): // at least 1, as 0 means no aim
 		return c.Bid, max(1, ranker.Scaled(c.Aim, c.rate()))
-	case c.Ceiling > 0:
-		return c.Ceiling, max(1, ranker.Scaled(c.Bid, c.rate()))
 	}
-	return ranker.Scaled(c.Bid, c.rate()), 0
+	worth := ranker.Scaled(c.Bid, c.rate())
+	if c.Ceiling > 0 && worth > 0 {
+		return c.Ceiling, worth
+	}
+	return worth, 0
 }
 
 // rate returns the rate of the act that c values, by impressions ÷ the network's.
