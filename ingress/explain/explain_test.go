@@ -220,7 +220,7 @@ func TestTheOwnersRatesAndBound(t *testing.T) {
 		byImpressions: judged(func(*campaign.Campaign) {}),
 		fresh:         func(k *campaign.Campaign) { k.BillingModel = campaign.CPA },
 	} {
-		k := campaign.Campaign{ID: id}
+		k := campaign.Campaign{ID: id, BillingModel: campaign.CPM}
 		edit(&k)
 		state := w.api.state(&k)
 		text, err := json.Marshal([]any{state.ClickRate, state.ConversionRate, state.Bound})

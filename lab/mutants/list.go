@@ -694,7 +694,7 @@ var mutants = []mutant{
 	{
 		name: "explore-copies", protects: "a copy of a campaign does not explore anew",
 		file: "auction/explore.go",
-		old:  "return !learnt.Explored[c.Content()] &&", new: "return",
+		old:  "return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] &&", new: "return",
 		tests: []string{"./auction"}, run: "NewCampaignsExplore",
 	},
 	{
@@ -2371,7 +2371,7 @@ var mutants = []mutant{
 	{
 		name: "goal-cap", protects: "a goal never bids above bid_amount",
 		file: "auction/ranker/ranker.go",
-		old:  "return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))", new: "return max(0, t.EffectiveCPM(CPA, aim, r))",
+		old:  "return max(0, min(bid, t.EffectiveCPM(act, aim, r)))", new: "return max(0, t.EffectiveCPM(act, aim, r))",
 		tests: []string{"./auction/ranker"}, run: "Goal",
 	},
 	{
