@@ -168,6 +168,7 @@ var domain = []string{
 	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
+	"internal/owed",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -71,6 +71,9 @@ const (
 	Budget Reason = "budget"
 	// Paced: today's budget is being spread over the day.
 	Paced Reason = "paced"
+	// Unpaid: the campaign pays per click or conversion and owes too much for what it was shown, so
+	// it takes part in few auctions; see [target.Bound].
+	Unpaid Reason = "unpaid"
 	// FrequencyCapped: this user has seen the campaign often enough.
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.
@@ -213,7 +216,8 @@ type Outcome struct {
 	// Prediction is the prediction for the winner.
 	Prediction Prediction
 	// Reason is empty if there is a winner. Otherwise it is [NoCampaigns], [NoMatch],
-	// [SensitiveSubject] (only the subjects of the conversation exclude campaigns), [Irrelevant]
+	// [Unpaid] or [SensitiveSubject] (only their debts, or also the subjects of the conversation, exclude
+	// campaigns), [Irrelevant]
 	// (campaigns match but none is relevant enough), or the reason of the best-scored refused
 	// candidate.
 	Reason Reason
@@ -288,13 +292,21 @@ func unwanted(req *Request, c target.Candidate) Reason {
 	return ""
 }
 
-// unmatched returns the reason of an auction without candidates. Only then does a second search
-// check whether the subjects of the conversation excluded all of them.
+// unmatched returns the reason of an auction without candidates. Only then do further searches check
+// whether the debts of campaigns or the subjects of the conversation excluded all of them.
 func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason {
-	if query.Subjects != 0 {
-		query.Subjects = 0
+	found := func() bool {
 		scratch.search.Start(snapshot, query)
-		if _, ok := scratch.search.Next(); ok {
+		_, ok := scratch.search.Next()
+		return ok
+	}
+	if snapshot.Bound() {
+		if query.Bound = true; found() {
+			return Unpaid
+		}
+	}
+	if query.Subjects != 0 {
+		if query.Subjects = 0; found() {
 			return SensitiveSubject
 		}
 	}

@@ -101,13 +101,16 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 		dated := loser.Reason == auction.NotStarted || loser.Reason == auction.Ended
 		require.Equal(
 			t, loser.Mismatch != "",
-			dated || loser.Reason == auction.SensitiveSubject ||
+			dated || loser.Reason == auction.SensitiveSubject || loser.Reason == auction.Unpaid ||
 				loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0,
 		)
 		if loser.Reason == auction.SensitiveSubject {
 			require.NotZero(t, req.Subjects&^loser.Campaign.Allowed|req.Subjects&loser.Campaign.Excluded)
 		}
 		require.Equal(t, dated, loser.Campaign.Start > req.At || loser.Campaign.End > 0 && loser.Campaign.End <= req.At)
+		if loser.Reason == auction.Unpaid {
+			require.NotZero(t, loser.Campaign.Bound)
+		}
 		if loser.Reason == auction.Outbid {
 			require.LessOrEqual(t, loser.EffectiveCPM, e.EffectiveCPM)
 		}

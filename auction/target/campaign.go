@@ -1,7 +1,9 @@
 package target
 
 import (
+	"cmp"
 	"iter"
+	"math/bits"
 
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
@@ -124,22 +126,47 @@ const (
 	BoundBehind
 )
 
+// boundOf is the divisor of the auctions in which bound campaigns take part. It is above a hundred
+// so that chance does not raise the share of any campaign above a hundredth.
+const boundOf = 128
+
+// admits reports whether bound campaigns take part in the auction of q. A hash of the auction alone
+// decides, so that any number of bound campaigns together cannot win more of the auctions.
+func (q *Query) admits() bool {
+	seed := q.seed()
+	high, low := bits.Mul64(seed[0]^0xe7037ed1a0b428db, seed[1]^0x8ebc6af09c88c6e3)
+	return (high^low)%boundOf == 0
+}
+
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
-	bid, aim := c.stake(t)
+	bid, aim := c.stake()
 	return t.Value(c.Billing, bid, aim, r)
 }
 
-// stake returns the bid and the aim as auctions value them: amounts for a conversion are scaled by
-// how often clicks on the campaign convert.
-func (c *Campaign) stake(t *ranker.Table) (bid, aim money.Micros) {
+// stake returns the bid and the aim as auctions value them: amounts for acts are scaled by the
+// campaign's own rates. A ceiling is a bid with the amount for an act as the aim.
+func (c *Campaign) stake() (bid, aim money.Micros) {
 	switch {
-	case c.Aim > 0: // at least 1, as 0 means no aim
-		return c.Bid, max(1, t.Worth(c.Aim, c.ID, c.Advertiser))
-	case c.Billing == ranker.CPA:
-		return t.Worth(c.Bid, c.ID, c.Advertiser), 0
+	case c.Billing.Thousands() && c.Aim <= 0:
+		return c.Bid, 0
+	case c.Billing.Thousands(): // at least 1, as 0 means no aim
+		return c.Bid, max(1, ranker.Scaled(c.Aim, c.rate()))
 	}
-	return c.Bid, c.Aim
+	worth := ranker.Scaled(c.Bid, c.rate())
+	if c.Ceiling > 0 && worth > 0 {
+		return c.Ceiling, worth
+	}
+	return worth, 0
+}
+
+// rate returns the rate of the act that c values, by impressions ÷ the network's.
+func (c *Campaign) rate() ranker.PPM {
+	rate := cmp.Or(ranker.PPM(c.ClickRate), ranker.Certain)
+	if c.Billing != ranker.CPC {
+		rate = rate * cmp.Or(ranker.PPM(c.ConvertRate), ranker.Certain) / ranker.Certain
+	}
+	return min(rate, ranker.MostRate)
 }
 
 // Targeting holds the targeting lists of a campaign. Each list that is not empty is a hard filter:
@@ -191,6 +218,8 @@ type Query struct {
 	// another trade does not match.
 	Subjects subject.Set
 	Trades   subject.TradeSet
+	// Bound reports whether bound campaigns match in any auction, not only in one of 128.
+	Bound bool
 	// Deals, if not empty, restricts the query to campaigns that share a deal. Deals are compared
 	// ignoring case like other values; callers that need the exact id compare again.
 	Deals []string

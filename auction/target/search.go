@@ -41,6 +41,7 @@ type Search struct {
 	formats uint8                    // bit per Format; 0 is any
 	silent  bool                     // the query has no words
 	views   bool                     // a view can be reported
+	bound   bool                     // bound campaigns take part
 	about   subject.Set              // the sensitive subjects of the conversation
 	trades  subject.TradeSet         // restricted trades that may run
 	at      Second                   // the time of the auction
@@ -125,6 +126,7 @@ func (s *Search) Start(x *Index, q *Query) {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
 	s.seed, s.at, s.views, s.about, s.trades = q.seed(), q.At, q.Views, q.Subjects, q.Trades
+	s.bound = q.Bound || q.admits()
 	terms := q.terms(&s.words)
 	v := s.reader.Request(x.base.words, terms)
 	s.silent = v.Empty
@@ -673,7 +675,7 @@ func insert(best *[several + 1]entry, n int, e *entry) (now int, inserted bool) 
 // score returns a group as an entry, unless its relevance is too low.
 func (s *Search) score(w *walk, at uint32, match ranker.Match) (e entry, ok bool) {
 	g := &w.seg.groups[at]
-	if match < s.least {
+	if match < s.least || g.bound && !s.bound {
 		return e, false
 	}
 	relevance := s.relevance(match)

@@ -22,8 +22,8 @@ func (s seen) scaled(most int64) seen {
 }
 
 // networkRates returns the network's rates of clicks by impressions and of conversions by clicks.
-// Accounts that never report cannot lower them, as those without charge or review count little.
-// Conversions of cpa campaigns are paid for; those of goals count only until there are enough.
+// Accounts that never report cannot lower them, as those without charge or review count little, and
+// those that are bound to another not at all. Conversions of cpa campaigns are paid for; those of goals count only until there are enough.
 func (j *judge) networkRates() (click, convert PPM) {
 	clicks, paid, all := map[uuid.UUID]seen{}, map[uuid.UUID]seen{}, map[uuid.UUID]seen{}
 	trusted := map[uuid.UUID]bool{}
@@ -32,10 +32,16 @@ func (j *judge) networkRates() (click, convert PPM) {
 		to[family] = seen{min(limit, s.events+events*scale), min(limit, s.acts+acts*scale)}
 	}
 	enough := int64(0)
+	charged := map[uuid.UUID]bool{}
 	for i := range j.in.Campaigns {
 		c := &j.in.Campaigns[i]
-		if c.Charged > 0 || j.in.Families[c.Family].Reviewed {
-			trusted[c.Family] = true
+		charged[c.Family] = charged[c.Family] || c.Charged > 0
+		trusted[c.Family] = charged[c.Family] || j.in.Families[c.Family].Reviewed
+	}
+	for i := range j.in.Campaigns {
+		c := &j.in.Campaigns[i]
+		if j.in.Families[c.Family].BoundTo != uuid.Nil && !charged[c.Family] {
+			continue
 		}
 		add(clicks, c.Family, c.Impressions, c.Clicks)
 		if !c.byConversions() {

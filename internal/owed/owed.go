@@ -44,9 +44,11 @@ const (
 	// Most is the highest own rate, as a multiple of the network's. There is no lower bound but the
 	// unit, as 0 means unknown.
 	Most = 4 * Same
-	// FirstClick and FirstConvert are the rates of clicks by impressions and of conversions by
-	// clicks in a network without history. Counters outweigh them after a few acts.
-	FirstClick, FirstConvert PPM = 17_300, 34_600
+	// FirstClick is the rate of clicks by impressions in a network without history. Counters
+	// outweigh it after a few acts.
+	FirstClick PPM = 17_300
+	// FirstConvert is the rate of conversions by clicks in such a network.
+	FirstConvert PPM = 34_600
 )
 
 // The bounds; see the package comment.
@@ -54,8 +56,10 @@ const (
 	// Weight is the weight of the network's rate in a campaign's own, in expected acts. It is also
 	// the number of expected acts that a family may show before the first charged one.
 	Weight = 3 * Act
-	// Allowance and ReviewedAllowance are the most that these ads may be worth.
-	Allowance, ReviewedAllowance = 6 * money.USD, 60 * money.USD
+	// Allowance is the most that these ads may be worth.
+	Allowance = 6 * money.USD
+	// ReviewedAllowance is the same once a person approved one of the campaigns.
+	ReviewedAllowance = 60 * money.USD
 )
 
 // Input holds the settled counters of all campaigns.

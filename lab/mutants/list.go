@@ -574,8 +574,21 @@ var mutants = []mutant{
 	{
 		name: "rate-network", protects: "a campaign whose bids do not go by conversions has no rate to tell",
 		file: "ingress/explain/diagnose.go",
-		old:  "learnt.Conversions.Network == 0 || !k.ByConversions()", new: "learnt.Conversions.Network == 0",
-		tests: []string{"./ingress/explain"}, run: "OwnersConversionRate",
+		old:  "	if k.ByConversions() {\n		s.ConversionRate", new: "	if true {\n		s.ConversionRate",
+		tests: []string{"./ingress/explain"}, run: "OwnersRatesAndBound",
+	},
+	{
+		name: "owed-bound", protects: "a family that was never charged shows ads worth a constant",
+		file:  "internal/owed/owed.go",
+		old:   "t.unproven && (r.FamilyExpected >= Weight || r.FamilyShown >= r.Allowance)",
+		new:   "t.unproven && r.FamilyExpected >= Weight",
+		tests: []string{"./internal/owed"}, run: "NeverCharged|Allowance",
+	},
+	{
+		name: "owed-search", protects: "a bound campaign takes part in at most a hundredth of its auctions",
+		file: "auction/target/search.go",
+		old:  "|| g.bound && !s.bound", new: "",
+		tests: []string{"./auction"}, run: "BoundCampaigns",
 	},
 	{
 		name:     "view-price",
@@ -646,18 +659,11 @@ var mutants = []mutant{
 		tests: []string{"./analytics/clickhouse"}, run: "WhatIsLearntFrom",
 	},
 	{
-		name:     "convert-shed",
-		protects: "a new campaign begins with the rate of its advertiser's others, those that are gone included",
-		file:     "auction/train/convert.go",
-		old:      "case c == nil && s.PerConversion:", new: "case c == nil && s.PerConversion && false:",
-		tests: []string{"./auction/train"}, run: "TestConversionsAreLearnt",
-	},
-	{
 		name:     "convert-step",
-		protects: "a version changes a rate of conversions by half at most, so that goals can follow",
+		protects: "a version changes the rate of conversions by half at most, so that goals can follow",
 		file:     "auction/train/convert.go",
 		old:      "rate = max(was/mostStep, min(was*mostStep, rate))", new: "_ = was",
-		tests: []string{"./auction/train"}, run: "TestRatesHaveBounds",
+		tests: []string{"./auction/train"}, run: "TestRateHasBounds",
 	},
 	{
 		name:     "convert-network",
@@ -688,7 +694,7 @@ var mutants = []mutant{
 	{
 		name: "explore-copies", protects: "a copy of a campaign does not explore anew",
 		file: "auction/explore.go",
-		old:  "return !learnt.Explored[c.Content()] &&", new: "return",
+		old:  "return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] &&", new: "return",
 		tests: []string{"./auction"}, run: "NewCampaignsExplore",
 	},
 	{
@@ -2389,7 +2395,7 @@ var mutants = []mutant{
 	{
 		name: "goal-cap", protects: "a goal never bids above bid_amount",
 		file: "auction/ranker/ranker.go",
-		old:  "return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))", new: "return max(0, t.EffectiveCPM(CPA, aim, r))",
+		old:  "return max(0, min(bid, t.EffectiveCPM(act, aim, r)))", new: "return max(0, t.EffectiveCPM(act, aim, r))",
 		tests: []string{"./auction/ranker"}, run: "Goal",
 	},
 	{

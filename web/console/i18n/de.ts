@@ -190,6 +190,9 @@ export const de: Messages = {
   delivers: 'Sie liefert aus.',
   deliversNot: 'Sie liefert nicht aus.',
   diagnoseWindow: (n, won) => `Sie hat ${won} von ${n} Auktionen der letzten Stunde gewonnen.`,
+  clicksAt: (rate) =>
+    `Gelernt: Ihre Anzeigen erhalten ${rate} der im Netzwerk üblichen Klicks. Gebote und Ziele ` +
+    `werden in Auktionen entsprechend gewichtet. Der Preis ändert sich nicht.`,
   convertsAt: (rate) =>
     `Gelernt: Ihre Klicks führen zu ${rate} der im Netzwerk üblichen Conversions. Gebote und ` +
     `Ziele werden in Auktionen entsprechend gewichtet. Der Preis ändert sich nicht.`,
@@ -328,6 +331,7 @@ export const de: Messages = {
     below_floor: 'Unter Ihrem Mindestpreis',
     budget: 'Budgets waren aufgebraucht',
     paced: 'Budgets werden über den Tag verteilt',
+    unpaid: 'Frühere Anzeigen wurden nicht bezahlt',
     frequency_capped: 'Zu früh für dieses Gespräch',
     blocked: 'Gesperrt',
     stale: 'Das Netzwerk konnte kein Budget zusagen',

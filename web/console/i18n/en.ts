@@ -184,6 +184,9 @@ export const en = {
   delivers: 'It delivers.',
   deliversNot: 'It does not deliver.',
   diagnoseWindow: (n: string, won: string) => `It won ${won} of ${n} auctions in the last hour.`,
+  clicksAt: (rate: string) =>
+    `Learned: its ads get ${rate} of the network’s usual clicks. Its bids and goals are weighted ` +
+    `accordingly in auctions. The price does not change.`,
   convertsAt: (rate: string) =>
     `Learned: its clicks lead to ${rate} of the network’s usual conversions. Its bids and goals ` +
     `are weighted accordingly in auctions. The price does not change.`,
@@ -316,6 +319,7 @@ export const en = {
     below_floor: 'Below your floor',
     budget: 'Budgets were used up',
     paced: 'Budgets are spread over the day',
+    unpaid: 'Advertisers were not charged for earlier ads',
     frequency_capped: 'Too soon for this conversation',
     blocked: 'Blocked',
     stale: 'The network could not promise a budget',

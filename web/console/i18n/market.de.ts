@@ -150,6 +150,7 @@ export const market: Pick<Messages, keyof typeof english> = {
     below_floor: 'unter dem Mindestpreis',
     budget: 'kein Budget mehr',
     paced: 'gedrosselt',
+    unpaid: 'für frühere Anzeigen nichts abgerechnet',
     frequency_capped: 'Frequency Cap erreicht',
     blocked: 'vom Publisher gesperrt',
     no_match: 'keine Kampagne passte',
@@ -165,6 +166,10 @@ export const market: Pick<Messages, keyof typeof english> = {
     total_budget_spent: 'Vom Gesamtbudget ist weniger übrig, als eine Einheit kosten kann.',
     daily_budget_spent:
       'Das Budget des Tages war oder ist aufgebraucht; um 00:00 UTC geht es weiter.',
+    unpaid:
+      'Für ihre Anzeigen wurde bisher zu wenig abgerechnet; bis sich das ändert, nimmt sie an ' +
+      'weniger als einem Hundertstel ihrer Auktionen teil. Zahlen Sie pro Impression, reparieren ' +
+      'Sie den Conversion-Schlüssel, oder bitten Sie um eine Prüfung.',
     unfunded: 'Das Guthaben ist kleiner, als eine Einheit kosten kann: Zahlen Sie ein.',
     not_propagated:
       'Dieser Knoten hat ihren neuesten Stand noch nicht: Versuchen Sie es in einer ' +

@@ -497,6 +497,7 @@ function Cure({
     case 'not_started':
     case 'ended':
       return edit(t().changeDates);
+    case 'unpaid':
     case 'policy_violations':
     case 'daily_budget_spent':
     case 'total_budget_spent':
@@ -560,6 +561,11 @@ function Diagnose({
             </ul>
             <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
             <Took of={d.refused.subjects} since={d.refused.since} until={d.refused.until} />
+            {d.state.click_rate !== null && (
+              <p class="note" data-part="click-rate">
+                {t().clicksAt(percent(d.state.click_rate))}
+              </p>
+            )}
             {d.state.conversion_rate !== null && (
               <p class="note" data-part="conversion-rate">
                 {t().convertsAt(percent(d.state.conversion_rate))}
