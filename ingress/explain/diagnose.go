@@ -22,11 +22,12 @@ import (
 // Cause is a reason why a campaign does not deliver. The values are part of the API contract.
 type Cause string
 
-// The complete list of causes. The first six describe the campaign as it is now; the others
+// The complete list of causes. The first seven describe the campaign as it is now; the others
 // describe the auctions of the last hour.
 const (
 	NotActive        Cause = "not_active"
 	PolicyViolations Cause = "policy_violations"
+	Unreviewed       Cause = "unreviewed" // a reviewer has not approved its current version
 	NotStarted       Cause = "not_started"
 	Ended            Cause = "ended"
 	TotalBudgetSpent Cause = "total_budget_spent"
@@ -157,6 +158,9 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 	if refused := d.Outcomes[string(auction.Budget)]; refused > 0 {
 		own = withBudget(own, refused)
 	}
+	if message := waits(k); message != "" && r.Delivers {
+		own = append(own, causeReply{Cause: Unreviewed, Message: message})
+	}
 	r.Causes = append(own, ofAuctions...)
 	if r.Window.Won > 0 && r.Delivers {
 		won := causeReply{OK, &r.Window.Won, "it won these auctions in the last hour"}
@@ -208,9 +212,12 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	if k.Status != campaign.Active {
 		add(NotActive, "its status is %s", k.Status)
 	}
-	if n := int64(len(k.PolicyViolations)); n > 0 {
+	if n := int64(len(k.PolicyViolations)); n > 0 && k.Reach == campaign.Nowhere {
 		add(PolicyViolations, "its creative breaks the policy: %s", k.PolicyViolations[0].Message)
 		causes[len(causes)-1].Count = &n
+	}
+	if k.Delivers() && k.Reach == campaign.Nowhere {
+		add(Unreviewed, "%s", waits(k))
 	}
 	if !k.Started(now) {
 		add(NotStarted, "it starts at %s: change start_at, or wait", k.StartAt.Format(time.RFC3339))
@@ -241,6 +248,25 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 		)
 	}
 	return causes
+}
+
+// waits returns where k delivers until a reviewer has approved its current version, empty if that
+// makes no difference.
+func waits(k *campaign.Campaign) string {
+	const until = "no reviewer has approved its current version: until then "
+	switch {
+	case k.Reviewed:
+		return ""
+	case k.Reach == campaign.Pages:
+		return until + "it is shown in pages and banners, and not where a model reads it (MCP, REST, server SDKs)"
+	case k.Approved != nil && k.Delivers():
+		return until + "the version approved last is shown where a model reads it (MCP, REST, server SDKs)"
+	case k.Approved != nil:
+		return until + "the version approved last is shown in its place"
+	case k.Reach == campaign.Nowhere:
+		return until + "it is shown nowhere"
+	}
+	return ""
 }
 
 // withBudget adds the count of auctions refused for lack of budget to the cause that reports that
