@@ -346,7 +346,7 @@ func bare(k *campaign.Campaign) auction.Campaign {
 // suitsOf returns the conversations and trades that k is suited for.
 func suitsOf(k *campaign.Campaign) auction.Suits {
 	allowed, excluded, trades := k.Suits()
-	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades, PagesOnly: !k.Reviewed}
+	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades, PagesOnly: k.PagesOnly}
 }
 
 // second converts a date of a campaign, 0 for none.

@@ -65,7 +65,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 // The flags of [flagsOf].
 const (
 	flagOnView = 1 << iota
-	flagReviewed
+	flagPagesOnly
 	flagApproved // an approved version follows
 )
 
@@ -73,8 +73,8 @@ func flagsOf(c *campaign.Campaign) (flags byte) {
 	if c.BillingEvent == campaign.OnView {
 		flags |= flagOnView
 	}
-	if c.Reviewed {
-		flags |= flagReviewed
+	if c.PagesOnly {
+		flags |= flagPagesOnly
 	}
 	if c.Approved != nil {
 		flags |= flagApproved
@@ -127,7 +127,7 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	if c.BillingEvent = campaign.OnImpression; flags&flagOnView != 0 {
 		c.BillingEvent = campaign.OnView
 	}
-	c.Reviewed = flags&flagReviewed != 0
+	c.PagesOnly = flags&flagPagesOnly != 0
 	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
 	c.StartAt, c.EndAt = u.date(), u.date()
 	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())

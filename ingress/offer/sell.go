@@ -278,7 +278,7 @@ func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, kn
 	if a.creative == nil || a.creative.ID != uuid.UUID(c.ID) {
 		creative, known = a.catalog.Creative(uuid.UUID(c.ID))
 		switch {
-		case !known, a.Place.Models && !creative.Reviewed: // changed since the snapshot was taken
+		case !known, a.Place.Models && creative.PagesOnly: // changed since the snapshot was taken
 			creative = nil
 		case a.Place.Models:
 			creative = creative.ForModels()

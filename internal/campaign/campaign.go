@@ -199,6 +199,8 @@ type Campaign struct {
 	// one approved last and that goes on while the current version waits; nil for none.
 	Reviewed bool      `json:"reviewed"`
 	Approved *Creative `json:"approved,omitempty"`
+	// PagesOnly reports that no model may read the ad. Only nodes set it, see [Reach.Restrict].
+	PagesOnly bool `json:"-"`
 	// Reach is set by [Service] on reads, and never stored.
 	Reach Reach `json:"delivers,omitempty"`
 

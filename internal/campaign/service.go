@@ -263,6 +263,9 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 // reaching returns c with its reach. The version approved last is left out where the current one
 // delivers everywhere.
 func (s *Service) reaching(c Campaign) Campaign {
+	if s.deps.Unreviewed == "" {
+		return c
+	}
 	c.Reach = s.deps.Unreviewed.Of(&c)
 	if !s.deps.Unreviewed.restricts() {
 		c.Approved = nil

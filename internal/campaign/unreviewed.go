@@ -97,9 +97,9 @@ func (r Reach) Of(c *Campaign) Reach {
 	return Nowhere
 }
 
-// Restrict reduces c to what delivers with the setting r: its texts are those that pages show, and
-// Reviewed reports whether models may read it. Approved is the version for models if it is another.
-// A campaign that may deliver nowhere gets a finding.
+// Restrict reduces c to what delivers with the setting r: its texts become those that pages show,
+// and Approved the version for models if that is another. A campaign that delivers nowhere only
+// because of r gets a finding.
 func (r Reach) Restrict(c *Campaign) {
 	pages, models := r.Versions(c)
 	switch {
@@ -110,7 +110,7 @@ func (r Reach) Restrict(c *Campaign) {
 			Rule: ruleUnreviewed, Field: "creative", Message: "no reviewer has approved this version",
 		})
 	}
-	c.Reviewed = models != nil
+	c.PagesOnly = pages != nil && models == nil
 	if models == pages {
 		c.Approved = nil
 	}
