@@ -368,7 +368,7 @@ var mutants = []mutant{
 	{
 		name: "review-unreported", protects: "a reviewer decides what waits, or what readers have reported",
 		file: "internal/campaign/service.go",
-		old:  "!c.Waits() && !(live && in.Reported) {", new: "!c.Waits() && !live {",
+		old:  "!s.waits(c) && !(live && in.Reported) {", new: "!s.waits(c) && !live {",
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
 	},
 	{
