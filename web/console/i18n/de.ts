@@ -180,7 +180,8 @@ export const de: Messages = {
     pages:
       'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nur auf Seiten, nicht dort, wo ein Modell sie liest.',
     nowhere: 'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nirgends.',
-    before: 'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft die zuletzt genehmigte weiter:',
+    before:
+      'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft die zuletzt genehmigte weiter:',
   },
   invalid: 'Ungültiger Traffic',
   invalidHelp: 'Bots und Fluten: nie berechnet',

@@ -183,7 +183,9 @@ function Unreviewed({ of: c }: { of: Campaign }) {
   if (!c.approved && (c.delivers === 'everywhere' || held)) return null;
   return (
     <div class="notice" role="note" data-part="reach">
-      <p>{c.approved ? t().reach.before : t().reach[c.delivers === 'pages' ? 'pages' : 'nowhere']}</p>
+      <p>
+        {c.approved ? t().reach.before : t().reach[c.delivers === 'pages' ? 'pages' : 'nowhere']}
+      </p>
       {c.approved && (
         <p>
           <b>{c.approved.headline}</b> {c.approved.subtext}
