@@ -372,6 +372,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
 	},
 	{
+		name: "unreviewed-methods", protects: "no statement of a server brings unreviewed texts to its model",
+		file: "internal/traffic/method.go",
+		old:  "method == MethodMCP || method != MethodRTB && !page", new: "method == MethodMCP",
+		tests: []string{"./ingress/offer"}, run: "TestModelsReadApprovedTextsOnly",
+	},
+	{
+		name: "unreviewed-version", protects: "the approved version goes on only with its approved trades",
+		file: "internal/campaign/unreviewed.go",
+		old:  "!c.Reviewed && last != nil && s.approved(c.With(*last))", new: "!c.Reviewed && last != nil",
+		tests: []string{"./internal/campaign"}, run: "TestApprovedVersionReplacesAStoppedOne",
+	},
+	{
 		name: "review-uncounted", protects: "reports that do not count keep no reviewer busy",
 		file: "internal/memory/adreports.go",
 		old:  "func(r *keptReport) bool { return r.counted })", new: "func(r *keptReport) bool { return true })",
