@@ -212,7 +212,8 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	if k.Status != campaign.Active {
 		add(NotActive, "its status is %s", k.Status)
 	}
-	if n := int64(len(k.PolicyViolations)); n > 0 && k.Reach != campaign.Everywhere { // else the version approved last goes on
+	// With findings it delivers everywhere if the version approved last goes on.
+	if n := int64(len(k.PolicyViolations)); n > 0 && k.Reach != campaign.Everywhere {
 		add(PolicyViolations, "its creative breaks the policy: %s", k.PolicyViolations[0].Message)
 		causes[len(causes)-1].Count = &n
 	}

@@ -340,8 +340,8 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 		return k, errs.New(errs.InvalidRequest, "origins are for browser keys only").With("field", "origins")
 	case r.ReadByModels && r.Kind != KindBrowser:
 		return k, errs.New(
-			errs.InvalidRequest, "read_by_models is for browser keys only: models read the ads of publisher keys anyway, "+
-				"and no ads of others",
+			errs.InvalidRequest,
+			"read_by_models is for browser keys only: models read the ads of publisher keys anyway",
 		).With("field", "read_by_models")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
 		return k, errs.New(errs.InvalidRequest, "addresses are for seatpath keys only").With("field", "addresses")
