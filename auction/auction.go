@@ -132,6 +132,8 @@ type Request struct {
 	Subjects subject.Set
 	// Trades are the restricted trades that may run. Campaigns with another trade do not match.
 	Trades subject.TradeSet
+	// Models reports whether a model reads the ad: campaigns for pages only do not match.
+	Models bool
 	// Deals, if not empty, restricts the auction to campaigns that may answer one of these private
 	// deals; see [target.Query].
 	Deals []string
@@ -142,7 +144,7 @@ func (r *Request) query() target.Query {
 		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words,
 		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats,
-		Subjects: r.Subjects, Trades: r.Trades, Deals: r.Deals,
+		Subjects: r.Subjects, Trades: r.Trades, Models: r.Models, Deals: r.Deals,
 	}
 }
 

@@ -116,7 +116,9 @@ func drawTrades(t *rapid.T, label string) subject.TradeSet {
 // drawSuits draws the suits of a campaign, the most common ones in every second case.
 func drawSuits(t *rapid.T) auction.Suits {
 	if rapid.Bool().Draw(t, "for all") {
-		return auction.Suits{Allowed: subject.OfTier(subject.Sensitive)}
+		return auction.Suits{
+			Allowed: subject.OfTier(subject.Sensitive), PagesOnly: rapid.Bool().Draw(t, "pages only"),
+		}
 	}
 	return auction.Suits{
 		Allowed: drawSubjects(t, "allowed"), Excluded: drawSubjects(t, "excluded"), Trades: drawTrades(t, "trades"),
@@ -146,6 +148,7 @@ func drawRequest(t *rapid.T) auction.Request {
 		ID:       id(rapid.SampledFrom(append(admitting(2), 0, 1, 2, 3)).Draw(t, "auction")),
 		At:       target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
 		Views:    rapid.Bool().Draw(t, "views"),
+		Models:   rapid.Bool().Draw(t, "models"),
 		Subjects: drawSubjects(t, "subjects"),
 		Trades:   drawTrades(t, "req trades"),
 		MinRelevance: ranker.PPM(

@@ -130,6 +130,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.Zero(t, req.Subjects&^e.Winner.Allowed, "it allows all subjects")
 	require.Zero(t, req.Subjects&e.Winner.Excluded, "and excludes none")
 	require.Zero(t, e.Winner.Trades&^req.Trades, "all its trades may run")
+	require.False(t, e.Winner.PagesOnly && req.Models, "a model may read it")
 	require.True(t, e.Winner.End == 0 || e.Winner.End > req.At)
 	require.True(t, req.Views || e.Winner.Billing != ranker.VCPM, "a view must be reportable")
 	if e.Winner.Billing == ranker.VCPM {

@@ -63,6 +63,7 @@ func (r *ingressRole) managing() error {
 	r.campaigns = campaign.NewService(campaign.Deps{
 		Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue,
 		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
+		Unreviewed: r.inputs.Config.Offer.Unreviewed,
 	})
 	script, err := snippet.New()
 	if err != nil {

@@ -97,12 +97,15 @@ type Campaign struct {
 	Targeting *Targeting
 }
 
-// Suits restricts the conversations beside which a campaign runs. Campaigns of one group share it.
+// Suits restricts the conversations beside which a campaign runs, and the places. Campaigns of one
+// group share it.
 type Suits struct {
 	// Allowed and Excluded are the sensitive subjects beside which the campaign runs or does not
 	// run. Trades are its restricted trades.
 	Allowed, Excluded subject.Set
 	Trades            subject.TradeSet
+	// PagesOnly excludes the campaign where a model reads the ad: no reviewer has approved it.
+	PagesOnly bool
 }
 
 // beside reports whether a campaign may run beside a conversation with the subjects.
@@ -220,6 +223,8 @@ type Query struct {
 	Trades   subject.TradeSet
 	// Bound reports whether bound campaigns match in any auction, not only in one of 128.
 	Bound bool
+	// Models reports whether a model reads the ad.
+	Models bool
 	// Deals, if not empty, restricts the query to campaigns that share a deal. Deals are compared
 	// ignoring case like other values; callers that need the exact id compare again.
 	Deals []string

@@ -24,6 +24,7 @@ type Matcher struct {
 	views   bool
 	about   subject.Set
 	trades  subject.TradeSet
+	models  bool
 	weights map[string]uint32
 	silent  bool
 	bound   bool // bound campaigns take part
@@ -53,7 +54,7 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 	table := x.Table()
 	m := &Matcher{
 		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views,
-		about: q.Subjects, trades: q.Trades, known: map[*Targeting]verdict{}, bound: q.Bound || q.admits(),
+		about: q.Subjects, trades: q.Trades, models: q.Models, known: map[*Targeting]verdict{}, bound: q.Bound || q.admits(),
 		weights: map[string]uint32{},
 	}
 	for _, f := range q.Formats {
@@ -99,6 +100,8 @@ const (
 	EventField = "billing_event"
 	// TradesField is the field of a campaign with a restricted trade that may not run.
 	TradesField = "trades"
+	// ReviewField is the field of a campaign that no model may read yet.
+	ReviewField = "review"
 	// AllowedField and ExcludedField are the fields of a campaign that exclude it beside the
 	// subjects of the conversation.
 	AllowedField  = "sensitive_contexts"
@@ -119,6 +122,8 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 		return found, EndField, false
 	case c.Billing == ranker.VCPM && !m.views:
 		return found, EventField, false
+	case c.PagesOnly && m.models:
+		return found, ReviewField, false
 	}
 	if !m.any && !m.format[c.Format] {
 		return found, "format", false

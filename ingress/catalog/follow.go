@@ -208,7 +208,7 @@ func (c *Catalog) reload(ctx context.Context) error {
 	loads, both := errgroup.WithContext(ctx)
 	loads.Go(func() (err error) {
 		head, err = c.deps.Source.EachCampaign(both, func(page []campaign.Campaign) {
-			for _, k := range fresh.put(page) {
+			for _, k := range fresh.put(c.restrict(page)) {
 				if k.Delivers() {
 					deliverable = append(deliverable, fresh.entry(k, equal))
 				}
@@ -256,7 +256,7 @@ func (c *Catalog) emptyTable() *campaignTable {
 
 // apply puts newer states of campaigns into the campaign table and the snapshot.
 func (c *Catalog) apply(changed []campaign.Campaign) {
-	newer := c.entries(c.campaigns.Load().put(changed))
+	newer := c.entries(c.campaigns.Load().put(c.restrict(changed)))
 	if len(newer) == 0 {
 		return
 	}
@@ -268,6 +268,14 @@ func (c *Catalog) apply(changed []campaign.Campaign) {
 	case c.snapshot.Load().Overgrown():
 		c.compact()
 	}
+}
+
+// restrict reduces campaigns to what delivers before a reviewer has approved them.
+func (c *Catalog) restrict(list []campaign.Campaign) []campaign.Campaign {
+	for i := range list {
+		c.deps.Unreviewed.Restrict(&list[i])
+	}
+	return list
 }
 
 // entries returns the auction's entries for newer states, in their order of arrival; nil for a
@@ -355,7 +363,7 @@ func setStanding(entry *auction.Campaign, s *campaign.Standing) {
 // suitsOf returns the conversations and trades that k is suited for.
 func suitsOf(k *campaign.Campaign) auction.Suits {
 	allowed, excluded, trades := k.Suits()
-	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades}
+	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades, PagesOnly: k.PagesOnly}
 }
 
 // second converts a date of a campaign, 0 for none.

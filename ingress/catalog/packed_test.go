@@ -54,11 +54,19 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		BillingEvent: rapid.SampledFrom([]campaign.BillingEvent{
 			campaign.OnImpression, campaign.OnView,
 		}).Draw(t, "billing event"),
+		PagesOnly: rapid.Bool().Draw(t, "pages only"),
 	}
 	for _, date := range []**time.Time{&c.StartAt, &c.EndAt} {
 		if seconds := rapid.Int64Range(0, 1<<32-1).Draw(t, "date"); seconds > 0 {
 			at := time.Unix(seconds, 0).UTC()
 			*date = &at
+		}
+	}
+	if rapid.Bool().Draw(t, "another version") {
+		c.Approved = &campaign.Creative{
+			Format: campaign.Format(text("format before")), Headline: text("headline before"),
+			Subtext: text("subtext before"), CTALabel: text("label before"), CTAURL: text("cta before"),
+			MediaURL: text("media before"), PosterURL: text("poster before"), LogoURL: text("logo before"),
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "violations") {

@@ -27,6 +27,7 @@ type Cause string
 const (
 	NotActive        Cause = "not_active"
 	PolicyViolations Cause = "policy_violations"
+	Unreviewed       Cause = "unreviewed" // a reviewer has not approved its current version
 	NotStarted       Cause = "not_started"
 	Ended            Cause = "ended"
 	TotalBudgetSpent Cause = "total_budget_spent"
@@ -167,6 +168,9 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 	if refused := d.Outcomes[string(auction.Budget)]; refused > 0 {
 		own = withBudget(own, refused)
 	}
+	if message := waits(k); message != "" && r.Delivers {
+		own = append(own, causeReply{Cause: Unreviewed, Message: message})
+	}
 	r.Causes = append(own, ofAuctions...)
 	if r.Window.Won > 0 && r.Delivers {
 		won := causeReply{OK, &r.Window.Won, "it won these auctions in the last hour"}
@@ -236,9 +240,13 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	if k.Status != campaign.Active {
 		add(NotActive, "its status is %s", k.Status)
 	}
-	if n := int64(len(k.PolicyViolations)); n > 0 {
+	// With findings it delivers everywhere if the version approved last goes on.
+	if n := int64(len(k.PolicyViolations)); n > 0 && k.Reach != campaign.Everywhere {
 		add(PolicyViolations, "its creative breaks the policy: %s", k.PolicyViolations[0].Message)
 		causes[len(causes)-1].Count = &n
+	}
+	if k.Delivers() && k.Reach == campaign.Nowhere {
+		add(Unreviewed, "%s", waits(k))
 	}
 	if !k.Started(now) {
 		add(NotStarted, "it starts at %s: change start_at, or wait", k.StartAt.Format(time.RFC3339))
@@ -275,6 +283,25 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 		)
 	}
 	return causes
+}
+
+// waits returns where k delivers until a reviewer has approved its current version, empty if that
+// makes no difference.
+func waits(k *campaign.Campaign) string {
+	const until = "no reviewer has approved its current version: until then "
+	switch {
+	case k.Reviewed:
+		return ""
+	case k.Reach == campaign.Pages:
+		return until + "it is shown in pages and banners, and not where a model reads it (MCP, REST, server SDKs)"
+	case k.Approved != nil && k.Delivers():
+		return until + "the version approved last is shown where a model reads it (MCP, REST, server SDKs)"
+	case k.Approved != nil:
+		return until + "the version approved last is shown in its place"
+	case k.Reach == campaign.Nowhere:
+		return until + "it is shown nowhere"
+	}
+	return ""
 }
 
 // withBudget adds the count of auctions refused for lack of budget to the cause that reports that

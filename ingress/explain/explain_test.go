@@ -94,6 +94,19 @@ func TestDiagnosis(t *testing.T) {
 				{Rule: "shouting", Field: "headline", Message: "m"}, {Rule: "markup", Field: "subtext", Message: "n"},
 			}
 		}, want: []counted{{PolicyViolations, 2}}},
+		"unreviewed, in pages": {
+			books: func(k *campaign.Campaign) { k.Reach = campaign.Pages }, auctions: candidates(""), delivers: true,
+			want: []counted{{OK, 1}, {Unreviewed, none}},
+		},
+		"unreviewed, and shown nowhere": {
+			books: func(k *campaign.Campaign) { k.Reach = campaign.Nowhere }, want: []counted{{Unreviewed, none}},
+		},
+		"the version approved last goes on": {
+			books: func(k *campaign.Campaign) {
+				k.Reach, k.Approved = campaign.Everywhere, &campaign.Creative{Headline: "Before"}
+				k.PolicyViolations = []campaign.Violation{{Rule: "unreviewed_change", Field: "creative"}}
+			}, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}, {Unreviewed, none}},
+		},
 		"today": {
 			books: spent(49_995_001, 49_995_001), auctions: candidates("budget", "budget"),
 			want: []counted{{DailyBudgetSpent, 2}},

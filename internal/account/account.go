@@ -129,8 +129,10 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key works
 	// Unlearned excludes requests with this key from the training data.
 	Unlearned bool
-	Origins   []string  // pages that may use a browser key, see [Names]
-	EndsAt    time.Time // end of the grace period of a rotated key; zero if it was not rotated
+	Origins   []string // pages that may use a browser key, see [Names]
+	// ReadByModels reports whether a model reads the ads of a browser key, and not only people.
+	ReadByModels bool
+	EndsAt       time.Time // end of the grace period of a rotated key; zero if it was not rotated
 	// Blocks lists what its account, or the account of its seat, does not show; nil for nothing.
 	// Only [KeyStore.KeyByHash] sets it.
 	Blocks *Blocks

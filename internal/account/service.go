@@ -263,6 +263,8 @@ type KeyRequest struct {
 	SeatID     uuid.UUID // of a seat's key: an existing seat; zero creates a new seat
 	Addresses  []string  // of a seatpath key: addresses or networks that may use it; empty for any
 	Origins    []string  // of a browser key: origins, or https://*.example.com
+	// ReadByModels is set for a browser key whose ads a model reads.
+	ReadByModels bool
 }
 
 // CreateKey issues a key to caller. Any user may create publisher, browser and conversion keys.
@@ -346,7 +348,7 @@ func (s *Service) RotateKey(
 func (r *KeyRequest) check(caller User) (k Key, err error) {
 	k = Key{
 		OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Name: r.Name,
-		Unlearned: r.Unlearned,
+		Unlearned: r.Unlearned, ReadByModels: r.ReadByModels,
 	}
 	switch {
 	case !slices.Contains(Kinds(), r.Kind):
@@ -363,6 +365,11 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 		).With("field", "seat_id")
 	case len(r.Origins) > 0 && r.Kind != KindBrowser:
 		return k, errs.New(errs.InvalidRequest, "origins are for browser keys only").With("field", "origins")
+	case r.ReadByModels && r.Kind != KindBrowser:
+		return k, errs.New(
+			errs.InvalidRequest,
+			"read_by_models is for browser keys only: models read the ads of publisher keys anyway",
+		).With("field", "read_by_models")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
 		return k, errs.New(errs.InvalidRequest, "addresses are for seatpath keys only").With("field", "addresses")
 	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) ||

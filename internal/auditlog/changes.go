@@ -22,7 +22,7 @@ import (
 // to the state of a goal.
 var unsaid = map[string]bool{"config_version": true, "updated_at": true, "goal_status": true, "goal_multiplier": true,
 	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true,
-	"advertiser_id": true, "advertiser": true}
+	"advertiser_id": true, "advertiser": true, "reviewed": true, "approved": true}
 
 // ofFields compares two JSON objects field by field. An empty one stands for "did not exist".
 func ofFields(before, after map[string]jsontext.Value) map[string]Change {
@@ -213,6 +213,9 @@ func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	}
 	if len(k.Origins) > 0 {
 		e.Changes["origins"] = Change{After: k.Origins}
+	}
+	if k.ReadByModels {
+		e.Changes["read_by_models"] = Change{After: true}
 	}
 	if len(k.Addresses) > 0 {
 		e.Changes["addresses"] = Change{After: k.Addresses}

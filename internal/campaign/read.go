@@ -92,6 +92,11 @@ func (c *Campaign) readOwn(text string) bool {
 	c.Trades = f.Value("trades").Texts()
 	c.PolicyViolations = f.violations("policy_violations")
 	c.Review = f.review(&in, "review")
+	c.Reviewed = f.Value("reviewed").Bool()
+	c.Approved = f.creative(&in, "approved")
+	if f.Next("delivers") {
+		c.Reach = Reach(in.Text())
+	}
 	c.ConfigVersion = f.Value("config_version").Whole()
 	c.CreatedAt = f.time("created_at")
 	c.UpdatedAt = f.time("updated_at")
@@ -220,4 +225,25 @@ func (f *fields) review(in *jsonscan.Reader, name string) *Review {
 	}
 	r.End()
 	return &review
+}
+
+// creative parses an optional field. It returns nil if the field does not come next.
+func (f *fields) creative(in *jsonscan.Reader, name string) *Creative {
+	if !f.Next(name) {
+		return nil
+	}
+	v := in.Members()
+	creative := Creative{Format: Format(v.Value("format").Text())}
+	for _, text := range []struct {
+		name string
+		to   *string
+	}{
+		{"headline", &creative.Headline}, {"subtext", &creative.Subtext}, {"cta_label", &creative.CTALabel},
+		{"cta_url", &creative.CTAURL}, {"media_url", &creative.MediaURL}, {"poster_url", &creative.PosterURL},
+		{"logo_url", &creative.LogoURL},
+	} {
+		*text.to = v.Value(text.name).Text()
+	}
+	v.End()
+	return &creative
 }

@@ -42,6 +42,12 @@ func whole() Campaign {
 		PolicyViolations: []Violation{
 			{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"},
 		},
+		Reviewed: true, PagesOnly: true, Reach: Pages,
+		Approved: &Creative{
+			Format: Image, Headline: "Before", Subtext: "As \"approved\"", CTALabel: "Buy", CTAURL: "https://a.example/",
+			MediaURL: "https://a.example/m", PosterURL: "https://a.example/p", LogoURL: "https://a.example/l",
+		},
+		Standing:      Standing{Vote: 1},
 		Review:        &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
 		ConfigVersion: 123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
 		Advertiser: account.Sponsor{Name: "Ex\"ample", Verified: true},
@@ -67,7 +73,7 @@ func TestReadKnowsEveryField(t *testing.T) {
 	}
 	unreviewed := full
 	unreviewed.Review, unreviewed.TargetROAS, unreviewed.StartAt = nil, nil, nil
-	unreviewed.Advertiser = account.Sponsor{}
+	unreviewed.Advertiser, unreviewed.Approved, unreviewed.Reach = account.Sponsor{}, nil, ""
 	silent := full
 	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
 	family := full

@@ -14,10 +14,11 @@ type Filter struct {
 	AdvertiserID uuid.UUID // nil UUID: every advertiser
 	Status       Status
 	// Waiting selects only campaigns that need a reviewer: in review, live and stopped by the
-	// policy, or live with undecided reports of readers that count (adreport).
-	Waiting bool
-	Limit   int // 1 to 500
-	Offset  int
+	// policy, or live with undecided reports of readers that count (adreport). With Unreviewed it
+	// also selects those of [Campaign.Unreviewed].
+	Waiting, Unreviewed bool
+	Limit               int // 1 to 500
+	Offset              int
 }
 
 // NewCampaign is the input of [Store.CreateCampaign].

@@ -106,7 +106,8 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	page, total := []campaign.Campaign{}, 0
 	for _, k := range slices.Backward(list) {
 		live := k.Status == campaign.Active || k.Status == campaign.Paused
-		if f.Status != "" && k.Status != f.Status || f.Waiting && !k.Waits() && !(live && reported[k.ID]) {
+		queued := k.Waits() || live && reported[k.ID] || f.Unreviewed && k.Unreviewed()
+		if f.Status != "" && k.Status != f.Status || f.Waiting && !queued {
 			continue
 		}
 		if total >= offset && len(page) < limit {

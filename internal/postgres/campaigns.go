@@ -32,7 +32,7 @@ const (
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
 			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
 		c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
-		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
+		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
 			coalesce(a.name_verified, false)
 		FROM campaign c
@@ -73,7 +73,7 @@ const (
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
 		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
 			exclude_contexts, sensitive_contexts, trades,
-		policy_violations, review, config_version, created_at, updated_at, targeting_size)
+		policy_violations, review, reviewed, approved_creative, config_version, created_at, updated_at, targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
 		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas,
@@ -82,7 +82,8 @@ const (
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
 		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
 			@exclude_contexts, @sensitive_contexts, @trades,
-		@policy_violations, @review, @config_version, @created_at, @updated_at, @targeting_size)`
+		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @created_at, @updated_at,
+			@targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
 		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
@@ -101,8 +102,8 @@ const (
 		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids,
 			categories = @categories,
 		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
-		policy_violations = @policy_violations, review = @review, config_version = @config_version,
-			updated_at = @updated_at, targeting_size = @targeting_size
+		policy_violations = @policy_violations, review = @review, reviewed = @reviewed,
+			approved_creative = @approved_creative, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
@@ -110,6 +111,9 @@ const (
 	stopping = `$[*] ? (@.rule == "` + campaign.RuleStopped + `" || @.rule == "` + campaign.RuleBarred + `")`
 
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
+
+	// unreviewed is [campaign.Campaign.Unreviewed]; campaign_unreviewed indexes it.
+	unreviewed = `(c.status IN ('active', 'paused') AND NOT c.reviewed)`
 
 	// targetingSize is [campaign.Campaign.TargetingSize] for rows not yet written by this build.
 	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0)
@@ -243,7 +247,11 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
 	}
 	if f.Waiting {
-		parts = append(parts, "("+waiting+" OR "+reported+")")
+		queue := waiting + " OR " + reported
+		if f.Unreviewed {
+			queue += " OR " + unreviewed
+		}
+		parts = append(parts, "("+queue+")")
 	}
 	if len(parts) == 0 {
 		return "", args
@@ -358,6 +366,12 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 			return nil, err
 		}
 	}
+	var approved []byte // NULL
+	if c.Approved != nil {
+		if approved, err = json.Marshal(c.Approved); err != nil {
+			return nil, err
+		}
+	}
 	return pgx.NamedArgs{
 		"id": c.ID, "advertiser_id": c.AdvertiserID, "name": c.Name, "status": c.Status,
 		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL,
@@ -377,7 +391,7 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 		"target_regions":             c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals,
 		"categories":       c.Categories,
 		"exclude_contexts": c.ExcludeContexts, "sensitive_contexts": c.SensitiveContexts, "trades": c.Trades,
-		"policy_violations": violations, "review": review,
+		"policy_violations": violations, "review": review, "reviewed": c.Reviewed, "approved_creative": approved,
 		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
 		"targeting_size": c.TargetingSize(),
 	}, nil
@@ -431,7 +445,7 @@ func readCampaigns(ctx context.Context, q querier, sql string, args ...any) ([]c
 
 // scanCampaign reads a row of selectCampaigns.
 func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
-	var violations, review []byte
+	var violations, review, approved []byte
 	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
 		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
 		&c.SkippableAfterSec,
@@ -442,13 +456,19 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
 		&c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate, &c.Standing.ConvertRate, &c.Standing.Ceiling,
 		&c.Standing.Bound,
-		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal,
+		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday,
+		&c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {
 		return c, err
 	}
 	if err := json.Unmarshal(violations, &c.PolicyViolations); err != nil {
 		return c, fmt.Errorf("campaign %s: policy violations: %w", c.ID, err)
+	}
+	if approved != nil {
+		if err := json.Unmarshal(approved, &c.Approved); err != nil {
+			return c, fmt.Errorf("campaign %s: approved version: %w", c.ID, err)
+		}
 	}
 	if review != nil {
 		if err := json.Unmarshal(review, &c.Review); err != nil {

@@ -368,8 +368,20 @@ var mutants = []mutant{
 	{
 		name: "review-unreported", protects: "a reviewer decides what waits, or what readers have reported",
 		file: "internal/campaign/service.go",
-		old:  "!c.Waits() && !(live && in.Reported) {", new: "!c.Waits() && !live {",
+		old:  "!s.waits(c) && !(live && in.Reported) {", new: "!s.waits(c) && !live {",
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
+	},
+	{
+		name: "unreviewed-methods", protects: "no statement of a server brings unreviewed texts to its model",
+		file: "internal/traffic/method.go",
+		old:  "method == MethodMCP || method != MethodRTB && !page", new: "method == MethodMCP",
+		tests: []string{"./ingress/offer"}, run: "TestModelsReadApprovedTextsOnly",
+	},
+	{
+		name: "unreviewed-version", protects: "the approved version goes on only with its approved trades",
+		file: "internal/campaign/unreviewed.go",
+		old:  "!c.Reviewed && last != nil && s.approved(c.With(*last))", new: "!c.Reviewed && last != nil",
+		tests: []string{"./internal/campaign"}, run: "TestApprovedVersionReplacesAStoppedOne",
 	},
 	{
 		name: "review-uncounted", protects: "reports that do not count keep no reviewer busy",

@@ -131,9 +131,11 @@ CREATE TABLE api_key (
     addresses    cidr[]      NOT NULL DEFAULT '{}', -- callers of a seatpath key; empty: any address
     origins      text[]      NOT NULL DEFAULT '{}', -- of the pages that may use a browser key
     ends_at      timestamptz, -- a rotated key stops working at this time
+    read_by_models boolean   NOT NULL DEFAULT false, -- a model reads the ads of a browser key
     CONSTRAINT api_key_campaign CHECK (campaign_id IS NULL OR kind = 'conversion'),
     CONSTRAINT api_key_addresses CHECK (addresses = '{}' OR kind = 'seatpath'),
-    CONSTRAINT api_key_origins CHECK ((origins = '{}') = (kind <> 'browser'))
+    CONSTRAINT api_key_origins CHECK ((origins = '{}') = (kind <> 'browser')),
+    CONSTRAINT api_key_models CHECK (NOT read_by_models OR kind = 'browser')
 );
 CREATE INDEX api_key_owner ON api_key (owner_id, created_at DESC, id DESC);
 CREATE INDEX api_key_origin ON api_key USING gin (origins) WHERE kind = 'browser';
@@ -233,6 +235,8 @@ CREATE TABLE campaign (
     -- The review.
     policy_violations jsonb NOT NULL, -- findings of the policy check; one with holds: true stops it
     review            jsonb, -- copy of the latest campaign_review row
+    reviewed          boolean NOT NULL DEFAULT false, -- a reviewer approved exactly the current version
+    approved_creative jsonb, -- the version approved last, while the current one waits; NULL: none
 
     config_version bigint      NOT NULL UNIQUE, -- see config_head; readers of changes use the index
     created_at     timestamptz NOT NULL,
@@ -287,6 +291,8 @@ CREATE INDEX campaign_room_changed ON campaign (room_changed_xid);
 -- The review queue also lists live campaigns that the policy check holds: few of many.
 CREATE INDEX campaign_waiting ON campaign (created_at DESC, id DESC)
     WHERE status IN ('active', 'paused') AND policy_violations @? '$[*] ? (!(@.holds == true))';
+CREATE INDEX campaign_unreviewed ON campaign (created_at DESC, id DESC)
+    WHERE status IN ('active', 'paused') AND NOT reviewed;
 CREATE INDEX campaign_goals ON campaign (id)
     WHERE optimization_goal <> 'manual' AND status = 'active';
 

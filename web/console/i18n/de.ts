@@ -176,6 +176,13 @@ export const de: Messages = {
   stoppedAppeal: 'Entscheidung lesen und Beschwerde einlegen',
   rejectedTitle: 'Die Prüfung hat dies abgelehnt',
   violationsTitle: 'Ergebnis der Richtlinienprüfung',
+  reach: {
+    pages:
+      'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nur auf Seiten, nicht dort, wo ein Modell sie liest.',
+    nowhere: 'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nirgends.',
+    before:
+      'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft die zuletzt genehmigte weiter:',
+  },
   invalid: 'Ungültiger Traffic',
   invalidHelp: 'Bots und Fluten: nie berechnet',
   byDay: 'Nach Tag',
@@ -349,6 +356,7 @@ export const de: Messages = {
   originsHelp:
     'Ein Origin je Zeile, etwa https://app.example.com, oder https://*.example.com für ' +
     'alle Subdomains. Dieser Schlüssel ist öffentlich und gilt deshalb nur dort.',
+  readByModels: 'Ein Modell liest diese Anzeigen, nicht nur Menschen',
   browserSnippet: 'Für Ihre Seite',
   rotate: 'Ersetzen',
   rotateTitle: (name) => `${name} ersetzen`,

@@ -170,6 +170,12 @@ export const en = {
   stoppedAppeal: 'Read the decision and appeal',
   rejectedTitle: 'A reviewer rejected this',
   violationsTitle: 'Policy findings',
+  reach: {
+    pages:
+      'No reviewer has approved this version. Until then it runs in pages only, and not where a model reads it.',
+    nowhere: 'No reviewer has approved this version. Until then it runs nowhere.',
+    before: 'No reviewer has approved this version. Until then the one approved last goes on:',
+  },
   invalid: 'Invalid traffic',
   invalidHelp: 'Bots and floods: never billed',
   byDay: 'By day',
@@ -337,6 +343,7 @@ export const en = {
   originsHelp:
     'One origin per line, such as https://app.example.com, or https://*.example.com for ' +
     'all subdomains. This key is public, so it works only on these origins.',
+  readByModels: 'A model reads these ads, not only people',
   browserSnippet: 'For your page',
   rotate: 'Replace',
   rotateTitle: (name: string) => `Replace ${name}`,

@@ -161,6 +161,8 @@ export const market: Pick<Messages, keyof typeof english> = {
   causes: {
     not_active: 'Ihr Zustand ist nicht „Aktiv“.',
     policy_violations: 'Ihre Anzeige verstößt gegen die Richtlinie.',
+    unreviewed:
+      'Noch hat niemand die jetzige Fassung genehmigt: Bis dahin läuft sie nicht, wo ein Modell sie liest, oder die zuletzt genehmigte läuft an ihrer Stelle.',
     not_started: 'Sie hat noch nicht begonnen: Ändern Sie den Beginn, oder warten Sie.',
     ended: 'Ihr Zeitraum ist vorbei: Ändern Sie das Ende.',
     total_budget_spent: 'Vom Gesamtbudget ist weniger übrig, als eine Einheit kosten kann.',

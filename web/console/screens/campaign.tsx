@@ -85,6 +85,7 @@ export default function CampaignScreen() {
           <>
             {barred(c) && <Stopped of={c} />}
             <Violations of={c} />
+            <Unreviewed of={c} />
             <Loaded of={stats}>
               {(s) => (
                 <Numbers
@@ -171,6 +172,25 @@ function Violations({ of: c }: { of: Campaign }) {
       <p>
         <a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a>
       </p>
+    </div>
+  );
+}
+
+/** Where a live campaign delivers until a reviewer has approved its current version. */
+function Unreviewed({ of: c }: { of: Campaign }) {
+  if (c.reviewed || c.status !== 'active') return null;
+  const held = c.policy_violations.length > 0;
+  if (!c.approved && (c.delivers === 'everywhere' || held)) return null;
+  return (
+    <div class="notice" role="note" data-part="reach">
+      <p>
+        {c.approved ? t().reach.before : t().reach[c.delivers === 'pages' ? 'pages' : 'nowhere']}
+      </p>
+      {c.approved && (
+        <p>
+          <b>{c.approved.headline}</b> {c.approved.subtext}
+        </p>
+      )}
     </div>
   );
 }
