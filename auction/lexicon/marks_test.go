@@ -14,8 +14,8 @@ func matches(request string, ads ...string) []uint32 {
 	b := lexicon.NewBuilder()
 	var size lexicon.Size
 	for _, ad := range ads {
-		b.Add(&lexicon.Text{Headline: ad}, lexicon.Share(1))
-		size.Count(1)
+		b.Add(&lexicon.Text{Headline: ad}, lexicon.Share(fullVote, 1))
+		size.Count(lexicon.Share(fullVote, 1), 1)
 	}
 	table := b.Freeze(size)
 	var in words.Reader

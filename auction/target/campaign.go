@@ -13,6 +13,9 @@ import (
 // ID identifies a campaign or an advertiser: the 16 bytes of a UUID, ordered bytewise.
 type ID [16]byte
 
+// FullVote is the [Campaign.Vote] of a full vote.
+const FullVote = 1_000_000
+
 // Format is the kind of creative.
 type Format uint8
 
@@ -55,8 +58,9 @@ func (s Second) within(start, end Second) bool { return start <= s && (end == 0 
 // Campaign holds what the auction needs of a deliverable campaign. It is immutable once indexed.
 type Campaign struct {
 	ID ID
-	// Advertiser owns the campaign.
-	Advertiser ID
+	// Advertiser owns the campaign, and Family is the advertiser's family: the zero value stands for
+	// the advertiser alone.
+	Advertiser, Family ID
 	// Bid in micro-USD, per 1,000 impressions, click or conversion according to Billing.
 	Bid money.Micros
 	// Aim is the current target cost of a conversion in micro-USD, for a campaign with a goal. Bid
@@ -68,6 +72,9 @@ type Campaign struct {
 	Format Format
 	// Start and End bound the time of delivery: from Start to before End. 0 is no bound.
 	Start, End Second
+	// Vote is the part of a full vote that the family has in the weights of words, in parts per
+	// million. Its campaigns share it. A campaign without a vote changes nothing for others.
+	Vote uint32
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
 	LandingDomain string
@@ -97,6 +104,14 @@ func (s *Suits) beside(subjects subject.Set) bool {
 
 // within reports whether all its trades may run.
 func (s *Suits) within(trades subject.TradeSet) bool { return s.Trades&^trades == 0 }
+
+// family returns the family of the owner.
+func (c *Campaign) family() ID {
+	if c.Family == (ID{}) {
+		return c.Advertiser
+	}
+	return c.Family
+}
 
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
