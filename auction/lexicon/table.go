@@ -141,7 +141,7 @@ func (b *Builder) Freeze(of Size) *Table {
 	t.special = specialOf(&t.names)
 	t.weights = make([]uint16, len(b.terms))
 	size := of.network()
-	single := vote * min(size.campaigns, 1<<fraction) >> fraction // of a campaign of equal weight
+	single := size.single()
 	t.unseen, t.faint = size.rarity(single), size.commonRarity(single)
 	for id, v := range b.votes {
 		switch {
@@ -216,6 +216,17 @@ func (n network) rarity(votes uint64) uint16 { return n.smoothed(votes, furtherR
 // campaigns to show how common it is.
 func (n network) commonRarity(votes uint64) uint16 {
 	return uint16(uint64(n.smoothed(votes, furtherCommon)) * n.campaigns / (n.campaigns + further<<fraction))
+}
+
+// single returns the votes of one of the campaigns of equal weight.
+func (n network) single() uint64 {
+	one := min(n.campaigns, 1<<fraction)
+	if one == 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(n.votes, one)
+	votes, _ := bits.Div64(hi, lo, n.campaigns)
+	return votes
 }
 
 func (n network) smoothed(votes, share uint64) uint16 {

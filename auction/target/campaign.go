@@ -106,11 +106,11 @@ func (s *Suits) beside(subjects subject.Set) bool {
 func (s *Suits) within(trades subject.TradeSet) bool { return s.Trades&^trades == 0 }
 
 // family returns the family of the owner.
-func (c *Campaign) family() ID {
+func (c *Campaign) family() *ID {
 	if c.Family == (ID{}) {
-		return c.Advertiser
+		return &c.Advertiser
 	}
-	return c.Family
+	return &c.Family
 }
 
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.

@@ -15,7 +15,7 @@ func feed(n int) (campaigns []Campaign) {
 	targeting := &Targeting{IntentTokens: []string{"shoes"}}
 	for i := range n {
 		campaigns = append(campaigns, Campaign{
-			ID: ID{14: byte(i >> 8), 15: byte(i)}, Bid: money.Micros(1_000_000 + i), Targeting: targeting,
+			ID: ID{14: byte(i >> 8), 15: byte(i)}, Bid: money.Micros(1_000_000 + i), Vote: FullVote, Targeting: targeting,
 			Headline: fmt.Sprintf("Running shoes %d", 10_000+i), Subtext: "Delivered today",
 		})
 	}

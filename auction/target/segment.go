@@ -186,11 +186,11 @@ func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign
 	}
 	families := map[ID]int{} // their campaigns
 	for slot := range campaigns {
-		families[campaigns[slot].family()]++
+		families[*campaigns[slot].family()]++
 	}
 	var size lexicon.Size
 	for slot := range campaigns {
-		of := families[campaigns[slot].family()]
+		of := families[*campaigns[slot].family()]
 		share := lexicon.Share(campaigns[slot].Vote, of)
 		size.Count(share, of)
 		b.take(uint32(slot), share)
