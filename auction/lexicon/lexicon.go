@@ -266,7 +266,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		}
 		if id != None {
 			v.Own = append(v.Own, id)
-			g.set(id, uint32(w))
+			g.set(id, damped*uint32(table.weights[id])/words.One)
 			continue
 		}
 		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})

@@ -112,15 +112,15 @@ func (b *Builder) Add(t *Text, votes uint64) {
 	found := b.reader.terms(t)
 	for i := range found {
 		term := &found[i]
+		common := term.Kind == words.Common || words.Everyday(term.Text)
 		id, known := b.ids[term.Text]
 		if !known {
 			id = uint32(len(b.terms))
 			text := string([]byte(term.Text)) // a copy, so that the whole text is not kept alive
 			b.ids[text] = id
 			b.terms, b.votes = append(b.terms, text), append(b.votes, 0)
-			b.common = append(b.common, term.Kind == words.Common)
+			b.common = append(b.common, common)
 		}
-		common := term.Kind == words.Common
 		switch {
 		case votes > 0 && b.votes[id] == 0:
 			b.common[id] = common
@@ -148,7 +148,7 @@ func (b *Builder) Freeze(of Size) *Table {
 		case uint32(id) < t.voted && b.common[id]:
 			t.weights[id] = size.commonRarity(v)
 		case uint32(id) < t.voted:
-			t.weights[id] = size.rarity(v)
+			t.weights[id] = max(size.rarity(v), t.unseen*leastFifths/5)
 		case b.common[id]:
 			t.weights[id] = t.faint
 		default:
@@ -163,6 +163,11 @@ func (b *Builder) Freeze(of Size) *Table {
 	b.ids, b.terms, b.votes, b.common = nil, nil, nil, nil
 	return t
 }
+
+// leastFifths is the least weight of a word that is not common in language at large, in fifths of
+// that of a word of a single campaign: if all advertisers of a trade use it, it still shows that a
+// request is about what they sell.
+const leastFifths = 3
 
 // votedFirst gives the terms with votes the lowest ids and returns their number.
 func (b *Builder) votedFirst() (voted uint32) {
