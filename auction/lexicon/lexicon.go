@@ -157,6 +157,9 @@ func choice(text []campaignTerm, stated []words.Term) uint32 {
 	return uint32(words.One - words.One*echoed*echoed/max(plain*chosen, 1))
 }
 
+// common reports whether a term of a campaign says little about what it is for.
+func common(t *words.Term) bool { return t.Kind == words.Common || words.Everyday(t.Text) }
+
 func content(k words.Kind) bool { return k == words.Plain || k == words.Letters }
 
 func indexOf(list []campaignTerm, text string) int {
@@ -185,7 +188,7 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 		term := &found[i]
 		id := table.ID(term.Text)
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
-		if id == None && term.Kind == words.Common {
+		if id == None && common(&term.Term) {
 			id = unseenCommon // the campaign is newer than the table; the word has the weight it will have in the next
 		}
 		r.raw = append(r.raw, raw(id, term))

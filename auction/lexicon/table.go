@@ -112,7 +112,7 @@ func (b *Builder) Add(t *Text, votes uint64) {
 	found := b.reader.terms(t)
 	for i := range found {
 		term := &found[i]
-		common := term.Kind == words.Common || words.Everyday(term.Text)
+		common := common(&term.Term)
 		id, known := b.ids[term.Text]
 		if !known {
 			id = uint32(len(b.terms))
@@ -142,20 +142,24 @@ func (b *Builder) Freeze(of Size) *Table {
 	t.weights = make([]uint16, len(b.terms))
 	size := of.network()
 	single := size.single()
-	t.unseen, t.faint = size.rarity(single), size.commonRarity(single)
+	varied := b.varied(size)
+	t.missed, t.gain = min(varied.missed(), size.missed()), max(varied.gain(), size.gain())
+	// Few kinds of ads are no reason for common words to count more.
+	common := func(votes uint64) uint16 { return uint16(uint32(size.commonRarity(votes)) * size.gain() / t.gain) }
+	t.unseen, t.faint = size.rarity(single), common(single)
+	least := varied.least(t.unseen)
 	for id, v := range b.votes {
 		switch {
 		case uint32(id) < t.voted && b.common[id]:
-			t.weights[id] = size.commonRarity(v)
+			t.weights[id] = common(v)
 		case uint32(id) < t.voted:
-			t.weights[id] = max(size.rarity(v), t.unseen*leastFifths/5)
+			t.weights[id] = max(size.rarity(v), least)
 		case b.common[id]:
 			t.weights[id] = t.faint
 		default:
 			t.weights[id] = t.unseen
 		}
 	}
-	t.missed, t.gain = size.missed(), size.gain()
 	t.alikes = new(alikes)
 	t.looks = looksOf(&t.names, b.terms, 0, t.voted)
 	t.others = looksOf(&t.names, b.terms, t.voted, uint32(len(b.terms)))
@@ -164,10 +168,38 @@ func (b *Builder) Freeze(of Size) *Table {
 	return t
 }
 
-// leastFifths is the least weight of a word that is not common in language at large, in fifths of
-// that of a word of a single campaign: if all advertisers of a trade use it, it still shows that a
-// request is about what they sell.
-const leastFifths = 3
+// perKind is the number of campaigns that a network needs for each kind of ad to count in full.
+const perKind = 4
+
+// varied returns the size of a network by the kinds of its ads, which may be more than its
+// campaigns: in one of a single trade, however many campaigns it has, there are few words to choose
+// by. The number of kinds is 1 ÷ the share of the votes that use a word of an ad, on average.
+func (b *Builder) varied(size network) network {
+	var sum, squares uint64
+	for id, v := range b.votes {
+		if !b.common[id] {
+			p := size.part(v, 1<<fraction)
+			sum += p
+			squares += p * p
+		}
+	}
+	hi, lo := bits.Mul64(sum, perKind<<(2*fraction))
+	size.campaigns, _ = bits.Div64(hi, lo, max(squares, hi+1))
+	return size
+}
+
+// least returns the least weight of a word that is not common in language at large, from that of a
+// word of a single campaign: half of it, and all of it in a network of few kinds of ads. A word that
+// all advertisers of a trade use still shows that a request is about what they sell.
+func (n network) least(unseen uint16) uint16 {
+	return unseen/2 + uint16(uint64(unseen/2)*n.lacking()>>fraction)
+}
+
+// lacking returns how far a network lacks words to choose by: 1<<fraction for at most small
+// campaigns, 0 for grown or more.
+func (n network) lacking() uint64 {
+	return (grown<<fraction - max(min(n.campaigns, grown<<fraction), small<<fraction)) / (grown - small)
+}
 
 // votedFirst gives the terms with votes the lowest ids and returns their number.
 func (b *Builder) votedFirst() (voted uint32) {
@@ -234,9 +266,15 @@ func (n network) single() uint64 {
 	return votes
 }
 
+// part returns the share of all votes as a part of a whole.
+func (n network) part(votes, whole uint64) uint64 {
+	hi, lo := bits.Mul64(min(votes, n.votes), whole)
+	part, _ := bits.Div64(hi, lo, n.votes)
+	return part
+}
+
 func (n network) smoothed(votes, share uint64) uint16 {
-	hi, lo := bits.Mul64(min(votes, n.votes), n.campaigns)
-	having, _ := bits.Div64(hi, lo, n.votes)
+	having := n.part(votes, n.campaigns)
 	return uint16(log2(n.campaigns+further<<fraction) - log2(having+further*share<<fraction/1000))
 }
 
@@ -257,10 +295,7 @@ const (
 )
 
 func (n network) gain() uint32 {
-	if n.campaigns >= grown<<fraction {
-		return 256
-	}
-	return 256 + uint32((smallGain-256)*(grown<<fraction-max(n.campaigns, small<<fraction))/((grown-small)<<fraction))
+	return 256 + uint32((smallGain-256)*n.lacking()>>fraction)
 }
 
 func (t *Table) digest(terms []string) (sum uint32) {

@@ -113,6 +113,9 @@ func (c *Campaign) family() *ID {
 	return &c.Family
 }
 
+// Owner returns the id of the family that owns c, which counts as one advertiser.
+func (c *Campaign) Owner() ID { return *c.family() }
+
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
 	bid, aim := c.stake(t)

@@ -31,7 +31,7 @@ var everyday = sync.OnceValue(func() map[string]bool {
 // Japanese, Chinese, Korean and Thai.
 const everydayWords = `
 	buy buying bought purchase sell selling sale sales order cheap cheapest price prices priced pricing compare deal
-	deals online quality product products shop store company today life meaning
+	deals online quality product products shop store company today save saving life meaning
 
 	der die das den dem des ein eine einen einem einer eines und oder aber auch als am an auf aus bei bin bis bist da
 	damit dann dass dein deine dich dir doch du durch er es euch euer für gibt habe haben ich ihr ihre im in ist ja

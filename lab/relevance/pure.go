@@ -60,7 +60,7 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 		a := &s.campaigns[i]
 		headline, subtext := a.text()
 		e := entry{
-			label:    a.Label,
+			label: a.Label,
 			Campaign: auction.Campaign{
 				Bid: bid, Vote: target.FullVote, Headline: headline, Subtext: subtext, Targeting: a.targeting(),
 			},
