@@ -156,7 +156,7 @@ var oneTrade = map[string]trade{
 		[]string{"what is the meaning of life", "how do I cook rice for ten people"},
 	},
 	"insurance without tokens": {
-		"Car insurance from broker", "Compare prices and find your policy today", nil,
+		"Car insurance from broker", "Compare prices and save on your car insurance today", nil,
 		[]string{"car insurance", "where can I get insurance for a new car", "recommend an insurance"},
 		[]string{"what is the meaning of life", "compare the prices of apples", "how do I paint a door"},
 	},

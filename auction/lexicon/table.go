@@ -142,16 +142,13 @@ func (b *Builder) Freeze(of Size) *Table {
 	t.weights = make([]uint16, len(b.terms))
 	size := of.network()
 	single := size.single()
-	varied := b.varied(size)
-	t.missed, t.gain = min(varied.missed(), size.missed()), max(varied.gain(), size.gain())
-	// Few kinds of ads are no reason for common words to count more.
-	common := func(votes uint64) uint16 { return uint16(uint32(size.commonRarity(votes)) * size.gain() / t.gain) }
-	t.unseen, t.faint = size.rarity(single), common(single)
-	least := varied.least(t.unseen)
+	t.unseen, t.faint = size.rarity(single), size.commonRarity(single)
+	t.missed, t.gain = size.missed(), size.gain()
+	least := b.varied(size).least(t.unseen)
 	for id, v := range b.votes {
 		switch {
 		case uint32(id) < t.voted && b.common[id]:
-			t.weights[id] = common(v)
+			t.weights[id] = size.commonRarity(v)
 		case uint32(id) < t.voted:
 			t.weights[id] = max(size.rarity(v), least)
 		case b.common[id]:
@@ -189,10 +186,11 @@ func (b *Builder) varied(size network) network {
 }
 
 // least returns the least weight of a word that is not common in language at large, from that of a
-// word of a single campaign: half of it, and all of it in a network of few kinds of ads. A word that
-// all advertisers of a trade use still shows that a request is about what they sell.
+// word of a single campaign: half of it, and up to three quarters in a network of few kinds of ads.
+// A word that all advertisers of a trade use still shows that a request is about what they sell, if
+// less than a word that tells one of them from the others.
 func (n network) least(unseen uint16) uint16 {
-	return unseen/2 + uint16(uint64(unseen/2)*n.lacking()>>fraction)
+	return unseen/2 + uint16(uint64(unseen/4)*n.lacking()>>fraction)
 }
 
 // lacking returns how far a network lacks words to choose by: 1<<fraction for at most small
