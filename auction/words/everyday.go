@@ -81,7 +81,7 @@ const everydayWords = `
 	ona ono my wy oni mój moja moje twój jego jej ich ten ta to te jest są być mam ma mogę może chcę szukam się ale
 	lub oraz jaki jaka jakie który która które bardzo najlepszy najlepsze kupić cena ceny sens życia życie
 
-	a v ve s se na do od po pro při o u za pod nad přes bez že co kdo kde kdy jak proč zda ne ano já ty on ona my vy
+	a v ve s se na do od po pro při o u za pod nad přes bez že co kdo kde kdy jak proč zda ne já ty on ona my vy
 	oni můj moje ten ta to je jsou být mám má mohu může chci hledám ale nebo který která které velmi nejlepší koupit
 	cena smysl života
 
@@ -110,7 +110,7 @@ const everydayWords = `
 	και ή να το τα ο η οι του της των τον την στο στη στην στα με σε από για που τι ποιος πού πως πώς είναι δεν θα μου
 	σου μας σας αυτό ένα μια
 
-	في من على إلى عن مع هل ما ماذا من أين كيف متى لماذا هذا هذه ذلك هو هي هم أنا أنت نحن كان يكون لا نعم أو و ثم أن إن
+	في من على إلى الى ان او انا انت اين اي عن مع هل ما ماذا من أين كيف متى لماذا هذا هذه ذلك هو هي هم أنا أنت نحن كان يكون لا نعم أو و ثم أن إن
 	التي الذي كل بعض أي لي لك أريد شراء سعر معنى الحياة
 
 	का की के को में से पर और या है हैं था थी हो यह वह मैं तुम आप हम क्या कौन कहाँ कब कैसे क्यों नहीं हाँ लिए एक ने तो भी
