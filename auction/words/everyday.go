@@ -96,7 +96,7 @@ const everydayWords = `
 	mana dimana bagaimana mengapa kapan adalah ada tidak bukan sudah akan bisa dapat ingin mau lebih sangat juga beli
 	harga murah terbaik
 
-	ja tai mutta että on ovat ei en minä sinä hän me te he se tämä mikä mitä missä miten miksi kuka kun jos myös hyvä
+	ja tai mutta että on ovat ei en minä sinä hän me te he se tämä mikä mitä missä miten miksi kuka jos myös hyvä
 	paras ostaa hinta
 
 	a az egy és vagy de hogy nem igen én te ő mi ti ők ez van vannak volt mit hol hogyan miért ki mikor ha is nagyon
