@@ -756,8 +756,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "votes-unpaid", protects: "campaigns of those who pay nothing change no auction of others",
-		file: "auction/lexicon/table.go",
-		old:  "		if v > 0 {\n			voted++", new: "		if true {\n			voted++",
+		file: "auction/lexicon/lexicon.go",
+		old:  "id < table.voted\n", new: "id != None\n",
 		tests: []string{"./auction"}, run: "TestCampaignsWithoutVotesChangeNothingForOthers",
 	},
 	{
