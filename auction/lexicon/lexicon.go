@@ -253,7 +253,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		switch {
 		case known:
 			v.Own = append(v.Own, id)
-			g.add(id, damped*uint32(table.weights[id])/words.One)
+			g.add(id, max(damped*uint32(table.weights[id])/words.One, 1)) // a filter by tokens finds it
 			if kin := &table.looks.kin; kin.has.has(id) && term.Kind == words.Plain {
 				g.addLikes(v, kin.of[id], id, damped/knownKin, table.weights[id])
 			}
@@ -269,7 +269,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		}
 		if id != None {
 			v.Own = append(v.Own, id)
-			g.set(id, damped*uint32(table.weights[id])/words.One)
+			g.set(id, max(damped*uint32(table.weights[id])/words.One, 1))
 			continue
 		}
 		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})
