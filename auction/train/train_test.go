@@ -54,7 +54,7 @@ func newLab() *lab {
 	for i := range len(topics) * copies {
 		topic := topics[i%len(topics)]
 		c := target.Campaign{
-			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Headline: topic.headline,
+			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Vote: target.FullVote, Headline: topic.headline,
 			Subtext: topic.subtext,
 		}
 		if i/len(topics) == 1 { // one of each says the half of what people ask
@@ -322,7 +322,7 @@ func teaches(shown, clicked int) (about func(campaign int) int32) {
 	for i, headline := range []string{
 		"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans",
 	} {
-		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Headline: headline})
+		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Vote: target.FullVote, Headline: headline})
 	}
 	n := train.Network{Index: target.Build(ranker.Version2(), list)}
 	term := lexicon.TermID("postgr")
