@@ -122,7 +122,7 @@ func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 		require.Equal(t, 0.75, c.Evidence.Value)
 		require.EqualValues(t, 20, c.Evidence.Today.Impressions, "its own day")
 		require.Equal(
-			t, "the sum of 5 publishers of one owner: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100",
+			t, "the sum of 5 publishers of one family: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100",
 			c.Evidence.Note,
 		)
 	}

@@ -21,6 +21,7 @@ import (
 // Publishers holds the methods that invalid-traffic control needs of a store.
 type Publishers interface {
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
+	ReaderSums(ctx context.Context, since, last day.Day, impressions int64) ([]traffic.PublisherDay, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
