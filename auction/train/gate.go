@@ -186,7 +186,7 @@ func (r *Report) suspicion(day []Forecast) {
 	for _, t := range publishers {
 		rates = append(rates, odds.Rate{Events: t.observed, Of: t.predicted})
 	}
-	usual := odds.Usual(rates, odds.Quartile)
+	usual := odds.Usual(rates)
 	suspects, worst := 0, 0.0
 	sources := make([]odds.Source, 0, len(publishers))
 	for _, t := range publishers {

@@ -4,6 +4,7 @@
 package odds
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -94,21 +95,14 @@ func badLuck(mean float64) (missing float64) {
 // Rate counts the events of a source and how many were expected of it, or could have been.
 type Rate struct{ Events, Of float64 }
 
-// The part of the sources below the usual one.
-const (
-	// Middle lets half of the sources be unlike the usual one in either direction.
-	Middle = 0.5
-	// Quartile holds against a ring that outnumbers the honest, where honest sources are alike.
-	Quartile = 0.25
-)
-
-// enough is the number of expected events from which on a source counts for the usual rate.
+// enough is the number of events from which on a rate is one.
 const enough = 20
 
-// Usual returns the rate of the source with this part of all below it: one large source does not
-// move it. Without sources that are large enough it is the rate of all. It is at least a tenth of
-// the rate of all.
-func Usual(sources []Rate, part float64) float64 {
+// Usual returns the rate of the usual source: the first quartile, which neither a source with many
+// events moves nor a ring that outnumbers the honest ones. Sources of which too few events were
+// expected do not count; without others it is the rate of all. It is at least a tenth of the rate of
+// all.
+func Usual(sources []Rate) float64 {
 	all := sum(sources)
 	mean := max(all.Events, 1) / max(all.Of, 1)
 	var values []float64
@@ -121,7 +115,70 @@ func Usual(sources []Rate, part float64) float64 {
 		return mean
 	}
 	slices.Sort(values)
-	return max(values[int(float64(len(values))*part)], mean/10)
+	return max(values[len(values)/4], mean/10)
+}
+
+// The network of [Bounds].
+const (
+	mostShare  = 4 // no source weighs more than 1/mostShare of all, or than the middle one
+	leastParts = 3 // of which the middle one is taken
+)
+
+// Bounds returns the bounds of the rate of a network of sources: of the middle one of parts of it
+// with about as much weight and enough events. So neither large sources move it, quiet or loud, nor
+// the many small ones of which nothing happened yet. Few events prove little about the rate.
+func Bounds(sources []Rate) (low, high float64) {
+	limited := limit(sources)
+	all, known := sum(limited), 0.0
+	for _, s := range sources {
+		known += min(s.Events, enough)
+	}
+	rate := max(all.Events, 1) / max(all.Of, 1)
+	if n := int(known / enough); n >= leastParts {
+		rate = middle(limited, all.Of/float64(n))
+	}
+	of := max(known, 1)
+	return max(0, rate*(1-doubt/math.Sqrt(of))), rate * (1 + (doubt*math.Sqrt(known)+doubt)/of)
+}
+
+// doubt is the number of standard errors by which the events behind a rate may mislead.
+const doubt = 3
+
+// limit scales large sources down, so that each weighs at most its share, and sorts by weight.
+func limit(sources []Rate) []Rate {
+	list := slices.Clone(sources)
+	slices.SortFunc(list, func(a, b Rate) int { return cmp.Compare(a.Of, b.Of) })
+	if len(list) == 0 {
+		return nil
+	}
+	most := sum(list).Of / mostShare
+	for range 40 {
+		weight := 0.0
+		for _, s := range list {
+			weight += min(s.Of, most)
+		}
+		most = max(weight/mostShare, list[len(list)/2].Of)
+	}
+	for i, s := range list {
+		if s.Of > most {
+			list[i] = Rate{s.Events * most / s.Of, most}
+		}
+	}
+	return list
+}
+
+// middle joins sources to parts of at least this weight and returns the rate of the middle one.
+func middle(list []Rate, weight float64) float64 {
+	var values []float64
+	var part Rate
+	for i, s := range list {
+		part.Events, part.Of = part.Events+s.Events, part.Of+s.Of
+		if part.Of >= weight*(1-1e-9) || i == len(list)-1 && len(values) == 0 {
+			values, part = append(values, part.Events/part.Of), Rate{}
+		}
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 func sum(sources []Rate) (all Rate) {
@@ -130,15 +187,4 @@ func sum(sources []Rate) (all Rate) {
 		all.Of += s.Of
 	}
 	return all
-}
-
-// doubt is the number of standard errors by which the events behind a usual rate may mislead.
-const doubt = 3
-
-// Bounds returns the bounds of the usual rate with half of the sources below it: few events prove
-// little about it.
-func Bounds(sources []Rate) (low, high float64) {
-	usual, events := Usual(sources, Middle), sum(sources).Events
-	of := max(events, 1)
-	return max(0, usual*(1-doubt/math.Sqrt(of))), usual * (1 + (doubt*math.Sqrt(events)+doubt)/of)
 }

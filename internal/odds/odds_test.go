@@ -2,6 +2,7 @@ package odds_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,15 +88,31 @@ func TestUsual(t *testing.T) {
 		}
 		return list
 	}
-	require.InDelta(t, 0.01, odds.Usual(honest(10, 10_000), odds.Middle), 1e-9)
-	ring := append(honest(10, 10_000), odds.Rate{Events: 2000, Of: 10_000}, odds.Rate{Events: 1e5, Of: 1e6})
-	require.InDelta(t, 0.01, odds.Usual(ring, odds.Middle), 0.002, "a ring does not move it")
+	large := []odds.Rate{{Events: 2000, Of: 10_000}, {Events: 1e5, Of: 1e6}}
+	require.InDelta(t, 0.01, odds.Usual(append(honest(10, 10_000), large...)), 1e-9, "large ones do not move it")
 	for range 20 {
-		ring = append(ring, odds.Rate{Events: 2000, Of: 10_000})
+		large = append(large, odds.Rate{Events: 2000, Of: 10_000})
 	}
-	require.InDelta(t, 0.01, odds.Usual(ring, odds.Quartile), 0.01, "nor one that outnumbers the honest")
-	require.InDelta(t, 0.01, odds.Usual(honest(3, 100), odds.Middle), 1e-9, "small ones by their sum")
-	require.Positive(t, odds.Usual(nil, odds.Middle))
+	require.InDelta(t, 0.01, odds.Usual(append(honest(10, 10_000), large...)), 0.002, "nor do many")
+	require.Positive(t, odds.Usual(nil))
+
+	for name, others := range map[string][]odds.Rate{
+		"nobody":                       nil,
+		"a large quiet one":            {{Events: 0, Of: 1e7}},
+		"a large loud one":             {{Events: 5e6, Of: 1e7}},
+		"one of each":                  {{Events: 5e6, Of: 1e7}, {Events: 0, Of: 1e7}},
+		"many small ones without":      slices.Repeat([]odds.Rate{{Of: 20}}, 60),
+		"many small ones with as many": slices.Repeat([]odds.Rate{{Events: 4, Of: 20}}, 60),
+		"small honest ones":            slices.Repeat([]odds.Rate{{Events: 1, Of: 100}, {Of: 50}, {Events: 1, Of: 50}}, 30),
+	} {
+		for _, size := range []float64{500, 2000, 50_000} {
+			low, high := odds.Bounds(append(honest(12, size), others...))
+			require.Less(t, low, 0.0101, "%s, %.0f", name, size)
+			require.Greater(t, high, 0.0099, "%s, %.0f", name, size)
+			require.Greater(t, low, 0.003, "%s, %.0f", name, size)
+			require.Less(t, high, 0.021, "%s, %.0f", name, size)
+		}
+	}
 }
 
 // The less was seen of a network, the less is known about its rate.
@@ -103,8 +120,7 @@ func TestBounds(t *testing.T) {
 	for _, c := range []struct{ events, of, low, high float64 }{
 		{0, 2000, 0, 4.0 / 2000},
 		{1, 100, 0, 0.07},
-		{100, 10_000, 0.007, 0.0133},
-		{10_000, 1e6, 0.0097, 0.01030},
+		{9, 1000, 0, 0.021},
 	} {
 		low, high := odds.Bounds([]odds.Rate{{Events: c.events, Of: c.of}})
 		require.InDelta(t, c.low, low, 1e-4)
