@@ -25,7 +25,7 @@ import (
 // Config holds the operator's settings. A threshold of 0 switches its rule off.
 type Config struct {
 	Every        time.Duration `name:"quarantine-every" env:"ADNET_QUARANTINE_EVERY" default:"1m" help:"How often publishers are judged; 0 puts none into quarantine."`
-	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which no publisher is judged."`
+	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which the fixed thresholds do not apply."`
 	CTR          float64       `name:"quarantine-ctr" env:"ADNET_QUARANTINE_CTR" default:"0.5" help:"Clicks per impression of a day above which a publisher's Credits are held."`
 	InvalidShare float64       `name:"quarantine-invalid-share" env:"ADNET_QUARANTINE_INVALID_SHARE" default:"0.5" help:"Share of invalid traffic of a day, 0 to 1, above which a publisher's Credits are held."`
 	Network      string        `name:"quarantine-network" env:"ADNET_QUARANTINE_NETWORK" default:"on" enum:"on,off" help:"Whether the clicks of publishers, summed over families, are compared with the network's rate: more than four times as many or fewer than a quarter, by 6 standard errors, hold their Credits. There is no minimum; at least 4 families must have impressions."`
