@@ -622,14 +622,14 @@ var mutants = []mutant{
 	},
 	{
 		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
-		file:  "internal/traffic/compare.go",
-		old:   "case s.Over() && (many || manyAlone):", new: "case s.Over() && many && manyAlone:",
+		file: "internal/traffic/compare.go",
+		old:  "case s.Over() && (many || manyAlone):", new: "case s.Over() && many && manyAlone:",
 		tests: []string{"./internal/traffic"}, run: "Network",
 	},
 	{
 		name: "readers-of-servers", protects: "what a publisher's server posts is no reader's",
-		file:  "ingress/track/traffic.go",
-		old:   "return !keyed || account.LooksLike(account.KindBrowser, bearer)", new: `return !keyed || bearer != ""`,
+		file: "ingress/track/traffic.go",
+		old:  "return !keyed || account.LooksLike(account.KindBrowser, bearer)", new: "return !keyed || !account.LooksLike(account.KindConversion, bearer)",
 		tests: []string{"./ingress/track"}, run: "EventsFromReaders",
 	},
 	{
