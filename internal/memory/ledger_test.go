@@ -36,6 +36,9 @@ func TestLedgerConformance(t *testing.T) {
 				return dead, err
 			},
 			Corrupt: s.corruptions(),
+			Join: func(_ context.Context, account, family uuid.UUID) error {
+				return s.locked(func(l *ledgerState) { l.publishers.families[account] = family })
+			},
 		}
 	})
 }

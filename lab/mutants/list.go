@@ -646,6 +646,18 @@ var mutants = []mutant{
 		tests: []string{"./auction/train"}, run: "Poisoned",
 	},
 	{
+		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
+		file: "internal/traffic/compare.go",
+		old:  "case s.Over() && (many || manyAlone):", new: "case s.Over() && many && manyAlone:",
+		tests: []string{"./internal/traffic"}, run: "Network",
+	},
+	{
+		name: "readers-of-servers", protects: "what a publisher's server posts is no reader's",
+		file: "ingress/track/traffic.go",
+		old:  "return !keyed || account.LooksLike(account.KindBrowser, bearer)", new: "return !keyed || !account.LooksLike(account.KindConversion, bearer)",
+		tests: []string{"./ingress/track"}, run: "EventsFromReaders",
+	},
+	{
 		name: "train-off-topic", protects: "off-topic clicks on a rival's ad bring no weights to decide",
 		file:  "auction/train/gate.go",
 		old:   "	if suspects > 0 {\n		r.refuse(\"%d campaigns",
