@@ -32,8 +32,9 @@ var layers = map[string][]string{
 	"internal/share":    {"internal/decimal"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
+	"internal/family": {"internal/adtext", "internal/traffic"},
 	"internal/account": {
-		"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
+		"internal/family", "internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
 		"internal/typed",
 	},
 	"internal/token": {
@@ -47,6 +48,7 @@ var layers = map[string][]string{
 	"internal/campaign": {
 		"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs",
 		"internal/money", "internal/share", "internal/jsonscan", "internal/account", "internal/locale",
+		"internal/family",
 	},
 	"internal/ledger": {
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
@@ -59,7 +61,7 @@ var layers = map[string][]string{
 
 	"internal/auditlog": {
 		"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account",
-		"internal/campaign", "internal/money", "internal/ledger",
+		"internal/family", "internal/campaign", "internal/money", "internal/ledger",
 	},
 	"internal/adreport": {
 		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report",
@@ -69,7 +71,7 @@ var layers = map[string][]string{
 	"internal/deadletter": {"schemas", "internal/errs", "internal/stream", "internal/ledger"},
 
 	"internal/payment": {
-		"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign",
+		"internal/family", "internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign",
 		"internal/ledger",
 	},
 
@@ -161,7 +163,7 @@ var domain = []string{
 	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day",
 	"internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan",
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/consent", "internal/person",
+	"internal/consent", "internal/person", "internal/family",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
 }

@@ -86,7 +86,7 @@ func (a *API) register(c *gin.Context) error {
 	if a.deps.Verify {
 		return a.askRegister(c, in)
 	}
-	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
+	u, err := a.deps.Accounts.RegisterFrom(c.Request.Context(), in.Email, in.Password, a.network(c))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/ranking"
 )
@@ -128,6 +129,18 @@ func OfRuling(before, after *account.User, reason string, campaigns int) Entry {
 	}
 	if campaigns > 0 {
 		e.Changes["campaigns"] = Change{After: campaigns}
+	}
+	return e
+}
+
+// OfFamily returns the entry of a decision about the family of an account. It has no owner: it may
+// name another owner's account.
+func OfFamily(before, after family.Decision) Entry {
+	e := Entry{TargetKind: TargetUser, TargetID: after.Account.String(), Changes: map[string]Change{
+		"family": {Before: before.Text(), After: after.Text()},
+	}}
+	if after.Reason != "" {
+		e.Changes[Reason] = Change{After: after.Reason}
 	}
 	return e
 }

@@ -34,6 +34,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/deadletter"
 	"adnet/internal/decision"
+	"adnet/internal/family"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
@@ -61,6 +62,7 @@ type Books interface {
 	settle.Store
 	archive.Plans
 	payment.Store
+	family.Rulings
 	billing.Ledger
 	billing.Publishers
 	quarantine.Store

@@ -60,6 +60,9 @@ type Create struct {
 type Created struct {
 	Campaign     Campaign
 	AutoApproved bool
+	// WaitsFor is why the account's first campaign waits for a review without a finding; empty for any
+	// other one.
+	WaitsFor string
 }
 
 // Changed is the result of a change. Propagated is false if a serving node did not confirm the
@@ -74,10 +77,10 @@ var errSeatCash = errs.New(
 	"a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id",
 ).With("field", "advertiser_id")
 
-// Create validates and stores a new campaign. An advertiser's first campaign with a clean policy
-// check is active at once. Later ones, and those funded by Credits, wait for review. A restricted
-// trade is a finding, so such a campaign waits for review as well. Errors: errs.InvalidRequest,
-// errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
+// Create validates and stores a new campaign. The first campaign of a family (internal/family) with
+// a clean policy check is active at once. Later ones, and those funded by Credits, wait for review.
+// A restricted trade is a finding, so such a campaign waits for review as well. Errors:
+// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
@@ -106,7 +109,25 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		n.Campaign.CreditFunded = true
 		n.CreditValue = s.deps.CreditValue
 	}
-	return s.add(ctx, caller, &n)
+	created, err := s.add(ctx, caller, &n)
+	if err == nil && !in.UseAdCredit && !in.Draft {
+		created.WaitsFor = s.waitsFor(ctx, &created.Campaign)
+	}
+	return created, err
+}
+
+// waitsFor returns the reason for the review of an account's first campaign. The campaign exists
+// already, so an unreadable list is no reason.
+func (s *Service) waitsFor(ctx context.Context, c *Campaign) string {
+	if c.Status != InReview || len(c.PolicyViolations) > 0 {
+		return ""
+	}
+	_, total, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: c.AdvertiserID, Limit: 1})
+	if err != nil || total != 1 {
+		return ""
+	}
+	return "one first campaign goes live at once for all accounts that belong together: an older account has the " +
+		"same mailbox, payer or network, or an ad with the same domain or text; a reviewer decides about this one"
 }
 
 // add stores a new campaign.

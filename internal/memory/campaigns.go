@@ -59,7 +59,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		return campaign.Campaign{}, errs.New(errs.Conflict, "it exists already")
 	}
 	if n.Admit != nil {
-		c.Status = n.Admit(len(s.owned[c.AdvertiserID]) == 0)
+		c.Status = n.Admit(s.firstOfFamily(&c))
 	}
 	at := s.clock()
 	c.UpdatedAt, c.CreditFunded = at, false

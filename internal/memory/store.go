@@ -51,6 +51,7 @@ type Store struct {
 	reports    map[uuid.UUID]*keptReport // by auction
 	attempts   map[once.ID]*attempt
 	unproven   map[unprovenKey]int64
+	families   familyState
 	weights    []ranking.Version // by number
 	goals      map[uuid.UUID][]byte
 
@@ -79,6 +80,7 @@ func New(now func() time.Time) *Store {
 		payments:   newDepositState(),
 		attempts:   make(map[once.ID]*attempt),
 		unproven:   make(map[unprovenKey]int64),
+		families:   newFamilyState(),
 		goals:      make(map[uuid.UUID][]byte),
 	}
 }

@@ -142,7 +142,7 @@ var (
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	c := n.Campaign.Clone()
 	err := s.inTx(ctx, "create campaign", func(tx pgx.Tx) error {
-		developer, first, err := lockForCreation(ctx, tx, c.AdvertiserID)
+		developer, first, err := lockForCreation(ctx, tx, &c)
 		if err != nil {
 			return err
 		}
@@ -179,13 +179,14 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	return c, nil
 }
 
-// lockForCreation takes the advertiser's lock, then checks whether the advertiser has a campaign.
-// The check is a statement of its own, so it sees everything that the previous holder committed.
+// lockForCreation takes the advertiser's lock, then checks whether the advertiser or its family has
+// a campaign. The check is a statement of its own, so it sees everything that the previous holder
+// committed.
 func lockForCreation(
-	ctx context.Context, tx pgx.Tx, advertiser uuid.UUID,
+	ctx context.Context, tx pgx.Tx, c *campaign.Campaign,
 ) (developer uuid.UUID, first bool, err error) {
 	var suspended bool
-	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer, &suspended)
+	err = tx.QueryRow(ctx, lockAdvertiser, c.AdvertiserID).Scan(&developer, &suspended)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return developer, false, errs.New(errs.NotFound, "no such advertiser")
 	}
@@ -196,8 +197,13 @@ func lockForCreation(
 		return developer, false, campaign.ErrSuspended
 	}
 	var has bool
-	err = tx.QueryRow(ctx, hasCampaign, advertiser).Scan(&has)
-	return developer, !has, err
+	err = tx.QueryRow(ctx, hasCampaign, c.AdvertiserID).Scan(&has)
+	if err != nil || has {
+		return developer, false, err
+	}
+	ad := adOf(c)
+	first, err = firstOfFamily(ctx, tx, &ad)
+	return developer, first, err
 }
 
 // Campaign finds a campaign by id. Errors: errs.NotFound.
@@ -320,6 +326,7 @@ func writeCampaign(ctx context.Context, tx pgx.Tx, ch change) error {
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(ch.sql, args)
+	queueLikeness(batch, ch.after)
 	if r := campaign.NewDecision(ch.before, ch.after); r != nil {
 		batch.Queue(insertReview, ch.after.ID, r.Decision, r.Notes, r.ReviewerID, r.At)
 	}

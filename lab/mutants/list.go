@@ -2201,6 +2201,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "WhatIsRecorded",
 	},
 	{
+		name: "family-first", protects: "the accounts of one mailbox have one first campaign that is live at once",
+		file: "internal/memory/families.go",
+		old:  "if of.Family == own.Family || bound", new: "if owner == c.AdvertiserID || bound",
+		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
+	},
+	{
+		name: "family-older", protects: "a copied campaign changes nothing for an account that was charged",
+		file: "internal/family/group.go",
+		old:  "g.charged[from] || ", new: "",
+		tests: []string{"./internal/family"}, run: "StrangersWhoCopy|CopiesBind",
+	},
+	{
 		name: "seat-family", protects: "an owner's campaigns are its own traffic on its seats",
 		file:  "internal/ledger/publisher.go",
 		old:   "	if owner := b.Publishers[developer].Owner; owner != uuid.Nil {",

@@ -59,21 +59,57 @@ CREATE TABLE app_user (
     -- display_name. Empty without approval.
     approved_name text        NOT NULL DEFAULT '',
     name_verified boolean     NOT NULL DEFAULT false, -- the owner's identity was checked
+    -- The same text for all addresses of one mailbox. Empty for seats and erased accounts.
+    mailbox       text        COLLATE "C" NOT NULL DEFAULT '',
+    beside        uuid, -- account that registered from the same network within 24 hours before
     CONSTRAINT app_user_seat CHECK ((role = 'seat') = (parent_id IS NOT NULL))
 );
 -- One account per e-mail address, in any mix of upper and lower case.
 CREATE UNIQUE INDEX app_user_email ON app_user (lower(email));
 CREATE INDEX app_user_parent ON app_user (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX app_user_mailbox ON app_user (mailbox) WHERE mailbox <> '';
 
 -- The family of an account that belongs together with others, or is bound to the use of an older
 -- one (internal/family). An account without a row is a family of its own. The consumer of standing
--- writes it.
+-- writes it, and nodes for a new account.
 CREATE TABLE account_family (
     account_id uuid PRIMARY KEY REFERENCES app_user (id),
     family_id  uuid NOT NULL, -- id of the family's oldest account
     bound_to   uuid           -- family whose use counts for this newer account, which was never charged
 );
 CREATE INDEX account_family_family ON account_family (family_id);
+CREATE INDEX account_family_bound ON account_family (bound_to) WHERE bound_to IS NOT NULL;
+
+-- One row per account, fact and key of the ring: a keyed hash. Nodes write it. Marks of the network
+-- of a registration end after 24 hours, those of an erased account's mailbox after 90 days.
+CREATE TABLE account_mark (
+    account_id uuid        NOT NULL REFERENCES app_user (id),
+    kind       text        COLLATE "C" NOT NULL CHECK (kind IN ('mailbox', 'network')),
+    hash       bytea       NOT NULL CHECK (octet_length(hash) = 16),
+    created_at timestamptz NOT NULL,
+    ends_at    timestamptz,
+    PRIMARY KEY (account_id, kind, hash)
+);
+CREATE INDEX account_mark_hash ON account_mark (kind, hash, created_at);
+CREATE INDEX account_mark_ends ON account_mark (ends_at) WHERE ends_at IS NOT NULL;
+
+-- One row per payment and key of the ring: the keyed hash of its payer id or card fingerprint. Nodes
+-- write it, also before the payment is known.
+CREATE TABLE payment_mark (
+    provider   text  COLLATE "C" NOT NULL,
+    payment_id text  COLLATE "C" NOT NULL,
+    hash       bytea NOT NULL CHECK (octet_length(hash) = 16),
+    PRIMARY KEY (provider, payment_id, hash)
+);
+
+-- One row per account that an operator split from its family or joined to another one. Nodes write
+-- it.
+CREATE TABLE family_ruling (
+    account_id uuid        PRIMARY KEY REFERENCES app_user (id),
+    with_id    uuid        REFERENCES app_user (id), -- NULL: split
+    decided_by uuid        NOT NULL,
+    at         timestamptz NOT NULL
+);
 
 -- One row per key of an account, revoked ones included. Nodes write it. The key itself is stored
 -- nowhere, only its hash.
@@ -278,6 +314,18 @@ CREATE TRIGGER campaign_highest_bid_created AFTER INSERT ON campaign
 CREATE TRIGGER campaign_highest_bid_changed AFTER UPDATE ON campaign
     FOR EACH ROW WHEN (OLD.bid_amount <> NEW.bid_amount OR OLD.billing_model <> NEW.billing_model)
     EXECUTE FUNCTION campaign_highest_bid_keep();
+
+-- One row per campaign: what is compared to find campaigns of like ads (internal/family). Nodes write
+-- it with the campaign.
+CREATE TABLE campaign_likeness (
+    campaign_id   uuid     PRIMARY KEY REFERENCES campaign (id),
+    advertiser_id uuid     NOT NULL,
+    landing       text     COLLATE "C" NOT NULL, -- registrable domain; empty for a shared site
+    words         bigint[] NOT NULL, -- hashes of the words of its texts, ascending
+    bands         bigint[] NOT NULL  -- keys of which two near copies share one
+);
+CREATE INDEX campaign_likeness_landing ON campaign_likeness (landing) WHERE landing <> '';
+CREATE INDEX campaign_likeness_bands ON campaign_likeness USING gin (bands);
 
 -- One row per period in which a campaign was not active: from_at included, to_at excluded, open
 -- while to_at is NULL. Nodes write it. Settlement charges nothing that was received inside a
@@ -1113,6 +1161,8 @@ CREATE FUNCTION account_forget(erased uuid) RETURNS void
                 RAISE EXCEPTION 'account % is not erased', erased USING ERRCODE = 'check_violation';
             END IF;
             DELETE FROM login_network WHERE user_id = erased;
+            DELETE FROM account_mark WHERE account_id = erased AND kind = 'network';
+            UPDATE account_mark SET ends_at = now() + interval '90 days' WHERE account_id = erased AND ends_at IS NULL;
             UPDATE api_key SET name = '' WHERE owner_id = erased AND name <> '';
             UPDATE deposit SET return_url = '' WHERE advertiser_id = erased AND return_url <> '';
             UPDATE audit_log SET actor_name = '', network = '' WHERE actor_id = erased AND (actor_name <> '' OR network <> '');
