@@ -13,7 +13,6 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/family"
 	"adnet/internal/ledger"
 )
 
@@ -103,7 +102,7 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 		}
 		c.Counted++
 		networks[r.Network] = true
-		publishers[s.familyOf(r.DeveloperID)] = true
+		publishers[s.publisherFamily(r.DeveloperID)] = true
 	}
 	c.Networks, c.Publishers = len(networks), len(publishers)
 	return c
@@ -131,7 +130,7 @@ func (s *Store) Reporters(
 	billed := map[uuid.UUID]map[day.Day]bool{}
 	for key, d := range s.ledger.publishers.days {
 		if d.Minted > 0 {
-			of := s.familyOf(d.DeveloperID)
+			of := s.publisherFamily(d.DeveloperID)
 			if billed[of] == nil {
 				billed[of] = map[day.Day]bool{}
 			}
@@ -139,7 +138,7 @@ func (s *Store) Reporters(
 		}
 	}
 	for _, r := range s.waitingReports(since)[campaign] {
-		of := s.familyOf(r.DeveloperID)
+		of := s.publisherFamily(r.DeveloperID)
 		if r.counted && r.Reason != adreport.UnsuitablePlace && len(billed[of]) >= least &&
 			!slices.Contains(families, of) {
 			families = append(families, of)
@@ -149,16 +148,17 @@ func (s *Store) Reporters(
 	return families, nil
 }
 
-// familyOf returns the family of a publisher; its own id if no account has it. The caller holds
-// s.mu.
-func (s *Store) familyOf(developer uuid.UUID) uuid.UUID {
-	if owner, seat := s.seatOwners[developer]; seat {
-		developer = owner
-	}
+// publisherFamily returns the family of a publisher; its own id if no account has it. The caller
+// holds s.mu.
+func (s *Store) publisherFamily(developer uuid.UUID) uuid.UUID {
 	for id, u := range s.users {
-		if u.DeveloperID == developer {
-			return family.Of(s.families.members, id).Family
+		if u.DeveloperID != developer {
+			continue
 		}
+		if u.ParentID != uuid.Nil {
+			id = u.ParentID
+		}
+		return s.familyOf(id)
 	}
 	return developer
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
@@ -36,8 +37,8 @@ func TestLedgerConformance(t *testing.T) {
 				return dead, err
 			},
 			Corrupt: s.corruptions(),
-			Join: func(_ context.Context, account, family uuid.UUID) error {
-				return s.locked(func(l *ledgerState) { l.publishers.families[account] = family })
+			Join: func(ctx context.Context, account, of uuid.UUID) error {
+				return s.SetFamilies(ctx, map[uuid.UUID]family.Member{account: {Family: of}})
 			},
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
@@ -26,8 +27,6 @@ type publisherState struct {
 	charges []ledger.HeldCharge // oldest first
 	taken   []ledger.Reversal
 	credits creditState
-
-	families map[uuid.UUID]uuid.UUID // of accounts that are not a family of their own
 }
 
 type publisherDay struct {
@@ -38,7 +37,6 @@ type publisherDay struct {
 func newPublisherState() publisherState {
 	return publisherState{
 		days: make(map[publisherDay]traffic.PublisherDay), credits: newCreditState(),
-		families: make(map[uuid.UUID]uuid.UUID),
 	}
 }
 
@@ -146,10 +144,7 @@ func (s *Store) familyOwners() map[uuid.UUID]uuid.UUID {
 
 // familyOf returns the family of an account. The store's mutex is held.
 func (s *Store) familyOf(account uuid.UUID) uuid.UUID {
-	if family, is := s.ledger.publishers.families[account]; is {
-		return family
-	}
-	return account
+	return family.Of(s.families.members, account).Family
 }
 
 // ReaderSums lists the sums of the days from since to last of the publishers of families with at
