@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"internal/share":    {"internal/decimal"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
-	"internal/family": {"internal/adtext", "internal/traffic"},
+	"internal/family":   {"internal/adtext", "internal/traffic"},
 	"internal/account": {
 		"internal/family", "internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
 		"internal/typed",
