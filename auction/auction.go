@@ -71,6 +71,8 @@ const (
 	Budget Reason = "budget"
 	// Paced: today's budget is being spread over the day.
 	Paced Reason = "paced"
+	// Unseen: ads that the publisher has not shown hold their part of today's budget.
+	Unseen Reason = "unseen"
 	// FrequencyCapped: this user has seen the campaign often enough.
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.

@@ -91,10 +91,11 @@ type Limiter interface {
 	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 	// AllowBrowser is Allow for a browser key, which has its own limits.
 	AllowBrowser(reply http.Header, key uuid.UUID, network string, now time.Time) error
-	// Hold counts the amount that an ad of a browser key holds until it is seen. It returns false
-	// if the total would exceed most. Seen takes the amount back.
-	Hold(u traffic.Unseen, most money.Micros, now time.Time) bool
-	Seen(u traffic.Unseen, now time.Time)
+	// Hold counts an ad until it is shown. It returns false if the ads of its publisher, browser key
+	// or network that were not shown would hold too much of the campaign's daily budget. Release
+	// removes an ad that nobody gets.
+	Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool
+	Release(u *traffic.Unseen, now time.Time)
 }
 
 // Producer sends a record to Kafka; see track.Producer.
