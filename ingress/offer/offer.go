@@ -10,8 +10,8 @@
 // a subject that allows no ad; there no house ad is shown and nothing is learnt either. Nothing is
 // sold while the catalog is stale, events cannot be recorded, or leases do not count
 // ([Seller.Ready]), nor too early in a conversation. A campaign must pass a chain of gates: the fit
-// of the creative (the protocol's own), frequency caps, budgets, pacing, and last the reservation.
-// The reservation of an ad that is not delivered is returned by [Auction.Held].
+// of the creative (the protocol's own), frequency caps, budgets, pacing, unshown ads, and last the
+// reservation. What an ad that is not delivered counted is returned by [Sold.Cancel].
 //
 // Campaigns and budgets are in memory, and the outcome goes to the log best effort. The only waits
 // are those that frequency, refusals and budget document, and up to 50 ms for the operator's
@@ -125,7 +125,7 @@ type Flags interface {
 type Deps struct {
 	Metrics   prometheus.Registerer
 	Catalog   Catalog
-	Limiter   Limiter
+	Limiter   Limiter // nil: unshown ads are not bounded; only tests of a single endpoint use that
 	Sales     Sales // may be nil
 	Keyring   *token.Keyring
 	Producer  Producer

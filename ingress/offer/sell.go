@@ -256,7 +256,7 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		a.chain = append(a.chain, &a.blocked)
 	}
 	a.chain = append(a.chain, &a.limits)
-	if !a.Sandbox {
+	if !a.Sandbox && s.deps.Limiter != nil {
 		a.unseen.begin(s, a)
 		a.chain = append(a.chain, &a.unseen)
 	}

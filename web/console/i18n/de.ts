@@ -328,6 +328,7 @@ export const de: Messages = {
     below_floor: 'Unter Ihrem Mindestpreis',
     budget: 'Budgets waren aufgebraucht',
     paced: 'Budgets werden über den Tag verteilt',
+    unseen: 'Zu viele Ihrer Anzeigen wurden nicht gezeigt',
     frequency_capped: 'Zu früh für dieses Gespräch',
     blocked: 'Gesperrt',
     stale: 'Das Netzwerk konnte kein Budget zusagen',

@@ -316,6 +316,7 @@ export const en = {
     below_floor: 'Below your floor',
     budget: 'Budgets were used up',
     paced: 'Budgets are spread over the day',
+    unseen: 'Too many of your ads were not shown',
     frequency_capped: 'Too soon for this conversation',
     blocked: 'Blocked',
     stale: 'The network could not promise a budget',
