@@ -136,12 +136,16 @@ func (l *Limits) shownShare(publisher uint32, at traffic.Surface, now time.Time)
 			continue
 		}
 		part := min(of, judgedAds-ads)
-		ads, seen = ads+part, seen+among*part*certain/of
+		last := among * part / of
+		if of <= judgedAds*3/2 { // few enough to take the unshown ones for the last ones
+			last = max(0, part-(of-among))
+		}
+		ads, seen = ads+part, seen+last
 	}
 	if ads == 0 {
 		return 0
 	}
-	return money.Micros(seen / ads)
+	return money.Micros(seen * certain / ads)
 }
 
 // holdNew counts an ad of a publisher that has sold few ads within the hour, if all such publishers

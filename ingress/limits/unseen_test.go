@@ -120,10 +120,8 @@ func TestUnseenAdsOfOnePublisher(t *testing.T) {
 	}
 	require.LessOrEqual(t, total, 50*9+201, "a quarter of the day for all new publishers, and nine ads each")
 	known := newCrowd(t)
-	other := held(7, uuid.New(), known.now)
 	for range newAds { // of other campaigns: it is no longer new
-		other = held(7, uuid.New(), known.now)
-		require.True(t, known.node.Hold(other, fourUSD, known.now))
+		require.True(t, known.node.Hold(held(7, uuid.New(), known.now), fourUSD, known.now))
 	}
 	require.Len(t, known.ask(7, 1000), 9, "eight are a hundredth, and one more")
 }
@@ -149,11 +147,11 @@ func TestRepeatedBeaconReleasesOnce(t *testing.T) {
 	for range 1000 {
 		c.show(ads[:1])
 	}
-	require.Len(t, c.ask(1, 1000), 0)
+	require.Empty(t, c.ask(1, 1000))
 	for range 3 {
 		c.node.Lost(ads[0], c.now)
 	}
-	require.Len(t, c.ask(1, 1000), 0)
+	require.Empty(t, c.ask(1, 1000))
 }
 
 // An honest publisher that shows its ads late delivers the whole day of a campaign.
@@ -236,8 +234,6 @@ func TestUnseenAdsOfAllNodes(t *testing.T) {
 			require.True(t, n.Hold(held(1, campaign, now), fourUSD, now))
 		}
 	}
-	_, err := New(defaults(), Deps{})
-	require.NoError(t, err)
 }
 
 // A flood with a stolen key uses up the limits of the key and of its network, but not the

@@ -126,7 +126,7 @@ type Deps struct {
 	Metrics   prometheus.Registerer
 	Catalog   Catalog
 	Limiter   Limiter // nil: unshown ads are not bounded; only tests of a single endpoint use that
-	Sales     Sales // may be nil
+	Sales     Sales   // may be nil
 	Keyring   *token.Keyring
 	Producer  Producer
 	Recording Recording

@@ -176,7 +176,7 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	)
 
 	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now.Add(-2*time.Hour))), "User-Agent", reader) // expired
-	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is not a reader
+	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8")                 // a tool is not a reader
 	require.Len(t, back.all, 1)
 }
 
