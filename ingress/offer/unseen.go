@@ -43,8 +43,12 @@ func (p *Place) publisher() uuid.UUID {
 func (g *unseen) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	id := uuid.UUID(c.ID)
 	room, known := g.seller.deps.Catalog.Room(id)
-	if !known {
+	switch {
+	case !known && g.held.Page:
 		return auction.Stale
+	case !known: // as for the catalog's gate: its budget is not known yet
+		g.held.Amount = 0
+		return ""
 	}
 	g.held.Campaign, g.held.Amount, g.held.New = id, budget.Expected(c, of), false
 	if g.held.Page {
