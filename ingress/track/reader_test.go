@@ -67,7 +67,7 @@ func TestEventsFromReaders(t *testing.T) {
 			require.Equal(t, c.want, e.FromReader, c.name)
 		}
 	}
-	e := &event.Event{
+	e := &event.Event{AuctionId: make([]byte, 16),
 		Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, Placement: &event.Placement{IntegrationMethod: "mcp"},
 	}
 	(&screening{agents: list}).judge(t.Context(), e, Origin{}, time.Now())
