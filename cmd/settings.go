@@ -122,7 +122,7 @@ func WriteSettings(w io.Writer) error {
 	text.WriteString(settingsHead)
 	write := func(title string, of []*setting) {
 		fmt.Fprintf(
-			&text, "\n## %s\n\n| Variable | Default | Value | Commands | Meaning |\n|---|---|---|---|---|\n", title,
+			&text, "\n## %s\n\n| Variable | Default | Value | Commands | Meaning\n|---|---|---|---|---\n", title,
 		)
 		for _, s := range of {
 			text.WriteString(s.row())
@@ -221,7 +221,7 @@ func (s *setting) row() string {
 	for i := range cells {
 		cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
 	}
-	return "| " + strings.Join(cells, " | ") + " |\n"
+	return "| " + strings.Join(cells, " | ") + "\n"
 }
 
 // named are the commands as the table lists them: standalone has every setting of both roles.
