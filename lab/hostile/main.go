@@ -67,8 +67,9 @@ type report struct {
 	RedisKeys       int64 `json:"redis_keys_added"`
 	Campaigns       int64 `json:"most_campaigns_of_an_account"`
 
-	Stolen *lootReport `json:"stolen_key,omitempty"`
-	Needs  *needReport `json:"people_in_need,omitempty"`
+	Stolen *lootReport  `json:"stolen_key,omitempty"`
+	Needs  *needReport  `json:"people_in_need,omitempty"`
+	Thief  *thiefReport `json:"free_accounts,omitempty"`
 
 	IdleRSS       int64   `json:"idle_rss_bytes"`
 	PeakRSS       int64   `json:"peak_rss_bytes"`
@@ -103,6 +104,7 @@ type suite struct {
 
 	colluder, liar person // publishers
 	stolen         stolen
+	thief          thief
 	needs          needs
 	report         report
 }
@@ -185,7 +187,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	}
 	defer func() { err = errors.Join(err, s.world.close()) }()
 	for _, step := range []func(context.Context) error{
-		s.measureOthers, s.measureAlone, s.measurePauses, s.measureOthers, s.attack, s.measureAlone, s.judge,
+		s.measureOthers, s.measureAlone, s.measurePauses, s.thieve, s.measureOthers, s.attack, s.measureAlone, s.judge,
 		s.measureOthers, s.judgeTimes,
 	} {
 		if err := step(ctx); err != nil {
