@@ -30,10 +30,11 @@ var layers = map[string][]string{
 	"internal/decimal":  {},
 	"internal/money":    {"internal/decimal"},
 	"internal/share":    {"internal/decimal"},
+	"internal/family":   {"internal/adtext", "internal/traffic"},
 	"internal/eight":    {},
 	"internal/jsonscan": {"internal/eight"},
 	"internal/account": {
-		"internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
+		"internal/family", "internal/adtext", "internal/subject", "internal/schedule", "internal/errs", "internal/share",
 		"internal/typed",
 	},
 	"internal/token": {
@@ -47,11 +48,14 @@ var layers = map[string][]string{
 	"internal/campaign": {
 		"internal/subject", "internal/traffic", "internal/adtext", "internal/schedule", "internal/errs",
 		"internal/money", "internal/share", "internal/jsonscan", "internal/account", "internal/locale",
+		"internal/family",
 	},
 	"internal/ledger": {
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
 		"internal/account", "internal/campaign",
 	},
+	"internal/owed":     {"internal/campaign", "internal/money"},
+	"internal/standing": {"internal/campaign", "internal/day", "internal/family", "internal/money"},
 	"internal/report": {
 		"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account",
 		"internal/campaign", "internal/ledger",
@@ -59,7 +63,7 @@ var layers = map[string][]string{
 
 	"internal/auditlog": {
 		"internal/ranking", "internal/traffic", "internal/day", "internal/errs", "internal/account",
-		"internal/campaign", "internal/money", "internal/ledger",
+		"internal/family", "internal/campaign", "internal/money", "internal/ledger",
 	},
 	"internal/adreport": {
 		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report",
@@ -69,7 +73,7 @@ var layers = map[string][]string{
 	"internal/deadletter": {"schemas", "internal/errs", "internal/stream", "internal/ledger"},
 
 	"internal/payment": {
-		"internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign",
+		"internal/family", "internal/schedule", "internal/errs", "internal/money", "internal/account", "internal/campaign",
 		"internal/ledger",
 	},
 
@@ -161,9 +165,10 @@ var domain = []string{
 	"internal/errs", "internal/subject", "internal/traffic", "internal/reserve", "internal/stream", "internal/day",
 	"internal/schedule", "internal/decimal", "internal/money", "internal/share", "internal/eight", "internal/jsonscan",
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
-	"internal/consent", "internal/person",
+	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
+	"internal/owed",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -71,6 +71,9 @@ const (
 	Budget Reason = "budget"
 	// Paced: today's budget is being spread over the day.
 	Paced Reason = "paced"
+	// Unpaid: the campaign pays per click or conversion and owes too much for what it was shown, so
+	// it takes part in few auctions; see [target.Bound].
+	Unpaid Reason = "unpaid"
 	// FrequencyCapped: this user has seen the campaign often enough.
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.
@@ -129,6 +132,8 @@ type Request struct {
 	Subjects subject.Set
 	// Trades are the restricted trades that may run. Campaigns with another trade do not match.
 	Trades subject.TradeSet
+	// Models reports whether a model reads the ad: campaigns for pages only do not match.
+	Models bool
 	// Deals, if not empty, restricts the auction to campaigns that may answer one of these private
 	// deals; see [target.Query].
 	Deals []string
@@ -139,7 +144,7 @@ func (r *Request) query() target.Query {
 		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words,
 		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats,
-		Subjects: r.Subjects, Trades: r.Trades, Deals: r.Deals,
+		Subjects: r.Subjects, Trades: r.Trades, Models: r.Models, Deals: r.Deals,
 	}
 }
 
@@ -213,7 +218,8 @@ type Outcome struct {
 	// Prediction is the prediction for the winner.
 	Prediction Prediction
 	// Reason is empty if there is a winner. Otherwise it is [NoCampaigns], [NoMatch],
-	// [SensitiveSubject] (only the subjects of the conversation exclude campaigns), [Irrelevant]
+	// [Unpaid] or [SensitiveSubject] (only their debts, or also the subjects of the conversation, exclude
+	// campaigns), [Irrelevant]
 	// (campaigns match but none is relevant enough), or the reason of the best-scored refused
 	// candidate.
 	Reason Reason
@@ -288,13 +294,21 @@ func unwanted(req *Request, c target.Candidate) Reason {
 	return ""
 }
 
-// unmatched returns the reason of an auction without candidates. Only then does a second search
-// check whether the subjects of the conversation excluded all of them.
+// unmatched returns the reason of an auction without candidates. Only then do further searches check
+// whether the debts of campaigns or the subjects of the conversation excluded all of them.
 func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason {
-	if query.Subjects != 0 {
-		query.Subjects = 0
+	found := func() bool {
 		scratch.search.Start(snapshot, query)
-		if _, ok := scratch.search.Next(); ok {
+		_, ok := scratch.search.Next()
+		return ok
+	}
+	if snapshot.Bound() {
+		if query.Bound = true; found() {
+			return Unpaid
+		}
+	}
+	if query.Subjects != 0 {
+		if query.Subjects = 0; found() {
 			return SensitiveSubject
 		}
 	}

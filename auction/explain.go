@@ -27,7 +27,7 @@ type Loser struct {
 	// Reason is never empty.
 	Reason Reason
 	// Mismatch names the first campaign field that excluded the request when Reason is [NoMatch],
-	// [NotStarted], [Ended] or [SensitiveSubject]: "format", "target_regions" and so on.
+	// [NotStarted], [Ended], [SensitiveSubject] or [Unpaid]: "format", "target_regions" and so on.
 	Mismatch string
 }
 
@@ -42,7 +42,7 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	candidates, unmatched := scan(req, snapshot)
 	table, explorer := snapshot.Table(), exploring(req, snapshot, candidates)
 	result := Explanation{Outcome: Outcome{Reason: NoMatch}}
-	for _, reason := range [...]Reason{Irrelevant, SensitiveSubject} {
+	for _, reason := range [...]Reason{Irrelevant, SensitiveSubject, Unpaid} {
 		if slices.ContainsFunc(unmatched, func(l Loser) bool { return l.Reason == reason }) {
 			result.Reason = reason
 		}
@@ -96,6 +96,8 @@ func excluded(mismatch string) Reason {
 		return Ended
 	case target.AllowedField, target.ExcludedField:
 		return SensitiveSubject
+	case target.BoundField:
+		return Unpaid
 	}
 	return NoMatch
 }

@@ -89,7 +89,7 @@ func explorer(table *ranker.Table, best []target.Candidate) (at int, value money
 }
 
 // isNew reports whether clicks have taught little about a campaign: neither about an ad of the same
-// content, nor about all the new campaigns of its advertiser together.
+// content, nor about all the new campaigns of its advertiser together. A bound one is not new.
 func isNew(learnt *ranker.Learnt, c *Campaign) bool {
-	return !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Advertiser]
+	return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Advertiser]
 }

@@ -23,18 +23,9 @@ func drawLearnt(t *rapid.T) *ranker.Learnt {
 		Explored: map[uint64]bool{}, Advertisers: map[[16]byte]bool{id(1): true},
 	}
 	l.View = rapid.SampledFrom([]ranker.PPM{0, ranker.LeastView, 333_333, ranker.Certain}).Draw(t, "view")
-	rate := rapid.Custom(func(t *rapid.T) ranker.PPM {
-		return ranker.PPM(
-			rapid.SampledFrom([]int64{250_000, 999_999, 1_000_000, 1_000_001, 1_200_001, 4_000_000}).Draw(t, "rate"),
-		)
-	})
-	l.Conversions = ranker.Rates{
-		Network: rate.Draw(t, "network"), Campaigns: map[[16]byte]ranker.PPM{}, Advertisers: map[[16]byte]ranker.PPM{},
-	}
-	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 20).Draw(t, "convert") {
-		l.Conversions.Campaigns[id(n)], l.Conversions.Advertisers[id(n%6)] = rate.Draw(t, "of campaign"),
-			rate.Draw(t, "of advertiser")
-	}
+	l.Conversions = ranker.PPM(
+		rapid.SampledFrom([]int64{250_000, 999_999, 1_000_000, 1_000_001, 4_000_000}).Draw(t, "conversions"),
+	)
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 20).Draw(t, "taught") {
 		var lessons []ranker.Lesson
 		for _, term := range []string{"databas", "api", "vector", "search", "travel", "天気", "nowhere"} {

@@ -120,8 +120,9 @@ func TestRestrictionsNeverRaiseTheWinningScore(t *testing.T) {
 		free, bound := auction.Decide(&open, s, nil, &scratch), auction.Decide(&strict, s, nil, &scratch)
 		require.LessOrEqual(t, bound.EffectiveCPM, free.EffectiveCPM)
 		if free.Winner == nil {
-			require.Contains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant}, free.Reason)
-			require.Contains(t, []auction.Reason{auction.NoMatch, auction.Irrelevant}, bound.Reason)
+			unmatched := []auction.Reason{auction.NoMatch, auction.Irrelevant, auction.Unpaid}
+			require.Contains(t, unmatched, free.Reason)
+			require.Contains(t, append(unmatched, auction.SensitiveSubject), bound.Reason)
 		}
 	})
 }
@@ -192,9 +193,9 @@ func TestExplainNamesTheFirstMismatch(t *testing.T) {
 func TestReasonValues(t *testing.T) {
 	require.Equal(t, []auction.Reason{
 		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "frequency_capped", "blocked",
-		"stale", "rate_limited", "outbid",
+		"stale", "rate_limited", "outbid", "unpaid",
 	}, []auction.Reason{
 		auction.NoCampaigns, auction.NoMatch, auction.Irrelevant, auction.BelowFloor, auction.Budget, auction.Paced,
-		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid,
+		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid, auction.Unpaid,
 	})
 }

@@ -50,6 +50,14 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	if c.Billing == ranker.CPM {
 		c.Aim = money.Micros(rapid.SampledFrom([]int64{0, 0, 5_000_000, 6_000_000, 60_000_000}).Draw(t, "aim"))
 	}
+	own := func(label string) uint32 {
+		return rapid.SampledFrom([]uint32{0, 0, 0, 1, 250_000, 1_000_001, 4_000_000}).Draw(t, label)
+	}
+	c.ClickRate, c.ConvertRate = own("click rate"), own("conversion rate")
+	c.Ceiling = money.Micros(rapid.SampledFrom([]int64{0, 0, 1, 3_000_000, 5_000_000}).Draw(t, "ceiling"))
+	c.Bound = rapid.SampledFrom(
+		[]target.Bound{target.BoundNone, target.BoundNone, target.BoundUnproven, target.BoundBehind},
+	).Draw(t, "bound")
 	c.Start = target.Second(rapid.SampledFrom([]uint32{0, 0, 0, 99, 100, 101}).Draw(t, "start"))
 	if length := rapid.SampledFrom([]uint32{0, 0, 0, 1, 2}).Draw(t, "length"); length > 0 {
 		c.End = max(c.Start, 98) + target.Second(length)
@@ -108,7 +116,9 @@ func drawTrades(t *rapid.T, label string) subject.TradeSet {
 // drawSuits draws the suits of a campaign, the most common ones in every second case.
 func drawSuits(t *rapid.T) auction.Suits {
 	if rapid.Bool().Draw(t, "for all") {
-		return auction.Suits{Allowed: subject.OfTier(subject.Sensitive)}
+		return auction.Suits{
+			Allowed: subject.OfTier(subject.Sensitive), PagesOnly: rapid.Bool().Draw(t, "pages only"),
+		}
 	}
 	return auction.Suits{
 		Allowed: drawSubjects(t, "allowed"), Excluded: drawSubjects(t, "excluded"), Trades: drawTrades(t, "trades"),
@@ -135,9 +145,10 @@ func drawRequest(t *rapid.T) auction.Request {
 		return rapid.SampledFrom(append(values, "")).Draw(t, label)
 	}
 	r := auction.Request{
-		ID:       id(rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "auction")),
+		ID:       id(rapid.SampledFrom(append(admitting(2), 0, 1, 2, 3)).Draw(t, "auction")),
 		At:       target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
 		Views:    rapid.Bool().Draw(t, "views"),
+		Models:   rapid.Bool().Draw(t, "models"),
 		Subjects: drawSubjects(t, "subjects"),
 		Trades:   drawTrades(t, "req trades"),
 		MinRelevance: ranker.PPM(
@@ -291,6 +302,10 @@ func (p *population) campaigns(n int) []auction.Campaign {
 		}
 		if p.goals && i%3 == 0 && list[i].Billing == ranker.CPM {
 			list[i].Aim = money.Micros(1_000_000 + 100_000*p.rng.Int64N(200))
+		}
+		if p.goals && i%5 == 0 {
+			list[i].ClickRate, list[i].Ceiling = uint32(p.rng.IntN(4_000_000)), money.Micros(p.rng.IntN(9_000_000))
+			list[i].Bound = target.Bound(p.rng.IntN(3))
 		}
 	}
 	return list

@@ -101,13 +101,16 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 		dated := loser.Reason == auction.NotStarted || loser.Reason == auction.Ended
 		require.Equal(
 			t, loser.Mismatch != "",
-			dated || loser.Reason == auction.SensitiveSubject ||
+			dated || loser.Reason == auction.SensitiveSubject || loser.Reason == auction.Unpaid ||
 				loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0,
 		)
 		if loser.Reason == auction.SensitiveSubject {
 			require.NotZero(t, req.Subjects&^loser.Campaign.Allowed|req.Subjects&loser.Campaign.Excluded)
 		}
 		require.Equal(t, dated, loser.Campaign.Start > req.At || loser.Campaign.End > 0 && loser.Campaign.End <= req.At)
+		if loser.Reason == auction.Unpaid {
+			require.NotZero(t, loser.Campaign.Bound)
+		}
 		if loser.Reason == auction.Outbid {
 			require.LessOrEqual(t, loser.EffectiveCPM, e.EffectiveCPM)
 		}
@@ -127,6 +130,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 	require.Zero(t, req.Subjects&^e.Winner.Allowed, "it allows all subjects")
 	require.Zero(t, req.Subjects&e.Winner.Excluded, "and excludes none")
 	require.Zero(t, e.Winner.Trades&^req.Trades, "all its trades may run")
+	require.False(t, e.Winner.PagesOnly && req.Models, "a model may read it")
 	require.True(t, e.Winner.End == 0 || e.Winner.End > req.At)
 	require.True(t, req.Views || e.Winner.Billing != ranker.VCPM, "a view must be reportable")
 	if e.Winner.Billing == ranker.VCPM {

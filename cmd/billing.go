@@ -39,7 +39,7 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 	cfg := r.inputs.Config.Payments
 	deps := payment.Deps{
 		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Alarm: obs.Limited(r.Log, time.Minute),
-		BaseURL: r.http.BaseURL, Now: time.Now,
+		BaseURL: r.http.BaseURL, Marks: r.inputs.Ring.Marks, Now: time.Now,
 	}
 	if cfg.Stripe.Key != "" {
 		client, err := stripe.New(cfg.Stripe)

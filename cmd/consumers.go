@@ -13,6 +13,7 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/consumers/standing"
 	"adnet/consumers/unsuitable"
 	"adnet/consumers/verify"
 	"adnet/ingress/track"
@@ -22,6 +23,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
 	"adnet/internal/operate"
+	"adnet/internal/owed"
 	"adnet/internal/redis"
 	"adnet/internal/roster"
 	"adnet/internal/token"
@@ -109,7 +111,8 @@ func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 		r.runs("roster", h.clerk)
 	}
 	for _, area := range []func() error{
-		r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.learning, r.verifying,
+		r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.judging, r.learning,
+		r.verifying,
 	} {
 		if err := area(); err != nil {
 			return nil, err
@@ -264,6 +267,19 @@ func (r *consumersRole) steering() error {
 		"goals",
 		goal.New(goal.Deps{
 			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Told: r.clerk.Of(roster.Goals),
+		}),
+	)
+	return nil
+}
+
+// judging adds the component that computes the standing of campaigns.
+func (r *consumersRole) judging() error {
+	families, _ := r.Books.(standing.Families)
+	r.runs(
+		"standing",
+		standing.New(standing.Deps{
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Families: families, Judge: owed.Judge,
+			Told: r.clerk.Of(roster.Standing),
 		}),
 	)
 	return nil

@@ -42,7 +42,7 @@ import (
 // ingress is `adnet ingress`: the HTTP role against the real servers.
 type ingress struct {
 	Host    hostConfig       `embed:""`
-	Role    ingressConfig    `kong:"embed,set='unsigned_beacons=record',set='verify_email=required'"`
+	Role    ingressConfig    `kong:"embed,set='unsigned_beacons=record',set='verify_email=required',set='unreviewed=pages'"`
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Spool   spool.Config     `embed:""`
 	Servers backends.Servers `embed:""`

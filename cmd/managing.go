@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,10 +28,12 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/mail"
 	"adnet/internal/once"
 	"adnet/internal/payment"
 	"adnet/internal/redis"
+	"adnet/internal/traffic"
 	"adnet/schemas/openapi"
 )
 
@@ -44,13 +48,22 @@ func (r *ingressRole) managing() error {
 	if err != nil {
 		return err
 	}
+	providers, err := family.NewProviders(r.inputs.Config.Manage.MailProviders)
+	if err != nil {
+		return err
+	}
+	shared, err := sharedNetworks(r.inputs.Config)
+	if err != nil {
+		return err
+	}
 	r.accounts = account.NewService(account.Deps{
 		Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books,
-		Box: r.inputs.Sessions, Now: time.Now,
+		Box: r.inputs.Sessions, Mail: providers, Marks: r.inputs.Ring.Marks, Now: time.Now,
 	})
 	r.campaigns = campaign.NewService(campaign.Deps{
 		Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue,
 		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
+		Unreviewed: r.inputs.Config.Offer.Unreviewed,
 	})
 	script, err := snippet.New()
 	if err != nil {
@@ -60,6 +73,7 @@ func (r *ingressRole) managing() error {
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
 		Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Persons: r.Books, Decisions: r.Books,
+		Families: r.Books, Shared: shared,
 		AdReports: r.Books, Cases: r.Books, Now: time.Now,
 		Publish: r.Books, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
@@ -94,6 +108,16 @@ func (r *ingressRole) managing() error {
 	}
 	frames.Mount(r.http)
 	return nil
+}
+
+// sharedNetworks returns the networks by which no registration is bound to another one: those of
+// proxies, and those that many people share.
+func sharedNetworks(cfg ingressConfig) (traffic.Networks, error) {
+	var texts []string
+	for _, text := range slices.Concat(cfg.HTTP.TrustedProxies, cfg.Track.Traffic.SharedNetworks) {
+		texts = append(texts, strings.TrimSpace(text))
+	}
+	return traffic.ParseNetworks(texts)
 }
 
 // mailing makes the sender of mails; in in-memory mode without a mail server it is the log. nil

@@ -32,6 +32,7 @@ func (r *ingressRole) following() error {
 	r.catalog = catalog.New(catalog.Deps{
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.sealed), Feed: feed{redis.NewNodes(r.sealed)},
 		Node: r.node, Now: time.Now, Weights: r.Ranking, Loaded: fitMemory,
+		Unreviewed: r.inputs.Config.Offer.Unreviewed,
 	})
 	deps := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
 	if !r.inputs.InMemory { // in memory, this process is the only node, and the store ends with it

@@ -25,7 +25,7 @@ import (
 // standalone is `adnet standalone`: every role in one process, in memory.
 type standalone struct {
 	Host      hostConfig           `embed:""`
-	Role      ingressConfig        `kong:"embed,set='unsigned_beacons=bill',set='verify_email=off'"`
+	Role      ingressConfig        `kong:"embed,set='unsigned_beacons=bill',set='verify_email=off',set='unreviewed=everywhere'"`
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s'"`
 	Broker    kafka.EmbeddedConfig `embed:""`

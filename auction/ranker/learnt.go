@@ -18,8 +18,9 @@ type Learnt struct {
 	// enough. All others may explore.
 	Explored    map[uint64]bool
 	Advertisers map[[16]byte]bool
-	// Conversions are the conversion rates of clicks.
-	Conversions Rates
+	// Conversions is the conversion rate of the network's clicks ÷ the prediction of the first-day
+	// table, from [LeastRate] to [MostRate]; 0 means unknown.
+	Conversions PPM
 	// View is the probability that an impression becomes a view where one can be reported, from
 	// [LeastView] to [Certain]; 0 means not learnt.
 	View PPM
@@ -28,34 +29,13 @@ type Learnt struct {
 	Clicks [Knots]PPM
 }
 
-// Rates holds how often clicks lead to a conversion, as multiples in parts per million, each from
-// [LeastRate] to [MostRate]. The default is [Certain], which changes nothing.
-type Rates struct {
-	// Network is the rate of all campaigns ÷ the prediction of the first-day table; 0 means
-	// unknown.
-	Network PPM
-	// Campaigns and Advertisers hold rates ÷ the network's. An advertiser's rate applies to its
-	// campaigns without a rate of their own.
-	Campaigns, Advertisers map[[16]byte]PPM
-}
-
-// The bounds of a rate: an advertiser's conversions raise the worth in an auction at most fourfold,
-// and a lack of conversions lowers it to no less than a quarter.
+// The bounds of rates: learning changes the conversion rate of the network by no more than these
+// factors, and the own rates of a campaign raise its worth in an auction at most fourfold. They
+// lower it without a bound.
 const (
 	LeastRate = Certain / 4
 	MostRate  = 4 * Certain
 )
-
-// Of returns the rate of a campaign of an advertiser ÷ the network's.
-func (r *Rates) Of(campaign, advertiser [16]byte) PPM {
-	if rate, known := r.Campaigns[campaign]; known {
-		return rate
-	}
-	if rate, known := r.Advertisers[advertiser]; known {
-		return rate
-	}
-	return Certain
-}
 
 // Lesson is the amount that a term adds to the match of a campaign, or subtracts, in units of
 // 1/[Full].
@@ -96,13 +76,10 @@ func (t *Table) Lessons(campaign [16]byte) []Lesson {
 	return t.Learnt.Campaigns[campaign]
 }
 
-// Worth returns the value of a conversion in auctions: amount scaled by how often the campaign's
-// clicks convert, relative to the network. It does not change the amount paid.
-func (t *Table) Worth(amount money.Micros, campaign, advertiser [16]byte) money.Micros {
-	if t.Learnt == nil {
-		return amount
-	}
-	return mulDiv(amount, uint64(t.Learnt.Conversions.Of(campaign, advertiser)), uint64(Certain))
+// Scaled returns an amount for an act scaled by how often a campaign has one ÷ the network's rate.
+// It does not change the amount paid.
+func Scaled(amount money.Micros, rate PPM) money.Micros {
+	return mulDiv(amount, uint64(rate), uint64(Certain))
 }
 
 // click returns the learnt probability at the nearest knot of relevance, as the calibration

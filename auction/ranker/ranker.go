@@ -242,12 +242,12 @@ func (t *Table) PClick(r PPM) PPM {
 }
 
 // PConvert returns the probability of a conversion after a click at the given relevance, for a
-// typical campaign of the network. The lessons of an advertiser's own conversions affect only the
-// worth of its campaigns ([Table.Worth]), because predictions are shown to other parties.
+// typical campaign of the network. A campaign's own rates affect only its worth ([Scaled]), because
+// predictions are shown to other parties.
 func (t *Table) PConvert(r PPM) PPM {
 	p := t.ConvertWrong + (t.ConvertRight-t.ConvertWrong)*r/Certain
-	if t.Learnt != nil && t.Learnt.Conversions.Network > 0 {
-		return min(p*t.Learnt.Conversions.Network/Certain, Certain)
+	if t.Learnt != nil && t.Learnt.Conversions > 0 {
+		return min(p*t.Learnt.Conversions/Certain, Certain)
 	}
 	return p
 }
@@ -284,14 +284,18 @@ func (t *Table) EffectiveCPM(b Billing, bid money.Micros, r PPM) money.Micros {
 	return 0
 }
 
-// Value returns the effective CPM of a bid with a goal: the expected worth of the conversions of
-// 1,000 impressions at aim each (micro-USD), at most the bid. Without an aim (0) it is
+// Value returns the effective CPM of a bid with an aim: the expected worth of the conversions of
+// 1,000 impressions at aim each (micro-USD), for cpc of the clicks, at most the bid. Without an aim (0) it is
 // [Table.EffectiveCPM]. It never decreases in bid, aim or relevance.
 func (t *Table) Value(b Billing, bid, aim money.Micros, r PPM) money.Micros {
 	if aim <= 0 {
 		return t.EffectiveCPM(b, bid, r)
 	}
-	return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))
+	act := CPA
+	if b == CPC {
+		act = CPC
+	}
+	return max(0, min(bid, t.EffectiveCPM(act, aim, r)))
 }
 
 // Most returns the maximum of EffectiveCPM over all relevances.

@@ -1,7 +1,9 @@
 package target
 
 import (
+	"cmp"
 	"iter"
+	"math/bits"
 
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
@@ -55,8 +57,9 @@ func (s Second) within(start, end Second) bool { return start <= s && (end == 0 
 // Campaign holds what the auction needs of a deliverable campaign. It is immutable once indexed.
 type Campaign struct {
 	ID ID
-	// Advertiser owns the campaign.
-	Advertiser ID
+	// Advertiser owns the campaign, and Family is the advertiser's family: the zero value stands for
+	// the advertiser alone.
+	Advertiser, Family ID
 	// Bid in micro-USD, per 1,000 impressions, click or conversion according to Billing.
 	Bid money.Micros
 	// Aim is the current target cost of a conversion in micro-USD, for a campaign with a goal. Bid
@@ -66,8 +69,20 @@ type Campaign struct {
 	Billing ranker.Billing
 	// Format is the format of the creative.
 	Format Format
+	// Bound is the reason for showing it in few auctions.
+	Bound Bound
 	// Start and End bound the time of delivery: from Start to before End. 0 is no bound.
 	Start, End Second
+	// Vote is the part of a full vote that the family has in the weights of words, in parts per
+	// million. Its campaigns share it. A campaign without a vote changes nothing for others.
+	Vote uint32
+	// ClickRate and ConvertRate are its own rates of clicks by impressions and of conversions by
+	// clicks ÷ those of the network, in parts per million; 0 is the network's. They scale bids for
+	// acts and aims.
+	ClickRate, ConvertRate uint32
+	// Ceiling is the most that 1,000 impressions count for if it pays per click or conversion,
+	// micro-USD; 0 is no limit.
+	Ceiling money.Micros
 	// LandingDomain is the host of the click destination, compared with a request's blocked
 	// domains.
 	LandingDomain string
@@ -82,12 +97,15 @@ type Campaign struct {
 	Targeting *Targeting
 }
 
-// Suits restricts the conversations beside which a campaign runs. Campaigns of one group share it.
+// Suits restricts the conversations beside which a campaign runs, and the places. Campaigns of one
+// group share it.
 type Suits struct {
 	// Allowed and Excluded are the sensitive subjects beside which the campaign runs or does not
 	// run. Trades are its restricted trades.
 	Allowed, Excluded subject.Set
 	Trades            subject.TradeSet
+	// PagesOnly excludes the campaign where a model reads the ad: no reviewer has approved it.
+	PagesOnly bool
 }
 
 // beside reports whether a campaign may run beside a conversation with the subjects.
@@ -98,22 +116,60 @@ func (s *Suits) beside(subjects subject.Set) bool {
 // within reports whether all its trades may run.
 func (s *Suits) within(trades subject.TradeSet) bool { return s.Trades&^trades == 0 }
 
+// Bound is a reason why a campaign takes part in few auctions: it pays per click or conversion and
+// owes too much for what it was shown. See internal/owed.
+type Bound uint8
+
+// The bounds.
+const (
+	BoundNone Bound = iota
+	// BoundUnproven: its family has shown as many ads as it may before its first charged act.
+	BoundUnproven
+	// BoundBehind: far fewer acts were charged than expected.
+	BoundBehind
+)
+
+// boundOf is the divisor of the auctions in which bound campaigns take part. It is above a hundred
+// so that chance does not raise the share of any campaign above a hundredth.
+const boundOf = 128
+
+// admits reports whether bound campaigns take part in the auction of q. A hash of the auction alone
+// decides, so that any number of bound campaigns together cannot win more of the auctions.
+func (q *Query) admits() bool {
+	seed := q.seed()
+	high, low := bits.Mul64(seed[0]^0xe7037ed1a0b428db, seed[1]^0x8ebc6af09c88c6e3)
+	return (high^low)%boundOf == 0
+}
+
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {
-	bid, aim := c.stake(t)
+	bid, aim := c.stake()
 	return t.Value(c.Billing, bid, aim, r)
 }
 
-// stake returns the bid and the aim as auctions value them: amounts for a conversion are scaled by
-// how often clicks on the campaign convert.
-func (c *Campaign) stake(t *ranker.Table) (bid, aim money.Micros) {
+// stake returns the bid and the aim as auctions value them: amounts for acts are scaled by the
+// campaign's own rates. A ceiling is a bid with the amount for an act as the aim.
+func (c *Campaign) stake() (bid, aim money.Micros) {
 	switch {
-	case c.Aim > 0: // at least 1, as 0 means no aim
-		return c.Bid, max(1, t.Worth(c.Aim, c.ID, c.Advertiser))
-	case c.Billing == ranker.CPA:
-		return t.Worth(c.Bid, c.ID, c.Advertiser), 0
+	case c.Billing.Thousands() && c.Aim <= 0:
+		return c.Bid, 0
+	case c.Billing.Thousands(): // at least 1, as 0 means no aim
+		return c.Bid, max(1, ranker.Scaled(c.Aim, c.rate()))
 	}
-	return c.Bid, c.Aim
+	worth := ranker.Scaled(c.Bid, c.rate())
+	if c.Ceiling > 0 && worth > 0 {
+		return c.Ceiling, worth
+	}
+	return worth, 0
+}
+
+// rate returns the rate of the act that c values, by impressions ÷ the network's.
+func (c *Campaign) rate() ranker.PPM {
+	rate := cmp.Or(ranker.PPM(c.ClickRate), ranker.Certain)
+	if c.Billing != ranker.CPC {
+		rate = rate * cmp.Or(ranker.PPM(c.ConvertRate), ranker.Certain) / ranker.Certain
+	}
+	return min(rate, ranker.MostRate)
 }
 
 // Targeting holds the targeting lists of a campaign. Each list that is not empty is a hard filter:
@@ -165,6 +221,10 @@ type Query struct {
 	// another trade does not match.
 	Subjects subject.Set
 	Trades   subject.TradeSet
+	// Bound reports whether bound campaigns match in any auction, not only in one of 128.
+	Bound bool
+	// Models reports whether a model reads the ad.
+	Models bool
 	// Deals, if not empty, restricts the query to campaigns that share a deal. Deals are compared
 	// ignoring case like other values; callers that need the exact id compare again.
 	Deals []string

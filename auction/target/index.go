@@ -188,6 +188,9 @@ func (x *Index) Model() string { return x.model }
 // Words returns the frozen table of the campaigns' words.
 func (x *Index) Words() *lexicon.Table { return x.base.words }
 
+// Bound reports whether the index may hold bound campaigns.
+func (x *Index) Bound() bool { return x.base.bound || x.overlay.bound }
+
 // Get finds a campaign by id, or returns nil if it is not deliverable. The caller must not change
 // it.
 func (x *Index) Get(id ID) *Campaign {

@@ -24,8 +24,10 @@ type Matcher struct {
 	views   bool
 	about   subject.Set
 	trades  subject.TradeSet
+	models  bool
 	weights map[string]uint32
 	silent  bool
+	bound   bool // bound campaigns take part
 	reader  lexicon.Reader
 	known   map[*Targeting]verdict // campaigns often share a targeting
 }
@@ -52,7 +54,7 @@ func NewMatcher(x *Index, q *Query) *Matcher {
 	table := x.Table()
 	m := &Matcher{
 		table: &table, words: x.base.words, any: len(q.Formats) == 0, deals: len(q.Deals) > 0, at: q.At, views: q.Views,
-		about: q.Subjects, trades: q.Trades, known: map[*Targeting]verdict{},
+		about: q.Subjects, trades: q.Trades, models: q.Models, known: map[*Targeting]verdict{}, bound: q.Bound || q.admits(),
 		weights: map[string]uint32{},
 	}
 	for _, f := range q.Formats {
@@ -98,16 +100,20 @@ const (
 	EventField = "billing_event"
 	// TradesField is the field of a campaign with a restricted trade that may not run.
 	TradesField = "trades"
+	// ReviewField is the field of a campaign that no model may read yet.
+	ReviewField = "review"
 	// AllowedField and ExcludedField are the fields of a campaign that exclude it beside the
 	// subjects of the conversation.
 	AllowedField  = "sensitive_contexts"
 	ExcludedField = "exclude_contexts"
+	// BoundField is the field of a campaign that owes too much for what it was shown.
+	BoundField = "bound"
 )
 
 // Match compares a campaign with the query. If ok is false the campaign does not match, and failed
 // names the first campaign field that excluded it ("start_at", "format", "target_regions", …). The
-// subjects of the conversation are checked last: a campaign excluded by them otherwise matches, and
-// found holds the result.
+// subjects of the conversation and the bound are checked last: a campaign excluded by them otherwise
+// matches, and found holds the result.
 func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	switch {
 	case m.at < c.Start:
@@ -116,6 +122,8 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 		return found, EndField, false
 	case c.Billing == ranker.VCPM && !m.views:
 		return found, EventField, false
+	case c.PagesOnly && m.models:
+		return found, ReviewField, false
 	}
 	if !m.any && !m.format[c.Format] {
 		return found, "format", false
@@ -149,6 +157,8 @@ func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 		return found, ExcludedField, false
 	case !c.beside(m.about):
 		return found, AllowedField, false
+	case c.Bound != BoundNone && !m.bound:
+		return found, BoundField, false
 	}
 	return found, "", true
 }

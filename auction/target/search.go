@@ -41,8 +41,10 @@ type Search struct {
 	formats uint8                    // bit per Format; 0 is any
 	silent  bool                     // the query has no words
 	views   bool                     // a view can be reported
+	bound   bool                     // bound campaigns take part
 	about   subject.Set              // the sensitive subjects of the conversation
 	trades  subject.TradeSet         // restricted trades that may run
+	models  bool                     // a model reads the ad
 	at      Second                   // the time of the auction
 	least   ranker.Match             // the least match that reaches the floor
 	best    [keptValues]money.Micros // the highest values of groups so far
@@ -125,6 +127,8 @@ func (s *Search) Start(x *Index, q *Query) {
 		s.formats |= 1 << min(f, 7) // an unknown format still restricts
 	}
 	s.seed, s.at, s.views, s.about, s.trades = q.seed(), q.At, q.Views, q.Subjects, q.Trades
+	s.bound = q.Bound || q.admits()
+	s.models = q.Models
 	terms := q.terms(&s.words)
 	v := s.reader.Request(x.base.words, terms)
 	s.silent = v.Empty
@@ -670,10 +674,11 @@ func insert(best *[several + 1]entry, n int, e *entry) (now int, inserted bool) 
 	return n, true
 }
 
-// score returns a group as an entry, unless its relevance is too low.
+// score returns a group as an entry, unless its relevance is too low or no model may read it: a
+// crowd of unreviewed campaigns must not take the places of a block's best groups.
 func (s *Search) score(w *walk, at uint32, match ranker.Match) (e entry, ok bool) {
 	g := &w.seg.groups[at]
-	if match < s.least {
+	if match < s.least || g.bound && !s.bound || s.models && w.seg.suits[g.suits].PagesOnly {
 		return e, false
 	}
 	relevance := s.relevance(match)
@@ -715,7 +720,8 @@ func (s *Search) passes(which uint8, at uint32) bool {
 	if g.billing == ranker.VCPM && !s.views {
 		return false
 	}
-	if suits := &w.seg.suits[g.suits]; !suits.beside(s.about) || !suits.within(s.trades) {
+	if suits := &w.seg.suits[g.suits]; !suits.beside(s.about) || !suits.within(s.trades) ||
+		s.models && suits.PagesOnly {
 		return false
 	}
 	if when := w.seg.datesOf(at); !s.at.within(when.start, when.end) {

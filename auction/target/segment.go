@@ -13,7 +13,7 @@ import (
 
 // segment is an immutable index over one set of campaigns. Campaigns form a group if they have
 // equal targeting, text (but for lone words, see lone.go), billing, format, dates and suits, and an
-// aim of equal worth. Within a group the relevance is the same for every request without a lone
+// aim of equal worth, and if all or none are bound. Within a group the relevance is the same for every request without a lone
 // word, so the order by bid is the order by value. Groups are numbered by descending value of their
 // highest bid at full relevance, then by that bid (values are rounded), then by topic. Each block
 // of groups stores the highest value of any, so that a search skips blocks that cannot contain the
@@ -37,6 +37,7 @@ type segment struct {
 	free      []uint32            // the blocks with free groups, ascending
 	kinds     []uint32            // a free group for each combination of filters
 	dates     []dates             // of each group; nil if no campaign has dates
+	bound     bool                // some campaign is bound
 	suits     []Suits             // of the groups, see group.suits; the first has no subject and no trade
 	deals     map[uint32][]uint32 // by deal: the blocks with its groups, ascending
 }
@@ -53,7 +54,10 @@ type block struct {
 	plain money.Micros // the highest value of groups without a goal
 	bid   money.Micros // the highest bid of groups with a goal
 	aim   money.Micros // the highest aim of these
-	place ranker.Match // the most that a placement adds
+	// cap and click are the highest ceiling and the highest worth of a click of campaigns that pay
+	// for clicks below a ceiling.
+	cap, click money.Micros
+	place      ranker.Match // the most that a placement adds
 	// free are the groups that need neither a tool nor a token.
 	free bits128
 }
@@ -63,6 +67,7 @@ type group struct {
 	end       uint32
 	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
 	ends      [dims]uint32
+	bound     bool         // of all members
 	aim       money.Micros // of all members, as auctions value it; 0 without a goal
 	joined    uint32       // the number of its joined texts, if any
 	least     uint32       // the least relevance that the owner accepts, ppm
@@ -157,6 +162,7 @@ type groupKey struct {
 	format  Format
 	dates   dates
 	suits   uint32
+	bound   bool
 }
 
 // draft is a group under construction.
@@ -222,11 +228,12 @@ func (b *builder) take(slot uint32, votes uint64) {
 	}
 	b.texts[number].votes += votes
 	b.texts[number].campaigns++
-	bid, aim := c.stake(b.seg.table)
+	bid, aim := c.stake()
 	key := groupKey{
 		doc: number, aim: aim, billing: c.Billing, format: c.Format, dates: dates{c.Start, c.End},
-		suits: b.suit(c.Suits),
+		suits: b.suit(c.Suits), bound: c.Bound != BoundNone,
 	}
+	b.seg.bound = b.seg.bound || key.bound
 	g := b.group(key)
 	b.of[slot] = g
 	b.drafts[g].count++
@@ -459,7 +466,7 @@ func (b *builder) fillGroups() {
 		d := &b.texts[m.key.doc].doc
 		p := &b.placed[d.placed]
 		g := group{
-			begin: begin, end: begin, termBegin: p.begin, ends: p.ends,
+			begin: begin, end: begin, termBegin: p.begin, ends: p.ends, bound: m.key.bound,
 			aim: m.key.aim, least: uint32(d.least), billing: m.key.billing, format: m.key.format, suits: m.key.suits,
 		}
 		g.place = uint16(s.table.Place(len(g.terms(s, dimHost)) > 0, len(g.terms(s, dimSurface)) > 0))
@@ -493,7 +500,7 @@ func (b *builder) fillGroups() {
 
 // bid returns the bid of a campaign as auctions value it.
 func (s *segment) bid(slot uint32) money.Micros {
-	bid, _ := s.campaigns[slot].stake(s.table)
+	bid, _ := s.campaigns[slot].stake()
 	return bid
 }
 
@@ -567,10 +574,13 @@ func (b *builder) fillPostings() {
 func (k *block) add(t *ranker.Table, g *group, bid money.Micros) {
 	most := t.Value(g.billing, bid, g.aim, ranker.Certain)
 	k.most = max(k.most, most)
-	if g.aim > 0 {
-		k.bid, k.aim = max(k.bid, bid), max(k.aim, g.aim)
-	} else {
+	switch {
+	case g.aim == 0:
 		k.plain = max(k.plain, most)
+	case g.billing == ranker.CPC:
+		k.cap, k.click = max(k.cap, bid), max(k.click, g.aim)
+	default:
+		k.bid, k.aim = max(k.bid, bid), max(k.aim, g.aim)
 	}
 }
 
@@ -578,6 +588,7 @@ func (k *block) add(t *ranker.Table, g *group, bid money.Micros) {
 func (k *block) join(other *block) {
 	k.most, k.plain = max(k.most, other.most), max(k.plain, other.plain)
 	k.bid, k.aim = max(k.bid, other.bid), max(k.aim, other.aim)
+	k.cap, k.click = max(k.cap, other.cap), max(k.click, other.click)
 	k.place = max(k.place, other.place)
 }
 
@@ -587,6 +598,9 @@ func (k *block) atMost(t *ranker.Table, r ranker.PPM) money.Micros {
 	bound := t.AtMost(k.plain, r)
 	if k.aim > 0 {
 		bound = max(bound, t.Value(ranker.CPM, k.bid, k.aim, r))
+	}
+	if k.click > 0 {
+		bound = max(bound, t.Value(ranker.CPC, k.cap, k.click, r))
 	}
 	return min(k.most, bound)
 }

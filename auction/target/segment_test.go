@@ -36,6 +36,12 @@ func drawSegment(t *rapid.T) *segment {
 				Regions: list("region", 1),
 			},
 		}
+		rate := func(label string) uint32 {
+			return rapid.SampledFrom([]uint32{0, 0, 1, 250_000, 1_000_001, 4_000_000}).Draw(t, label)
+		}
+		c.ClickRate, c.ConvertRate = rate("own click rate"), rate("own conversion rate")
+		c.Bound = rapid.SampledFrom([]Bound{BoundNone, BoundNone, BoundUnproven, BoundBehind}).Draw(t, "bound")
+		c.Ceiling = money.Micros(rapid.SampledFrom([]int64{0, 0, 1, 4_000_000}).Draw(t, "ceiling"))
 		if c.Billing == ranker.CPM {
 			c.Aim = money.Micros(rapid.SampledFrom([]int64{0, 0, 13, 5_000_000, 60_000_000}).Draw(t, "aim"))
 		}
@@ -44,15 +50,10 @@ func drawSegment(t *rapid.T) *segment {
 	table := ranker.Version2()
 	if rapid.Bool().Draw(t, "learnt") {
 		learnt := &ranker.Learnt{
-			Version: 1, Conversions: ranker.Rates{Network: 1_300_001, Campaigns: map[[16]byte]ranker.PPM{}},
+			Version: 1, Conversions: 1_300_001,
 		}
 		for i := range learnt.Clicks {
 			learnt.Clicks[i] = ranker.PPM(500 + 400*i)
-		}
-		for i := range campaigns {
-			learnt.Conversions.Campaigns[campaigns[i].ID] = ranker.PPM(
-				rapid.SampledFrom([]int64{250_000, 1_000_001, 4_000_000}).Draw(t, "rate"),
-			)
 		}
 		table = table.With(learnt)
 	}
@@ -73,9 +74,10 @@ func TestMembersAreInOrder(t *testing.T) {
 				seen[slot] = true
 				require.Equal(t, g.billing, s.campaigns[slot].Billing)
 				require.Equal(t, g.format, s.campaigns[slot].Format)
-				bid, aim := s.campaigns[slot].stake(s.table)
+				bid, aim := s.campaigns[slot].stake()
 				require.Equal(t, bid, s.bids[at])
 				require.Equal(t, aim, g.aim)
+				require.Equal(t, s.campaigns[slot].Bound != BoundNone, g.bound)
 				if at > g.begin {
 					require.LessOrEqual(t, s.bids[at], s.bids[at-1])
 				}
@@ -158,7 +160,7 @@ func narrowQueries(t *Targeting) (queries []Query) {
 			for _, host := range or(t.HostApps) {
 				queries = append(queries, Query{
 					Tokens: []string{token}, ActiveTools: []string{tool}, HostApp: host, Region: or(t.Regions)[0],
-					Views: true,
+					Views: true, Bound: true,
 				})
 			}
 		}

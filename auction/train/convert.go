@@ -8,19 +8,18 @@ import (
 	"adnet/auction/target"
 )
 
-// LeastConversions is the minimum number of conversions needed to learn rates.
+// LeastConversions is the minimum number of conversions needed to learn the rate.
 const LeastConversions = 30
 
-// priorConversions is the weight, in predicted conversions, of the initial rate of a campaign: its
-// advertiser's rate, which in turn starts at the network's.
+// priorConversions is the weight of the first-day table, in predicted conversions.
 const priorConversions = 10
 
-// mostStep is the maximum factor by which a version changes a rate: goals controlled by predictions
+// mostStep is the maximum factor by which a version changes the rate: goals controlled by predictions
 // (consumers/goal) must be able to follow.
 const mostStep = 1.5
 
-// Conversions is the basis of the conversion rates. Kept is the reason for keeping the current
-// rates, or empty if new ones are used.
+// Conversions is the basis of the conversion rate. Kept is the reason for keeping the current rate,
+// or empty if a new one is used.
 type Conversions struct {
 	Clicks      int     `json:"clicks"`
 	Conversions int     `json:"conversions"`
@@ -29,22 +28,22 @@ type Conversions struct {
 	Kept        string  `json:"kept,omitempty"`
 }
 
-// follow is a click that counts for a campaign's conversion rate.
+// follow is a click that counts for the conversion rate.
 type follow struct {
 	*Sample
 	weight    float64
 	predicted float64 // probability of a conversion by the first-day table
 }
 
-// convert learns how often clicks lead to conversions. The newest days judge: rates that predict
-// them worse than the current rates are rejected.
+// convert learns how often the network's clicks lead to conversions. The newest days judge: a rate
+// that predicts them worse than the current one is rejected. The rates of single campaigns are not
+// learnt here: they follow from settled counters every minute, see internal/owed.
 //
-// A guarantee: only conversions that settlement accepted as valid raise a rate; for cpa these were
-// paid for. An advertiser that reports none gets a lower rate for all of its campaigns, running or
-// removed, and its new campaigns start with it.
+// A guarantee: only conversions that settlement accepted as valid raise the rate; for cpa these were
+// paid for.
 func convert(
-	p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was *ranker.Rates,
-) (ranker.Rates, *Conversions) {
+	p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was ranker.PPM,
+) (ranker.PPM, *Conversions) {
 	list := p.follows(n, learnt, clicks)
 	r := &Conversions{Clicks: len(list)}
 	for i := range list {
@@ -54,15 +53,14 @@ func convert(
 	}
 	if r.Conversions < LeastConversions {
 		r.Kept = "too few conversions"
-		return *was, r
+		return was, r
 	}
 	early, late := split(list)
-	tried := learnRates(early, was)
-	if r.compare(late, &tried, was) {
-		r.Kept = "the rates predict the newest days worse"
-		return *was, r
+	if r.compare(late, stepped(networkRate(early), part(was)), was) {
+		r.Kept = "the rate predicts the newest days worse"
+		return was, r
 	}
-	return learnRates(list, was), r
+	return stepped(networkRate(list), part(was)), r
 }
 
 // follows returns the clicks that count: on campaigns whose bids depend on conversions, so that
@@ -94,8 +92,8 @@ func (p *prior) converts(r ranker.PPM) float64 {
 	return float64(p.table.PConvert(r)) / float64(ranker.Certain)
 }
 
-// judging is the maximum number of days that judge: the current rates have not been trained on
-// them, as they needed as long to be promoted.
+// judging is the maximum number of days that judge: the current rate has not been trained on them,
+// as it needed as long to be promoted.
 const judging = 3
 
 // split separates the newest days, which hold the last quarter of the clicks.
@@ -116,10 +114,10 @@ func split(list []follow) (early, late []follow) {
 	return early, late
 }
 
-// compare sets the log losses of the new and the current rates. It reports whether the new ones are
-// worse by more than two standard errors: the current ones may have been trained on the days that
+// compare sets the log losses of the new and the current rate. It reports whether the new one is
+// worse by more than two standard errors: the current one may have been trained on the days that
 // judge.
-func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bool) {
+func (r *Conversions) compare(late []follow, tried, was ranker.PPM) (worse bool) {
 	var weights, more, spread float64
 	for i := range late {
 		f := &late[i]
@@ -134,10 +132,9 @@ func (r *Conversions) compare(late []follow, tried, was *ranker.Rates) (worse bo
 	return more > 2*math.Sqrt(spread)
 }
 
-// lost returns the log loss of rates on one click.
-func (f *follow) lost(rates *ranker.Rates) float64 {
-	p := f.predicted * part(rates.Network) * part(rates.Of(f.Campaign, f.Advertiser))
-	return missed(min(p, 1), f.Converted)
+// lost returns the log loss of a rate on one click.
+func (f *follow) lost(rate ranker.PPM) float64 {
+	return missed(min(float64(f.predicted*part(rate)), 1), f.Converted)
 }
 
 // part returns a rate as a factor, 1 for none.
@@ -151,46 +148,16 @@ func part(rate ranker.PPM) float64 {
 // followed sums up predicted and observed conversions.
 type followed struct{ predicted, observed float64 }
 
-func (t *followed) add(f *follow, weight, rate float64) {
-	t.predicted += float64(weight * f.predicted * rate)
+func (t *followed) add(f *follow) {
+	t.predicted += float64(f.weight * f.predicted)
 	if f.Converted {
-		t.observed += weight
+		t.observed += f.weight
 	}
 }
 
-// rate returns the rate under a Gamma prior around its initial value.
-func (t *followed) rate(begins float64) float64 {
-	return (t.observed + priorConversions) / (t.predicted + priorConversions/begins)
-}
-
-// learnRates returns the rates of a list, each at most one step from its current value.
-func learnRates(list []follow, was *ranker.Rates) ranker.Rates {
-	learnt := ranker.Rates{
-		Network: stepped(networkRate(list), part(was.Network)), Campaigns: map[[16]byte]ranker.PPM{},
-		Advertisers: map[[16]byte]ranker.PPM{},
-	}
-	network := part(learnt.Network)
-	advertisers, campaigns, owners := map[target.ID]*followed{}, map[target.ID]*followed{}, map[target.ID]target.ID{}
-	for i := range list {
-		f := &list[i]
-		owners[f.Campaign] = f.Advertiser
-		if advertisers[f.Advertiser] == nil {
-			advertisers[f.Advertiser] = &followed{}
-		}
-		if campaigns[f.Campaign] == nil {
-			campaigns[f.Campaign] = &followed{}
-		}
-		advertisers[f.Advertiser].add(f, f.weight, network)
-		campaigns[f.Campaign].add(f, f.weight, network)
-	}
-	for id, t := range advertisers {
-		learnt.Advertisers[id] = stepped(t.rate(1), part(was.Of([16]byte{}, id)))
-	}
-	for id, t := range campaigns {
-		begins := part(learnt.Advertisers[owners[id]])
-		learnt.Campaigns[id] = stepped(t.rate(begins), part(was.Of(id, owners[id])))
-	}
-	return learnt
+// rate returns the rate under a Gamma prior around 1.
+func (t *followed) rate() float64 {
+	return (t.observed + priorConversions) / (t.predicted + priorConversions)
 }
 
 // networkRate returns the rate of all advertisers. An advertiser counts at most with its share of
@@ -204,7 +171,7 @@ func networkRate(list []follow) float64 {
 		if own[f.Advertiser] == nil {
 			own[f.Advertiser], order = &followed{}, append(order, f.Advertiser)
 		}
-		own[f.Advertiser].add(f, f.weight, 1)
+		own[f.Advertiser].add(f)
 		counts[f.Advertiser]++
 	}
 	shares := limited(counts)
@@ -214,7 +181,7 @@ func networkRate(list []follow) float64 {
 		all.predicted += float64(share * of.predicted)
 		all.observed += float64(share * min(of.observed, part(ranker.MostRate)*of.predicted))
 	}
-	return all.rate(1)
+	return all.rate()
 }
 
 // stepped returns a rate within its bounds and within one step of its current value.

@@ -25,11 +25,8 @@ type stored struct {
 	// Sorted as well.
 	Explored    []uint64
 	Advertisers [][16]byte
-	// Rates of conversions in ppm, each list sorted.
-	Network                int64
-	CampaignIDs, OwnerIDs  [][16]byte
-	CampaignRates, OfOwner []int64
-	View                   int64 // ppm; 0 is not learnt
+	// Network is the rate of conversions and View the probability of a view, in ppm; 0 is not learnt.
+	Network, View int64
 }
 
 // Encode encodes weights for the store.
@@ -48,9 +45,7 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 	for _, id := range s.IDs {
 		s.Lessons = append(s.Lessons, l.Campaigns[id])
 	}
-	s.Network, s.View = int64(l.Conversions.Network), int64(l.View)
-	s.CampaignIDs, s.CampaignRates = listed(l.Conversions.Campaigns)
-	s.OwnerIDs, s.OfOwner = listed(l.Conversions.Advertisers)
+	s.Network, s.View = int64(l.Conversions), int64(l.View)
 	var out bytes.Buffer
 	packed, err := flate.NewWriter(&out, flate.BestSpeed)
 	if err != nil {
@@ -61,35 +56,6 @@ func Encode(l *ranker.Learnt) ([]byte, error) {
 	}
 	err = packed.Close()
 	return out.Bytes(), err
-}
-
-// listed returns rates in the order of their ids.
-func listed(rates map[[16]byte]ranker.PPM) (ids [][16]byte, list []int64) {
-	ids = slices.SortedFunc(maps.Keys(rates), compareIDs)
-	for _, id := range ids {
-		list = append(list, int64(rates[id]))
-	}
-	return ids, list
-}
-
-// errRates is the error for rates that no training produces.
-var errRates = errors.New("weights: a conversion rate is out of bounds")
-
-// unlisted reverses listed.
-func unlisted(ids [][16]byte, list []int64) (map[[16]byte]ranker.PPM, error) {
-	if len(ids) != len(list) {
-		return nil, errRates
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	of := make(map[[16]byte]ranker.PPM, len(ids))
-	for i, id := range ids {
-		if of[id] = ranker.PPM(list[i]); of[id] < ranker.LeastRate || of[id] > ranker.MostRate {
-			return nil, errRates
-		}
-	}
-	return of, nil
 }
 
 func compareIDs(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }
@@ -122,18 +88,12 @@ func Decode(data []byte) (*ranker.Learnt, error) {
 		}
 		l.Campaigns[id] = s.Lessons[i]
 	}
-	l.Conversions.Network = ranker.PPM(s.Network)
-	if s.Network != 0 && (l.Conversions.Network < ranker.LeastRate || l.Conversions.Network > ranker.MostRate) {
-		return nil, errRates
+	l.Conversions = ranker.PPM(s.Network)
+	if s.Network != 0 && (l.Conversions < ranker.LeastRate || l.Conversions > ranker.MostRate) {
+		return nil, errors.New("weights: the conversion rate is out of bounds")
 	}
 	if l.View = ranker.PPM(s.View); s.View != 0 && (l.View < ranker.LeastView || l.View > ranker.Certain) {
 		return nil, errors.New("weights: the probability of a view is out of bounds")
-	}
-	var err1, err2 error
-	l.Conversions.Campaigns, err1 = unlisted(s.CampaignIDs, s.CampaignRates)
-	l.Conversions.Advertisers, err2 = unlisted(s.OwnerIDs, s.OfOwner)
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
 	}
 	return l, nil
 }

@@ -33,7 +33,7 @@ func Train(t Task) Trained {
 		was = *t.Incumbent.Learnt
 	}
 	var conversions *Conversions
-	learnt.Conversions, conversions = convert(m.prior, t.Network, learnt, t.Clicks, &was.Conversions)
+	learnt.Conversions, conversions = convert(m.prior, t.Network, learnt, t.Clicks, was.Conversions)
 	var views *Views
 	learnt.View, views = view(t.Views, was.View)
 	candidate := ranker.Version2().With(learnt)

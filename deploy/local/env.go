@@ -63,10 +63,10 @@ func (s *stack) variables(names []string) ([]variable, error) {
 }
 
 // trial holds the settings of adnet on this stack unless the environment sets others: campaigns
-// deliver without a deposit, and e-mails are not confirmed, because the stack has neither payment
-// provider nor mail server. Serve and verify must agree on them.
+// deliver without a deposit or a review, and e-mails are not confirmed, because the stack has neither
+// payment provider nor mail server. Serve and verify must agree on them.
 func trial() []variable {
-	all := []variable{{"ADNET_PREPAID", "off"}, {"ADNET_VERIFY_EMAIL", "off"}}
+	all := []variable{{"ADNET_PREPAID", "off"}, {"ADNET_VERIFY_EMAIL", "off"}, {"ADNET_UNREVIEWED", "everywhere"}}
 	for i := range all {
 		all[i].value = cmp.Or(os.Getenv(all[i].name), all[i].value)
 	}

@@ -14,7 +14,10 @@
 //
 // A node holds each campaign packed in one string, with budgets beside it and targeting only in the
 // index, shared between equal ones. Creative unpacks the fields that ads, links and gates read.
-// Name, budgets, review and times of a campaign are not included.
+// Name, budgets, review, times and standing of a campaign are not included: auctions read the
+// standing from the index. Creatives that no reviewer has approved are reduced to what delivers
+// before they are packed (campaign.Reach), so a node holds a second version only of a campaign that
+// shows another one where models read.
 package catalog
 
 import (
@@ -96,7 +99,9 @@ type Deps struct {
 	Node    string // unique name of this process
 	Now     func() time.Time
 	Weights Weights // nil: no learnt weights
-	Loaded  func()  // called outside the serving path after every full load; may be nil
+	// Unreviewed is where creatives deliver before a reviewer has approved them.
+	Unreviewed campaign.Reach
+	Loaded     func() // called outside the serving path after every full load; may be nil
 }
 
 // Catalog is the component. Reads are safe at any time. Before it is [Catalog.Ready] they find only
@@ -192,8 +197,8 @@ func (c *Catalog) Fresh(now time.Time) bool {
 }
 
 // Creative returns a campaign in any state, for ads and for links in use. Fields that serving does
-// not read are zero: name, targeting, budgets, goal, review, times and spend. The result is shared
-// and must not be changed.
+// not read are zero: name, targeting, budgets, goal, standing, review, times and spend. It is the
+// version for pages; see campaign.ForModels. The result is shared and must not be changed.
 func (c *Catalog) Creative(id uuid.UUID) (*campaign.Campaign, bool) {
 	return c.campaigns.Load().creative(id)
 }

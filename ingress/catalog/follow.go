@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -207,7 +208,7 @@ func (c *Catalog) reload(ctx context.Context) error {
 	loads, both := errgroup.WithContext(ctx)
 	loads.Go(func() (err error) {
 		head, err = c.deps.Source.EachCampaign(both, func(page []campaign.Campaign) {
-			for _, k := range fresh.put(page) {
+			for _, k := range fresh.put(c.restrict(page)) {
 				if k.Delivers() {
 					deliverable = append(deliverable, fresh.entry(k, equal))
 				}
@@ -255,7 +256,7 @@ func (c *Catalog) emptyTable() *campaignTable {
 
 // apply puts newer states of campaigns into the campaign table and the snapshot.
 func (c *Catalog) apply(changed []campaign.Campaign) {
-	newer := c.entries(c.campaigns.Load().put(changed))
+	newer := c.entries(c.campaigns.Load().put(c.restrict(changed)))
 	if len(newer) == 0 {
 		return
 	}
@@ -267,6 +268,14 @@ func (c *Catalog) apply(changed []campaign.Campaign) {
 	case c.snapshot.Load().Overgrown():
 		c.compact()
 	}
+}
+
+// restrict reduces campaigns to what delivers before a reviewer has approved them.
+func (c *Catalog) restrict(list []campaign.Campaign) []campaign.Campaign {
+	for i := range list {
+		c.deps.Unreviewed.Restrict(&list[i])
+	}
+	return list
 }
 
 // entries returns the auction's entries for newer states, in their order of arrival; nil for a
@@ -328,17 +337,33 @@ func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
 	format, _ := target.ParseFormat(string(k.Format))
 	bid, aim := k.Offer()
-	return auction.Campaign{
+	entry := auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing,
 		Format:       format,
 		MinRelevance: ranker.PPM(k.MinRelevance), Start: second(k.StartAt), End: second(k.EndAt), Suits: suitsOf(k),
+	}
+	setStanding(&entry, &k.Standing)
+	return entry
+}
+
+// setStanding brings the standing of a campaign into the form of auctions.
+func setStanding(entry *auction.Campaign, s *campaign.Standing) {
+	entry.Family, entry.Ceiling = auction.ID(s.Family), max(0, s.Ceiling)
+	entry.Vote = uint32(max(0, min(s.Vote, campaign.FullVote)))
+	entry.ClickRate = uint32(max(0, min(s.ClickRate, math.MaxUint32)))
+	entry.ConvertRate = uint32(max(0, min(s.ConvertRate, math.MaxUint32)))
+	switch s.Bound {
+	case campaign.Unproven:
+		entry.Bound = target.BoundUnproven
+	case campaign.Behind:
+		entry.Bound = target.BoundBehind
 	}
 }
 
 // suitsOf returns the conversations and trades that k is suited for.
 func suitsOf(k *campaign.Campaign) auction.Suits {
 	allowed, excluded, trades := k.Suits()
-	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades}
+	return auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades, PagesOnly: k.PagesOnly}
 }
 
 // second converts a date of a campaign, 0 for none.

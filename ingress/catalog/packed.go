@@ -34,7 +34,7 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 	to = append(to, c.AdvertiserID[:]...)
 	to = appendFlag(to, c.CreditFunded)
 	to = appendFlag(to, c.ClickID == campaign.ClickIDOff)
-	to = appendFlag(to, c.BillingEvent == campaign.OnView)
+	to = append(to, flagsOf(c))
 	to = binary.AppendVarint(to, int64(c.BidAmount))
 	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
 	to = binary.AppendVarint(to, int64(second(c.StartAt)))
@@ -52,7 +52,34 @@ func pack(to []byte, c *campaign.Campaign) []byte {
 		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
 		to = appendFlag(to, v.Holds)
 	}
+	if v := c.Approved; v != nil {
+		for _, s := range [...]string{
+			string(v.Format), v.Headline, v.Subtext, v.CTALabel, v.CTAURL, v.MediaURL, v.PosterURL, v.LogoURL,
+		} {
+			to = appendString(to, s)
+		}
+	}
 	return to
+}
+
+// The flags of [flagsOf].
+const (
+	flagOnView = 1 << iota
+	flagPagesOnly
+	flagApproved // an approved version follows
+)
+
+func flagsOf(c *campaign.Campaign) (flags byte) {
+	if c.BillingEvent == campaign.OnView {
+		flags |= flagOnView
+	}
+	if c.PagesOnly {
+		flags |= flagPagesOnly
+	}
+	if c.Approved != nil {
+		flags |= flagApproved
+	}
+	return flags
 }
 
 func appendFlag(to []byte, flag bool) []byte {
@@ -96,9 +123,11 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	if c.ClickID = campaign.ClickIDOn; u.flag() {
 		c.ClickID = campaign.ClickIDOff
 	}
-	if c.BillingEvent = campaign.OnImpression; u.flag() {
+	flags := u.take(1)[0]
+	if c.BillingEvent = campaign.OnImpression; flags&flagOnView != 0 {
 		c.BillingEvent = campaign.OnView
 	}
+	c.PagesOnly = flags&flagPagesOnly != 0
 	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
 	c.StartAt, c.EndAt = u.date(), u.date()
 	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
@@ -116,6 +145,12 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 			c.PolicyViolations[i] = campaign.Violation{
 				Rule: u.string(), Field: u.string(), Message: u.string(), Holds: u.flag(),
 			}
+		}
+	}
+	if flags&flagApproved != 0 {
+		c.Approved = &campaign.Creative{
+			Format: campaign.Format(u.string()), Headline: u.string(), Subtext: u.string(), CTALabel: u.string(),
+			CTAURL: u.string(), MediaURL: u.string(), PosterURL: u.string(), LogoURL: u.string(),
 		}
 	}
 	return c

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/target"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -52,11 +54,19 @@ func drawKept(t *rapid.T) campaign.Campaign {
 		BillingEvent: rapid.SampledFrom([]campaign.BillingEvent{
 			campaign.OnImpression, campaign.OnView,
 		}).Draw(t, "billing event"),
+		PagesOnly: rapid.Bool().Draw(t, "pages only"),
 	}
 	for _, date := range []**time.Time{&c.StartAt, &c.EndAt} {
 		if seconds := rapid.Int64Range(0, 1<<32-1).Draw(t, "date"); seconds > 0 {
 			at := time.Unix(seconds, 0).UTC()
 			*date = &at
+		}
+	}
+	if rapid.Bool().Draw(t, "another version") {
+		c.Approved = &campaign.Creative{
+			Format: campaign.Format(text("format before")), Headline: text("headline before"),
+			Subtext: text("subtext before"), CTALabel: text("label before"), CTAURL: text("cta before"),
+			MediaURL: text("media before"), PosterURL: text("poster before"), LogoURL: text("logo before"),
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "violations") {
@@ -197,6 +207,33 @@ func TestRecentCampaignIsCurrent(t *testing.T) {
 	table.put([]campaign.Campaign{k})
 	named, _ := table.creative(changed.ID)
 	require.Equal(t, "Acme", named.Advertiser.Name)
+}
+
+// The standing of a campaign reaches auctions, and no stored value becomes another on the way.
+func TestStandingReachesAuctions(t *testing.T) {
+	k := campaign.Campaign{Standing: campaign.Standing{
+		Family: uuid.New(), Vote: 350_000, ClickRate: 1_500_000, ConvertRate: 20_000, Ceiling: 2 * money.USD,
+		Bound: campaign.Behind,
+	}}
+	table := newCampaignTable()
+	table.put([]campaign.Campaign{k})
+	for _, entry := range []auction.Campaign{Entry(&k), table.entry(&k, newTargetings())} {
+		require.Equal(t, auction.ID(k.Standing.Family), entry.Family)
+		require.EqualValues(t, 350_000, entry.Vote)
+		require.EqualValues(t, 1_500_000, entry.ClickRate)
+		require.EqualValues(t, 20_000, entry.ConvertRate)
+		require.Equal(t, 2*money.USD, entry.Ceiling)
+		require.Equal(t, target.BoundBehind, entry.Bound)
+	}
+	k.Standing = campaign.Standing{
+		ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1, Bound: campaign.Unproven,
+	}
+	wrong := Entry(&k)
+	require.EqualValues(t, math.MaxUint32, wrong.ClickRate)
+	require.EqualValues(t, 1_000_000, wrong.Vote)
+	require.Zero(t, wrong.ConvertRate)
+	require.Zero(t, wrong.Ceiling)
+	require.Equal(t, target.BoundUnproven, wrong.Bound)
 }
 
 // An id of a newer build restricts, since this one cannot tell what it stands for.

@@ -22,16 +22,18 @@ import (
 // Cause is a reason why a campaign does not deliver. The values are part of the API contract.
 type Cause string
 
-// The complete list of causes. The first six describe the campaign as it is now; the others
-// describe the auctions of the last hour.
+// The complete list of causes. Those up to [NotPropagated] describe the campaign as it is now; the
+// others describe the auctions of the last hour.
 const (
 	NotActive        Cause = "not_active"
 	PolicyViolations Cause = "policy_violations"
+	Unreviewed       Cause = "unreviewed" // a reviewer has not approved its current version
 	NotStarted       Cause = "not_started"
 	Ended            Cause = "ended"
 	TotalBudgetSpent Cause = "total_budget_spent"
 	DailyBudgetSpent Cause = "daily_budget_spent"
 	Unfunded         Cause = "unfunded"
+	Unpaid           Cause = "unpaid"         // it owes too much for what it was shown, see internal/owed
 	NotPropagated    Cause = "not_propagated" // the answering node does not serve the campaign's latest state yet
 	NoMatching       Cause = "no_matching_requests"
 	Outbid           Cause = "outbid"
@@ -86,9 +88,18 @@ type stateReply struct {
 	// prepaid balance left; null if the campaign is not prepaid
 	Balance *money.Micros `json:"balance_usd"`
 	// relative to the network's; null if its bids do not depend on it, or nothing was learnt
+	ClickRate      *float64 `json:"click_rate"`
 	ConversionRate *float64 `json:"conversion_rate"`
-	ConfigVersion  int64    `json:"config_version"`
-	NodeVersion    int64    `json:"node_config_version"` // served by the answering node; 0 for none
+	// null if it takes part in all of its auctions
+	Bound         *boundReply `json:"bound"`
+	ConfigVersion int64       `json:"config_version"`
+	NodeVersion   int64       `json:"node_config_version"` // served by the answering node; 0 for none
+}
+
+// boundReply is the reason why a campaign takes part in few of its auctions.
+type boundReply struct {
+	Reason campaign.Bound `json:"reason"`
+	Cure   string         `json:"cure"`
 }
 
 type diagnosis struct {
@@ -157,6 +168,9 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 	if refused := d.Outcomes[string(auction.Budget)]; refused > 0 {
 		own = withBudget(own, refused)
 	}
+	if message := waits(k); message != "" && r.Delivers {
+		own = append(own, causeReply{Cause: Unreviewed, Message: message})
+	}
 	r.Causes = append(own, ofAuctions...)
 	if r.Window.Won > 0 && r.Delivers {
 		won := causeReply{OK, &r.Window.Won, "it won these auctions in the last hour"}
@@ -175,7 +189,16 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount,
 		UnitPrice:   billing.Price(most, most),
 		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
-		CreditFunded: k.CreditFunded, ConversionRate: a.conversionRate(k), ConfigVersion: k.ConfigVersion,
+		CreditFunded: k.CreditFunded, ConfigVersion: k.ConfigVersion,
+	}
+	if k.ByConversions() || k.BillingModel == campaign.CPC {
+		s.ClickRate = ownRate(k.Standing.ClickRate)
+	}
+	if k.ByConversions() {
+		s.ConversionRate = ownRate(k.Standing.ConvertRate)
+	}
+	if k.Standing.Bound != "" {
+		s.Bound = &boundReply{k.Standing.Bound, cureOfBound}
 	}
 	if s.PolicyViolations == nil {
 		s.PolicyViolations = []campaign.Violation{}
@@ -189,15 +212,24 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 	return s
 }
 
-// conversionRate returns the conversion rate of a campaign's clicks relative to the network's, as
-// auctions of this node use it: a factor on the owner's bids.
-func (a *API) conversionRate(k *campaign.Campaign) *float64 {
-	learnt := a.deps.Catalog.Snapshot().Learnt()
-	if learnt == nil || learnt.Conversions.Network == 0 || !k.ByConversions() {
+// ownRate returns a rate ÷ the network's, nil if it is unknown.
+func ownRate(ppm int64) *float64 {
+	if ppm == 0 {
 		return nil
 	}
-	rate := float64(learnt.Conversions.Of(k.ID, k.AdvertiserID)) / float64(ranker.Certain)
+	rate := float64(ppm) / float64(ranker.Certain)
 	return &rate
+}
+
+// cureOfBound is the way out of a bound.
+const cureOfBound = "pay per impression, repair the conversion key (reports of conversions that are refused or never " +
+	"sent), or ask for a review"
+
+// bounds are the messages of the bounds.
+var bounds = map[campaign.Bound]string{
+	campaign.Unproven: "it and its account's other campaigns have shown as many ads as they may before a first charged " +
+		"click or conversion",
+	campaign.Behind: "far fewer clicks or conversions were charged than its ads let expect",
 }
 
 // ofCampaign returns the causes in the campaign's current state.
@@ -208,9 +240,13 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	if k.Status != campaign.Active {
 		add(NotActive, "its status is %s", k.Status)
 	}
-	if n := int64(len(k.PolicyViolations)); n > 0 {
+	// With findings it delivers everywhere if the version approved last goes on.
+	if n := int64(len(k.PolicyViolations)); n > 0 && k.Reach != campaign.Everywhere {
 		add(PolicyViolations, "its creative breaks the policy: %s", k.PolicyViolations[0].Message)
 		causes[len(causes)-1].Count = &n
+	}
+	if k.Delivers() && k.Reach == campaign.Nowhere {
+		add(Unreviewed, "%s", waits(k))
 	}
 	if !k.Started(now) {
 		add(NotStarted, "it starts at %s: change start_at, or wait", k.StartAt.Format(time.RFC3339))
@@ -234,6 +270,12 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 			s.UnitPrice,
 		)
 	}
+	if s.Bound != nil {
+		add(
+			Unpaid, "%s, so it takes part in less than a hundredth of its auctions until it holds again: %s",
+			bounds[s.Bound.Reason], s.Bound.Cure,
+		)
+	}
 	if s.NodeVersion < k.ConfigVersion || !a.deps.Catalog.Fresh(now) {
 		add(
 			NotPropagated, "the answering node serves its version %d, the latest is %d: try again in a second",
@@ -241,6 +283,25 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 		)
 	}
 	return causes
+}
+
+// waits returns where k delivers until a reviewer has approved its current version, empty if that
+// makes no difference.
+func waits(k *campaign.Campaign) string {
+	const until = "no reviewer has approved its current version: until then "
+	switch {
+	case k.Reviewed:
+		return ""
+	case k.Reach == campaign.Pages:
+		return until + "it is shown in pages and banners, and not where a model reads it (MCP, REST, server SDKs)"
+	case k.Approved != nil && k.Delivers():
+		return until + "the version approved last is shown where a model reads it (MCP, REST, server SDKs)"
+	case k.Approved != nil:
+		return until + "the version approved last is shown in its place"
+	case k.Reach == campaign.Nowhere:
+		return until + "it is shown nowhere"
+	}
+	return ""
 }
 
 // withBudget adds the count of auctions refused for lack of budget to the cause that reports that

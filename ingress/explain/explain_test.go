@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
-	"adnet/auction/ranker"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
@@ -31,7 +30,7 @@ func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
 func TestCausesMatchTheDocument(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
-		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
+		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, Unpaid, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
 		Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
 		NotPropagated, OK,
 	} {
@@ -95,6 +94,19 @@ func TestDiagnosis(t *testing.T) {
 				{Rule: "shouting", Field: "headline", Message: "m"}, {Rule: "markup", Field: "subtext", Message: "n"},
 			}
 		}, want: []counted{{PolicyViolations, 2}}},
+		"unreviewed, in pages": {
+			books: func(k *campaign.Campaign) { k.Reach = campaign.Pages }, auctions: candidates(""), delivers: true,
+			want: []counted{{OK, 1}, {Unreviewed, none}},
+		},
+		"unreviewed, and shown nowhere": {
+			books: func(k *campaign.Campaign) { k.Reach = campaign.Nowhere }, want: []counted{{Unreviewed, none}},
+		},
+		"the version approved last goes on": {
+			books: func(k *campaign.Campaign) {
+				k.Reach, k.Approved = campaign.Everywhere, &campaign.Creative{Headline: "Before"}
+				k.PolicyViolations = []campaign.Violation{{Rule: "unreviewed_change", Field: "creative"}}
+			}, auctions: candidates(""), delivers: true, want: []counted{{OK, 1}, {Unreviewed, none}},
+		},
 		"today": {
 			books: spent(49_995_001, 49_995_001), auctions: candidates("budget", "budget"),
 			want: []counted{{DailyBudgetSpent, 2}},
@@ -153,6 +165,12 @@ func TestDiagnosis(t *testing.T) {
 		"it wins": {
 			auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}},
 		},
+		"unproven": {
+			campaign: func(k *campaign.Campaign) {
+				k.BillingModel, k.Standing.Bound = campaign.CPA, campaign.Unproven
+			},
+			want: []counted{{Unpaid, none}},
+		},
 		"won before the pause": {
 			campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, auctions: candidates("", ""),
 			want: []counted{{NotActive, none}},
@@ -192,51 +210,52 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// What was learnt of how often its clicks convert is told to the owner of a campaign whose bids go
-// by it, and to no other account.
-func TestTheOwnersConversionRate(t *testing.T) {
+// The own rates and the bound of a campaign are shown to its owner and administrators only, where
+// its bids go by them.
+func TestTheOwnersRatesAndBound(t *testing.T) {
 	w := newWorld(t)
-	byClicks, byGoal, byImpressions := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2),
-		at(start.Add(-time.Hour), 3)
-	w.campaign(t, byClicks, "advertiser", func(k *campaign.Campaign) { k.BillingModel = campaign.CPA })
-	w.campaign(
-		t, byGoal, "advertiser",
-		func(k *campaign.Campaign) { k.Goal, k.TargetCPA = campaign.GoalTargetCPA, 2*money.USD },
-	)
-	w.campaign(t, byImpressions, "advertiser")
-	rate := func(who string, id uuid.UUID) (status int, rate any) {
-		reply := w.Do(
-			http.MethodGet, "/api/campaigns/"+id.String()+"/diagnose", "", "Authorization", "Bearer "+w.names[who],
-		)
-		var told struct {
-			State map[string]any `json:"state"`
+	now := start.Add(-time.Hour)
+	byClicks, byConversions, byGoal, byImpressions, fresh := at(now, 1), at(now, 2), at(now, 3), at(now, 4), at(now, 5)
+	judged := func(edit func(k *campaign.Campaign)) func(k *campaign.Campaign) {
+		return func(k *campaign.Campaign) {
+			k.Standing = campaign.Standing{ClickRate: 1_250_000, ConvertRate: 300}
+			edit(k)
 		}
-		require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &told))
-		return reply.Code, told.State["conversion_rate"]
 	}
-	sees := func(id uuid.UUID, want any) {
-		t.Helper()
-		status, got := rate("advertiser", id)
-		require.Equal(t, http.StatusOK, status)
-		require.Equal(t, want, got)
+	for id, edit := range map[uuid.UUID]func(k *campaign.Campaign){
+		byClicks: judged(func(k *campaign.Campaign) { k.BillingModel = campaign.CPC }),
+		byConversions: judged(func(k *campaign.Campaign) {
+			k.BillingModel, k.Standing.Bound = campaign.CPA, campaign.Behind
+		}),
+		byGoal: judged(func(k *campaign.Campaign) {
+			k.Goal, k.TargetCPA = campaign.GoalTargetCPA, 2*money.USD
+		}),
+		byImpressions: judged(func(*campaign.Campaign) {}),
+		fresh:         func(k *campaign.Campaign) { k.BillingModel = campaign.CPA },
+	} {
+		k := campaign.Campaign{ID: id, BillingModel: campaign.CPM}
+		edit(&k)
+		state := w.api.state(&k)
+		text, err := json.Marshal([]any{state.ClickRate, state.ConversionRate, state.Bound})
+		require.NoError(t, err)
+		want := map[uuid.UUID]string{
+			byClicks: `[1.25,null,null]`, byConversions: `[1.25,0.0003,{"reason":"behind","cure":"` + cureOfBound + `"}]`,
+			byGoal: `[1.25,0.0003,null]`, byImpressions: `[null,null,null]`, fresh: `[null,null,null]`,
+		}
+		require.Equal(t, want[id], string(text))
 	}
-	sees(byClicks, nil)
-	w.view.learnt = &ranker.Learnt{Version: 1}
-	sees(byClicks, nil)
-	w.view.learnt.Conversions = ranker.Rates{
-		Network: ranker.Certain, Campaigns: map[[16]byte]ranker.PPM{byClicks: 1_500_000, byImpressions: 3_000_000},
-		Advertisers: map[[16]byte]ranker.PPM{w.users["advertiser"].ID: 700_000},
+	w.campaign(t, byClicks, "advertiser", func(k *campaign.Campaign) { k.BillingModel = campaign.CPC })
+	for _, who := range []string{"rival", "stranger", "publisher", "advertiser", "admin"} {
+		reply := w.Do(
+			http.MethodGet, "/api/campaigns/"+byClicks.String()+"/diagnose", "", "Authorization", "Bearer "+w.names[who],
+		)
+		if who == "advertiser" || who == "admin" {
+			require.Equal(t, http.StatusOK, reply.Code, who)
+			continue
+		}
+		require.Contains(t, []int{http.StatusForbidden, http.StatusNotFound}, reply.Code, who)
+		require.NotContains(t, reply.Body.String(), "rate")
 	}
-	sees(byClicks, 1.5)
-	sees(byGoal, 0.7)
-	sees(byImpressions, nil)
-	for _, who := range []string{"rival", "stranger", "publisher"} {
-		status, got := rate(who, byClicks)
-		require.Contains(t, []int{http.StatusForbidden, http.StatusNotFound}, status, who)
-		require.Nil(t, got)
-	}
-	_, told := rate("admin", byClicks)
-	require.Equal(t, 1.5, told)
 }
 
 // Whoever looks: nothing in the reply names another's campaign or account, or its price to a

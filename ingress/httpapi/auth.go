@@ -90,9 +90,11 @@ type Caller struct {
 	House       []uuid.UUID // the publisher's campaigns that may be house ads
 	Unlearned   bool        // the key's requests are excluded from learning
 	Browser     bool        // a key in a page, so it is public
-	Network     string      // with Browser, the reader's network: a prefix of the address
-	Sandbox     bool        // a sk_test_ or pub_test_ key: the auction is bypassed
-	Reply       http.Header // header of the reply; limits report there how much is left
+	// ReadByModels reports whether a model reads the ads of a browser key.
+	ReadByModels bool
+	Network      string      // with Browser, the reader's network: a prefix of the address
+	Sandbox      bool        // a sk_test_ or pub_test_ key: the auction is bypassed
+	Reply        http.Header // header of the reply; limits report there how much is left
 }
 
 var (
@@ -326,7 +328,7 @@ func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller
 		return Caller{
 			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks,
 			Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
-			Browser: true, Network: traffic.Network(c.ClientIP()),
+			Browser: true, ReadByModels: key.ReadByModels, Network: traffic.Network(c.ClientIP()),
 		}, nil
 	}
 	if err := a.spend(c, key.OwnerID); err != nil {

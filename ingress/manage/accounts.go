@@ -86,7 +86,7 @@ func (a *API) register(c *gin.Context) error {
 	if a.deps.Verify {
 		return a.askRegister(c, in)
 	}
-	u, err := a.deps.Accounts.Register(c.Request.Context(), in.Email, in.Password)
+	u, err := a.deps.Accounts.RegisterFrom(c.Request.Context(), in.Email, in.Password, a.network(c))
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,16 @@ type keyReply struct {
 	CreatedAt time.Time      `json:"created_at"`
 	Learning  bool           `json:"learning"`          // whether ranking may learn from its requests
 	Origins   []string       `json:"origins,omitempty"` // only of a browser key
-	EndsAt    *time.Time     `json:"ends_at,omitempty"` // end of the grace period; only of a rotated key
+	// only of a browser key whose ads a model reads
+	ReadByModels bool       `json:"read_by_models,omitempty"`
+	EndsAt       *time.Time `json:"ends_at,omitempty"` // end of the grace period; only of a rotated key
 }
 
 func answerKey(k account.Key, plain string) keyReply {
 	reply := keyReply{
 		ID: k.ID, Key: plain, Kind: k.Kind, Name: k.Name, Prefix: k.Prefix, DeveloperID: k.DeveloperID,
 		Addresses: k.Addresses, CreatedAt: k.CreatedAt, Learning: !k.Unlearned, Origins: k.Origins,
+		ReadByModels: k.ReadByModels,
 	}
 	if !k.EndsAt.IsZero() {
 		reply.EndsAt = &k.EndsAt
@@ -180,13 +183,14 @@ func (a *API) createKey(c *gin.Context) error {
 		SeatID     *string         `json:"seat_id"`
 		Addresses  []string        `json:"addresses"`
 		Origins    []string        `json:"origins"`
+		Models     bool            `json:"read_by_models"`
 	}
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
 	want := account.KeyRequest{
 		Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Origins: in.Origins,
-		Unlearned: in.Learning != nil && !*in.Learning,
+		Unlearned: in.Learning != nil && !*in.Learning, ReadByModels: in.Models,
 	}
 	if in.SeatID != nil {
 		if want.SeatID, err = httpapi.ParseID("seat_id", *in.SeatID); err != nil {

@@ -87,6 +87,9 @@ func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
 	reply := map[string]any{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}
+	if created.WaitsFor != "" {
+		reply["review_reason"] = created.WaitsFor
+	}
 	if a.deps.Unfunded != nil {
 		// The campaign exists already: an unreadable balance must not make the client retry and
 		// create a second one.

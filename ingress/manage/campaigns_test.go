@@ -496,7 +496,7 @@ func TestReviewQueue(t *testing.T) {
 	w := newWorld(t)
 	me, other, admin := w.advertiser(t), w.advertiser(t), w.admin(t)
 	me.creates(t)
-	other.creates(t)
+	other.creates(t, "headline", "Fresh bread from our oven", "subtext", "", "cta_url", "https://bread.example")
 	waiting := []any{me.creates(t), other.creates(t, "headline", "${AUCTION_PRICE}")}
 
 	queue := admin.Get(t, "/api/campaigns?action=review_queue&status=active").As(200)

@@ -87,7 +87,7 @@ func (a *API) verify(c *gin.Context) error {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return err
 	}
-	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password)
+	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password, a.network(c))
 	if err != nil {
 		return err
 	}

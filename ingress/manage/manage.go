@@ -16,11 +16,13 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/decision"
+	"adnet/internal/family"
 	"adnet/internal/person"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
 	"adnet/internal/subject"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 )
 
 // StatsReader answers stats queries, from ClickHouse or from memory in in-memory mode.
@@ -55,6 +57,8 @@ type Config struct {
 	VerifyEmail  string `name:"verify-email" env:"ADNET_VERIFY_EMAIL" default:"${verify_email}" enum:"required,off" help:"Whether a registration needs a confirmed e-mail: required (the mailed link creates the account; needs ADNET_SMTP_HOST, except in standalone mode, which logs the link) or off."`
 	ReportsPause string `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether readers' reports pause an ad until a reviewer decides. It takes reports from three networks and three publishers on one UTC day, for at least 0.1 % of the ad's impressions. A version that a reviewer approved is never paused."`
 	Signup       string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Registration mode: open to anyone, by invitation, or closed (only the operator creates accounts)."`
+
+	MailProviders []string `name:"mail-providers" env:"ADNET_MAIL_PROVIDERS" help:"Further public mail providers, like mail.example. Accounts whose addresses have the same domain belong to one family, except at public mail providers. It applies to accounts registered after it was set."`
 }
 
 // Logins limits wrong passwords; see limits.Limits.
@@ -86,6 +90,8 @@ type Deps struct {
 	Unproven  UnprovenReader // nil: stats omit unverified events
 	Blocks    account.BlockStore
 	Persons   person.Store // all data of an account
+	Families  family.Rulings
+	Shared    traffic.Networks // trusted proxies and networks of many people: see [family.Network]
 	Publish   account.PublishingStore
 	Flags     FlagReader // nil: there are no flags
 	Logins    Logins     // limits on wrong passwords; nil for none

@@ -27,7 +27,7 @@ var ofUsers = httpapi.Params{
 	"q":     httpapi.TextForm,
 	"role":  httpapi.WordForm(string(account.RoleAdvertiser), string(account.RoleAdmin), string(account.RoleSeat)),
 	"state": httpapi.WordForm("working", "suspended", stateName), "limit": httpapi.NumberForm(1, maxLimit),
-	"offset": httpapi.NumberForm(0, maxOffset),
+	"offset": httpapi.NumberForm(0, maxOffset), "family": httpapi.TextForm,
 }
 
 // mountUsers adds the administrators' actions on accounts. Restoring and changing roles use the
@@ -50,6 +50,7 @@ func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
 		return a.deps.Accounts.SetRole(ctx, r.admin, account.Ruling{UserID: r.id, Reason: r.Reason}, r.Role)
 	}), changes)
 	s.Handle(http.MethodPost, "/api/admin/users/:id/name", a.ruleName, changes)
+	s.Handle(http.MethodPost, "/api/admin/users/:id/family", a.ruleFamily, changes)
 }
 
 // ruleName serves POST /api/admin/users/{id}/name: it decides whether ads may show the name that
@@ -117,6 +118,9 @@ type accountReply struct {
 	CreatedAt   time.Time    `json:"created_at"`
 	ParentID    *uuid.UUID   `json:"parent_id,omitempty"` // of a seat: its owner
 	Seats       int          `json:"seats"`
+	// The family's oldest account, and the family that an account is bound to which was never charged.
+	FamilyID *uuid.UUID `json:"family_id,omitempty"` // in lists
+	BoundTo  *uuid.UUID `json:"bound_to,omitempty"`
 
 	Name      string               `json:"name"` // shown on receipts
 	NameState account.NameState    `json:"name_state"`
@@ -153,6 +157,11 @@ func (a *API) listUsers(c *gin.Context) error {
 		f.Suspended = &suspended
 	}
 	var err error
+	if text := c.Query("family"); text != "" {
+		if f.Family, err = httpapi.ParseID("family", text); err != nil {
+			return err
+		}
+	}
 	if f.Limit, err = httpapi.QueryInt(c, "limit", defaultUsers, 1, maxLimit); err != nil {
 		return err
 	}
@@ -163,9 +172,9 @@ func (a *API) listUsers(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	reply := make([]accountReply, len(found))
-	for i := range found {
-		reply[i] = answerAccount(&found[i])
+	reply, err := a.answerAccounts(c.Request.Context(), found)
+	if err != nil {
+		return err
 	}
 	return httpapi.JSON(
 		c, http.StatusOK, map[string]any{"users": reply, "total": total, "limit": f.Limit, "offset": f.Offset},

@@ -85,6 +85,7 @@ func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
 		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Unproven: w.Store,
 		Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w},
+		Families:  w.Store,
 		AdReports: w.Store, Cases: w.Store, Now: w.Clock,
 		Publish: w.Store, Flags: w.flags,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {

@@ -85,6 +85,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
 	w.Place.Key, w.Place.Unlearned = caller.KeyID, caller.Unlearned
+	w.Place.Models = traffic.ReadByModels(in.Method, caller.Browser && !caller.ReadByModels)
 	if caller.Sandbox {
 		err := s.draw(ctx, &w.Auction, &answer.Ad)
 		if err == nil && w.Outcome.Reason != "" {

@@ -36,6 +36,7 @@ type Place struct {
 	FirstTurn, TurnGap              *int // nil: use the settings
 	Unlearned                       bool // excluded from learning
 	Browser                         Browser
+	Models                          bool // a model reads the ad; see [traffic.ReadByModels]
 
 	mark    uint32          // mark of the session in its month, see [sessionMark]; 0 for none
 	session token.Pseudonym // pseudonym of Session; zero for none
@@ -185,7 +186,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	r, p := &a.Request, &a.Place
 	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Asked.Unix()))
 	a.blocked.begin(a)
-	r.Subjects = a.Judged.Sensitive
+	r.Subjects, r.Models = a.Judged.Sensitive, p.Models
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
 }
 
@@ -271,12 +272,16 @@ func (a *Auction) Round(request *auction.Request) auction.Outcome {
 	return auction.Decide(request, a.snapshot, &a.chain, &a.scratch)
 }
 
-// Creative returns the campaign of a candidate. known is false if it was removed since the snapshot
-// was taken.
+// Creative returns the campaign of a candidate, in the version for the place of a. known is false if
+// it was removed since the snapshot was taken, or is no longer for this place.
 func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, known bool) {
 	if a.creative == nil || a.creative.ID != uuid.UUID(c.ID) {
-		if creative, known = a.catalog.Creative(uuid.UUID(c.ID)); !known {
+		creative, known = a.catalog.Creative(uuid.UUID(c.ID))
+		switch {
+		case !known, a.Place.Models && creative.PagesOnly: // changed since the snapshot was taken
 			creative = nil
+		case a.Place.Models:
+			creative = creative.ForModels()
 		}
 		a.creative = creative
 	}

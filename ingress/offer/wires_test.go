@@ -369,6 +369,8 @@ type options struct {
 	rate int          // requests a minute, bid requests a second; 0 means no limit
 	own  bool         // the campaign is the publisher's
 
+	unreviewed campaign.Reach // ADNET_UNREVIEWED
+
 	teens string // ADNET_TEENS
 	flags offer.Flags
 }
@@ -388,6 +390,7 @@ type world struct {
 	keys      []uuid.UUID
 	ring      *token.Keyring
 	last      string // reply of REST or MCP
+	models    bool   // next keys are of pages that models read
 	stop      func()
 }
 
@@ -413,6 +416,7 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	w.shared.Open(1)
 	shelf := catalog.New(catalog.Deps{
 		Log: quiet, Metrics: metrics, Source: w.net, Feed: w.net, Node: "n", Now: time.Now,
+		Unreviewed: opts.unreviewed,
 	})
 	leases, err := budget.New(budget.DefaultConfig(), budget.Deps{
 		Log: quiet, Metrics: metrics, Store: w.shared, Node: "n", ImpressionLife: time.Hour, Now: time.Now,
@@ -481,11 +485,17 @@ func (w *world) key(kind account.KeyKind) string {
 		w.t,
 		w.store.CreateKey(
 			w.t.Context(),
-			account.Key{ID: id, OwnerID: w.owner, DeveloperID: uuid.New(), Kind: kind, Hash: material.Hash},
+			account.Key{
+				ID: id, OwnerID: w.owner, DeveloperID: uuid.New(), Kind: kind, Hash: material.Hash,
+				Origins: pagesOf[kind], ReadByModels: w.models,
+			},
 		),
 	)
 	return plain
 }
+
+// pagesOf are the pages of browser keys.
+var pagesOf = map[account.KeyKind][]string{account.KindBrowser: {"https://page.example"}}
 
 // revoke ends every key; nodes believe in one for at most 2 s longer.
 func (w *world) revoke() {
@@ -611,6 +621,9 @@ func (w *world) send(path, key, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
+	if account.LooksLike(account.KindBrowser, key) {
+		r.Header.Set("Origin", "https://page.example")
+	}
 	reply := httptest.NewRecorder()
 	w.http.ServeHTTP(reply, r)
 	return reply

@@ -32,7 +32,7 @@ type TrafficConfig struct {
 	ViewDelay  time.Duration `name:"view-min-delay" env:"ADNET_VIEW_MIN_DELAY" default:"1s" help:"Minimum time from the auction to a view; earlier views are invalid traffic, because a view takes a second. 0 disables the rule."`
 	ClickRates string        `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"Maximum clicks that count per reader (address and user agent) and period. An address (IPv6: /64) may have four times as many, a network (IPv4 /24, IPv6 /56) sixteen times. off disables the rule."`
 
-	SharedNetworks []string `name:"shared-networks" env:"ADNET_SHARED_NETWORKS" help:"Networks and addresses of carriers' gateways, whose addresses many people share (default: none). Each address in them may have as many clicks as a network, sixteen times ADNET_CLICK_RATES."`
+	SharedNetworks []string `name:"shared-networks" env:"ADNET_SHARED_NETWORKS" help:"Networks and addresses of carriers' gateways, whose addresses many people share (default: none). Each address in them may have as many clicks as a network, sixteen times ADNET_CLICK_RATES. Registrations from them bind no accounts."`
 }
 
 // Rate allows one person at most Limit events in every period of length Window.

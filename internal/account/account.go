@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/errs"
+	"adnet/internal/family"
 )
 
 // Role is the set of rights that a user has beyond its own account.
@@ -45,6 +46,9 @@ type User struct {
 	Approved     Sponsor
 	TokenVersion int64 // tokens with an older version are rejected; a password or role change raises it
 	CreatedAt    time.Time
+
+	Mailbox string        // see [family.Providers.Mailbox]; empty for a seat and an erased account
+	Marks   []family.Mark // of a new account; only [UserStore.CreateUser] reads them
 
 	ParentID uuid.UUID // the owner of a seat; zero for every other account
 	Seats    []Seat    // seats that the account owns, oldest first; loaded with it
@@ -77,7 +81,7 @@ func (u *User) Erased() bool { return u.Disabled && u.Email == ErasedEmail(u.ID)
 // the token version is raised.
 func (u *User) Erase() error {
 	u.Email, u.PasswordHash, u.Disabled = ErasedEmail(u.ID), "", true
-	u.DisplayName, u.Company = "", ""
+	u.DisplayName, u.Company, u.Mailbox = "", "", ""
 	u.TokenVersion++
 	return nil
 }
@@ -125,8 +129,10 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key works
 	// Unlearned excludes requests with this key from the training data.
 	Unlearned bool
-	Origins   []string  // pages that may use a browser key, see [Names]
-	EndsAt    time.Time // end of the grace period of a rotated key; zero if it was not rotated
+	Origins   []string // pages that may use a browser key, see [Names]
+	// ReadByModels reports whether a model reads the ads of a browser key, and not only people.
+	ReadByModels bool
+	EndsAt       time.Time // end of the grace period of a rotated key; zero if it was not rotated
 	// Blocks lists what its account, or the account of its seat, does not show; nil for nothing.
 	// Only [KeyStore.KeyByHash] sets it.
 	Blocks *Blocks
@@ -151,6 +157,7 @@ var ErrRotated = errs.New(errs.Conflict, "the key was already rotated or revoked
 
 // UserStore stores users. Errors carry errs.NotFound and errs.Conflict (e-mail taken).
 type UserStore interface {
+	// CreateUser stores a new account with its marks and its place in a family.
 	CreateUser(ctx context.Context, u User) error
 	User(ctx context.Context, id uuid.UUID) (User, error)
 	UserByEmail(ctx context.Context, email string) (User, error)

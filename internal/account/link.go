@@ -122,8 +122,9 @@ func (s *Service) mail(ctx context.Context, l Link, life time.Duration) (*Mailed
 
 // ConfirmRegister creates the account of a mailed link. The password is required again: if several
 // people register one e-mail, the account goes to the one with both the mailbox and the password of
-// the link. Errors: errs.InvalidToken, errs.InvalidCredentials, errs.Conflict.
-func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (User, error) {
+// the link. network is that of the caller: see [family.Network]. Errors: errs.InvalidToken,
+// errs.InvalidCredentials, errs.Conflict.
+func (s *Service) ConfirmRegister(ctx context.Context, token, password, network string) (User, error) {
 	hash := sha256.Sum256([]byte(typed.Token(token)))
 	l, err := s.deps.Links.Link(ctx, hash, s.deps.Now())
 	if err := linkError(err, l.Purpose == LinkRegister); err != nil {
@@ -144,6 +145,7 @@ func (s *Service) ConfirmRegister(ctx context.Context, token, password string) (
 		return User{}, err
 	}
 	u.Email, u.PasswordHash = l.Email, l.PasswordHash
+	s.mark(&u, network)
 	return u, s.deps.Users.CreateUser(ctx, u)
 }
 

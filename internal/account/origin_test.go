@@ -88,3 +88,23 @@ func TestOriginsOfKeys(t *testing.T) {
 	)
 	require.True(t, errs.Is(err, errs.InvalidRequest), "a secret key has no page")
 }
+
+func TestModelsReadSomePages(t *testing.T) {
+	s, _ := newService()
+	u, err := s.Register(t.Context(), "a@example.com", "long enough password")
+	require.NoError(t, err)
+	read := account.KeyRequest{
+		Kind: account.KindBrowser, Origins: []string{"https://chat.example.com"}, ReadByModels: true,
+	}
+	made, err := s.CreateKey(t.Context(), u, read)
+	require.NoError(t, err)
+	require.True(t, made.ReadByModels)
+	next, _, err := s.RotateKey(t.Context(), u, made.ID, 0)
+	require.NoError(t, err)
+	require.True(t, next.ReadByModels, "a replacement is for the same readers")
+	for _, kind := range []account.KeyKind{account.KindPublisher, account.KindConversion} {
+		_, err := s.CreateKey(t.Context(), u, account.KeyRequest{Kind: kind, ReadByModels: true})
+		require.True(t, errs.Is(err, errs.InvalidRequest))
+		require.Equal(t, "read_by_models", errs.Of(err).Extra["field"])
+	}
+}

@@ -27,8 +27,10 @@ type UserFilter struct {
 	Role      Role
 	Suspended *bool
 	NameWaits bool // its name awaits approval
-	Limit     int  // 1 to 500
-	Offset    int
+	// Family selects the accounts of a family, and those bound to it. [UserFilter.Selects] ignores it.
+	Family uuid.UUID
+	Limit  int // 1 to 500
+	Offset int
 }
 
 // Selects reports whether f selects u, regardless of the page.

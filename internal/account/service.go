@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/schedule"
 )
 
@@ -35,7 +36,11 @@ type Deps struct {
 	Factors  FactorStore  // as Sessions
 	Links    LinkStore    // as Sessions
 	Box      Box          // as Sessions
-	Now      func() time.Time
+	Mail     family.Providers
+	// Marks hashes a fact about a new account: see token.Keyring.Marks. nil on the command line, which
+	// has no keys.
+	Marks func(kind, text string) [][16]byte
+	Now   func() time.Time
 }
 
 // Service handles registration, login and keys.
@@ -54,12 +59,20 @@ var errCredentials = errs.New(errs.InvalidCredentials, "the e-mail or the passwo
 // contains (a role, for example). Errors: errs.InvalidRequest, errs.Conflict if the e-mail is
 // taken.
 func (s *Service) Register(ctx context.Context, email, password string) (User, error) {
-	return s.create(ctx, email, password, RoleAdvertiser)
+	return s.RegisterFrom(ctx, email, password, "")
 }
+
+// RegisterFrom is [Service.Register] from a network: see [family.Network].
+func (s *Service) RegisterFrom(ctx context.Context, email, password, network string) (User, error) {
+	return s.create(ctx, credentials{email, password, network}, RoleAdvertiser)
+}
+
+// credentials are those of a new account.
+type credentials struct{ email, password, network string }
 
 // CreateAdmin creates an administrator. Only the command line and the settings call it.
 func (s *Service) CreateAdmin(ctx context.Context, email, password string) (User, error) {
-	return s.create(ctx, email, password, RoleAdmin)
+	return s.create(ctx, credentials{email: email, password: password}, RoleAdmin)
 }
 
 // EnsureAdmin is [Service.CreateAdmin] for an account that may exist. An existing account stays
@@ -82,12 +95,12 @@ func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error
 	return err
 }
 
-func (s *Service) create(ctx context.Context, email, password string, role Role) (User, error) {
-	email, err := newEmail(email)
+func (s *Service) create(ctx context.Context, in credentials, role Role) (User, error) {
+	email, err := newEmail(in.email)
 	if err != nil {
 		return User{}, err
 	}
-	hash, err := hashNew(ctx, email, password)
+	hash, err := hashNew(ctx, email, in.password)
 	if err != nil {
 		return User{}, err
 	}
@@ -96,7 +109,21 @@ func (s *Service) create(ctx context.Context, email, password string, role Role)
 		return User{}, err
 	}
 	u.Email, u.PasswordHash = email, hash
+	s.mark(&u, in.network)
 	return u, s.deps.Users.CreateUser(ctx, u)
+}
+
+// mark gives a new account what its family is found by.
+func (s *Service) mark(u *User, network string) {
+	u.Mailbox = s.deps.Mail.Mailbox(u.Email)
+	if s.deps.Marks == nil {
+		return
+	}
+	for kind, text := range map[family.MarkKind]string{family.MarkMailbox: u.Mailbox, family.MarkNetwork: network} {
+		for _, hash := range s.deps.Marks(string(kind), text) {
+			u.Marks = append(u.Marks, family.Mark{Account: u.ID, Kind: kind, Hash: hash})
+		}
+	}
 }
 
 // newUser returns an account with new ids and nothing else.
@@ -236,6 +263,8 @@ type KeyRequest struct {
 	SeatID     uuid.UUID // of a seat's key: an existing seat; zero creates a new seat
 	Addresses  []string  // of a seatpath key: addresses or networks that may use it; empty for any
 	Origins    []string  // of a browser key: origins, or https://*.example.com
+	// ReadByModels is set for a browser key whose ads a model reads.
+	ReadByModels bool
 }
 
 // CreateKey issues a key to caller. Any user may create publisher, browser and conversion keys.
@@ -319,7 +348,7 @@ func (s *Service) RotateKey(
 func (r *KeyRequest) check(caller User) (k Key, err error) {
 	k = Key{
 		OwnerID: caller.ID, DeveloperID: caller.DeveloperID, Kind: r.Kind, CampaignID: r.CampaignID, Name: r.Name,
-		Unlearned: r.Unlearned,
+		Unlearned: r.Unlearned, ReadByModels: r.ReadByModels,
 	}
 	switch {
 	case !slices.Contains(Kinds(), r.Kind):
@@ -336,6 +365,11 @@ func (r *KeyRequest) check(caller User) (k Key, err error) {
 		).With("field", "seat_id")
 	case len(r.Origins) > 0 && r.Kind != KindBrowser:
 		return k, errs.New(errs.InvalidRequest, "origins are for browser keys only").With("field", "origins")
+	case r.ReadByModels && r.Kind != KindBrowser:
+		return k, errs.New(
+			errs.InvalidRequest,
+			"read_by_models is for browser keys only: models read the ads of publisher keys anyway",
+		).With("field", "read_by_models")
 	case len(r.Addresses) > 0 && r.Kind != KindSeatPath:
 		return k, errs.New(errs.InvalidRequest, "addresses are for seatpath keys only").With("field", "addresses")
 	case utf8.RuneCountInString(r.Name) > maxKeyName || !utf8.ValidString(r.Name) ||

@@ -279,3 +279,14 @@ func HasOwner(host string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(host)
 	return err == nil
 }
+
+// Registrable returns the domain that the owner of host registered, such as example.co.uk for
+// www.example.co.uk, and sub.github.io below a suffix that is shared like github.io. It is "" for a
+// name that is itself such a suffix.
+func Registrable(host string) string {
+	registered, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return ""
+	}
+	return registered
+}

@@ -33,7 +33,7 @@ type Past struct {
 }
 
 // decided are fields of a campaign that its owner does not set.
-var decided = []string{"status", "policy_violations", "review", "created_at", "credit_funded"}
+var decided = []string{"status", "policy_violations", "review", "created_at", "credit_funded", "reviewed", "approved"}
 
 // PastOf starts with the current state of a campaign.
 func PastOf(c *campaign.Campaign) *Past {

@@ -13,6 +13,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/ranking"
 )
@@ -21,7 +22,7 @@ import (
 // to the state of a goal.
 var unsaid = map[string]bool{"config_version": true, "updated_at": true, "goal_status": true, "goal_multiplier": true,
 	"goal_price": true, "goal_conversions": true, "spent_today": true, "spent_total": true, "id": true,
-	"advertiser_id": true, "advertiser": true}
+	"advertiser_id": true, "advertiser": true, "reviewed": true, "approved": true}
 
 // ofFields compares two JSON objects field by field. An empty one stands for "did not exist".
 func ofFields(before, after map[string]jsontext.Value) map[string]Change {
@@ -132,6 +133,18 @@ func OfRuling(before, after *account.User, reason string, campaigns int) Entry {
 	return e
 }
 
+// OfFamily returns the entry of a decision about the family of an account. It has no owner: it may
+// name another owner's account.
+func OfFamily(before, after family.Decision) Entry {
+	e := Entry{TargetKind: TargetUser, TargetID: after.Account.String(), Changes: map[string]Change{
+		"family": {Before: before.Text(), After: after.Text()},
+	}}
+	if after.Reason != "" {
+		e.Changes[Reason] = Change{After: after.Reason}
+	}
+	return e
+}
+
 // Reason is the name of the change that holds the reason for a decision.
 const Reason = "reason"
 
@@ -200,6 +213,9 @@ func OfKey(k account.Key, of account.User, revoked bool) Entry {
 	}
 	if len(k.Origins) > 0 {
 		e.Changes["origins"] = Change{After: k.Origins}
+	}
+	if k.ReadByModels {
+		e.Changes["read_by_models"] = Change{After: true}
 	}
 	if len(k.Addresses) > 0 {
 		e.Changes["addresses"] = Change{After: k.Addresses}

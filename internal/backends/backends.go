@@ -20,6 +20,7 @@ import (
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
 	"adnet/consumers/settle"
+	"adnet/consumers/standing"
 	"adnet/consumers/unsuitable"
 	"adnet/consumers/verify"
 	"adnet/ingress/billing"
@@ -34,6 +35,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/deadletter"
 	"adnet/internal/decision"
+	"adnet/internal/family"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
@@ -61,6 +63,7 @@ type Books interface {
 	settle.Store
 	archive.Plans
 	payment.Store
+	family.Rulings
 	billing.Ledger
 	billing.Publishers
 	quarantine.Store
@@ -74,12 +77,12 @@ type Books interface {
 	budget.Journal
 	retain.Store
 	goal.Store
+	standing.Store
 	verify.Store
 	oversee.Ledger
 	deadletter.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
-	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
 }
 
 // Both kinds of storage are products and pass the same conformance suite (internal/storetest).

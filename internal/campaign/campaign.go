@@ -195,6 +195,14 @@ type Campaign struct {
 
 	PolicyViolations []Violation `json:"policy_violations"` // of the current creative; any violation stops delivery
 	Review           *Review     `json:"review,omitempty"`  // the latest decision
+	// Reviewed reports whether a reviewer approved the current version. Approved is the version that
+	// one approved last and that goes on while the current version waits; nil for none.
+	Reviewed bool      `json:"reviewed"`
+	Approved *Creative `json:"approved,omitempty"`
+	// PagesOnly reports that no model may read the ad. Only nodes set it, see [Reach.Restrict].
+	PagesOnly bool `json:"-"`
+	// Reach is set by [Service] on reads, and never stored.
+	Reach Reach `json:"delivers,omitempty"`
 
 	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
 	CreatedAt     time.Time `json:"created_at"`
@@ -266,6 +274,10 @@ func (c *Campaign) Clone() Campaign {
 	if c.Review != nil {
 		review := *c.Review
 		d.Review = &review
+	}
+	if c.Approved != nil {
+		approved := *c.Approved
+		d.Approved = &approved
 	}
 	return d
 }

@@ -60,7 +60,7 @@ func (c *Campaign) Normalize() {
 }
 
 // Keep restores the fields of edited that no edit may change: id, owner, kind of funding, time of
-// creation, the progress of its goal and the fields set by the store. It then normalizes edited and
+// creation, the progress of its goal, its standing and the fields set by the store. It then normalizes edited and
 // reports whether anything else differs from before, which must be normalized.
 func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
@@ -68,7 +68,8 @@ func Keep(before, edited *Campaign) (changed bool) {
 	edited.ConfigVersion = before.ConfigVersion
 	edited.SpentToday, edited.SpentTotal = before.SpentToday, before.SpentTotal
 	edited.Advertiser = before.Advertiser
-	edited.Pursuit = before.Pursuit
+	edited.Reach = ""
+	edited.Pursuit, edited.Standing = before.Pursuit, before.Standing
 	if !edited.SameGoal(before) {
 		edited.Pursuit = Pursuit{GoalConversions: before.GoalConversions}
 	}

@@ -13,14 +13,30 @@ import (
 	"adnet/internal/share"
 )
 
-// Read parses text, the output of [json.Marshal], into c. Strings of c share the memory of text.
+// record is a campaign as nodes read it.
+type record struct {
+	*Campaign
+	Standing Standing `json:"standing,omitzero"`
+}
+
+// Record returns the JSON of c for [Read]: that of the API, and the standing.
+func (c *Campaign) Record() ([]byte, error) { return json.Marshal(&record{c, c.Standing}) }
+
+// Read parses text, the output of [Campaign.Record], into c. Strings of c share the memory of text.
 // Text of another build with other fields is accepted as well, but parsed more slowly.
 func Read(text string, c *Campaign) error {
 	if c.readOwn(text) {
 		return nil
 	}
+	return c.readAny(text)
+}
+
+func (c *Campaign) readAny(text string) error {
 	*c = Campaign{}
-	return json.Unmarshal([]byte(text), c)
+	r := record{Campaign: c}
+	err := json.Unmarshal([]byte(text), &r)
+	c.Standing = r.Standing
+	return err
 }
 
 // readOwn parses text in the form of this build, which is every campaign of a loading node
@@ -76,6 +92,11 @@ func (c *Campaign) readOwn(text string) bool {
 	c.Trades = f.Value("trades").Texts()
 	c.PolicyViolations = f.violations("policy_violations")
 	c.Review = f.review(&in, "review")
+	c.Reviewed = f.Value("reviewed").Bool()
+	c.Approved = f.creative(&in, "approved")
+	if f.Next("delivers") {
+		c.Reach = Reach(in.Text())
+	}
 	c.ConfigVersion = f.Value("config_version").Whole()
 	c.CreatedAt = f.time("created_at")
 	c.UpdatedAt = f.time("updated_at")
@@ -85,6 +106,9 @@ func (c *Campaign) readOwn(text string) bool {
 		a := in.Members()
 		c.Advertiser.Name, c.Advertiser.Verified = a.Value("name").Text(), a.Value("verified").Bool()
 		a.End()
+	}
+	if f.Next("standing") {
+		c.Standing = readStanding(&in)
 	}
 	if f.Next("seal") { // of a record in Redis; its reader has checked it
 		in.Skip()
@@ -126,6 +150,27 @@ func parseTime(s string) (time.Time, error) {
 		return time.Time{}, errOtherTime
 	}
 	return time.Parse(time.RFC3339, s)
+}
+
+func readStanding(in *jsonscan.Reader) (s Standing) {
+	f := fields{in.Members()}
+	s.Family = f.id("family")
+	for _, at := range []struct {
+		name string
+		to   *int64
+	}{{"vote", &s.Vote}, {"click_rate", &s.ClickRate}, {"convert_rate", &s.ConvertRate}} {
+		if f.Next(at.name) {
+			*at.to = in.Whole()
+		}
+	}
+	if f.Next("ceiling") {
+		s.Ceiling = amount(in)
+	}
+	if f.Next("bound") {
+		s.Bound = Bound(in.Text())
+	}
+	f.End()
+	return s
 }
 
 func (f *fields) share(name string) share.Share {
@@ -180,4 +225,25 @@ func (f *fields) review(in *jsonscan.Reader, name string) *Review {
 	}
 	r.End()
 	return &review
+}
+
+// creative parses an optional field. It returns nil if the field does not come next.
+func (f *fields) creative(in *jsonscan.Reader, name string) *Creative {
+	if !f.Next(name) {
+		return nil
+	}
+	v := in.Members()
+	creative := Creative{Format: Format(v.Value("format").Text())}
+	for _, text := range []struct {
+		name string
+		to   *string
+	}{
+		{"headline", &creative.Headline}, {"subtext", &creative.Subtext}, {"cta_label", &creative.CTALabel},
+		{"cta_url", &creative.CTAURL}, {"media_url", &creative.MediaURL}, {"poster_url", &creative.PosterURL},
+		{"logo_url", &creative.LogoURL},
+	} {
+		*text.to = v.Value(text.name).Text()
+	}
+	v.End()
+	return &creative
 }

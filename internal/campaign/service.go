@@ -24,6 +24,8 @@ type Deps struct {
 	// MaxCampaigns is the number of campaigns allowed for a new account; 0 is unlimited. See
 	// [allowed].
 	MaxCampaigns int
+	// Unreviewed is where creatives deliver before a reviewer has approved them.
+	Unreviewed Reach
 	// Judge finds targeting words of subjects that never get ads; nil finds none.
 	Judge Judge
 }
@@ -60,6 +62,9 @@ type Create struct {
 type Created struct {
 	Campaign     Campaign
 	AutoApproved bool
+	// WaitsFor is why the account's first campaign waits for a review without a finding; empty for any
+	// other one.
+	WaitsFor string
 }
 
 // Changed is the result of a change. Propagated is false if a serving node did not confirm the
@@ -74,10 +79,10 @@ var errSeatCash = errs.New(
 	"a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id",
 ).With("field", "advertiser_id")
 
-// Create validates and stores a new campaign. An advertiser's first campaign with a clean policy
-// check is active at once. Later ones, and those funded by Credits, wait for review. A restricted
-// trade is a finding, so such a campaign waits for review as well. Errors: errs.InvalidRequest,
-// errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
+// Create validates and stores a new campaign. The first campaign of a family (internal/family) with
+// a clean policy check is active at once. Later ones, and those funded by Credits, wait for review.
+// A restricted trade is a finding, so such a campaign waits for review as well. Errors:
+// errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.
 func (s *Service) Create(ctx context.Context, caller account.User, in Create) (Created, error) {
 	if !caller.MayActFor(in.AdvertiserID) {
 		return Created{}, errs.New(errs.Forbidden, "advertiser_id must be your own user id")
@@ -106,7 +111,25 @@ func (s *Service) Create(ctx context.Context, caller account.User, in Create) (C
 		n.Campaign.CreditFunded = true
 		n.CreditValue = s.deps.CreditValue
 	}
-	return s.add(ctx, caller, &n)
+	created, err := s.add(ctx, caller, &n)
+	if err == nil && !in.UseAdCredit && !in.Draft {
+		created.WaitsFor = s.waitsFor(ctx, &created.Campaign)
+	}
+	return created, err
+}
+
+// waitsFor returns the reason for the review of an account's first campaign. The campaign exists
+// already, so an unreadable list is no reason.
+func (s *Service) waitsFor(ctx context.Context, c *Campaign) string {
+	if c.Status != InReview || len(c.PolicyViolations) > 0 {
+		return ""
+	}
+	_, total, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: c.AdvertiserID, Limit: 1})
+	if err != nil || total != 1 {
+		return ""
+	}
+	return "one first campaign goes live at once for all accounts that belong together: an older account has the " +
+		"same mailbox, payer or network, or an ad with the same domain or text; a reviewer decides about this one"
 }
 
 // add stores a new campaign.
@@ -126,7 +149,7 @@ func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) 
 		return Created{}, err
 	}
 	s.announce(ctx, stored)
-	return Created{Campaign: stored, AutoApproved: stored.Status == Active}, nil
+	return Created{Campaign: s.reaching(stored), AutoApproved: stored.Status == Active}, nil
 }
 
 // Copy creates a draft from one of caller's campaigns, for the same advertiser, with everything
@@ -144,6 +167,7 @@ func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (
 	c := from.Clone()
 	c.Name = copyName(c.Name)
 	c.CreditFunded, c.Review, c.ConfigVersion = false, nil, 0
+	c.Reviewed, c.Approved, c.Reach = false, nil, ""
 	if c.Ended(s.deps.Now()) {
 		c.StartAt, c.EndAt = nil, nil
 	}
@@ -254,7 +278,20 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	if !caller.MayActFor(c.AdvertiserID) {
 		return Campaign{}, errForbidden
 	}
-	return c, nil
+	return s.reaching(c), nil
+}
+
+// reaching returns c with its reach. The version approved last is left out where the current one
+// delivers everywhere.
+func (s *Service) reaching(c Campaign) Campaign {
+	if s.deps.Unreviewed == "" {
+		return c
+	}
+	c.Reach = s.deps.Unreviewed.Of(&c)
+	if !s.deps.Unreviewed.restricts() {
+		c.Approved = nil
+	}
+	return c
 }
 
 // List returns caller's campaigns. An administrator may select another advertiser, or none for all.
@@ -265,7 +302,12 @@ func (s *Service) List(ctx context.Context, caller account.User, f Filter) ([]Ca
 		}
 		f.AdvertiserID = caller.ID
 	}
-	return s.deps.Store.Campaigns(ctx, f)
+	f.Unreviewed = f.Waiting && s.deps.Unreviewed.restricts()
+	page, total, err := s.deps.Store.Campaigns(ctx, f)
+	for i := range page {
+		page[i] = s.reaching(page[i])
+	}
+	return page, total, err
 }
 
 var errForbidden = errs.New(errs.Forbidden, "the campaign belongs to another account")
@@ -389,10 +431,13 @@ func (s *Service) HoldBeside(ctx context.Context, advertiser uuid.UUID, name str
 }
 
 func (s *Service) holdBeside(ctx context.Context, c *Campaign, name string) error {
-	if c.Status == Archived || c.Status == Rejected || !c.instructsBeside(name) {
+	if c.Status == Archived || c.Status == Rejected || !c.instructsBeside(name) && !c.instructedBefore(name) {
 		return nil
 	}
 	_, err := s.change(ctx, account.User{Role: account.RoleAdmin}, c.ID, func(c *Campaign) error {
+		if c.instructedBefore(name) {
+			c.Approved = nil
+		}
 		held := slices.ContainsFunc(c.PolicyViolations, func(v Violation) bool { return v.Rule == ruleInstruction })
 		if !held && c.instructsBeside(name) {
 			c.PolicyViolations = append(slices.Clone(c.PolicyViolations), Violation{
@@ -403,6 +448,11 @@ func (s *Service) holdBeside(ctx context.Context, c *Campaign, name string) erro
 		return nil
 	})
 	return err
+}
+
+// instructedBefore reports whether the version of c that goes on instructs a model beside name.
+func (c *Campaign) instructedBefore(name string) bool {
+	return c.Approved != nil && c.With(*c.Approved).instructsBeside(name)
 }
 
 // Remove rejects a live or waiting campaign because of readers' reports. It returns
@@ -438,7 +488,7 @@ func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UU
 		if err := c.seen(d.Seen); err != nil {
 			return err
 		}
-		if c.Status != Rejected && !c.Waits() {
+		if c.Status != Rejected && !s.waits(c) {
 			return wrongState(c.Status, Rejected, InReview)
 		}
 		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != s.judged(c) {
@@ -492,7 +542,7 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 		if err := c.seen(in.Seen); err != nil {
 			return err
 		}
-		if live := c.Status == Active || c.Status == Paused; !c.Waits() && !(live && in.Reported) {
+		if live := c.Status == Active || c.Status == Paused; !s.waits(c) && !(live && in.Reported) {
 			return wrongState(c.Status, InReview)
 		}
 		s.judge(c, caller, in)
@@ -553,16 +603,18 @@ func (s *Service) change(
 		if err := s.current(c); err != nil {
 			return err
 		}
+		before := c.Clone()
 		if err := edit(c); err != nil {
 			return err
 		}
+		s.settle(c, &before)
 		c.UpdatedAt = s.deps.Now().UTC()
 		return nil
 	})
 	if err != nil {
 		return Changed{}, err
 	}
-	return Changed{Campaign: stored, Propagated: s.announce(ctx, stored)}, nil
+	return Changed{Campaign: s.reaching(stored), Propagated: s.announce(ctx, stored)}, nil
 }
 
 // announce reports whether every live node has confirmed the change. A failure does not fail the

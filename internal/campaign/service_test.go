@@ -19,6 +19,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/testenv"
@@ -106,6 +107,11 @@ func TestLifeOfCampaigns(t *testing.T) {
 		f, ctx := newFixture(), context.Background()
 		users := []account.User{
 			f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin),
+		}
+		// Their ads are the same, and this test is not about families.
+		for _, u := range users {
+			split := family.Decision{Ruling: family.Ruling{Account: u.ID}}
+			require.NoError(t, f.store.RuleFamily(ctx, split))
 		}
 		const admin = 2
 		model := map[uuid.UUID]*modelled{}

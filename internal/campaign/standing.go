@@ -6,22 +6,34 @@ import (
 	"adnet/internal/money"
 )
 
+// FullVote is the vote of a family with the full weight.
+const FullVote int64 = 1_000_000
+
 // Standing is what settled charges show about a campaign and the family of its advertiser.
-// consumers/standing sets it, edits do not.
+// consumers/standing sets it, edits do not. The API does not show it as it is; [Campaign.Record]
+// includes it.
 type Standing struct {
-	// Family is the id of the advertiser's family; see internal/family.
-	Family uuid.UUID
+	// Family is the id of the advertiser's family; see internal/family. Zero is unknown.
+	Family uuid.UUID `json:"family"`
 	// Vote is the part of a full vote that the family has in rules that count advertisers, in parts
 	// per million.
-	Vote int64
+	Vote int64 `json:"vote,omitzero"`
 	// ClickRate and ConvertRate are the campaign's own rates of clicks by impressions and of
 	// conversions by clicks ÷ those of the network, in parts per million; 0 is unknown.
-	ClickRate, ConvertRate int64
+	ClickRate   int64 `json:"click_rate,omitzero"`
+	ConvertRate int64 `json:"convert_rate,omitzero"`
 	// Ceiling is the most that 1,000 impressions of a campaign that pays per act count for in an
 	// auction, in micro-USD; 0 is no limit.
-	Ceiling money.Micros
+	Ceiling money.Micros `json:"ceiling,omitzero"`
 	// Bound is the reason for showing a campaign in few of its requests; empty for none.
-	Bound Bound
+	Bound Bound `json:"bound,omitzero"`
+}
+
+// StandingChange is a new standing of a campaign.
+type StandingChange struct {
+	CampaignID uuid.UUID
+	Seen       int64 // the config version that the change is based on
+	Standing   Standing
 }
 
 // Bound is a reason why a campaign that pays per click or conversion shows in few of its requests
@@ -35,3 +47,8 @@ const (
 	// Behind: far fewer acts were charged than the ads of the campaign let expect.
 	Behind Bound = "behind"
 )
+
+// ApprovedByPerson reports whether the last review of c is an approval by an administrator.
+func (c *Campaign) ApprovedByPerson() bool {
+	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.ReviewerID != uuid.Nil
+}

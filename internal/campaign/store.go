@@ -14,17 +14,19 @@ type Filter struct {
 	AdvertiserID uuid.UUID // nil UUID: every advertiser
 	Status       Status
 	// Waiting selects only campaigns that need a reviewer: in review, live and stopped by the
-	// policy, or live with undecided reports of readers that count (adreport).
-	Waiting bool
-	Limit   int // 1 to 500
-	Offset  int
+	// policy, or live with undecided reports of readers that count (adreport). With Unreviewed it
+	// also selects those of [Campaign.Unreviewed].
+	Waiting, Unreviewed bool
+	Limit               int // 1 to 500
+	Offset              int
 }
 
 // NewCampaign is the input of [Store.CreateCampaign].
 type NewCampaign struct {
 	Campaign Campaign
-	// Admit chooses the status while the store holds the advertiser's lock. first reports the
-	// advertiser's first campaign, so two concurrent creations cannot both be first.
+	// Admit chooses the status while the store holds the advertiser's lock. first reports the first
+	// campaign of the advertiser and its family, and of the families that it is bound to, also by this
+	// campaign's domain and texts. So two concurrent creations cannot both be first.
 	Admit func(first bool) Status
 	// CreditValue is the maximum budget that one Credit pays for: the owner's spendable Credits pay
 	// the total budget in the same transaction. It is 0 for cash campaigns.

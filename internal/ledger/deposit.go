@@ -118,9 +118,12 @@ type Notice struct {
 	Amount    money.Micros
 	// Names are the ids from the checkout, of a deposit or of an account, most specific first. Only
 	// for NoticePaid.
-	Names  []uuid.UUID
-	At     time.Time // time of receipt, UTC
-	SentAt time.Time // the provider's time of the event, UTC; zero for At
+	Names []uuid.UUID
+	// Instrument is the provider's id of the payer (PayPal) or of the card (Stripe's fingerprint); empty
+	// where the event has none. Only a keyed hash of it is stored.
+	Instrument string
+	At         time.Time // time of receipt, UTC
+	SentAt     time.Time // the provider's time of the event, UTC; zero for At
 }
 
 // maxReference is the maximum length of a provider's ids in bytes.

@@ -59,14 +59,14 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		return campaign.Campaign{}, errs.New(errs.Conflict, "it exists already")
 	}
 	if n.Admit != nil {
-		c.Status = n.Admit(len(s.owned[c.AdvertiserID]) == 0)
+		c.Status = n.Admit(s.firstOfFamily(&c))
 	}
 	at := s.clock()
 	c.UpdatedAt, c.CreditFunded = at, false
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = at
 	}
-	c.SpentToday, c.SpentTotal, c.Pursuit = 0, 0, campaign.Pursuit{}
+	c.SpentToday, c.SpentTotal, c.Pursuit, c.Standing = 0, 0, campaign.Pursuit{}, campaign.Standing{}
 	c.Normalize()
 	if err := s.record(ctx, auditlog.OfCampaign(nil, &c)); err != nil {
 		return campaign.Campaign{}, err
@@ -106,7 +106,8 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	page, total := []campaign.Campaign{}, 0
 	for _, k := range slices.Backward(list) {
 		live := k.Status == campaign.Active || k.Status == campaign.Paused
-		if f.Status != "" && k.Status != f.Status || f.Waiting && !k.Waits() && !(live && reported[k.ID]) {
+		queued := k.Waits() || live && reported[k.ID] || f.Unreviewed && k.Unreviewed()
+		if f.Status != "" && k.Status != f.Status || f.Waiting && !queued {
 			continue
 		}
 		if total >= offset && len(page) < limit {

@@ -30,6 +30,7 @@ func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
 			delete(s.networks, known)
 		}
 	}
+	s.forgetMarks(id)
 	delete(s.factors, id)
 	delete(s.blocks, id)
 	delete(s.publishing, id)

@@ -51,8 +51,10 @@ type Store struct {
 	reports    map[uuid.UUID]*keptReport // by auction
 	attempts   map[once.ID]*attempt
 	unproven   map[unprovenKey]int64
+	families   familyState
 	weights    []ranking.Version // by number
 	goals      map[uuid.UUID][]byte
+	votes      map[uuid.UUID]int64 // of publishers, by developer id
 
 	verifications []ledger.Verification // oldest first
 }
@@ -79,6 +81,7 @@ func New(now func() time.Time) *Store {
 		payments:   newDepositState(),
 		attempts:   make(map[once.ID]*attempt),
 		unproven:   make(map[unprovenKey]int64),
+		families:   newFamilyState(),
 		goals:      make(map[uuid.UUID][]byte),
 	}
 }

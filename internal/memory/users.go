@@ -14,6 +14,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 )
 
 var _ account.UserStore = (*Store)(nil)
@@ -36,6 +37,8 @@ func (s *Store) createUser(ctx context.Context, u account.User) error {
 	if err := s.record(ctx, auditlog.OfUser(nil, &u)); err != nil {
 		return err
 	}
+	s.placeNew(&u)
+	u.Marks = nil
 	s.users[u.ID], s.byEmail[u.Email] = u, u.ID
 	return nil
 }
@@ -167,7 +170,8 @@ func (s *Store) Users(_ context.Context, f account.UserFilter) ([]account.User, 
 	defer s.mu.Unlock()
 	found := []account.User{}
 	for _, u := range s.users {
-		if f.Selects(&u) {
+		of := family.Of(s.families.members, u.ID)
+		if f.Selects(&u) && (f.Family == uuid.Nil || of.Family == f.Family || of.BoundTo == f.Family || u.ID == f.Family) {
 			found = append(found, u)
 		}
 	}

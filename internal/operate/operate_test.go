@@ -70,7 +70,7 @@ func (i *installation) env() []string {
 		"ADNET_KAFKA_BROKERS="+strings.Join(i.brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+i.prefix+".",
 		"ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_ADMIN_EMAIL=admin@op.example", "ADNET_ADMIN_PASSWORD=operator admin password",
-		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_LOG_LEVEL=warn",
+		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn",
 	)
 }
 

@@ -27,6 +27,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/schedule"
@@ -48,6 +49,9 @@ type Store interface {
 	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
 	// ApplyNotice applies a notice at most once: see [ledger.DecideNotice].
 	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
+	// MarkPayment stores hashes of the payer id or the card of a payment, which need not be known yet.
+	// It may run again.
+	MarkPayment(ctx context.Context, p ledger.Provider, id string, hashes [][16]byte) error
 	// Park stores a delivery that moved nothing here although money moved at the provider.
 	Park(ctx context.Context, p ledger.Parked) error
 	// Parked lists parked deliveries, newest first.
@@ -114,9 +118,11 @@ type Deps struct {
 	Store     Store
 	Checkouts []Checkouts // the first is the default; empty when no provider is configured
 	Webhooks  map[ledger.Provider]Webhook
-	Alarm     Alarm
-	BaseURL   func() string // prefix of links to this service
-	Now       func() time.Time
+	// Marks hashes the payer or card of a payment: see token.Keyring.Marks. nil stores none.
+	Marks   func(kind, text string) [][16]byte
+	Alarm   Alarm
+	BaseURL func() string // prefix of links to this service
+	Now     func() time.Time
 }
 
 // Service applies the rules about deposits.
@@ -322,6 +328,9 @@ func (s *Service) Receive(ctx context.Context, p ledger.Provider, header http.He
 		return Receipt{}, err
 	}
 	delivery.Notice.At = s.deps.Now().UTC()
+	if err := s.mark(ctx, &delivery); err != nil {
+		return Receipt{}, err
+	}
 	switch {
 	case delivery.WrongMode != "":
 		s.deps.Alarm.Error(ctx, "payment event of another mode", "provider", string(p), "reason", delivery.WrongMode)
@@ -398,7 +407,23 @@ func (s *Service) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (led
 }
 
 func (s *Service) apply(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
-	return s.applyDelivery(ctx, Delivery{Notice: n, Type: "confirmed"})
+	d := Delivery{Notice: n, Type: "confirmed"}
+	if err := s.mark(ctx, &d); err != nil {
+		return ledger.NoticeResult{}, err
+	}
+	return s.applyDelivery(ctx, d)
+}
+
+// mark stores hashes of the payer or card of a delivery, also of one that moves no money. Accounts
+// that pay with it belong to one family.
+func (s *Service) mark(ctx context.Context, d *Delivery) error {
+	n := &d.Notice
+	if s.deps.Marks == nil || d.WrongMode != "" || d.Parked != "" || !ledger.IsReference(n.Instrument) ||
+		!ledger.IsReference(n.PaymentID) {
+		return nil
+	}
+	hashes := s.deps.Marks(string(family.MarkInstrument), string(n.Provider)+":"+n.Instrument)
+	return s.deps.Store.MarkPayment(ctx, n.Provider, n.PaymentID, hashes)
 }
 
 // applyDelivery applies a notice. A payment that credits no account is parked: the provider has the

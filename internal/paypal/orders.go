@@ -89,6 +89,12 @@ type wireOrder struct {
 	Status string     `json:"status"`
 	Units  []wireUnit `json:"purchase_units"`
 	Links  []wireLink `json:"links"`
+	Payer  wirePayer  `json:"payer"`
+}
+
+// wirePayer is the payer of an order or a capture.
+type wirePayer struct {
+	ID string `json:"payer_id"` // of the payer's PayPal account
 }
 
 // Open implements [payment.Checkouts]. Repeating it for one deposit opens one order.
@@ -163,7 +169,7 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 			}
 			n := ledger.Notice{
 				Provider: ledger.PayPal, EventID: "verified_" + c.ID, Kind: ledger.NoticePaid, PaymentID: c.ID,
-				Amount: amount,
+				Amount: amount, Instrument: order.Payer.ID,
 			}
 			if id, err := uuid.Parse(c.CustomID); err == nil {
 				n.Names = []uuid.UUID{id}
@@ -180,7 +186,9 @@ func (p *Client) Capture(ctx context.Context, id string) (c Capture, found bool,
 	if !found || !reply.completed() {
 		return c, false, err
 	}
-	return Capture{Amount: reply.Amount.Value, Currency: reply.Amount.Currency, CustomID: reply.CustomID}, true, nil
+	return Capture{
+		Amount: reply.Amount.Value, Currency: reply.Amount.Currency, CustomID: reply.CustomID, Payer: reply.Payer.ID,
+	}, true, nil
 }
 
 // Refund implements [CaptureSource].

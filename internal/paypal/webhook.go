@@ -84,6 +84,7 @@ type Capture struct {
 	Amount   string // decimal
 	Currency string
 	CustomID string // the id that the checkout carried
+	Payer    string // id of the payer's PayPal account; empty if PayPal does not state it
 }
 
 // WebhookDeps holds the dependencies of a [Webhook]. Certificates is required; a nil Now is the
@@ -250,7 +251,7 @@ func (p *Webhook) captured(ctx context.Context, n ledger.Notice) (payment.Delive
 	if c.Currency != string(ledger.USD) {
 		return payment.ForeignCurrency(n, c.Currency)
 	}
-	n.Names = nil
+	n.Names, n.Instrument = nil, c.Payer
 	if id, err := uuid.Parse(c.CustomID); err == nil {
 		n.Names = []uuid.UUID{id}
 	}
@@ -369,6 +370,7 @@ type wireResource struct {
 	Amount   wireAmount `json:"amount"`
 	CustomID string     `json:"custom_id"`
 	Links    []wireLink `json:"links"`
+	Payer    wirePayer  `json:"payer"`
 
 	DisputeID    string     `json:"dispute_id"`
 	Disputed     wireAmount `json:"dispute_amount"`

@@ -122,7 +122,7 @@ type paypalWorld struct {
 func newPayPalWorld(t testing.TB) *paypalWorld {
 	t.Helper()
 	w := &paypalWorld{ca: newAuthority(t), certs: &certificates{}, api: &captures{known: map[string]Capture{
-		"42311647XV020574X": {"30.01", "USD", "0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11"},
+		"42311647XV020574X": {"30.01", "USD", "0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11", "PAYER1"},
 	}, refunds: map[string]Refund{"1JU08902781691411": {"7.50", "USD", "42311647XV020574X", "COMPLETED"}}}}
 	var err error
 	w.key, err = rsa.GenerateKey(rand.Reader, 2048)
@@ -166,8 +166,9 @@ func TestPayPalReads(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, payment.Delivery{Type: "PAYMENT.CAPTURE.COMPLETED", Notice: ledger.Notice{
 		Provider: ledger.PayPal, EventID: "WH-EVT-1", Kind: ledger.NoticePaid, PaymentID: "42311647XV020574X",
-		Amount: 30_010_000,
-		Names:  []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
+		Amount:     30_010_000,
+		Names:      []uuid.UUID{uuid.MustParse("0192f0c1-7a51-7c60-8a51-3f1f7d4c2b11")},
+		Instrument: "PAYER1",
 	}}, d)
 	// The refund's own id and amount; the capture is the link up.
 	d, err = w.hook.Read(t.Context(), w.sign(t, refundedOnce, sentAt), []byte(refundedOnce))
@@ -414,12 +415,12 @@ func TestPayPalCreditsWhatItsAPISays(t *testing.T) {
 		return w.hook.Read(t.Context(), w.sign(t, body, sentAt), []byte(body))
 	}
 	other := uuid.New()
-	w.api.known["42311647XV020574X"] = Capture{"10.00", "USD", other.String()}
+	w.api.known["42311647XV020574X"] = Capture{"10.00", "USD", other.String(), "P1"}
 	d, err := read()
 	require.NoError(t, err)
 	require.Equal(t, 10*money.USD, d.Notice.Amount)
 	require.Equal(t, []uuid.UUID{other}, d.Notice.Names)
-	w.api.known["42311647XV020574X"] = Capture{"10.00", "EUR", other.String()}
+	w.api.known["42311647XV020574X"] = Capture{"10.00", "EUR", other.String(), ""}
 	d, err = read()
 	require.NoError(t, err)
 	require.Contains(t, d.Parked, "EUR")

@@ -31,7 +31,8 @@ const (
 		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
 			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
-		c.policy_violations, c.review, c.config_version, c.created_at, c.updated_at,
+		c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
+		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
 			coalesce(a.name_verified, false)
 		FROM campaign c
@@ -72,7 +73,7 @@ const (
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
 		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
 			exclude_contexts, sensitive_contexts, trades,
-		policy_violations, review, config_version, created_at, updated_at, targeting_size)
+		policy_violations, review, reviewed, approved_creative, config_version, created_at, updated_at, targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
 		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas,
@@ -81,7 +82,8 @@ const (
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
 		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
 			@exclude_contexts, @sensitive_contexts, @trades,
-		@policy_violations, @review, @config_version, @created_at, @updated_at, @targeting_size)`
+		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @created_at, @updated_at,
+			@targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
 		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
@@ -100,8 +102,8 @@ const (
 		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids,
 			categories = @categories,
 		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
-		policy_violations = @policy_violations, review = @review, config_version = @config_version,
-			updated_at = @updated_at, targeting_size = @targeting_size
+		policy_violations = @policy_violations, review = @review, reviewed = @reviewed,
+			approved_creative = @approved_creative, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
@@ -109,6 +111,9 @@ const (
 	stopping = `$[*] ? (@.rule == "` + campaign.RuleStopped + `" || @.rule == "` + campaign.RuleBarred + `")`
 
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
+
+	// unreviewed is [campaign.Campaign.Unreviewed]; campaign_unreviewed indexes it.
+	unreviewed = `(c.status IN ('active', 'paused') AND NOT c.reviewed)`
 
 	// targetingSize is [campaign.Campaign.TargetingSize] for rows not yet written by this build.
 	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0)
@@ -142,7 +147,7 @@ var (
 func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	c := n.Campaign.Clone()
 	err := s.inTx(ctx, "create campaign", func(tx pgx.Tx) error {
-		developer, first, err := lockForCreation(ctx, tx, c.AdvertiserID)
+		developer, first, err := lockForCreation(ctx, tx, &c)
 		if err != nil {
 			return err
 		}
@@ -166,7 +171,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		if c.CreatedAt.IsZero() {
 			c.CreatedAt = at
 		}
-		c.SpentToday, c.SpentTotal, c.Pursuit = 0, 0, campaign.Pursuit{}
+		c.SpentToday, c.SpentTotal, c.Pursuit, c.Standing = 0, 0, campaign.Pursuit{}, campaign.Standing{}
 		c.Normalize()
 		return writeCampaign(
 			ctx, tx,
@@ -179,13 +184,14 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 	return c, nil
 }
 
-// lockForCreation takes the advertiser's lock, then checks whether the advertiser has a campaign.
-// The check is a statement of its own, so it sees everything that the previous holder committed.
+// lockForCreation takes the advertiser's lock, then checks whether the advertiser or its family has
+// a campaign. The check is a statement of its own, so it sees everything that the previous holder
+// committed.
 func lockForCreation(
-	ctx context.Context, tx pgx.Tx, advertiser uuid.UUID,
+	ctx context.Context, tx pgx.Tx, c *campaign.Campaign,
 ) (developer uuid.UUID, first bool, err error) {
 	var suspended bool
-	err = tx.QueryRow(ctx, lockAdvertiser, advertiser).Scan(&developer, &suspended)
+	err = tx.QueryRow(ctx, lockAdvertiser, c.AdvertiserID).Scan(&developer, &suspended)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return developer, false, errs.New(errs.NotFound, "no such advertiser")
 	}
@@ -196,8 +202,13 @@ func lockForCreation(
 		return developer, false, campaign.ErrSuspended
 	}
 	var has bool
-	err = tx.QueryRow(ctx, hasCampaign, advertiser).Scan(&has)
-	return developer, !has, err
+	err = tx.QueryRow(ctx, hasCampaign, c.AdvertiserID).Scan(&has)
+	if err != nil || has {
+		return developer, false, err
+	}
+	ad := adOf(c)
+	first, err = firstOfFamily(ctx, tx, &ad)
+	return developer, first, err
 }
 
 // Campaign finds a campaign by id. Errors: errs.NotFound.
@@ -236,7 +247,11 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
 	}
 	if f.Waiting {
-		parts = append(parts, "("+waiting+" OR "+reported+")")
+		queue := waiting + " OR " + reported
+		if f.Unreviewed {
+			queue += " OR " + unreviewed
+		}
+		parts = append(parts, "("+queue+")")
 	}
 	if len(parts) == 0 {
 		return "", args
@@ -320,6 +335,7 @@ func writeCampaign(ctx context.Context, tx pgx.Tx, ch change) error {
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(ch.sql, args)
+	queueLikeness(batch, ch.after)
 	if r := campaign.NewDecision(ch.before, ch.after); r != nil {
 		batch.Queue(insertReview, ch.after.ID, r.Decision, r.Notes, r.ReviewerID, r.At)
 	}
@@ -350,6 +366,12 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 			return nil, err
 		}
 	}
+	var approved []byte // NULL
+	if c.Approved != nil {
+		if approved, err = json.Marshal(c.Approved); err != nil {
+			return nil, err
+		}
+	}
 	return pgx.NamedArgs{
 		"id": c.ID, "advertiser_id": c.AdvertiserID, "name": c.Name, "status": c.Status,
 		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL,
@@ -369,7 +391,7 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 		"target_regions":             c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals,
 		"categories":       c.Categories,
 		"exclude_contexts": c.ExcludeContexts, "sensitive_contexts": c.SensitiveContexts, "trades": c.Trades,
-		"policy_violations": violations, "review": review,
+		"policy_violations": violations, "review": review, "reviewed": c.Reviewed, "approved_creative": approved,
 		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
 		"targeting_size": c.TargetingSize(),
 	}, nil
@@ -423,7 +445,7 @@ func readCampaigns(ctx context.Context, q querier, sql string, args ...any) ([]c
 
 // scanCampaign reads a row of selectCampaigns.
 func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
-	var violations, review []byte
+	var violations, review, approved []byte
 	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
 		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
 		&c.SkippableAfterSec,
@@ -432,13 +454,21 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 		&c.MinRelevance, &c.Mode, &c.ClickID, &c.ConversionType, &c.StartAt, &c.EndAt,
 		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions,
 		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
-		&violations, &review, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday, &c.SpentTotal,
+		&c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate, &c.Standing.ConvertRate, &c.Standing.Ceiling,
+		&c.Standing.Bound,
+		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday,
+		&c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {
 		return c, err
 	}
 	if err := json.Unmarshal(violations, &c.PolicyViolations); err != nil {
 		return c, fmt.Errorf("campaign %s: policy violations: %w", c.ID, err)
+	}
+	if approved != nil {
+		if err := json.Unmarshal(approved, &c.Approved); err != nil {
+			return c, fmt.Errorf("campaign %s: approved version: %w", c.ID, err)
+		}
 	}
 	if review != nil {
 		if err := json.Unmarshal(review, &c.Review); err != nil {

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.addresses, k.unlearned, k.origins, k.ends_at`
+	keyColumns = `k.id, k.owner_id, k.developer_id, k.kind, k.campaign_id, k.name, k.prefix, k.hash, k.created_at, k.revoked_at, k.addresses, k.unlearned, k.origins, k.read_by_models, k.ends_at`
 
 	insertKey = `INSERT INTO api_key (id, owner_id, developer_id, kind, campaign_id, name, prefix, hash, created_at,
-		revoked_at, addresses, unlearned, origins)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+		revoked_at, addresses, unlearned, origins, read_by_models)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb, NULL::uuid[]
 		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1
@@ -71,7 +71,7 @@ func createKey(ctx context.Context, tx pgx.Tx, k account.Key, owner account.User
 	_, err := tx.Exec(ctx, insertKey, k.ID, k.OwnerID, k.DeveloperID, k.Kind, nullID(k.CampaignID), k.Name, k.Prefix,
 		k.Hash[:],
 		k.CreatedAt, nullTime(k.RevokedAt), append([]netip.Prefix{}, k.Addresses...), k.Unlearned,
-		append([]string{}, k.Origins...))
+		append([]string{}, k.Origins...), k.ReadByModels)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var only *uuid.UUID
 	err = row.Scan(
 		&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked,
-		&addresses, &k.Unlearned, &origins, &ends, &k.disabled, &blocks, &publishing, &house,
+		&addresses, &k.Unlearned, &origins, &k.ReadByModels, &ends, &k.disabled, &blocks, &publishing, &house,
 	)
 	if err == nil && len(blocks) > 0 {
 		k.Blocks = new(account.Blocks)

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified`
+	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified, mailbox`
 
 	insertUser = `INSERT INTO app_user (` + userColumns +
-		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 	// The ids of all seats are in one list: for each seat its own id, then its developer id.
 	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id,
@@ -37,7 +37,7 @@ const (
 
 	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6,
 		display_name = $7, company = $8,
-		approved_name = $9, name_verified = $10
+		approved_name = $9, name_verified = $10, mailbox = $11
 		WHERE id = $1`
 
 	// These locks protect the check for the last administrator: if two administrators suspend each
@@ -61,9 +61,11 @@ const (
 	usersSelected = ` FROM app_user u
 		WHERE ($1 = '' AND u.role <> 'seat' OR u.role = $1) AND ($2::boolean IS NULL OR u.disabled = $2)
 		AND (NOT $4 OR coalesce(nullif(u.company, ''), u.display_name) NOT IN ('', u.approved_name))
-		AND ($3 = '' OR position($3 IN lower(u.email)) > 0 OR u.id::text = $3 OR u.developer_id::text = $3)`
+		AND ($3 = '' OR position($3 IN lower(u.email)) > 0 OR u.id::text = $3 OR u.developer_id::text = $3)
+		AND ($5::uuid IS NULL OR u.id = $5 OR u.id IN (
+			SELECT account_id FROM account_family WHERE family_id = $5 OR bound_to = $5))`
 	selectUsers = `SELECT ` + userColumns + `, ` + seatsOfUser + usersSelected +
-		` ORDER BY u.created_at DESC, u.id DESC LIMIT $5 OFFSET $6`
+		` ORDER BY u.created_at DESC, u.id DESC LIMIT $6 OFFSET $7`
 	countUsers = `SELECT count(*)` + usersSelected
 
 	forgetNetworks = `DELETE FROM login_network WHERE user_id = $1 AND good_at < $2`
@@ -83,11 +85,17 @@ func (s *Store) CreateUser(ctx context.Context, u account.User) error {
 }
 
 func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
+	if _, err := tx.Exec(ctx, lockFamilies); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion,
 		u.CreatedAt, nullID(u.ParentID), u.DisplayName, u.Company,
-		u.Approved.Name, u.Approved.Verified)
+		u.Approved.Name, u.Approved.Verified, u.Mailbox)
 	if err != nil {
 		return emailTaken(failure("create user", err))
+	}
+	if err := placeNew(ctx, tx, &u); err != nil {
+		return err
 	}
 	return record(ctx, tx, auditlog.OfUser(nil, &u))
 }
@@ -147,7 +155,7 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 	}
 	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion,
 		u.DisplayName, u.Company,
-		u.Approved.Name, u.Approved.Verified); err != nil {
+		u.Approved.Name, u.Approved.Verified, u.Mailbox); err != nil {
 		return account.User{}, emailTaken(failure("update user", err))
 	}
 	held := 0
@@ -217,7 +225,7 @@ func versionsFor(
 
 // Users implements account.UserStore.
 func (s *Store) Users(ctx context.Context, f account.UserFilter) ([]account.User, int, error) {
-	args := []any{string(f.Role), f.Suspended, strings.ToLower(f.Text), f.NameWaits}
+	args := []any{string(f.Role), f.Suspended, strings.ToLower(f.Text), f.NameWaits, nullID(f.Family)}
 	var total int
 	if err := s.pool.QueryRow(ctx, countUsers, args...).Scan(&total); err != nil {
 		return nil, 0, failure("count users", err)
@@ -252,7 +260,7 @@ func scanUser(row pgx.CollectableRow) (u account.User, err error) {
 	var seats [][16]byte
 	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion,
 		&u.CreatedAt, &parent, &u.DisplayName, &u.Company,
-		&u.Approved.Name, &u.Approved.Verified, &seats)
+		&u.Approved.Name, &u.Approved.Verified, &u.Mailbox, &seats)
 	if parent != nil {
 		u.ParentID = *parent
 	}

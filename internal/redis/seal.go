@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"adnet/internal/campaign"
@@ -38,7 +37,7 @@ const sealMember = `,"seal":"`
 
 // encode returns the object of a campaign.
 func (c *Client) encode(k *campaign.Campaign) ([]byte, error) {
-	object, err := json.Marshal(k)
+	object, err := k.Record()
 	if err != nil {
 		return nil, fmt.Errorf("encode campaign %s: %w", k.ID, err)
 	}

@@ -60,6 +60,7 @@ const (
 	Train     = "train"
 	Retention = "retention"
 	Goals     = "goals"
+	Standing  = "standing"
 	Rollup    = "rollup"
 	Verify    = "verify"
 )

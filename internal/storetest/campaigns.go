@@ -323,8 +323,10 @@ var campaignCases = []testCase{
 		requireReviews(t, s, c.ID, first, second)
 	}},
 	{"GoalsArePursued", goalsCase},
+	{"StandingsAreKept", standingCase},
 	{"RecordIsOfTheAdvertiser", recordCase},
 	{"WaitingIsForReviewers", waitingCase},
+	{"UnreviewedAreFound", unreviewedCase},
 	{"SpendIsFilledFromTheLedger", func(t *testing.T, s Stores) {
 		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
 		today := day.Of(c.UpdatedAt) // the store's clock
@@ -405,6 +407,44 @@ func recordCase(t *testing.T, s Stores) {
 	find(campaign.Violation{Rule: "other"})
 	want.Refused = keyTime.Add(2 * time.Hour)
 	require.Equal(t, want, record(first.ID))
+}
+
+func unreviewedCase(t *testing.T, s Stores) {
+	u := AddUser(t, s)
+	before := campaign.Creative{
+		Format: campaign.Image, Headline: "Before", Subtext: "text", CTALabel: "Buy", CTAURL: "https://a.example/",
+		MediaURL: "https://a.example/m", PosterURL: "https://a.example/p", LogoURL: "https://a.example/l",
+	}
+	var want []uuid.UUID
+	for _, status := range []campaign.Status{
+		campaign.Draft, campaign.Active, campaign.Paused, campaign.Rejected, campaign.Archived,
+	} {
+		for _, reviewed := range []bool{false, true} {
+			c := AddCampaign(t, s, u.ID, status)
+			got, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+				e.Reviewed, e.Approved, e.Reach = reviewed, &before, campaign.Pages
+				e.PolicyViolations = nil
+				return nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, &before, got.Approved)
+			require.Empty(t, got.Reach, "no store has it")
+			require.Equal(t, got, get(t, s, c.ID))
+			if got.Unreviewed() {
+				want = append(want, c.ID)
+			}
+		}
+	}
+	require.Len(t, want, 2)
+	for _, f := range []campaign.Filter{{Waiting: true}, {Waiting: true, Unreviewed: true}} {
+		page, _, err := s.Campaigns.Campaigns(t.Context(), f)
+		require.NoError(t, err)
+		if !f.Unreviewed {
+			require.Empty(t, page)
+			continue
+		}
+		require.ElementsMatch(t, want, ids(page))
+	}
 }
 
 func waitingCase(t *testing.T, s Stores) {

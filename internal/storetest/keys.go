@@ -113,6 +113,7 @@ func addPage(t *testing.T, s Stores, u account.User, origins ...string) account.
 		ID: id, OwnerID: u.ID, DeveloperID: u.DeveloperID, Kind: account.KindBrowser, Name: "page",
 		Prefix: "pk_live_abcd",
 		Hash:   sha256.Sum256(id[:]), CreatedAt: keyTime, Origins: origins,
+		ReadByModels: len(origins) > 1,
 	}
 	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
 	return k

@@ -36,6 +36,7 @@ var releaseCases = []ledgerCase{
 	{"ReleasedOnceByMany", releasedOnceByMany},
 	{"DearerValueBuysNoMore", dearerValue},
 	{"MeanCharge", meanCharge},
+	{"ChargesOfVotes", chargesOfVotes},
 	{"ColludingAccounts1", colludingAccounts(1)},
 	{"ColludingAccounts2", colludingAccounts(2)},
 	{"ColludingAccounts3", colludingAccounts(3)},

@@ -123,6 +123,31 @@ type charge struct {
 	PaymentIntent  reference `json:"payment_intent"`
 	AmountRefunded int64     `json:"amount_refunded"` // of all refunds so far
 	Currency       string    `json:"currency"`
+	Method         struct {
+		Card struct {
+			Fingerprint string `json:"fingerprint"` // the same for a card in all payments
+		} `json:"card"`
+	} `json:"payment_method_details"`
+}
+
+// ofCard returns the delivery of a charge that moves no money here: it may have a card.
+func (c *charge) ofCard(ignored string) payment.Delivery {
+	d := payment.Delivery{Ignored: ignored}
+	if c.Method.Card.Fingerprint != "" {
+		d.Notice = ledger.Notice{
+			Provider: ledger.Stripe, PaymentID: string(c.PaymentIntent), Instrument: c.Method.Card.Fingerprint,
+		}
+	}
+	return d
+}
+
+// ignore returns the delivery of a harmless type.
+func ignore(e event) payment.Delivery {
+	var c charge
+	if e.Type != "charge.succeeded" || e.Account != "" || json.Unmarshal(e.Data.Object, &c) != nil {
+		return payment.Delivery{Ignored: "type"}
+	}
+	return c.ofCard("type")
 }
 
 // reference is an id, or the object that has it.
@@ -154,7 +179,7 @@ func (w *Webhook) read(body []byte) (payment.Delivery, error) {
 	reads, known := handled[e.Type]
 	switch {
 	case harmless[e.Type]:
-		return payment.Delivery{Ignored: "type"}, nil
+		return ignore(e), nil
 	case !known:
 		return unhandled(e, payment.UnknownType)
 	case e.Account != "": // its money is not the operator's
@@ -189,12 +214,13 @@ func readCharge(e event) (payment.Delivery, error) {
 	}
 	n := ledger.Notice{
 		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticeRefundedTo, PaymentID: string(c.PaymentIntent),
+		Instrument: c.Method.Card.Fingerprint,
 	}
 	if e.Type == "charge.updated" {
 		before := e.Data.Previous
 		switch {
 		case before != nil && before.AmountRefunded == nil:
-			return payment.Delivery{Ignored: "amount_refunded"}, nil
+			return c.ofCard("amount_refunded"), nil
 		case before == nil || *before.AmountRefunded > c.AmountRefunded: // a refund failed
 			n.Kind = ledger.NoticeRefundTotal
 		}

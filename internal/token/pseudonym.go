@@ -45,6 +45,7 @@ const (
 	useLink    = "session-link/v1"
 	useLasting = "lasting/v1"
 	useRefusal = "suitability/v1/" // and the number of two UTC days: the key of their refusals
+	useMark    = "family/v1"
 )
 
 // pseudonymKey holds the keys of pseudonyms derived from one key of the ring.
@@ -53,6 +54,7 @@ type pseudonymKey struct {
 	days    [4]atomic.Pointer[dayKey] // by day modulo 4
 	periods [4]atomic.Pointer[dayKey] // by period modulo 4; see [Keyring.Refusal]
 	lasting hashers
+	marks   hashers
 	link    cipher.Block
 }
 
@@ -110,7 +112,11 @@ func newPseudonymKey(key Key) (*pseudonymKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pseudonymKey{Key: key, lasting: newHashers(lasting), link: block}, nil
+	marks, err := key.derive(useMark)
+	if err != nil {
+		return nil, err
+	}
+	return &pseudonymKey{Key: key, lasting: newHashers(lasting), marks: newHashers(marks), link: block}, nil
 }
 
 // pseudonymsOf returns the key of a UTC day: the key that ends next but not before the day does, or
@@ -228,6 +234,19 @@ func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 		return Pseudonym{}
 	}
 	return r.pseudonymsOf(date).lasting.of(scope, id)
+}
+
+// Marks returns the hashes of a fact about an account under every key of the ring, so that two equal
+// facts share one if a key was in the ring at both times. kind separates facts with the same text.
+// It is nil for no text.
+func (r *Keyring) Marks(kind, text string) (marks [][16]byte) {
+	if text == "" {
+		return nil
+	}
+	for _, key := range r.pseudonyms {
+		marks = append(marks, key.marks.of(uuid.Nil, kind+"\x00"+text))
+	}
+	return marks
 }
 
 // Synthetic returns the id under which events without a token are deduplicated: one per campaign,

@@ -25,6 +25,13 @@ func ReaderSide(method string) bool {
 // ReportsViews reports whether the reader's page reports the views of an ad.
 func ReportsViews(method string) bool { return method == MethodSnippet || method == MethodSDK }
 
+// ReadByModels reports whether a model may read ads of the method. page reports whether a page asks
+// with a key of its own that people read. Without one, a server asks, and its statement that a page
+// shows the ad proves nothing: only an exchange counts as pages.
+func ReadByModels(method string, page bool) bool {
+	return method == MethodMCP || method != MethodRTB && !page
+}
+
 // Method returns method if the list has it, else "".
 func Method(method string) string { return listed(method, Methods()) }
 

@@ -447,7 +447,7 @@ func TestNumbersOnTheStack(t *testing.T) {
 		"ADNET_KAFKA_BROKERS": strings.Join(testenv.Kafka(t), ","), "ADNET_KAFKA_TOPIC_PREFIX": prefix + ".",
 		"ADNET_KAFKA_PARTITIONS": "4", "ADNET_TOKEN_KEYS": key(), "ADNET_SESSION_KEYS": key(),
 		"ADNET_ADMIN_EMAIL": "admin@numbers.example", "ADNET_ADMIN_PASSWORD": passphrase, "ADNET_VERIFY_EMAIL": "off",
-		"ADNET_PREPAID": "off", "ADNET_LOG_LEVEL": "warn",
+		"ADNET_PREPAID": "off", "ADNET_UNREVIEWED": "everywhere", "ADNET_LOG_LEVEL": "warn",
 		"ADNET_BASE_URL": "http://" + addr, "ADNET_SPOOL_DIR": t.TempDir(), "ADNET_RATE_OPEN": "0",
 		"ADNET_RATE_STATS": "0", "ADNET_CLICK_RATES": "off",
 	} {

@@ -276,7 +276,7 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 		return "", err
 	}
 	made := reply.object("campaign")
-	if made.text("status") == "active" {
+	if made.text("status") == "active" && made.text("delivers") == "everywhere" {
 		return made.text("id"), nil
 	}
 	_, err = w.call(ctx, request{

@@ -368,8 +368,20 @@ var mutants = []mutant{
 	{
 		name: "review-unreported", protects: "a reviewer decides what waits, or what readers have reported",
 		file: "internal/campaign/service.go",
-		old:  "!c.Waits() && !(live && in.Reported) {", new: "!c.Waits() && !live {",
+		old:  "!s.waits(c) && !(live && in.Reported) {", new: "!s.waits(c) && !live {",
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
+	},
+	{
+		name: "unreviewed-methods", protects: "no statement of a server brings unreviewed texts to its model",
+		file: "internal/traffic/method.go",
+		old:  "method == MethodMCP || method != MethodRTB && !page", new: "method == MethodMCP",
+		tests: []string{"./ingress/offer"}, run: "TestModelsReadApprovedTextsOnly",
+	},
+	{
+		name: "unreviewed-version", protects: "the approved version goes on only with its approved trades",
+		file: "internal/campaign/unreviewed.go",
+		old:  "!c.Reviewed && last != nil && s.approved(c.With(*last))", new: "!c.Reviewed && last != nil",
+		tests: []string{"./internal/campaign"}, run: "TestApprovedVersionReplacesAStoppedOne",
 	},
 	{
 		name: "review-uncounted", protects: "reports that do not count keep no reviewer busy",
@@ -574,8 +586,21 @@ var mutants = []mutant{
 	{
 		name: "rate-network", protects: "a campaign whose bids do not go by conversions has no rate to tell",
 		file: "ingress/explain/diagnose.go",
-		old:  "learnt.Conversions.Network == 0 || !k.ByConversions()", new: "learnt.Conversions.Network == 0",
-		tests: []string{"./ingress/explain"}, run: "OwnersConversionRate",
+		old:  "	if k.ByConversions() {\n		s.ConversionRate", new: "	if true {\n		s.ConversionRate",
+		tests: []string{"./ingress/explain"}, run: "OwnersRatesAndBound",
+	},
+	{
+		name: "owed-bound", protects: "a family that was never charged shows ads worth a constant",
+		file:  "internal/owed/owed.go",
+		old:   "t.unproven && (r.FamilyExpected >= Weight || r.FamilyShown >= r.Allowance)",
+		new:   "t.unproven && r.FamilyExpected >= Weight",
+		tests: []string{"./internal/owed"}, run: "NeverCharged|Allowance",
+	},
+	{
+		name: "owed-search", protects: "a bound campaign takes part in at most a hundredth of its auctions",
+		file: "auction/target/search.go",
+		old:  "|| g.bound && !s.bound", new: "",
+		tests: []string{"./auction"}, run: "BoundCampaigns",
 	},
 	{
 		name:     "view-price",
@@ -646,18 +671,11 @@ var mutants = []mutant{
 		tests: []string{"./analytics/clickhouse"}, run: "WhatIsLearntFrom",
 	},
 	{
-		name:     "convert-shed",
-		protects: "a new campaign begins with the rate of its advertiser's others, those that are gone included",
-		file:     "auction/train/convert.go",
-		old:      "case c == nil && s.PerConversion:", new: "case c == nil && s.PerConversion && false:",
-		tests: []string{"./auction/train"}, run: "TestConversionsAreLearnt",
-	},
-	{
 		name:     "convert-step",
-		protects: "a version changes a rate of conversions by half at most, so that goals can follow",
+		protects: "a version changes the rate of conversions by half at most, so that goals can follow",
 		file:     "auction/train/convert.go",
 		old:      "rate = max(was/mostStep, min(was*mostStep, rate))", new: "_ = was",
-		tests: []string{"./auction/train"}, run: "TestRatesHaveBounds",
+		tests: []string{"./auction/train"}, run: "TestRateHasBounds",
 	},
 	{
 		name:     "convert-network",
@@ -688,7 +706,7 @@ var mutants = []mutant{
 	{
 		name: "explore-copies", protects: "a copy of a campaign does not explore anew",
 		file: "auction/explore.go",
-		old:  "return !learnt.Explored[c.Content()] &&", new: "return",
+		old:  "return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] &&", new: "return",
 		tests: []string{"./auction"}, run: "NewCampaignsExplore",
 	},
 	{
@@ -2201,6 +2219,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "WhatIsRecorded",
 	},
 	{
+		name: "family-first", protects: "the accounts of one mailbox have one first campaign that is live at once",
+		file: "internal/memory/families.go",
+		old:  "if of.Family == own.Family || bound", new: "if owner == c.AdvertiserID || bound",
+		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
+	},
+	{
+		name: "family-older", protects: "a copied campaign changes nothing for an account that was charged",
+		file: "internal/family/group.go",
+		old:  "g.charged[from] || ", new: "",
+		tests: []string{"./internal/family"}, run: "StrangersWhoCopy|CopiesBind",
+	},
+	{
 		name: "seat-family", protects: "an owner's campaigns are its own traffic on its seats",
 		file:  "internal/ledger/publisher.go",
 		old:   "	if owner := b.Publishers[developer].Owner; owner != uuid.Nil {",
@@ -2377,7 +2407,7 @@ var mutants = []mutant{
 	{
 		name: "goal-cap", protects: "a goal never bids above bid_amount",
 		file: "auction/ranker/ranker.go",
-		old:  "return max(0, min(bid, t.EffectiveCPM(CPA, aim, r)))", new: "return max(0, t.EffectiveCPM(CPA, aim, r))",
+		old:  "return max(0, min(bid, t.EffectiveCPM(act, aim, r)))", new: "return max(0, t.EffectiveCPM(act, aim, r))",
 		tests: []string{"./auction/ranker"}, run: "Goal",
 	},
 	{

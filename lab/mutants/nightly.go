@@ -51,7 +51,6 @@ var nightly = map[string]bool{
 	"conversion-waits":            true,
 	"conversion-window":           true,
 	"convert-network":             true,
-	"convert-shed":                true,
 	"convert-step":                true,
 	"convert-valid":               true,
 	"cookie-header":               true,

@@ -59,21 +59,57 @@ CREATE TABLE app_user (
     -- display_name. Empty without approval.
     approved_name text        NOT NULL DEFAULT '',
     name_verified boolean     NOT NULL DEFAULT false, -- the owner's identity was checked
+    -- The same text for all addresses of one mailbox. Empty for seats and erased accounts.
+    mailbox       text        COLLATE "C" NOT NULL DEFAULT '',
+    beside        uuid, -- account that registered from the same network within 24 hours before
     CONSTRAINT app_user_seat CHECK ((role = 'seat') = (parent_id IS NOT NULL))
 );
 -- One account per e-mail address, in any mix of upper and lower case.
 CREATE UNIQUE INDEX app_user_email ON app_user (lower(email));
 CREATE INDEX app_user_parent ON app_user (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX app_user_mailbox ON app_user (mailbox) WHERE mailbox <> '';
 
 -- The family of an account that belongs together with others, or is bound to the use of an older
 -- one (internal/family). An account without a row is a family of its own. The consumer of standing
--- writes it.
+-- writes it, and nodes for a new account.
 CREATE TABLE account_family (
     account_id uuid PRIMARY KEY REFERENCES app_user (id),
     family_id  uuid NOT NULL, -- id of the family's oldest account
     bound_to   uuid           -- family whose use counts for this newer account, which was never charged
 );
 CREATE INDEX account_family_family ON account_family (family_id);
+CREATE INDEX account_family_bound ON account_family (bound_to) WHERE bound_to IS NOT NULL;
+
+-- One row per account, fact and key of the ring: a keyed hash. Nodes write it. Marks of the network
+-- of a registration end after 24 hours, those of an erased account's mailbox after 90 days.
+CREATE TABLE account_mark (
+    account_id uuid        NOT NULL REFERENCES app_user (id),
+    kind       text        COLLATE "C" NOT NULL CHECK (kind IN ('mailbox', 'network')),
+    hash       bytea       NOT NULL CHECK (octet_length(hash) = 16),
+    created_at timestamptz NOT NULL,
+    ends_at    timestamptz,
+    PRIMARY KEY (account_id, kind, hash)
+);
+CREATE INDEX account_mark_hash ON account_mark (kind, hash, created_at);
+CREATE INDEX account_mark_ends ON account_mark (ends_at) WHERE ends_at IS NOT NULL;
+
+-- One row per payment and key of the ring: the keyed hash of its payer id or card fingerprint. Nodes
+-- write it, also before the payment is known.
+CREATE TABLE payment_mark (
+    provider   text  COLLATE "C" NOT NULL,
+    payment_id text  COLLATE "C" NOT NULL,
+    hash       bytea NOT NULL CHECK (octet_length(hash) = 16),
+    PRIMARY KEY (provider, payment_id, hash)
+);
+
+-- One row per account that an operator split from its family or joined to another one. Nodes write
+-- it.
+CREATE TABLE family_ruling (
+    account_id uuid        PRIMARY KEY REFERENCES app_user (id),
+    with_id    uuid        REFERENCES app_user (id), -- NULL: split
+    decided_by uuid        NOT NULL,
+    at         timestamptz NOT NULL
+);
 
 -- One row per key of an account, revoked ones included. Nodes write it. The key itself is stored
 -- nowhere, only its hash.
@@ -95,9 +131,11 @@ CREATE TABLE api_key (
     addresses    cidr[]      NOT NULL DEFAULT '{}', -- callers of a seatpath key; empty: any address
     origins      text[]      NOT NULL DEFAULT '{}', -- of the pages that may use a browser key
     ends_at      timestamptz, -- a rotated key stops working at this time
+    read_by_models boolean   NOT NULL DEFAULT false, -- a model reads the ads of a browser key
     CONSTRAINT api_key_campaign CHECK (campaign_id IS NULL OR kind = 'conversion'),
     CONSTRAINT api_key_addresses CHECK (addresses = '{}' OR kind = 'seatpath'),
-    CONSTRAINT api_key_origins CHECK ((origins = '{}') = (kind <> 'browser'))
+    CONSTRAINT api_key_origins CHECK ((origins = '{}') = (kind <> 'browser')),
+    CONSTRAINT api_key_models CHECK (NOT read_by_models OR kind = 'browser')
 );
 CREATE INDEX api_key_owner ON api_key (owner_id, created_at DESC, id DESC);
 CREATE INDEX api_key_origin ON api_key USING gin (origins) WHERE kind = 'browser';
@@ -143,17 +181,18 @@ CREATE TABLE second_factor (
 -- Campaigns, reviews and decisions
 ---------------------------------------------------------------------------------------------------
 
--- One row. Nodes and the consumer of goals raise version in the transaction of every change of a
--- campaign. The row lock lasts until commit, so versions have no gaps and become visible in their
--- order: a reader of version n has read all versions before it. Version 0 means that no catalog
--- exists, so an installation without campaigns starts with 1.
+-- One row. Nodes and the consumers of goals and of standing raise version in the transaction of
+-- every change of a campaign. The row lock lasts until commit, so versions have no gaps and become
+-- visible in their order: a reader of version n has read all versions before it. Version 0 means
+-- that no catalog exists, so an installation without campaigns starts with 1.
 CREATE TABLE config_head (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version  bigint  NOT NULL
 );
 INSERT INTO config_head (version) VALUES (1);
 
--- One row per campaign. Nodes write it; the consumer of goals writes the three goal columns.
+-- One row per campaign. Nodes write it; the consumer of goals writes the three goal columns, and the
+-- consumer of standing those of the standing.
 -- Settlement holds the row FOR SHARE while it charges, so a pause waits for the charge or the
 -- charge sees the pause.
 CREATE TABLE campaign (
@@ -196,6 +235,8 @@ CREATE TABLE campaign (
     -- The review.
     policy_violations jsonb NOT NULL, -- findings of the policy check; one with holds: true stops it
     review            jsonb, -- copy of the latest campaign_review row
+    reviewed          boolean NOT NULL DEFAULT false, -- a reviewer approved exactly the current version
+    approved_creative jsonb, -- the version approved last, while the current one waits; NULL: none
 
     config_version bigint      NOT NULL UNIQUE, -- see config_head; readers of changes use the index
     created_at     timestamptz NOT NULL,
@@ -231,6 +272,14 @@ CREATE TABLE campaign (
     exclude_contexts   text[] NOT NULL DEFAULT '{}',
     sensitive_contexts text[] NOT NULL DEFAULT '{}',
     trades             text[] NOT NULL DEFAULT '{}',
+    -- The standing: what settled charges show about the campaign, see internal/campaign.
+    family_id    uuid   NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- zero: the advertiser alone
+    vote         bigint NOT NULL DEFAULT 0 -- of the family, millionths
+        CHECK (vote BETWEEN 0 AND 1000000),
+    click_rate   bigint NOT NULL DEFAULT 0 CHECK (click_rate >= 0), -- ÷ the network's, millionths; 0: unknown
+    convert_rate bigint NOT NULL DEFAULT 0 CHECK (convert_rate >= 0),
+    ceiling      bigint NOT NULL DEFAULT 0 CHECK (ceiling >= 0), -- value of 1,000 impressions; 0: no limit
+    bound        text   COLLATE "C" NOT NULL DEFAULT '' CHECK (bound IN ('', 'unproven', 'behind')),
 
     CONSTRAINT campaign_dates CHECK (end_at > start_at),
     CONSTRAINT campaign_paid_on_view CHECK (billing_event = 'impression' OR billing_model = 'cpm')
@@ -242,6 +291,8 @@ CREATE INDEX campaign_room_changed ON campaign (room_changed_xid);
 -- The review queue also lists live campaigns that the policy check holds: few of many.
 CREATE INDEX campaign_waiting ON campaign (created_at DESC, id DESC)
     WHERE status IN ('active', 'paused') AND policy_violations @? '$[*] ? (!(@.holds == true))';
+CREATE INDEX campaign_unreviewed ON campaign (created_at DESC, id DESC)
+    WHERE status IN ('active', 'paused') AND NOT reviewed;
 CREATE INDEX campaign_goals ON campaign (id)
     WHERE optimization_goal <> 'manual' AND status = 'active';
 
@@ -278,6 +329,18 @@ CREATE TRIGGER campaign_highest_bid_created AFTER INSERT ON campaign
 CREATE TRIGGER campaign_highest_bid_changed AFTER UPDATE ON campaign
     FOR EACH ROW WHEN (OLD.bid_amount <> NEW.bid_amount OR OLD.billing_model <> NEW.billing_model)
     EXECUTE FUNCTION campaign_highest_bid_keep();
+
+-- One row per campaign: what is compared to find campaigns of like ads (internal/family). Nodes write
+-- it with the campaign.
+CREATE TABLE campaign_likeness (
+    campaign_id   uuid     PRIMARY KEY REFERENCES campaign (id),
+    advertiser_id uuid     NOT NULL,
+    landing       text     COLLATE "C" NOT NULL, -- registrable domain; empty for a shared site
+    words         bigint[] NOT NULL, -- hashes of the words of its texts, ascending
+    bands         bigint[] NOT NULL  -- keys of which two near copies share one
+);
+CREATE INDEX campaign_likeness_landing ON campaign_likeness (landing) WHERE landing <> '';
+CREATE INDEX campaign_likeness_bands ON campaign_likeness USING gin (bands);
 
 -- One row per period in which a campaign was not active: from_at included, to_at excluded, open
 -- while to_at is NULL. Nodes write it. Settlement charges nothing that was received inside a
@@ -933,6 +996,13 @@ CREATE INDEX mint_cap_developer ON mint_cap (developer_id, id DESC);
 CREATE TRIGGER mint_cap_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON mint_cap
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
+-- The votes of publishers in rules that count publishers (internal/standing); one without a row has
+-- none. The consumer of standing writes it.
+CREATE TABLE publisher_vote (
+    developer_id uuid   PRIMARY KEY,
+    vote         bigint NOT NULL CHECK (vote BETWEEN 1 AND 1000000) -- millionths
+);
+
 -- The charges of each payer for a publisher's traffic of a day: they back the day's Credits.
 -- Settlement adds charges; claw-backs and the release of Credits write the other two sums.
 CREATE TABLE credit_source (
@@ -945,6 +1015,7 @@ CREATE TABLE credit_source (
     unbacked      bigint  NOT NULL DEFAULT 0 CHECK (unbacked >= 0), -- the part that the payer owes
     PRIMARY KEY (developer_id, day, advertiser_id, by_credits)
 ) WITH (fillfactor = 50);
+CREATE INDEX credit_source_day ON credit_source (day);
 CREATE INDEX credit_source_payer ON credit_source (advertiser_id, by_credits, day);
 
 -- One row per lot of released Credits of a publisher's day. The release of Credits and the funding
@@ -1113,6 +1184,8 @@ CREATE FUNCTION account_forget(erased uuid) RETURNS void
                 RAISE EXCEPTION 'account % is not erased', erased USING ERRCODE = 'check_violation';
             END IF;
             DELETE FROM login_network WHERE user_id = erased;
+            DELETE FROM account_mark WHERE account_id = erased AND kind = 'network';
+            UPDATE account_mark SET ends_at = now() + interval '90 days' WHERE account_id = erased AND ends_at IS NULL;
             UPDATE api_key SET name = '' WHERE owner_id = erased AND name <> '';
             UPDATE deposit SET return_url = '' WHERE advertiser_id = erased AND return_url <> '';
             UPDATE audit_log SET actor_name = '', network = '' WHERE actor_id = erased AND (actor_name <> '' OR network <> '');

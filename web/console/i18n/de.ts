@@ -176,6 +176,13 @@ export const de: Messages = {
   stoppedAppeal: 'Entscheidung lesen und Beschwerde einlegen',
   rejectedTitle: 'Die Prüfung hat dies abgelehnt',
   violationsTitle: 'Ergebnis der Richtlinienprüfung',
+  reach: {
+    pages:
+      'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nur auf Seiten, nicht dort, wo ein Modell sie liest.',
+    nowhere: 'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nirgends.',
+    before:
+      'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft die zuletzt genehmigte weiter:',
+  },
   invalid: 'Ungültiger Traffic',
   invalidHelp: 'Bots und Fluten: nie berechnet',
   byDay: 'Nach Tag',
@@ -190,6 +197,9 @@ export const de: Messages = {
   delivers: 'Sie liefert aus.',
   deliversNot: 'Sie liefert nicht aus.',
   diagnoseWindow: (n, won) => `Sie hat ${won} von ${n} Auktionen der letzten Stunde gewonnen.`,
+  clicksAt: (rate) =>
+    `Gelernt: Ihre Anzeigen erhalten ${rate} der im Netzwerk üblichen Klicks. Gebote und Ziele ` +
+    `werden in Auktionen entsprechend gewichtet. Der Preis ändert sich nicht.`,
   convertsAt: (rate) =>
     `Gelernt: Ihre Klicks führen zu ${rate} der im Netzwerk üblichen Conversions. Gebote und ` +
     `Ziele werden in Auktionen entsprechend gewichtet. Der Preis ändert sich nicht.`,
@@ -328,6 +338,7 @@ export const de: Messages = {
     below_floor: 'Unter Ihrem Mindestpreis',
     budget: 'Budgets waren aufgebraucht',
     paced: 'Budgets werden über den Tag verteilt',
+    unpaid: 'Frühere Anzeigen wurden nicht bezahlt',
     frequency_capped: 'Zu früh für dieses Gespräch',
     blocked: 'Gesperrt',
     stale: 'Das Netzwerk konnte kein Budget zusagen',
@@ -345,6 +356,7 @@ export const de: Messages = {
   originsHelp:
     'Ein Origin je Zeile, etwa https://app.example.com, oder https://*.example.com für ' +
     'alle Subdomains. Dieser Schlüssel ist öffentlich und gilt deshalb nur dort.',
+  readByModels: 'Ein Modell liest diese Anzeigen, nicht nur Menschen',
   browserSnippet: 'Für Ihre Seite',
   rotate: 'Ersetzen',
   rotateTitle: (name) => `${name} ersetzen`,

@@ -170,6 +170,12 @@ export const en = {
   stoppedAppeal: 'Read the decision and appeal',
   rejectedTitle: 'A reviewer rejected this',
   violationsTitle: 'Policy findings',
+  reach: {
+    pages:
+      'No reviewer has approved this version. Until then it runs in pages only, and not where a model reads it.',
+    nowhere: 'No reviewer has approved this version. Until then it runs nowhere.',
+    before: 'No reviewer has approved this version. Until then the one approved last goes on:',
+  },
   invalid: 'Invalid traffic',
   invalidHelp: 'Bots and floods: never billed',
   byDay: 'By day',
@@ -184,6 +190,9 @@ export const en = {
   delivers: 'It delivers.',
   deliversNot: 'It does not deliver.',
   diagnoseWindow: (n: string, won: string) => `It won ${won} of ${n} auctions in the last hour.`,
+  clicksAt: (rate: string) =>
+    `Learned: its ads get ${rate} of the network’s usual clicks. Its bids and goals are weighted ` +
+    `accordingly in auctions. The price does not change.`,
   convertsAt: (rate: string) =>
     `Learned: its clicks lead to ${rate} of the network’s usual conversions. Its bids and goals ` +
     `are weighted accordingly in auctions. The price does not change.`,
@@ -316,6 +325,7 @@ export const en = {
     below_floor: 'Below your floor',
     budget: 'Budgets were used up',
     paced: 'Budgets are spread over the day',
+    unpaid: 'Advertisers were not charged for earlier ads',
     frequency_capped: 'Too soon for this conversation',
     blocked: 'Blocked',
     stale: 'The network could not promise a budget',
@@ -333,6 +343,7 @@ export const en = {
   originsHelp:
     'One origin per line, such as https://app.example.com, or https://*.example.com for ' +
     'all subdomains. This key is public, so it works only on these origins.',
+  readByModels: 'A model reads these ads, not only people',
   browserSnippet: 'For your page',
   rotate: 'Replace',
   rotateTitle: (name: string) => `Replace ${name}`,

@@ -150,6 +150,7 @@ export const market: Pick<Messages, keyof typeof english> = {
     below_floor: 'unter dem Mindestpreis',
     budget: 'kein Budget mehr',
     paced: 'gedrosselt',
+    unpaid: 'für frühere Anzeigen nichts abgerechnet',
     frequency_capped: 'Frequency Cap erreicht',
     blocked: 'vom Publisher gesperrt',
     no_match: 'keine Kampagne passte',
@@ -160,11 +161,17 @@ export const market: Pick<Messages, keyof typeof english> = {
   causes: {
     not_active: 'Ihr Zustand ist nicht „Aktiv“.',
     policy_violations: 'Ihre Anzeige verstößt gegen die Richtlinie.',
+    unreviewed:
+      'Noch hat niemand die jetzige Fassung genehmigt: Bis dahin läuft sie nicht, wo ein Modell sie liest, oder die zuletzt genehmigte läuft an ihrer Stelle.',
     not_started: 'Sie hat noch nicht begonnen: Ändern Sie den Beginn, oder warten Sie.',
     ended: 'Ihr Zeitraum ist vorbei: Ändern Sie das Ende.',
     total_budget_spent: 'Vom Gesamtbudget ist weniger übrig, als eine Einheit kosten kann.',
     daily_budget_spent:
       'Das Budget des Tages war oder ist aufgebraucht; um 00:00 UTC geht es weiter.',
+    unpaid:
+      'Für ihre Anzeigen wurde bisher zu wenig abgerechnet; bis sich das ändert, nimmt sie an ' +
+      'weniger als einem Hundertstel ihrer Auktionen teil. Zahlen Sie pro Impression, reparieren ' +
+      'Sie den Conversion-Schlüssel, oder bitten Sie um eine Prüfung.',
     unfunded: 'Das Guthaben ist kleiner, als eine Einheit kosten kann: Zahlen Sie ein.',
     not_propagated:
       'Dieser Knoten hat ihren neuesten Stand noch nicht: Versuchen Sie es in einer ' +

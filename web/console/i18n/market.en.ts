@@ -141,6 +141,7 @@ export const market = {
     below_floor: 'below the floor',
     budget: 'no budget left',
     paced: 'paced',
+    unpaid: 'not charged for earlier ads',
     frequency_capped: 'frequency capped',
     blocked: 'blocked by the publisher',
     no_match: 'nothing matched',

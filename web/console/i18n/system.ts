@@ -183,6 +183,7 @@ const en = {
     train: 'Ranking training',
     retention: 'Retention',
     goals: 'Campaign goals',
+    standing: 'Standing of campaigns',
     rollup: 'Roll-up of closed days',
   } as Record<string, string>,
 };
@@ -369,6 +370,7 @@ const de: Texts<typeof en> = {
     train: 'Training des Rankings',
     retention: 'Aufbewahrung',
     goals: 'Ziele der Kampagnen',
+    standing: 'Stand der Kampagnen',
     rollup: 'Verdichten abgeschlossener Tage',
   },
 };

@@ -85,6 +85,7 @@ export default function CampaignScreen() {
           <>
             {barred(c) && <Stopped of={c} />}
             <Violations of={c} />
+            <Unreviewed of={c} />
             <Loaded of={stats}>
               {(s) => (
                 <Numbers
@@ -171,6 +172,25 @@ function Violations({ of: c }: { of: Campaign }) {
       <p>
         <a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a>
       </p>
+    </div>
+  );
+}
+
+/** Where a live campaign delivers until a reviewer has approved its current version. */
+function Unreviewed({ of: c }: { of: Campaign }) {
+  if (c.reviewed || c.status !== 'active') return null;
+  const held = c.policy_violations.length > 0;
+  if (!c.approved && (c.delivers === 'everywhere' || held)) return null;
+  return (
+    <div class="notice" role="note" data-part="reach">
+      <p>
+        {c.approved ? t().reach.before : t().reach[c.delivers === 'pages' ? 'pages' : 'nowhere']}
+      </p>
+      {c.approved && (
+        <p>
+          <b>{c.approved.headline}</b> {c.approved.subtext}
+        </p>
+      )}
     </div>
   );
 }
@@ -497,6 +517,7 @@ function Cure({
     case 'not_started':
     case 'ended':
       return edit(t().changeDates);
+    case 'unpaid':
     case 'policy_violations':
     case 'daily_budget_spent':
     case 'total_budget_spent':
@@ -560,6 +581,11 @@ function Diagnose({
             </ul>
             <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
             <Took of={d.refused.subjects} since={d.refused.since} until={d.refused.until} />
+            {d.state.click_rate !== null && (
+              <p class="note" data-part="click-rate">
+                {t().clicksAt(percent(d.state.click_rate))}
+              </p>
+            )}
             {d.state.conversion_rate !== null && (
               <p class="note" data-part="conversion-rate">
                 {t().convertsAt(percent(d.state.conversion_rate))}

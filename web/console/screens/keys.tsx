@@ -105,6 +105,7 @@ export default function Keys() {
                             {o}
                           </div>
                         ))}
+                        {k.read_by_models && <div class="note">{t().readByModels}</div>}
                       </th>
                       <td>
                         {t().keyKinds[k.kind]}
@@ -197,6 +198,7 @@ function NewKey({ show }: { show: (key: Made) => void }) {
     kinds.find((k) => k === new URLSearchParams(location.search).get('kind')) ?? 'publisher',
   );
   const [origins, setOrigins] = useState('');
+  const [models, setModels] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
   const make = async (e: Event) => {
@@ -209,7 +211,10 @@ function NewKey({ show }: { show: (key: Made) => void }) {
           body: {
             kind,
             name,
-            ...(kind === 'browser' && { origins: origins.split(/[\s,]+/).filter(Boolean) }),
+            ...(kind === 'browser' && {
+              origins: origins.split(/[\s,]+/).filter(Boolean),
+              read_by_models: models,
+            }),
           },
         }),
       );
@@ -268,9 +273,20 @@ function NewKey({ show }: { show: (key: Made) => void }) {
           </button>
         </div>
         {kind === 'browser' && (
-          <p class="note" id="origins-help">
-            {t().originsHelp}
-          </p>
+          <>
+            <p class="note" id="origins-help">
+              {t().originsHelp}
+            </p>
+            <label>
+              <input
+                type="checkbox"
+                name="read_by_models"
+                checked={models}
+                onChange={(e) => setModels(e.currentTarget.checked)}
+              />{' '}
+              {t().readByModels}
+            </label>
+          </>
         )}
       </form>
       {problem && (

@@ -270,6 +270,9 @@ function Queue({
             ) : (
               <p>{t().noViolations}</p>
             )}
+            {c.status === 'active' && c.delivers === 'pages' && (
+              <p data-part="reach">{t().reach.pages}</p>
+            )}
             <dl class="facts">
               <dt>{suits().restricted}</dt>
               <dd data-part="trades">{titles(c.trades, suits().trades)}</dd>

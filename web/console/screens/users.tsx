@@ -18,6 +18,7 @@ export default function Users() {
   const role = roles.find((r) => r === query.role),
     state = states.find((s) => s === query.state);
   const q = query.q ?? '',
+    family = query.family ?? '',
     offset = Math.max(0, Number(query.offset ?? 0) || 0);
   const set = (changes: Record<string, string | undefined>) => {
     const next = new URLSearchParams({ ...query });
@@ -36,11 +37,12 @@ export default function Users() {
               ...(q ? { q } : {}),
               ...(role ? { role } : {}),
               ...(state ? { state } : {}),
+              ...(family ? { family } : {}),
             },
           },
         }),
       ),
-    [q, role, state, offset],
+    [q, role, state, family, offset],
   );
   const names: Record<string, string> = { ...t().roles, seat: a().seat };
   return (
@@ -76,6 +78,11 @@ export default function Users() {
             <option value="name_waiting">{a().nameWaiting}</option>
           </select>
         </label>
+        {family && (
+          <button type="button" data-act="all-families" onClick={() => set({ family: undefined })}>
+            {a().family}: {a().all}
+          </button>
+        )}
       </form>
       <Loaded of={of}>
         {({ users, total }) =>
@@ -192,6 +199,24 @@ function Table({
         setSaid(decision === 'approved' ? a().nameApproved(u.name) : a().nameRejected(u.name));
       },
     });
+  const ruleFamily = (u: Account, decision: 'split' | 'join' | 'automatic') =>
+    ask({
+      ...{
+        split: { title: a().splitSure(u.email), help: a().splitHelp, act: a().split },
+        join: { title: a().joinSure(u.email), id: a().joinWith, act: a().join },
+        automatic: { title: a().automaticSure(u.email), act: a().automatic },
+      }[decision],
+      label: a().familyReason,
+      does: async (reason, _, other) => {
+        await need(
+          api.POST('/api/admin/users/{id}/family', {
+            params: { path: { id: u.id } },
+            body: { decision, reason, ...(decision === 'join' ? { with: other } : {}) },
+          }),
+        );
+        setSaid(a().familyDone(u.email));
+      },
+    });
   return (
     <>
       {asked && (
@@ -218,6 +243,7 @@ function Table({
               <th scope="col">{t().role}</th>
               <th scope="col">{a().state}</th>
               <th scope="col">{a().nameInAds}</th>
+              <th scope="col">{a().family}</th>
               <th scope="col">{t().since}</th>
               <th scope="col">
                 <span class="hidden">{t().acts}</span>
@@ -284,6 +310,35 @@ function Table({
                         </button>
                       </div>
                     </>
+                  )}
+                </td>
+                <td class="break" data-family={u.family_id}>
+                  {[u.family_id, u.bound_to].map(
+                    (of, i) =>
+                      of && (
+                        <div key={of}>
+                          {i === 1 && a().boundTo + ' '}
+                          <a class="mono note" href={`/console/users?family=${of}`}>
+                            {of === u.id ? '–' : of}
+                          </a>
+                        </div>
+                      ),
+                  )}
+                  {u.role !== 'seat' && (
+                    <div class="row">
+                      {(['split', 'join', 'automatic'] as const).map((what) => (
+                        <button
+                          key={what}
+                          type="button"
+                          class="small"
+                          data-act={`family-${what}`}
+                          aria-label={`${a()[what]}: ${u.email}`}
+                          onClick={() => ruleFamily(u, what)}
+                        >
+                          {a()[what]}
+                        </button>
+                      ))}
+                    </div>
                   )}
                 </td>
                 <td>{time(u.created_at)}</td>

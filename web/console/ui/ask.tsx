@@ -8,10 +8,11 @@ export interface Asked {
   label?: string;
   act: string;
   check?: string;
+  id?: string; // label of a field for one more id
   danger?: boolean;
   most?: number;
   optional?: boolean;
-  does: (text: string, checked: boolean) => Promise<unknown>;
+  does: (text: string, checked: boolean, id: string) => Promise<unknown>;
 }
 
 /**
@@ -23,6 +24,7 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
   const left = useRef(false);
   const [text, setText] = useState('');
   const [checked, setChecked] = useState(false);
+  const [id, setID] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
   useLayoutEffect(() => {
@@ -40,7 +42,7 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
     e.preventDefault();
     setBusy(true);
     try {
-      await of.does(text.trim(), checked);
+      await of.does(text.trim(), checked, id.trim());
       leave(true);
     } catch (e) {
       setProblem(words(e));
@@ -60,6 +62,19 @@ export function Ask({ of, onClose }: { of: Asked; onClose: (done: boolean) => vo
       <h2 id="asked">{of.title}</h2>
       {of.help && <p>{of.help}</p>}
       <form class="stack" onSubmit={act} data-form="ask">
+        {of.id && (
+          <label>
+            {of.id}
+            <input
+              name="other"
+              required
+              minLength={36}
+              maxLength={36}
+              value={id}
+              onInput={(e) => setID(e.currentTarget.value)}
+            />
+          </label>
+        )}
         {of.label && (
           <label>
             {of.label}

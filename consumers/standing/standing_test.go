@@ -1,0 +1,315 @@
+package standing
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/day"
+	"adnet/internal/family"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+	"adnet/internal/owed"
+	"adnet/internal/report"
+	"adnet/internal/standing"
+)
+
+// world is an in-memory store with charges and counters of its own.
+type world struct {
+	*testing.T
+	*memory.Store
+	now      time.Time
+	charged  map[day.Day][]standing.Charge
+	days     map[day.Day]map[uuid.UUID]report.Counts
+	funded   map[uuid.UUID]bool
+	families map[uuid.UUID]family.Member
+	judged   owed.Input
+	results  map[uuid.UUID]owed.Result
+	writes   int
+	readings int
+}
+
+func (w *world) Voters(ctx context.Context) ([]standing.Account, error) {
+	list, err := w.Store.Voters(ctx)
+	for i := range list {
+		list[i].Funded = w.funded[list[i].ID]
+	}
+	return list, err
+}
+
+func (w *world) BackedCharges(_ context.Context, since, until day.Day) (list []standing.Charge, err error) {
+	for d, charges := range w.charged {
+		if since <= d && d <= until {
+			list = append(list, charges...)
+		}
+	}
+	return list, nil
+}
+
+func (w *world) KeepStandings(ctx context.Context, changes []campaign.StandingChange) error {
+	w.writes += len(changes)
+	return w.Store.KeepStandings(ctx, changes)
+}
+
+func (w *world) Stats(_ context.Context, q report.Query) (report.Result, error) {
+	w.readings++
+	sums := map[uuid.UUID]report.Counts{}
+	for d, of := range w.days {
+		for id, counts := range of {
+			if q.Since <= d && d <= q.Until {
+				sum := sums[id]
+				sum.Add(counts)
+				sums[id] = sum
+			}
+		}
+	}
+	result := report.Result{}
+	for id, counts := range sums {
+		result.Groups = append(result.Groups, report.Group{Key: id.String(), Counts: counts})
+	}
+	return result, nil
+}
+
+func (w *world) Families(context.Context) (map[uuid.UUID]family.Member, error) {
+	return w.families, nil
+}
+
+func newWorld(t *testing.T) (*world, *Standings) {
+	w := &world{
+		T: t, now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), charged: map[day.Day][]standing.Charge{},
+		days: map[day.Day]map[uuid.UUID]report.Counts{}, funded: map[uuid.UUID]bool{},
+		families: map[uuid.UUID]family.Member{},
+	}
+	w.Store = memory.New(func() time.Time { return w.now })
+	return w, w.process()
+}
+
+// process returns another process on the same store.
+func (w *world) process() *Standings {
+	return New(Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Store: w, Families: w,
+		Judge: func(in owed.Input) map[uuid.UUID]owed.Result {
+			w.judged = in
+			return w.results
+		},
+		Now: func() time.Time { return w.now },
+	})
+}
+
+func (w *world) turn(s *Standings) {
+	w.Helper()
+	w.now = w.now.Add(time.Minute)
+	require.NoError(w, s.Turn(w.Context()))
+}
+
+func (w *world) user(parent uuid.UUID) account.User {
+	w.Helper()
+	u := account.User{
+		ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", PasswordHash: "x",
+		Role: account.RoleAdvertiser, TokenVersion: 1, CreatedAt: w.now, ParentID: parent,
+	}
+	if parent != uuid.Nil {
+		u.Role = account.RoleSeat
+	}
+	require.NoError(w, w.CreateUser(w.Context(), u))
+	return u
+}
+
+func (w *world) campaign(owner uuid.UUID, change func(*campaign.Campaign)) campaign.Campaign {
+	w.Helper()
+	c := campaign.Campaign{
+		ID: uuid.New(), AdvertiserID: owner, Name: "n", Status: campaign.Active, Format: campaign.Native,
+		BillingModel: campaign.CPM, BidAmount: money.USD, DailyBudget: money.USD, TotalBudget: 100 * money.USD,
+		Goal: campaign.GoalManual,
+	}
+	if change != nil {
+		change(&c)
+	}
+	c, err := w.CreateCampaign(w.Context(), campaign.NewCampaign{Campaign: c})
+	require.NoError(w, err)
+	return c
+}
+
+func (w *world) standing(c campaign.Campaign) campaign.Standing {
+	w.Helper()
+	got, err := w.Campaign(w.Context(), c.ID)
+	require.NoError(w, err)
+	return got.Standing
+}
+
+func (w *world) charge(payer, publisher uuid.UUID, amount money.Micros) {
+	today := day.Of(w.now)
+	w.charged[today] = append(w.charged[today], standing.Charge{Payer: payer, Publisher: publisher, Amount: amount})
+}
+
+func approve(c *campaign.Campaign) {
+	c.Review = &campaign.Review{Decision: "approved", ReviewerID: uuid.New(), At: time.Unix(1e9, 0)}
+}
+
+func TestChargesGiveVotesForThirtyDays(t *testing.T) {
+	w, s := newWorld(t)
+	payer, publisher := w.user(uuid.Nil), w.user(uuid.Nil)
+	seat := w.user(publisher.ID)
+	c := w.campaign(payer.ID, nil)
+	paused := w.campaign(payer.ID, func(c *campaign.Campaign) { c.Status = campaign.Paused })
+	w.turn(s)
+	require.Zero(t, w.standing(c))
+	require.Zero(t, w.writes, "an account that was never charged causes no write")
+	w.charge(payer.ID, seat.ID, 1_249_999)
+	w.turn(s)
+	require.EqualValues(t, 200_000, w.standing(c).Vote, "whole steps")
+	require.Zero(t, w.standing(paused))
+	votes, err := w.PublisherVotes(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[uuid.UUID]int64{publisher.DeveloperID: 200_000, seat.DeveloperID: 200_000}, votes)
+	before := w.writes
+	for range 100 {
+		w.turn(s)
+	}
+	require.Equal(t, before, w.writes, "a minute without news writes nothing")
+	_, err = w.UpdateCampaign(t.Context(), paused.ID, func(c *campaign.Campaign) error {
+		c.Status = campaign.Active
+		return nil
+	})
+	require.NoError(t, err)
+	w.turn(s)
+	require.EqualValues(t, 200_000, w.standing(paused).Vote)
+	w.now = w.now.Truncate(24 * time.Hour).Add(30*24*time.Hour - 2*time.Minute)
+	w.turn(s)
+	require.EqualValues(t, 200_000, w.standing(c).Vote)
+	w.turn(s)
+	require.Zero(t, w.standing(c).Vote, "the charge is older than 30 days")
+	votes, err = w.PublisherVotes(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, votes)
+}
+
+func TestReviewAndBalanceGiveVotesInASmallNetwork(t *testing.T) {
+	w, s := newWorld(t)
+	honest, poor, unseen, other := w.user(uuid.Nil), w.user(uuid.Nil), w.user(uuid.Nil), w.user(uuid.Nil)
+	w.funded[honest.ID], w.funded[unseen.ID] = true, true
+	c := w.campaign(honest.ID, approve)
+	second := w.campaign(honest.ID, nil)
+	list := []campaign.Campaign{
+		w.campaign(poor.ID, approve), w.campaign(unseen.ID, nil),
+		w.campaign(other.ID, func(c *campaign.Campaign) {
+			c.Review = &campaign.Review{Decision: "rejected", ReviewerID: uuid.New()}
+		}),
+	}
+	w.turn(s)
+	require.EqualValues(t, 1_000_000, w.standing(c).Vote)
+	require.EqualValues(t, 1_000_000, w.standing(second).Vote, "the vote is the family's")
+	for _, c := range list {
+		require.Zero(t, w.standing(c))
+	}
+	for range 4 {
+		w.charge(uuid.New(), other.ID, 5*money.USD)
+	}
+	w.turn(s)
+	require.EqualValues(t, 800_000, w.standing(c).Vote)
+	w.families[poor.ID] = family.Member{Family: honest.ID}
+	w.turn(s)
+	require.Equal(t, campaign.Standing{Family: honest.ID, Vote: 800_000}, w.standing(list[0]))
+}
+
+func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
+	w, s := newWorld(t)
+	owner, older := w.user(uuid.Nil), uuid.New()
+	w.families[owner.ID] = family.Member{Family: owner.ID, BoundTo: older}
+	c := w.campaign(owner.ID, func(c *campaign.Campaign) {
+		c.BillingModel, c.BidAmount = campaign.CPA, 40*money.USD
+		approve(c)
+	})
+	gone := w.campaign(owner.ID, func(c *campaign.Campaign) {
+		c.BillingModel, c.Status = campaign.CPC, campaign.Archived
+	})
+	paid := w.campaign(owner.ID, nil)
+	_, err := w.UpdateCampaign(t.Context(), c.ID, func(c *campaign.Campaign) error {
+		c.BidAmount = money.USD
+		return nil
+	})
+	require.NoError(t, err)
+	today := day.Of(w.now)
+	for d, counts := range map[day.Day]report.Counts{
+		today:       {Impressions: 100, Clicks: 4, Conversions: 1, Billed: 1, Spend: 40 * money.USD},
+		today - 1:   {Impressions: 50, Clicks: 2},
+		today - 300: {Impressions: 1000, Clicks: 9},
+	} {
+		w.days[d] = map[uuid.UUID]report.Counts{
+			c.ID: counts, gone.ID: {Impressions: 7}, paid.ID: {Impressions: 10, Spend: 50_000},
+		}
+	}
+	want := owed.Result{ClickRate: 900_000, ConvertRate: 1_100_000, Ceiling: money.USD, Bound: campaign.Behind}
+	w.results = map[uuid.UUID]owed.Result{c.ID: want}
+	w.turn(s)
+	require.Equal(t, campaign.Standing{
+		ClickRate: 900_000, ConvertRate: 1_100_000, Ceiling: money.USD, Bound: campaign.Behind,
+	}, w.standing(c))
+	require.Equal(t, 5*money.USD, w.judged.Median)
+	require.Equal(t, map[uuid.UUID]owed.Family{
+		owner.ID: {BoundTo: older, Since: owner.CreatedAt, Reviewed: true},
+	}, w.judged.Families)
+	byID := map[uuid.UUID]owed.Campaign{}
+	for _, of := range w.judged.Campaigns {
+		byID[of.ID] = of
+	}
+	minute := time.Minute
+	require.Equal(t, owed.Campaign{
+		ID: c.ID, Family: owner.ID, Billing: campaign.CPA, Bid: 40 * money.USD, Impressions: 1150, Clicks: 15,
+		Conversions: 1, Acts: 1, Charged: 40 * money.USD,
+		Recent: []owed.Recent{
+			{Age: (12*time.Hour + minute) / 2, Impressions: 100, Clicks: 4},
+			{Age: 24*time.Hour + minute, Impressions: 50, Clicks: 2},
+		},
+	}, byID[c.ID], "the highest bid counts")
+	require.EqualValues(t, 21, byID[gone.ID].Impressions, "a removed campaign is still owed for")
+	require.Zero(t, byID[paid.ID].Acts)
+
+	readings := w.readings
+	w.turn(s)
+	require.Equal(t, recentSpans, w.readings-readings, "older days are read once an hour")
+	// A late event of an old day is counted within the hour, and every event once.
+	w.days[today-300][c.ID] = report.Counts{Impressions: 1001}
+	for range 61 {
+		w.turn(s)
+	}
+	for _, of := range w.judged.Campaigns {
+		if of.ID == c.ID {
+			require.EqualValues(t, 1151, of.Impressions)
+		}
+	}
+	w.now = w.now.Add(13 * time.Hour) // another day
+	w.turn(s)
+	for _, of := range w.judged.Campaigns {
+		if of.ID == c.ID {
+			require.EqualValues(t, 1151, of.Impressions)
+		}
+	}
+}
+
+// Two processes, each behind the other's writes, end with the same standings.
+func TestProcessesAgree(t *testing.T) {
+	w, s := newWorld(t)
+	other := w.process()
+	payer := w.user(uuid.Nil)
+	c := w.campaign(payer.ID, nil)
+	w.turn(s)
+	w.turn(other)
+	w.charge(payer.ID, uuid.New(), 5*money.USD)
+	w.turn(s)
+	first, err := w.Campaign(t.Context(), c.ID)
+	require.NoError(t, err)
+	w.turn(other)
+	w.turn(s)
+	again, err := w.Campaign(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.EqualValues(t, campaign.FullVote, again.Standing.Vote)
+}

@@ -1,0 +1,15 @@
+package postgres
+
+import (
+	"testing"
+
+	"adnet/internal/ledger"
+	"adnet/internal/storetest"
+)
+
+func TestFamiliesConformance(t *testing.T) {
+	storetest.RunFamilies(t, func(t *testing.T) (storetest.Families, func(ledger.Spend) error) {
+		s := openStore(t)
+		return s, func(spend ledger.Spend) error { return inside{s}.Spend(t.Context(), spend) }
+	})
+}
