@@ -105,7 +105,7 @@ func (m *month) populate(ctx context.Context) (err error) {
 		return err
 	}
 	if m.detector, err = quarantine.New(
-		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Network: "on", Readers: 1000},
+		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10},
 		quarantine.Deps{Store: m.store, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
 	); err != nil {
 		return err
@@ -196,10 +196,10 @@ func (m *month) advertise(ctx context.Context, e *entry, bid money.Micros, topic
 		ID: e.id, AdvertiserID: e.owner.id, Name: "n", Status: campaign.Active, Format: campaign.Native,
 		Headline: fmt.Sprintf("Offer %s", e.id.String()[30:]), CTAURL: "https://" + e.id.String()[24:] + ".example/",
 		BillingModel: e.billing, BidAmount: bid, DailyBudget: 1_000 * money.USD, TotalBudget: 20_000 * money.USD,
-		Goal: campaign.GoalManual, IntentTokens: []string{topicName(topic)},
+		Goal: campaign.GoalManual, Targeting: campaign.Targeting{IntentTokens: []string{topicName(topic)}},
 	}
 	if reviewed {
-		c.Review = campaign.Review{Decision: campaign.Approved, By: m.id(), At: m.now}
+		c.Review = &campaign.Review{Decision: "approved", ReviewerID: m.id(), At: m.now}
 	}
 	_, err := m.store.CreateCampaign(ctx, campaign.NewCampaign{Campaign: c})
 	m.campaigns = append(m.campaigns, e)
