@@ -19,7 +19,9 @@ func snapshot(campaigns ...auction.Campaign) *auction.Snapshot {
 
 // cpm is an untargeted campaign with a bid in USD.
 func cpm(n int, usd money.Micros) auction.Campaign {
-	return auction.Campaign{ID: id(n), Advertiser: id(100 + n), Bid: usd * money.USD, LandingDomain: "shop.example"}
+	return auction.Campaign{
+		ID: id(n), Advertiser: id(100 + n), Bid: usd * money.USD, Vote: target.FullVote, LandingDomain: "shop.example",
+	}
 }
 
 func decide(t *testing.T, req auction.Request, s *auction.Snapshot, gate auction.Gate) auction.Outcome {

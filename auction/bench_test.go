@@ -163,7 +163,7 @@ func BenchmarkRelevance(b *testing.B) {
 				said := p.said(20)
 				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*shape.sigma))
 				list[i] = auction.Campaign{
-					ID: id(i), Advertiser: id(i), Bid: bid, Headline: strings.Join(said[:5], " "),
+					ID: id(i), Advertiser: id(i), Bid: bid, Vote: target.FullVote, Headline: strings.Join(said[:5], " "),
 					Subtext: strings.Join(said[5:], " "),
 				}
 			}
@@ -271,7 +271,7 @@ func demoCampaigns(n int, vocabulary []string) []auction.Campaign {
 			t.IntentTokens = append(t.IntentTokens, vocabulary[(i*31+(k+1)*977)%len(vocabulary)])
 		}
 		list[i] = auction.Campaign{
-			ID: id(i), Advertiser: id(0), Bid: money.Micros(1_000_000 + i*7919%20_000_000), Targeting: t,
+			ID: id(i), Advertiser: id(0), Vote: target.FullVote, Bid: money.Micros(1_000_000 + i*7919%20_000_000), Targeting: t,
 			Headline: "Bench campaign " + strconv.Itoa(i), Subtext: "Measured",
 		}
 	}

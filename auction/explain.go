@@ -66,14 +66,17 @@ func Explain(req *Request, snapshot *Snapshot, gate Gate) Explanation {
 	return result
 }
 
-// exploring moves the campaign that explores in an auction, if any, before the others.
+// exploring moves the campaign that explores in an auction, if any, before those of no more value.
 func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign {
 	if snapshot.Learnt() == nil || !mayExplore(req.ID) {
 		return nil
 	}
 	var best []target.Candidate
-	for i := range min(exploreAmong, len(candidates)) {
-		best = append(best, candidates[i].Candidate)
+	for voted := 0; voted < exploreAmong && len(best) < min(exploreMost, len(candidates)); {
+		best = append(best, candidates[len(best)].Candidate)
+		if best[len(best)-1].Campaign.Vote > 0 {
+			voted++
+		}
 	}
 	table := snapshot.Table()
 	at, value := explorer(&table, best)
@@ -82,8 +85,9 @@ func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign
 	}
 	first := candidates[at]
 	first.EffectiveCPM = value
-	copy(candidates[1:at+1], candidates[:at])
-	candidates[0] = first
+	to := before(best, value)
+	copy(candidates[to+1:at+1], candidates[to:at])
+	candidates[to] = first
 	return first.Campaign
 }
 

@@ -14,16 +14,18 @@ const (
 	// hash of the auction. It must stay below 5 % of the requests of every publisher, even a small
 	// one.
 	exploreOf = 32
-	// exploreAmong is the number of best candidates searched for one that explores.
+	// exploreAmong is the number of best candidates with votes searched for one that explores, and
+	// exploreMost that of all candidates searched.
 	exploreAmong = 16
+	exploreMost  = 512
 )
 
 // ahead holds candidates taken from a search in advance. In an auction in which new campaigns may
-// explore, these are the best ones, with the exploring campaign first.
+// explore, these are the best ones, with the exploring campaign before those of no more value.
 type ahead struct {
 	list     []target.Candidate
 	at       int
-	explorer *Campaign // first of list; nil for none
+	explorer *Campaign // of list; nil for none
 }
 
 // explore looks ahead if new campaigns may explore. Until clicks have taught something, all
@@ -34,20 +36,29 @@ func (s *Scratch) explore(req *Request, snapshot *Snapshot) {
 	if learnt == nil || !mayExplore(req.ID) {
 		return
 	}
-	for range exploreAmong {
+	for voted := 0; voted < exploreAmong && len(s.ahead.list) < exploreMost; {
 		c, ok := s.search.Next()
 		if !ok {
 			break
 		}
 		s.ahead.list = append(s.ahead.list, c)
+		if c.Campaign.Vote > 0 {
+			voted++
+		}
 	}
 	table := snapshot.Table()
 	if at, value := explorer(&table, s.ahead.list); at > 0 {
-		s.ahead.list[at].EffectiveCPM = value
-		first := s.ahead.list[at]
-		s.ahead.list = slices.Insert(slices.Delete(s.ahead.list, at, at+1), 0, first)
-		s.ahead.explorer = first.Campaign
+		c := s.ahead.list[at]
+		c.EffectiveCPM = value
+		to := before(s.ahead.list, value)
+		s.ahead.list = slices.Insert(slices.Delete(s.ahead.list, at, at+1), to, c)
+		s.ahead.explorer = c.Campaign
 	}
+}
+
+// before returns the place of a value among the best candidates: before those of no more.
+func before(best []target.Candidate, value money.Micros) int {
+	return slices.IndexFunc(best, func(c target.Candidate) bool { return c.EffectiveCPM <= value })
 }
 
 // next returns the best candidate not yet returned.
@@ -68,16 +79,17 @@ func mayExplore(id ID) bool {
 // explorer returns the new campaign among the best candidates that explores, and its value: its
 // worth at certain relevance, which is never more than the stated bid pays for. All candidates
 // reach the floor. The explorer must also reach the default floor. Otherwise, where a floor is off,
-// an off-topic ad would be tried before a relevant one. It returns 0 if no new campaign comes
-// before the best candidate.
+// an off-topic ad would be tried before a relevant one. Campaigns without a vote neither explore nor
+// keep others from it. It returns 0 if no new campaign comes before the best candidate with a vote.
 func explorer(table *ranker.Table, best []target.Candidate) (at int, value money.Micros) {
-	if len(best) == 0 || isNew(table.Learnt, best[0].Campaign) {
+	first := slices.IndexFunc(best, func(c target.Candidate) bool { return c.Campaign.Vote > 0 })
+	if first < 0 || isNew(table.Learnt, best[first].Campaign) {
 		return 0, 0
 	}
-	value = best[0].EffectiveCPM
-	for i := 1; i < len(best); i++ {
+	value = best[first].EffectiveCPM
+	for i := first + 1; i < len(best); i++ {
 		c := best[i].Campaign
-		if best[i].Relevance < ranker.DefaultFloor {
+		if c.Vote == 0 || best[i].Relevance < ranker.DefaultFloor {
 			continue
 		}
 		if most := c.Value(table, ranker.Certain); most >= value && (at == 0 || most > value) &&
@@ -89,7 +101,7 @@ func explorer(table *ranker.Table, best []target.Candidate) (at int, value money
 }
 
 // isNew reports whether clicks have taught little about a campaign: neither about an ad of the same
-// content, nor about all the new campaigns of its advertiser together. A bound one is not new.
+// content, nor about all the new campaigns of its family together. A bound one is not new.
 func isNew(learnt *ranker.Learnt, c *Campaign) bool {
-	return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Advertiser]
+	return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Owner()]
 }

@@ -43,6 +43,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		Bid: money.Micros(
 			rapid.SampledFrom([]int64{10_000, 5_000_000, 5_000_001, 5_000_002, 5_000_009, 9_000_000}).Draw(t, "bid"),
 		),
+		Vote:          rapid.SampledFrom([]uint32{0, 0, 50_000, target.FullVote}).Draw(t, "vote"),
 		Billing:       ranker.Billing(rapid.IntRange(0, 3).Draw(t, "billing")),
 		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
 		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
@@ -295,6 +296,7 @@ func (p *population) campaigns(n int) []auction.Campaign {
 		list[i] = auction.Campaign{
 			ID:         id(i),
 			Advertiser: id(i % 97),
+			Vote:       target.FullVote,
 			Bid:        money.Micros(500_000 + 10_000*p.rng.Int64N(1950)),
 			Billing:    []ranker.Billing{ranker.CPM, ranker.CPM, ranker.CPA, ranker.CPC, ranker.VCPM}[p.rng.IntN(5)],
 			Format:     auction.Format(p.rng.IntN(3)),

@@ -310,6 +310,13 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 				200, nil,
 			}
 		},
+		"POST /api/admin/users/:id/family ": func(w *auditWorld) auditCall {
+			u := w.register(uuid.NewString() + "@audit.example")
+			return auditCall{
+				"/api/admin/users/" + u.id + "/family", w.admin.token, `{"decision":"split","reason":"another owner"}`,
+				200, nil,
+			}
+		},
 		"POST /api/admin/verify ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/admin/verify", w.admin.token, ``, 202, nil}
 		},

@@ -33,7 +33,7 @@ import (
 // consumers is `adnet consumers`: settlement, archive, projection and the nightly roll-up.
 type consumers struct {
 	Host    hostConfig       `embed:""`
-	Role    consumersConfig  `kong:"embed,set='credit_every=10s',set='credit_hold=168h',set='credit_hold_concentrated=672h'"`
+	Role    consumersConfig  `kong:"embed,set='credit_every=10s',set='credit_hold=168h',set='credit_hold_concentrated=672h',set='quarantine_no_readers=1000'"`
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`

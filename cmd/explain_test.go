@@ -13,11 +13,13 @@ import (
 // explained follows one impression and then looks at it as each of its two sides can.
 func explained(t *testing.T, base, suffix string) {
 	api := client{t, base}
-	owner, rival, publisher := api.register("owner"+suffix), api.register("rival"+suffix), api.register("pub"+suffix)
+	// Two families: other domains of mail and other sites.
+	other := "@rival-" + suffix[1:]
+	owner, rival, publisher := api.register("owner"+suffix), api.register("rival"+other), api.register("pub"+suffix)
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	create := func(who login, bid string) string {
 		made := api.do("POST", "/api/campaigns", who.token,
-			`{"advertiser_id":"`+who.id+`","headline":"Quokka watching","cta_url":"https://quokka.example.com/",
+			`{"advertiser_id":"`+who.id+`","headline":"Quokka watching","cta_url":"https://quokka`+bid+`.example/",
 			"bid_amount":`+bid+`,"target_intent_tokens":["quokka"]}`, 201)
 		return made["campaign"].(map[string]any)["id"].(string)
 	}

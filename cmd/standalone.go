@@ -27,17 +27,23 @@ type standalone struct {
 	Host      hostConfig           `embed:""`
 	Role      ingressConfig        `kong:"embed,set='unsigned_beacons=bill',set='verify_email=off',set='unreviewed=everywhere'"`
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
-	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s'"`
+	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s',set='quarantine_no_readers=0'"`
 	Broker    kafka.EmbeddedConfig `embed:""`
 	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns. Their passwords are public, so this must be set explicitly on an address beyond loopback."`
 
 	demoSet, unsignedSet bool // by the caller, not by default
 }
 
+// readerlessFrom is the default of ADNET_QUARANTINE_NO_READERS where money is real.
+const readerlessFrom = 1000
+
 // AfterApply is called by the parser.
 func (c *standalone) AfterApply(line *kong.Context) error {
 	c.Role.inForce = inForce(line)
 	c.demoSet, c.unsignedSet = isSet(line, "demo"), isSet(line, "unsigned-beacons")
+	if c.Money.Required() && !isSet(line, "quarantine-no-readers") { // the money is meant, so nobody plays both sides
+		c.Consumers.Quarantine.Readers = readerlessFrom
+	}
 	return nil
 }
 

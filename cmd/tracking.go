@@ -39,7 +39,7 @@ func (r *ingressRole) tracking() (err error) {
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books, Words: shared,
 		Complaints: adreport.New(adreport.Deps{
-			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Pause: r.inputs.Config.Manage.ReportsPause == "on",
+			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Rivals: rivals{r.Books}, Pause: r.inputs.Config.Manage.ReportsPause == "on",
 			Log: r.Log, Now: time.Now,
 		}),
 	})
@@ -102,6 +102,47 @@ func (n networkClicks) Allow(ctx context.Context, click track.NetworkClick, rate
 // reported stops campaigns that readers have reported. It looks the campaign service up late
 // because that is created afterwards.
 type reported struct{ role *ingressRole }
+
+// rivals compares campaigns by their words.
+type rivals struct{ store backends.Books }
+
+// Compete implements adreport.Rivals.
+func (r rivals) Compete(ctx context.Context, of, id uuid.UUID) (bool, error) {
+	wanted, err := r.store.Campaign(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	members, err := r.store.Families(ctx)
+	if err != nil {
+		return false, err
+	}
+	accounts := []uuid.UUID{of}
+	for account, m := range members {
+		if m.Family == of && account != of {
+			accounts = append(accounts, account)
+		}
+	}
+	text := textOf(&wanted)
+	for _, account := range accounts {
+		list, _, err := r.store.Campaigns(ctx, campaign.Filter{AdvertiserID: account, Limit: campaign.MaxPage})
+		if err != nil {
+			return false, err
+		}
+		for i := range list {
+			other := textOf(&list[i])
+			if list[i].Status != campaign.Draft && lexicon.Shared(&text, &other) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+func textOf(c *campaign.Campaign) lexicon.Text {
+	return lexicon.Text{
+		Headline: c.Headline, Subtext: c.Subtext, Stated: [2][]string{c.IntentTokens, c.Keywords},
+	}
+}
 
 // HoldReported implements adreport.Holder.
 func (h reported) HoldReported(ctx context.Context, id uuid.UUID) error {

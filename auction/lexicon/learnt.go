@@ -34,7 +34,7 @@ func (t *Table) Learnt(dst, vector []Posting, lessons []ranker.Lesson) []Posting
 		switch {
 		case at >= 0:
 			dst[from+at].By = Taught(dst[from+at].By, l.By)
-		case l.By > 0:
+		case l.By > 0 && id < t.voted: // others' terms without votes change no vector
 			dst = append(dst, Posting{ID: id, By: Taught(0, l.By)})
 		}
 	}

@@ -5,9 +5,11 @@
 // terms is the match of the two: a cosine in fixed point. All numbers are integers, so equal
 // campaigns give equal tables and equal scores on every machine.
 //
-// The weight of a word is counted in advertisers: each has one vote per word, shared by its
-// campaigns. A thousand copies of a campaign therefore devalue a rival's word no more than one
-// does.
+// The weight of a word is counted in votes of families of advertisers: each has at most one vote
+// per word, by what it was charged, shared by its campaigns. A thousand copies of a campaign
+// therefore devalue a rival's word no more than one does, and campaigns of those who pay nothing
+// not at all: their terms are in the table, so that requests find them, but change nothing about
+// the match of others.
 package lexicon
 
 import "adnet/auction/words"
@@ -155,6 +157,9 @@ func choice(text []campaignTerm, stated []words.Term) uint32 {
 	return uint32(words.One - words.One*echoed*echoed/max(plain*chosen, 1))
 }
 
+// common reports whether a term of a campaign says little about what it is for.
+func common(t *words.Term) bool { return t.Kind == words.Common || words.Everyday(t.Text) }
+
 func content(k words.Kind) bool { return k == words.Plain || k == words.Letters }
 
 func indexOf(list []campaignTerm, text string) int {
@@ -183,7 +188,7 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 		term := &found[i]
 		id := table.ID(term.Text)
 		r.impacts = append(r.impacts, Impact{Term: term.Text, ID: id})
-		if id == None && term.Kind == words.Common {
+		if id == None && common(&term.Term) {
 			id = unseenCommon // the campaign is newer than the table; the word has the weight it will have in the next
 		}
 		r.raw = append(r.raw, raw(id, term))
@@ -238,7 +243,8 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	}
 	var missed uint64 // the square of the weights that no campaign has
 	for i, id := range r.ids {
-		term, known := &terms[i], id != None
+		// A term that only campaigns without a vote have counts for all others as one that is missing.
+		term, known := &terms[i], id < table.voted
 		damped := damp(term.Weight)
 		if known || term.Kind == words.Plain || term.Kind == words.Common || term.Kind == words.Letters {
 			v.Empty = false
@@ -247,19 +253,24 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		switch {
 		case known:
 			v.Own = append(v.Own, id)
-			g.add(id, damped*uint32(table.weights[id])/words.One)
-			if table.kin.has.has(id) && term.Kind == words.Plain {
-				g.addLikes(v, table.kin.of[id], damped/knownKin, table.weights[id])
+			g.add(id, max(damped*uint32(table.weights[id])/words.One, 1)) // a filter by tokens finds it
+			if kin := &table.looks.kin; kin.has.has(id) && term.Kind == words.Plain {
+				g.addLikes(v, kin.of[id], id, damped/knownKin, table.weights[id])
 			}
 			continue
 		case term.Kind == words.Plain:
-			likeness := g.similar(v, term.Text, damped)
+			likeness := g.similar(v, term.Text, id, damped)
 			left := w * uint64(likenessFull-likeness) / likenessFull
 			missed += left * left
 		case term.Kind == words.Common:
 			w = uint64(damped) * uint64(table.faint) / words.One
 		case term.Kind == words.Letters:
 			missed += w * w / 2 // groups overlap, so each counts half
+		}
+		if id != None {
+			v.Own = append(v.Own, id)
+			g.set(id, max(damped*uint32(table.weights[id])/words.One, 1))
+			continue
 		}
 		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})
 	}
@@ -279,8 +290,10 @@ func (g *gather) finish(v *Vector, missed uint64) {
 	for i := range v.Weights {
 		v.Weights[i].By = g.table.scaled(uint64(v.Weights[i].By), length)
 	}
-	for _, id := range g.touched {
-		v.Weights = append(v.Weights, Weight{ID: id, By: g.table.scaled(uint64(g.weight[id]), length)})
+	for _, list := range [2][]uint32{g.touched, g.unvoted} {
+		for _, id := range list {
+			v.Weights = append(v.Weights, Weight{ID: id, By: g.table.scaled(uint64(g.weight[id]), length)})
+		}
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	"adnet/auction/words"
 )
 
+// fullVote is a vote in parts per million.
+const fullVote = 1_000_000
+
 // freeze makes a table of campaigns, each with its owner.
 func freeze(campaigns map[string]int, order []string) *lexicon.Table {
 	owned := map[int]int{}
@@ -18,12 +21,11 @@ func freeze(campaigns map[string]int, order []string) *lexicon.Table {
 		owned[campaigns[text]]++
 	}
 	var size lexicon.Size
-	for _, n := range owned {
-		size.Count(n)
-	}
 	b := lexicon.NewBuilder()
 	for _, text := range order {
-		b.Add(&lexicon.Text{Headline: text}, lexicon.Share(owned[campaigns[text]]))
+		share := lexicon.Share(fullVote, owned[campaigns[text]])
+		size.Count(share, owned[campaigns[text]])
+		b.Add(&lexicon.Text{Headline: text}, share)
 	}
 	return b.Freeze(size)
 }

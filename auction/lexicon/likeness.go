@@ -25,16 +25,34 @@ const (
 	tooMany = 512
 )
 
+// looks finds those terms of a table that look like a word. Terms without votes have one of their
+// own, so that they displace no others.
+type looks struct {
+	grams grams
+	kin   kin
+}
+
+// looksOf lays out the terms with ids from first to before end.
+func looksOf(n *names, terms []string, first, end uint32) looks {
+	return looks{grams: gramsOf(terms[first:end], first), kin: kinOf(n, first, end)}
+}
+
+// may reports whether a word missing in the table may look like one of the terms.
+func (x *looks) may(word string) bool {
+	return len(x.grams.keys) > 0 && comparable(word) || x.kin.may(word)
+}
+
 // grams finds the terms that look like a word, by the groups of three to five letters that they
 // share.
 type grams struct {
+	first   uint32   // the id of the first term
 	keys    []uint32 // ascending
 	starts  []uint32 // by the first bits of a key: the first index in keys; one more at the end
 	shift   uint32   // to the first bits
 	begin   []uint32 // the start in ids of the terms of keys[i]
 	ids     []uint32
 	weights []uint16 // of the group: its rarity
-	lengths []uint32 // by term: the length of the vector of its groups
+	lengths []uint32 // by term, from the first on: the length of the vector of its groups
 	rare    uint16
 }
 
@@ -78,7 +96,7 @@ func letterGroup(term string) bool {
 	return r >= 0x0E00 && (r <= 0x0EFF || r >= 0x1780 && r <= 0x17FF || r >= 0x1100 && r <= 0x11FF || r >= 0x3005)
 }
 
-func gramsOf(terms []string) grams {
+func gramsOf(terms []string, first uint32) grams {
 	letters := 0
 	for _, term := range terms {
 		letters += len(term)
@@ -91,7 +109,7 @@ func gramsOf(terms []string) grams {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	g := grams{lengths: make([]uint32, len(terms))}
+	g := grams{first: first, lengths: make([]uint32, len(terms))}
 	squares := make([]uint64, len(terms))
 	n := uint64(len(terms)) + 50
 	for i := 0; i < len(all); {
@@ -104,17 +122,17 @@ func gramsOf(terms []string) grams {
 			g.begin, uint32(len(g.ids)),
 		), append(g.weights, uint16(w))
 		for _, e := range all[i:end] {
-			id := uint32(e)
-			g.ids = append(g.ids, id)
-			squares[id] += uint64(w) * uint64(w)
+			at := uint32(e)
+			g.ids = append(g.ids, first+at)
+			squares[at] += uint64(w) * uint64(w)
 		}
 		i = end
 	}
 	g.begin = append(g.begin, uint32(len(g.ids)))
 	g.point()
 	g.rare = uint16(log2(n * 2 / 2))
-	for id, s := range squares {
-		g.lengths[id] = uint32(root(s))
+	for at, s := range squares {
+		g.lengths[at] = uint32(root(s))
 	}
 	return g
 }
@@ -167,7 +185,8 @@ func (a *alikes) of(word string) [2]*atomic.Pointer[alike] {
 type gather struct {
 	table   *Table
 	weight  []uint32 // by term
-	touched []uint32
+	touched []uint32 // the terms with votes that have a weight
+	unvoted []uint32 // the terms without
 	shared  []uint32 // by term: the sum over shared groups
 	seen    []uint32
 	best    []like
@@ -187,7 +206,10 @@ func (t *Table) gather() *gather {
 	for _, id := range g.touched {
 		g.weight[id] = 0
 	}
-	g.touched = g.touched[:0]
+	for _, id := range g.unvoted {
+		g.weight[id] = 0
+	}
+	g.touched, g.unvoted = g.touched[:0], g.unvoted[:0]
 	return g
 }
 
@@ -196,35 +218,57 @@ func (g *gather) add(id, w uint32) {
 		return
 	}
 	if g.weight[id] == 0 {
-		g.touched = append(g.touched, id)
+		if id < g.table.voted {
+			g.touched = append(g.touched, id)
+		} else {
+			g.unvoted = append(g.unvoted, id)
+		}
 	}
 	g.weight[id] += w
 }
 
-// similar adds the terms that look like a word missing in the table: other marks, another ending, a
-// compound, a typing error. It returns the likeness of the most similar one.
-func (g *gather) similar(v *Vector, word string, damped uint32) (most uint32) {
-	if !comparable(word) && !g.table.kin.may(word) {
+// similar adds the terms that look like a word that no campaign with a vote has: other marks,
+// another ending, a compound, a typing error. It returns the likeness of the most similar one with
+// votes.
+func (g *gather) similar(v *Vector, word string, own, damped uint32) (most uint32) {
+	if !g.table.looks.may(word) && !g.table.others.may(word) {
 		return 0
 	}
-	return g.addLikes(v, g.remembered(word), damped, maxWeight)
+	return g.addLikes(v, g.remembered(word), own, damped, maxWeight)
+}
+
+// set sets the weight of a term without votes to that of the word itself.
+func (g *gather) set(id, w uint32) {
+	if g.weight[id] == 0 {
+		g.add(id, w)
+	}
+	g.weight[id] = w
 }
 
 // addLikes adds the terms for which a word of the request stands. A rare spelling of a word is worth
 // no more than its commonest, whose weight is at most ceiling.
-func (g *gather) addLikes(v *Vector, list []like, damped uint32, ceiling uint16) (most uint32) {
+// If terms without votes contain the word itself, as own, of these only other spellings count.
+func (g *gather) addLikes(v *Vector, list []like, own, damped uint32, ceiling uint16) (most uint32) {
+	voted := g.table.voted
 	for _, l := range list {
 		if l.kin {
 			v.Kin = append(v.Kin, l.id)
-			ceiling = min(ceiling, g.table.weights[l.id])
+			if l.id < voted {
+				ceiling = min(ceiling, g.table.weights[l.id])
+			}
 		}
 	}
 	for _, l := range list {
+		if l.id >= voted && !l.kin && own != None {
+			continue
+		}
 		weight := g.table.weights[l.id]
 		if l.kin {
-			weight = ceiling
+			weight = min(weight, ceiling)
 		}
-		most = max(most, l.likeness)
+		if l.id < voted {
+			most = max(most, l.likeness)
+		}
 		g.add(l.id, damped*uint32(weight)/words.One*l.likeness/likenessFull*alikeWeight/words.One)
 	}
 	return min(most, likenessFull)
@@ -256,24 +300,35 @@ func (g *gather) remembered(word string) []like {
 	return g.alike(word)
 }
 
-// alike finds the terms that look like a word, the most similar first.
+// alike finds the terms that look like a word: those with votes, then those without, the most
+// similar first.
 func (g *gather) alike(word string) []like {
-	g.best = g.table.kin.find(&g.table.names, word, g.best[:0])
-	if !comparable(word) {
-		return g.best
+	g.best = g.appendAlike(g.best[:0], &g.table.looks, word)
+	if g.table.others.may(word) {
+		g.best = g.appendAlike(g.best, &g.table.others, word)
 	}
-	length := g.share(word)
-	x := &g.table.grams
-	kin := len(g.best)
+	return g.best
+}
+
+// appendAlike appends the terms of x that look like a word, the most similar first.
+func (g *gather) appendAlike(to []like, x *looks, word string) []like {
+	from := len(to)
+	to = append(to, x.kin.find(&g.table.names, word)...)
+	if !comparable(word) {
+		return to
+	}
+	length := g.share(&x.grams, word)
+	kin := to[from:]
 	for _, id := range g.seen {
-		isKin := slices.ContainsFunc(g.best[:kin], func(l like) bool { return l.id == id })
-		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*uint64(x.lengths[id]) + 1)); l >= leastLikeness && !isKin {
-			g.best = append(g.best, like{id: id, likeness: l})
+		isKin := slices.ContainsFunc(kin, func(l like) bool { return l.id == id })
+		own := uint64(x.grams.lengths[id-x.grams.first])
+		if l := uint32(uint64(g.shared[id]) * likenessFull / (length*own + 1)); l >= leastLikeness && !isKin {
+			to = append(to, like{id: id, likeness: l})
 		}
 		g.shared[id] = 0
 	}
-	slices.SortFunc(g.best, byLikeness)
-	return g.best[:min(len(g.best), mostAlike)]
+	slices.SortFunc(to[from:], byLikeness)
+	return to[:min(len(to), from+mostAlike)]
 }
 
 // byLikeness orders the most similar first.
@@ -281,10 +336,9 @@ func byLikeness(a, b like) int {
 	return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.id, b.id))
 }
 
-// share sums up, for each term, the groups it shares with word, and returns the length of the
+// share sums up, for each term of x, the groups it shares with word, and returns the length of the
 // word's vector.
-func (g *gather) share(word string) (length uint64) {
-	x := &g.table.grams
+func (g *gather) share(x *grams, word string) (length uint64) {
 	var square uint64
 	g.seen = g.seen[:0]
 	eachGram(word, func(h uint32) {

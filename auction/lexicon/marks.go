@@ -26,6 +26,8 @@ const knownKin = 2
 
 // kin finds the terms that are a word with other marks.
 type kin struct {
+	first uint32            // the id of the first term
+	end   uint32            // after the last
 	forms []form            // ascending
 	of    map[uint32][]like // by term of the table: its kin, the most similar first
 	has   idSet             // the terms of of
@@ -34,10 +36,10 @@ type kin struct {
 // form is the hash of a plainer form of a term with marks.
 type form struct{ hash, id uint32 }
 
-// kinOf lays out the kin of the terms of a table.
-func kinOf(n *names) kin {
-	k := kin{of: map[uint32][]like{}, has: newIDSet(n.len())}
-	for id := range uint32(n.len()) {
+// kinOf lays out the kin among the terms with ids from first to before end.
+func kinOf(n *names, first, end uint32) kin {
+	k := kin{first: first, end: end, of: map[uint32][]like{}, has: newIDSet(int(end))}
+	for id := first; id < end; id++ {
 		if term := n.of(id); !letterGroup(term) {
 			bare, paired := words.Plainer(term)
 			k.add(bare, id)
@@ -47,7 +49,7 @@ func kinOf(n *names) kin {
 	slices.SortFunc(k.forms, func(a, b form) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.id, b.id)) })
 	k.forms = slices.Clip(k.forms)
 	for id := range k.marked(n) {
-		if list := k.find(n, n.of(id), nil); len(list) > 0 {
+		if list := k.find(n, n.of(id)); len(list) > 0 {
 			k.of[id] = slices.Clone(list)
 			k.has.add(id)
 		}
@@ -73,7 +75,7 @@ func (k *kin) marked(n *names) map[uint32]bool {
 		ids[f.id] = true
 		bare, paired := words.Plainer(n.of(f.id))
 		for _, text := range []string{bare, paired} {
-			if id := n.id(text); text != "" && id != None {
+			if id := k.id(n, text); id != None {
 				ids[id] = true
 			}
 		}
@@ -81,12 +83,22 @@ func (k *kin) marked(n *names) map[uint32]bool {
 	return ids
 }
 
-// find appends the terms that are the word with other marks, the most similar first.
-func (k *kin) find(n *names, word string, list []like) []like {
+// id returns the id of a term if it is one of those laid out, or [None].
+func (k *kin) id(n *names, term string) uint32 {
+	if term != "" {
+		if id := n.id(term); id >= k.first && id < k.end {
+			return id
+		}
+	}
+	return None
+}
+
+// find returns the terms that are the word with other marks, the most similar first.
+func (k *kin) find(n *names, word string) (list []like) {
 	list = k.appendForms(n, word, word, unmarkedLikeness, list)
 	bare, paired := words.Plainer(word)
 	if bare != "" {
-		if id := n.id(bare); id != None {
+		if id := k.id(n, bare); id != None {
 			switch words.MarkingOf(word) {
 			case words.Optional:
 				list = append(list, like{id, markedLikeness, true})
@@ -98,7 +110,7 @@ func (k *kin) find(n *names, word string, list []like) []like {
 		list = k.appendForms(n, word, bare, markedLikeness, list)
 	}
 	if paired != "" {
-		if id := n.id(paired); id != None {
+		if id := k.id(n, paired); id != None {
 			list = append(list, like{id, unmarkedLikeness, true})
 		}
 	}

@@ -14,8 +14,8 @@ func matches(request string, ads ...string) []uint32 {
 	b := lexicon.NewBuilder()
 	var size lexicon.Size
 	for _, ad := range ads {
-		b.Add(&lexicon.Text{Headline: ad}, lexicon.Share(1))
-		size.Count(1)
+		b.Add(&lexicon.Text{Headline: ad}, lexicon.Share(fullVote, 1))
+		size.Count(lexicon.Share(fullVote, 1), 1)
 	}
 	table := b.Freeze(size)
 	var in words.Reader
@@ -44,8 +44,8 @@ const other = "garden lamps"
 func TestWordsWithoutTheirMarks(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"Größe", "GRÖSSE"}, {"Größe", "grösse"}, {"Größe", "groesse"}, {"Größe", "grosse"}, {"GRÖẞE", "größe"},
-		{"Öl", "oel"}, {"Über", "ueber"}, {"für", "fuer"}, {"Müller", "Mueller"}, {"Straße", "STRASSE"},
-		{"phở", "pho"}, {"bún", "bun"}, {"bò", "bo"}, {"đường", "duong"}, {"Đà Nẵng", "Da Nang"}, {"phở", "phơ"},
+		{"Öl", "oel"}, {"Übung", "uebung"}, {"Gemüse", "gemuese"}, {"Müller", "Mueller"}, {"Straße", "STRASSE"},
+		{"phở", "pho"}, {"bún", "bun"}, {"bò", "bo"}, {"đường", "duong"}, {"Đồng Nai", "Dong Nai"}, {"phở", "phơ"},
 		{"café", "cafe"}, {"crème brûlée", "creme brulee"}, {"œuvre", "oeuvre"}, {"naïf", "naif"},
 		{"teléfono", "telefono"}, {"corazón", "CORAZON"}, {"pingüino", "pinguino"},
 		{"coração", "coracao"}, {"pão", "pao"}, {"łódź", "lodz"}, {"żółw", "zolw"}, {"kůň", "kun"}, {"žluť", "zlut"},
@@ -104,8 +104,8 @@ func TestRareSpellingsAreWorthNoMore(t *testing.T) {
 }
 
 func TestTablesWithMarksAreEqual(t *testing.T) {
-	first := matches("pho bo ueber oel", "phở bò", "Über Öl", "pho", "bo oel")
+	first := matches("pho bo uebung oel", "phở bò", "Übung Öl", "pho", "bo oel")
 	for range 5 {
-		require.Equal(t, first, matches("pho bo ueber oel", "phở bò", "Über Öl", "pho", "bo oel"))
+		require.Equal(t, first, matches("pho bo uebung oel", "phở bò", "Übung Öl", "pho", "bo oel"))
 	}
 }

@@ -24,22 +24,36 @@ func LikeID(id uint32) uint32 { return id ^ 0x9e3779b1 }
 
 // Recorded appends up to most ids of terms of the last request that campaigns contain, in ascending
 // order. It prefers the request's own terms of the most weight. The rest, as [LikeID], are terms
-// that its other words resemble, the most similar first, as they count in the match. Neither the
-// text nor the order of the words is recorded, and no term of a special category.
+// that its other words resemble, the most similar first, as they count in the match. Terms that
+// only campaigns without a vote contain come after all others. Neither the text nor the order of
+// the words is recorded, and no term of a special category.
 func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
-	r.named = append(r.named[:0], r.vector.Own...)
-	own := len(r.named)
-	if len(r.named) > most {
+	from := len(dst)
+	dst = r.record(table, dst, from+most, 0, table.voted)
+	dst = r.record(table, dst, from+most, table.voted, uint32(table.Len()))
+	slices.Sort(dst[from:])
+	return dst
+}
+
+// record appends terms with ids from first to before end, until dst has most.
+func (r *Reader) record(table *Table, dst []uint32, most int, first, end uint32) []uint32 {
+	r.named = r.named[:0]
+	for _, id := range r.vector.Own {
+		if id >= first && id < end {
+			r.named = append(r.named, id)
+		}
+	}
+	own, room := len(r.named), most-len(dst)
+	if own > room {
 		slices.SortFunc(r.named, func(a, b uint32) int {
 			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
 		})
 	}
-	if len(r.named) < most {
-		r.named = r.alike(table, r.named, most)
+	if own < room {
+		r.alike(table, room, first, end)
 	}
-	from := len(dst)
 	for i, id := range r.named {
-		if len(dst)-from == most {
+		if len(dst) == most {
 			break
 		}
 		if !table.special.has(id) {
@@ -50,26 +64,24 @@ func (r *Reader) Recorded(table *Table, dst []uint32, most int) []uint32 {
 			dst = append(dst, number)
 		}
 	}
-	slices.Sort(dst[from:])
 	return dst
 }
 
-// alike appends the terms that words of the request resemble. If the total exceeds most, the most
-// similar come first; otherwise the order does not matter.
-func (r *Reader) alike(table *Table, own []uint32, most int) []uint32 {
+// alike adds to the named terms those that words of the request resemble. If the total exceeds most,
+// the most similar come first; otherwise the order does not matter.
+func (r *Reader) alike(table *Table, most int, first, end uint32) {
 	r.looks = r.looks[:0]
 	for _, w := range r.vector.Weights {
-		if w.ID != None && !slices.Contains(own, w.ID) {
+		if w.ID >= first && w.ID < end && !slices.Contains(r.named, w.ID) {
 			r.looks = append(r.looks, w)
 		}
 	}
-	if len(own)+len(r.looks) > most {
+	if len(r.named)+len(r.looks) > most {
 		slices.SortFunc(r.looks, func(a, b Weight) int {
 			return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(table.Term(a.ID), table.Term(b.ID)))
 		})
 	}
 	for i := range r.looks {
-		own = append(own, r.looks[i].ID)
+		r.named = append(r.named, r.looks[i].ID)
 	}
-	return own
 }

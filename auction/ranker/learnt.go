@@ -14,8 +14,8 @@ type Learnt struct {
 	// Campaigns maps each campaign to its lessons, in ascending order of terms.
 	Campaigns map[[16]byte][]Lesson
 	// Explored holds the contents of ads (target.Campaign.Content) about which clicks have taught
-	// enough. Advertisers holds the advertisers whose new campaigns have together been shown
-	// enough. All others may explore.
+	// enough. Advertisers holds the families of advertisers whose new campaigns have together been
+	// shown enough. All others may explore.
 	Explored    map[uint64]bool
 	Advertisers map[[16]byte]bool
 	// Conversions is the conversion rate of the network's clicks ÷ the prediction of the first-day

@@ -15,6 +15,9 @@ import (
 // ID identifies a campaign or an advertiser: the 16 bytes of a UUID, ordered bytewise.
 type ID [16]byte
 
+// FullVote is the [Campaign.Vote] of a full vote.
+const FullVote = 1_000_000
+
 // Format is the kind of creative.
 type Format uint8
 
@@ -140,6 +143,17 @@ func (q *Query) admits() bool {
 	high, low := bits.Mul64(seed[0]^0xe7037ed1a0b428db, seed[1]^0x8ebc6af09c88c6e3)
 	return (high^low)%boundOf == 0
 }
+
+// family returns the family of the owner.
+func (c *Campaign) family() *ID {
+	if c.Family == (ID{}) {
+		return &c.Advertiser
+	}
+	return &c.Family
+}
+
+// Owner returns the id of the family that owns c, which counts as one advertiser.
+func (c *Campaign) Owner() ID { return *c.family() }
 
 // Value returns the worth of 1,000 impressions for c at a relevance, in micro-USD.
 func (c *Campaign) Value(t *ranker.Table, r ranker.PPM) money.Micros {

@@ -30,7 +30,9 @@ func found(x *Index, q Query) (ids []byte) {
 	return ids
 }
 
-func one(t Targeting) Campaign { return Campaign{ID: ID{15: 1}, Bid: money.USD, Targeting: &t} }
+func one(t Targeting) Campaign {
+	return Campaign{ID: ID{15: 1}, Bid: money.USD, Vote: FullVote, Targeting: &t}
+}
 
 func TestHardFilters(t *testing.T) {
 	for _, c := range []struct {

@@ -85,7 +85,7 @@ type cursor struct {
 	word       *lexicon.Weight // nil of a tool
 }
 
-// tie orders equal campaigns by a hash of the auction and the advertiser, then of the auction and
+// tie orders equal campaigns by a hash of the auction and the family, then of the auction and
 // the campaign, so that neither age nor a number of copies wins.
 type tie struct{ advertiser, campaign uint64 }
 
@@ -787,7 +787,7 @@ func (s *Search) member(e *entry, after tie, follows bool) (found bool) {
 			continue
 		}
 		c := &w.seg.campaigns[slot]
-		t := tie{advertiser: mixed(s.seed, &c.Advertiser)}
+		t := tie{advertiser: mixed(s.seed, c.family())}
 		if follows && t.advertiser < after.advertiser || found && t.advertiser > e.tie.advertiser {
 			continue
 		}
@@ -822,7 +822,7 @@ func (q *Query) seed() [2]uint64 {
 }
 
 func tieOf(seed [2]uint64, c *Campaign) tie {
-	return tie{advertiser: mixed(seed, &c.Advertiser), campaign: mixed(seed, &c.ID)}
+	return tie{advertiser: mixed(seed, c.family()), campaign: mixed(seed, &c.ID)}
 }
 
 // mixed returns a hash of an auction and an id.

@@ -190,15 +190,19 @@ func newSegment(table *ranker.Table, frozen *lexicon.Table, campaigns []Campaign
 	for d := range b.seg.vocab {
 		b.seg.vocab[d] = map[string]uint32{}
 	}
-	owners := map[ID]int{}
+	families := map[ID]int{} // their campaigns
 	for slot := range campaigns {
-		owners[campaigns[slot].Advertiser]++
+		families[*campaigns[slot].family()]++
 	}
+	var size lexicon.Size
 	for slot := range campaigns {
-		b.take(uint32(slot), lexicon.Share(owners[campaigns[slot].Advertiser]))
+		of := families[*campaigns[slot].family()]
+		share := lexicon.Share(campaigns[slot].Vote, of)
+		size.Count(share, of)
+		b.take(uint32(slot), share)
 	}
 	if frozen == nil {
-		b.freeze(owners)
+		b.freeze(size)
 	} else {
 		b.look()
 	}
@@ -269,15 +273,11 @@ func (b *builder) text(number uint32) lexicon.Text {
 }
 
 // freeze makes the table of words of the campaigns.
-func (b *builder) freeze(owners map[ID]int) {
+func (b *builder) freeze(size lexicon.Size) {
 	b.lexicon = lexicon.NewBuilder()
 	for i := range b.texts {
 		text := b.text(uint32(i))
 		b.lexicon.Add(&text, b.texts[i].votes)
-	}
-	var size lexicon.Size
-	for _, campaigns := range owners {
-		size.Count(campaigns)
 	}
 	b.seg.words = b.lexicon.Freeze(size)
 	b.byVector = func(doc uint32) []lexicon.Posting { return b.lexicon.Vector(int(doc)) }

@@ -31,6 +31,8 @@ type Conversions struct {
 // follow is a click that counts for the conversion rate.
 type follow struct {
 	*Sample
+	family    target.ID // of the advertiser
+	unpaid    bool      // the family has no vote: nothing was charged to it
 	weight    float64
 	predicted float64 // probability of a conversion by the first-day table
 }
@@ -67,14 +69,17 @@ func convert(
 // their owners report them. The text of a removed campaign is unknown: it counts as a usual one.
 func (p *prior) follows(n Network, learnt *ranker.Learnt, clicks []Sample) (list []follow) {
 	clicks = Counted(clicks)
+	families := n.families()
 	for i := range clicks {
 		s := &clicks[i]
-		c := n.Index.Get(s.Campaign)
+		c, family := n.Index.Get(s.Campaign), families.of(s.Advertiser)
 		switch {
 		case c == nil && s.PerConversion:
-			list = append(list, follow{Sample: s, predicted: p.converts(p.table.Usual)})
+			list = append(list, follow{Sample: s, family: family, predicted: p.converts(p.table.Usual)})
 		case c != nil && (c.Aim > 0 || s.PerConversion && c.Billing == ranker.CPA):
-			list = append(list, follow{Sample: s, predicted: p.converts(p.relevance(learnt, s))})
+			list = append(list, follow{
+				Sample: s, family: family, unpaid: c.Vote == 0, predicted: p.converts(p.relevance(learnt, s)),
+			})
 		}
 	}
 	samples := make([]Sample, len(list))
@@ -160,19 +165,23 @@ func (t *followed) rate() float64 {
 	return (t.observed + priorConversions) / (t.predicted + priorConversions)
 }
 
-// networkRate returns the rate of all advertisers. An advertiser counts at most with its share of
-// the clicks, and with at most [ranker.MostRate] times its predicted conversions: one that reports
-// a conversion for every click changes the network's rate by 15 % among 20 advertisers.
+// networkRate returns the rate of all families of advertisers that were charged. A family counts at
+// most with its share of the clicks, and with at most [ranker.MostRate] times its predicted
+// conversions: one that reports a conversion for every click changes the network's rate by 15 %
+// among 20.
 func networkRate(list []follow) float64 {
 	counts, own := map[target.ID]float64{}, map[target.ID]*followed{}
 	var order []target.ID
 	for i := range list {
 		f := &list[i]
-		if own[f.Advertiser] == nil {
-			own[f.Advertiser], order = &followed{}, append(order, f.Advertiser)
+		if f.unpaid {
+			continue
 		}
-		own[f.Advertiser].add(f)
-		counts[f.Advertiser]++
+		if own[f.family] == nil {
+			own[f.family], order = &followed{}, append(order, f.family)
+		}
+		own[f.family].add(f)
+		counts[f.family]++
 	}
 	shares := limited(counts)
 	var all followed

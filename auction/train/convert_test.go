@@ -22,7 +22,7 @@ func payers(n int) train.Network {
 		list = append(
 			list,
 			target.Campaign{
-				ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Billing: ranker.CPA,
+				ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Vote: target.FullVote, Billing: ranker.CPA,
 				Headline: "Managed postgres",
 			},
 		)
@@ -116,9 +116,9 @@ func TestRateHasBounds(t *testing.T) {
 // report any.
 func TestConversionsOfOtherCampaignsDoNotCount(t *testing.T) {
 	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{
-		{ID: id('c', 1), Advertiser: id('a', 1), Bid: money.USD, Billing: ranker.CPC, Headline: "Managed postgres"},
-		{ID: id('c', 2), Advertiser: id('a', 2), Bid: money.USD, Billing: ranker.CPM, Headline: "Managed postgres"},
-		{ID: id('c', 3), Advertiser: id('a', 3), Bid: money.USD, Aim: money.USD, Headline: "Managed postgres"},
+		{ID: id('c', 1), Advertiser: id('a', 1), Bid: money.USD, Vote: target.FullVote, Billing: ranker.CPC, Headline: "Managed postgres"},
+		{ID: id('c', 2), Advertiser: id('a', 2), Bid: money.USD, Vote: target.FullVote, Billing: ranker.CPM, Headline: "Managed postgres"},
+		{ID: id('c', 3), Advertiser: id('a', 3), Bid: money.USD, Vote: target.FullVote, Aim: money.USD, Headline: "Managed postgres"},
 	})}
 	var log []train.Sample
 	for campaign := range 5 { // 0 and 4 are gone

@@ -18,17 +18,17 @@ func (s seen) plus(other seen) seen {
 }
 
 // experience returns what is no longer new. Ads are counted by content, so that a copy shares the
-// counts of its source. Advertisers are counted over all their new campaigns, so that many explore
-// no more than one.
+// counts of its source. Families of advertisers are counted over all their new campaigns, so that many
+// explore no more than one.
 func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers map[[16]byte]bool) {
-	of, owner := map[target.ID]seen{}, map[target.ID]target.ID{}
+	of, owner, families := map[target.ID]seen{}, map[target.ID]target.ID{}, n.families()
 	for i := range log {
 		s := &log[i]
 		single := seen{impressions: 1}
 		if s.Clicked {
 			single.clicks = 1
 		}
-		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(single), s.Advertiser
+		of[s.Campaign], owner[s.Campaign] = of[s.Campaign].plus(single), families.of(s.Advertiser)
 	}
 	contents := map[uint64]seen{}
 	for c := range n.Index.All() {
@@ -40,7 +40,7 @@ func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers 
 			explored[content] = true
 		}
 	}
-	// Removed campaigns count for their advertiser: a replacement starts with their counts.
+	// Removed campaigns count for their family: a replacement starts with their counts.
 	young := map[target.ID]seen{}
 	for campaign, s := range of {
 		if c := n.Index.Get(campaign); c == nil || !explored[c.Content()] {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"adnet/auction/target"
+	"adnet/internal/odds"
 )
 
 // LeastClicks is the minimum number of clicks on a day that may promote anything.
@@ -169,67 +170,54 @@ func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
 	return list
 }
 
-// The deviation of clicks from the incumbent's prediction that counts as an attack: at least this
-// factor and this number of standard errors.
-const (
-	suspectFactor = 4
-	suspectErrors = 6
-)
-
 // suspicion rejects a day with clicks from suspicious sources: one publisher with far more clicks
-// than predicted, many publishers alike, or an ad with more clicks where its text does not match
-// the request than where it does.
+// than predicted or far fewer, many publishers alike, or an ad with more clicks where its text does
+// not match the request than where it does.
 func (r *Report) suspicion(day []Forecast) {
 	publishers := map[target.ID]*tally{}
-	var network tally
 	for i := range day {
 		f := &day[i]
 		if publishers[f.Publisher] == nil {
 			publishers[f.Publisher] = &tally{}
 		}
 		publishers[f.Publisher].add(f.Incumbent, f.Clicked, 1)
-		network.add(f.Incumbent, f.Clicked, 1)
 	}
-	usual := usualFactor(publishers, &network)
-	suspects, worst := 0, 0.0
+	rates := make([]odds.Rate, 0, len(publishers))
 	for _, t := range publishers {
-		if factor, far := t.far(usual); far {
+		rates = append(rates, odds.Rate{Events: t.observed, Of: t.predicted})
+	}
+	usual := odds.Usual(rates)
+	suspects, worst := 0, 0.0
+	sources := make([]odds.Source, 0, len(publishers))
+	for _, t := range publishers {
+		expected := t.predicted * usual
+		sources = append(sources, odds.Source{Count: t.observed, Low: expected, High: expected})
+		if odds.Many(t.observed, expected) {
 			suspects++
-			worst = max(worst, factor)
+			worst = max(worst, t.observed/max(expected, 1e-9))
 		}
 	}
 	if suspects > 0 {
 		r.refuse("%d publishers have up to %.1f times the predicted clicks", suspects, worst)
 	}
+	if quiet := quietOf(sources); quiet > 0 {
+		r.refuse("%d publishers have less than a quarter of the predicted clicks", quiet)
+	}
 	r.offTopic(day)
 }
 
-// far reports whether clicks are far above the prediction times a usual factor.
-func (t *tally) far(usual float64) (factor float64, far bool) {
-	expected := t.predicted * usual
-	factor = t.observed / max(expected, 1e-9)
-	return factor, factor > suspectFactor && t.observed-expected > suspectErrors*math.Sqrt(max(expected, 1))
-}
-
-// enoughExpected is the number of expected clicks from which on a publisher counts for the usual
-// factor.
-const enoughExpected = 20
-
-// usualFactor returns observed ÷ predicted clicks of the usual publisher: the first quartile, which
-// neither a publisher with many impressions moves nor a ring that outnumbers the honest ones.
-func usualFactor(publishers map[target.ID]*tally, network *tally) float64 {
-	mean := max(network.observed, 1) / max(network.predicted, 1)
-	var factors []float64
-	for _, t := range publishers {
-		if t.predicted*mean >= enoughExpected {
-			factors = append(factors, t.observed/t.predicted)
+// quietOf counts the publishers with less than a quarter of the predicted clicks, if these clicks
+// are too many to lack by chance.
+func quietOf(sources []odds.Source) (n int) {
+	if _, few := odds.Together(sources); !few {
+		return 0
+	}
+	for _, s := range sources {
+		if s.Under() {
+			n++
 		}
 	}
-	if len(factors) == 0 {
-		return mean
-	}
-	slices.Sort(factors)
-	return max(factors[len(factors)/4], mean/10)
+	return n
 }
 
 // offTopicFactor is the allowed ratio of an ad's click rate on off-topic to on-topic requests.
@@ -271,7 +259,7 @@ func (r *Report) offTopic(day []Forecast) {
 		// A campaign with few on-topic impressions is assumed to be a usual one.
 		rate := (s.highClicks + float64(fewShown*usual)) / (s.high + fewShown)
 		expected := offTopicFactor * s.low * rate
-		if s.lowClicks-expected > suspectErrors*math.Sqrt(max(expected, 1)) {
+		if s.lowClicks-expected > odds.Errors*math.Sqrt(max(expected, 1)) {
 			suspects++
 		}
 	}

@@ -57,6 +57,26 @@ type Network struct {
 	Index *target.Index
 }
 
+// families holds the families of advertisers, by advertiser.
+type families map[target.ID]target.ID
+
+// families returns the families of the advertisers whose campaigns run.
+func (n Network) families() families {
+	f := families{}
+	for c := range n.Index.All() {
+		f[c.Advertiser] = c.Owner()
+	}
+	return f
+}
+
+// of returns the family of an advertiser, which is the advertiser if none of its campaigns runs.
+func (f families) of(advertiser target.ID) target.ID {
+	if family, known := f[advertiser]; known {
+		return family
+	}
+	return advertiser
+}
+
 // Settings configures learning. The zero value is the default.
 type Settings struct {
 	// Rate, Ridge and Lasso are α, λ₂ and λ₁ of FTRL-proximal.

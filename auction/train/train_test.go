@@ -54,7 +54,7 @@ func newLab() *lab {
 	for i := range len(topics) * copies {
 		topic := topics[i%len(topics)]
 		c := target.Campaign{
-			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Headline: topic.headline,
+			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Vote: target.FullVote, Headline: topic.headline,
 			Subtext: topic.subtext,
 		}
 		if i/len(topics) == 1 { // one of each says the half of what people ask
@@ -138,6 +138,24 @@ func TestHonestClicksArePromoted(t *testing.T) {
 	require.NotEmpty(t, got.Learnt.Campaigns)
 	again := newLab()
 	require.Equal(t, got.Learnt, again.judge(again.log(0, 3, 12_000)).Learnt, "the same log, the same weights")
+}
+
+// Publishers whose readers click three times as often as those of others are honest.
+func TestPublishersOfDifferentRatesArePromoted(t *testing.T) {
+	l := newLab()
+	var log []train.Sample
+	for day := range int32(4) {
+		for range 12_000 {
+			p := l.rng.IntN(publishers)
+			factor := []float64{0.5, 1, 1.5}[p%3]
+			if s, ok := l.visit(day, p, 0.1*factor, 0.01*factor); ok {
+				log = append(log, s)
+			}
+		}
+	}
+	for _, why := range l.judge(log).Report.Why {
+		require.NotContains(t, why, "publishers")
+	}
 }
 
 // A candidate that is worse by any measure is rejected with the reason.
@@ -227,6 +245,22 @@ func TestPoisonedLogsAreNotPromoted(t *testing.T) {
 		"a ring of 50 accounts that click each other's ads": func(l *lab, day int32) (list []train.Sample) {
 			for i := range 5_000 {
 				if s, ok := l.visit(day, 100+i%50, 0.4, 0.4); ok {
+					list = append(list, s)
+				}
+			}
+			return list
+		},
+		"a publisher that never clicks": func(l *lab, day int32) (list []train.Sample) {
+			for range 2_000 {
+				if s, ok := l.visit(day, 99, 0, 0); ok {
+					list = append(list, s)
+				}
+			}
+			return list
+		},
+		"20 accounts that never click, none of which is conspicuous": func(l *lab, day int32) (list []train.Sample) {
+			for i := range 5_000 {
+				if s, ok := l.visit(day, 100+i%20, 0, 0); ok {
 					list = append(list, s)
 				}
 			}
@@ -322,7 +356,7 @@ func teaches(shown, clicked int) (about func(campaign int) int32) {
 	for i, headline := range []string{
 		"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans",
 	} {
-		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Headline: headline})
+		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Vote: target.FullVote, Headline: headline})
 	}
 	n := train.Network{Index: target.Build(ranker.Version2(), list)}
 	term := lexicon.TermID("postgr")

@@ -90,7 +90,7 @@ func (s *source) Deliverable(context.Context) (list []target.Campaign, err error
 	for i, subject := range subjects {
 		list = append(
 			list,
-			target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Headline: subject + " for all"},
+			target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Vote: target.FullVote, Headline: subject + " for all"},
 		)
 	}
 	return list, nil

@@ -25,17 +25,23 @@ import (
 // Config holds the operator's settings. A threshold of 0 switches its rule off.
 type Config struct {
 	Every        time.Duration `name:"quarantine-every" env:"ADNET_QUARANTINE_EVERY" default:"1m" help:"How often publishers are judged; 0 puts none into quarantine."`
-	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which no publisher is judged."`
+	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which the fixed thresholds do not apply."`
 	CTR          float64       `name:"quarantine-ctr" env:"ADNET_QUARANTINE_CTR" default:"0.5" help:"Clicks per impression of a day above which a publisher's Credits are held."`
 	InvalidShare float64       `name:"quarantine-invalid-share" env:"ADNET_QUARANTINE_INVALID_SHARE" default:"0.5" help:"Share of invalid traffic of a day, 0 to 1, above which a publisher's Credits are held."`
+	Network      string        `name:"quarantine-network" env:"ADNET_QUARANTINE_NETWORK" default:"on" enum:"on,off" help:"Whether the clicks of publishers, summed over families, are compared with the network's rate: more than four times as many or fewer than a quarter, by 6 standard errors, hold their Credits. There is no minimum; at least 4 families must have impressions."`
+	Readers      int64         `name:"quarantine-no-readers" env:"ADNET_QUARANTINE_NO_READERS" default:"${quarantine_no_readers}" help:"Impressions within 30 days, without those of browser keys, from which on a publisher without one followed link, pixel or report of a page waits for an approval; 0 disables the rule. In standalone 0, with ADNET_PREPAID=required 1000."`
 	Surge        float64       `name:"quarantine-surge" env:"ADNET_QUARANTINE_SURGE" default:"10" help:"How many times the mean of its last 7 days a publisher may mint in a day before its Credits are held."`
 }
 
 // Store returns the figures for the rules and stores the cases.
 type Store interface {
 	// PublisherDays lists the days from since to last of the publishers that have one on last, and
-	// of their owners' other publishers, by owner, then publisher.
+	// of their families' other publishers, by family, then publisher.
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
+	// ReaderSums lists the sums of the days from since to last of the publishers of families with at
+	// least so many impressions, by family. Those with a released case of
+	// [traffic.QuarantineReaders] are not listed.
+	ReaderSums(ctx context.Context, since, last day.Day, impressions int64) ([]traffic.PublisherDay, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false if one is open.
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
@@ -62,7 +68,7 @@ type Detector struct {
 // New checks the settings. Errors: a threshold out of range or a missing dependency.
 func New(cfg Config, deps Deps) (*Detector, error) {
 	if cfg.Every < 0 || cfg.MinEvents < 0 || cfg.CTR < 0 || cfg.InvalidShare < 0 || cfg.InvalidShare > 1 ||
-		cfg.Surge < 0 {
+		cfg.Surge < 0 || cfg.Readers < 0 {
 		return nil, errors.New("quarantine: thresholds must not be negative, ADNET_QUARANTINE_INVALID_SHARE at most 1")
 	}
 	if deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
@@ -97,23 +103,23 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	}
 	rules := traffic.QuarantineRules{
 		MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge,
+		Network: d.cfg.Network != "off", Readers: d.cfg.Readers,
 	}
-	for len(days) > 0 {
-		n := 1
-		for n < len(days) && days[n].Family() == days[0].Family() {
-			n++
+	found := rules.Judge(today, days)
+	if rules.Readers > 0 {
+		sums, err := d.store.ReaderSums(ctx, today-traffic.ReaderDays+1, today, rules.Readers)
+		if err != nil {
+			return 0, err
 		}
-		// An owner's seats are judged together: many small ones stay below every minimum of one.
-		found := rules.Anomalies(today, days[:n])
-		days = days[n:]
-		for _, evidence := range found {
-			did, err := d.open(ctx, evidence, now)
-			if err != nil {
-				return opened, err
-			}
-			if did {
-				opened++
-			}
+		found = append(found, rules.Readerless(today, sums)...)
+	}
+	for _, evidence := range found {
+		did, err := d.open(ctx, evidence, now)
+		if err != nil {
+			return opened, err
+		}
+		if did {
+			opened++
 		}
 	}
 	return opened, nil
@@ -122,16 +128,16 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 // maxCases bounds the number of a publisher's past cases that are read.
 const maxCases = 1000
 
-// open opens a case unless one is open or an administrator released one today: a released day is
-// not questioned again before the next day. After a claw-back the same day's pattern is held again.
+// open opens a case unless one is open or an administrator released one since the evidence begins:
+// released days are not questioned again. After a claw-back the same day's pattern is held again.
 func (d *Detector) open(ctx context.Context, e traffic.Evidence, now time.Time) (bool, error) {
 	developer := e.Today.DeveloperID
 	cases, err := d.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {
 		return false, err
 	}
-	for _, c := range cases {
-		if c.Decision == "" || c.Decision == ledger.QuarantineRelease && day.Of(c.DecidedAt) == e.Today.Day {
+	for i := range cases {
+		if cases[i].Answered(e) {
 			return false, nil
 		}
 	}

@@ -24,16 +24,22 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 type days struct {
 	*memory.Store
 	list []traffic.PublisherDay
-	err  error
+
+	readers []traffic.PublisherDay
+	err     error
 }
 
 func (d *days) PublisherDays(context.Context, day.Day, day.Day) ([]traffic.PublisherDay, error) {
 	return d.list, d.err
 }
 
+func (d *days) ReaderSums(context.Context, day.Day, day.Day, int64) ([]traffic.PublisherDay, error) {
+	return d.readers, d.err
+}
+
 func newDetector(t *testing.T, store Store, now func() time.Time) *Detector {
 	t.Helper()
-	d, err := New(Config{Every: time.Minute, MinEvents: 100, CTR: 0.5, InvalidShare: 0.5, Surge: 10},
+	d, err := New(Config{Every: time.Minute, MinEvents: 100, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Readers: 1000},
 		Deps{Store: store, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: now})
 	require.NoError(t, err)
 	return d
@@ -122,11 +128,68 @@ func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 		require.Equal(t, 0.75, c.Evidence.Value)
 		require.EqualValues(t, 20, c.Evidence.Today.Impressions, "its own day")
 		require.Equal(
-			t, "the sum of 5 publishers of one owner: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100",
+			t, "the sum of 5 publishers of one family: impressions 100, clicks 75, invalid 0, redeemed 0, minted 100",
 			c.Evidence.Note,
 		)
 	}
 	require.ElementsMatch(t, []uuid.UUID{{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}}, held)
+}
+
+// A person approves a publisher without readers once. A ring that was released is judged by the days
+// after that.
+func TestApprovalOfAPublisherWithoutReadersIsForEver(t *testing.T) {
+	now := noon
+	ringer, silent := uuid.UUID{1}, uuid.UUID{2}
+	store := &days{Store: memory.New(func() time.Time { return now })}
+	d := newDetector(t, store, func() time.Time { return now })
+	judge := func(want int, why string) {
+		t.Helper()
+		opened, err := d.Judge(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, opened, why)
+	}
+	end := func(d ledger.QuarantineDecision) {
+		open, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Open: true, Limit: 10})
+		require.NoError(t, err)
+		for _, c := range open {
+			_, err := store.EndQuarantine(
+				t.Context(), ledger.QuarantineVerdict{Case: c.ID, Decision: d, By: uuid.UUID{9}, At: now},
+			)
+			require.NoError(t, err)
+		}
+	}
+	show := func(clicks int64) {
+		store.list = nil
+		for n := range byte(5) {
+			store.list = append(store.list, traffic.PublisherDay{
+				DeveloperID: uuid.UUID{8, n}, Day: day.Of(now), Impressions: 5000, Clicks: 50,
+			})
+		}
+		store.list = append(
+			store.list, traffic.PublisherDay{DeveloperID: ringer, Day: day.Of(now), Impressions: 90, Clicks: clicks},
+		)
+	}
+	store.readers = []traffic.PublisherDay{{DeveloperID: silent, Impressions: 1000}}
+	judge(1, "no readers")
+	judge(0, "once")
+	end(ledger.QuarantineClawback)
+	judge(1, "nobody approved it")
+	end(ledger.QuarantineRelease)
+	now = now.AddDate(0, 1, 0)
+	judge(0, "approved for ever")
+
+	store.readers = nil
+	show(20)
+	judge(1, "clicks far above the network's rate")
+	end(ledger.QuarantineRelease)
+	judge(0, "released")
+	before := store.list[5]
+	now = now.AddDate(0, 0, 1)
+	show(1)
+	store.list = append(store.list[:5], before, store.list[5])
+	judge(0, "the week has the released day")
+	store.list[6].Clicks = 20
+	judge(1, "a new day")
 }
 
 func TestRunGoesOnAfterAFailure(t *testing.T) {

@@ -117,6 +117,7 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 		return e, problemTraffic
 	}
 	e.Price, e.Sandbox, e.InvalidTraffic = money.Micros(m.PriceMicros), m.Sandbox, m.InvalidTraffic
+	e.FromReader = m.FromReader
 	if e.Type == ledger.Conversion && e.Proof == ledger.Signed && (!m.Conversion.GetVerified() || len(m.Token) == 0) {
 		e.Proof = ledger.Unverified // also from builds that did not require the advertiser's report
 	}

@@ -15,7 +15,9 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"adnet/ingress/httpapi"
 	"adnet/ingress/track/agents"
+	"adnet/internal/account"
 	"adnet/internal/consent"
 	"adnet/internal/day"
 	"adnet/internal/token"
@@ -126,6 +128,20 @@ func (o Origin) private() bool { return o.request != nil && consent.GPC(o.reques
 // so the sender cannot fake it in the request.
 func (o Origin) server(method string) bool { return !o.link && !traffic.ReaderSide(method) }
 
+// reader reports whether a reader's device sent the request, as far as it shows: a link, a pixel, or
+// the report of a page, which browsers mark and which has no key of the publisher's server.
+func (o Origin) reader() bool {
+	if o.request == nil || !o.posted {
+		return o.request != nil
+	}
+	header := o.request.Request.Header
+	if len(header["Origin"]) == 0 && len(header["Sec-Fetch-Site"]) == 0 {
+		return false
+	}
+	bearer, keyed := httpapi.Bearer(o.request)
+	return !keyed || account.LooksLike(account.KindBrowser, bearer)
+}
+
 // The time limit for a click's count over all nodes, and the pause after a failure: a redirect must
 // not hang because of a cache. A click that cannot be counted over all nodes is judged by the
 // clicks of this node.
@@ -180,8 +196,10 @@ func (t *screening) judge(ctx context.Context, e *event.Event, o Origin, now tim
 		return true
 	}
 	server := o.server(e.Placement.GetIntegrationMethod())
+	e.FromReader = o.reader()
 	if t.agents != nil {
-		if e.InvalidTraffic = t.sender(o, server); e.InvalidTraffic != "" {
+		rule, tool := t.sender(o, server)
+		if e.InvalidTraffic, e.FromReader = rule, e.FromReader && !tool && rule == ""; rule != "" {
 			return true
 		}
 	}
@@ -277,29 +295,32 @@ func networkMark(e *event.Event, c click) uint32 {
 	return uint32(uint16(sum^sum>>16^sum>>32^sum>>48)) + 1
 }
 
-// sender judges the headers of a request. Headers of a posted report mean nothing.
-func (t *screening) sender(o Origin, server bool) string {
+// sender judges the headers of a request. Headers of a posted report mean nothing. tool reports
+// whether a program sent it that may be the publisher's server.
+func (t *screening) sender(o Origin, server bool) (rule string, tool bool) {
 	switch {
 	case server && (o.request == nil || o.posted):
-		return ""
+		return "", false
 	case o.request == nil:
-		return traffic.RuleNoAgent // a reader-side ad that no reader reports
+		return traffic.RuleNoAgent, false // a reader-side ad that no reader reports
 	}
 	header := o.request.Request.Header
 	if prefetched(header) {
-		return traffic.RulePrefetch
+		return traffic.RulePrefetch, false
 	}
 	agent := header["User-Agent"]
 	if len(agent) == 0 || strings.TrimSpace(agent[0]) == "" {
 		if server {
-			return ""
+			return "", true
 		}
-		return traffic.RuleNoAgent
+		return traffic.RuleNoAgent, false
 	}
-	if kind := t.agents.Kind(agent[0]); kind == agents.Robot || kind == agents.Tool && !server {
-		return traffic.RuleBot
+	switch kind := t.agents.Kind(agent[0]); {
+	case kind == agents.Robot || kind == agents.Tool && !server:
+		return traffic.RuleBot, false
+	default:
+		return "", kind == agents.Tool
 	}
-	return ""
 }
 
 // prefetched reports whether a browser or a preview sent a request without its user's act.

@@ -60,7 +60,7 @@ type Counts struct {
 	Reports    int            `json:"reports"`    // all
 	Counted    int            `json:"counted"`    // reports of valid, billed impressions
 	Networks   int            `json:"networks"`   // distinct networks of the counted reports
-	Publishers int            `json:"publishers"` // distinct owners of the counted reports; a seat counts as its owner
+	Publishers int            `json:"publishers"` // distinct families of the counted reports (internal/family)
 	Reasons    map[string]int `json:"reasons"`    // of all
 	Newest     time.Time      `json:"newest"`
 	Texts      []Text         `json:"texts"` // the newest, at most 20
@@ -105,6 +105,9 @@ type Store interface {
 	// CountReports counts the undecided reports of a campaign since a time that can stop its ad:
 	// all but those with the reason UnsuitablePlace.
 	CountReports(ctx context.Context, campaign uuid.UUID, since time.Time) (Counts, error)
+	// Reporters lists the families whose publishers showed the ads of the reports that CountReports
+	// counts, and whose publishers had billed traffic on at least the given number of UTC days.
+	Reporters(ctx context.Context, campaign uuid.UUID, since time.Time, days int) ([]uuid.UUID, error)
 	// ReportedCampaigns lists campaigns with undecided reports, most counted reports first.
 	ReportedCampaigns(ctx context.Context, limit, offset int) ([]Reported, int, error)
 	// ReportsOf counts the undecided reports of these campaigns and omits campaigns without any.
@@ -126,8 +129,15 @@ type Holder interface {
 	HoldReported(ctx context.Context, id uuid.UUID) error
 }
 
+// Rivals compares the campaigns of a family with one of another advertiser.
+type Rivals interface {
+	// Compete reports whether a campaign of the family seeks the same words as the campaign.
+	Compete(ctx context.Context, family, campaign uuid.UUID) (bool, error)
+}
+
 // Deps are the dependencies of a Service.
 type Deps struct {
+	Rivals Rivals
 	Store Store
 	Stats Stats
 	Hold  Holder
@@ -198,6 +208,10 @@ func (s *Service) judge(ctx context.Context, r Report) error {
 	if err != nil || !Pauses(counts, seen.Impressions) {
 		return err
 	}
+	independent, err := s.independent(ctx, r.CampaignID, today.Time())
+	if err != nil || !independent {
+		return err
+	}
 	ctx = auditlog.With(ctx, auditlog.Actor{Via: auditlog.System, Action: "reports of readers"})
 	auditlog.Because(
 		ctx,
@@ -207,15 +221,36 @@ func (s *Service) judge(ctx context.Context, r Report) error {
 	return s.deps.Hold.HoldReported(ctx, r.CampaignID)
 }
 
+// independent reports whether enough families with billed traffic, none of them a rival, have shown
+// the reported ad: accounts cost nothing, so publishers that nobody paid for stop no ad.
+func (s *Service) independent(ctx context.Context, campaign uuid.UUID, since time.Time) (bool, error) {
+	families, err := s.deps.Store.Reporters(ctx, campaign, since, leastDays)
+	if err != nil {
+		return false, err
+	}
+	count := 0
+	for _, f := range families {
+		rival, err := s.deps.Rivals.Compete(ctx, f, campaign)
+		if err != nil {
+			return false, err
+		}
+		if !rival {
+			count++
+		}
+	}
+	return count >= leastPublishers, nil
+}
+
 const (
 	leastNetworks   = 3
 	leastPublishers = 3
+	leastDays       = 30 // UTC days with billed traffic of a publisher's family
 	perMille        = 1 // of the day's impressions
 )
 
-// Pauses reports whether the reports of a day stop an ad with so many impressions. They must come
-// from three networks and publishers, so that no single person or publisher can stop an ad, and
-// from 0.1 % of the impressions.
+// Pauses reports whether the reports of a day may stop an ad with so many impressions. They must
+// come from three networks and publishers, so that no single person or publisher can stop an ad,
+// and from 0.1 % of the impressions.
 func Pauses(c Counts, impressions int64) bool {
 	return c.Networks >= leastNetworks && c.Publishers >= leastPublishers &&
 		int64(c.Counted)*1000 >= impressions*perMille

@@ -21,6 +21,8 @@ type world struct {
 	added  bool
 	held   int
 	fails  error // of counting
+	young  int   // publishers without billed traffic for long enough
+	rivals int
 	kept   adreport.Report
 }
 
@@ -30,6 +32,19 @@ func (w *world) AddReport(_ context.Context, r adreport.Report) (bool, error) {
 }
 func (w *world) CountReports(context.Context, uuid.UUID, time.Time) (adreport.Counts, error) {
 	return w.counts, w.fails
+}
+
+// Reporters returns three families, of which rivals compete.
+func (w *world) Reporters(_ context.Context, _ uuid.UUID, _ time.Time, days int) ([]uuid.UUID, error) {
+	if days != 30 {
+		return nil, errors.New("billed days")
+	}
+	return []uuid.UUID{{1}, {2}, {3}}[:min(3, w.counts.Publishers-w.young)], nil
+}
+
+// Compete implements adreport.Rivals.
+func (w *world) Compete(_ context.Context, family, _ uuid.UUID) (bool, error) {
+	return int(family[0]) <= w.rivals, nil
 }
 func (w *world) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{Counts: report.Counts{Impressions: w.seen}}, nil
@@ -43,21 +58,24 @@ func TestWhatStopsAnAd(t *testing.T) {
 		pause, added                  bool
 		networks, publishers, counted int
 		seen                          int64
+		young, rivals                 int
 		want                          int
 	}{
-		"enough":         {true, true, 3, 3, 3, 3000, 1},
-		"too few":        {true, true, 3, 3, 3, 3001, 0},
-		"one network":    {true, true, 2, 3, 30, 10, 0},
-		"one publisher":  {true, true, 3, 2, 30, 10, 0},
-		"off":            {false, true, 9, 9, 90, 10, 0},
-		"a further copy": {true, false, 9, 9, 90, 10, 0},
+		"enough":         {true, true, 3, 3, 3, 3000, 0, 0, 1},
+		"too few":        {true, true, 3, 3, 3, 3001, 0, 0, 0},
+		"one network":    {true, true, 2, 3, 30, 10, 0, 0, 0},
+		"one publisher":  {true, true, 3, 2, 30, 10, 0, 0, 0},
+		"free accounts":  {true, true, 3, 3, 30, 10, 1, 0, 0},
+		"a rival":        {true, true, 3, 3, 30, 10, 0, 1, 0},
+		"off":            {false, true, 9, 9, 90, 10, 0, 0, 0},
+		"a further copy": {true, false, 9, 9, 90, 10, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{
-				added: c.added, seen: c.seen,
+				added: c.added, seen: c.seen, young: c.young, rivals: c.rivals,
 				counts: adreport.Counts{Networks: c.networks, Publishers: c.publishers, Counted: c.counted},
 			}
-			s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: c.pause, Now: time.Now})
+			s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Rivals: w, Pause: c.pause, Now: time.Now})
 			require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
 			require.Equal(t, c.want, w.held)
 		})
@@ -68,7 +86,7 @@ func TestWhatStopsAnAd(t *testing.T) {
 // the next one has the ad stopped.
 func TestAKeptReportIsKept(t *testing.T) {
 	w := &world{added: true, fails: errors.New("away"), counts: adreport.Counts{Networks: 3, Publishers: 3, Counted: 3}}
-	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: true, Now: time.Now})
+	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Rivals: w, Pause: true, Now: time.Now})
 	require.NoError(t, s.File(t.Context(), adreport.Report{Reason: "scam"}))
 	require.Zero(t, w.held)
 	w.fails = nil
@@ -79,7 +97,7 @@ func TestAKeptReportIsKept(t *testing.T) {
 // A report of the place of an ad has no text, and stops nothing, however many there are.
 func TestAPlaceIsForAPerson(t *testing.T) {
 	w := &world{added: true, counts: adreport.Counts{Networks: 99, Publishers: 99, Counted: 99}}
-	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Pause: true, Now: time.Now})
+	s := adreport.New(adreport.Deps{Store: w, Stats: w, Hold: w, Rivals: w, Pause: true, Now: time.Now})
 	require.NoError(
 		t,
 		s.File(

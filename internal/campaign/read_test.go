@@ -47,7 +47,6 @@ func whole() Campaign {
 			Format: Image, Headline: "Before", Subtext: "As \"approved\"", CTALabel: "Buy", CTAURL: "https://a.example/",
 			MediaURL: "https://a.example/m", PosterURL: "https://a.example/p", LogoURL: "https://a.example/l",
 		},
-		Standing:      Standing{Vote: 1},
 		Review:        &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
 		ConfigVersion: 123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
 		Advertiser: account.Sponsor{Name: "Ex\"ample", Verified: true},

@@ -11,6 +11,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 )
 
 // The kinds of transactions that move minted Credits. Their subject is the publisher. Their ref is
@@ -82,8 +83,10 @@ type CreditDay struct {
 	Gone        int64 // of these, expired or clawed back
 	Moves       int64 // number of moves of the day's Credits; it numbers the transactions
 	Frozen      bool  // the publisher has an open quarantine case: Credits can only be taken back
-	Sources     []CreditSource
-	Lots        []CreditLot
+	// Rule is the rule of that case, where a store lists waiting days.
+	Rule    traffic.QuarantineRule
+	Sources []CreditSource
+	Lots    []CreditLot
 }
 
 // Pending returns the number of Credits not released.

@@ -128,6 +128,7 @@ type Event struct {
 	Sandbox      bool
 	House        bool // of a house ad: a publisher's own campaign where nothing else was sold
 	Browser      bool // of an ad requested with a browser key
+	FromReader   bool // sent by a reader's device, as far as the request shows
 	// InvalidTraffic is the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
 	Goal           *Goal // of a conversion; nil without a type and an external id

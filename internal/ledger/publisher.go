@@ -156,6 +156,7 @@ func (p *publisherSums) earn(e *Event, out *Outcome, m minting) {
 		}
 		p.charges[heldSum{e.CampaignID, today.Day}] += out.Charge
 	}
+	today.Readers += int64(boolInt(e.FromReader))
 	switch e.Type {
 	case Click:
 		today.Clicks++

@@ -151,6 +151,23 @@ func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
 	return TransactionID("quarantine", date.String()+"#"+strconv.Itoa(before), developer)
 }
 
+// Answered reports whether a case of a publisher makes a further one for the evidence needless: it
+// is open, an administrator released it within the days of the evidence, or released one of
+// [traffic.QuarantineReaders]: that approval is for ever.
+func (c *Quarantine) Answered(e traffic.Evidence) bool {
+	if c.Decision != QuarantineRelease {
+		return c.Decision == ""
+	}
+	if e.Rule == traffic.QuarantineReaders {
+		return c.Evidence.Rule == traffic.QuarantineReaders
+	}
+	since := e.Since
+	if since == 0 {
+		since = e.Today.Day
+	}
+	return day.Of(c.DecidedAt) >= since
+}
+
 // SeatHistory is the time for which a claw-back applies to new seats of its publisher's owner.
 const SeatHistory = 90 * 24 * time.Hour
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/day"
+	"adnet/internal/traffic"
 )
 
 // WaitReason is the reason why minted Credits cannot be spent yet.
@@ -17,6 +18,8 @@ const (
 	WaitHold          WaitReason = "hold"          // released; the usual hold is running
 	WaitConcentration WaitReason = "concentration" // released; the long hold is running, see [CreditLot.Long]
 	WaitCase          WaitReason = "quarantine"    // an open case holds them until it is decided
+	// pending or held by a case until a person approves a publisher without one request of a reader
+	WaitReaders WaitReason = "no_readers"
 )
 
 // CreditWait holds Credits of one publisher that wait for one reason until the same UTC day.
@@ -26,8 +29,8 @@ type CreditWait struct {
 	// Since is the first UTC day on which they were minted.
 	Since day.Day
 	// Until is the time when the last of them become spendable, UTC. Pending ones are destroyed at
-	// that time unless a charge backs them before. It is zero with [WaitCase], which only a
-	// decision ends.
+	// that time unless a charge backs them before. It is zero with [WaitCase] and [WaitReaders], which
+	// only a decision ends.
 	Until time.Time
 }
 
@@ -39,7 +42,7 @@ func (d *CreditDay) Waits() bool {
 
 // Waits lists the Credits of a publisher's days that cannot be spent, by [WaitReason], with one row
 // for each UTC day on which holds end or pending Credits expire, in the order of time. Cases come
-// last. The days need no Sources. The sums of the rows are Pending, Held and Quarantined of
+// last. What a case of [traffic.QuarantineReaders] keeps pending has its reason. The days need no Sources. The sums of the rows are Pending, Held and Quarantined of
 // [CreditBalance]. While a day is Frozen no hold ends: Until is then the earliest time.
 func Waits(days []CreditDay) []CreditWait {
 	type key struct {
@@ -68,8 +71,12 @@ func Waits(days []CreditDay) []CreditWait {
 	}
 	for i := range days {
 		d := &days[i]
-		add(WaitUnbacked, d.Day, d.Pending(), expiry(d.Day))
-		add(WaitCase, d.Day, d.InCase, time.Time{})
+		if d.Rule == traffic.QuarantineReaders {
+			add(WaitReaders, d.Day, d.Pending()+d.InCase, time.Time{})
+		} else {
+			add(WaitUnbacked, d.Day, d.Pending(), expiry(d.Day))
+			add(WaitCase, d.Day, d.InCase, time.Time{})
+		}
 		for _, l := range d.Lots {
 			if l.Until.IsZero() {
 				continue

@@ -11,6 +11,7 @@ import (
 
 	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
+	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 )
@@ -101,11 +102,7 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 		}
 		c.Counted++
 		networks[r.Network] = true
-		publisher := r.DeveloperID
-		if owner, seat := s.seatOwners[publisher]; seat {
-			publisher = owner
-		}
-		publishers[publisher] = true
+		publishers[s.publisherFamily(r.DeveloperID)] = true
 	}
 	c.Networks, c.Publishers = len(networks), len(publishers)
 	return c
@@ -122,6 +119,48 @@ func (s *Store) CountReports(_ context.Context, campaign uuid.UUID, since time.T
 		return adreport.Counts{}, nil
 	}
 	return s.countsOf(list), nil
+}
+
+// Reporters implements adreport.Store.
+func (s *Store) Reporters(
+	_ context.Context, campaign uuid.UUID, since time.Time, least int,
+) (families []uuid.UUID, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	billed := map[uuid.UUID]map[day.Day]bool{}
+	for key, d := range s.ledger.publishers.days {
+		if d.Minted > 0 {
+			of := s.publisherFamily(d.DeveloperID)
+			if billed[of] == nil {
+				billed[of] = map[day.Day]bool{}
+			}
+			billed[of][key.day] = true
+		}
+	}
+	for _, r := range s.waitingReports(since)[campaign] {
+		of := s.publisherFamily(r.DeveloperID)
+		if r.counted && r.Reason != adreport.UnsuitablePlace && len(billed[of]) >= least &&
+			!slices.Contains(families, of) {
+			families = append(families, of)
+		}
+	}
+	slices.SortFunc(families, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return families, nil
+}
+
+// publisherFamily returns the family of a publisher; its own id if no account has it. The caller
+// holds s.mu.
+func (s *Store) publisherFamily(developer uuid.UUID) uuid.UUID {
+	for id, u := range s.users {
+		if u.DeveloperID != developer {
+			continue
+		}
+		if u.ParentID != uuid.Nil {
+			id = u.ParentID
+		}
+		return s.familyOf(id)
+	}
+	return developer
 }
 
 // ReportedCampaigns implements adreport.Store.

@@ -12,6 +12,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 )
 
 // creditState is the state of the release of Credits, by publisher and day. Guarded by Store.mu.
@@ -242,13 +243,17 @@ func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.Cr
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []ledger.CreditDay
-	frozen := s.ledger.publishers.open(developer) != nil
+	var rule traffic.QuarantineRule
+	if c := s.ledger.publishers.open(developer); c != nil {
+		rule = c.Evidence.Rule
+	}
 	for key, d := range s.ledger.publishers.credits.days {
 		if key.developer != developer || !d.Waits() {
 			continue
 		}
 		of := *d
-		of.Sources, of.Lots, of.Frozen = nil, slices.Clone(d.Lots), frozen
+		of.Sources, of.Lots, of.Rule = nil, slices.Clone(d.Lots), rule
+		of.Frozen = rule != ""
 		list = append(list, of)
 	}
 	slices.SortFunc(list, func(a, b ledger.CreditDay) int { return cmp.Compare(a.Day, b.Day) })

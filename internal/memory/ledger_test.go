@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
@@ -36,6 +37,9 @@ func TestLedgerConformance(t *testing.T) {
 				return dead, err
 			},
 			Corrupt: s.corruptions(),
+			Join: func(ctx context.Context, account, of uuid.UUID) error {
+				return s.SetFamilies(ctx, map[uuid.UUID]family.Member{account: {Family: of}})
+			},
 		}
 	})
 }

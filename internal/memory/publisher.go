@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/traffic"
@@ -33,7 +35,9 @@ type publisherDay struct {
 }
 
 func newPublisherState() publisherState {
-	return publisherState{days: make(map[publisherDay]traffic.PublisherDay), credits: newCreditState()}
+	return publisherState{
+		days: make(map[publisherDay]traffic.PublisherDay), credits: newCreditState(),
+	}
 }
 
 func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherBook {
@@ -93,31 +97,91 @@ func (b *batchTx) Recorded(_ context.Context, of ledger.EventType, auctions []uu
 }
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, and of
-// their owners' other publishers, by owner, developer and day.
+// their families' other publishers, by family, developer and day.
 func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	active := make(map[uuid.UUID]bool)
+	active, owner := make(map[uuid.UUID]bool), s.familyOwners()
 	var days []traffic.PublisherDay
 	for key, d := range s.ledger.publishers.days {
 		if key.day < since || key.day > last {
 			continue
 		}
-		d.OwnerID = s.seatOwners[d.DeveloperID]
+		d.OwnerID = owner[d.DeveloperID]
 		days = append(days, d)
 		if key.day == last {
 			active[d.Family()] = true
 		}
 	}
 	days = slices.DeleteFunc(days, func(d traffic.PublisherDay) bool { return !active[d.Family()] })
-	slices.SortFunc(days, func(a, b traffic.PublisherDay) int {
-		mine, other := a.Family(), b.Family()
-		return cmp.Or(
-			bytes.Compare(mine[:], other[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]),
-			cmp.Compare(a.Day, b.Day),
-		)
-	})
+	slices.SortFunc(days, byFamily)
 	return days, nil
+}
+
+func byFamily(a, b traffic.PublisherDay) int {
+	mine, other := a.Family(), b.Family()
+	return cmp.Or(
+		bytes.Compare(mine[:], other[:]), bytes.Compare(a.DeveloperID[:], b.DeveloperID[:]),
+		cmp.Compare(a.Day, b.Day),
+	)
+}
+
+// familyOwners maps the developer ids of accounts to that of their family's oldest account, unless
+// it is their own. The store's mutex is held.
+func (s *Store) familyOwners() map[uuid.UUID]uuid.UUID {
+	owners := make(map[uuid.UUID]uuid.UUID)
+	for id, u := range s.users {
+		if u.ParentID != uuid.Nil {
+			id = u.ParentID
+		}
+		oldest, is := s.users[s.familyOf(id)]
+		if is && oldest.DeveloperID != u.DeveloperID {
+			owners[u.DeveloperID] = oldest.DeveloperID
+		}
+	}
+	return owners
+}
+
+// familyOf returns the family of an account. The store's mutex is held.
+func (s *Store) familyOf(account uuid.UUID) uuid.UUID {
+	return family.Of(s.families.members, account).Family
+}
+
+// ReaderSums lists the sums of the days from since to last of the publishers of families with at
+// least so many impressions, by family and developer. Those that a person approved are not listed.
+func (s *Store) ReaderSums(
+	_ context.Context, since, last day.Day, impressions int64,
+) ([]traffic.PublisherDay, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, owner := &s.ledger.publishers, s.familyOwners()
+	sums := make(map[uuid.UUID]traffic.PublisherDay)
+	for key, d := range p.days {
+		approved := slices.ContainsFunc(p.cases, func(c *ledger.Quarantine) bool {
+			return c.DeveloperID == key.developer && c.Evidence.Rule == traffic.QuarantineReaders &&
+				c.Decision == ledger.QuarantineRelease
+		})
+		if key.day < since || key.day > last || approved {
+			continue
+		}
+		sum := sums[key.developer]
+		sum.DeveloperID, sum.OwnerID = key.developer, owner[key.developer]
+		sum.Impressions += d.Impressions
+		sum.BrowserImpressions += d.BrowserImpressions
+		sum.Readers += d.Readers
+		sums[key.developer] = sum
+	}
+	shown, quiet := make(map[uuid.UUID]int64), make(map[uuid.UUID]bool)
+	for _, sum := range sums {
+		shown[sum.Family()] += sum.Impressions - sum.BrowserImpressions
+		quiet[sum.Family()] = quiet[sum.Family()] || sum.Readers == 0
+	}
+	list := slices.Collect(maps.Values(sums))
+	list = slices.DeleteFunc(list, func(sum traffic.PublisherDay) bool {
+		return shown[sum.Family()] < impressions || !quiet[sum.Family()]
+	})
+	slices.SortFunc(list, byFamily)
+	return list, nil
 }
 
 // OpenQuarantine opens a case; false when the publisher has an open one, or the case exists.

@@ -29,11 +29,22 @@ UPDATE ad_report r SET counted = true FROM billed_event b
 WHERE r.outcome IS NULL AND NOT r.counted AND ($1::uuid IS NULL OR r.campaign_id = $1)
 	AND b.auction_day = r.auction_day AND b.auction_id = r.auction_id AND b.event_type = 'impression'`
 
-	// A publisher is identified by its owner: all seats of an account are one publisher.
+	// Publishers are counted by family. A seat belongs to its owner's.
 	sumAdReports = `
 SELECT r.campaign_id, count(*), count(*) FILTER (WHERE r.counted), count(DISTINCT r.network) FILTER (WHERE r.counted),
-	count(DISTINCT coalesce(u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
-FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id WHERE r.outcome IS NULL`
+	count(DISTINCT coalesce(f.family_id, u.parent_id, u.id, r.developer_id)) FILTER (WHERE r.counted), max(r.at)
+FROM ad_report r LEFT JOIN app_user u ON u.developer_id = r.developer_id
+	LEFT JOIN account_family f ON f.account_id = coalesce(u.parent_id, u.id) WHERE r.outcome IS NULL`
+	reporters = `
+WITH member AS (
+	SELECT u.developer_id, coalesce(f.family_id, u.parent_id, u.id) AS family
+	FROM app_user u LEFT JOIN account_family f ON f.account_id = coalesce(u.parent_id, u.id)
+)
+SELECT m.family FROM ad_report r JOIN member m USING (developer_id)
+WHERE r.outcome IS NULL AND r.counted AND r.campaign_id = $1 AND r.at >= $2 AND r.reason <> '` +
+		adreport.UnsuitablePlace + `'
+GROUP BY 1 HAVING (SELECT count(DISTINCT d.day) FROM publisher_day d JOIN member p USING (developer_id)
+	WHERE p.family = m.family AND d.minted > 0) >= $3 ORDER BY 1`
 	sumOfCampaign = sumAdReports + ` AND r.campaign_id = $1 AND r.at >= $2 AND r.reason <> '` +
 		adreport.UnsuitablePlace + `' GROUP BY 1`
 	sumOfThese    = sumAdReports + ` AND r.campaign_id = ANY ($1) GROUP BY 1`
@@ -94,6 +105,17 @@ func (s *Store) CountReports(
 		return counts, err
 	}
 	return list[0].Counts, nil
+}
+
+// Reporters implements adreport.Store.
+func (s *Store) Reporters(
+	ctx context.Context, campaign uuid.UUID, since time.Time, days int,
+) (families []uuid.UUID, err error) {
+	rows, err := s.pool.Query(ctx, reporters, campaign, since, days)
+	if err == nil {
+		families, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	}
+	return families, failure("list reporters", err)
 }
 
 // sumReports reads campaigns with their counts and the reports written since a time.

@@ -133,8 +133,8 @@ UPDATE credit_lot l SET remaining = l.remaining - t.amount FROM unnest($2::integ
 WHERE l.developer_id = $1 AND l.day = t.day AND l.value = t.value AND l.until = '-infinity' AND NOT l.long`
 
 	waitingDaysSQL = `
-SELECT day, minted, in_case, gone, EXISTS (SELECT 1 FROM quarantine q WHERE q.developer_id = $1 AND q.decision IS NULL)
-FROM publisher_day p WHERE developer_id = $1 AND (in_case > 0 OR minted <> in_case + gone + released
+SELECT day, minted, in_case, gone,
+	coalesce((SELECT q.rule FROM quarantine q WHERE q.developer_id = $1 AND q.decision IS NULL), '') FROM publisher_day p WHERE developer_id = $1 AND (in_case > 0 OR minted <> in_case + gone + released
 	OR EXISTS (SELECT 1 FROM credit_lot l WHERE l.developer_id = $1 AND l.day = p.day AND l.until > '-infinity'))
 ORDER BY day`
 
@@ -493,7 +493,8 @@ func (s *Store) WaitingDays(ctx context.Context, developer uuid.UUID) (days []le
 		d := ledger.CreditDay{DeveloperID: developer}
 		var dates []int32
 		at := make(map[day.Day]int)
-		if _, err := pgx.ForEachRow(rows, []any{&d.Day, &d.Minted, &d.InCase, &d.Gone, &d.Frozen}, func() error {
+		if _, err := pgx.ForEachRow(rows, []any{&d.Day, &d.Minted, &d.InCase, &d.Gone, &d.Rule}, func() error {
+			d.Frozen = d.Rule != ""
 			at[d.Day] = len(days)
 			days, dates = append(days, d), append(dates, int32(d.Day))
 			return nil

@@ -26,6 +26,12 @@ func TestLedgerConformance(t *testing.T) {
 				return storetest.Pay(ctx, s, id, amount)
 			},
 			Deposits: s, Dead: s.dead, Corrupt: asOwner(t, s).corruptions(),
+			Join: func(ctx context.Context, account, family uuid.UUID) error {
+				_, err := asOwner(t, s).pool.Exec(
+					ctx, `INSERT INTO account_family (account_id, family_id) VALUES ($1, $2)`, account, family,
+				)
+				return err
+			},
 		}
 	})
 }

@@ -44,12 +44,12 @@ ORDER BY developer_id FOR SHARE`
 
 	addPublisherDaysSQL = `
 INSERT INTO publisher_day AS p (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
-	browser_minted, browser_impressions, browser_clicks, browser_invalid)
+	browser_minted, browser_impressions, browser_clicks, browser_invalid, readers)
 SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
 	$8::bigint[],
-	$9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
+	$9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
 	AS d (developer_id, day, minted, capped, impressions, clicks, invalid, redeemed,
-	browser_minted, browser_impressions, browser_clicks, browser_invalid)
+	browser_minted, browser_impressions, browser_clicks, browser_invalid, readers)
 ORDER BY developer_id, day
 ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minted, capped = p.capped + EXCLUDED.capped,
 	impressions = p.impressions + EXCLUDED.impressions, clicks = p.clicks + EXCLUDED.clicks,
@@ -57,21 +57,43 @@ ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minte
 	redeemed = p.redeemed + EXCLUDED.redeemed, browser_minted = p.browser_minted + EXCLUDED.browser_minted,
 	browser_impressions = p.browser_impressions + EXCLUDED.browser_impressions,
 		browser_clicks = p.browser_clicks + EXCLUDED.browser_clicks,
-	browser_invalid = p.browser_invalid + EXCLUDED.browser_invalid, credit_due = p.credit_due OR EXCLUDED.minted > 0`
+	browser_invalid = p.browser_invalid + EXCLUDED.browser_invalid, readers = p.readers + EXCLUDED.readers,
+	credit_due = p.credit_due OR EXCLUDED.minted > 0`
 
 	addHeldChargesSQL = `
 INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, amount)
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigint[])`
 
+	// The publisher of a family's oldest account stands for the family, a seat's owner for the seat.
+	familySQL = `
+	nullif(o.developer_id, d.developer_id) AS owner_id, coalesce(o.developer_id, d.developer_id) AS family
+	FROM publisher_day d LEFT JOIN app_user s ON s.developer_id = d.developer_id
+	LEFT JOIN account_family f ON f.account_id = coalesce(s.parent_id, s.id)
+	LEFT JOIN app_user o ON o.id = coalesce(f.family_id, s.parent_id)
+	WHERE d.day BETWEEN $1 AND $2`
+
 	publisherDaysSQL = `
-WITH p AS (
-	SELECT d.*, o.developer_id AS owner_id, coalesce(o.developer_id, d.developer_id) AS family FROM publisher_day d
-	LEFT JOIN app_user s ON s.developer_id = d.developer_id LEFT JOIN app_user o ON o.id = s.parent_id
-	WHERE d.day BETWEEN $1 AND $2)
+WITH p AS (SELECT d.*, ` + familySQL + `)
 SELECT developer_id, owner_id, day, minted, capped, impressions, clicks, invalid, redeemed,
-	browser_minted, browser_impressions, browser_clicks, browser_invalid FROM p
+	browser_minted, browser_impressions, browser_clicks, browser_invalid, readers FROM p
 WHERE family IN (SELECT family FROM p WHERE day = $2)
 ORDER BY family, developer_id, day`
+
+	readerSumsSQL = `
+WITH p AS (
+	SELECT d.developer_id, sum(d.impressions)::bigint AS impressions,
+		sum(d.browser_impressions)::bigint AS browser_impressions, sum(d.readers)::bigint AS readers,
+		min(owner_id::text)::uuid AS owner_id, min(family::text) AS family
+	FROM (SELECT d.*, ` + familySQL + `) d
+	WHERE NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.developer_id = d.developer_id AND q.rule = 'no_readers'
+		AND q.decision = 'release')
+	GROUP BY d.developer_id
+), families AS (
+	SELECT *, sum(impressions - browser_impressions) OVER (PARTITION BY family) AS shown,
+		min(readers) OVER (PARTITION BY family) AS fewest FROM p
+)
+SELECT developer_id, owner_id, impressions, browser_impressions, readers FROM families
+WHERE shown >= $3 AND fewest = 0 ORDER BY family, developer_id`
 
 	openQuarantineSQL = `
 INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
@@ -210,17 +232,17 @@ func queuePublishers(batch *pgx.Batch, need ledger.Need, books *ledger.Books) {
 func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Publishers); n > 0 {
 		ids, days := make([][16]byte, n), make([]int32, n)
-		var numbers [10][]int64
+		var numbers [11][]int64
 		for i, p := range e.Publishers {
 			ids[i], days[i] = p.DeveloperID, int32(p.Day)
 			for j, v := range []int64{p.Minted, p.Capped, p.Impressions, p.Clicks, p.Invalid, p.Redeemed,
-				p.BrowserMinted, p.BrowserImpressions, p.BrowserClicks, p.BrowserInvalid} {
+				p.BrowserMinted, p.BrowserImpressions, p.BrowserClicks, p.BrowserInvalid, p.Readers} {
 				numbers[j] = append(numbers[j], v)
 			}
 		}
 		batch.Queue(addPublisherDaysSQL, ids, days, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
 			numbers[5],
-			numbers[6], numbers[7], numbers[8], numbers[9])
+			numbers[6], numbers[7], numbers[8], numbers[9], numbers[10])
 	}
 	queueCredits(batch, e)
 	if n := len(e.HeldCharges); n > 0 {
@@ -235,7 +257,7 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 }
 
 // PublisherDays lists the days from since (included) of the publishers with a day on last, and of
-// all other publishers of the same owners, by owner, developer and day.
+// all other publishers of the same families, by family, developer and day.
 func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
@@ -245,13 +267,33 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 		var owner *uuid.UUID
 		err = row.Scan(&d.DeveloperID, &owner, &d.Day, &d.Minted, &d.Capped, &d.Impressions, &d.Clicks, &d.Invalid,
 			&d.Redeemed,
-			&d.BrowserMinted, &d.BrowserImpressions, &d.BrowserClicks, &d.BrowserInvalid)
+			&d.BrowserMinted, &d.BrowserImpressions, &d.BrowserClicks, &d.BrowserInvalid, &d.Readers)
 		if owner != nil {
 			d.OwnerID = *owner
 		}
 		return d, err
 	})
 	return days, failure("read publisher days", err)
+}
+
+// ReaderSums lists the sums of the days from since to last of the publishers of families with at
+// least so many impressions, by family and developer. Those that a person approved are not listed.
+func (s *Store) ReaderSums(
+	ctx context.Context, since, last day.Day, impressions int64,
+) ([]traffic.PublisherDay, error) {
+	rows, err := s.pool.Query(ctx, readerSumsSQL, int32(since), int32(last), impressions)
+	if err != nil {
+		return nil, failure("read sums of readers", err)
+	}
+	sums, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d traffic.PublisherDay, err error) {
+		var owner *uuid.UUID
+		err = row.Scan(&d.DeveloperID, &owner, &d.Impressions, &d.BrowserImpressions, &d.Readers)
+		if owner != nil {
+			d.OwnerID = *owner
+		}
+		return d, err
+	})
+	return sums, failure("read sums of readers", err)
 }
 
 // OpenQuarantine opens a case. It returns false when the publisher has an open case, or the case

@@ -110,6 +110,12 @@ func adReports(t *testing.T, l Ledger) {
 	require.Equal(t, 1, total)
 	got = list[0].Counts
 	require.Equal(t, []int{3, 3, 2, 2}, []int{got.Reports, got.Counted, got.Networks, got.Publishers})
+	families, err := reports.Reporters(t.Context(), c.ID, now, 1)
+	require.NoError(t, err)
+	require.Contains(t, families, owner.ID)
+	families, err = reports.Reporters(t.Context(), c.ID, now, 2)
+	require.NoError(t, err)
+	require.Empty(t, families, "one billed day")
 	require.Equal(t, map[string]int{"scam": 3}, got.Reasons)
 	byOwner := func(text adreport.Text) bool { return text.DeveloperID == owner.DeveloperID }
 	require.True(t, slices.ContainsFunc(got.Texts, byOwner), "who showed it is known")

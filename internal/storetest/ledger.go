@@ -65,6 +65,8 @@ type Ledger struct {
 	Dead func(ctx context.Context) ([]ledger.DeadLetter, error)
 	// Corrupt damages the store behind its back, so that the named check must fail.
 	Corrupt map[string]func(ctx context.Context) error
+	// Join makes an account one of a family.
+	Join func(ctx context.Context, account, family uuid.UUID) error
 }
 
 type ledgerCase struct {

@@ -21,6 +21,7 @@ import (
 // Publishers holds the methods that invalid-traffic control needs of a store.
 type Publishers interface {
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
+	ReaderSums(ctx context.Context, since, last day.Day, impressions int64) ([]traffic.PublisherDay, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
@@ -47,6 +48,8 @@ var publisherCases = []ledgerCase{
 	{"SeatQuarantine", seatQuarantine},
 	{"SeatMintCap", seatMintCap},
 	{"DaysOfOneOwner", ownersDays},
+	{"DaysOfAFamily", familyDays},
+	{"Readers", readers},
 }
 
 func publishersOf(t *testing.T, l Ledger) Publishers {
@@ -684,5 +687,100 @@ func quarantineEndsUnderLoad(t *testing.T, l Ledger) {
 		}
 	})
 	requireCredits(t, l, developer, appliers*rounds)
+	requireClean(t, l, ledger.VerifyOptions{})
+}
+
+// familyDays checks that the days of accounts of a family, with their seats, stand together and name
+// the publisher of its oldest account.
+func familyDays(t *testing.T, l Ledger) {
+	oldest, newer, stranger := AddUser(t, l.Stores), AddUser(t, l.Stores), AddUser(t, l.Stores)
+	seat, _ := addSeat(t, l.Stores, newer)
+	for _, member := range []uuid.UUID{oldest.ID, newer.ID} {
+		require.NoError(t, l.Join(t.Context(), member, oldest.ID))
+	}
+	k := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	var records []ledger.Record
+	members := []uuid.UUID{oldest.DeveloperID, newer.DeveloperID, seat.DeveloperID}
+	for _, developer := range append(members, stranger.DeveloperID) {
+		records = append(records, eventOf(t, k, developer, ledger.Impression))
+	}
+	impressions(t, l, oldest.DeveloperID, 0, 0, records...)
+	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
+	require.NoError(t, err)
+	var family []uuid.UUID
+	var places []int
+	for i, d := range days {
+		if d.Family() == oldest.DeveloperID {
+			family, places = append(family, d.DeveloperID), append(places, i)
+			require.Equal(t, d.DeveloperID == oldest.DeveloperID, d.OwnerID == uuid.Nil)
+		}
+		require.False(t, d.DeveloperID == stranger.DeveloperID && d.OwnerID != uuid.Nil)
+	}
+	require.ElementsMatch(t, members, family)
+	require.Equal(t, 2, places[2]-places[0], "they stand together")
+}
+
+// readers checks the sums of events that readers sent, the approval of a publisher without them, and
+// the reason why its Credits wait.
+func readers(t *testing.T, l Ledger) {
+	p := publishersOf(t, l)
+	oldest, newer := AddUser(t, l.Stores), AddUser(t, l.Stores)
+	require.NoError(t, l.Join(t.Context(), newer.ID, oldest.ID))
+	silent, seen := newID(t), newID(t)
+	k := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
+	event := func(developer uuid.UUID, daysAgo int, fromReader bool) ledger.Record {
+		r := eventOf(t, k, developer, ledger.Impression)
+		r.Event.ReceivedAt, r.Event.FromReader = now.AddDate(0, 0, -daysAgo), fromReader
+		return r
+	}
+	invalid, page := event(silent, 0, true), event(silent, 0, false)
+	invalid.Event.InvalidTraffic, page.Event.Browser = traffic.RuleBot, true
+	impressions(
+		t, l, silent, 0, 0, event(silent, 0, false), event(silent, 1, false), event(silent, 9, true), invalid, page,
+		event(seen, 0, true), event(seen, 1, false), event(oldest.DeveloperID, 1, false),
+		event(newer.DeveloperID, 0, false),
+	)
+	read := func(least int64) map[uuid.UUID]traffic.PublisherDay {
+		sums, err := p.ReaderSums(t.Context(), day.Of(now)-2, day.Of(now), least)
+		require.NoError(t, err)
+		found := make(map[uuid.UUID]traffic.PublisherDay)
+		for _, s := range sums {
+			found[s.DeveloperID] = s
+		}
+		return found
+	}
+	alone := traffic.PublisherDay{DeveloperID: silent, Impressions: 3, BrowserImpressions: 1}
+	require.Equal(t, map[uuid.UUID]traffic.PublisherDay{
+		silent:             alone,
+		oldest.DeveloperID: {DeveloperID: oldest.DeveloperID, Impressions: 1},
+		newer.DeveloperID:  {DeveloperID: newer.DeveloperID, OwnerID: oldest.DeveloperID, Impressions: 1},
+	}, read(2))
+	require.Empty(t, read(3))
+
+	c := ledger.Quarantine{
+		ID: newID(t), DeveloperID: silent, OpenedAt: now, Evidence: traffic.Evidence{Rule: traffic.QuarantineReaders},
+	}
+	opened, err := p.OpenQuarantine(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, opened)
+	impressions(t, l, silent, 0, 9, event(silent, 0, false))
+	days, err := l.Deposits.WaitingDays(t.Context(), silent)
+	require.NoError(t, err)
+	for _, w := range ledger.Waits(days) {
+		require.Equal(t, ledger.WaitReaders, w.Reason)
+		require.Zero(t, w.Until, "nothing expires and nothing is released before a decision")
+		require.EqualValues(t, 5, w.Credits, "pending ones and those of the case")
+	}
+	require.Contains(t, read(2), silent, "an open case is no approval")
+	_, err = p.EndQuarantine(t.Context(), ledger.QuarantineVerdict{
+		Case: c.ID, Decision: ledger.QuarantineRelease, By: newID(t), At: now,
+	})
+	require.NoError(t, err)
+	require.NotContains(t, read(2), silent, "approved")
+	days, err = l.Deposits.WaitingDays(t.Context(), silent)
+	require.NoError(t, err)
+	for _, w := range ledger.Waits(days) {
+		require.Equal(t, ledger.WaitUnbacked, w.Reason)
+	}
 	requireClean(t, l, ledger.VerifyOptions{})
 }

@@ -17,6 +17,10 @@ const (
 	QuarantineSurge   QuarantineRule = "mint_surge" // Credits of the day against the mean of the week before
 	QuarantineManual  QuarantineRule = "manual"     // an administrator's decision
 	QuarantineOwner   QuarantineRule = "owner"      // a new seat whose owner has a case
+	// far fewer clicks than the network's rate lets expect
+	QuarantineQuiet QuarantineRule = "few_clicks"
+	// many impressions and not one request of a reader; see [QuarantineRules.Readerless]
+	QuarantineReaders QuarantineRule = "no_readers"
 )
 
 // QuarantineRules holds the thresholds. A rule with a threshold of 0 is off.
@@ -25,6 +29,8 @@ type QuarantineRules struct {
 	CTR          float64 // clicks per impression
 	InvalidShare float64 // 0 to 1
 	Surge        float64 // times the mean
+	Network      bool    // clicks are compared with the network's rate
+	Readers      int64   // impressions within [ReaderDays] of which a reader must have sent something
 }
 
 // SurgeDays is the number of days before that mint_surge compares; at least surgeActive of them
@@ -42,6 +48,7 @@ type Evidence struct {
 	Today     PublisherDay   `json:"day"`            // the numbers of the day
 	By        uuid.UUID      `json:"by,omitzero"`    // of a manual case: the administrator
 	Note      string         `json:"note,omitempty"` // of a sum's case: the sum
+	Since     day.Day        `json:"since,omitzero"` // of a rule about several days: the first; else 0
 }
 
 // Anomaly judges one publisher's day by the days before it (in any order, without those of other
@@ -104,7 +111,9 @@ func ratio(part, whole int64) float64 {
 // events and self-served ads are in none of the numbers.
 type PublisherDay struct {
 	DeveloperID uuid.UUID `json:"developer_id"`
-	OwnerID     uuid.UUID `json:"owner_id,omitzero"` // of a seat: its owner's developer id, where a store lists days
+	// of a seat and of another account of a family: the developer id of the family's oldest account,
+	// where a store lists days
+	OwnerID     uuid.UUID `json:"owner_id,omitzero"`
 	Day         day.Day   `json:"day"`
 	Minted      int64     `json:"minted"` // Credits, held ones included
 	Capped      int64     `json:"capped"` // impressions that minted nothing because of the cap
@@ -112,6 +121,9 @@ type PublisherDay struct {
 	Clicks      int64     `json:"clicks"`
 	Invalid     int64     `json:"invalid"`  // auctions with an invalid impression and no valid one before it
 	Redeemed    int64     `json:"redeemed"` // the part of them followed by a valid impression
+	// valid events that a reader's device sent as far as their requests show: followed links, pixels,
+	// reports of pages
+	Readers int64 `json:"readers"`
 
 	// Events of browser keys: parts of the numbers above, except for invalid traffic, which is only
 	// here. Anyone can copy such a key from a page, so nothing is held against the publisher.
@@ -129,7 +141,7 @@ func (p *PublisherDay) withoutBrowser() {
 	p.Clicks -= p.BrowserClicks
 }
 
-// Family returns the same id for all publishers of one owner: the owner's developer id.
+// Family returns the same id for all publishers of one family, its owners' seats included.
 func (p *PublisherDay) Family() uuid.UUID {
 	if p.OwnerID != uuid.Nil {
 		return p.OwnerID
@@ -145,6 +157,7 @@ func (p *PublisherDay) Add(o PublisherDay) {
 	p.Clicks += o.Clicks
 	p.Invalid += o.Invalid
 	p.Redeemed += o.Redeemed
+	p.Readers += o.Readers
 	p.BrowserMinted += o.BrowserMinted
 	p.BrowserImpressions += o.BrowserImpressions
 	p.BrowserClicks += o.BrowserClicks

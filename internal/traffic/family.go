@@ -73,7 +73,7 @@ func (r QuarantineRules) together(members []member) (found [3]Evidence) {
 			all.today.withoutBrowser()
 			if len(of) > 1 && r.strikes(g) {
 				found[i] = Evidence{Rule: g.rule, Value: g.value, Threshold: g.threshold, Note: fmt.Sprintf(
-					"the sum of %d publishers of one owner: impressions %d, clicks %d, invalid %d, redeemed %d, "+
+					"the sum of %d publishers of one family: impressions %d, clicks %d, invalid %d, redeemed %d, "+
 						"minted %d",
 					len(of), all.today.Impressions, all.today.Clicks, all.today.Invalid, all.today.Redeemed,
 					all.today.Minted)}

@@ -19,8 +19,8 @@ const (
 	RuleViewRate     = "view_rate"        // too many impressions of one network; the reader's requests only
 	// the posted clicks of a publisher exceed the network's click rate
 	RulePostedRate   = "posted_click_rate"
-	RuleViewTooFast  = "view_too_fast"    // the view came sooner after the auction than half an ad can be in view
-	RulePostedViews  = "posted_view_rate" // the same as posted_click_rate for views
+	RuleViewTooFast  = "view_too_fast"            // the view came sooner after the auction than half an ad can be in view
+	RulePostedViews  = "posted_view_rate"         // the same as posted_click_rate for views
 	RuleNoImpression = "click_without_impression" // the log has no impression of the auction before the click
 )
 

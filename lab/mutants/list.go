@@ -646,6 +646,18 @@ var mutants = []mutant{
 		tests: []string{"./auction/train"}, run: "Poisoned",
 	},
 	{
+		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
+		file: "internal/traffic/compare.go",
+		old:  "case s.Over() && (many || manyAlone):", new: "case s.Over() && many && manyAlone:",
+		tests: []string{"./internal/traffic"}, run: "Network",
+	},
+	{
+		name: "readers-of-servers", protects: "what a publisher's server posts is no reader's",
+		file: "ingress/track/traffic.go",
+		old:  "return !keyed || account.LooksLike(account.KindBrowser, bearer)", new: "return !keyed || !account.LooksLike(account.KindConversion, bearer)",
+		tests: []string{"./ingress/track"}, run: "EventsFromReaders",
+	},
+	{
 		name: "train-off-topic", protects: "off-topic clicks on a rival's ad bring no weights to decide",
 		file:  "auction/train/gate.go",
 		old:   "	if suspects > 0 {\n		r.refuse(\"%d campaigns",
@@ -710,9 +722,9 @@ var mutants = []mutant{
 		tests: []string{"./auction"}, run: "NewCampaignsExplore",
 	},
 	{
-		name: "explore-advertiser", protects: "many new campaigns of an advertiser explore no more than one",
+		name: "explore-advertiser", protects: "many new campaigns of a family explore no more than one",
 		file: "auction/explore.go",
-		old:  "&& !learnt.Advertisers[c.Advertiser]", new: "",
+		old:  "&& !learnt.Advertisers[c.Owner()]", new: "",
 		tests: []string{"./auction"}, run: "NewCampaignsExplore",
 	},
 	{
@@ -763,7 +775,7 @@ var mutants = []mutant{
 	{
 		name: "relevance-copies", protects: "copies of a campaign do not devalue a rival's word",
 		file: "auction/lexicon/table.go",
-		old:  "return vote / uint64(campaigns)", new: "return vote",
+		old:  "fullPPM / uint64(campaigns)", new: "fullPPM",
 		tests: []string{"./auction/lexicon"}, run: "Copies",
 	},
 	{
@@ -773,9 +785,21 @@ var mutants = []mutant{
 		tests: []string{"./auction"}, run: "CommonWords",
 	},
 	{
+		name: "votes-unpaid", protects: "campaigns of those who pay nothing change no auction of others",
+		file: "auction/lexicon/lexicon.go",
+		old:  "id < table.voted\n", new: "id != None\n",
+		tests: []string{"./auction"}, run: "TestCampaignsWithoutVotesChangeNothingForOthers",
+	},
+	{
+		name: "votes-trade", protects: "a word that every advertiser uses shows what a request is about",
+		file: "auction/lexicon/table.go",
+		old:  "max(size.rarity(v), least)", new: "size.rarity(v)",
+		tests: []string{"./auction"}, run: "TestANetworkOfOneTradeFills",
+	},
+	{
 		name: "relevance-ties", protects: "twenty copies win no more ties than one campaign",
 		file: "auction/target/search.go",
-		old:  "tie{advertiser: mixed(seed, &c.Advertiser), campaign:", new: "tie{campaign:",
+		old:  "tie{advertiser: mixed(seed, c.family()), campaign:", new: "tie{campaign:",
 		tests: []string{"./auction"}, run: "TiesFavour",
 	},
 	{

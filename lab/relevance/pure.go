@@ -60,8 +60,10 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 		a := &s.campaigns[i]
 		headline, subtext := a.text()
 		e := entry{
-			label:    a.Label,
-			Campaign: auction.Campaign{Bid: bid, Headline: headline, Subtext: subtext, Targeting: a.targeting()},
+			label: a.Label,
+			Campaign: auction.Campaign{
+				Bid: bid, Vote: target.FullVote, Headline: headline, Subtext: subtext, Targeting: a.targeting(),
+			},
 		}
 		if bids != nil {
 			e.Bid = bids[i]
@@ -70,7 +72,7 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 	}
 	for _, x := range more {
 		list = append(list, entry{label: x.label, Campaign: auction.Campaign{
-			Bid: x.bid, Headline: x.headline, Targeting: &auction.Targeting{Languages: x.langs, IntentTokens: x.tokens},
+			Bid: x.bid, Vote: target.FullVote, Headline: x.headline, Targeting: &auction.Targeting{Languages: x.langs, IntentTokens: x.tokens},
 		}})
 	}
 	return list

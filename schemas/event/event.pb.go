@@ -366,7 +366,9 @@ type Event struct {
 	NoConsent      bool                   `protobuf:"varint,61,opt,name=no_consent,json=noConsent,proto3" json:"no_consent,omitempty"`      // the reader did not consent: session_hash is empty
 	// Of a click: 16 bits of a hash of its network, campaign and UTC day, and 1; 0 when unknown. Two
 	// clicks of one network on one campaign and day have the same, so that learning counts one.
-	NetworkMark   uint32 `protobuf:"varint,70,opt,name=network_mark,json=networkMark,proto3" json:"network_mark,omitempty"`
+	NetworkMark uint32 `protobuf:"varint,70,opt,name=network_mark,json=networkMark,proto3" json:"network_mark,omitempty"`
+	// A reader's device sent it, as far as the request shows: a followed link, a pixel, a page's report.
+	FromReader    bool `protobuf:"varint,71,opt,name=from_reader,json=fromReader,proto3" json:"from_reader,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -539,6 +541,13 @@ func (x *Event) GetNetworkMark() uint32 {
 		return x.NetworkMark
 	}
 	return 0
+}
+
+func (x *Event) GetFromReader() bool {
+	if x != nil {
+		return x.FromReader
+	}
+	return false
 }
 
 type Conversion struct {
@@ -1096,7 +1105,7 @@ const file_event_proto_rawDesc = "" +
 	"\asurface\x18\x03 \x01(\tR\asurface\x12\x16\n" +
 	"\x06region\x18\x04 \x01(\tR\x06region\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x19\n" +
-	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\x81\x06\n" +
+	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xa2\x06\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\fR\aeventId\x12(\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x14.adnet.event.v1.TypeR\x04type\x12+\n" +
@@ -1123,7 +1132,9 @@ const file_event_proto_rawDesc = "" +
 	"\x05house\x18> \x01(\bR\x05house\x12\x1d\n" +
 	"\n" +
 	"no_consent\x18= \x01(\bR\tnoConsent\x12!\n" +
-	"\fnetwork_mark\x18F \x01(\rR\vnetworkMarkJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
+	"\fnetwork_mark\x18F \x01(\rR\vnetworkMark\x12\x1f\n" +
+	"\vfrom_reader\x18G \x01(\bR\n" +
+	"fromReaderJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
 	"\n" +
 	"Conversion\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +

@@ -977,6 +977,7 @@ CREATE TABLE publisher_day (
     browser_impressions bigint NOT NULL DEFAULT 0,
     browser_clicks      bigint NOT NULL DEFAULT 0,
     browser_invalid     bigint NOT NULL DEFAULT 0,
+    readers             bigint NOT NULL DEFAULT 0, -- valid events that readers' devices sent
     PRIMARY KEY (developer_id, day)
 ) WITH (fillfactor = 50);
 CREATE INDEX publisher_day_day ON publisher_day (day);

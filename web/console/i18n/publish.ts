@@ -49,6 +49,9 @@ const en = {
       'One advertiser paid for more than a quarter of that day, so the long hold ' +
       'applies. It ends sooner when others pay for the day as well.',
     quarantine: 'Held by a case about your traffic.',
+    no_readers:
+      "No reader's device has sent anything in 30 days: no link, no pixel. They wait until a " +
+      'person approves you, once.',
   } as Record<string, string>,
   pending: 'Credits pending',
   pendingHelp: 'No charge backs them yet',
@@ -108,6 +111,9 @@ const de: Texts<typeof en> = {
       'Ein Werbetreibender zahlte mehr als ein Viertel des Tages, deshalb gilt die ' +
       'lange Haltefrist. Sie endet früher, wenn auch andere für den Tag zahlen.',
     quarantine: 'Wegen eines Falls zu Ihrem Traffic einbehalten.',
+    no_readers:
+      'Seit 30 Tagen kam nichts vom Gerät eines Lesers: kein Link, kein Pixel. Sie warten, bis ' +
+      'ein Mensch Sie einmalig zulässt.',
   },
   pending: 'Credits offen',
   pendingHelp: 'Noch deckt sie keine Belastung',

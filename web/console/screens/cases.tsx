@@ -137,4 +137,6 @@ export default function Cases() {
 const percentOr = (c: Case) =>
   c.rule === 'mint_surge'
     ? `${Number(c.evidence.value).toFixed(1)} × (${Number(c.evidence.threshold).toFixed(1)} ×)`
+    : c.rule === 'no_readers'
+      ? `${count(c.evidence.value)} (${count(c.evidence.threshold)})`
     : `${percent(Number(c.evidence.value))} (${percent(Number(c.evidence.threshold))})`;

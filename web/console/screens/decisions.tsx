@@ -66,8 +66,8 @@ function Statements({ open }: { open?: boolean }) {
                   ask={(a, done) =>
                     ask({
                       ...a,
-                      does: async (text, checked) => {
-                        await a.does(text, checked);
+                      does: async (text, checked, id) => {
+                        await a.does(text, checked, id);
                         setSaid(done);
                       },
                     })
