@@ -35,6 +35,8 @@ type thiefReport struct {
 	Kept  int   `json:"ads_of_the_honest_publisher"` // of probes
 	Rows  int64 `json:"rows_left"`
 	Bytes int64 `json:"bytes_left"`
+	// Tables are those that grew most.
+	Tables string `json:"tables"`
 }
 
 // The thief's budget, and what it may leave.
@@ -87,7 +89,7 @@ func (s *suite) thieve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, bytes, err := s.world.stored(ctx)
+	empty, err := s.world.stored(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,11 +98,11 @@ func (s *suite) thieve(ctx context.Context) error {
 			return err
 		}
 	}
-	moreRows, moreBytes, err := s.world.stored(ctx)
+	full, err := s.world.stored(ctx)
 	if err != nil {
 		return err
 	}
-	t.loot.Rows, t.loot.Bytes = moreRows-rows, moreBytes-bytes
+	t.loot.Rows, t.loot.Bytes, t.loot.Tables = full.all()-empty.all(), full.bytes-empty.bytes, full.since(empty)
 	after, err := t.probe(ctx, s.world)
 	if err != nil {
 		return err
@@ -328,12 +330,12 @@ func (s *suite) judgeThief(before, after sold) {
 		)
 	}
 	if t.loot.Rows > thiefRows || t.loot.Bytes > thiefBytes {
-		s.breach("a thief without money leaves %d rows and %d bytes, at most %d and %d", t.loot.Rows, t.loot.Bytes,
-			thiefRows, thiefBytes)
+		s.breach("a thief without money leaves %d rows and %d bytes, at most %d and %d: %s", t.loot.Rows,
+			t.loot.Bytes, thiefRows, thiefBytes, t.loot.Tables)
 	}
 	if t.loot.Unshown == 0 || t.loot.Campaigns < thiefAccounts*thiefCampaigns {
 		s.breach("a thief without money: it got no ads or campaigns, so this run does not test it")
 	}
-	s.say("thief: %d accounts, %d campaigns, %d ads never shown; %d auctions won, %d lost by payers, %d rows, %d bytes",
-		t.loot.Accounts, t.loot.Campaigns, t.loot.Unshown, t.loot.Won, t.loot.Lost, t.loot.Rows, t.loot.Bytes)
+	s.say("thief: %d accounts, %d campaigns, %d ads never shown; %d auctions won, %d lost by payers, %d rows, %d bytes (%s)",
+		t.loot.Accounts, t.loot.Campaigns, t.loot.Unshown, t.loot.Won, t.loot.Lost, t.loot.Rows, t.loot.Bytes, t.loot.Tables)
 }

@@ -105,7 +105,7 @@ func (m *month) populate(ctx context.Context) (err error) {
 		return err
 	}
 	if m.detector, err = quarantine.New(
-		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10},
+		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Network: "on", Readers: 1000},
 		quarantine.Deps{Store: m.store, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
 	); err != nil {
 		return err

@@ -75,7 +75,7 @@ func (m *month) event(of ledger.EventType, c *entry, site person, id uuid.UUID, 
 		Written: m.now,
 		Event: ledger.Event{
 			Type: of, Proof: ledger.Signed, ReceivedAt: m.now, AuctionID: id, CampaignID: c.id, AdvertiserID: c.owner.id,
-			DeveloperID: site.developer, Price: price, BillingModel: c.billing,
+			DeveloperID: site.developer, Price: price, BillingModel: c.billing, FromReader: of == ledger.Click,
 		},
 	})
 }
