@@ -39,7 +39,7 @@ var layers = map[string][]string{
 		"internal/typed",
 	},
 	"internal/token": {
-		"internal/schedule", "internal/day", "internal/errs", "internal/money", "internal/typed",
+		"internal/schedule", "internal/day", "internal/errs", "internal/money", "internal/traffic", "internal/typed",
 	},
 	"internal/adtext":  {},
 	"internal/typed":   {},

@@ -74,6 +74,8 @@ const (
 	// Unpaid: the campaign pays per click or conversion and owes too much for what it was shown, so
 	// it takes part in few auctions; see [target.Bound].
 	Unpaid Reason = "unpaid"
+	// Unseen: ads that the publisher has not shown hold their part of today's budget.
+	Unseen Reason = "unseen"
 	// FrequencyCapped: this user has seen the campaign often enough.
 	FrequencyCapped Reason = "frequency_capped"
 	// Blocked: the request blocks the landing domain or the advertiser.

@@ -192,10 +192,11 @@ func TestExplainNamesTheFirstMismatch(t *testing.T) {
 // The reasons are API values that clients compare with.
 func TestReasonValues(t *testing.T) {
 	require.Equal(t, []auction.Reason{
-		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "frequency_capped", "blocked",
-		"stale", "rate_limited", "outbid", "unpaid",
+		"no_campaigns", "no_match", "irrelevant", "below_floor", "budget", "paced", "unseen", "frequency_capped",
+		"blocked", "stale", "rate_limited", "outbid", "unpaid",
 	}, []auction.Reason{
 		auction.NoCampaigns, auction.NoMatch, auction.Irrelevant, auction.BelowFloor, auction.Budget, auction.Paced,
-		auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid, auction.Unpaid,
+		auction.Unseen, auction.FrequencyCapped, auction.Blocked, auction.Stale, auction.RateLimited, auction.Outbid,
+		auction.Unpaid,
 	})
 }

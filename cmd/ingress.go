@@ -234,7 +234,10 @@ func (r *ingressRole) listening() (err error) {
 		Users: r.Books, Keys: r.Books, Sessions: r.inputs.Sessions, Logins: r.Books, Now: time.Now, Spend: r.spend,
 		BaseURL: func() string { return r.http.BaseURL() }, // r.http is created below
 	})
-	deps := limits.Deps{Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey}
+	deps := limits.Deps{
+		Log: r.Log, Metrics: r.metrics, KnownKey: r.auth.KnownKey,
+		BidLife: min(r.inputs.Config.Budget.BidWindow, r.inputs.Config.Track.Life.Impression),
+	}
 	if !r.inputs.InMemory { // in memory, this process is the only node
 		deps.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
 	}

@@ -41,6 +41,7 @@ const (
 	BelowFloor       Cause = "below_floor"
 	Blocked          Cause = "blocked"
 	Paced            Cause = "paced"
+	Unseen           Cause = "unseen"
 	FrequencyCapped  Cause = "frequency_capped"
 	OK               Cause = "ok"
 )
@@ -336,6 +337,10 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 			"the publisher blocks its advertiser, its landing domain, one of its categories or a word in its texts",
 		},
 		{auction.Paced, Paced, "its daily budget is being spread over the day"},
+		{
+			auction.Unseen, Unseen,
+			"its daily budget was held by ads that were not shown: a publisher that shows few of its ads gets no more",
+		},
 		{auction.FrequencyCapped, FrequencyCapped, "the users had seen it often enough"},
 	} {
 		if n := d.Outcomes[string(known.reason)]; n > 0 {

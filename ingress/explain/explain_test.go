@@ -31,7 +31,7 @@ func TestCausesMatchTheDocument(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
 		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, Unpaid, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
-		Irrelevant, Outbid, BelowFloor, Blocked, Paced, FrequencyCapped,
+		Irrelevant, Outbid, BelowFloor, Blocked, Paced, Unseen, FrequencyCapped,
 		NotPropagated, OK,
 	} {
 		causes = append(causes, string(c))
@@ -157,10 +157,10 @@ func TestDiagnosis(t *testing.T) {
 		},
 		"by frequency of each": {
 			auctions: candidates(
-				"outbid", "below_floor", "below_floor", "outbid", "outbid", "blocked", "paced", "frequency_capped",
+				"outbid", "below_floor", "below_floor", "outbid", "outbid", "blocked", "paced", "frequency_capped", "unseen", "unseen",
 				"paced", "paced", "paced",
 			), delivers: true,
-			want: []counted{{Paced, 4}, {Outbid, 3}, {BelowFloor, 2}, {Blocked, 1}, {FrequencyCapped, 1}},
+			want: []counted{{Paced, 4}, {Outbid, 3}, {BelowFloor, 2}, {Unseen, 2}, {Blocked, 1}, {FrequencyCapped, 1}},
 		},
 		"it wins": {
 			auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}},

@@ -84,6 +84,7 @@ type Caller struct {
 	KeyID       uuid.UUID
 	OwnerID     uuid.UUID // the account's user id
 	DeveloperID uuid.UUID
+	Family      uuid.UUID       // the developer id of the publisher's family, if it is another
 	CampaignID  uuid.UUID       // the only campaign of a conversion key; zero for any
 	Blocks      *account.Blocks // the publisher's blocks, ready to use; nil for none
 	Publishing  account.Publishing
@@ -326,7 +327,7 @@ func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller
 			return Caller{}, errPage
 		}
 		return Caller{
-			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Blocks: key.Blocks,
+			KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Family: key.Family, Blocks: key.Blocks,
 			Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned, Reply: c.Writer.Header(),
 			Browser: true, ReadByModels: key.ReadByModels, Network: traffic.Network(c.ClientIP()),
 		}, nil
@@ -335,7 +336,7 @@ func (a *Auth) holder(c *gin.Context, text string, kind account.KeyKind) (Caller
 		return Caller{}, err
 	}
 	return Caller{
-		KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, CampaignID: key.CampaignID,
+		KeyID: key.ID, OwnerID: key.OwnerID, DeveloperID: key.DeveloperID, Family: key.Family, CampaignID: key.CampaignID,
 		Blocks: key.Blocks, Publishing: key.Publishing, House: key.House, Unlearned: key.Unlearned,
 		Reply: c.Writer.Header(),
 	}, nil

@@ -20,6 +20,7 @@
 package limits
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -83,6 +84,7 @@ type Deps struct {
 	// KnownKey reports whether a caller's key is known, without a lookup; see
 	// httpapi.Auth.KnownKey. If it is nil, no key is known.
 	KnownKey func(c *gin.Context) (known, formed bool)
+	BidLife  time.Duration // how long a bid may wait to be shown; 0 is 5 minutes
 }
 
 // The classes. Their values are part of the keys that nodes exchange.
@@ -118,6 +120,11 @@ const (
 	viewedDay
 	networkShown
 	networkViews
+	heldAds  // micro-USD of unseen ads, of a publisher and campaign
+	heldBids // the same of an exchange's bids
+	heldNew  // the same of all new publishers together
+	adsSold  // of a publisher and surface
+	adsShown
 	classes
 )
 
@@ -127,6 +134,9 @@ type Limits struct {
 	classes  [classes]class
 	limits   [classes]string // of classes, as text for replies
 	shards   [shards]*shard
+	spans    [classes]tallies // of the classes that have tallies instead of meters
+	tallied  [shards]*tallyShard
+	ended    *ended
 	heard    map[string]*peer // of Run's goroutine
 	stopped  [classes]prometheus.Counter
 	failures prometheus.Counter
@@ -142,7 +152,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Limits{deps: deps, heard: make(map[string]*peer), often: obs.Limited(deps.Log, time.Minute)}
+	l := &Limits{deps: deps, heard: make(map[string]*peer), ended: newEnded(), often: obs.Limited(deps.Log, time.Minute)}
 	l.lookups = rate.NewLimiter(lookupsPerSecond, lookupsPerSecond)
 	if cfg.PostedClickRate < 0 || cfg.PostedClickRate > 1 {
 		return nil, errors.New("ADNET_POSTED_CLICK_RATE must be 0 to 1")
@@ -187,14 +197,25 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
 		{browserKey, "browser_key", int64(cfg.Browser), 0, 0, time.Minute},
 		{browserNetwork, "browser_network", int64(cfg.BrowserNetwork), 0, 0, time.Minute},
-		{unseenKey, "unseen_key", math.MaxInt64, 0, 0, time.Hour}, // see unseen.go
-		{unseenNetwork, "unseen_network", math.MaxInt64, 0, 0, time.Hour},
 		{badDelivery, "bad_webhook", int64(cfg.Webhooks), 0, 0, time.Minute},
 	} {
 		l.classes[c.id], l.limits[c.id] = c, strconv.FormatInt(c.limit, 10)
 	}
+	// See unseen.go.
+	hour := tallies{time.Hour, 32}
+	for id, name := range map[byte]string{
+		unseenKey: "unseen_key", unseenNetwork: "unseen_network", heldAds: "unseen_publisher", heldBids: "unseen_bids",
+		heldNew: "unseen_new", adsSold: "ads_sold", adsShown: "ads_shown",
+	} {
+		l.classes[id], l.spans[id] = class{id: id, name: name}, hour
+	}
+	l.spans[heldBids].window = cmp.Or(deps.BidLife, 5*time.Minute)
+	l.spans[adsSold].slots, l.spans[adsShown].slots = 64, 64
 	for i := range l.shards {
 		if l.shards[i], err = newShard(); err != nil {
+			return nil, err
+		}
+		if l.tallied[i], err = newTallyShard(); err != nil {
 			return nil, err
 		}
 	}

@@ -31,16 +31,16 @@ type posted struct {
 	minute, day byte                        // classes of a publisher's reported acts
 	all, acted  byte                        // classes of the network's ads, and of readers' acts
 	reported    *lru.Cache[uuid.UUID, bool] // auctions whose reported act counted: repeats do not count again
-	ads, acts   tally                       // of the network
+	ads, acts   pendingCount                // of the network
 }
 
-// tally counts auctions that are not yet in their meter, each once.
-type tally struct {
+// pendingCount counts auctions that are not yet in their meter, each once.
+type pendingCount struct {
 	known *lru.Cache[uuid.UUID, bool]
 	n     atomic.Int64
 }
 
-func (t *tally) add(auction uuid.UUID) {
+func (t *pendingCount) add(auction uuid.UUID) {
 	if known, _ := t.known.ContainsOrAdd(auction, true); !known {
 		t.n.Add(1)
 	}

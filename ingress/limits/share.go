@@ -88,6 +88,19 @@ func (l *Limits) collect() []byte {
 		}
 		s.mu.Unlock()
 	}
+	for _, s := range l.tallied {
+		s.mu.Lock()
+		for k := range s.dirty {
+			if len(b) >= maxEntries*entrySize {
+				break
+			}
+			if t, ok := s.all.Peek(k); ok {
+				b = t.tell(b, k)
+			}
+			delete(s.dirty, k)
+		}
+		s.mu.Unlock()
+	}
 	return b
 }
 
@@ -118,7 +131,11 @@ func entries(message []byte, each func(k key, at bucket, count int32)) {
 
 // again marks the counts of a lost message dirty.
 func (l *Limits) again(message []byte) {
-	entries(message, func(k key, at bucket, _ int32) {
+	entries(message, func(k key, at bucket, n int32) {
+		if l.spans[k[0]].slots > 0 {
+			l.againTally(k, at, n)
+			return
+		}
 		s := l.shards[k[len(k)-1]%shards]
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -144,6 +161,10 @@ func (l *Limits) hear(node string, data []byte) {
 	entries(data, func(k key, at bucket, count int32) {
 		if k[0] == 0 || k[0] >= classes {
 			return // of a newer version
+		}
+		if l.spans[k[0]].slots > 0 {
+			l.hearTally(k, at, count)
+			return
 		}
 		more := count
 		if last, ok := p.counts.Get(k); ok {

@@ -55,8 +55,8 @@ type limiter struct {
 
 // AllowBrowser and the others are for browser keys, which do not open this endpoint.
 func (l *limiter) AllowBrowser(http.Header, uuid.UUID, string, time.Time) error { return nil }
-func (l *limiter) Hold(traffic.Unseen, money.Micros, time.Time) bool            { return true }
-func (l *limiter) Seen(traffic.Unseen, time.Time)                               {}
+func (l *limiter) Hold(*traffic.Unseen, money.Micros, time.Time) bool           { return true }
+func (l *limiter) Release(*traffic.Unseen, time.Time)                           {}
 
 func (l *limiter) Allow(http.Header, uuid.UUID, time.Time) error {
 	l.mu.Lock()

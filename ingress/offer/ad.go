@@ -96,7 +96,7 @@ type soldAd struct {
 	billing  string
 	sandbox  bool
 	house    bool
-	asker    token.Asker // of a browser key's ad
+	asker    token.Asker
 }
 
 // claims returns the claims of the ad's auction token.
@@ -121,7 +121,7 @@ func (a *Auction) sold() soldAd {
 	return soldAd{
 		id: a.ID, place: &a.Place, creative: a.creative, price: a.Outcome.Price,
 		billing: a.Outcome.Winner.Billing.String(),
-		sandbox: a.Sandbox, asker: a.unseen.asker(),
+		sandbox: a.Sandbox, asker: a.unseen.asker(a.Outcome.Winner.Billing.String(), a.Outcome.Price),
 	}
 }
 
@@ -158,6 +158,7 @@ func (s *Seller) AppendBidToken(b []byte, a *Auction) []byte {
 	winner := a.sold()
 	claims := winner.claims()
 	claims.Price, claims.Surface, claims.HostApp = a.Outcome.EffectiveCPM, "", ""
+	claims.Asker.Held = a.unseen.held.Amount
 	return s.deps.Keyring.AppendSign(b, token.PurposeBid, claims)
 }
 

@@ -79,7 +79,7 @@ func (o *one) Gate(time.Time) auction.Gate {
 }
 func (o *one) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &o.creative, true }
 
-func (o *one) Room(uuid.UUID) (reserve.Room, bool) { return reserve.Room{}, false }
+func (o *one) Room(uuid.UUID) (reserve.Room, bool) { return reserve.Room{Daily: 1 << 40}, true }
 
 func (o *one) CanRecord(context.Context) bool { return true }
 

@@ -84,7 +84,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		Judged: s.Judge(ctx, &w.suits, in.stated(in.Consent.Read())), Publishing: caller.Publishing,
 		MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
-	w.Place.Key, w.Place.Unlearned = caller.KeyID, caller.Unlearned
+	w.Place.Key, w.Place.Unlearned, w.Place.Family = caller.KeyID, caller.Unlearned, caller.Family
 	w.Place.Models = traffic.ReadByModels(in.Method, caller.Browser && !caller.ReadByModels)
 	if caller.Sandbox {
 		err := s.draw(ctx, &w.Auction, &answer.Ad)

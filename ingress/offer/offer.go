@@ -10,8 +10,8 @@
 // a subject that allows no ad; there no house ad is shown and nothing is learnt either. Nothing is
 // sold while the catalog is stale, events cannot be recorded, or leases do not count
 // ([Seller.Ready]), nor too early in a conversation. A campaign must pass a chain of gates: the fit
-// of the creative (the protocol's own), frequency caps, budgets, pacing, and last the reservation.
-// The reservation of an ad that is not delivered is returned by [Auction.Held].
+// of the creative (the protocol's own), frequency caps, budgets, pacing, unshown ads, and last the
+// reservation. What an ad that is not delivered counted is returned by [Sold.Cancel].
 //
 // Campaigns and budgets are in memory, and the outcome goes to the log best effort. The only waits
 // are those that frequency, refusals and budget document, and up to 50 ms for the operator's
@@ -94,10 +94,11 @@ type Limiter interface {
 	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 	// AllowBrowser is Allow for a browser key, which has its own limits.
 	AllowBrowser(reply http.Header, key uuid.UUID, network string, now time.Time) error
-	// Hold counts the amount that an ad of a browser key holds until it is seen. It returns false
-	// if the total would exceed most. Seen takes the amount back.
-	Hold(u traffic.Unseen, most money.Micros, now time.Time) bool
-	Seen(u traffic.Unseen, now time.Time)
+	// Hold counts an ad until it is shown. It returns false if the ads of its publisher, browser key
+	// or network that were not shown would hold too much of the campaign's daily budget. Release
+	// removes an ad that nobody gets.
+	Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool
+	Release(u *traffic.Unseen, now time.Time)
 }
 
 // Producer sends a record to Kafka; see track.Producer.
@@ -127,8 +128,8 @@ type Flags interface {
 type Deps struct {
 	Metrics   prometheus.Registerer
 	Catalog   Catalog
-	Limiter   Limiter
-	Sales     Sales // may be nil
+	Limiter   Limiter // nil: unshown ads are not bounded; only tests of a single endpoint use that
+	Sales     Sales   // may be nil
 	Keyring   *token.Keyring
 	Producer  Producer
 	Recording Recording

@@ -24,8 +24,9 @@ import (
 // Place describes where an ad is shown and for whom, as recorded in the token and the log.
 type Place struct {
 	Developer                       uuid.UUID
-	Method                          string // integration method
-	Format                          string // the requested format
+	Family                          uuid.UUID // the developer id of the publisher's family, if another
+	Method                          string    // integration method
+	Format                          string    // the requested format
 	Surface, Host, Region, Language string
 	Session                         string    // the publisher's session id; cleared when the auction begins
 	Key                             uuid.UUID // the requesting API key: a refused session is stored for it alone
@@ -225,7 +226,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if _, known := a.Creative(outcome.Winner); !known {
 		// The catalog was reloaded since the snapshot was taken, and the campaign is gone.
 		a.Reservation.Cancel()
-		a.unseen.Undo(nil)
+		a.unseen.release()
 		return auction.Outcome{Reason: auction.NoMatch}
 	}
 	return outcome
@@ -256,9 +257,8 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		a.chain = append(a.chain, &a.blocked)
 	}
 	a.chain = append(a.chain, &a.limits)
-	if p.Browser.Asks {
-		sold, _ := day.TimeOfUUID(a.ID)
-		a.unseen = unseen{seller: s, page: p.Browser, at: a.Asked, sold: sold}
+	if !a.Sandbox && s.deps.Limiter != nil {
+		a.unseen.begin(s, a)
 		a.chain = append(a.chain, &a.unseen)
 	}
 	if reserved {

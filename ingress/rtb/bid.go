@@ -187,8 +187,8 @@ func (s *bidSession) late() bool {
 
 // releaseReservations returns the budget that the request's bids reserved.
 func (s *bidSession) releaseReservations() {
-	for i := range s.reservations {
-		s.reservations[i].Cancel()
+	for i := range s.sold {
+		s.sold[i].Cancel()
 	}
 }
 
@@ -205,7 +205,7 @@ func (s *bidSession) imp(p *imp) (auction.Reason, error) {
 		}
 		return a.Outcome.Reason, nil
 	}
-	s.reservations = append(s.reservations, a.Reservation)
+	s.sold = append(s.sold, a.Sold())
 	s.write(current)
 	return "", nil
 }

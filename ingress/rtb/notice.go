@@ -121,6 +121,10 @@ func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 		n.Proof, n.Sandbox = event.Proof_SIGNED, signed.Sandbox
 		n.AuctionId, n.CampaignId, n.DeveloperId = signed.AuctionID[:], signed.CampaignID[:], signed.DeveloperID[:]
 		most = signed.Price
+		if kind == loss && !signed.Sandbox {
+			held := signed.Unseen()
+			s.deps.Limiter.Lost(&held, now)
+		}
 	case signature == "":
 		n.Proof = event.Proof_UNSIGNED
 	default:

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 )
 
 // Config holds the settings of the OpenRTB endpoint.
@@ -38,6 +39,8 @@ type Producer interface {
 type Limiter interface {
 	// AllowSeat counts a bid request. It returns errs.RateLimited above the limit.
 	AllowSeat(seat uuid.UUID, now time.Time) error
+	// Lost ends what a bid holds of its campaign's budget, once for each bid.
+	Lost(u *traffic.Unseen, now time.Time)
 }
 
 // Deps holds the dependencies of the endpoint. All are required.

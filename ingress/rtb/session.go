@@ -10,7 +10,6 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/words"
-	"adnet/ingress/budget"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
@@ -52,21 +51,21 @@ type sessionRequest struct {
 // sessionMemory holds the buffers that a session keeps for the next request; all are empty between
 // requests.
 type sessionMemory struct {
-	json         *reader
-	auction      offer.Auction        // of the current impression
-	ad           offer.Ad             // the ad of the current bid
-	reservations []budget.Reservation // of the bids so far
-	reasons      []auction.Reason     // of each imp
-	lost         []lostAuction        // auctions of the imps that got no bid
-	pods         []pod                // of the videos among the bids
-	signals      signals              // of the request level
-	words        words.Reader         // of the current impression
-	suits        offer.Conversation   // of the request level, or of the current impression
-	bids         []byte               // as JSON
-	noticed      []byte               // the part of the notice links between the op and the macro
-	markup       []byte
-	pieces       pieces
-	out          []byte // the reply
+	json    *reader
+	auction offer.Auction      // of the current impression
+	ad      offer.Ad           // the ad of the current bid
+	sold    []offer.Sold       // of the bids so far
+	reasons []auction.Reason   // of each imp
+	lost    []lostAuction      // auctions of the imps that got no bid
+	pods    []pod              // of the videos among the bids
+	signals signals            // of the request level
+	words   words.Reader       // of the current impression
+	suits   offer.Conversation // of the request level, or of the current impression
+	bids    []byte             // as JSON
+	noticed []byte             // the part of the notice links between the op and the macro
+	markup  []byte
+	pieces  pieces
+	out     []byte // the reply
 }
 
 // pod is a video pod with a bid.
@@ -123,7 +122,7 @@ func (s *bidSession) end() {
 	s.suits.Forget()
 	s.auction.Forget()
 	s.ad.Reset()
-	s.reservations, s.reasons, s.lost = emptied(s.reservations), emptied(s.reasons), emptied(s.lost)
+	s.sold, s.reasons, s.lost = emptied(s.sold), emptied(s.reasons), emptied(s.lost)
 	s.pods = emptied(s.pods)
 	if s.bids = s.bids[:0]; cap(s.bids) > keptBuffer {
 		s.bids, s.out = nil, nil
@@ -150,7 +149,7 @@ func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuctio
 		Place: offer.Place{
 			Developer: s.caller.DeveloperID, Method: method, Format: p.format(), Surface: at.surface, Host: at.host,
 			Region: at.region, Language: at.language, Session: at.session, Key: s.caller.KeyID, Consent: s.consent,
-			Unlearned: s.caller.Unlearned,
+			Unlearned: s.caller.Unlearned, Family: s.caller.Family,
 		},
 		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.judge(ctx, p), Blocks: s.caller.Blocks,
 		Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,

@@ -244,6 +244,7 @@ func TestOnlyPOST(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	f := newFixture(t, 1000)
+	f.Shelf.Daily = 1000 * money.USD // the ads are not shown
 	second := f.Key(account.KindPublisher)
 	for i := range 1000 {
 		key := f.key

@@ -112,11 +112,11 @@ func BenchmarkKeys(b *testing.B) {
 	}
 }
 
-// seenAtOnce treats every ad of a page as seen: readers leave few unseen.
+// seenAtOnce shows every ad at once: few are left unseen.
 type seenAtOnce struct{ *limits.Limits }
 
-func (l seenAtOnce) Hold(u traffic.Unseen, most money.Micros, now time.Time) bool {
-	held := l.Limits.Hold(u, most, now)
+func (l seenAtOnce) Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool {
+	held := l.Limits.Hold(u, daily, now)
 	if held {
 		l.Seen(u, now)
 	}

@@ -137,7 +137,7 @@ func TestBrowserAdsAreTheReaders(t *testing.T) {
 		))
 		require.Equal(t, want, said.IntegrationMethod, method)
 		require.True(t, said.Browser)
-		require.Equal(t, money.Micros(said.Price), said.Asker.Held)
+		require.Equal(t, money.Micros(said.Price), said.Holds())
 	}
 	require.False(t, f.auction(f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key)).Browser)
 }
@@ -156,13 +156,13 @@ func TestBrowserKeysHoldAHundredthUnseen(t *testing.T) {
 		return f.Send(t, r)
 	}
 	sold := money.Micros(0)
-	for !strings.Contains(ask(first, "192.0.2.7").Body.String(), `"reason":"paced"`) {
+	for !strings.Contains(ask(first, "192.0.2.7").Body.String(), `"reason":"unseen"`) {
 		sold += f.price()
 		require.LessOrEqual(t, sold, f.Shelf.Daily/100)
 	}
 	require.Greater(t, sold+f.price(), f.Shelf.Daily/100, "all of it")
-	require.Contains(t, ask(second, "192.0.2.8").Body.String(), "paced", "the same network")
-	require.Contains(t, ask(first, "198.51.100.1").Body.String(), "paced", "the same key")
+	require.Contains(t, ask(second, "192.0.2.8").Body.String(), "unseen", "the same network")
+	require.Contains(t, ask(first, "198.51.100.1").Body.String(), "unseen", "the same key")
 	require.Contains(t, ask(second, "198.51.100.1").Body.String(), "headline")
 	require.Contains(
 		t, f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key).Body.String(), "headline",

@@ -27,7 +27,7 @@ const (
 // freed records the budget that ads of browser keys release.
 type freed struct{ all []traffic.Unseen }
 
-func (f *freed) Seen(u traffic.Unseen, _ time.Time) { f.all = append(f.all, u) }
+func (f *freed) Seen(u *traffic.Unseen, _ time.Time) { f.all = append(f.all, *u) }
 
 // pageAd is an auction of a browser key.
 func pageAd(at time.Time) token.Auction {
@@ -168,16 +168,49 @@ func TestSeenAdsGiveBackOnce(t *testing.T) {
 	}
 	require.Equal(
 		t,
-		[]traffic.Unseen{{Campaign: campaignID, Key: 7, Network: 8, Sold: ad.IssuedAt(), Amount: 3 * money.USD / 1000}},
+		[]traffic.Unseen{{
+			Ad: ad.AuctionID, Campaign: campaignID, Publisher: traffic.PublisherMark(developerID), Page: true, Key: 7,
+			Network: 8, Surface: traffic.SurfaceOf("chat", ad.IntegrationMethod, true), Amount: 3 * money.USD / 1000,
+		}},
 		back.all,
 	)
 
-	// a secret key's, an expired one
-	for _, a := range []token.Auction{auction(f.Now), pageAd(f.Now.Add(-2 * time.Hour))} {
-		f.Do(http.MethodPost, "/api/track", reportOf(f, a), "User-Agent", reader)
-	}
-	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8") // a tool is not a reader
+	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now.Add(-2*time.Hour))), "User-Agent", reader) // expired
+	f.Do(http.MethodPost, "/api/track", reportOf(f, pageAd(f.Now)), "User-Agent", "curl/8")                 // a tool is not a reader
 	require.Len(t, back.all, 1)
+}
+
+// An ad of a secret key releases its budget once as well, whatever reports its impression. Without
+// an amount in its token that is its price. A seat's ad releases that of its owner.
+func TestSeenAdsOfServersGiveBackOnce(t *testing.T) {
+	f := newFixture(t)
+	back := &freed{}
+	f.tracker.deps.Unseen = back
+	ad := auction(f.Now)
+	want := traffic.Unseen{
+		Ad: ad.AuctionID, Campaign: campaignID, Publisher: traffic.PublisherMark(developerID),
+		Surface: traffic.SurfaceOf("chat", "rest", false), Amount: ad.Price,
+	}
+	pixel := "/api/track?event=impression&auction_id=" + f.Ring.Sign(token.PurposeImpression, ad)
+	for range 2 {
+		require.Equal(t, 200, f.Do(http.MethodGet, pixel, "", "User-Agent", reader).Code)
+		require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", reportOf(f, ad), "User-Agent", reader).Code)
+	}
+	require.Equal(t, []traffic.Unseen{want}, back.all)
+
+	clicks, seats := auction(f.Now), auction(f.Now)
+	clicks.BillingModel, clicks.Asker.Held = "cpc", 700
+	seats.Asker.Publisher, seats.IntegrationMethod = 9, traffic.MethodRTB
+	for i, a := range []token.Auction{clicks, seats} {
+		f.Do(
+			http.MethodGet, "/api/track?event=impression&auction_id="+f.Ring.Sign(token.PurposeImpression, a), "",
+			"User-Agent", reader,
+		)
+		require.Len(t, back.all, i+2)
+	}
+	require.Equal(t, money.Micros(700), back.all[1].Amount)
+	require.Equal(t, uint32(9), back.all[2].Publisher)
+	require.Equal(t, traffic.Bids, back.all[2].Surface)
 }
 
 // If views are billed, an ad of a browser key releases its budget with the view: with impressions

@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adnet/internal/ledger"
-	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
 
@@ -66,36 +65,43 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 	return known || err == nil && !first
 }
 
-// again is [Tracker.repeated]. The first time an ad of a browser key is seen, it also releases the
-// budget that the ad held: only once, since a stranger can repeat its beacon.
+// again is [Tracker.repeated]. The first time an ad is shown, it also releases the budget that the
+// ad held.
 func (t *Tracker) again(ctx context.Context, placed *placedEvent) bool {
 	known := t.repeated(ctx, &placed.Event)
-	if !known && t.deps.Unseen != nil && frees(placed) {
-		a := &placed.auction
-		t.deps.Unseen.Seen(traffic.Unseen{
-			Campaign: a.CampaignID, Key: a.Asker.Key, Network: a.Asker.Network, Sold: a.IssuedAt(),
-			Amount: a.Asker.Held,
-		}, t.deps.Now())
+	if !known {
+		t.release(placed)
 	}
 	return known
 }
 
-// frees reports whether an event shows that a browser key's ad was seen: a view if views are
-// billed, so that impressions alone release no budget.
-func frees(placed *placedEvent) bool {
-	e, shows := &placed.Event, event.Type_IMPRESSION
-	if e.BillingModel == event.BillingModel_VCPM {
-		shows = event.Type_VIEWABLE
+// release releases the budget that an ad held until it was shown.
+func (t *Tracker) release(placed *placedEvent) {
+	if t.deps.Unseen == nil || !shows(placed) {
+		return
 	}
-	return placed.auction.Browser && e.Type == shows && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" &&
+	held := placed.auction.Unseen()
+	t.deps.Unseen.Seen(&held, t.deps.Now())
+}
+
+// shows reports whether an event proves that an ad was shown: a view if views are billed, so that
+// impressions alone release no budget.
+func shows(placed *placedEvent) bool {
+	e, kind := &placed.Event, event.Type_IMPRESSION
+	if e.BillingModel == event.BillingModel_VCPM {
+		kind = event.Type_VIEWABLE
+	}
+	return e.Type == kind && e.Proof == event.Proof_SIGNED && e.InvalidTraffic == "" &&
 		!e.Sandbox && !e.House
 }
 
 // noted records the event of a pixel. Its reply does not report repeats, so the shared store is
-// read only if something depends on it.
+// read only for a browser key's ad: strangers can repeat its beacon through every node.
 func (t *Tracker) noted(ctx context.Context, placed *placedEvent) {
-	if !frees(placed) {
-		t.recent.note(&placed.Event)
+	if !placed.auction.Browser || !shows(placed) {
+		if !t.recent.note(&placed.Event) {
+			t.release(placed)
+		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)

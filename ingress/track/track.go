@@ -60,10 +60,10 @@ type Exposures interface {
 	Confirm(session campaign.SessionKey, campaignID, auctionID uuid.UUID)
 }
 
-// Unseen tracks the budget that ads of browser keys hold until they are seen; see limits.Limits. It
-// never blocks.
+// Unseen tracks the budget that ads hold until they are shown; see limits.Limits. It never blocks.
 type Unseen interface {
-	Seen(u traffic.Unseen, now time.Time)
+	// Seen ends what an ad holds. Of all calls for an ad, only the first counts.
+	Seen(u *traffic.Unseen, now time.Time)
 }
 
 // Deps holds the dependencies of tracking.
@@ -80,7 +80,7 @@ type Deps struct {
 	Clicks     Clicks        // nil: clicks are not counted per sender
 	Views      Views         // nil: impressions are not counted per network
 	Reports    Reports       // nil: clicks reported by servers are not counted
-	Unseen     Unseen        // nil: ads of browser keys release no budget
+	Unseen     Unseen        // nil: shown ads release no budget
 	Strangers  Strangers     // nil: unverified events are not limited
 	Complaints Complaints    // nil: readers cannot report ads
 	Unproven   UnprovenStore // nil: unverified events are counted only in metrics

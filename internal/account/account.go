@@ -119,14 +119,17 @@ type Key struct {
 	ID          uuid.UUID
 	OwnerID     uuid.UUID // user id; for a seat's key the id of the seat
 	DeveloperID uuid.UUID // copied from the owner, so that an ad request needs one lookup
-	Kind        KeyKind
-	CampaignID  uuid.UUID      // the only campaign of a conversion key; zero for all campaigns of its owner
-	Addresses   []netip.Prefix // networks that may use a seatpath key; empty for any
-	Name        string
-	Prefix      string // the first characters, shown to recognise the key
-	Hash        [32]byte
-	CreatedAt   time.Time
-	RevokedAt   time.Time // zero while the key works
+	// Family is the developer id of the oldest account of its family, if that is another: a seat
+	// belongs to its owner, unless that is an administrator. Only [KeyStore.KeyByHash] sets it.
+	Family     uuid.UUID
+	Kind       KeyKind
+	CampaignID uuid.UUID      // the only campaign of a conversion key; zero for all campaigns of its owner
+	Addresses  []netip.Prefix // networks that may use a seatpath key; empty for any
+	Name       string
+	Prefix     string // the first characters, shown to recognise the key
+	Hash       [32]byte
+	CreatedAt  time.Time
+	RevokedAt  time.Time // zero while the key works
 	// Unlearned excludes requests with this key from the training data.
 	Unlearned bool
 	Origins   []string // pages that may use a browser key, see [Names]

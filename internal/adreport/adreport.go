@@ -138,12 +138,12 @@ type Rivals interface {
 // Deps are the dependencies of a Service.
 type Deps struct {
 	Rivals Rivals
-	Store Store
-	Stats Stats
-	Hold  Holder
-	Pause bool // ADNET_REPORTS_PAUSE
-	Log   *slog.Logger
-	Now   func() time.Time
+	Store  Store
+	Stats  Stats
+	Hold   Holder
+	Pause  bool // ADNET_REPORTS_PAUSE
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Service accepts reports.
@@ -245,7 +245,7 @@ const (
 	leastNetworks   = 3
 	leastPublishers = 3
 	leastDays       = 30 // UTC days with billed traffic of a publisher's family
-	perMille        = 1 // of the day's impressions
+	perMille        = 1  // of the day's impressions
 )
 
 // Pauses reports whether the reports of a day may stop an ad with so many impressions. They must

@@ -101,6 +101,9 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 		k.House = s.newestActive(k.OwnerID, account.MaxHouse)
 	}
 	owner := s.users[u.ParentID] // of a seat only; a departed administrator does not stop exchanges
+	if !owner.IsAdmin() {
+		k.Family = owner.DeveloperID
+	}
 	return k, u.Disabled || owner.Disabled && !owner.IsAdmin(), nil
 }
 

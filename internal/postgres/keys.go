@@ -24,7 +24,7 @@ const (
 		revoked_at, addresses, unlearned, origins, read_by_models)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
-	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb, NULL::uuid[]
+	selectKeysOfOwner = `SELECT ` + keyColumns + `, false, NULL::jsonb, NULL::jsonb, NULL::uuid[], NULL::uuid
 		FROM api_key k JOIN app_user u ON u.id = k.owner_id WHERE u.id = $1 OR u.parent_id = $1
 			ORDER BY k.created_at DESC, k.id DESC`
 
@@ -48,8 +48,11 @@ const (
 var selectKeyByHash = `SELECT ` + keyColumns +
 	`, u.disabled OR coalesce(o.disabled AND o.role <> 'admin', false), b.blocks, b.publishing,
 	ARRAY(SELECT c.id FROM campaign c WHERE (b.publishing->>'house_ads')::boolean AND c.advertiser_id = k.owner_id
-		AND c.status = 'active' ORDER BY c.created_at DESC, c.id DESC LIMIT ` + strconv.Itoa(account.MaxHouse) + `)
+		AND c.status = 'active' ORDER BY c.created_at DESC, c.id DESC LIMIT ` + strconv.Itoa(account.MaxHouse) + `),
+	CASE WHEN o.role = 'admin' THEN NULL ELSE nullif(p.developer_id, k.developer_id) END
 	FROM api_key k JOIN app_user u ON u.id = k.owner_id LEFT JOIN app_user o ON o.id = u.parent_id
+	LEFT JOIN account_family f ON f.account_id = coalesce(u.parent_id, u.id)
+	LEFT JOIN app_user p ON p.id = coalesce(f.family_id, u.parent_id, u.id)
 	LEFT JOIN publisher_blocks b ON b.user_id = coalesce(u.parent_id, u.id) WHERE k.hash = $1`
 
 var _ account.KeyStore = (*Store)(nil)
@@ -220,10 +223,10 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	var revoked, ends *time.Time
 	var blocks, publishing []byte
 	var house []uuid.UUID
-	var only *uuid.UUID
+	var only, family *uuid.UUID
 	err = row.Scan(
 		&k.ID, &k.OwnerID, &k.DeveloperID, &k.Kind, &only, &k.Name, &k.Prefix, &hash, &k.CreatedAt, &revoked,
-		&addresses, &k.Unlearned, &origins, &k.ReadByModels, &ends, &k.disabled, &blocks, &publishing, &house,
+		&addresses, &k.Unlearned, &origins, &k.ReadByModels, &ends, &k.disabled, &blocks, &publishing, &house, &family,
 	)
 	if err == nil && len(blocks) > 0 {
 		k.Blocks = new(account.Blocks)
@@ -247,6 +250,9 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	}
 	if only != nil {
 		k.CampaignID = *only
+	}
+	if family != nil {
+		k.Family = *family
 	}
 	if revoked != nil {
 		k.RevokedAt = *revoked

@@ -55,6 +55,7 @@ func seatAndKey(t *testing.T, s Stores) {
 	got, disabled, err := s.Keys.KeyByHash(t.Context(), k.Hash)
 	require.NoError(t, err)
 	require.False(t, disabled)
+	k.Family = owner.DeveloperID
 	require.Equal(t, k, got)
 	read, err := s.Users.User(t.Context(), seat.ID)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/traffic"
 )
 
 // The reasons for a failed verification. [Keyring.Verify] returns no other errors.
@@ -38,7 +39,7 @@ const (
 	version   = 1
 	macSize   = 16 // of 32: forging takes 2^127 tries against a live server
 	wordBit   = 0x80
-	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser | flagHouse
+	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser | flagHouse | flagHeld
 	idSize    = 16
 	headerMin = 3 // version, purpose, length of the key id
 	marksSize = 8 // of the key and the network of a browser
@@ -48,8 +49,9 @@ const (
 	flagNoConsent = 1 << 2
 	flagBrowser   = 1 << 3
 	flagHouse     = 1 << 4
+	flagHeld      = 1 << 5 // Asker is set, without a browser key
 
-	maxRaw = headerMin + MaxKeyID + 4*idSize + 3*binary.MaxVarintLen64 + 1 + marksSize + 7 +
+	maxRaw = headerMin + MaxKeyID + 4*idSize + 4*binary.MaxVarintLen64 + 1 + marksSize + 7 +
 		5*MaxWord + MaxSurface + MaxHostApp + 1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
 )
 
@@ -87,8 +89,7 @@ type Auction struct {
 	CreditFunded bool // paid by Credits, not cash
 	NoConsent    bool // no consent: its events store no session, its clicks have no id
 
-	// Browser is set on an ad sold to a browser key. The fields of Asker then name the key and the
-	// network with a reserved amount until the ad was seen.
+	// Browser is set on an ad sold to a browser key.
 	Browser bool
 	Asker   Asker
 
@@ -105,11 +106,36 @@ type Auction struct {
 	ClickAfter time.Duration
 }
 
-// Asker is the holder of a reservation of a browser key's ad. The marks identify no one: each is 32
+// Asker is who holds an ad's part of its campaign's budget until the ad is shown: the publisher,
+// with a browser key also the key and the reader's network. The marks identify no one: each is 32
 // bits of a hash, that of the network over network, campaign and UTC day.
 type Asker struct {
-	Key, Network uint32
-	Held         money.Micros // the ad's reservation until it was seen
+	Key, Network uint32 // of a browser key's ad only
+	// Publisher is the mark of the publisher's family; 0 for that of DeveloperID.
+	Publisher uint32
+	// Held is the amount; 0 for the price of an impression or a view ([Auction.Holds]).
+	Held money.Micros
+}
+
+// Holds returns the amount that the ad holds of its campaign's budget until it is shown.
+func (a *Auction) Holds() money.Micros {
+	if a.Asker.Held == 0 && (a.BillingModel == "cpm" || a.BillingModel == "vcpm") {
+		return a.Price
+	}
+	return a.Asker.Held
+}
+
+// Unseen returns the part of its campaign's budget that the ad holds until it is shown.
+func (a *Auction) Unseen() traffic.Unseen {
+	u := traffic.Unseen{
+		Ad: a.AuctionID, Campaign: a.CampaignID, Publisher: a.Asker.Publisher,
+		Surface: traffic.SurfaceOf(a.Surface, a.IntegrationMethod, a.Browser), Amount: a.Holds(), Page: a.Browser,
+		Key: a.Asker.Key, Network: a.Asker.Network,
+	}
+	if u.Publisher == 0 {
+		u.Publisher = traffic.PublisherMark(a.DeveloperID)
+	}
+	return u
 }
 
 // IssuedAt returns the time of the auction in UTC, in whole milliseconds: the timestamp of
@@ -309,10 +335,17 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	if a.Browser {
 		flags |= flagBrowser
 	}
+	held := a.Asker.Publisher != 0 || a.Asker.Held > 0
+	if held {
+		flags |= flagHeld
+	}
 	b = append(b, flags)
 	if a.Browser {
 		b = binary.BigEndian.AppendUint32(b, a.Asker.Key)
 		b = binary.BigEndian.AppendUint32(b, a.Asker.Network)
+	}
+	if held {
+		b = binary.AppendUvarint(b, uint64(a.Asker.Publisher))
 		b = binary.AppendUvarint(b, uint64(max(a.Asker.Held, 0)))
 	}
 	b = appendWord(b, a.BillingModel)
@@ -418,7 +451,14 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	a.Sandbox, a.CreditFunded, a.NoConsent = flags&flagSandbox != 0, flags&flagCredit != 0, flags&flagNoConsent != 0
 	a.House = flags&flagHouse != 0
 	if a.Browser = flags&flagBrowser != 0; a.Browser {
-		a.Asker.Key, a.Asker.Network, a.Asker.Held = r.mark(), r.mark(), money.Micros(r.uvarint())
+		a.Asker.Key, a.Asker.Network = r.mark(), r.mark()
+	}
+	if flags&flagHeld != 0 {
+		publisher := r.uvarint()
+		if publisher > math.MaxUint32 {
+			return false
+		}
+		a.Asker.Publisher, a.Asker.Held = uint32(publisher), money.Micros(r.uvarint())
 	}
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
 	a.Surface = r.text(MaxSurface)

@@ -518,15 +518,27 @@ var mutants = []mutant{
 	{
 		name: "browser-unseen-once", protects: "a beacon that is repeated gives back once what the ad held",
 		file: "ingress/track/repeats.go",
-		old:  "	if !known && t.deps.Unseen != nil", new: "	if t.deps.Unseen != nil",
+		old:  "	if !known {\n		t.release(placed)", new: "	{\n		t.release(placed)",
 		tests: []string{"./ingress/track"}, run: "SeenAds",
 	},
 	{
 		name:     "browser-unseen-minute",
 		protects: "what was seen makes no room later than in the minute that it was counted in",
-		file:     "ingress/limits/unseen.go",
-		old:      "	m.add(min(c.bucket(u.Sold), m.newest), -int32", new: "	m.add(m.newest, -int32",
+		file:     "ingress/limits/tally.go",
+		old:      ".add(of.bucket(sold), n)", new: ".add(of.bucket(now), n)",
 		tests: []string{"./ingress/limits"}, run: "Unseen",
+	},
+	{
+		name: "unseen-publisher", protects: "a publisher that shows nothing holds a hundredth of a campaign's day",
+		file: "ingress/limits/unseen.go",
+		old:  "if s.tally(k, of, now).sum() > int64(most) {", new: "if s.tally(k, of, now).sum() > mostUnseen {",
+		tests: []string{"./ingress/limits"}, run: "UnseenAds",
+	},
+	{
+		name: "unseen-once", protects: "a repeated beacon of one ad releases nothing more",
+		file: "ingress/limits/ended.go",
+		old:  "		if known == sum {", new: "		if known == sum && sum == 0 {",
+		tests: []string{"./ingress/limits"}, run: "RepeatedBeacon",
 	},
 	{
 		name: "browser-quarantine", protects: "invalid traffic of a page's key is not held against its account",

@@ -279,6 +279,8 @@ var nightly = map[string]bool{
 	"view-price":                  true,
 	"view-publisher":              true,
 	"view-reportable":             true,
+	"unseen-once":                 true,
+	"unseen-publisher":            true,
 	"view-unseen":                 true,
 	"view-valid":                  true,
 	"viewable-alone":              true,

@@ -338,6 +338,7 @@ export const de: Messages = {
     below_floor: 'Unter Ihrem Mindestpreis',
     budget: 'Budgets waren aufgebraucht',
     paced: 'Budgets werden über den Tag verteilt',
+    unseen: 'Zu viele Ihrer Anzeigen wurden nicht gezeigt',
     unpaid: 'Frühere Anzeigen wurden nicht bezahlt',
     frequency_capped: 'Zu früh für dieses Gespräch',
     blocked: 'Gesperrt',

@@ -325,6 +325,7 @@ export const en = {
     below_floor: 'Below your floor',
     budget: 'Budgets were used up',
     paced: 'Budgets are spread over the day',
+    unseen: 'Too many of your ads were not shown',
     unpaid: 'Advertisers were not charged for earlier ads',
     frequency_capped: 'Too soon for this conversation',
     blocked: 'Blocked',

@@ -150,6 +150,7 @@ export const market: Pick<Messages, keyof typeof english> = {
     below_floor: 'unter dem Mindestpreis',
     budget: 'kein Budget mehr',
     paced: 'gedrosselt',
+    unseen: 'durch nicht gezeigte Anzeigen belegt',
     unpaid: 'für frühere Anzeigen nichts abgerechnet',
     frequency_capped: 'Frequency Cap erreicht',
     blocked: 'vom Publisher gesperrt',
@@ -188,6 +189,7 @@ export const market: Pick<Messages, keyof typeof english> = {
     blocked:
       'Der Publisher sperrt ihren Werbetreibenden, ihre Zielseite, eine Kategorie oder ein Wort.',
     paced: 'Ihr Tagesbudget wird über den Tag verteilt.',
+    unseen: 'Anzeigen, die nicht gezeigt wurden, belegten Ihr Tagesbudget.',
     frequency_capped: 'Das Frequency Cap war erreicht.',
     ok: 'Diese Auktionen der letzten Stunde hat sie gewonnen.',
   },

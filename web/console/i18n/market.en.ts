@@ -141,6 +141,7 @@ export const market = {
     below_floor: 'below the floor',
     budget: 'no budget left',
     paced: 'paced',
+    unseen: 'held by ads that were not shown',
     unpaid: 'not charged for earlier ads',
     frequency_capped: 'frequency capped',
     blocked: 'blocked by the publisher',
