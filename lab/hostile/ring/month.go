@@ -29,12 +29,14 @@ import (
 )
 
 const (
-	ticks       = 48 // of a day: events are settled, and all rules are applied
-	perTick     = 60 // requests of honest publishers
+	ticks       = 48        // of a day: events are settled, and all rules are applied
+	warmUp      = 2 * ticks // the network before the ring
+	perTick     = 60        // requests of honest publishers
 	creditValue = 5_000
 	// The usual rates of clicks and of conversions after clicks.
 	clickRate, convertRate = 0.0173, 0.0346
-	topics                 = 3 // that honest advertisers compete for
+	highestPrice           = 5 * money.USD // of 1,000 impressions
+	topics                 = 3             // that honest advertisers compete for
 	ringTopic              = topics
 )
 
@@ -55,7 +57,9 @@ type month struct {
 	strategy Strategy
 	rng      *rand.Rand
 	now      time.Time
-	day      int
+	began    time.Time // of the ring
+	day      int       // since then
+	turn     int
 	store    *memory.Store
 	reports  *memory.Reports
 
@@ -131,6 +135,12 @@ func (m *month) populate(ctx context.Context) (err error) {
 		}
 		m.publishers = append(m.publishers, p)
 	}
+	for range warmUp {
+		if err := m.tick(ctx); err != nil {
+			return err
+		}
+	}
+	m.out.Requests, m.began = 0, m.now
 	return m.conspire(ctx)
 }
 
@@ -158,7 +168,9 @@ func (m *month) conspire(ctx context.Context) error {
 	if s.Reviewed {
 		allowance = owed.ReviewedAllowance
 	}
-	m.out.Allowance = money.Micros(min(s.Families, s.Advertisers)) * allowance
+	// Families without charges make a sixth of the network's rates, so their ads count for less. The
+	// ads of a tick come on top, at the highest price of the market.
+	m.out.Allowance = money.Micros(min(s.Families, s.Advertisers))*allowance*6/5 + perTick*highestPrice/1000
 	return nil
 }
 
@@ -216,14 +228,14 @@ func (m *month) tick(ctx context.Context) error {
 	}
 	m.requests()
 	m.now = m.now.Add(24 * time.Hour / ticks)
-	m.day = int(m.now.Sub(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)).Hours() / 24)
+	m.day = int(m.now.Sub(m.began).Hours() / 24)
 	if err := m.settle(ctx); err != nil {
 		return err
 	}
-	if err := family.Regroup(ctx, m.store); err != nil {
+	if err := m.standings.Turn(ctx); err != nil || m.offTurn() {
 		return err
 	}
-	if err := m.standings.Turn(ctx); err != nil {
+	if err := family.Regroup(ctx, m.store); err != nil {
 		return err
 	}
 	if _, err := m.releaser.Release(ctx); err != nil {
@@ -236,6 +248,12 @@ func (m *month) tick(ctx context.Context) error {
 		return m.spend(ctx)
 	}
 	return nil
+}
+
+// offTurn reports whether this tick leaves out what is computed twice a day.
+func (m *month) offTurn() bool {
+	m.turn++
+	return m.turn%(ticks/2) != 1
 }
 
 // follow rebuilds the snapshot from the stored campaigns, and their rooms.
@@ -352,11 +370,8 @@ func (m *month) count(e *ledger.Event, outcome ledger.Outcome) {
 	if m.ours(e.DeveloperID) {
 		here = 1
 	}
-	switch {
-	case !c.ring:
+	if !c.ring {
 		m.chargedAt[here] += outcome.Charge
-	case here == 0:
-		m.out.Charged += outcome.Charge
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction"
+	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -14,6 +15,9 @@ import (
 // requests plays the requests of a tick, of honest publishers and of the ring's.
 func (m *month) requests() {
 	own := int(float64(perTick)*m.strategy.Own + m.rng.Float64())
+	if len(m.ring) == 0 {
+		own = 0
+	}
 	for n := range perTick + own {
 		if n < perTick {
 			m.request(m.publishers[m.rng.IntN(len(m.publishers))], m.rng.IntN(topics), false)
@@ -31,13 +35,15 @@ func (m *month) requests() {
 // request plays an auction and what the reader does with its ad.
 func (m *month) request(site person, topic int, ring bool) {
 	m.now = m.now.Add(time.Millisecond)
+	if !ring {
+		m.out.Requests++
+	}
 	request := auction.Request{ID: auction.ID(m.id()), Tokens: []string{topicName(topic)}}
 	won := auction.Decide(&request, m.snapshot, m.gate, &m.scratch)
 	if won.Winner == nil {
 		return
 	}
 	c := m.byID[won.Winner.ID]
-	m.out.Ads++
 	clicks, converts := clickRate, convertRate
 	where := 0
 	switch {
@@ -45,7 +51,11 @@ func (m *month) request(site person, topic int, ring bool) {
 		clicks, converts, where = m.strategy.Clicks*clickRate, m.strategy.Clicks*convertRate, 1
 	case c.ring: // the ad is not made to be clicked
 		clicks = 0
-		m.out.Shown += won.EffectiveCPM / 1000
+		if won.Winner.Bound != target.BoundNone {
+			m.out.Held++
+		} else {
+			m.out.Shown += won.EffectiveCPM / 1000
+		}
 	}
 	if !c.ring {
 		m.shownAt[where]++

@@ -31,7 +31,7 @@ type Strategy struct {
 	// Age is the number of days before it competes at honest publishers. Until then it only buys
 	// from itself.
 	Age int
-	// Abroad is the number of its requests ÷ those of honest publishers.
+	// Own is the number of its publishers' requests ÷ those of honest ones.
 	Own float64
 	// Foreign is the share of its own requests for which honest campaigns compete.
 	Foreign float64
@@ -84,20 +84,21 @@ type Outcome struct {
 	Bought money.Micros `json:"bought_with_credits"`
 	// Credits is the value of the Credits that it could spend at the end, or soon.
 	Credits money.Micros `json:"credits"`
-	// Shown is the value of its ads at honest publishers, as auctions valued them, and Charged their
-	// charges there.
-	Shown   money.Micros `json:"shown_elsewhere"`
-	Charged money.Micros `json:"charged_elsewhere"`
+	// Shown is the value of its ads at honest publishers, as auctions valued them, without those of
+	// bound campaigns, whose number is Held.
+	Shown money.Micros `json:"shown_elsewhere"`
+	Held  int          `json:"ads_of_bound_campaigns"`
 	// Others is the sum that other advertisers were charged for its publishers' traffic, and Fair
 	// that for as many ads at honest publishers.
 	Others money.Micros `json:"others_charged"`
 	Fair   money.Micros `json:"fair_price"`
-	// Allowance is what its families may show before their first charged act.
+	// Allowance is what its families may show before their first charged act, with the ads of the time
+	// until that is computed.
 	Allowance money.Micros `json:"allowance"`
 	// Cases is the number of its publishers in quarantine at the end.
 	Cases int `json:"cases"`
-	// Ads is the number of ads of the month.
-	Ads int `json:"ads"`
+	// Requests is the number of requests of honest publishers.
+	Requests int `json:"requests"`
 }
 
 // Takes returns what the ring takes out: ads of others' publishers beyond the constant, and Credits.
@@ -113,6 +114,8 @@ func (o *Outcome) Breach() string {
 	switch {
 	case o.Takes() > o.Pays():
 		return fmt.Sprintf("a patient ring takes out %d micro-USD and pays in %d: %+v", o.Takes(), o.Pays(), *o)
+	case o.Held*100 > o.Requests:
+		return fmt.Sprintf("bound campaigns were shown in %d of %d requests: %+v", o.Held, o.Requests, *o)
 	case o.Others > 3*o.Fair:
 		return fmt.Sprintf("a patient ring costs others %d micro-USD for ads worth %d: %+v", o.Others, o.Fair, *o)
 	}

@@ -11,12 +11,12 @@ func TestRingTakesOutNoMoreThanItPaysIn(t *testing.T) {
 	for _, s := range Strategies() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(2) {
+			for seed := range uint64(1) {
 				out, err := Month(t.Context(), s, seed)
 				require.NoError(t, err)
 				t.Logf("takes %s pays %s %+v", out.Takes(), out.Pays(), out)
 				require.Empty(t, out.Breach())
-				require.Positive(t, out.Ads)
+				require.Positive(t, out.Requests)
 			}
 		})
 	}
