@@ -165,7 +165,7 @@ func (s *suite) pausing() time.Duration {
 
 func (s *suite) attacked() time.Duration {
 	if s.cfg.Short {
-		return 32 * time.Second
+		return 28 * time.Second
 	}
 	return 3 * time.Minute
 }

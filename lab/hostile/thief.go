@@ -17,6 +17,7 @@ import (
 // paying advertiser, and requests that advertiser's ads without showing them.
 type thief struct {
 	payer, rival, asked string // campaigns of paying advertisers
+	debtor, creditor    string // a campaign with a balance that nobody clicks, and one that pays for impressions
 	publisher           person // honest
 	accounts            []person
 	campaigns           map[string]bool
@@ -33,6 +34,8 @@ type thiefReport struct {
 	Lost  int   `json:"auctions_lost_by_payers"`
 	Fills int   `json:"fills_changed"`
 	Kept  int   `json:"ads_of_the_honest_publisher"` // of probes
+	Lent  int   `json:"ads_never_charged"`           // of the debtor, before it was bound
+	Bound int   `json:"auctions_won_while_bound"`    // of debtorProbes
 	Rows  int64 `json:"rows_left"`
 	Bytes int64 `json:"bytes_left"`
 	// Tables are those that grew most.
@@ -43,21 +46,26 @@ type thiefReport struct {
 const (
 	thiefAccounts  = 50
 	thiefKeys      = 10
-	thiefCampaigns = 4   // of an account
+	thiefCampaigns = 3   // of an account
 	thiefRequests  = 450 // for ads that it does not show
 
 	thiefRows  = 2_000
 	thiefBytes = 5 << 20
 
 	probes = 20
+
+	debtorAds    = 320 // requests for ads of an advertiser that is never charged: above three expected clicks
+	debtorProbes = 150 // requests once it is bound, of which it may win a hundredth
+	debtorMost   = 6   // by chance
 )
 
 // Words and page of the advertiser that the thief copies. Its rival says one word of each pair, so
 // the winner of a request with both words depends on their weights.
 const (
-	thiefPage = "https://kayak.example.com/tours"
-	rivalPage = "https://canoe.example.com/tours"
-	askedWord = "zqlanternqz"
+	thiefPage  = "https://kayak.example.com/tours"
+	rivalPage  = "https://canoe.example.com/tours"
+	askedWord  = "zqlanternqz"
+	debtorWord = "zqdebtorqz"
 )
 
 // probe is a kind of honest requests. Want is the campaign that wins them, or empty for no ad.
@@ -84,6 +92,9 @@ func (s *suite) thieve(ctx context.Context) error {
 	if err := t.prepare(ctx, s.world); err != nil {
 		return err
 	}
+	if err := t.lend(ctx, s.world); err != nil {
+		return err
+	}
 	s.say("a thief with %d free accounts", thiefAccounts)
 	before, err := t.probe(ctx, s.world)
 	if err != nil {
@@ -108,7 +119,7 @@ func (s *suite) thieve(ctx context.Context) error {
 		return err
 	}
 	s.judgeThief(before, after)
-	return ctx.Err()
+	return s.judgeDebt(ctx)
 }
 
 // prepare creates the paying advertisers and waits until their ads are shown.
@@ -126,6 +137,8 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 		{&t.payer, "Light kayak tours", thiefPage, []string{"zqkayakqz", "zqpaddleqz"}, 5.2, 1.5},
 		{&t.rival, "Canoe rental", rivalPage, []string{"zqcanoeqz"}, 5, 50},
 		{&t.asked, "Lanterns", "https://lantern.example.com/", []string{askedWord}, 3, 50},
+		{&t.creditor, "Sledges", "https://sledge.example.com/", []string{debtorWord}, 2, 50},
+		{&t.debtor, "Sleds", "https://sled.example.com/", []string{debtorWord}, 0, 50},
 	} {
 		owner, err := w.register(ctx)
 		if err != nil {
@@ -134,9 +147,13 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 		if err := w.pay(ctx, owner.id, 100); err != nil {
 			return err
 		}
+		billing, bid := "cpm", c.bid
+		if bid == 0 { // nobody clicks it
+			billing, bid = "cpc", 5
+		}
 		if *c.into, err = w.campaign(ctx, owner, object{
 			"headline": c.headline, "subtext": "Guides and gear for a weekend on the river", "cta_url": c.page,
-			"billing_model": "cpm", "bid_amount": c.bid, "daily_budget": c.daily, "total_budget": 90,
+			"billing_model": billing, "bid_amount": bid, "daily_budget": c.daily, "total_budget": 90,
 			"target_intent_tokens": c.words,
 		}); err != nil {
 			return err
@@ -184,6 +201,63 @@ func (t *thief) ask(ctx context.Context, w *world, text string) (ad object, err 
 	}
 	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
 	return ad, err
+}
+
+// lend shows ads of the debtor, whose balance stays.
+func (t *thief) lend(ctx context.Context, w *world) error {
+	var mu sync.Mutex
+	var under errgroup.Group
+	under.SetLimit(8)
+	for range debtorAds {
+		under.Go(func() error {
+			ad, err := t.ask(ctx, w, debtorWord)
+			mu.Lock()
+			defer mu.Unlock()
+			if ad.text("ad_id") == t.debtor {
+				t.loot.Lent++
+			}
+			return err
+		})
+	}
+	return under.Wait()
+}
+
+// judgeDebt checks that a campaign with a balance that is never charged shows in a hundredth of its
+// requests, once it has shown as much as a family may before its first charge.
+func (s *suite) judgeDebt(ctx context.Context) error {
+	t := &s.thief
+	bound := s.world.eventually(ctx, func() (bool, error) {
+		won := 0
+		for range 12 {
+			ad, err := t.ask(ctx, s.world, debtorWord)
+			if err != nil {
+				return false, err
+			}
+			if ad.text("ad_id") == t.debtor {
+				won++
+			}
+		}
+		t.loot.Lent += won
+		return won == 0, nil
+	})
+	for range debtorProbes {
+		ad, err := t.ask(ctx, s.world, debtorWord)
+		if err != nil {
+			return err
+		}
+		if ad.text("ad_id") == t.debtor {
+			t.loot.Bound++
+		}
+	}
+	if bound != nil || t.loot.Bound > debtorMost {
+		s.breach("an advertiser that was never charged won %d of %d auctions that a payer bid for, after %d ads (%v)",
+			t.loot.Bound, debtorProbes, t.loot.Lent, bound)
+	}
+	if t.loot.Lent == 0 {
+		s.breach("an advertiser that was never charged won no auction, so this run does not test it")
+	}
+	s.say("never charged: %d ads, then %d of %d auctions", t.loot.Lent, t.loot.Bound, debtorProbes)
+	return ctx.Err()
 }
 
 // probe makes the honest requests and counts their winners.
