@@ -26,8 +26,8 @@ var breaks = map[string]cure{
 	}}},
 	"preview": {breach: "clicks of link previews", without: []product.Replacement{{
 		File: "ingress/track/traffic.go",
-		Old:  "kind == agents.Robot || kind == agents.Tool && !server {",
-		New:  "(kind == agents.Robot || kind == agents.Tool && !server) && !o.link {",
+		Old:  "case kind == agents.Robot || kind == agents.Tool && !server:",
+		New:  "case (kind == agents.Robot || kind == agents.Tool && !server) && !o.link:",
 	}}},
 	"review": {breach: "an unapproved page", without: []product.Replacement{{
 		File: "internal/campaign/service.go",

@@ -21,6 +21,7 @@ type thief struct {
 	publisher           person // honest
 	accounts            []person
 	campaigns           map[string]bool
+	reasons             sync.Map // of the last request without an ad, by context
 	loot                thiefReport
 }
 
@@ -161,8 +162,8 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 	}
 	return w.eventually(ctx, func() (bool, error) {
 		for _, p := range thiefProbes {
-			ad, err := t.ask(ctx, w, p.context)
-			if err != nil || ad.text("ad_id") != p.want(t) {
+			winner, err := t.ask(ctx, w, p.context)
+			if err != nil || winner != p.want(t) {
 				return false, err
 			}
 		}
@@ -189,18 +190,30 @@ func (w *world) eventually(ctx context.Context, holds func() (bool, error)) erro
 	}
 }
 
-// ask requests an ad for the honest publisher, which shows it.
-func (t *thief) ask(ctx context.Context, w *world, text string) (ad object, err error) {
+// ask requests an ad for the honest publisher, which shows it, and returns its campaign; empty
+// without an ad.
+func (t *thief) ask(ctx context.Context, w *world, text string) (winner string, err error) {
 	from := stranger(rand.Uint32())
-	reply, err := w.call(ctx, request{
-		method: "POST", path: "/v1/ad-request", bearer: t.publisher.key, json: object{"context": text}, from: from,
-		want: 200,
-	})
-	if ad = reply.object("ad"); err != nil || ad == nil {
-		return ad, err
+	var reply object
+	for range 20 { // a busy machine has no fresh budgets at times
+		if reply, err = w.call(ctx, request{
+			method: "POST", path: "/v1/ad-request", bearer: t.publisher.key, json: object{"context": text}, from: from,
+			want: 200,
+		}); err != nil {
+			return "", err
+		}
+		if reply.text("reason") != "stale" {
+			break
+		}
+		_ = schedule.Pause(ctx, 200*time.Millisecond)
+	}
+	ad := reply.object("ad")
+	if ad == nil {
+		t.reasons.Store(text, reply.text("reason"))
+		return "", nil
 	}
 	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
-	return ad, err
+	return ad.text("ad_id"), err
 }
 
 // lend shows ads of the debtor, whose balance stays.
@@ -210,10 +223,10 @@ func (t *thief) lend(ctx context.Context, w *world) error {
 	under.SetLimit(8)
 	for range debtorAds {
 		under.Go(func() error {
-			ad, err := t.ask(ctx, w, debtorWord)
+			winner, err := t.ask(ctx, w, debtorWord)
 			mu.Lock()
 			defer mu.Unlock()
-			if ad.text("ad_id") == t.debtor {
+			if winner == t.debtor {
 				t.loot.Lent++
 			}
 			return err
@@ -229,11 +242,11 @@ func (s *suite) judgeDebt(ctx context.Context) error {
 	bound := s.world.eventually(ctx, func() (bool, error) {
 		won := 0
 		for range 12 {
-			ad, err := t.ask(ctx, s.world, debtorWord)
+			winner, err := t.ask(ctx, s.world, debtorWord)
 			if err != nil {
 				return false, err
 			}
-			if ad.text("ad_id") == t.debtor {
+			if winner == t.debtor {
 				won++
 			}
 		}
@@ -241,11 +254,11 @@ func (s *suite) judgeDebt(ctx context.Context) error {
 		return won == 0, nil
 	})
 	for range debtorProbes {
-		ad, err := t.ask(ctx, s.world, debtorWord)
+		winner, err := t.ask(ctx, s.world, debtorWord)
 		if err != nil {
 			return err
 		}
-		if ad.text("ad_id") == t.debtor {
+		if winner == t.debtor {
 			t.loot.Bound++
 		}
 	}
@@ -265,11 +278,11 @@ func (t *thief) probe(ctx context.Context, w *world) (counts sold, err error) {
 	for i, p := range thiefProbes {
 		counts[i] = map[string]int{}
 		for range probes {
-			ad, err := t.ask(ctx, w, p.context)
+			winner, err := t.ask(ctx, w, p.context)
 			if err != nil {
 				return counts, err
 			}
-			counts[i][ad.text("ad_id")]++
+			counts[i][winner]++
 		}
 	}
 	return counts, nil
@@ -372,6 +385,16 @@ func (t *thief) hoard(ctx context.Context, w *world) error {
 	return under.Wait()
 }
 
+// refused returns the reasons of requests without an ad.
+func (t *thief) refused() map[any]any {
+	all := map[any]any{}
+	t.reasons.Range(func(context, reason any) bool {
+		all[context] = reason
+		return true
+	})
+	return all
+}
+
 // judgeThief compares the probes and what is left.
 func (s *suite) judgeThief(before, after sold) {
 	t := &s.thief
@@ -391,8 +414,8 @@ func (s *suite) judgeThief(before, after sold) {
 		s.breach("a thief without money won %d auctions", t.loot.Won)
 	}
 	if t.loot.Lost > 0 {
-		s.breach("payers lost %d of %d auctions because of a thief without money: %v, before %v", t.loot.Lost,
-			len(thiefProbes)*probes, after, before)
+		s.breach("payers lost %d of %d auctions because of a thief without money: %v, before %v (%v)", t.loot.Lost,
+			len(thiefProbes)*probes, after, before, t.refused())
 	}
 	if t.loot.Fills > 0 {
 		s.breach("a thief without money changed %d fills", t.loot.Fills)

@@ -45,10 +45,10 @@ type Strategy struct {
 func Strategies() []Strategy {
 	return []Strategy{
 		{
-			Name: "never charged, per click", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpc", Bid: 2 * money.USD,
+			Name: "is never charged, per click", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpc", Bid: 2 * money.USD,
 		},
 		{
-			Name: "never charged, per conversion, reviewed", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpa",
+			Name: "is never charged, per conversion, reviewed", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpa",
 			Bid: 400 * money.USD, Reviewed: true,
 		},
 		{
@@ -60,7 +60,7 @@ func Strategies() []Strategy {
 			Bid: money.USD / 2, Clicks: 2, Own: 0.5, Spends: true, Age: 7,
 		},
 		{
-			Name: "ages two weeks, one family", Families: 1, Advertisers: 3, Publishers: 3, Billing: "cpc",
+			Name: "ages two weeks, as one family", Families: 1, Advertisers: 3, Publishers: 3, Billing: "cpc",
 			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Spends: true, Age: 14, Reviewed: true,
 		},
 		{
