@@ -54,10 +54,6 @@ var breaks = map[string]cure{
 		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n",
 		New:  "		c.move(len(c.in) + int(c.framing.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
 	}}},
-	"votes": {breach: "payers lost", without: []product.Replacement{{
-		File: "consumers/standing/standing.go",
-		Old:  "Vote: standing.Rounded(votes[of])", New: "Vote: campaign.FullVote + 0*votes[of]",
-	}}},
 	"bound": {breach: "an advertiser that was never charged won", without: []product.Replacement{{
 		File: "internal/owed/owed.go",
 		Old:  "case t.unproven && (", New: "case t.unproven && c.Impressions < 0 && (",
