@@ -74,6 +74,7 @@ type consumersConfig struct {
 
 	Credit     credit.Config     `embed:""`
 	Quarantine quarantine.Config `embed:""`
+	Standing   standing.Config   `embed:""`
 	Retain     retain.Config     `embed:""`
 	Learn      learn.Config      `embed:""`
 	Verify     verify.Config     `embed:""`
@@ -279,7 +280,7 @@ func (r *consumersRole) judging() error {
 		"standing",
 		standing.New(standing.Deps{
 			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Families: families, Judge: owed.Judge,
-			Told: r.clerk.Of(roster.Standing),
+			Told: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every,
 		}),
 	)
 	return nil

@@ -56,7 +56,7 @@ var topics = []struct {
 	{"Redis", []string{"REDIS_"}},
 	{"Kafka", []string{"KAFKA_"}},
 	{"ClickHouse and stats", []string{"CLICKHOUSE_", "STATS_"}},
-	{"Settlement, archive, projection", []string{"SETTLE_", "ARCHIVE_", "PROJECT_"}},
+	{"Settlement, archive, projection", []string{"SETTLE_", "ARCHIVE_", "PROJECT_", "STANDING_"}},
 	{"Nightly jobs", []string{"ROLLUP_", "RETENTION_", "TRAIN"}},
 	{"Operator commands", []string{"VERIFY_", "RECONCILE_"}},
 	{"Process", []string{"LOG_", "START_", "STOP_", "HARD_"}},

@@ -37,6 +37,11 @@ const (
 	page  = 1000             // campaigns of one reading
 )
 
+// Config holds the operator's settings.
+type Config struct {
+	Every time.Duration `name:"standing-every" env:"ADNET_STANDING_EVERY" default:"1m" help:"How often the votes of advertisers and the bounds of campaigns that pay per click or conversion are computed. At least a second."`
+}
+
 // Source returns the settled results; see stats.Reader.
 type Source interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
@@ -63,9 +68,10 @@ type Families interface {
 	Families(ctx context.Context) (map[uuid.UUID]family.Member, error)
 }
 
-// Deps holds the dependencies of [Standings]. All but Families, Judge, Curve, Told and Now are
+// Deps holds the dependencies of [Standings]. All but Every, Families, Judge, Curve, Told and Now are
 // required.
 type Deps struct {
+	Every    time.Duration // of Run; less than a second is a minute
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	Source   Source
@@ -100,6 +106,9 @@ type Standings struct {
 // New returns [Standings]. It starts nothing.
 func New(deps Deps) *Standings {
 	deps.Now = schedule.Clock(deps.Now)
+	if deps.Every < time.Second {
+		deps.Every = every
+	}
 	gauge := func(name, help, label string) *prometheus.GaugeVec {
 		return obs.Register(
 			deps.Metrics, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label}),
@@ -120,17 +129,18 @@ func New(deps Deps) *Standings {
 	}
 }
 
-// Run computes the standings every minute until ctx ends, and then returns nil.
+// Run computes the standings at the set interval until ctx ends, and then returns nil.
 func (s *Standings) Run(ctx context.Context) error {
-	s.deps.Told.Plans(s.deps.Now().Add(first))
-	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
+	begin := min(first, s.deps.Every)
+	s.deps.Told.Plans(s.deps.Now().Add(begin))
+	schedule.Loop(ctx, begin, func(ctx context.Context) time.Duration {
 		err := s.Turn(ctx)
-		s.deps.Told.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(every))
+		s.deps.Told.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(s.deps.Every))
 		if err != nil && ctx.Err() == nil {
 			s.failed.Inc()
 			s.often.Warn(ctx, "standings were not computed: campaigns keep their last ones", "error", err)
 		}
-		return every
+		return s.deps.Every
 	})
 	return nil
 }

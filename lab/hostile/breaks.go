@@ -26,8 +26,8 @@ var breaks = map[string]cure{
 	}}},
 	"preview": {breach: "clicks of link previews", without: []product.Replacement{{
 		File: "ingress/track/traffic.go",
-		Old:  "kind == agents.Robot || kind == agents.Tool && !server {",
-		New:  "(kind == agents.Robot || kind == agents.Tool && !server) && !o.link {",
+		Old:  "case kind == agents.Robot || kind == agents.Tool && !server:",
+		New:  "case (kind == agents.Robot || kind == agents.Tool && !server) && !o.link:",
 	}}},
 	"review": {breach: "an unapproved page", without: []product.Replacement{{
 		File: "internal/campaign/service.go",
@@ -53,5 +53,13 @@ var breaks = map[string]cure{
 		File: "ingress/httpapi/wire/conn.go",
 		Old:  "		c.move(len(c.in) + len(c.in)/2 + 64)\n",
 		New:  "		c.move(len(c.in) + int(c.framing.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
+	}}},
+	"bound": {breach: "an advertiser that was never charged won", without: []product.Replacement{{
+		File: "internal/owed/owed.go",
+		Old:  "case t.unproven && (", New: "case t.unproven && c.Impressions < 0 && (",
+	}}},
+	"hold": {breach: "an honest publisher gets", without: []product.Replacement{{
+		File: "ingress/limits/unseen.go",
+		Old:  "!l.holdPublisher(u, daily, now) {", New: "!l.holdPublisher(u, daily, now) && u.Page {",
 	}}},
 }

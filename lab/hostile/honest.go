@@ -13,7 +13,7 @@ import (
 )
 
 // honest is the traffic of honest publishers and their readers: visits at a steady rate, each an ad
-// request and the ad's pixel from a distinct address.
+// request and the ad's pixel from a distinct address. One in 50 readers clicks.
 type honest struct {
 	s *suite
 
@@ -53,6 +53,10 @@ func (h *honest) visit(ctx context.Context) {
 	if link := ad.object("ad").text("impression_url"); link != "" {
 		_ = schedule.Pause(ctx, 200*time.Millisecond)
 		_, _ = h.timed(ctx, request{method: "GET", path: link, from: from})
+		if rand.IntN(50) == 0 {
+			_ = schedule.Pause(ctx, 400*time.Millisecond)
+			_, _ = h.timed(ctx, request{method: "GET", path: ad.object("ad").text("click_url"), from: from})
+		}
 	}
 	h.mu.Lock()
 	h.visits++

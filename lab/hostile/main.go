@@ -28,7 +28,9 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sync/errgroup"
 
+	"adnet/lab/hostile/ring"
 	"adnet/lab/process"
 )
 
@@ -67,8 +69,10 @@ type report struct {
 	RedisKeys       int64 `json:"redis_keys_added"`
 	Campaigns       int64 `json:"most_campaigns_of_an_account"`
 
-	Stolen *lootReport `json:"stolen_key,omitempty"`
-	Needs  *needReport `json:"people_in_need,omitempty"`
+	Stolen *lootReport    `json:"stolen_key,omitempty"`
+	Needs  *needReport    `json:"people_in_need,omitempty"`
+	Thief  *thiefReport   `json:"free_accounts,omitempty"`
+	Rings  []ring.Outcome `json:"patient_rings,omitempty"`
 
 	IdleRSS       int64   `json:"idle_rss_bytes"`
 	PeakRSS       int64   `json:"peak_rss_bytes"`
@@ -103,6 +107,7 @@ type suite struct {
 
 	colluder, liar person // publishers
 	stolen         stolen
+	thief          thief
 	needs          needs
 	report         report
 }
@@ -163,7 +168,7 @@ func (s *suite) pausing() time.Duration {
 
 func (s *suite) attacked() time.Duration {
 	if s.cfg.Short {
-		return 32 * time.Second
+		return 28 * time.Second
 	}
 	return 3 * time.Minute
 }
@@ -180,12 +185,15 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	}
 	s.honest = newHonest(s)
 	s.say("HOSTILE_SEED=%d", cfg.Seed)
+	if err := s.months(ctx); err != nil {
+		return nil, err
+	}
 	if s.world, err = openWorld(ctx, s); err != nil {
 		return nil, errors.Join(err, s.world.close())
 	}
 	defer func() { err = errors.Join(err, s.world.close()) }()
 	for _, step := range []func(context.Context) error{
-		s.measureOthers, s.measureAlone, s.measurePauses, s.measureOthers, s.attack, s.measureAlone, s.judge,
+		s.measureOthers, s.measureAlone, s.measurePauses, s.thieve, s.measureOthers, s.attack, s.measureAlone, s.judge,
 		s.measureOthers, s.judgeTimes,
 	} {
 		if err := step(ctx); err != nil {
@@ -195,6 +203,41 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	s.report.Noticed = cfg.Break != "" && breaks[cfg.Break].noticed(s.report.Breaches)
 	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
 	return &s.report, nil
+}
+
+// months plays a month of patient rings: all strategies, or three of them in a short run. A build
+// without a protection plays none, because they run in this process.
+func (s *suite) months(ctx context.Context) error {
+	if s.cfg.Break != "" {
+		return nil
+	}
+	strategies := ring.Strategies()
+	s.rng.Shuffle(len(strategies), func(i, j int) { strategies[i], strategies[j] = strategies[j], strategies[i] })
+	if s.cfg.Short {
+		strategies = strategies[:3]
+	}
+	s.say("a month of %d patient rings", len(strategies))
+	outcomes := make([]ring.Outcome, len(strategies))
+	under, part := errgroup.WithContext(ctx)
+	under.SetLimit(2)
+	for i := range strategies {
+		under.Go(func() (err error) {
+			outcomes[i], err = ring.Month(part, strategies[i], s.cfg.Seed)
+			return err
+		})
+	}
+	if err := under.Wait(); err != nil {
+		return err
+	}
+	s.report.Rings = outcomes
+	for i := range outcomes {
+		o := &outcomes[i]
+		if text := o.Breach(); text != "" {
+			s.breach("%s", text)
+		}
+		s.say("ring that %s: takes out %d micro-USD, pays in %d", o.Strategy, o.Takes(), o.Pays())
+	}
+	return nil
 }
 
 // measureOthers measures how busy the machine is while the suite is idle.

@@ -28,6 +28,9 @@ import (
 	"adnet/lab/product"
 )
 
+// standingEvery is the interval in which votes and bounds of campaigns are computed.
+const standingEvery = 2 * time.Second
+
 // fileLimit is the descriptor limit of the ingress process, as small as on hardened machines.
 const fileLimit = 4096
 
@@ -162,7 +165,7 @@ func (w *world) connect(ctx context.Context) error {
 		"ADNET_SPOOL_DIR="+filepath.Join(w.dir, "spool"),
 		// Holds of weeks would hide spendable Credits, and hourly work runs every minute here.
 		"ADNET_CREDIT_HOLD=1s", "ADNET_CREDIT_HOLD_CONCENTRATED=1s", "ADNET_CREDIT_EVERY=500ms",
-		"ADNET_QUARANTINE_EVERY=2s",
+		"ADNET_QUARANTINE_EVERY=2s", "ADNET_STANDING_EVERY="+standingEvery.String(),
 	)
 	return nil
 }
@@ -283,13 +286,15 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 	return made.text("id"), err
 }
 
+// register creates an account that has nothing in common with others.
 func (w *world) register(ctx context.Context) (person, error) {
+	return w.signUp(ctx, "owner@"+strings.ToLower(rand.Text()[:12])+".example", stranger(w.s.rng.Uint32()))
+}
+
+func (w *world) signUp(ctx context.Context, email, from string) (person, error) {
 	reply, err := w.call(ctx, request{
-		method: "POST", path: "/api/auth?action=register", from: stranger(w.s.rng.Uint32()), want: 201,
-		json: object{
-			"email":    strings.ToLower(rand.Text()[:12]) + "@hostile.example",
-			"password": "a long passphrase " + rand.Text()[:6],
-		},
+		method: "POST", path: "/api/auth?action=register", from: from, want: 201,
+		json: object{"email": email, "password": "a long passphrase " + rand.Text()[:6]},
 	})
 	if err != nil {
 		return person{}, err

@@ -1,0 +1,385 @@
+package ring
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"adnet/auction"
+	"adnet/auction/ranker"
+	"adnet/auction/target"
+	"adnet/consumers/credit"
+	"adnet/consumers/quarantine"
+	"adnet/consumers/standing"
+	"adnet/internal/account"
+	"adnet/internal/campaign"
+	"adnet/internal/family"
+	"adnet/internal/ledger"
+	"adnet/internal/memory"
+	"adnet/internal/money"
+	"adnet/internal/owed"
+	"adnet/internal/report"
+	"adnet/internal/stream"
+)
+
+const (
+	ticks       = 48        // of a day: events are settled, and all rules are applied
+	warmUp      = 2 * ticks // the network before the ring
+	perTick     = 60        // requests of honest publishers
+	creditValue = 5_000
+	// The usual rates of clicks and of conversions after clicks.
+	clickRate, convertRate = 0.0173, 0.0346
+	highestPrice           = 5 * money.USD // of 1,000 impressions
+	topics                 = 3             // that honest advertisers compete for
+	ringTopic              = topics
+)
+
+// person is an account.
+type person struct{ id, developer uuid.UUID }
+
+// entry is a campaign of the month.
+type entry struct {
+	id      uuid.UUID
+	owner   person
+	ring    bool
+	billing campaign.BillingModel
+	room    money.Micros // left of its budgets, less the expected price of ads of this tick
+}
+
+// month is one play.
+type month struct {
+	strategy Strategy
+	rng      *rand.Rand
+	now      time.Time
+	began    time.Time // of the ring
+	day      int       // since then
+	turn     int
+	store    *memory.Store
+	reports  *memory.Reports
+
+	standings *standing.Standings
+	releaser  *credit.Releaser
+	detector  *quarantine.Detector
+
+	publishers, ring []person // honest publishers, and all accounts of the ring
+	campaigns        []*entry
+	byID             map[auction.ID]*entry
+	snapshot         *auction.Snapshot
+	scratch          auction.Scratch
+	gate             auction.Gate
+	batch            []ledger.Record
+	rows             []report.Row
+	offset           int64
+	spent            map[uuid.UUID]money.Credits // of the ring's publishers, by developer
+
+	// Ads of honest advertisers and their charges, at honest publishers and at those of the ring.
+	shownAt   [2]int
+	chargedAt [2]money.Micros
+	out       Outcome
+}
+
+func newMonth(s Strategy, rng *rand.Rand) *month {
+	m := &month{
+		strategy: s, rng: rng, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), byID: map[auction.ID]*entry{},
+		spent: map[uuid.UUID]money.Credits{}, reports: memory.NewReports(),
+	}
+	clock := func() time.Time { return m.now }
+	m.store = memory.New(clock)
+	m.gate = auction.GateFunc(m.afford)
+	return m
+}
+
+// populate creates the accounts, their campaigns and the components.
+func (m *month) populate(ctx context.Context) (err error) {
+	clock, quiet := func() time.Time { return m.now }, slog.New(slog.DiscardHandler)
+	m.standings = standing.New(standing.Deps{
+		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Store: m.store, Families: m.store,
+		Judge: owed.Judge, Now: clock,
+	})
+	if m.releaser, err = credit.New(
+		credit.Config{Hold: 24 * time.Hour, LongHold: 24 * time.Hour, Value: creditValue},
+		credit.Deps{Store: m.store, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
+	); err != nil {
+		return err
+	}
+	if m.detector, err = quarantine.New(
+		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Network: "on", Readers: 1000},
+		quarantine.Deps{Store: m.store, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
+	); err != nil {
+		return err
+	}
+	for n := range 9 { // honest advertisers
+		owner, err := m.account(ctx, fmt.Sprintf("a@shop%d.example", n))
+		if err != nil {
+			return err
+		}
+		if err := m.pay(ctx, owner, 20_000*money.USD); err != nil {
+			return err
+		}
+		billing := []campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA}[n%3]
+		bid := []money.Micros{2 * money.USD, money.USD / 5, 5 * money.USD}[n%3]
+		if err := m.advertise(ctx, &entry{owner: owner, billing: billing}, bid, n/3, true); err != nil {
+			return err
+		}
+	}
+	for n := range 6 {
+		p, err := m.account(ctx, fmt.Sprintf("p@site%d.example", n))
+		if err != nil {
+			return err
+		}
+		m.publishers = append(m.publishers, p)
+	}
+	for range warmUp {
+		if err := m.tick(ctx); err != nil {
+			return err
+		}
+	}
+	m.out.Requests, m.began = 0, m.now
+	return m.conspire(ctx)
+}
+
+// conspire creates the ring. Its advertisers pay in 200 USD each.
+func (m *month) conspire(ctx context.Context) error {
+	s := &m.strategy
+	for n := range s.Advertisers + s.Publishers {
+		who, err := m.account(ctx, fmt.Sprintf("r%d@ring%d.example", n, n%s.Families))
+		if err != nil {
+			return err
+		}
+		m.ring = append(m.ring, who)
+		if n >= s.Advertisers {
+			continue
+		}
+		if err := m.pay(ctx, who, 200*money.USD); err != nil {
+			return err
+		}
+		billing := campaign.BillingModel(s.Billing)
+		if err := m.advertise(ctx, &entry{owner: who, billing: billing, ring: true}, s.Bid, ringTopic, s.Reviewed); err != nil {
+			return err
+		}
+	}
+	allowance := owed.Allowance
+	if s.Reviewed {
+		allowance = owed.ReviewedAllowance
+	}
+	// Families without charges make a sixth of the network's rates, so their ads count for less. The
+	// ads of a tick come on top, at the highest price of the market.
+	m.out.Allowance = money.Micros(min(s.Families, s.Advertisers))*allowance*6/5 + perTick*highestPrice/1000
+	return nil
+}
+
+func (m *month) id() (id uuid.UUID) {
+	binary.BigEndian.PutUint64(id[:], m.rng.Uint64())
+	binary.BigEndian.PutUint64(id[8:], m.rng.Uint64())
+	ms := uint64(m.now.UnixMilli())
+	id[0], id[1], id[2], id[3], id[4], id[5] = byte(ms>>40), byte(ms>>32), byte(ms>>24), byte(ms>>16), byte(ms>>8), byte(ms)
+	id[6], id[8] = 0x70|id[6]&0x0f, 0x80|id[8]&0x3f
+	return id
+}
+
+func (m *month) account(ctx context.Context, email string) (person, error) {
+	m.now = m.now.Add(time.Second)
+	u := account.User{
+		ID: m.id(), DeveloperID: m.id(), Email: email, PasswordHash: "x", Role: account.RoleAdvertiser, TokenVersion: 1,
+		CreatedAt: m.now,
+	}
+	return person{u.ID, u.DeveloperID}, m.store.CreateUser(ctx, u)
+}
+
+func (m *month) pay(ctx context.Context, who person, amount money.Micros) error {
+	name := m.id().String()
+	_, err := m.store.ApplyNotice(ctx, ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_" + name, Kind: ledger.NoticePaid, PaymentID: "pi_" + name, Amount: amount,
+		Names: []uuid.UUID{who.id}, At: m.now,
+	})
+	return err
+}
+
+// advertise creates a campaign for a topic; those of the ring also compete for others' topics.
+func (m *month) advertise(ctx context.Context, e *entry, bid money.Micros, topic int, reviewed bool) error {
+	e.id = m.id()
+	c := campaign.Campaign{
+		ID: e.id, AdvertiserID: e.owner.id, Name: "n", Status: campaign.Active, Format: campaign.Native,
+		Headline: fmt.Sprintf("Offer %s", e.id.String()[30:]), CTAURL: "https://" + e.id.String()[24:] + ".example/",
+		BillingModel: e.billing, BidAmount: bid, DailyBudget: 1_000 * money.USD, TotalBudget: 20_000 * money.USD,
+		Goal: campaign.GoalManual, Targeting: campaign.Targeting{IntentTokens: []string{topicName(topic)}},
+	}
+	if reviewed {
+		c.Review = &campaign.Review{Decision: "approved", ReviewerID: m.id(), At: m.now}
+	}
+	_, err := m.store.CreateCampaign(ctx, campaign.NewCampaign{Campaign: c})
+	m.campaigns = append(m.campaigns, e)
+	m.byID[auction.ID(e.id)] = e
+	return err
+}
+
+func topicName(n int) string { return []string{"kayaks", "lanterns", "sledges", "ringword"}[n] }
+
+// tick plays half an hour: requests by the state of its start, then every rule of production.
+func (m *month) tick(ctx context.Context) error {
+	if err := m.follow(ctx); err != nil {
+		return err
+	}
+	m.requests()
+	m.now = m.now.Add(24 * time.Hour / ticks)
+	m.day = int(m.now.Sub(m.began).Hours() / 24)
+	if err := m.settle(ctx); err != nil {
+		return err
+	}
+	if err := m.standings.Turn(ctx); err != nil || m.offTurn() {
+		return err
+	}
+	if err := family.Regroup(ctx, m.store); err != nil {
+		return err
+	}
+	if _, err := m.releaser.Release(ctx); err != nil {
+		return err
+	}
+	if _, err := m.detector.Judge(ctx); err != nil {
+		return err
+	}
+	if m.strategy.Spends {
+		return m.spend(ctx)
+	}
+	return nil
+}
+
+// offTurn reports whether this tick leaves out what is computed twice a day.
+func (m *month) offTurn() bool {
+	m.turn++
+	return m.turn%(ticks/2) != 1
+}
+
+// follow rebuilds the snapshot from the stored campaigns, and their rooms.
+func (m *month) follow(ctx context.Context) error {
+	list := make([]auction.Campaign, 0, len(m.campaigns))
+	for _, e := range m.campaigns {
+		c, err := m.store.Campaign(ctx, e.id)
+		if err != nil {
+			return err
+		}
+		balance, err := m.store.AdvertiserBalance(ctx, e.owner.id)
+		if err != nil {
+			return err
+		}
+		e.room = min(balance, c.DailyBudget-c.SpentToday, c.TotalBudget-c.SpentTotal)
+		tokens := c.IntentTokens
+		if e.ring && m.day >= m.strategy.Age { // copies of its rivals' words
+			for n := range topics {
+				tokens = append(tokens[:len(tokens):len(tokens)], topicName(n))
+			}
+		}
+		list = append(list, entryOf(&c, tokens))
+	}
+	m.snapshot = target.Build(ranker.Version2(), list)
+	return nil
+}
+
+// entryOf returns the auction's view of a campaign.
+func entryOf(c *campaign.Campaign, tokens []string) auction.Campaign {
+	billing, _ := ranker.ParseBilling(string(c.Billing()))
+	s := &c.Standing
+	of := auction.Campaign{
+		ID: auction.ID(c.ID), Advertiser: auction.ID(c.AdvertiserID), Family: auction.ID(s.Family), Bid: c.BidAmount,
+		Billing: billing, Headline: c.Headline, Vote: uint32(s.Vote), ClickRate: uint32(s.ClickRate),
+		ConvertRate: uint32(s.ConvertRate), Ceiling: s.Ceiling, Targeting: &auction.Targeting{IntentTokens: tokens},
+	}
+	switch s.Bound {
+	case campaign.Unproven:
+		of.Bound = target.BoundUnproven
+	case campaign.Behind:
+		of.Bound = target.BoundBehind
+	}
+	return of
+}
+
+// afford is the gate of budgets.
+func (m *month) afford(c *auction.Campaign, of auction.Offer) auction.Reason {
+	if m.byID[c.ID].room < of.Price {
+		return auction.Budget
+	}
+	return ""
+}
+
+// spend lets the ring's Credits buy ads: as cash of the same value, which counts as nothing paid.
+func (m *month) spend(ctx context.Context) error {
+	for i, p := range m.ring {
+		b, err := m.store.CreditBalance(ctx, p.developer)
+		if err != nil {
+			return err
+		}
+		free := b.Spendable - m.spent[p.developer]
+		if free < 100 {
+			continue
+		}
+		m.spent[p.developer] += free
+		value := money.Micros(free) * creditValue
+		m.out.Bought += value
+		if err := m.pay(ctx, m.ring[i%m.strategy.Advertisers], value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle applies the events of the tick and puts them into the archive.
+func (m *month) settle(ctx context.Context) error {
+	if len(m.batch) == 0 {
+		return nil
+	}
+	partition := stream.Partition{Stream: "month", Number: 0}
+	next := m.offset + int64(len(m.batch))
+	b := ledger.Batch{
+		At: m.now, Prepaid: true,
+		Runs: []ledger.Run{{Range: stream.Range{Partition: partition, First: m.offset, Next: next}, Records: m.batch}},
+	}
+	m.offset = next
+	var effects ledger.Effects
+	if err := m.store.InTx(ctx, func(tx ledger.Tx) (err error) {
+		effects, err = ledger.Settle(ctx, tx, &b, nil)
+		return err
+	}); err != nil {
+		return err
+	}
+	rows := make([]report.Row, 0, len(m.batch))
+	for _, applied := range effects.Applied {
+		for i, outcome := range applied.Outcomes {
+			e := &m.batch[applied.First-b.Runs[0].First+int64(i)].Event
+			m.count(e, outcome)
+			rows = append(rows, report.Row{
+				EventID: m.id(), ReceivedAt: e.ReceivedAt, Type: e.Type, Verdict: outcome.Verdict, Price: e.Price,
+				Charge: outcome.Charge, Minted: outcome.Minted, Credit: outcome.Credit, AuctionID: e.AuctionID,
+				CampaignID: e.CampaignID, AdvertiserID: e.AdvertiserID, DeveloperID: e.DeveloperID,
+				BillingModel: string(e.BillingModel), Format: "native", IntegrationMethod: "js_snippet",
+			})
+		}
+	}
+	m.batch = m.batch[:0]
+	return m.reports.Insert(ctx, fmt.Sprint(next), rows)
+}
+
+// count adds a charge to the sums of where the ad was shown.
+func (m *month) count(e *ledger.Event, outcome ledger.Outcome) {
+	c, here := m.byID[auction.ID(e.CampaignID)], 0
+	if m.ours(e.DeveloperID) {
+		here = 1
+	}
+	if !c.ring {
+		m.chargedAt[here] += outcome.Charge
+	}
+}
+
+func (m *month) ours(developer uuid.UUID) bool {
+	for _, p := range m.ring {
+		if p.developer == developer {
+			return true
+		}
+	}
+	return false
+}

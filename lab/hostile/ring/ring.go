@@ -1,0 +1,171 @@
+// Package ring plays a month of a patient ring of accounts against the real rules, in process and
+// on a clock of its own: its publishers show its advertisers' ads, its readers click them, its
+// Credits buy more ads, and the same advertisers' ads run at honest publishers, where nobody ever
+// clicks them.
+//
+// Everything but the readers is the code of production: auctions, settlement, the release of
+// Credits, families, standings, and quarantine, on the store of the in-memory mode.
+package ring
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"adnet/internal/ledger"
+	"adnet/internal/money"
+)
+
+// Strategy is what a ring does.
+type Strategy struct {
+	Name string
+	// Families is the number of families that its accounts fall into: 1 if adnet finds all.
+	Families int
+	// Advertisers and Publishers are its accounts.
+	Advertisers, Publishers int
+	// Billing and Bid are those of its campaigns.
+	Billing string
+	Bid     money.Micros
+	// Clicks is the rate of its readers' clicks ÷ the usual one. A conversion follows as often.
+	Clicks float64
+	// Age is the number of days before it competes at honest publishers. Until then it only buys
+	// from itself.
+	Age int
+	// Own is the number of its publishers' requests ÷ those of honest ones.
+	Own float64
+	// Foreign is the share of its own requests for which honest campaigns compete.
+	Foreign float64
+	// Spends reports whether its Credits buy ads.
+	Spends bool
+	// Reviewed reports whether a person approved its campaigns.
+	Reviewed bool
+}
+
+// Strategies are those that a run plays.
+func Strategies() []Strategy {
+	return []Strategy{
+		{
+			Name: "is never charged, per click", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpc", Bid: 2 * money.USD,
+		},
+		{
+			Name: "is never charged, per conversion, reviewed", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpa",
+			Bid: 400 * money.USD, Reviewed: true,
+		},
+		{
+			Name: "buys from itself", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD, Clicks: 2,
+			Own: 0.5, Spends: true, Age: 30,
+		},
+		{
+			Name: "ages a week, then competes", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc",
+			Bid: money.USD / 2, Clicks: 2, Own: 0.5, Spends: true, Age: 7,
+		},
+		{
+			Name: "ages two weeks, as one family", Families: 1, Advertisers: 3, Publishers: 3, Billing: "cpc",
+			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Spends: true, Age: 14, Reviewed: true,
+		},
+		{
+			Name: "pays per conversion", Families: 4, Advertisers: 2, Publishers: 2, Billing: "cpa", Bid: 10 * money.USD,
+			Clicks: 2, Own: 0.5, Spends: true, Age: 7,
+		},
+		{
+			Name: "also shows others' ads", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD / 2,
+			Clicks: 2, Own: 0.5, Foreign: 0.5, Spends: true, Age: 10,
+		},
+	}
+}
+
+// Outcome is the balance of a month, in micro-USD.
+type Outcome struct {
+	Strategy string `json:"strategy"`
+	Seed     uint64 `json:"seed"`
+	// Paid is the cash charged to its advertisers.
+	Paid money.Micros `json:"paid"`
+	// Bought is the part of the charges that its Credits paid for.
+	Bought money.Micros `json:"bought_with_credits"`
+	// Credits is the value of the Credits that it could spend at the end, or soon.
+	Credits money.Micros `json:"credits"`
+	// Shown is the value of its ads at honest publishers, as auctions valued them, without those of
+	// bound campaigns, whose number is Held.
+	Shown money.Micros `json:"shown_elsewhere"`
+	Held  int          `json:"ads_of_bound_campaigns"`
+	// Others is the sum that other advertisers were charged for its publishers' traffic, and Fair
+	// that for as many ads at honest publishers.
+	Others money.Micros `json:"others_charged"`
+	Fair   money.Micros `json:"fair_price"`
+	// Allowance is what its families may show before their first charged act, with the ads of the time
+	// until that is computed.
+	Allowance money.Micros `json:"allowance"`
+	// Cases is the number of its publishers in quarantine at the end.
+	Cases int `json:"cases"`
+	// Requests is the number of requests of honest publishers.
+	Requests int `json:"requests"`
+}
+
+// Takes returns what the ring takes out: ads of others' publishers beyond the constant, and Credits.
+func (o *Outcome) Takes() money.Micros {
+	return max(0, o.Shown-o.Allowance) + o.Credits
+}
+
+// Pays returns what it pays in, with the price of the ads of others that its publishers showed.
+func (o *Outcome) Pays() money.Micros { return o.Paid + o.Others }
+
+// Breach returns which rule the outcome violates; empty for none.
+func (o *Outcome) Breach() string {
+	switch {
+	case o.Takes() > o.Pays():
+		return fmt.Sprintf("a patient ring takes out %d micro-USD and pays in %d: %+v", o.Takes(), o.Pays(), *o)
+	case o.Held*100 > o.Requests:
+		return fmt.Sprintf("bound campaigns were shown in %d of %d requests: %+v", o.Held, o.Requests, *o)
+	case o.Others > 3*o.Fair:
+		return fmt.Sprintf("a patient ring costs others %d micro-USD for ads worth %d: %+v", o.Others, o.Fair, *o)
+	}
+	return ""
+}
+
+// Month plays a month. Errors: those of the stores.
+func Month(ctx context.Context, s Strategy, seed uint64) (Outcome, error) {
+	m := newMonth(s, rand.New(rand.NewPCG(seed, 31)))
+	m.out.Strategy, m.out.Seed = s.Name, seed
+	if err := m.populate(ctx); err != nil {
+		return m.out, err
+	}
+	for range 30 * ticks {
+		if err := m.tick(ctx); err != nil {
+			return m.out, err
+		}
+	}
+	return m.out, m.balance(ctx)
+}
+
+// balance sums what the ring has and paid at the end.
+func (m *month) balance(ctx context.Context) error {
+	for _, a := range m.ring {
+		b, err := m.store.CreditBalance(ctx, a.developer)
+		if err != nil {
+			return err
+		}
+		m.out.Credits += money.Micros(b.Spendable+b.Held) * creditValue
+		m.out.Credits -= money.Micros(m.spent[a.developer]) * creditValue
+		open, err := m.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: a.developer, Open: true, Limit: 1})
+		if err != nil {
+			return err
+		}
+		m.out.Cases += len(open)
+	}
+	for _, c := range m.campaigns {
+		if !c.ring {
+			continue
+		}
+		now, err := m.store.Campaign(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		m.out.Paid += now.SpentTotal
+	}
+	m.out.Paid = max(0, m.out.Paid-m.out.Bought)
+	if m.shownAt[0] > 0 {
+		m.out.Fair = money.Micros(int64(m.chargedAt[0]) / int64(m.shownAt[0]) * int64(m.shownAt[1]))
+	}
+	m.out.Others = m.chargedAt[1]
+	return nil
+}
