@@ -78,6 +78,8 @@ func (r *Reader) readEvent(value []byte) bool {
 			x.House = f.number != 0
 		case 70<<3 | varint:
 			x.NetworkMark = uint32(f.number)
+		case 71<<3 | varint:
+			x.FromReader = f.number != 0
 		default:
 			return false
 		}
