@@ -660,8 +660,14 @@ var mutants = []mutant{
 	{
 		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
 		file: "internal/traffic/compare.go",
-		old:  "case s.Over() && (many || manyAlone):", new: "case s.Over() && many && manyAlone:",
+		old:  "of.over != \"\" && s.Over() && (many || manyAlone):", new: "of.over != \"\" && s.Over() && many && manyAlone:",
 		tests: []string{"./internal/traffic"}, run: "Network",
+	},
+	{
+		name: "few-shown", protects: "a family that shows none of its ads has a case",
+		file: "internal/traffic/shown.go",
+		old:  "!r.Network {", new: "r.Network {",
+		tests: []string{"./internal/traffic"}, run: "ShownAds",
 	},
 	{
 		name: "readers-of-servers", protects: "what a publisher's server posts is no reader's",
