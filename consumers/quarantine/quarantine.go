@@ -3,8 +3,8 @@
 // /api/billing?action=quarantine).
 //
 // It judges settlement's own sums per publisher and day, so every process finds the same. Only sold
-// ads come from the analytics store, without which all other rules still apply. A case is opened once, however many processes run. It changes no
-// charge and delays nothing.
+// ads come from the analytics store, without which all other rules still apply. A case is opened
+// once, however many processes run. It changes no charge and delays nothing.
 package quarantine
 
 import (
