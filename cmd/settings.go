@@ -89,7 +89,8 @@ The settings of **all** commands are ` + "`ADNET_LOG_FORMAT`, `ADNET_LOG_LEVEL` 
 ` + "`adnet standalone`" + ` takes the settings of ingress and consumers.
 Durations are written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separated by commas. **Secret**
 marks what is masked when it is printed, and what can come from a file: ` + "`ADNET_SESSION_KEYS_FILE`" + `
-names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. How to run the processes is in
+names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. A value without a kind is
+a text, a number or a duration, as its default. *Others* are commands whose ` + "`--help`" + ` lists it. How to run the processes is in
 [operate](operate/README.md). An operator decides the first table. The other tables are
 *advanced*: their defaults serve until a measurement, an alert or a policy asks for another value.
 
@@ -202,12 +203,12 @@ func topicOf(env string) string {
 func (s *setting) row() string {
 	commands := "all"
 	if len(s.commands) > 0 {
-		commands = strings.Join(s.named(), ", ")
+		commands = shortened(s.named())
 	}
 	value := s.value()
 	switch {
 	case isSecret(s.flag):
-		value += ", **secret**"
+		value = strings.TrimPrefix(value+", **secret**", ", ")
 	case holdsSecret(s.flag):
 		value = "URL, its password is **secret**"
 	}
@@ -229,6 +230,16 @@ func (s *setting) named() []string {
 		return s.commands
 	}
 	return slices.DeleteFunc(slices.Clone(s.commands), func(name string) bool { return name == "standalone" })
+}
+
+// shortened joins names of commands; of more than four it names the roles only.
+func shortened(names []string) string {
+	if len(names) > 4 {
+		names = append(slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return name != "ingress" && name != "consumers"
+		}), "others")
+	}
+	return strings.Join(names, ", ")
 }
 
 func quoted(text string) string {
@@ -260,7 +271,7 @@ func (s *setting) value() string {
 	case s.flag.Enum != "":
 		return strings.ReplaceAll(s.flag.Enum, ",", ", ")
 	case s.flag.Target.Type() == reflect.TypeFor[time.Duration]():
-		return "duration"
+		return ""
 	case strings.HasSuffix(name, "_bytes"):
 		return "bytes"
 	case strings.HasSuffix(name, "_days"):
@@ -280,9 +291,6 @@ func (s *setting) value() string {
 		return "list"
 	case reflect.Map:
 		return "NAME=VALUE;…"
-	case reflect.String:
-		return "text"
-	default:
-		return "number"
 	}
+	return "" // a text, a number or a duration
 }

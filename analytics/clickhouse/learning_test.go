@@ -192,6 +192,10 @@ func TestWhatIsLearntFrom(t *testing.T) {
 	) report.Row {
 		r := event(n, kind, verdict)
 		r.DeveloperID, r.HostApp, r.ReceivedAt = uuid.UUID{6, publisher}, app, at.Add(later)
+		r.IntegrationMethod = "js_snippet"
+		if app == "chat" {
+			r.IntegrationMethod = "mcp"
+		}
 		return r
 	}
 	require.NoError(t, s.Insert(t.Context(), "views", []report.Row{
@@ -208,6 +212,7 @@ func TestWhatIsLearntFrom(t *testing.T) {
 		placed(76, ledger.Impression, ledger.OK, 2, "page", 0), placed(76, ledger.Viewable, ledger.OK, 2, "page", 0),
 		placed(77, ledger.Impression, ledger.OK, 2, "page", 0), placed(77, ledger.Viewable, ledger.OK, 2, "page", 0),
 		placed(78, ledger.Impression, ledger.OK, 3, "page", 0),
+		placed(79, ledger.Impression, ledger.OK, 1, "chat", 0), placed(79, ledger.Viewable, ledger.OK, 1, "chat", 0),
 	}))
 	seen, err := s.Views(t.Context(), at)
 	require.NoError(t, err)

@@ -613,7 +613,8 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 		of(view.AuctionId, event.Type_CLICK, ""), // before its impression
 		marshal(t, view), of(view.AuctionId, event.Type_CLICK, ""), of(view.AuctionId, event.Type_CLICK, ""),
 		of(newID(), event.Type_CLICK, ""), marshal(t, self))
-	log := newScripted(records(0, values[:9]...), records(9, values[9:]...))
+	cut := len(traffic.InvalidRules()) + 1 // the click is in a batch before its impression's
+	log := newScripted(records(0, values[:cut]...), records(int64(cut), values[cut:]...))
 	through(t, config, log, w.store)
 	_, verdicts := applied(t, w.store, []stream.Partition{partition, earlyPartition})
 	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 2, ledger.SelfServed: 1, ledger.VerdictEarly: 2}

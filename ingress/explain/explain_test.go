@@ -30,7 +30,7 @@ func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
 func TestCausesMatchTheDocument(t *testing.T) {
 	causes := []string{}
 	for _, c := range []Cause{
-		NotActive, PolicyViolations, NotStarted, Ended, Unfunded, Unpaid, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
+		NotActive, PolicyViolations, Unreviewed, NotStarted, Ended, Unfunded, Unpaid, DailyBudgetSpent, TotalBudgetSpent, NoMatching,
 		Irrelevant, Outbid, BelowFloor, Blocked, Paced, Unseen, FrequencyCapped,
 		NotPropagated, OK,
 	} {
@@ -166,9 +166,8 @@ func TestDiagnosis(t *testing.T) {
 			auctions: candidates("", "outbid", ""), delivers: true, want: []counted{{OK, 2}, {Outbid, 1}},
 		},
 		"unproven": {
-			campaign: func(k *campaign.Campaign) {
-				k.BillingModel, k.Standing.Bound = campaign.CPA, campaign.Unproven
-			},
+			campaign: func(k *campaign.Campaign) { k.BillingModel = campaign.CPA },
+			books:    func(k *campaign.Campaign) { k.Standing.Bound = campaign.Unproven },
 			want: []counted{{Unpaid, none}},
 		},
 		"won before the pause": {

@@ -46,7 +46,7 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 		allowed, excluded, trades := k.Suits()
 		entries = append(entries, auction.Campaign{
 			ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: k.BidAmount, Billing: billing,
-			Format:        format,
+			Format: format, Vote: uint32(campaign.FullVote), // of a family that was charged
 			LandingDomain: domain, Headline: k.Headline, Subtext: k.Subtext, MinRelevance: ranker.PPM(k.MinRelevance),
 			Suits: auction.Suits{Allowed: allowed, Excluded: excluded, Trades: trades},
 			Targeting: &auction.Targeting{

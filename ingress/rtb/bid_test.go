@@ -607,7 +607,7 @@ func TestBidRequestsAreAnswered(t *testing.T) {
 	cfg.Categories = []string{"IAB19"}
 	for name, want := range map[string]answer{
 		"article-banner": {
-			mtype: openrtb2.MarkupBanner, imp: "side", price: 2.5, adm: []string{"width:300px;height:250px"},
+			mtype: openrtb2.MarkupBanner, imp: "side", price: 3.673985, adm: []string{"width:300px;height:250px"},
 		},
 		"assistant-native": {mtype: openrtb2.MarkupNative, imp: "answer", price: 5},
 		"clip-skippable": {

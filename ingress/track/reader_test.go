@@ -61,13 +61,13 @@ func TestEventsFromReaders(t *testing.T) {
 			c.origin.request = gone
 			e := &event.Event{
 				Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED,
-				Placement: &event.Placement{IntegrationMethod: c.method},
+				Placement: &event.Placement{IntegrationMethod: c.method}, AuctionId: make([]byte, 16),
 			}
 			screen.judge(t.Context(), e, c.origin, time.Now())
 			require.Equal(t, c.want, e.FromReader, c.name)
 		}
 	}
-	e := &event.Event{
+	e := &event.Event{AuctionId: make([]byte, 16),
 		Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, Placement: &event.Placement{IntegrationMethod: "mcp"},
 	}
 	(&screening{agents: list}).judge(t.Context(), e, Origin{}, time.Now())
