@@ -42,7 +42,7 @@ func (r QuarantineRules) Judge(date day.Day, days []PublisherDay) (found []Evide
 	for _, since := range [...]day.Day{date, date - SurgeDays} {
 		clicks := measure{
 			over: QuarantineCTR, under: QuarantineQuiet, since: since, note: "clicks of %.0f impressions",
-			of: func(m *member) odds.Rate { return m.since(since) },
+			rate: func(m *member) odds.Rate { return m.since(since) },
 		}
 		for _, e := range clicks.compare(families) {
 			if !held[e.Today.DeveloperID] {
@@ -58,20 +58,20 @@ func (r QuarantineRules) Judge(date day.Day, days []PublisherDay) (found []Evide
 type measure struct {
 	over, under QuarantineRule // empty: not a reason for a case
 	since       day.Day
-	note        string // describes the events, with a verb for their divisor
-	least       float64
-	of          func(m *member) odds.Rate // whose sum of a family must have a divisor of at least least
+	note        string  // follows the number of events, with a verb for their divisor
+	least       float64 // divisor of a family's rate below which it is not judged
+	rate        func(m *member) odds.Rate
 }
 
 // compare finds the publishers of families with far more or far fewer events than the other
 // families' rate lets expect.
-func (of *measure) compare(families [][]member) (found []Evidence) {
+func (m *measure) compare(families [][]member) (found []Evidence) {
 	rates := make([]odds.Rate, 0, len(families))
 	places := make([]int, 0, len(families)) // of the families of rates
 	for i, members := range families {
 		var sum odds.Rate
 		for j := range members {
-			rate := of.of(&members[j])
+			rate := m.rate(&members[j])
 			sum.Events, sum.Of = sum.Events+rate.Events, sum.Of+rate.Of
 		}
 		if sum.Of > 0 {
@@ -89,8 +89,8 @@ func (of *measure) compare(families [][]member) (found []Evidence) {
 			copy(others[i:], rates[i+1:])
 			low, high = odds.Bounds(others)
 		}
-		if rates[i].Of >= of.least {
-			found = append(found, of.against(families[places[i]], [2]float64{low, high})...)
+		if rates[i].Of >= m.least {
+			found = append(found, m.against(families[places[i]], [2]float64{low, high})...)
 		}
 	}
 	return found
@@ -98,29 +98,29 @@ func (of *measure) compare(families [][]member) (found []Evidence) {
 
 // against finds the members of a family whose events have the direction in which the family's
 // events are far from the network's rate, which is between the bounds.
-func (of *measure) against(members []member, bounds [2]float64) (found []Evidence) {
+func (m *measure) against(members []member, bounds [2]float64) (found []Evidence) {
 	sources := make([]odds.Source, len(members))
 	var sum odds.Rate
 	for i := range members {
-		rate := of.of(&members[i])
+		rate := m.rate(&members[i])
 		sources[i] = odds.Source{Count: rate.Events, Low: rate.Of * bounds[0], High: rate.Of * bounds[1]}
 		sum.Events, sum.Of = sum.Events+rate.Events, sum.Of+rate.Of
 	}
 	many, few := odds.Together(sources)
 	for i := range members {
-		e := Evidence{Today: members[i].today, Since: of.since}
+		e := Evidence{Today: members[i].today, Since: m.since}
 		manyAlone, fewAlone := odds.Together(sources[i : i+1])
 		switch s := sources[i]; {
-		case of.over != "" && s.Over() && (many || manyAlone):
-			e.Rule, e.Threshold = of.over, odds.Factor*bounds[1]
+		case m.over != "" && s.Over() && (many || manyAlone):
+			e.Rule, e.Threshold = m.over, odds.Factor*bounds[1]
 		case s.Under() && (few || fewAlone):
-			e.Rule, e.Threshold = of.under, bounds[0]/odds.Factor
+			e.Rule, e.Threshold = m.under, bounds[0]/odds.Factor
 		default:
 			continue
 		}
-		rate := of.of(&members[i])
+		rate := m.rate(&members[i])
 		e.Value = rate.Events / rate.Of
-		e.Note = fmt.Sprintf("since %s: %.0f "+of.note, of.since, rate.Events, rate.Of)
+		e.Note = fmt.Sprintf("since %s: %.0f "+m.note, m.since, rate.Events, rate.Of)
 		if len(members) > 1 {
 			e.Note += fmt.Sprintf("; its family of %d publishers: %.0f of %.0f", len(members), sum.Events, sum.Of)
 		}

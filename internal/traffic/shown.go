@@ -37,7 +37,7 @@ func (r QuarantineRules) FewShown(date day.Day, ads []ShownAds) (found []Evidenc
 	for _, method := range [...]string{MethodREST, MethodMCP} {
 		shown := measure{
 			under: QuarantineShown, since: date, note: "ads shown of %.0f sold (" + method + ")",
-			least: float64(max(1, r.MinEvents)), of: func(m *member) odds.Rate { return m.shown },
+			least: float64(max(1, r.MinEvents)), rate: func(m *member) odds.Rate { return m.shown },
 		}
 		for _, e := range shown.compare(sellers(date, method, ads)) {
 			if !held[e.Today.DeveloperID] {

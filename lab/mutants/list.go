@@ -660,7 +660,7 @@ var mutants = []mutant{
 	{
 		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
 		file: "internal/traffic/compare.go",
-		old:  "of.over != \"\" && s.Over() && (many || manyAlone):", new: "of.over != \"\" && s.Over() && many && manyAlone:",
+		old:  "s.Over() && (many || manyAlone):", new: "s.Over() && many && manyAlone:",
 		tests: []string{"./internal/traffic"}, run: "Network",
 	},
 	{
