@@ -417,7 +417,7 @@ var mutants = []mutant{
 		name:     "email-borrowed",
 		protects: "nobody registers an e-mail that an erasure or a seat needs, or that looks like another",
 		file:     "internal/account/service.go",
-		old:      `	email, err := newEmail(email)`, new: `	email, err := cleanEmail(email)`,
+		old:      `	email, err := newEmail(in.email)`, new: `	email, err := cleanEmail(in.email)`,
 		tests: []string{"./internal/account"}, run: "TestRegisterRefusesBorrowedEmails",
 	},
 	{
