@@ -2200,7 +2200,7 @@ var mutants = []mutant{
 	{
 		name: "view-frees", protects: "impressions free nothing of what an ad holds whose view is paid for",
 		file: "ingress/track/repeats.go",
-		old:  "shows = event.Type_VIEWABLE", new: "shows = event.Type_IMPRESSION",
+		old:  "kind = event.Type_VIEWABLE", new: "kind = event.Type_IMPRESSION",
 		tests: []string{"./ingress/track"}, run: "PaidViewsReleaseBudget",
 	},
 	{
