@@ -16,6 +16,7 @@ var countsFamilies = []struct{ rule, file, by string }{
 	{"weight of a word, advertisers that share a term", "auction/lexicon/table.go", ""},
 	{"publishers whose reports pause an ad", "internal/adreport/adreport.go", ""},
 	{"sums of quarantine", "internal/traffic/family.go", ""},
+	{"shown ads of sold ones", "internal/traffic/shown.go", "a.family() != last"},
 	{"evidence of a trial, allowance of exploration", "auction/train/gate.go", ""},
 	{"unseen ads of browser keys", "ingress/limits/unseen.go", ""},
 	{"claims against the further accounts of an owner", "internal/ledger/publisher.go", ""},

@@ -227,7 +227,9 @@ func (r *consumersRole) projecting() error {
 
 // cleaning builds the components that hold back suspicious earnings and remove old data.
 func (r *consumersRole) cleaning() error {
-	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{Store: r.Books, Log: r.Log, Metrics: r.metrics})
+	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{
+		Store: r.Books, Ads: r.Shown, Log: r.Log, Metrics: r.metrics,
+	})
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,8 @@ func TestPacingHoldsAFlood(t *testing.T) {
 	filled, paced := 0, 0
 	for range 3_000 {
 		reply := api.do("POST", "/v1/ad-request", key, `{"context":"chess"}`, 200)
-		if reply["ad"] != nil {
+		if ad, _ := reply["ad"].(map[string]any); ad != nil {
+			api.get(ad["impression_url"].(string), 200) // unshown ads would be stopped first
 			filled++
 			continue
 		}
@@ -173,9 +174,11 @@ func TestPacingHoldsAFlood(t *testing.T) {
 	require.Equal(t, "asap", changed["pacing"])
 	require.Eventually(t, func() bool {
 		for range 50 {
-			if api.do(http.MethodPost, "/v1/ad-request", key, `{"context":"chess"}`, 200)["ad"] == nil {
+			ad, _ := api.do(http.MethodPost, "/v1/ad-request", key, `{"context":"chess"}`, 200)["ad"].(map[string]any)
+			if ad == nil {
 				return false
 			}
+			api.get(ad["impression_url"].(string), 200)
 		}
 		return true
 	}, 20*time.Second, 500*time.Millisecond)

@@ -203,7 +203,7 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	made := api.do("POST", "/api/campaigns", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Zyzzyva field guide",
-		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"target_intent_tokens":["zyzzyva"]}`, 201)
+		"cta_url":"https://zyzzyva.example.com/","pacing":"asap","target_intent_tokens":["zyzzyva"]}`, 201)
 	id := made["campaign"].(map[string]any)["id"].(string)
 	fills := func() bool {
 		ad, _ := other.do("POST", "/v1/ad-request", key, `{"context":"zyzzyva"}`, 200)["ad"].(map[string]any)

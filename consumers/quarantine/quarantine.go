@@ -2,9 +2,9 @@
 // that they mint from then on are held until an administrator decides (POST
 // /api/billing?action=quarantine).
 //
-// It judges settlement's own sums per publisher and day. It therefore needs no analytics store, and
-// every process finds the same. A case is opened once, however many processes run. It changes no
-// charge and delays nothing.
+// It judges settlement's own sums per publisher and day, so every process finds the same. Only sold
+// ads come from the analytics store, without which all other rules still apply. A case is opened
+// once, however many processes run. It changes no charge and delays nothing.
 package quarantine
 
 import (
@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/internal/day"
@@ -28,7 +29,7 @@ type Config struct {
 	MinEvents    int64         `name:"quarantine-min-events" env:"ADNET_QUARANTINE_MIN_EVENTS" default:"1000" help:"Impressions (for the share of invalid traffic: events) of a UTC day below which the fixed thresholds do not apply."`
 	CTR          float64       `name:"quarantine-ctr" env:"ADNET_QUARANTINE_CTR" default:"0.5" help:"Clicks per impression of a day above which a publisher's Credits are held."`
 	InvalidShare float64       `name:"quarantine-invalid-share" env:"ADNET_QUARANTINE_INVALID_SHARE" default:"0.5" help:"Share of invalid traffic of a day, 0 to 1, above which a publisher's Credits are held."`
-	Network      string        `name:"quarantine-network" env:"ADNET_QUARANTINE_NETWORK" default:"on" enum:"on,off" help:"Whether the clicks of publishers, summed over families, are compared with the network's rate: more than four times as many or fewer than a quarter, by 6 standard errors, hold their Credits. There is no minimum; at least 4 families must have impressions."`
+	Network      string        `name:"quarantine-network" env:"ADNET_QUARANTINE_NETWORK" default:"on" enum:"on,off" help:"Whether the clicks of publishers, summed over families, are compared with the network's rate: more than four times as many or fewer than a quarter, by 6 standard errors, hold their Credits. There is no minimum; at least 4 families must have impressions. Few shown ads of those sold to servers hold them likewise, from ADNET_QUARANTINE_MIN_EVENTS sold ads on."`
 	Readers      int64         `name:"quarantine-no-readers" env:"ADNET_QUARANTINE_NO_READERS" default:"${quarantine_no_readers}" help:"Impressions within 30 days, without those of browser keys, from which on a publisher without one followed link, pixel or report of a page waits for an approval; 0 disables the rule. In standalone 0, with ADNET_PREPAID=required 1000."`
 	Surge        float64       `name:"quarantine-surge" env:"ADNET_QUARANTINE_SURGE" default:"10" help:"How many times the mean of its last 7 days a publisher may mint in a day before its Credits are held."`
 }
@@ -42,14 +43,25 @@ type Store interface {
 	// least so many impressions, by family. Those with a released case of
 	// [traffic.QuarantineReaders] are not listed.
 	ReaderSums(ctx context.Context, since, last day.Day, impressions int64) ([]traffic.PublisherDay, error)
+	// FamilyOwners maps the developer ids of accounts to that of their family's oldest account,
+	// unless it is their own.
+	FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false if one is open.
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 }
 
+// Source counts the ads of servers; see analytics/stats.
+type Source interface {
+	// ShownAds counts the ads sold in the whole hours from since to until (excluded), and the counted
+	// impressions from since's day on.
+	ShownAds(ctx context.Context, since, until time.Time) ([]traffic.ShownAds, error)
+}
+
 // Deps holds the dependencies of a [Detector]. All are required but Now.
 type Deps struct {
 	Store   Store
+	Ads     Source
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time
@@ -59,6 +71,7 @@ type Deps struct {
 type Detector struct {
 	cfg    Config
 	store  Store
+	ads    Source
 	log    *slog.Logger
 	often  *obs.LimitedLogger
 	opened *prometheus.CounterVec
@@ -71,10 +84,10 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		cfg.Surge < 0 || cfg.Readers < 0 {
 		return nil, errors.New("quarantine: thresholds must not be negative, ADNET_QUARANTINE_INVALID_SHARE at most 1")
 	}
-	if deps.Store == nil || deps.Log == nil || deps.Metrics == nil {
-		return nil, errors.New("quarantine: store, log and metrics are required")
+	if deps.Store == nil || deps.Ads == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("quarantine: store, ads, log and metrics are required")
 	}
-	d := &Detector{cfg: cfg, store: deps.Store, log: deps.Log, often: obs.Limited(deps.Log, time.Minute),
+	d := &Detector{cfg: cfg, store: deps.Store, ads: deps.Ads, log: deps.Log, often: obs.Limited(deps.Log, time.Minute),
 		now: schedule.Clock(deps.Now),
 		opened: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_quarantine_opened_total", Help: "Publishers that this process put into quarantine, by rule.",
@@ -113,7 +126,8 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 		}
 		found = append(found, rules.Readerless(today, sums)...)
 	}
-	for _, evidence := range found {
+	few, failed := d.fewShown(ctx, rules, now)
+	for _, evidence := range append(found, few...) {
 		did, err := d.open(ctx, evidence, now)
 		if err != nil {
 			return opened, err
@@ -122,7 +136,31 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 			opened++
 		}
 	}
-	return opened, nil
+	return opened, failed
+}
+
+// fewShown judges the ads of servers that were sold today at least an hour ago, the longest time
+// within which an impression counts.
+func (d *Detector) fewShown(
+	ctx context.Context, rules traffic.QuarantineRules, now time.Time,
+) ([]traffic.Evidence, error) {
+	today := day.Of(now)
+	since, until := today.Time(), now.Add(-time.Hour).Truncate(time.Hour)
+	if !rules.Network || !until.After(since) {
+		return nil, nil
+	}
+	ads, err := d.ads.ShownAds(ctx, since, until)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := d.store.FamilyOwners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ads {
+		ads[i].OwnerID = owners[ads[i].DeveloperID]
+	}
+	return rules.FewShown(today, ads), nil
 }
 
 // maxCases bounds the number of a publisher's past cases that are read.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,19 @@ type days struct {
 
 	readers []traffic.PublisherDay
 	err     error
+
+	ads          []traffic.ShownAds
+	owners       map[uuid.UUID]uuid.UUID
+	since, until time.Time // of the last call of ShownAds
+	away         error     // of ShownAds
 }
+
+func (d *days) ShownAds(_ context.Context, since, until time.Time) ([]traffic.ShownAds, error) {
+	d.since, d.until = since, until
+	return slices.Clone(d.ads), d.away
+}
+
+func (d *days) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) { return d.owners, d.err }
 
 func (d *days) PublisherDays(context.Context, day.Day, day.Day) ([]traffic.PublisherDay, error) {
 	return d.list, d.err
@@ -37,10 +50,10 @@ func (d *days) ReaderSums(context.Context, day.Day, day.Day, int64) ([]traffic.P
 	return d.readers, d.err
 }
 
-func newDetector(t *testing.T, store Store, now func() time.Time) *Detector {
+func newDetector(t *testing.T, store *days, now func() time.Time) *Detector {
 	t.Helper()
 	d, err := New(Config{Every: time.Minute, MinEvents: 100, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Readers: 1000},
-		Deps{Store: store, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: now})
+		Deps{Store: store, Ads: store, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: now})
 	require.NoError(t, err)
 	return d
 }
@@ -95,6 +108,53 @@ func TestJudge(t *testing.T) {
 	store.err = errors.New("away")
 	_, err := d.Judge(t.Context())
 	require.ErrorIs(t, err, store.err)
+}
+
+// A family that shows nothing has a case, whether or not it has a day in the ledger. Its ads of the
+// last hour can still be shown. Without the analytics store other rules still apply.
+func TestJudgeShownAds(t *testing.T) {
+	now := noon.Add(30 * time.Minute)
+	store := &days{
+		Store:  memory.New(func() time.Time { return now }),
+		owners: map[uuid.UUID]uuid.UUID{{2}: {1}},
+		ads: []traffic.ShownAds{
+			{DeveloperID: uuid.UUID{1}, Method: traffic.MethodREST, Sold: 60},
+			{DeveloperID: uuid.UUID{2}, Method: traffic.MethodREST, Sold: 60},
+		},
+	}
+	for n := range byte(5) {
+		store.ads = append(
+			store.ads, traffic.ShownAds{DeveloperID: uuid.UUID{9, n}, Method: traffic.MethodREST, Sold: 500, Shown: 400},
+		)
+	}
+	d := newDetector(t, store, func() time.Time { return now })
+	d.cfg.Network = "on"
+	opened, err := d.Judge(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, opened, "together they have enough ads")
+	require.Equal(t, day.Of(noon).Time(), store.since)
+	require.Equal(t, noon.Add(-time.Hour), store.until)
+	list, err := store.Quarantines(t.Context(), ledger.QuarantineQuery{Limit: 10})
+	require.NoError(t, err)
+	for _, c := range list {
+		require.Equal(t, traffic.QuarantineShown, c.Evidence.Rule)
+	}
+	opened, err = d.Judge(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, opened, "the cases are open")
+
+	store.away = errors.New("away")
+	store.list = []traffic.PublisherDay{
+		{DeveloperID: uuid.UUID{5}, Day: day.Of(noon), Impressions: 200, Clicks: 150, Minted: 200},
+	}
+	opened, err = d.Judge(t.Context())
+	require.ErrorIs(t, err, store.away)
+	require.Equal(t, 1, opened)
+	now, store.since = day.Of(noon).Time().Add(59*time.Minute), time.Time{}
+	store.away = nil
+	_, err = d.Judge(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, store.since, "no hour of this day has passed long enough ago")
 }
 
 // An owner of many small seats, none of which is judged alone, beside an honest one and a stranger.

@@ -235,7 +235,8 @@ func (l *Load) publishers(ctx context.Context) ([]publisher, error) {
 const setupConcurrency = 16
 
 func (l *Load) email(role string, i int) string {
-	return fmt.Sprintf("load-%s%d-%s@load.adnet.example", role, i+1, l.cfg.AccountSuffix)
+	// Accounts of one mail domain would belong to one family.
+	return fmt.Sprintf("load-%[1]s%[2]d-%[3]s@load-%[1]s%[2]d.example", role, i+1, l.cfg.AccountSuffix)
 }
 
 // enter registers an account, or logs in if an earlier run has registered it.

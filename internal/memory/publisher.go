@@ -126,6 +126,14 @@ func byFamily(a, b traffic.PublisherDay) int {
 	)
 }
 
+// FamilyOwners maps the developer ids of accounts to that of their family's oldest account, unless
+// it is their own.
+func (s *Store) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.familyOwners(), nil
+}
+
 // familyOwners maps the developer ids of accounts to that of their family's oldest account, unless
 // it is their own. The store's mutex is held.
 func (s *Store) familyOwners() map[uuid.UUID]uuid.UUID {

@@ -72,6 +72,12 @@ SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigi
 	LEFT JOIN app_user o ON o.id = coalesce(f.family_id, s.parent_id)
 	WHERE d.day BETWEEN $1 AND $2`
 
+	familyOwnersSQL = `
+SELECT s.developer_id, o.developer_id FROM app_user s
+LEFT JOIN account_family f ON f.account_id = coalesce(s.parent_id, s.id)
+JOIN app_user o ON o.id = coalesce(f.family_id, s.parent_id)
+WHERE o.developer_id <> s.developer_id`
+
 	publisherDaysSQL = `
 WITH p AS (SELECT d.*, ` + familySQL + `)
 SELECT developer_id, owner_id, day, minted, capped, impressions, clicks, invalid, redeemed,
@@ -274,6 +280,22 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 		return d, err
 	})
 	return days, failure("read publisher days", err)
+}
+
+// FamilyOwners maps the developer ids of accounts to that of their family's oldest account, unless
+// it is their own.
+func (s *Store) FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
+	rows, err := s.pool.Query(ctx, familyOwnersSQL)
+	if err != nil {
+		return nil, failure("read families of publishers", err)
+	}
+	owners := make(map[uuid.UUID]uuid.UUID)
+	var member, owner uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&member, &owner}, func() error {
+		owners[member] = owner
+		return nil
+	})
+	return owners, failure("read families of publishers", err)
 }
 
 // ReaderSums lists the sums of the days from since to last of the publishers of families with at

@@ -21,6 +21,7 @@ import (
 // Publishers holds the methods that invalid-traffic control needs of a store.
 type Publishers interface {
 	PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error)
+	FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error)
 	ReaderSums(ctx context.Context, since, last day.Day, impressions int64) ([]traffic.PublisherDay, error)
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
@@ -718,6 +719,12 @@ func familyDays(t *testing.T, l Ledger) {
 	}
 	require.ElementsMatch(t, members, family)
 	require.Equal(t, 2, places[2]-places[0], "they stand together")
+	owners, err := publishersOf(t, l).FamilyOwners(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, oldest.DeveloperID, owners[newer.DeveloperID])
+	require.Equal(t, oldest.DeveloperID, owners[seat.DeveloperID])
+	require.NotContains(t, owners, oldest.DeveloperID)
+	require.NotContains(t, owners, stranger.DeveloperID)
 }
 
 // readers checks the sums of events that readers sent, the approval of a publisher without them, and

@@ -36,6 +36,7 @@ type Reports struct {
 		Requests(ctx context.Context, p report.Places) ([]report.Won, error)
 	}
 	Refusals ReportRefusals
+	Shown    ReportShown
 }
 
 // ReportWriter inserts blocks, each under a token that makes a repeat harmless.
@@ -89,6 +90,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Asked", reportsAsked},
 		{"Refusals", reportsRefusals},
 		{"RefusalsAreInNoOtherCount", reportsRefusalsApart},
+		{"ShownAds", reportsShown},
 		{"AsOf", reportsAsOf},
 		{"OddValues", reportsOdd},
 	} {

@@ -21,6 +21,9 @@ const (
 	QuarantineQuiet QuarantineRule = "few_clicks"
 	// many impressions and not one request of a reader; see [QuarantineRules.Readerless]
 	QuarantineReaders QuarantineRule = "no_readers"
+	// far fewer of the sold ads shown than the network's rate lets expect; see
+	// [QuarantineRules.FewShown]
+	QuarantineShown QuarantineRule = "few_shown"
 )
 
 // QuarantineRules holds the thresholds. A rule with a threshold of 0 is off.
@@ -29,7 +32,7 @@ type QuarantineRules struct {
 	CTR          float64 // clicks per impression
 	InvalidShare float64 // 0 to 1
 	Surge        float64 // times the mean
-	Network      bool    // clicks are compared with the network's rate
+	Network      bool    // clicks and shown ads are compared with the network's rates
 	Readers      int64   // impressions within [ReaderDays] of which a reader must have sent something
 }
 

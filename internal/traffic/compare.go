@@ -40,7 +40,11 @@ func (r QuarantineRules) Judge(date day.Day, days []PublisherDay) (found []Evide
 	}
 	// A day that is strange by itself, then the week: few a day are as many.
 	for _, since := range [...]day.Day{date, date - SurgeDays} {
-		for _, e := range compare(families, since) {
+		clicks := measure{
+			over: QuarantineCTR, under: QuarantineQuiet, since: since, note: "clicks of %.0f impressions",
+			rate: func(m *member) odds.Rate { return m.since(since) },
+		}
+		for _, e := range clicks.compare(families) {
 			if !held[e.Today.DeveloperID] {
 				held[e.Today.DeveloperID] = true
 				found = append(found, e)
@@ -50,19 +54,28 @@ func (r QuarantineRules) Judge(date day.Day, days []PublisherDay) (found []Evide
 	return found
 }
 
-// compare finds the publishers of families with far more or far fewer clicks than the other
-// families' rate lets expect of the days from since on.
-func compare(families [][]member, since day.Day) (found []Evidence) {
+// measure is a rate of publishers that is compared with the network's.
+type measure struct {
+	over, under QuarantineRule // empty: not a reason for a case
+	since       day.Day
+	note        string  // follows the number of events, with a verb for their divisor
+	least       float64 // divisor of a family's rate below which it is not judged
+	rate        func(m *member) odds.Rate
+}
+
+// compare finds the publishers of families with far more or far fewer events than the other
+// families' rate lets expect.
+func (m *measure) compare(families [][]member) (found []Evidence) {
 	rates := make([]odds.Rate, 0, len(families))
-	of := make([]int, 0, len(families)) // the families of rates
+	places := make([]int, 0, len(families)) // of the families of rates
 	for i, members := range families {
 		var sum odds.Rate
 		for j := range members {
-			rate := members[j].since(since)
+			rate := m.rate(&members[j])
 			sum.Events, sum.Of = sum.Events+rate.Events, sum.Of+rate.Of
 		}
 		if sum.Of > 0 {
-			rates, of = append(rates, sum), append(of, i)
+			rates, places = append(rates, sum), append(places, i)
 		}
 	}
 	if len(rates) <= leastOthers {
@@ -76,36 +89,38 @@ func compare(families [][]member, since day.Day) (found []Evidence) {
 			copy(others[i:], rates[i+1:])
 			low, high = odds.Bounds(others)
 		}
-		found = append(found, against(families[of[i]], since, [2]float64{low, high})...)
+		if rates[i].Of >= m.least {
+			found = append(found, m.against(families[places[i]], [2]float64{low, high})...)
+		}
 	}
 	return found
 }
 
-// against finds the members of a family whose clicks have the direction in which the family's
-// clicks are far from the network's rate, which is between the bounds.
-func against(members []member, since day.Day, bounds [2]float64) (found []Evidence) {
+// against finds the members of a family whose events have the direction in which the family's
+// events are far from the network's rate, which is between the bounds.
+func (m *measure) against(members []member, bounds [2]float64) (found []Evidence) {
 	sources := make([]odds.Source, len(members))
 	var sum odds.Rate
 	for i := range members {
-		rate := members[i].since(since)
+		rate := m.rate(&members[i])
 		sources[i] = odds.Source{Count: rate.Events, Low: rate.Of * bounds[0], High: rate.Of * bounds[1]}
 		sum.Events, sum.Of = sum.Events+rate.Events, sum.Of+rate.Of
 	}
 	many, few := odds.Together(sources)
 	for i := range members {
-		e := Evidence{Today: members[i].today, Since: since}
+		e := Evidence{Today: members[i].today, Since: m.since}
 		manyAlone, fewAlone := odds.Together(sources[i : i+1])
 		switch s := sources[i]; {
-		case s.Over() && (many || manyAlone):
-			e.Rule, e.Threshold = QuarantineCTR, odds.Factor*bounds[1]
+		case m.over != "" && s.Over() && (many || manyAlone):
+			e.Rule, e.Threshold = m.over, odds.Factor*bounds[1]
 		case s.Under() && (few || fewAlone):
-			e.Rule, e.Threshold = QuarantineQuiet, bounds[0]/odds.Factor
+			e.Rule, e.Threshold = m.under, bounds[0]/odds.Factor
 		default:
 			continue
 		}
-		rate := members[i].since(since)
+		rate := m.rate(&members[i])
 		e.Value = rate.Events / rate.Of
-		e.Note = fmt.Sprintf("since %s: %.0f clicks of %.0f impressions", since, rate.Events, rate.Of)
+		e.Note = fmt.Sprintf("since %s: %.0f "+m.note, m.since, rate.Events, rate.Of)
 		if len(members) > 1 {
 			e.Note += fmt.Sprintf("; its family of %d publishers: %.0f of %.0f", len(members), sum.Events, sum.Of)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"adnet/internal/day"
+	"adnet/internal/odds"
 )
 
 // Anomalies judges the publishers of one owner, each alone and all of them together: traffic spread
@@ -37,6 +38,7 @@ func (r QuarantineRules) Anomalies(date day.Day, days []PublisherDay) []Evidence
 type member struct {
 	today  PublisherDay
 	before []PublisherDay
+	shown  odds.Rate // of FewShown only: the shown ads of the sold ones
 }
 
 func split(date day.Day, days []PublisherDay) (members []member) {

@@ -248,14 +248,18 @@ func nginx(ctx context.Context, s *session) (string, error) {
 	return exec.LookPath("/usr/sbin/nginx")
 }
 
-// posts returns traffic that sends the JSON bodies in turn.
-func posts(addr, path, bearer string, bodies [][]byte) traffic {
+// posts returns traffic that sends the JSON bodies with the keys, both in turn.
+func posts(addr, path string, keys []string, bodies [][]byte) traffic {
+	bearers := make([]string, len(keys))
+	for i, key := range keys {
+		bearers[i] = "Bearer " + key
+	}
 	return traffic{addr: addr, next: func(n uint64, r *fasthttp.Request) {
 		r.Header.SetMethod(fasthttp.MethodPost)
 		r.SetRequestURI(path)
 		r.Header.SetHost("bench")
 		r.Header.SetContentType("application/json")
-		r.Header.Set("Authorization", bearer)
+		r.Header.Set("Authorization", bearers[n%uint64(len(bearers))])
 		r.SetBodyRaw(bodies[n%uint64(len(bodies))])
 	}}
 }
@@ -272,7 +276,7 @@ func (t *site) adRequests(addr string) (traffic, error) {
 			return traffic{}, err
 		}
 	}
-	return posts(addr, "/v1/ad-request", "Bearer "+t.publisherKey, bodies), nil
+	return posts(addr, "/v1/ad-request", t.publisherKeys[:], bodies), nil
 }
 
 func adRequest(ctx context.Context, s *session) (result, error) {
@@ -323,7 +327,7 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	bodies, err := answered(posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, all), all)
+	bodies, err := answered(posts(n.addr, "/api/rtb", []string{t.seatKey}, all), all)
 	if err != nil {
 		return result{}, err
 	}
@@ -331,7 +335,7 @@ func bidRequest(ctx context.Context, s *session) (result, error) {
 		"%d of %d bid requests get a bid; the others are skipped, because an empty reply has no ratio", len(bodies),
 		len(all),
 	)
-	ours := posts(n.addr, "/api/rtb", "Bearer "+t.seatKey, bodies)
+	ours := posts(n.addr, "/api/rtb", []string{t.seatKey}, bodies)
 	var bids, none atomic.Int64
 	ours.check = func(r *fasthttp.Response) error {
 		switch r.StatusCode() {
@@ -427,7 +431,7 @@ func toolCall(ctx context.Context, s *session) (result, error) {
 			return result{}, err
 		}
 	}
-	ours := posts(n.addr, "/api/mcp", "Bearer "+t.publisherKey, bodies)
+	ours := posts(n.addr, "/api/mcp", t.publisherKeys[:], bodies)
 	ours.check = func(r *fasthttp.Response) error {
 		if r.StatusCode() != http.StatusOK || strings.Contains(string(r.Body()), `"error"`) {
 			return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())

@@ -275,7 +275,7 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 	var last time.Time
 	body := [][]byte{[]byte(`{"context":"zyzzyva"}`)}
 	watch := func(n *node) traffic {
-		all := posts(n.addr, "/v1/ad-request", "Bearer "+t.publisherKey, body)
+		all := posts(n.addr, "/v1/ad-request", t.publisherKeys[:], body)
 		all.check = func(r *fasthttp.Response) error {
 			if r.StatusCode() != fasthttp.StatusOK {
 				return fmt.Errorf("status %d: %s", r.StatusCode(), r.Body())

@@ -40,10 +40,16 @@ type site struct {
 	consumers *process.Process // nil while stopped
 
 	admin, owner, publisher person
-	publisherKey, seatKey   string
+	publisherKeys           [publishers]string
+	seatKey                 string
 
 	shown uuid.UUID // the campaign from which the others are copied, and of the beacons
 }
+
+// publishers share the ads of a row, which none of them shows, so that none holds its part of a
+// campaign's day (reason unseen). Their number has no divisor in common with that of the demo's
+// requests.
+const publishers = 7
 
 // person is a registered account.
 type person struct{ id, token string }
@@ -283,10 +289,15 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		return err
 	}
 	t.admin.token, _ = admin["token"].(string)
-	for name, into := range map[string]*person{"owner": &t.owner, "publisher": &t.publisher} {
+	accounts := map[string]*person{"owner": &t.owner, "publisher": &t.publisher}
+	others := make([]person, publishers-1)
+	for i := range others {
+		accounts[fmt.Sprintf("publisher-%d", i)] = &others[i]
+	}
+	for name, into := range accounts {
 		account, err := n.call(
 			ctx, "POST", "/api/auth?action=register", "",
-			fmt.Sprintf(`{"email":"%s@bench.example","password":"bench password"}`, name),
+			fmt.Sprintf(`{"email":"bench@%s.example","password":"bench password"}`, name), // a family of its own
 		)
 		if err != nil {
 			return err
@@ -295,18 +306,21 @@ func (t *site) populate(ctx context.Context, n *node) error {
 		into.id, _ = user["id"].(string)
 		into.token, _ = account["token"].(string)
 	}
-	key, err := n.call(ctx, "POST", "/api/keys", t.publisher.token, `{"kind":"publisher","name":"bench"}`)
-	if err != nil {
-		return err
+	var key map[string]any
+	for i, publisher := range append(others, t.publisher) {
+		key, err = n.call(ctx, "POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bench"}`)
+		if err != nil {
+			return err
+		}
+		t.publisherKeys[i], _ = key["key"].(string)
 	}
-	t.publisherKey, _ = key["key"].(string)
 	if key, err = n.call(ctx, "POST", "/api/keys", t.admin.token, `{"kind":"seat","name":"bench"}`); err != nil {
 		return err
 	}
 	t.seatKey, _ = key["key"].(string)
 	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token,
 		`{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
-		"cta_url":"https://zyzzyva.example.com/","bid_amount":1000,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
+		"cta_url":"https://zyzzyva.example.com/","bid_amount":5,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
 	if err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 func (t *site) register(ctx context.Context, name string) (id, bearer string, err error) {
 	reply, err := t.ask(
 		ctx, "POST", "/api/auth?action=register", "",
-		map[string]any{"email": name + "@fault.example", "password": "correct horse battery"}, 201,
+		map[string]any{"email": "fault@" + name + ".example", "password": "correct horse battery"}, 201,
 	)
 	if err != nil {
 		return "", "", err

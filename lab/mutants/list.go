@@ -660,8 +660,14 @@ var mutants = []mutant{
 	{
 		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
 		file: "internal/traffic/compare.go",
-		old:  "case s.Over() && (many || manyAlone):", new: "case s.Over() && many && manyAlone:",
+		old:  "s.Over() && (many || manyAlone):", new: "s.Over() && many && manyAlone:",
 		tests: []string{"./internal/traffic"}, run: "Network",
+	},
+	{
+		name: "few-shown", protects: "a family that shows none of its ads has a case",
+		file: "internal/traffic/shown.go",
+		old:  "!r.Network {", new: "r.Network {",
+		tests: []string{"./internal/traffic"}, run: "ShownAds",
 	},
 	{
 		name: "readers-of-servers", protects: "what a publisher's server posts is no reader's",
@@ -2194,7 +2200,7 @@ var mutants = []mutant{
 	{
 		name: "view-frees", protects: "impressions free nothing of what an ad holds whose view is paid for",
 		file: "ingress/track/repeats.go",
-		old:  "shows = event.Type_VIEWABLE", new: "shows = event.Type_IMPRESSION",
+		old:  "kind = event.Type_VIEWABLE", new: "kind = event.Type_IMPRESSION",
 		tests: []string{"./ingress/track"}, run: "PaidViewsReleaseBudget",
 	},
 	{

@@ -89,6 +89,7 @@ var nightly = map[string]bool{
 	"factor-guessed":              true,
 	"factor-replayed":             true,
 	"factor-unasked":              true,
+	"few-shown":                   true,
 	"first-price":                 true,
 	"first-price-deal":            true,
 	"first-price-reserved":        true,

@@ -439,7 +439,9 @@ CREATE TABLE IF NOT EXISTS suitability_hours
     requests     Int64           COMMENT 'requests that were not refused, without sandbox keys; sum() them',
     adults       Int64           COMMENT 'those among them that said age: adult',
     never        Int64           COMMENT 'requests refused as unsuitable',
-    sensitive    Int64           COMMENT 'requests refused as sensitive'
+    sensitive    Int64           COMMENT 'requests refused as sensitive',
+    sold_rest    Int64           COMMENT 'ads sold to servers with integration method rest, without house ads',
+    sold_mcp     Int64           COMMENT 'ads sold to servers with integration method mcp, without house ads'
 )
 ENGINE = SummingMergeTree
 PARTITION BY toYYYYMM(hour)
@@ -456,7 +458,9 @@ SELECT
     toInt64(countIf(reason NOT IN ('unsuitable', 'sensitive'))) AS requests,
     toInt64(countIf(reason NOT IN ('unsuitable', 'sensitive') AND age_adult)) AS adults,
     toInt64(countIf(reason = 'unsuitable')) AS never,
-    toInt64(countIf(reason = 'sensitive')) AS sensitive
+    toInt64(countIf(reason = 'sensitive')) AS sensitive,
+    toInt64(countIf(reason = '' AND integration_method = 'rest')) AS sold_rest,
+    toInt64(countIf(reason = '' AND integration_method = 'mcp')) AS sold_mcp
 FROM auctions
 WHERE NOT sandbox
 GROUP BY hour, developer_id;
