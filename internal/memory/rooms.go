@@ -53,7 +53,7 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 		if r.opts.Prepaid && !k.CreditFunded {
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
 		}
-		if paysPerAct(&k.Campaign) {
+		if k.PaysPerAct() {
 			if unproven == nil {
 				unproven = s.unprovenFamilies()
 			}
@@ -85,7 +85,7 @@ func (s *Store) unprovenFamilies() map[uuid.UUID]unprovenFamily {
 		family := s.familyOf(k.AdvertiserID)
 		f := of[family]
 		f.reviewed = f.reviewed || k.ApprovedByPerson()
-		if paysPerAct(&k.Campaign) {
+		if k.PaysPerAct() {
 			f.charged = f.charged || s.ledger.totals[id].net() > 0
 			if k.Status != campaign.Archived && k.Status != campaign.Rejected {
 				f.campaigns++
@@ -94,11 +94,6 @@ func (s *Store) unprovenFamilies() map[uuid.UUID]unprovenFamily {
 		of[family] = f
 	}
 	return of
-}
-
-// paysPerAct reports whether k pays for clicks or conversions only.
-func paysPerAct(k *campaign.Campaign) bool {
-	return k.BillingModel == campaign.CPC || k.BillingModel == campaign.CPA
 }
 
 // Epoch returns the epoch under which the shared reservations were last rebuilt; 0 before the first
