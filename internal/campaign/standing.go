@@ -48,6 +48,9 @@ const (
 	Behind Bound = "behind"
 )
 
+// PaysPerAct reports whether c pays for clicks or conversions, and not for what is shown.
+func (c *Campaign) PaysPerAct() bool { return c.BillingModel == CPC || c.BillingModel == CPA }
+
 // ApprovedByPerson reports whether the last review of c is an approval by an administrator.
 func (c *Campaign) ApprovedByPerson() bool {
 	return c.Review != nil && c.Review.Decision == decisionApproved && c.Review.ReviewerID != uuid.Nil

@@ -67,6 +67,9 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		c.CreatedAt = at
 	}
 	c.SpentToday, c.SpentTotal, c.Pursuit, c.Standing = 0, 0, campaign.Pursuit{}, campaign.Standing{}
+	if c.PaysPerAct() {
+		c.Standing.Ceiling = s.ceiling
+	}
 	c.Normalize()
 	if err := s.record(ctx, auditlog.OfCampaign(nil, &c)); err != nil {
 		return campaign.Campaign{}, err

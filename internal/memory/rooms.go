@@ -5,10 +5,13 @@ import (
 	"maps"
 	"math"
 
+	"github.com/google/uuid"
+
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/owed"
 	"adnet/internal/reserve"
 )
 
@@ -28,6 +31,7 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	today := day.Of(s.now())
+	var unproven map[uuid.UUID]unprovenFamily // counted when a listed campaign pays per act
 	for id, k := range s.campaigns {
 		l := &s.ledger
 		// Both ticks only grow and every change raises one of them, so their sum is a version.
@@ -49,6 +53,14 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 		if r.opts.Prepaid && !k.CreditFunded {
 			room.Balance = max(0, money.Micros(l.balances[side{ledger.AdvertiserCash(k.AdvertiserID), ledger.USD}]))
 		}
+		if k.PaysPerAct() {
+			if unproven == nil {
+				unproven = s.unprovenFamilies()
+			}
+			if f := unproven[s.familyOf(k.AdvertiserID)]; !f.charged {
+				room.Open = owed.Open(f.campaigns, f.reviewed)
+			}
+		}
 		for minute, amount := range l.released[id] {
 			if minute < day.MinuteOf(s.now())-reserve.MaxMinutes-5 {
 				delete(l.released[id], minute)
@@ -59,6 +71,29 @@ func (r *RoomReader) Rooms(_ context.Context, cursor int64) (rooms []reserve.Roo
 		rooms = append(rooms, room)
 	}
 	return rooms, s.ledger.tick, nil
+}
+
+// unprovenFamily is what limits the open reservations of a family's campaigns that pay per act.
+type unprovenFamily struct {
+	campaigns         int64
+	charged, reviewed bool
+}
+
+func (s *Store) unprovenFamilies() map[uuid.UUID]unprovenFamily {
+	of := map[uuid.UUID]unprovenFamily{}
+	for id, k := range s.campaigns {
+		family := s.familyOf(k.AdvertiserID)
+		f := of[family]
+		f.reviewed = f.reviewed || k.ApprovedByPerson()
+		if k.PaysPerAct() {
+			f.charged = f.charged || s.ledger.totals[id].net() > 0
+			if k.Status != campaign.Archived && k.Status != campaign.Rejected {
+				f.campaigns++
+			}
+		}
+		of[family] = f
+	}
+	return of
 }
 
 // Epoch returns the epoch under which the shared reservations were last rebuilt; 0 before the first

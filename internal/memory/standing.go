@@ -73,6 +73,9 @@ func (s *Store) KeepStandings(_ context.Context, changes []campaign.StandingChan
 		}
 		s.head++
 		k.Standing, k.ConfigVersion = change.Standing, s.head
+		if change.Standing.Ceiling > 0 {
+			s.ceiling = change.Standing.Ceiling
+		}
 		s.logChange(k)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/decision"
 	"adnet/internal/ledger"
+	"adnet/internal/money"
 	"adnet/internal/once"
 	"adnet/internal/ranking"
 )
@@ -55,6 +56,7 @@ type Store struct {
 	weights    []ranking.Version // by number
 	goals      map[uuid.UUID][]byte
 	votes      map[uuid.UUID]int64 // of publishers, by developer id
+	ceiling    money.Micros        // the newest of a standing
 
 	verifications []ledger.Verification // oldest first
 }

@@ -53,6 +53,12 @@ func (s *sums) used() used {
 	return all
 }
 
+// Open returns the most that may be reserved at a time, in expected price, for each of the campaigns
+// of a family that pay per act and were never charged: its part of the family's allowance.
+func Open(campaigns int64, reviewed bool) money.Micros {
+	return max(1, allowance(reviewed)/money.Micros(max(1, campaigns)))
+}
+
 // family returns the sums of a family.
 func (j *judge) family(id uuid.UUID) *sums {
 	s, known := j.families[id]

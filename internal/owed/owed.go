@@ -241,7 +241,7 @@ func (j *judge) verdict(i int) Result {
 	if t.unproven {
 		r.FamilyExpected = f.open.expected + f.usedBefore.expected
 		r.FamilyShown = f.open.shown.AddSaturated(f.usedBefore.shown)
-		r.Allowance = j.allowance(c.Family)
+		r.Allowance = allowance(j.in.Families[c.Family].Reviewed)
 	}
 	switch {
 	case t.unproven && (r.FamilyExpected >= Weight || r.FamilyShown >= r.Allowance):
@@ -253,8 +253,8 @@ func (j *judge) verdict(i int) Result {
 }
 
 // allowance returns the most that the ads of a family may be worth before its first charged act.
-func (j *judge) allowance(family uuid.UUID) money.Micros {
-	if j.in.Families[family].Reviewed {
+func allowance(reviewed bool) money.Micros {
+	if reviewed {
 		return ReviewedAllowance
 	}
 	return Allowance

@@ -173,10 +173,13 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 		}
 		c.SpentToday, c.SpentTotal, c.Pursuit, c.Standing = 0, 0, campaign.Pursuit{}, campaign.Standing{}
 		c.Normalize()
-		return writeCampaign(
+		if err := writeCampaign(
 			ctx, tx,
 			change{sql: insertCampaign, before: &campaign.Campaign{Status: campaign.Active}, after: &c, at: at},
-		)
+		); err != nil || !c.PaysPerAct() {
+			return err
+		}
+		return tx.QueryRow(ctx, firstCeiling, c.ID).Scan(&c.Standing.Ceiling)
 	})
 	if err != nil {
 		return campaign.Campaign{}, err

@@ -9,33 +9,65 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/owed"
 	"adnet/internal/reserve"
 )
 
 const (
+	// The families of accounts whose campaigns pay per act, once per account: the number of these
+	// campaigns, and whether one was charged or a person approved a campaign.
+	selectUnproven = `
+SELECT a.advertiser_id, f.*
+FROM (SELECT DISTINCT c.advertiser_id FROM campaign c
+	WHERE c.billing_model IN ('cpc', 'cpa')
+	AND c.status NOT IN ('archived', 'rejected') AND `
+
+	selectUnprovenEnd = `) a
+LEFT JOIN account_family m ON m.account_id = a.advertiser_id
+CROSS JOIN LATERAL (
+	SELECT count(*) FILTER (WHERE o.per_act AND o.status NOT IN ('archived', 'rejected')) AS campaigns,
+		coalesce(bool_or(o.per_act AND ot.spent > ot.refunded), false) AS charged,
+		coalesce(bool_or(o.review->>'decision' = 'approved'
+			AND o.review->>'reviewer_id' <> '00000000-0000-0000-0000-000000000000'), false) AS reviewed
+	FROM (SELECT id, status, review, billing_model IN ('cpc', 'cpa') AS per_act
+		FROM campaign WHERE advertiser_id IN (SELECT coalesce(m.family_id, a.advertiser_id)
+			UNION SELECT a.advertiser_id
+			UNION SELECT account_id FROM account_family WHERE family_id = coalesce(m.family_id, a.advertiser_id))) o
+	LEFT JOIN campaign_total ot ON ot.campaign_id = o.id) f`
+
 	// One statement, so rooms and the next cursor come from one snapshot. The version is a sum of
 	// counters that only grow, read in one snapshot: a later snapshot never has a lower sum, and
-	// has a higher one when any counter grew.
-	selectRooms = `
+	// has a higher one when any counter grew. What other campaigns of the family change follows
+	// with the next change of the balance or of the standing.
+	selectRoomsOf = `
 SELECT c.id, c.config_version + coalesce(t.version, 0) + CASE WHEN $2
 	AND NOT c.credit_funded THEN coalesce(b.version, 0) ELSE 0 END,
 	c.daily_budget, c.daily_budget - coalesce(d.amount - d.refunded, 0),
 		c.total_budget - coalesce(t.spent - t.refunded, 0),
 	CASE WHEN $2 AND NOT c.credit_funded THEN coalesce(b.amount, 0) ELSE $3::bigint END, c.advertiser_id,
-	CASE WHEN c.billing_model = 'cpm' THEN c.bid_amount / 1000 ELSE c.bid_amount END
+	CASE WHEN c.billing_model = 'cpm' THEN c.bid_amount / 1000 ELSE c.bid_amount END,
+	coalesce(f.campaigns, 0), coalesce(f.reviewed, false)
 FROM campaign c
 LEFT JOIN campaign_total t ON t.campaign_id = c.id
 LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = $1
 LEFT JOIN balance b ON $2 AND b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'
+LEFT JOIN family f ON f.advertiser_id = c.advertiser_id AND NOT f.charged
+	AND c.billing_model IN ('cpc', 'cpa')
 WHERE c.status NOT IN ('archived', 'rejected')`
 
-	selectChangedRooms = selectRooms + `
-AND c.id IN (
+	selectRooms = `
+WITH family AS MATERIALIZED (` + selectUnproven + `true` + selectUnprovenEnd + `)` + selectRoomsOf
+
+	selectChangedRooms = `
+WITH changed AS MATERIALIZED (
 	SELECT id FROM campaign WHERE room_changed_xid >= $4
 	UNION SELECT campaign_id FROM campaign_total WHERE changed_xid >= $4
 	UNION SELECT owned.id FROM balance moved JOIN campaign owned ON owned.advertiser_id = substr(moved.account,
 		12)::uuid
-	WHERE $2 AND moved.changed_xid >= $4 AND moved.account LIKE 'advertiser:%' AND moved.asset = 'USD')`
+	WHERE $2 AND moved.changed_xid >= $4 AND moved.account LIKE 'advertiser:%' AND moved.asset = 'USD'),
+family AS MATERIALIZED (` + selectUnproven + `c.id IN (SELECT id FROM changed)` + selectUnprovenEnd + `)` +
+		selectRoomsOf + `
+AND c.id IN (SELECT id FROM changed)`
 
 	selectReleased = `
 SELECT campaign_id, minute, amount FROM reservation_released WHERE minute >= $1`
@@ -109,15 +141,20 @@ func collectRooms(rows pgx.Rows, today day.Day) ([]reserve.Room, error) {
 	var rooms []reserve.Room
 	var id [16]byte
 	var advertiser [16]byte
-	var version, daily, left, total, balance, price int64
+	var version, daily, left, total, balance, price, unproven int64
+	var reviewed bool
 	_, err := pgx.ForEachRow(rows, []any{
-		&id, &version, &daily, &left, &total, &balance, &advertiser, &price,
+		&id, &version, &daily, &left, &total, &balance, &advertiser, &price, &unproven, &reviewed,
 	}, func() error {
+		open := money.Micros(0)
+		if unproven > 0 {
+			open = owed.Open(unproven, reviewed)
+		}
 		rooms = append(rooms, reserve.Room{
 			CampaignID: id, AdvertiserID: advertiser, Version: version, Day: today, Daily: money.Micros(daily),
 			Today: money.Micros(max(0, left)), Total: money.Micros(max(0, total)),
 			Balance: money.Micros(max(0, balance)),
-			Price:   money.Micros(price),
+			Price:   money.Micros(price), Open: open,
 		})
 		return nil
 	})

@@ -23,6 +23,11 @@ const (
 		WHERE s.day BETWEEN $1 AND $2 GROUP BY 1, 2
 		HAVING sum(greatest(0, s.charged - s.refunded - s.unbacked)) > 0 ORDER BY 1, 2`
 
+	// A new campaign begins with the newest ceiling of others, as the first run of
+	// consumers/standing may be a minute away.
+	firstCeiling = `UPDATE campaign SET ceiling = coalesce((SELECT ceiling FROM campaign WHERE ceiling > 0
+ORDER BY config_version DESC LIMIT 1), 0) WHERE id = $1 RETURNING ceiling`
+
 	keepStanding = `UPDATE campaign SET family_id = $2, vote = $3, click_rate = $4, convert_rate = $5, ceiling = $6,
 		bound = $7, config_version = $8 WHERE id = $1`
 

@@ -70,9 +70,11 @@ local function free(room, key, account)
     out = recompute(key, beat)
     reserve(key, account, limited, out, beat)
   end
-  if not limited then return budget - out, budget end
+  local left = budget - out
+  if (room.open or 0) > 0 then left = math.min(left, room.open - out) end
+  if not limited then return left, budget end
   local owed = tonumber(redis.call('HGET', account, 'out') or '0')
-  return math.min(budget - out, room.balance - owed), math.min(budget, room.balance)
+  return math.min(left, room.balance - owed), math.min(budget, room.balance)
 end
 
 -- grant is how much more than old is granted, and why nothing is. A node gets at most its share of

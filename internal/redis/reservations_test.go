@@ -103,6 +103,7 @@ func compare(t *rapid.T, client *Client) {
 				r.Balance = amount.Draw(t, "balance")
 			}
 			r.Total, r.Released = amount.Draw(t, "left"), nil
+			r.Open = amount.Draw(t, "open")
 			for range rapid.IntRange(0, 2).Draw(t, "releases") {
 				minute := now - day.Minute(rapid.IntRange(0, 70).Draw(t, "minute"))
 				released[minute] += 1 + amount.Draw(t, "released")/4

@@ -38,12 +38,14 @@ type room struct {
 	Today      int64     `json:"today"`
 	Total      int64     `json:"total"`
 	Balance    int64     `json:"balance"`
+	Open       int64     `json:"open"`
 }
 
 func roomOf(r reserve.Room) room {
 	return room{
 		CampaignID: r.CampaignID, Advertiser: r.AdvertiserID, Version: r.Version, Day: int32(r.Day),
 		Daily: int64(r.Daily), Today: int64(r.Today), Total: int64(r.Total), Balance: int64(r.Balance),
+		Open: int64(r.Open),
 	}
 }
 
@@ -51,7 +53,7 @@ func (r room) ledger() reserve.Room {
 	return reserve.Room{
 		CampaignID: r.CampaignID, AdvertiserID: r.Advertiser, Version: r.Version, Day: day.Day(r.Day),
 		Daily: money.Micros(r.Daily), Today: money.Micros(r.Today), Total: money.Micros(r.Total),
-		Balance: money.Micros(r.Balance),
+		Balance: money.Micros(r.Balance), Open: money.Micros(r.Open),
 	}
 }
 
@@ -175,6 +177,7 @@ func readOwnRoom(text string) (r room, ok bool) {
 	r.Today = fields.Value("today").Whole()
 	r.Total = fields.Value("total").Whole()
 	r.Balance = fields.Value("balance").Whole()
+	r.Open = fields.Value("open").Whole()
 	fields.End()
 	r.Day = int32(date)
 	return r, in.Done() && int64(r.Day) == date

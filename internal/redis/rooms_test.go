@@ -16,6 +16,7 @@ func TestRoomsAreReadAsWritten(t *testing.T) {
 	one := room{
 		CampaignID: uuid.New(), Advertiser: uuid.New(), Version: math.MaxInt64, Day: math.MinInt32,
 		Daily: 1, Today: -2, Total: 3, Balance: int64(reserve.Unlimited),
+		Open: 4,
 	}
 	for _, want := range []room{one, {}} {
 		text, err := json.Marshal(want)

@@ -96,6 +96,9 @@ func (s *sinceLast) requests(minute day.Minute, rooms []Room) (requests []LeaseR
 	for i := range rooms {
 		r := &rooms[i]
 		held := min(r.Daily, r.Total, r.Balance, money.Micros(s.nodes*leases*Unkept)*r.Price+s.inGap[r.CampaignID])
+		if r.Open > 0 {
+			held = min(held, r.Open)
+		}
 		if held > 0 {
 			requests = append(requests, LeaseRequest{
 				CampaignID: r.CampaignID, AdvertiserID: r.AdvertiserID, Minute: minute, Window: MaxMinutes,

@@ -25,6 +25,9 @@ type Room struct {
 	Total        money.Micros // left of the total budget
 	Balance      money.Micros // left of the prepaid balance; [Unlimited] when not prepaid
 	Price        money.Micros // of one charge at the campaign's bid
+	// Open is the most that may be reserved at a time for a campaign that pays per act, before the
+	// first charged act of its family; 0 for no limit.
+	Open money.Micros
 	// Released holds the amounts of recent minutes' reservations that settlement has used up, as of
 	// the same instant: all changes since the reader's cursor, and perhaps more. In no order.
 	Released []Released

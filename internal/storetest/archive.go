@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/errs"
@@ -263,6 +264,7 @@ func archivedTotals(t *testing.T, l Ledger) {
 var roomCases = []ledgerCase{
 	{"FollowSpendAndBudget", roomsFollow},
 	{"PrepaidBalance", roomsPrepaid},
+	{"UnprovenCampaigns", roomsUnproven},
 	{"ReleasedReservations", roomsRelease},
 	{"Epochs", roomsEpochs},
 	{"StatesThatNeverSpend", roomsStates},
@@ -295,6 +297,7 @@ func (f *follower) read() map[uuid.UUID]bool {
 		require.GreaterOrEqual(f.t, r.Version, old.Version)
 		if known && r.Version == old.Version {
 			old.Day, old.Today = r.Day, r.Today // midnight alone changes no version
+			old.Open = r.Open                   // nor does another campaign of the family
 			require.Equal(f.t, old, r)
 		}
 		if r.Version > old.Version {
@@ -434,6 +437,64 @@ func roomsPrepaid(t *testing.T, l Ledger) {
 	require.Zero(t, f.rooms[b.ID].Left(f.rooms[b.ID].Day))
 	require.Empty(t, open.read()) // cash does not limit there
 	require.Equal(t, 9*money.USD, open.rooms[b.ID].Left(open.rooms[b.ID].Day))
+}
+
+// roomsUnproven: the campaigns of a family that pay per act share its allowance until an act of one
+// of them is charged. A person's approval raises it.
+func roomsUnproven(t *testing.T, l Ledger) {
+	f := follow(t, l.Rooms(reserve.RoomOptions{}))
+	owner, relative, stranger := AddUser(t, l.Stores), AddUser(t, l.Stores), AddUser(t, l.Stores)
+	require.NoError(t, l.Join(t.Context(), relative.ID, owner.ID))
+	perAct := func(of account.User, model campaign.BillingModel) campaign.Campaign {
+		c := NewCampaign(t, of.ID)
+		c.BillingModel, c.BidAmount, c.DailyBudget, c.TotalBudget = model, money.USD, 9*money.USD, 9*money.USD
+		c.ConversionType = ""
+		c, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
+			Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active },
+		})
+		require.NoError(t, err)
+		return c
+	}
+	open := func(c campaign.Campaign) money.Micros {
+		f.read()
+		return f.rooms[c.ID].Open
+	}
+	thousands := priced(t, l, owner, 2*money.USD, 5*money.USD)
+	require.Zero(t, open(thousands), "what it shows is charged")
+	first := perAct(owner, campaign.CPC)
+	require.Equal(t, 6*money.USD, open(first))
+	require.Equal(t, 3*money.USD, open(perAct(owner, campaign.CPA)))
+	second := perAct(relative, campaign.CPC)
+	require.Equal(t, 2*money.USD, open(second), "the family has one allowance")
+	require.Equal(t, 6*money.USD, open(perAct(stranger, campaign.CPA)))
+
+	approve := func(c campaign.Campaign, by uuid.UUID) {
+		_, err := l.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+			e.Review = &campaign.Review{Decision: "approved", ReviewerID: by, At: now}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	approve(second, uuid.Nil)
+	require.Equal(t, 2*money.USD, open(second), "no person approved it")
+	approve(second, owner.ID)
+	require.Equal(t, 20*money.USD, open(second))
+
+	impression := eventOf(t, thousands, newID(t), ledger.Impression)
+	_, err := apply(t.Context(), l.Settler, batchOf(partition(0), 0, impression))
+	require.NoError(t, err)
+	require.Equal(t, 20*money.USD, open(second), "a charged impression is no act")
+	view := eventOf(t, first, newID(t), ledger.Impression)
+	click := view
+	click.Event.Type = ledger.Click
+	effects, err := apply(t.Context(), l.Settler, batchOf(partition(0), 1, view, click))
+	require.NoError(t, err)
+	require.Equal(t, money.USD, effects.Applied[0].Outcomes[1].Charge)
+	require.Zero(t, open(first))
+	all := follow(t, l.Rooms(reserve.RoomOptions{}))
+	all.read()
+	require.Zero(t, all.rooms[second.ID].Open, "the family was charged")
+	require.Zero(t, open(perAct(relative, campaign.CPA)))
 }
 
 func roomsStates(t *testing.T, l Ledger) {

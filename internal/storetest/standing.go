@@ -71,6 +71,19 @@ func standingCase(t *testing.T, s Stores) {
 	require.Equal(t, named, same)
 	require.Equal(t, want, get(t, s, c.ID).Standing)
 
+	for _, model := range []campaign.BillingModel{campaign.CPC, campaign.CPA, campaign.CPM} {
+		next := NewCampaign(t, owner.ID)
+		next.BillingModel, next.ConversionType = model, ""
+		c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: next})
+		require.NoError(t, err)
+		first := campaign.Standing{}
+		if model != campaign.CPM {
+			first.Ceiling = want.Ceiling
+		}
+		require.Equal(t, first, c.Standing, "%s has a ceiling from its first auction", model)
+		require.Equal(t, c, get(t, s, c.ID))
+	}
+
 	publisherVotesCase(t, s, store)
 }
 

@@ -609,6 +609,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/owed"}, run: "NeverCharged|Allowance",
 	},
 	{
+		name: "owed-open", protects: "nodes reserve no more of a new per-act campaign than its family's allowance",
+		file: "internal/memory/rooms.go",
+		old:  "!f.charged {", new: "f.charged {",
+		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/Rooms/UnprovenCampaigns",
+	},
+	{
 		name: "owed-search", protects: "a bound campaign takes part in at most a hundredth of its auctions",
 		file: "auction/target/search.go",
 		old:  "|| g.bound && !s.bound", new: "",

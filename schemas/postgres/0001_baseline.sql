@@ -288,6 +288,7 @@ CREATE INDEX campaign_by_advertiser ON campaign (advertiser_id, created_at DESC,
 CREATE INDEX campaign_by_status ON campaign (status, created_at DESC, id DESC);
 CREATE INDEX campaign_by_age ON campaign (created_at DESC, id DESC);
 CREATE INDEX campaign_room_changed ON campaign (room_changed_xid);
+CREATE INDEX campaign_ceiling ON campaign (config_version) WHERE ceiling > 0;
 -- The review queue also lists live campaigns that the policy check holds: few of many.
 CREATE INDEX campaign_waiting ON campaign (created_at DESC, id DESC)
     WHERE status IN ('active', 'paused') AND policy_violations @? '$[*] ? (!(@.holds == true))';

@@ -281,6 +281,9 @@ func (s *Store) grant(k *reserve.LeaseRequest, old money.Micros) (money.Micros, 
 	}
 	budget := min(today, room.Total)
 	free := budget - out
+	if room.Open > 0 {
+		free = min(free, room.Open-out)
+	}
 	if limited {
 		free = min(free, room.Balance-s.advertiser[k.AdvertiserID])
 		budget = min(budget, room.Balance)
