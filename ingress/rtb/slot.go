@@ -329,6 +329,9 @@ func (g *bidGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	if g.looked > patience {
 		return auction.NoMatch
 	}
+	if g.session.languages.refuse(c) {
+		return languageAbsent
+	}
 	found, ok := g.session.auction.Creative(c)
 	if !ok { // removed since the snapshot was taken
 		return auction.NoMatch
@@ -352,8 +355,6 @@ func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 		return nil, 0, category
 	case appBlocked(g.session.apps, c):
 		return nil, 0, auction.Blocked
-	case g.session.languages.refuse(c):
-		return nil, 0, languageAbsent
 	}
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {
