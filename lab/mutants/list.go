@@ -100,6 +100,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
 	},
 	{
+		name: "rtb-object", protects: "restrictions in an unreadable object of a bid request count as not met",
+		file: "ingress/rtb/reader.go",
+		old:  "lost.lose()", new: "_ = lost",
+		tests: []string{"./ingress/rtb"}, run: "TestRestrictionsInUnreadableObjectsAreNotMet",
+	},
+	{
 		name: "rtb-size", protects: "no ad is sold into a place in which it cannot be seen",
 		file: "ingress/rtb/slot.go",
 		old:  "min(w.n, h.n) >= leastSide && ", new: "",
