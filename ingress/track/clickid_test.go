@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
@@ -181,11 +184,6 @@ func TestRepliesGiveTheReason(t *testing.T) {
 		require.False(t, *taken.Verified, reason)
 		require.EqualValues(t, 1, testutil.ToFloat64(f.tracker.doubtful[reason]))
 		w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+body+`]}`, "Authorization", "Bearer "+c.key)
-		if c.id == nil {
-			require.Empty(t, taken.Reason, "there was nothing to verify")
-			require.NotContains(t, w.Body.String(), "unverified")
-			continue
-		}
 		require.Equal(t, reason, taken.Reason, text)
 		require.NotEmpty(t, taken.Message)
 		require.Contains(t, w.Body.String(), `"unverified":[{"index":0,"reason":"`+reason+`"`)
@@ -223,4 +221,25 @@ func TestValuesOfOtherCurrencies(t *testing.T) {
 		require.Contains(t, text, `"field":"currency"`)
 	}
 	require.Equal(t, event.Type_CONVERSION, f.last().Type)
+}
+
+// A conversion by auction_id, the form of the specification, has the reason whoever reports it.
+func TestConversionWithoutClickIDHasAReason(t *testing.T) {
+	f := newFixture(t)
+	contract := apitest.Load(t)
+	own := f.login(advertiserID, uuid.New())
+	for name, who := range map[string]string{
+		"conversion key": f.key(account.KindConversion, advertiserID, uuid.Nil), "owner": own,
+		"another": f.login(uuid.New(), uuid.New()), "nobody": "",
+	} {
+		for _, id := range []any{nil, "", " ", jsontext.Value("null")} {
+			body := conversion(t, "", map[string]any{"click_id": id, "auction_id": f.token()})
+			r := ingresstest.Request(http.MethodPost, "/api/track", body)
+			r.Header.Set("Authorization", "Bearer "+who)
+			w := f.Send(t, r)
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+			contract.Check(t, r, w)
+			require.Contains(t, w.Body.String(), `"verified":false,"reason":"no_click_id","message":"`, name)
+		}
+	}
 }

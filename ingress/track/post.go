@@ -285,14 +285,13 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	return conversion, nil
 }
 
-// vouched states whether a conversion is verified and its value reported. A conversion without a
-// click id never is, and its reply gives no reason.
+// vouched states whether a conversion is verified, or why not, and whether its value is reported.
 func (taken *Taken) vouched(in *Report, e *event.Event) {
 	reason, message := unverified(e, in.ClickID, &in.By)
 	verified := reason == ""
 	taken.Verified = &verified
 	switch {
-	case !verified && in.ClickID != "":
+	case !verified:
 		taken.Reason, taken.Message = reason, message
 	case verified && in.Value != nil && in.Currency != usd:
 		taken.ValueReported, taken.Message = new(bool), foreignValue(in.Currency)
