@@ -243,3 +243,37 @@ func TestConversionWithoutClickIDHasAReason(t *testing.T) {
 		}
 	}
 }
+
+// Unverified conversions of an ad repeat each other as verified ones do: by type and external id.
+func TestUnverifiedGoalsAreDistinct(t *testing.T) {
+	for name, by := range map[string]func(f *fixture) (field, token, key string){
+		"key without click id": func(f *fixture) (string, string, string) {
+			return "auction_id", f.token(), f.key(account.KindConversion, advertiserID, uuid.Nil)
+		},
+		"nobody without click id": func(f *fixture) (string, string, string) { return "auction_id", f.token(), "" },
+		"nobody with click id":    func(f *fixture) (string, string, string) { return "click_id", f.clickID(), "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, key := postbacks(t)
+			field, id, who := by(f)
+			repeated := func(kind, order any) bool {
+				change := map[string]any{"click_id": nil, "conversion_type": kind, "external_id": order}
+				change[field] = id
+				status, taken, text := f.convert(conversion(t, "", change), who)
+				require.Equal(t, http.StatusOK, status, text)
+				require.False(t, *taken.Verified)
+				return taken.Deduped
+			}
+			for i, goal := range [][2]any{
+				{"sale", "o1"}, {"lead", "o2"}, {"sale", "o2"}, {"lead", nil}, {nil, "o1"}, {nil, nil},
+			} {
+				require.False(t, repeated(goal[0], goal[1]), i)
+				require.True(t, repeated(goal[0], goal[1]), i)
+			}
+			change := map[string]any{"conversion_type": "sale", "external_id": "o1"}
+			_, taken, _ := f.convert(conversion(t, f.clickID(), change), key)
+			require.True(t, *taken.Verified)
+			require.False(t, taken.Deduped, "the verified one is no repeat")
+		})
+	}
+}

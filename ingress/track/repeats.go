@@ -46,13 +46,14 @@ func leavesMark(e *event.Event) bool {
 // seenAs returns settlement's key of e's type. Unverified conversions have their own, so that they
 // do not make the real one look repeated.
 func seenAs(e *event.Event) string {
-	switch {
-	case e.Conversion == nil:
+	if e.Conversion == nil {
 		return wireNames[e.Type]
-	case !e.Conversion.Verified:
-		return wireNames[e.Type] + "_unverified"
 	}
-	return string(ledger.ConversionKey(e.Conversion.Type, e.Conversion.ExternalHash))
+	key := ledger.ConversionKey(e.Conversion.Type, e.Conversion.ExternalHash)
+	if !e.Conversion.Verified {
+		key = key.Unverified()
+	}
+	return string(key)
 }
 
 // repeated reports whether an event of the same auction and type, settlement's deduplication key,

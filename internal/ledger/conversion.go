@@ -58,7 +58,7 @@ type Goal struct {
 const goalHash = 12
 
 // ConversionKey returns the type that deduplicates a verified conversion of an auction: one per
-// type and external id. Both may be empty.
+// type and external id. Both may be empty. See [EventType.Unverified] for the others.
 func ConversionKey[T ~string | ~[]byte](kind string, external T) EventType {
 	if kind == "" && len(external) == 0 {
 		return Conversion

@@ -226,6 +226,16 @@ func TestConversionIsBilledOnlyWithItsClick(t *testing.T) {
 	require.Equal(t, []Outcome{{Verdict: OK}, unverified, {Verdict: Duplicate}, charged, {Verdict: Duplicate}},
 		newModel(plainBooks(), nil).single(t, click, claimed, claimed, conversion, conversion),
 		"each counts once, and apart")
+
+	goal := func(kind, external string) Event {
+		return with(claimed, func(e *Event) { e.Goal = &Goal{Type: kind, External: external} })
+	}
+	require.Equal(t, []Outcome{
+		{Verdict: OK}, unverified, unverified, unverified, unverified, {Verdict: Duplicate}, {Verdict: Duplicate}, charged,
+	}, newModel(plainBooks(), nil).single(
+		t, click, goal("sale", "o1"), goal("lead", "o1"), goal("lead", "o2"), claimed, goal("sale", "o1"),
+		goal("lead", "o2"), with(goal("sale", "o1"), func(e *Event) { e.Proof = Signed }),
+	), "each unverified goal counts once, and uses up no verified one")
 }
 
 // The cap counts charges: conversions that a budget refuses, or above the cap, take no place.
