@@ -106,6 +106,8 @@ func TestClickIDWithAdditionsIsRead(t *testing.T) {
 		func(id string) string { return id + " " }, func(id string) string { return "\n" + id + "\r\n" },
 		func(id string) string { return id + "\u00a0" }, func(id string) string { return "\ufeff" + id + "\u200b" },
 		func(id string) string { return `"` + id + `"` }, func(id string) string { return id + "%20" },
+		func(id string) string { return id + "=" }, func(id string) string { return id + "==\n" },
+		func(id string) string { return id + "%3D%3d" }, func(id string) string { return `"` + id + `="` },
 		func(id string) string { return id + "%0A" }, func(id string) string { return id + "%250A" },
 		func(id string) string { return strings.ReplaceAll(id, "A", "%41") },
 		func(id string) string {
@@ -276,4 +278,49 @@ func TestUnverifiedGoalsAreDistinct(t *testing.T) {
 			require.False(t, taken.Deduped, "the verified one is no repeat")
 		})
 	}
+}
+
+// A missing click id is as one that cannot be read: it is counted where something else names the
+// campaign, also if events without a token are billed.
+func TestMissingClickID(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.Unsigned = UnsignedBill })
+	f.login(advertiserID, uuid.New())
+	key := f.key(account.KindConversion, advertiserID, uuid.Nil)
+	only := f.key(account.KindConversion, advertiserID, campaignID)
+	counted := 0
+	for _, id := range []any{nil, jsontext.Value("null"), "", "  ", "\u00a0\n", `""`, "%20", "="} {
+		for _, c := range []struct {
+			who, campaign any
+			status        int
+		}{
+			{key, campaignID.String(), 200}, {"", campaignID.String(), 200}, {only, nil, 200},
+			{key, nil, 400}, {key, uuid.NewString(), 400}, {key, "c1", 400}, {"", nil, 400},
+		} {
+			body := conversion(t, "", map[string]any{"click_id": id, "campaign_id": c.campaign})
+			status, taken, text := f.convert(body, c.who.(string))
+			require.Equal(t, c.status, status, "%v %v: %s", id, c, text)
+			if status == http.StatusBadRequest {
+				require.Contains(t, text, "click_id is required")
+				require.Contains(t, text, `"field":"click_id"`)
+				continue
+			}
+			counted++
+			require.False(t, *taken.Verified)
+			require.Equal(t, reasonNoClick, taken.Reason)
+			require.NotEmpty(t, taken.Message)
+			require.Equal(t, campaignID.String(), taken.CampaignID)
+		}
+	}
+	for _, id := range []string{"", " "} {
+		fields := postbackOf(key, id)
+		require.Equal(t, http.StatusBadRequest, f.postback(http.MethodGet, fields).Code)
+		fields.Set("campaign_id", campaignID.String())
+		w := f.postback(http.MethodGet, fields)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), `"verified":false,"reason":"no_click_id"`)
+		counted++
+	}
+	require.EqualValues(t, counted, f.counted(traffic.ReasonClickID), "its owner sees it")
+	require.Empty(t, f.Log.Asked(), "nothing is billed")
+	require.Empty(t, f.seen.keys)
 }

@@ -137,21 +137,18 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 		).With("field", "event_type")
 	}
 	in.ClickID = plain(in.ClickID)
-	if kind == event.Type_CONVERSION && in.AuctionID == "" && in.ClickID == "" {
-		return reportedEvent{}, errNoClickID
-	}
-	clicked := kind == event.Type_CONVERSION && in.ClickID != ""
-	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
-	if err != nil && !clicked && (in.needsCampaign || in.AuctionID == "") {
-		return reportedEvent{}, err
-	}
 	reported := reportedEvent{
-		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
+		kind: kind, auctionID: in.AuctionID, session: in.Session,
 		format: in.Format, method: in.IntegrationMethod, by: in.By, sandbox: in.Sandbox, origin: in.Origin,
 		externalID: in.ExternalID, refused: in.Consent.Read().Refused(),
 	}
-	if clicked {
+	if kind == event.Type_CONVERSION {
 		reported.clickID = in.ClickID
+	}
+	var err error
+	reported.campaignID, err = httpapi.ParseID("campaign_id", in.CampaignID)
+	if err != nil && !reported.clicked() && (in.needsCampaign || in.AuctionID == "") {
+		return reportedEvent{}, err
 	}
 	if reported.developer, err = developerOf(in); err != nil {
 		return reportedEvent{}, err
