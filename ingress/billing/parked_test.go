@@ -133,6 +133,25 @@ func TestParkedEventIsDecidedOnce(t *testing.T) {
 	w.clean(t)
 }
 
+// A session in an unknown state is parked as its payment: the event of the whole payment does not
+// credit it again.
+func TestSessionInUnknownStateIsCreditedOnce(t *testing.T) {
+	w := newWorld(t, options{})
+	p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
+	paid := stripePaid("evt_1", "pi_1", 5000, p.ID)
+	require.Equal(t, "parked", w.stripe(t, strings.Replace(paid, `"paid"`, `"partially_paid"`, 1))["outcome"])
+	require.Zero(t, p.cash(t))
+	list := admin.parked(t, "")
+	require.Len(t, list, 1)
+	require.EqualValues(t, 50, list[0]["amount"])
+	admin.does(
+		t, "parked", object{"id": list[0]["id"], "decision": "credit", "account_id": p.ID, "note": "x"},
+	).As(200)
+	require.Equal(t, "unchanged", w.stripe(t, strings.Replace(paid, "evt_1", "evt_2", 1))["outcome"])
+	require.Equal(t, 50*money.USD, p.cash(t))
+	w.clean(t)
+}
+
 func TestPaymentForClosedAccountIsParked(t *testing.T) {
 	w := newWorld(t, options{})
 	p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
