@@ -616,6 +616,19 @@ func TestLimitedLanguageIsStated(t *testing.T) {
 	require.Empty(t, f.bids(`{"id":"r",` + speaks + `}`)[0].Language)
 }
 
+// Some encoders begin a text with a byte order mark.
+func TestNativeRequestMayBeginWithAByteOrderMark(t *testing.T) {
+	f := newFixture(t)
+	f.Shelf.Put(shelfOf("native")...)
+	const assets = `{\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":90}}]}`
+	for begin, want := range map[string]string{
+		"": aBid, "\uFEFF": aBid, `\ufeff`: aBid, `\uFEFF\n `: aBid, "x": noBid, "\uFEFF\uFEFF": noBid,
+	} {
+		body := `{"id":"r","imp":[{"id":"1","native":{"request":"` + begin + assets + `"}}]}`
+		require.Equal(t, want, f.outcome(body), body)
+	}
+}
+
 func TestOneBidOfAPodWithoutRepeats(t *testing.T) {
 	f := newFixture(t)
 	f.Shelf.Put(shelfOf("video")...)

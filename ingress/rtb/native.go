@@ -1,6 +1,8 @@
 package rtb
 
 import (
+	"strings"
+
 	"adnet/auction/markup"
 	"adnet/internal/consent"
 )
@@ -173,12 +175,15 @@ func (n *nativeData) member(r *reader, name string) {
 // maxAssets is the maximum number of assets that are read; real requests have a dozen.
 const maxAssets = 100
 
+// byteOrderMark begins the texts of some JSON encoders.
+const byteOrderMark = "\uFEFF"
+
 // request returns the native request for the markup; false if it is missing or unreadable.
 func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	in := n.Request.object
 	if n.Request.isText {
 		var err error
-		if in.set, err = r.document(n.Request.text, &in.v); err != nil {
+		if in.set, err = r.document(strings.TrimPrefix(n.Request.text, byteOrderMark), &in.v); err != nil {
 			return markup.NativeRequest{}, false
 		}
 	}
