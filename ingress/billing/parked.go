@@ -53,8 +53,11 @@ func answerParked(p ledger.Parked) parkedReply {
 	return r
 }
 
-// parked serves GET action=parked: the providers' events that could not be applied, without
-// state=all only those that wait. Administrators only.
+// maxOffset is the largest offset of a page.
+const maxOffset = 1_000_000
+
+// parked serves GET action=parked: the providers' events that could not be applied, newest first,
+// without state=all only those that wait. Administrators only.
 func (a *API) parked(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
@@ -64,15 +67,23 @@ func (a *API) parked(c *gin.Context) error {
 	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines); err != nil {
 		return err
 	}
+	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
+		return err
+	}
+	limit := q.Limit
+	q.Limit++ // to see whether there is a next page
 	list, err := a.deps.Payments.Parked(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
+	reply := map[string]any{"more": len(list) > limit, "limit": limit, "offset": q.Offset}
+	list = list[:min(limit, len(list))]
 	parked := make([]parkedReply, len(list))
 	for i, p := range list {
 		parked[i] = answerParked(p)
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
+	reply["parked"] = parked
+	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
 // parkedDecision is an administrator's decision about a parked event.

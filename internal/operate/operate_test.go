@@ -350,6 +350,12 @@ func TestParkedEventsAreDecidedByCommand(t *testing.T) {
 		))
 	}
 	require.Contains(t, i.must("parked", "list"), "2 parked events")
+	require.Contains(t, i.must("parked", "list", "--limit", "1", "--offset", "1"), "1 parked events")
+	require.Contains(t, i.must("parked", "list", "--offset", "2"), "0 parked events")
+	for _, bad := range [][]string{{"--limit", "0"}, {"--offset", "-1"}} {
+		_, err := i.run(append([]string{"parked", "list"}, bad...)...)
+		require.Error(t, err)
+	}
 	credit := []string{"parked", "credit", transfer.String(), "--account", "payer@op.example", "--reason", "A transfer."}
 	out, err := i.run(append(credit, "--amount", "0")...)
 	require.Error(t, err)
