@@ -1484,6 +1484,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/stripe"}, run: "TestParksEventsThatItCannotApply",
 	},
 	{
+		name: "stripe-state", protects: "a checkout session in an unknown state is parked",
+		file: "internal/stripe/webhook.go",
+		old:  "return unknownSession(e, s.PaymentIntent)", new: `return payment.Delivery{Ignored: "payment_status"}, nil`,
+		tests: []string{"./internal/stripe"}, run: "TestSessionInUnknownStateIsParked",
+	},
+	{
 		name: "closed-account", protects: "a payment for a closed account is not credited",
 		file: "internal/memory/deposits.go",
 		old:  "if s.users[known.Payer.AdvertiserID].Disabled {", new: "if s.users[known.Payer.AdvertiserID].Disabled && false {",

@@ -52,11 +52,7 @@ export function Parked() {
                 >
                   {t().previous}
                 </button>
-                <button
-                  type="button"
-                  disabled={!more}
-                  onClick={() => setOffset(offset + perPage)}
-                >
+                <button type="button" disabled={!more} onClick={() => setOffset(offset + perPage)}>
                   {t().next}
                 </button>
               </nav>
