@@ -324,3 +324,21 @@ func TestMissingClickID(t *testing.T) {
 	require.Empty(t, f.Log.Asked(), "nothing is billed")
 	require.Empty(t, f.seen.keys)
 }
+
+// The forms of one type are one conversion, recorded and answered in the normal form.
+func TestConversionTypeIsRecordedInItsNormalForm(t *testing.T) {
+	f, key := postbacks(t)
+	click := f.clickID()
+	for _, who := range []string{key, ""} {
+		for i, kind := range []string{"purchase", "Purchase", "purchase ", "ｐｕｒｃｈａｓｅ", "\u200bPURCHASE" + strings.Repeat(" ", 64)} {
+			status, taken, text := f.convert(conversion(t, click, map[string]any{"conversion_type": kind}), who)
+			require.Equal(t, http.StatusOK, status, text)
+			require.Equal(t, i > 0, taken.Deduped, kind)
+			require.Equal(t, "purchase", taken.ConversionType)
+			require.Equal(t, "purchase", f.last().Conversion.Type)
+		}
+	}
+	status, _, text := f.convert(conversion(t, click, map[string]any{"conversion_type": strings.Repeat("ﷺ", 4)}), key)
+	require.Equal(t, http.StatusBadRequest, status, "the normal form has a length")
+	require.Contains(t, text, `"field":"conversion_type"`)
+}

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
 
@@ -254,6 +255,7 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 			return nil, err
 		}
 	}
+	in.ConversionType = traffic.ConversionName(in.ConversionType)
 	switch {
 	case in.Value != nil && *in.Value < 0:
 		return nil, errs.New(errs.InvalidRequest, "value must not be negative").With("field", "value")

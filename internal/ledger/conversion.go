@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
+	"adnet/internal/traffic"
 )
 
 // ConversionHour is the unit in which charged conversions count against the cap: a campaign on one
@@ -58,9 +58,9 @@ type Goal struct {
 const goalHash = 12
 
 // ConversionKey returns the type that deduplicates a verified conversion of an auction: one per
-// type and external id. Both may be empty. See [EventType.Unverified] for the others.
+// type, in its normal form, and external id. Both may be empty. See [EventType.Unverified] for the others.
 func ConversionKey[T ~string | ~[]byte](kind string, external T) EventType {
-	if kind == "" && len(external) == 0 {
+	if kind = traffic.ConversionName(kind); kind == "" && len(external) == 0 {
 		return Conversion
 	}
 	sum := sha256.Sum256(append(append([]byte(kind), 0), external...))
@@ -77,7 +77,8 @@ func (d *decider) sells(e *Event, book *CampaignBook) bool {
 	if d.converted[e.AuctionID] || d.books.Converted[e.AuctionID] {
 		return false
 	}
-	return book.ConversionType == "" || e.Goal != nil && strings.EqualFold(e.Goal.Type, book.ConversionType)
+	kind := traffic.ConversionName(book.ConversionType)
+	return kind == "" || e.Goal != nil && traffic.ConversionName(e.Goal.Type) == kind
 }
 
 // convertedMarks lists the marks of the charged conversions in a fixed order.

@@ -1375,7 +1375,7 @@ var mutants = []mutant{
 	{
 		name: "conversion-type", protects: "a campaign pays for the type of conversion that it names",
 		file: "internal/ledger/conversion.go",
-		old:  "book.ConversionType == \"\" || ", new: "true || ",
+		old:  "return kind == \"\" || ", new: "return true || ",
 		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
 	},
 	{
