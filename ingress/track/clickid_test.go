@@ -330,7 +330,9 @@ func TestConversionTypeIsRecordedInItsNormalForm(t *testing.T) {
 	f, key := postbacks(t)
 	click := f.clickID()
 	for _, who := range []string{key, ""} {
-		for i, kind := range []string{"purchase", "Purchase", "purchase ", "ｐｕｒｃｈａｓｅ", "\u200bPURCHASE" + strings.Repeat(" ", 64)} {
+		for i, kind := range []string{
+			"purchase", "Purchase", "purchase ", "ｐｕｒｃｈａｓｅ", "\u200bPURCHASE" + strings.Repeat(" ", 64),
+		} {
 			status, taken, text := f.convert(conversion(t, click, map[string]any{"conversion_type": kind}), who)
 			require.Equal(t, http.StatusOK, status, text)
 			require.Equal(t, i > 0, taken.Deduped, kind)

@@ -231,7 +231,8 @@ func TestConversionIsBilledOnlyWithItsClick(t *testing.T) {
 		return with(claimed, func(e *Event) { e.Goal = &Goal{Type: kind, External: external} })
 	}
 	require.Equal(t, []Outcome{
-		{Verdict: OK}, unverified, unverified, unverified, unverified, {Verdict: Duplicate}, {Verdict: Duplicate}, charged,
+		{Verdict: OK}, unverified, unverified, unverified, unverified, {Verdict: Duplicate}, {Verdict: Duplicate},
+		charged,
 	}, newModel(plainBooks(), nil).single(
 		t, click, goal("sale", "o1"), goal("lead", "o1"), goal("lead", "o2"), claimed, goal("sale", "o1"),
 		goal("lead", "o2"), with(goal("sale", "o1"), func(e *Event) { e.Proof = Signed }),
@@ -256,8 +257,8 @@ func TestFormsOfAConversionTypeAreOneType(t *testing.T) {
 			sale("strasse", "o2"),
 		)
 		require.Equal(t, []Outcome{
-			{Verdict: OK}, {Verdict: OK}, {Verdict: OK, Charge: got[2].Charge}, {Verdict: Duplicate}, {Verdict: Duplicate},
-			{Verdict: OK},
+			{Verdict: OK}, {Verdict: OK}, {Verdict: OK, Charge: got[2].Charge},
+			{Verdict: Duplicate}, {Verdict: Duplicate}, {Verdict: OK},
 		}, got)
 		require.Positive(t, got[2].Charge, paid)
 	}

@@ -13,7 +13,8 @@ import (
 func TestConversionTypesHaveOneNormalForm(t *testing.T) {
 	for name, forms := range map[string][]string{
 		"purchase": {
-			"purchase", "Purchase", "PURCHASE", " purchase", "purchase ", "ｐｕｒｃｈａｓｅ", "ＰＵＲＣＨＡＳＥ\u3000", "\u00a0purchase\t\n",
+			"purchase", "Purchase", "PURCHASE", " purchase", "purchase ", "ｐｕｒｃｈａｓｅ", "ＰＵＲＣＨＡＳＥ\u3000",
+			"\u00a0purchase\t\n",
 			"pur\u00adchase", "\ufeffpurchase\u200b", "𝐩𝐮𝐫𝐜𝐡𝐚𝐬𝐞", "purcha\u017fe",
 		},
 		"sign up":     {"sign up", "Sign Up", "sign\u00a0up", " sign\u3000up "},

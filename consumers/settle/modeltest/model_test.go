@@ -767,7 +767,8 @@ func message(e happening) *event.Event {
 		ReceivedAtUs: e.at.UnixMicro(), AuctionId: e.auction[:], CampaignId: e.campaign[:], DeveloperId: e.developer[:],
 		PriceMicros: e.price, BillingModel: event.BillingModel(event.BillingModel_value[strings.ToUpper(e.model)]),
 		Sandbox: e.sandbox, House: e.house,
-		InvalidTraffic: e.invalid, Conversion: &event.Conversion{Type: e.goal, ExternalHash: []byte(e.order), Verified: e.byOwner},
+		InvalidTraffic: e.invalid,
+		Conversion:     &event.Conversion{Type: e.goal, ExternalHash: []byte(e.order), Verified: e.byOwner},
 	}
 	settletest.Sign(ring, m)
 	return m
