@@ -49,11 +49,10 @@ func seenAs(e *event.Event) string {
 	if e.Conversion == nil {
 		return wireNames[e.Type]
 	}
-	key := ledger.ConversionKey(e.Conversion.Type, e.Conversion.ExternalHash)
 	if !e.Conversion.Verified {
-		key = key.Unverified()
+		return string(ledger.UnverifiedKey(e.Conversion.Type, e.Conversion.ExternalHash))
 	}
-	return string(key)
+	return string(ledger.ConversionKey(e.Conversion.Type, e.Conversion.ExternalHash))
 }
 
 // repeated reports whether an event of the same auction and type, settlement's deduplication key,

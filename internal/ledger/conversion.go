@@ -58,13 +58,26 @@ type Goal struct {
 const goalHash = 12
 
 // ConversionKey returns the type that deduplicates a verified conversion of an auction: one per
-// type, in its normal form, and external id. Both may be empty. See [EventType.Unverified] for the others.
+// type, in its normal form, and external id. Both may be empty. See [UnverifiedKey] for the others.
 func ConversionKey[T ~string | ~[]byte](kind string, external T) EventType {
 	if kind = traffic.ConversionName(kind); kind == "" && len(external) == 0 {
 		return Conversion
 	}
 	sum := sha256.Sum256(append(append([]byte(kind), 0), external...))
 	return Conversion + ":" + EventType(hex.EncodeToString(sum[:goalHash]))
+}
+
+// unverifiedIDs is the number of external ids that unverified conversions of one auction and type
+// can have: any viewer of the ad can invent ids, and each key is a row.
+const unverifiedIDs = 16
+
+// UnverifiedKey is the same as [ConversionKey] for an unverified conversion, with the external id
+// reduced to one of 16 values.
+func UnverifiedKey[T ~string | ~[]byte](kind string, external T) EventType {
+	if len(external) == 0 {
+		return ConversionKey(kind, "").Unverified()
+	}
+	return ConversionKey(kind, string(rune('0'+external[len(external)-1]%unverifiedIDs))).Unverified()
 }
 
 // ChargedConversion is the type of the mark of a charged conversion. It is no mark of a first event

@@ -156,10 +156,12 @@ func (e *Event) Key() Key {
 		k.Type = e.Type.Invalid()
 		return k
 	}
-	if e.Type == Conversion && e.Goal != nil {
+	switch {
+	case e.Type == Conversion && e.Goal != nil && e.Proof == Unverified:
+		k.Type = UnverifiedKey(e.Goal.Type, e.Goal.External)
+	case e.Type == Conversion && e.Goal != nil:
 		k.Type = ConversionKey(e.Goal.Type, e.Goal.External)
-	}
-	if e.Proof == Unverified {
+	case e.Proof == Unverified:
 		k.Type = k.Type.Unverified()
 	}
 	return k
