@@ -63,12 +63,20 @@ var languageNames = sync.OnceValue(func() map[string]language.Tag {
 	return names
 })
 
-// regionNames returns the countries by their CLDR names in English.
+// regionNames returns the countries by their CLDR names, in English and in every other language
+// that CLDR has them in. They are laid out when a request or a campaign first has a name.
 var regionNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
-	for i, plain := range plainRegions {
-		if code := string([]byte{'A' + byte(i/26), 'A' + byte(i%26)}); plain {
-			names[nameKey(display.English.Regions().Name(language.MustParseRegion(code)))] = code
+	for _, tag := range append([]language.Tag{language.English}, display.Supported.Tags()...) {
+		in := display.Regions(tag)
+		for i, plain := range plainRegions {
+			if !plain || in == nil {
+				continue
+			}
+			code := string([]byte{'A' + byte(i/26), 'A' + byte(i%26)})
+			if key := nameKey(in.Name(language.MustParseRegion(code))); key != "" && names[key] == "" {
+				names[key] = code // a name that two countries have is that of the first language
+			}
 		}
 	}
 	return names
