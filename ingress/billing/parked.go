@@ -53,9 +53,6 @@ func answerParked(p ledger.Parked) parkedReply {
 	return r
 }
 
-// maxOffset is the largest offset of a page.
-const maxOffset = 1_000_000
-
 // parked serves GET action=parked: the providers' events that could not be applied, newest first,
 // without state=all only those that wait. Administrators only.
 func (a *API) parked(c *gin.Context) error {
@@ -64,20 +61,16 @@ func (a *API) parked(c *gin.Context) error {
 	}
 	q := ledger.ParkedQuery{Open: c.Query("state") != "all"}
 	var err error
-	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines); err != nil {
+	limit, offset, err := httpapi.ReadPage(c, defaultLines, maxLines)
+	if err != nil {
 		return err
 	}
-	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
-		return err
-	}
-	limit := q.Limit
-	q.Limit++ // to see whether there is a next page
+	q.Limit, q.Offset = limit+1, offset // to see whether there is a next page
 	list, err := a.deps.Payments.Parked(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
-	reply := map[string]any{"more": len(list) > limit, "limit": limit, "offset": q.Offset}
-	list = list[:min(limit, len(list))]
+	list, reply := httpapi.Paged(list, limit, offset)
 	parked := make([]parkedReply, len(list))
 	for i, p := range list {
 		parked[i] = answerParked(p)

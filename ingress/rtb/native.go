@@ -5,6 +5,7 @@ import (
 
 	"adnet/auction/markup"
 	"adnet/internal/consent"
+	"adnet/internal/jsonscan"
 )
 
 // native is an imp.native. Its request is a JSON text inside a string; some exchanges send the
@@ -175,15 +176,12 @@ func (n *nativeData) member(r *reader, name string) {
 // maxAssets is the maximum number of assets that are read; real requests have a dozen.
 const maxAssets = 100
 
-// byteOrderMark begins the texts of some JSON encoders.
-const byteOrderMark = "\uFEFF"
-
 // request returns the native request for the markup; false if it is missing or unreadable.
 func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	in := n.Request.object
 	if n.Request.isText {
 		var err error
-		if in.set, err = r.document(strings.TrimPrefix(n.Request.text, byteOrderMark), &in.v); err != nil {
+		if in.set, err = r.document(strings.TrimPrefix(n.Request.text, jsonscan.ByteOrderMark), &in.v); err != nil {
 			return markup.NativeRequest{}, false
 		}
 	}

@@ -226,7 +226,7 @@ func TestValuesOfOtherCurrencies(t *testing.T) {
 	require.Equal(t, event.Type_CONVERSION, f.last().Type)
 }
 
-// A conversion by auction_id, the form of the specification, has the reason whoever reports it.
+// The reply to a conversion with an auction_id only has a reason, with any credentials.
 func TestConversionWithoutClickIDHasAReason(t *testing.T) {
 	f := newFixture(t)
 	contract := apitest.Load(t)

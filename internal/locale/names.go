@@ -69,8 +69,11 @@ var regionNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	for _, tag := range append([]language.Tag{language.English}, display.Supported.Tags()...) {
 		in := display.Regions(tag)
+		if in == nil { // CLDR has none in this language
+			continue
+		}
 		for i, plain := range plainRegions {
-			if !plain || in == nil {
+			if !plain {
 				continue
 			}
 			code := string([]byte{'A' + byte(i/26), 'A' + byte(i%26)})

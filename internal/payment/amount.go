@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -10,6 +11,9 @@ import (
 // maxDepth is the number of levels of an amount that [IsAmount] reads. Anything deeper is an amount.
 const maxDepth = 4
 
+// nonZero are the digits of an amount above 0.
+const nonZero = "123456789"
+
 // priced are the members of a provider's object that have prices and limits, or texts of others.
 var priced = map[string]bool{
 	"billing_thresholds": true, "coupon": true, "discount": true, "metadata": true, "plan": true, "price": true,
@@ -17,18 +21,18 @@ var priced = map[string]bool{
 }
 
 // HasAmount reports whether a provider's object has an amount in any form: in a member, or in a
-// member of a member or of an element of a list.
+// member of a member or of an element of a list. Stripe's lists have their elements in data.
 func HasAmount(object jsontext.Value) bool {
 	for _, o := range members(object) {
+		if hasOwn(o) {
+			return true
+		}
 		for name, value := range o {
-			if namesAmount(name) && IsAmount(value) {
-				return true
-			}
 			if priced[name] {
 				continue
 			}
 			for _, inner := range members(value) {
-				if hasOwn(inner) {
+				if hasOwn(inner) || slices.ContainsFunc(members(inner["data"]), hasOwn) {
 					return true
 				}
 			}
@@ -37,18 +41,11 @@ func HasAmount(object jsontext.Value) bool {
 	return false
 }
 
-// hasOwn reports whether a member of o is an amount. Stripe's lists have their elements in data.
+// hasOwn reports whether a member of o is an amount.
 func hasOwn(o map[string]jsontext.Value) bool {
 	for name, value := range o {
 		if namesAmount(name) && IsAmount(value) {
 			return true
-		}
-	}
-	for _, element := range members(o["data"]) {
-		for name, value := range element {
-			if namesAmount(name) && IsAmount(value) {
-				return true
-			}
 		}
 	}
 	return false
@@ -83,26 +80,26 @@ func namesAmount(name string) bool {
 }
 
 // IsAmount reports whether the value of an amount is other than nothing or zero.
-func IsAmount(value jsontext.Value) bool {
-	if value.Kind() != '"' {
-		return isAmount(value, 0)
-	}
-	var text string
-	return json.Unmarshal(value, &text) == nil && strings.Trim(text, "+-0., ") != ""
-}
+func IsAmount(value jsontext.Value) bool { return isAmount(value, 0) }
 
-// isAmount is IsAmount for the parts of an amount: texts without a digit above 0, such as a currency,
-// are no amount.
+// isAmount is IsAmount for the parts of an amount, too: there a text without a digit above 0, such as
+// a currency, is no amount.
 func isAmount(value jsontext.Value, depth int) bool {
 	switch value.Kind() {
 	case 't':
 		return depth == 0
 	case '0':
 		digits, _, _ := strings.Cut(strings.ToLower(string(value)), "e")
-		return strings.ContainsAny(digits, "123456789")
+		return strings.ContainsAny(digits, nonZero)
 	case '"':
 		var text string
-		return json.Unmarshal(value, &text) == nil && strings.ContainsAny(text, "123456789")
+		if json.Unmarshal(value, &text) != nil {
+			return false
+		}
+		if depth == 0 {
+			return strings.Trim(text, "+-0., ") != ""
+		}
+		return strings.ContainsAny(text, nonZero)
 	case '[':
 		var list []jsontext.Value
 		if json.Unmarshal(value, &list) != nil {
