@@ -22,8 +22,7 @@ func Region(text string) (code string, current bool) {
 	}
 	country, part, parted := strings.Cut(strings.ToUpper(strings.ReplaceAll(text, "_", "-")), "-")
 	if len(country) > 3 || parted && !isPart(part) || !isWord(country) {
-		region, ok := named(regionNames(), text)
-		return region, ok
+		return namedRegion(text)
 	}
 	if usual, is := otherCodes[country]; is {
 		country = usual
@@ -31,8 +30,7 @@ func Region(text string) (code string, current bool) {
 	parsed, err := language.ParseRegion(country)
 	region := parsed.Canonicalize()
 	if err != nil || !region.IsCountry() {
-		region, ok := named(regionNames(), text)
-		return region, ok
+		return namedRegion(text)
 	}
 	code = region.String()
 	current = code == country || region.ISO3() == country || '0' <= country[0] && country[0] <= '9'
