@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
 import { a } from '../i18n/admin';
-import { count, t, time, usd } from '../state';
+import { count, time, usd } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
-import { Card } from '../ui/page';
+import { Card, Pages } from '../ui/page';
 
 const perPage = 50;
 type Event = Schemas['ParkedDelivery'];
@@ -44,18 +44,7 @@ export function Parked() {
               />
             ))}
             {(offset > 0 || more) && (
-              <nav class="pages" aria-label={t().pages}>
-                <button
-                  type="button"
-                  disabled={offset === 0}
-                  onClick={() => setOffset(Math.max(0, offset - perPage))}
-                >
-                  {t().previous}
-                </button>
-                <button type="button" disabled={!more} onClick={() => setOffset(offset + perPage)}>
-                  {t().next}
-                </button>
-              </nav>
+              <Pages offset={offset} size={perPage} more={more} onTurn={setOffset} />
             )}
           </>
         )}

@@ -1,0 +1,1 @@
+import{b as a}from"./chunk-BXEQYQ2X.js";import"./chunk-6FMBBXO4.js";import"./chunk-RRZRJZPZ.js";import"./chunk-MGCHD6JU.js";import"./chunk-YUBRH7J2.js";import"./chunk-KILNAQAR.js";import"./chunk-HEG4UUZV.js";export{a as default};

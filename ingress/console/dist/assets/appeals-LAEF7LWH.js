@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-VKRTCL7H.js";import"./chunk-6FMBBXO4.js";import"./chunk-RRZRJZPZ.js";import"./chunk-BZMHD7JC.js";import"./chunk-YUBRH7J2.js";import"./chunk-KILNAQAR.js";import"./chunk-HEG4UUZV.js";export{a as default};
