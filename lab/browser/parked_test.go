@@ -1,15 +1,13 @@
 package browser_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"adnet/internal/stripe/stripetest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -21,13 +19,10 @@ const stripeSecret = "whsec_of_the_browser_tests"
 // stripe delivers an event as Stripe does.
 func (w *world) stripe(t *testing.T, body string) {
 	t.Helper()
-	at := fmt.Sprint(time.Now().Unix())
-	mac := hmac.New(sha256.New, []byte(stripeSecret))
-	_, _ = io.WriteString(mac, at+"."+body)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+"/api/billing/webhook",
 		strings.NewReader(body))
 	require.NoError(t, err)
-	r.Header.Set("Stripe-Signature", "t="+at+",v1="+hex.EncodeToString(mac.Sum(nil)))
+	r.Header = stripetest.Sign(body, stripeSecret, time.Now())
 	reply, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	text, err := io.ReadAll(reply.Body)
