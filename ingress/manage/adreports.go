@@ -14,7 +14,9 @@ import (
 	"adnet/internal/errs"
 )
 
-var ofReports = httpapi.Params{"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset)}
+var ofReports = httpapi.Params{
+	"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+}
 
 func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodGet, "/api/admin/reports", a.listReports, with(reads, ofReports))

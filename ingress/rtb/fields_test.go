@@ -557,8 +557,9 @@ func TestStatementsInUnreadableObjectsRefuse(t *testing.T) {
 	for path, want := range map[string]string{
 		"site": noBid, "app": noBid, "dooh": noBid, "site.content": noBid, "app.content": noBid,
 		"dooh.content": noBid, "site.publisher": noBid, "site.content.producer": noBid, "ext": noBid,
-		"ext.suitability": noBid, "imp.ext": noBid, "imp.ext.qty": noBid, "imp.qty": noBid, "imp.ext.suitability": noBid,
-		"imp.pmp": noBid, "user.ext": forgotten, "regs.dsa": noBid,
+		"ext.suitability": noBid, "imp.ext": noBid, "imp.ext.qty": noBid, "imp.qty": noBid,
+		"imp.ext.suitability": noBid,
+		"imp.pmp":             noBid, "user.ext": forgotten, "regs.dsa": noBid,
 	} {
 		body := func(value string) string {
 			names := strings.Split(path, ".")

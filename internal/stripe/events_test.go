@@ -161,7 +161,8 @@ func TestSessionInUnknownStateIsParked(t *testing.T) {
 			if state == "" {
 				status = ""
 			}
-			d, err := read(body(event, `{"id":"cs_1",`+status+`"payment_intent":"pi_1","amount_total":5000,"currency":"usd"}`))
+			d, err := read(body(event, `{"id":"cs_1",`+status+
+				`"payment_intent":"pi_1","amount_total":5000,"currency":"usd"}`))
 			require.NoError(t, err)
 			require.Equal(t, payment.Delivery{
 				Type: event, Parked: "the payment_status of the session is not known", Notice: ledger.Notice{
@@ -171,7 +172,8 @@ func TestSessionInUnknownStateIsParked(t *testing.T) {
 			}, d, state)
 		}
 	}
-	d, err := read(body("checkout.session.completed", `{"id":"cs_1","payment_status":"x","amount_total":5000,"currency":"usd"}`))
+	d, err := read(body("checkout.session.completed",
+		`{"id":"cs_1","payment_status":"x","amount_total":5000,"currency":"usd"}`))
 	require.NoError(t, err)
 	require.Equal(t, "cs_1", d.Notice.PaymentID)
 	require.Empty(t, d.Notice.Kind, "no payment that a credit could name")

@@ -64,7 +64,9 @@ func TestParkedEventsAreDecided(t *testing.T) {
 
 	require.NoError(t, tab.Do(
 		open, chromedp.SetValue(form+`select`, "dismiss", chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelector('`+form+`select').dispatchEvent(new Event('change', {bubbles: true}))`, nil),
+		chromedp.Evaluate(
+			`document.querySelector('`+form+`select').dispatchEvent(new Event('change', {bubbles: true}))`, nil,
+		),
 		chromedp.SendKeys(form+`[name=note]`, "It moved nothing.", chromedp.ByQuery),
 		chromedp.Click(form+`button`, chromedp.ByQuery),
 	))

@@ -1485,8 +1485,9 @@ var mutants = []mutant{
 	},
 	{
 		name: "stripe-state", protects: "a checkout session in an unknown state is parked",
-		file: "internal/stripe/webhook.go",
-		old:  "return unknownSession(e, s.PaymentIntent)", new: `return payment.Delivery{Ignored: "payment_status"}, nil`,
+		file:  "internal/stripe/webhook.go",
+		old:   "return unknownSession(e, s.PaymentIntent)",
+		new:   `return payment.Delivery{Ignored: "payment_status"}, nil`,
 		tests: []string{"./internal/stripe"}, run: "TestSessionInUnknownStateIsParked",
 	},
 	{
