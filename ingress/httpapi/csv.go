@@ -8,10 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/jsonscan"
-
 	"github.com/gin-gonic/gin"
 	"golang.org/x/text/unicode/norm"
+
+	"adnet/internal/jsonscan"
 )
 
 // WantsCSV reports whether the caller requests a table as CSV, by format=csv in the query or by the

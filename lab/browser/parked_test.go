@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"adnet/internal/stripe/stripetest"
-
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/stripe/stripetest"
 )
 
 // stripeSecret signs the deliveries of Stripe to the world.
