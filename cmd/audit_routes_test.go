@@ -1,15 +1,11 @@
 package cmd_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +16,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest/endpoints"
+	"adnet/internal/stripe/stripetest"
 )
 
 // auditedElsewhere lists audited routes that write no entry of their own in this mode.
@@ -137,10 +134,7 @@ const auditSecret = "whsec_audit"
 
 // delivery is a signed delivery of the payment provider.
 func delivery(body string) http.Header {
-	at := strconv.FormatInt(time.Now().Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(auditSecret))
-	fmt.Fprintf(mac, "%s.%s", at, body)
-	return http.Header{"Stripe-Signature": {"t=" + at + ",v1=" + hex.EncodeToString(mac.Sum(nil))}}
+	return stripetest.Sign(body, auditSecret, time.Now())
 }
 
 // calls says how to make each mutating route change something.

@@ -152,8 +152,8 @@ func TestPublishersCannotConvert(t *testing.T) {
 	require.Equal(t, 403, status, reply)
 	require.Equal(t, "forbidden", reply["code"])
 	stats := m.settles(m.campaign, map[string]float64{
-		"impressions": ads + 1, "clicks": ads + 1, "conversions": 0, "conversions_unverified": ads,
-		"duplicates": 2 * ads, "rejected": 0,
+		"impressions": ads + 1, "clicks": ads + 1, "conversions": 0, "conversions_unverified": 2 * ads,
+		"duplicates": ads, "rejected": 0,
 	})
 	require.Equal(t, 0.0, stats["spend_usd"])
 	require.Equal(t, 0.0, stats["billed"])

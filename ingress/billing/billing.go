@@ -135,7 +135,8 @@ func (a *API) Mount(s *httpapi.Server) {
 var questions = httpapi.Params{
 	"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm,
 	"asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
-	"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
+	"limit": httpapi.NumberForm(1, maxLines), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+	"before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
 	"until": httpapi.DayForm,
 	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
 	"bom": httpapi.MarkForm,

@@ -53,26 +53,30 @@ func answerParked(p ledger.Parked) parkedReply {
 	return r
 }
 
-// parked serves GET action=parked: the providers' events that could not be applied, without
-// state=all only those that wait. Administrators only.
+// parked serves GET action=parked: the providers' events that could not be applied, newest first,
+// without state=all only those that wait. Administrators only.
 func (a *API) parked(c *gin.Context) error {
 	if _, err := a.deps.Auth.Administrator(c); err != nil {
 		return err
 	}
 	q := ledger.ParkedQuery{Open: c.Query("state") != "all"}
 	var err error
-	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines); err != nil {
+	limit, offset, err := httpapi.ReadPage(c, defaultLines, maxLines)
+	if err != nil {
 		return err
 	}
+	q.Limit, q.Offset = limit+1, offset // to see whether there is a next page
 	list, err := a.deps.Payments.Parked(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
+	list, reply := httpapi.Paged(list, limit, offset)
 	parked := make([]parkedReply, len(list))
 	for i, p := range list {
 		parked[i] = answerParked(p)
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": parked})
+	reply["parked"] = parked
+	return httpapi.JSON(c, http.StatusOK, reply)
 }
 
 // parkedDecision is an administrator's decision about a parked event.

@@ -133,6 +133,53 @@ func TestParkedEventIsDecidedOnce(t *testing.T) {
 	w.clean(t)
 }
 
+// A session in an unknown state is parked as its payment: the event of the whole payment does not
+// credit it again.
+func TestSessionInUnknownStateIsCreditedOnce(t *testing.T) {
+	w := newWorld(t, options{})
+	p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
+	paid := stripePaid("evt_1", "pi_1", 5000, p.ID)
+	require.Equal(t, "parked", w.stripe(t, strings.Replace(paid, `"paid"`, `"partially_paid"`, 1))["outcome"])
+	require.Zero(t, p.cash(t))
+	list := admin.parked(t, "")
+	require.Len(t, list, 1)
+	require.EqualValues(t, 50, list[0]["amount"])
+	admin.does(
+		t, "parked", object{"id": list[0]["id"], "decision": "credit", "account_id": p.ID, "note": "x"},
+	).As(200)
+	require.Equal(t, "unchanged", w.stripe(t, strings.Replace(paid, "evt_1", "evt_2", 1))["outcome"])
+	require.Equal(t, 50*money.USD, p.cash(t))
+	w.clean(t)
+}
+
+func TestParkedEventsArePaged(t *testing.T) {
+	w := newWorld(t, options{})
+	admin := w.person(t, account.RoleAdmin)
+	for i := range 7 {
+		w.stripe(t, stripeEvent(
+			fmt.Sprint("e", i), fmt.Sprint("treasury.new", i), `{"id":"x","amount":500,"currency":"usd"}`,
+		))
+	}
+	ids := map[any]bool{}
+	for offset, want := range map[int]struct {
+		rows int
+		more bool
+	}{0: {3, true}, 3: {3, true}, 6: {1, false}, 4: {3, false}, 7: {0, false}, 1000: {0, false}} {
+		path := fmt.Sprintf("/api/billing?action=parked&limit=3&offset=%d", offset)
+		page := admin.Call(t, "GET", path, nil).As(200)
+		require.Equal(t, want.more, page["more"], offset)
+		require.EqualValues(t, offset, page["offset"])
+		require.Len(t, page["parked"], want.rows)
+		for _, e := range page["parked"].([]any) {
+			ids[e.(object)["id"]] = true
+		}
+	}
+	require.Len(t, ids, 7)
+	for _, offset := range []string{"-1", "x", "1000001"} {
+		admin.Call(t, "GET", "/api/billing?action=parked&offset="+offset, nil).Fails(400, "invalid_request")
+	}
+}
+
 func TestPaymentForClosedAccountIsParked(t *testing.T) {
 	w := newWorld(t, options{})
 	p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)

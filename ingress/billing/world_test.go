@@ -3,14 +3,12 @@ package billing_test
 import (
 	"context"
 	"crypto"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -37,6 +35,7 @@ import (
 	"adnet/internal/payment"
 	"adnet/internal/paypal"
 	"adnet/internal/stripe"
+	"adnet/internal/stripe/stripetest"
 )
 
 const stripeSecret = "whsec_canary"
@@ -143,9 +142,7 @@ func (w *world) clean(t testing.TB) {
 
 // stripeSigned is a delivery as Stripe signs it.
 func stripeSigned(body string, at time.Time) http.Header {
-	mac := hmac.New(sha256.New, []byte(stripeSecret))
-	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
-	return http.Header{"Stripe-Signature": {fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))}}
+	return stripetest.Sign(body, stripeSecret, at)
 }
 
 // wallet is PayPal's key and certificate.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/internal/errs"
+	"adnet/internal/jsonscan"
 )
 
 // codings are the content codings of request bodies that are read, for Accept-Encoding (RFC 9110,
@@ -23,9 +24,6 @@ const codings = "gzip, deflate, identity"
 
 // maxCodings bounds the codings of one body. Proxies add a second one at most.
 const maxCodings = 2
-
-// byteOrderMark may precede a text in UTF-8 (RFC 8259, section 8.1).
-const byteOrderMark = "\uFEFF"
 
 // plain calls use with a body as a text in UTF-8, which is valid only inside use. coding is its
 // Content-Encoding. It accepts what programs send: gzip and x-gzip, also without the header, deflate
@@ -179,8 +177,8 @@ func copyLimited(room *bytes.Buffer, from io.Reader, limit int64) error {
 func utf8Text(body []byte) ([]byte, error) {
 	var order binary.ByteOrder
 	switch {
-	case bytes.HasPrefix(body, []byte(byteOrderMark)):
-		body = body[len(byteOrderMark):]
+	case bytes.HasPrefix(body, []byte(jsonscan.ByteOrderMark)):
+		body = body[len(jsonscan.ByteOrderMark):]
 	case len(body) > 3 && (body[0] == 0 && body[1] == 0 || body[2] == 0 && body[3] == 0 &&
 		(body[1] == 0 || body[0] == 0xff)):
 		return nil, errs.New(errs.InvalidRequest, "the body is in UTF-32; send UTF-8")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/text/unicode/norm"
+
+	"adnet/internal/jsonscan"
 )
 
 // WantsCSV reports whether the caller requests a table as CSV, by format=csv in the query or by the
@@ -43,7 +45,7 @@ func CSV(c *gin.Context, name string, table [][]string) error {
 // with a byte order mark, by which spreadsheets recognise UTF-8.
 func SendCSV(c *gin.Context, name string, text []byte) error {
 	if c.Query("bom") == "1" {
-		text = append([]byte(byteOrderMark), text...)
+		text = append([]byte(jsonscan.ByteOrderMark), text...)
 	}
 	c.Header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 	Send(c, http.StatusOK, "text/csv; charset=utf-8", text)

@@ -35,7 +35,9 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 	var entries []auction.Campaign
 	for i := range list {
 		k := &list[i]
-		s.Campaigns[k.ID] = k
+		creative := *k
+		creative.Targeting = campaign.Targeting{} // the catalog's creatives have none either
+		s.Campaigns[k.ID] = &creative
 		billing, _ := ranker.ParseBilling(string(k.Billing()))
 		format, _ := target.ParseFormat(string(k.Format))
 		domain := ""

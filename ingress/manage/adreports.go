@@ -14,7 +14,9 @@ import (
 	"adnet/internal/errs"
 )
 
-var ofReports = httpapi.Params{"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset)}
+var ofReports = httpapi.Params{
+	"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+}
 
 func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
 	s.Handle(http.MethodGet, "/api/admin/reports", a.listReports, with(reads, ofReports))
@@ -29,11 +31,7 @@ func (a *API) listReports(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, err := httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit)
-	if err != nil {
-		return err
-	}
-	offset, err := httpapi.QueryInt(c, "offset", 0, 0, maxOffset)
+	limit, offset, err := httpapi.ReadPage(c, defaultLimit, maxLimit)
 	if err != nil {
 		return err
 	}

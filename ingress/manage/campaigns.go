@@ -19,7 +19,6 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 500
-	maxOffset    = 1_000_000
 )
 
 type createRequest struct {
@@ -156,10 +155,7 @@ func filterOf(c *gin.Context) (campaign.Filter, error) {
 	if f.AdvertiserID, err = optionalID(c, "advertiser_id"); err != nil {
 		return f, err
 	}
-	if f.Limit, err = httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit); err != nil {
-		return f, err
-	}
-	f.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset)
+	f.Limit, f.Offset, err = httpapi.ReadPage(c, defaultLimit, maxLimit)
 	return f, err
 }
 

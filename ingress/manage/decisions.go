@@ -24,7 +24,7 @@ type Cases interface {
 var ofDecisions = httpapi.Params{
 	"owner_id": httpapi.IDForm, "id": httpapi.IDForm, "kind": httpapi.WordForm(decision.Kinds...),
 	"appeal": httpapi.WordForm("open"),
-	"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+	"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
 }
 
 func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
@@ -64,10 +64,7 @@ func (a *API) listDecisions(c *gin.Context) error {
 		}
 		q.OwnerID = caller.ID
 	}
-	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLimit, 1, maxLimit); err != nil {
-		return err
-	}
-	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
+	if q.Limit, q.Offset, err = httpapi.ReadPage(c, defaultLimit, maxLimit); err != nil {
 		return err
 	}
 	list, total, err := a.deps.Decisions.Decisions(c.Request.Context(), q)

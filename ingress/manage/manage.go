@@ -275,7 +275,7 @@ var (
 	ofCampaigns = httpapi.Params{
 		"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
 		"id":     httpapi.IDForm, "advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
-		"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, maxOffset),
+		"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
 	}
 	ofAudit = httpapi.Params{
 		"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...),

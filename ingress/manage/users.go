@@ -27,7 +27,7 @@ var ofUsers = httpapi.Params{
 	"q":     httpapi.TextForm,
 	"role":  httpapi.WordForm(string(account.RoleAdvertiser), string(account.RoleAdmin), string(account.RoleSeat)),
 	"state": httpapi.WordForm("working", "suspended", stateName), "limit": httpapi.NumberForm(1, maxLimit),
-	"offset": httpapi.NumberForm(0, maxOffset), "family": httpapi.TextForm,
+	"offset": httpapi.NumberForm(0, httpapi.MaxOffset), "family": httpapi.TextForm,
 }
 
 // mountUsers adds the administrators' actions on accounts. Restoring and changing roles use the
@@ -162,10 +162,7 @@ func (a *API) listUsers(c *gin.Context) error {
 			return err
 		}
 	}
-	if f.Limit, err = httpapi.QueryInt(c, "limit", defaultUsers, 1, maxLimit); err != nil {
-		return err
-	}
-	if f.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, maxOffset); err != nil {
+	if f.Limit, f.Offset, err = httpapi.ReadPage(c, defaultUsers, maxLimit); err != nil {
 		return err
 	}
 	found, total, err := a.deps.Accounts.List(c.Request.Context(), f)

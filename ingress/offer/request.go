@@ -151,7 +151,7 @@ func (r *Request) Check() error {
 	case !slices.Contains(placements, r.Placement):
 		return wrong("placement", "must be one of %s", strings.Join(placements[1:], ", "))
 	case !r.readRegion():
-		return wrong("user_region", "must be an ISO 3166 code like US or US-CA, or a country's English name")
+		return wrong("user_region", "must be an ISO 3166 code like US or US-CA, or a country's name")
 	case !r.readLanguage():
 		return wrong("user_language", "must be a BCP 47 tag like en or pt-BR, or the name of a language")
 	case r.MinRelevance != nil && !r.MinRelevance.Valid():

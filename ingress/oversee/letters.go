@@ -83,21 +83,16 @@ func (a *API) letters(c *gin.Context) error {
 			errs.InvalidRequest, "problem must be a text of at most %d bytes", maxProblem,
 		).With("field", "problem")
 	}
-	var err error
-	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, maxLetters); err != nil {
+	limit, offset, err := httpapi.ReadPage(c, defaultPage, maxLetters)
+	if err != nil {
 		return err
 	}
-	if q.Offset, err = httpapi.QueryInt(c, "offset", 0, 0, 1_000_000); err != nil {
-		return err
-	}
-	limit := q.Limit
-	q.Limit++ // to see whether there is a next page
+	q.Limit, q.Offset = limit+1, offset // to see whether there is a next page
 	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
-	reply := map[string]any{"more": len(list) > limit, "limit": limit, "offset": q.Offset}
-	list = list[:min(limit, len(list))]
+	list, reply := httpapi.Paged(list, limit, offset)
 	replies := make([]letterReply, len(list))
 	for i := range list {
 		replies[i] = answerLetter(&list[i], false)

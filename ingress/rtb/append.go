@@ -111,7 +111,7 @@ func (s *bidSession) appendBid(b []byte, current *impressionAuction, size extent
 		b = strconv.AppendInt(append(b, `],"cattax":`...), tax, 10)
 	}
 	if s.languages.limited {
-		b = s.languages.append(b, sold)
+		b = s.languages.append(b, s.auction.Outcome.Winner)
 	}
 	if g.deal != nil {
 		b = quote(append(b, `,"dealid":`...), g.deal.id)

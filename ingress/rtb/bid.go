@@ -154,6 +154,8 @@ func (s *bidSession) unfit() auction.Reason {
 		return auction.Blocked
 	case in.requiresDSA():
 		return dsaRequired
+	case in.unclassified():
+		return auction.Unsuitable
 	case s.categoryBlocked():
 		return category
 	}

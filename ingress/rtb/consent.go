@@ -45,7 +45,7 @@ func either(a, b consent.Choice) consent.Choice {
 // bids, which ours do not have. An unreadable requirement counts.
 func (b *bidRequest) requiresDSA() bool {
 	for _, o := range [...]*object[dsa]{&b.Regs.v.DSA, &b.Regs.v.Ext.v.DSA} {
-		if o.bad || o.v.Required.above(1) || o.v.Required.below(0) {
+		if o.v.Required.above(1) || o.v.Required.below(0) {
 			return true
 		}
 	}

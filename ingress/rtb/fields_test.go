@@ -44,6 +44,7 @@ var fields = [...]field{
 
 	{"imp.bidfloor", compared}, {"imp.bidfloorcur", compared}, {"imp.secure", compared}, {"imp.instl", met},
 	{"imp.rwdd", met}, {"imp.ssai", met}, {"imp.exp", met}, {"imp.dt", compared}, {"imp.qty.multiplier", refused},
+	{"imp.ext.qty.multiplier", refused},
 	{"imp.audio", refused}, {"imp.iframebuster", met},
 
 	{"imp.pmp.private_auction", compared}, {"imp.pmp.deals.at", compared}, {"imp.pmp.deals.bidfloor", compared},
@@ -267,7 +268,8 @@ var trials = map[string]trial{
 		met:   []string{`1`, `"1.0"`, `1e0`, `null`},
 		unmet: []string{`14.2`, `"3"`, `0`, `0.5`, `"many"`, `-1`},
 	},
-	"imp.audio": {elsewhere: "TestTables", lax: true},
+	"imp.ext.qty.multiplier": {met: []string{`1`, `"1"`, `null`}, unmet: []string{`14.2`, `"3"`, `0`, `"many"`}},
+	"imp.audio":              {elsewhere: "TestTables", lax: true},
 
 	"imp.pmp.private_auction": {
 		met:   []string{`0`, `"false"`, `null`},
@@ -381,21 +383,33 @@ var trials = map[string]trial{
 
 // tried returns a request with a field set to a value, and the campaigns that may fill it.
 func (tr trial) tried(path, value string) (body string, shelf []campaign.Campaign) {
+	return tr.broken(path, value, "", "%s")
+}
+
+// broken is tried with the object at a path written in another form.
+func (tr trial) broken(path, value, broken, form string) (body string, shelf []campaign.Campaign) {
+	written := func(at, object string) string {
+		if at == broken {
+			return formed(form, object)
+		}
+		return object
+	}
 	names := strings.Split(path, ".")
 	inner := tr.with + `"` + names[len(names)-1] + `":` + value
 	for i := len(names) - 2; i >= 0; i-- {
 		switch outer := strings.Join(names[:i+1], "."); outer {
 		case "imp.pmp.deals":
-			inner = `"private_auction":1,"deals":[{"id":"fixed",` + inner + `}]`
+			inner = `"private_auction":1,"deals":[` + written(outer, `{"id":"fixed",`+inner+`}`) + `]`
 		case "imp":
 			inner = `"imp":[{"id":"1","banner":{},` + inner + `}]`
 			if kind := names[1]; kind == "video" || kind == "native" || kind == "banner" {
 				inner = strings.Replace(inner, `"banner":{},`, "", 1)
 			}
 		case "imp.native":
-			inner = `"native":{"request":{"assets":[{"id":1,"required":1,"title":{"len":90}}]},` + inner + `}`
+			inner = `"native":` +
+				written(outer, `{"request":{"assets":[{"id":1,"required":1,"title":{"len":90}}]},`+inner+`}`)
 		default:
-			inner = `"` + names[i] + `":{` + inner + `}`
+			inner = `"` + names[i] + `":` + written(outer, `{`+inner+`}`)
 		}
 	}
 	if names[0] != "imp" {
@@ -431,7 +445,7 @@ func (f *fixture) outcome(body string) string {
 	f.T.Helper()
 	f.Log.Auctions = nil
 	w := f.send([]byte(body))
-	if w.Code == 204 {
+	if w.Code == 204 || w.Code == 400 && strings.Contains(w.Body.String(), "an imp must offer") {
 		return noBid
 	}
 	require.Equal(f.T, 200, w.Code, "%s\n%s", body, w.Body)
@@ -490,6 +504,98 @@ func TestRestrictingFieldsAreObeyed(t *testing.T) {
 	}
 }
 
+// formed writes an object in a form: its text for %s, or its text in a string for %q.
+func formed(form, object string) string {
+	quoted, _ := stdjson.Marshal(object)
+	return strings.NewReplacer("%s", object, "%q", string(quoted)).Replace(form)
+}
+
+// unreadableForms are values in place of an object.
+var unreadableForms = []string{`[%s]`, `[[%s]]`, `%q`, `"x"`, `5`, `0`, `true`, `false`, `[null]`}
+
+// A restriction in an object of another kind is unknown, so it counts as not met, even if a reader
+// could guess that it is met.
+func TestRestrictionsInUnreadableObjectsAreNotMet(t *testing.T) {
+	tried := 0
+	for _, restricting := range fields {
+		tr := trials[restricting.path]
+		if restricting.how == met || len(tr.met) == 0 {
+			continue
+		}
+		names := strings.Split(restricting.path, ".")
+		for i := 1; i < len(names); i++ {
+			at := strings.Join(names[:i], ".")
+			if at == "imp" { // without an imp the request is malformed
+				continue
+			}
+			want := noBid
+			if at == "device" { // its restrictions forbid memory only
+				want = forgotten
+			}
+			t.Run(restricting.path+" in "+at, func(t *testing.T) {
+				f := newFixture(t)
+				for _, form := range unreadableForms {
+					if at == "imp.pmp.deals" && form == `[%s]` {
+						continue
+					}
+					body, shelf := tr.broken(restricting.path, tr.met[0], at, form)
+					require.True(t, stdjson.Valid([]byte(body)), body)
+					f.Shelf.Put(shelf...)
+					require.Equal(t, want, f.outcome(body), body)
+					tried++
+				}
+			})
+		}
+	}
+	require.Greater(t, tried, 300)
+}
+
+// The objects below have no field in the table, but may have a category, a rating, a flag or a
+// consent that restricts bids.
+func TestStatementsInUnreadableObjectsRefuse(t *testing.T) {
+	f := newFixture(t)
+	for path, want := range map[string]string{
+		"site": noBid, "app": noBid, "dooh": noBid, "site.content": noBid, "app.content": noBid,
+		"dooh.content": noBid, "site.publisher": noBid, "site.content.producer": noBid, "ext": noBid,
+		"ext.suitability": noBid, "imp.ext": noBid, "imp.ext.qty": noBid, "imp.qty": noBid,
+		"imp.ext.suitability": noBid,
+		"imp.pmp":             noBid, "user.ext": forgotten, "regs.dsa": noBid,
+	} {
+		body := func(value string) string {
+			names := strings.Split(path, ".")
+			for i := len(names) - 1; i >= 0; i-- {
+				if names[i] == "imp" {
+					return `{"id":"r","imp":[{"id":"1","banner":{},` + value[1:] + `]}`
+				}
+				value = `{"` + names[i] + `":` + value + `}`
+			}
+			return `{"id":"r","imp":[{"id":"1","banner":{}}],` + value[1:]
+		}
+		for _, value := range []string{`null`, `[]`, `[ ]`, `{}`} {
+			require.Equal(t, aBid, f.outcome(body(value)), body(value))
+		}
+		for _, form := range unreadableForms {
+			if form = formed(form, `0`); path == "ext.suitability" || path == "imp.ext.suitability" {
+				form = strings.ReplaceAll(form, `"0"`, `"{"`)
+			}
+			require.Equal(t, want, f.outcome(body(form)), body(form))
+		}
+	}
+	for _, members := range []string{
+		`"site":{"cat":{"0":"IAB25"}}`, `"site":{"cat":[["IAB25"]]}`, `"app":{"pagecat":[true]}`,
+		`"site":{"cattax":"x","cat":["5"]}`, `"site":{"content":{"qagmediarating":"mature"}}`,
+		`"site":{"content":{"contentrating":["R"]}}`, `"dooh":{"content":{"producer":{"cat":[{}]}}}`,
+	} {
+		require.Equal(t, noBid, f.outcome(`{"id":"r","imp":[{"id":"1","banner":{}}],`+members+`}`), members)
+	}
+	for _, members := range []string{
+		`"site":{"cat":["IAB1",7,null],"cattax":"1"}`, `"site":{"content":{"contentrating":12,"qagmediarating":"1"}}`,
+		`"app":{"cat":"IAB1, IAB2","content":{"contentrating":[],"producer":{}}}`,
+	} {
+		require.Equal(t, aBid, f.outcome(`{"id":"r","imp":[{"id":"1","banner":{}}],`+members+`}`), members)
+	}
+}
+
 // A bid in a limited language states it.
 func TestLimitedLanguageIsStated(t *testing.T) {
 	f := newFixture(t)
@@ -509,6 +615,19 @@ func TestLimitedLanguageIsStated(t *testing.T) {
 	f.Shelf.Put(k)
 	require.Equal(t, "language", f.none(`{"id":"r","wlang":["pt"],`+speaks+`}`), "its language is unknown")
 	require.Empty(t, f.bids(`{"id":"r",` + speaks + `}`)[0].Language)
+}
+
+// Some encoders begin a text with a byte order mark.
+func TestNativeRequestMayBeginWithAByteOrderMark(t *testing.T) {
+	f := newFixture(t)
+	f.Shelf.Put(shelfOf("native")...)
+	const assets = `{\"assets\":[{\"id\":1,\"required\":1,\"title\":{\"len\":90}}]}`
+	for begin, want := range map[string]string{
+		"": aBid, "\uFEFF": aBid, `\ufeff`: aBid, `\uFEFF\n `: aBid, "x": noBid, "\uFEFF\uFEFF": noBid,
+	} {
+		body := `{"id":"r","imp":[{"id":"1","native":{"request":"` + begin + assets + `"}}]}`
+		require.Equal(t, want, f.outcome(body), body)
+	}
 }
 
 func TestOneBidOfAPodWithoutRepeats(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"adnet/internal/campaign"
+	"adnet/auction"
 )
 
 // languages holds the languages that a request allows for creatives (wlang, wlangb). A creative is
@@ -49,9 +49,13 @@ func primary(tag string) string {
 }
 
 // of returns the primary language and the tag of a campaign's creative. The language is "" if it is
-// unknown, and the tag if there are several of one language.
-func (l *languages) of(c *campaign.Campaign) (base, tag string) {
-	for i, targeted := range c.Languages {
+// unknown, and the tag if there are several of one language. The snapshot has target_languages, the
+// catalog's creatives do not.
+func (l *languages) of(c *auction.Campaign) (base, tag string) {
+	if c.Targeting == nil {
+		return "", ""
+	}
+	for i, targeted := range c.Targeting.Languages {
 		switch own := primary(targeted); {
 		case own == "" || i > 0 && own != base:
 			return "", ""
@@ -65,7 +69,7 @@ func (l *languages) of(c *campaign.Campaign) (base, tag string) {
 }
 
 // refuse reports whether the creative of a campaign is not in an allowed language.
-func (l *languages) refuse(c *campaign.Campaign) bool {
+func (l *languages) refuse(c *auction.Campaign) bool {
 	if !l.limited {
 		return false
 	}
@@ -77,7 +81,7 @@ func (l *languages) refuse(c *campaign.Campaign) bool {
 }
 
 // append writes the language of a bid if the request limits it.
-func (l *languages) append(b []byte, c *campaign.Campaign) []byte {
+func (l *languages) append(b []byte, c *auction.Campaign) []byte {
 	base, tag := l.of(c)
 	if l.base.state != absent {
 		b = quote(append(b, `,"language":`...), base)

@@ -1,8 +1,11 @@
 package rtb
 
 import (
+	"strings"
+
 	"adnet/auction/markup"
 	"adnet/internal/consent"
+	"adnet/internal/jsonscan"
 )
 
 // native is an imp.native. Its request is a JSON text inside a string; some exchanges send the
@@ -178,7 +181,7 @@ func (n *native) request(r *reader) (markup.NativeRequest, bool) {
 	in := n.Request.object
 	if n.Request.isText {
 		var err error
-		if in.set, err = r.document(n.Request.text, &in.v); err != nil {
+		if in.set, err = r.document(strings.TrimPrefix(n.Request.text, jsonscan.ByteOrderMark), &in.v); err != nil {
 			return markup.NativeRequest{}, false
 		}
 	}

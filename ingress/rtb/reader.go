@@ -290,6 +290,13 @@ type membersOf[T any] interface {
 	members
 }
 
+// restricting is an object with fields that restrict bids.
+type restricting interface {
+	// lose makes all fields unreadable that restrict bids. It is called if another value was sent in
+	// place of the object: its restrictions are unknown.
+	lose()
+}
+
 // into reads an object that may be absent.
 func into[T any, M membersOf[T]](r *reader, o *object[T]) {
 	*o = object[T]{}
@@ -301,6 +308,11 @@ func into[T any, M membersOf[T]](r *reader, o *object[T]) {
 		o.bad = !o.hollow
 	default:
 		o.bad = r.other() == unreadable
+	}
+	if o.bad {
+		if lost, restricts := any(M(&o.v)).(restricting); restricts {
+			lost.lose()
+		}
 	}
 }
 

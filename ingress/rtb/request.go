@@ -8,6 +8,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/consent"
 	"adnet/internal/jsonscan"
+	"adnet/internal/money"
 )
 
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
@@ -90,6 +91,7 @@ type reqExt struct {
 	Context     object[mcpContext]
 	Suitability offer.Suitability
 	Debug       whole
+	Qty         object[quantity] // of an imp, before 2.6
 }
 
 func (e *reqExt) member(r *reader, name string) {
@@ -100,10 +102,14 @@ func (e *reqExt) member(r *reader, name string) {
 		e.Suitability = offer.ReadSuitability(r.value())
 	case "debug":
 		e.Debug = r.whole()
+	case "qty":
+		into(r, &e.Qty)
 	default:
 		r.skip()
 	}
 }
+
+func (e *reqExt) lose() { e.Suitability.Unknown = "(ext is not an object)" }
 
 // mcpContext is ext.mcp_context of a request or an imp: fields seen in the wild and both argument
 // sets of the JSON-RPC tool.
@@ -205,6 +211,8 @@ func (c *channel) member(r *reader, name string) {
 	}
 }
 
+func (c *channel) lose() { c.Cat.state = unreadable }
+
 // origin is a publisher or a producer (3.2.15, 3.2.17).
 type origin struct {
 	Name   text
@@ -225,6 +233,8 @@ func (o *origin) member(r *reader, name string) {
 	}
 }
 
+func (o *origin) lose() { o.Cat.state = unreadable }
+
 type content struct {
 	Title    text
 	Series   text
@@ -237,7 +247,7 @@ type content struct {
 	Producer                            object[origin]
 	CatTax                              whole
 	Cat                                 names
-	Rating                              text
+	Rating                              text // unreadableCode if it is no text or number
 	QAG                                 whole
 }
 
@@ -270,13 +280,15 @@ func (c *content) member(r *reader, name string) {
 	case "cat":
 		c.Cat = r.names()
 	case "contentrating":
-		c.Rating = r.string()
+		c.Rating = r.code()
 	case "qagmediarating":
 		c.QAG = r.whole()
 	default:
 		r.skip()
 	}
 }
+
+func (c *content) lose() { c.Cat.state = unreadable }
 
 // regs has the regulatory signals (3.2.3): the fields of 2.6 and the same names in ext, where 2.5
 // has most of them.
@@ -324,6 +336,12 @@ func (g *regulations) member(r *reader, name string) {
 	}
 }
 
+func (g *regulations) lose() {
+	g.GDPR, g.COPPA, g.GPC = consent.Unclear, consent.Unclear, consent.Unclear
+	g.USPrivacy, g.GPP, g.GPPSID.state = unreadableCode, unreadableCode, unreadable
+	g.DSA.v.lose()
+}
+
 // dsa has the field of the DSA extension (IAB Tech Lab, DSA Transparency) that restricts bids.
 type dsa struct{ Required whole }
 
@@ -334,6 +352,8 @@ func (d *dsa) member(r *reader, name string) {
 		r.skip()
 	}
 }
+
+func (d *dsa) lose() { d.Required.state = unreadable }
 
 type device struct {
 	Language text
@@ -359,6 +379,8 @@ func (d *device) member(r *reader, name string) {
 		r.skip()
 	}
 }
+
+func (d *device) lose() { d.LMT, d.DNT = consent.Unclear, consent.Unclear }
 
 // user has no field that identifies the person; the standard's ids are not read. Year of birth,
 // keywords and segment names are read only to judge the conversation.
@@ -402,6 +424,10 @@ func (u *userSignal) member(r *reader, name string) {
 		r.skip()
 	}
 }
+
+func (u *userSignal) lose() { u.Consent = unreadableCode }
+
+func (u *user) lose() { u.Consent, u.Born.set = unreadableCode, true }
 
 func (u *user) member(r *reader, name string) {
 	switch name {
@@ -518,6 +544,14 @@ func (q *quantity) member(r *reader, name string) {
 	}
 }
 
+// other reports whether an impression may stand for another number of views than one.
+func (q *quantity) other() bool {
+	m := &q.Multiplier
+	return m.bad || m.set && m.micros != money.USD
+}
+
+func (q *quantity) lose() { q.Multiplier.bad = true }
+
 type pmp struct {
 	Private consent.Choice
 	Deals   objects[deal]
@@ -533,6 +567,8 @@ func (p *pmp) member(r *reader, name string) {
 		r.skip()
 	}
 }
+
+func (p *pmp) lose() { p.Private = consent.Unclear }
 
 // deal has the fields of a Deal (3.2.12) that we use.
 type deal struct {

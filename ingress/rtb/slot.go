@@ -43,7 +43,7 @@ func (s *bidSession) slot(p *imp, o *markupSlot) auction.Reason {
 	switch {
 	case p.Secure.Strict() && !s.secure:
 		return insecure
-	case p.Qty.bad || p.Qty.v.Multiplier.bad || p.Qty.v.Multiplier.set && p.Qty.v.Multiplier.micros != money.USD:
+	case p.Qty.v.other(), p.Ext.v.Qty.v.other():
 		return quantityOther
 	case p.DT.state != absent && p.DT.above(s.started.Add(s.deps.Seller.BidLife()).UnixMilli()):
 		return tooLate
@@ -114,7 +114,7 @@ func (s *bidSession) podTaken(v *video) bool {
 }
 
 // private reports whether only deals may bid.
-func (i *imp) private() bool { return i.PMP.bad || i.PMP.v.Private.Strict() }
+func (i *imp) private() bool { return i.PMP.v.Private.Strict() }
 
 // formats lists the creative formats that can fill o: an image fills a native or a banner, a native
 // a native, a video a video.
@@ -329,6 +329,9 @@ func (g *bidGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 	if g.looked > patience {
 		return auction.NoMatch
 	}
+	if g.session.languages.refuse(c) {
+		return languageAbsent
+	}
 	found, ok := g.session.auction.Creative(c)
 	if !ok { // removed since the snapshot was taken
 		return auction.NoMatch
@@ -352,8 +355,6 @@ func (g *bidGate) place(c *campaign.Campaign, effectiveCPM money.Micros) (*terms
 		return nil, 0, category
 	case appBlocked(g.session.apps, c):
 		return nil, 0, auction.Blocked
-	case g.session.languages.refuse(c):
-		return nil, 0, languageAbsent
 	}
 	below := false
 	if len(g.deals) > 0 && len(c.Deals) > 0 {

@@ -126,6 +126,22 @@ func (s *bidSession) stated() offer.Stated {
 	return st
 }
 
+// unclassified reports whether a category or rating for adults in site, app or screen may be hidden
+// in an unreadable value.
+func (b *bidRequest) unclassified() bool {
+	for _, c := range [...]*channel{&b.Site.v, &b.App.v, &b.DOOH.v} {
+		about := &c.Content.v
+		if max(
+			c.CatTax.state, c.Cat.state, c.SectionCat.state, c.PageCat.state, c.Publisher.v.CatTax.state,
+			c.Publisher.v.Cat.state, about.CatTax.state, about.Cat.state, about.Producer.v.CatTax.state,
+			about.Producer.v.Cat.state, about.QAG.state,
+		) == unreadable || about.Rating == unreadableCode {
+			return true
+		}
+	}
+	return false
+}
+
 // qagMature is the media rating for mature audiences (AdCOM, Media Ratings).
 const qagMature = 3
 

@@ -149,6 +149,9 @@ func TestFields(t *testing.T) {
 	for _, placement := range []string{"card", "welcome", "buttons", "toolrec"} {
 		require.NotNil(t, f.ask(f.key, body(t, map[string]any{"placement": placement})).Ad, placement)
 	}
+	for field, spelling := range map[string]string{"user_language": "en-US,en;q=0.9", "user_region": "Schweiz"} {
+		require.NotNil(t, f.ask(f.key, body(t, map[string]any{field: spelling})).Ad, field)
+	}
 	require.NotNil(
 		t, f.ask(f.key, `{"context":"x","format":null,"active_tools":null,"session_id":null}`).Ad, "null is absent",
 	)

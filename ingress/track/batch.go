@@ -35,16 +35,16 @@ type batchTaken struct {
 	Unverified []doubted `json:"unverified,omitempty"`
 }
 
-// doubted is a conversion whose click id did not suffice.
+// doubted is a conversion that is not verified.
 type doubted struct {
 	Index   int    `json:"index"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// doubt adds a conversion whose click id did not suffice.
+// doubt adds a conversion that is not verified.
 func (b *batchTaken) doubt(index int, e *event.Event, c *reportedEvent) {
-	if reason, message := unverified(e, c.clickID, &c.by); reason != "" && c.clickID != "" {
+	if reason, message := unverified(e, c.clickID, &c.by); reason != "" {
 		b.Unverified = append(b.Unverified, doubted{index, reason, message})
 	}
 }

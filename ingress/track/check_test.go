@@ -62,7 +62,7 @@ func TestConversionCheckRecordsNothing(t *testing.T) {
 		t, checked{Reason: "not_yours", Message: foreign.Message}, foreign, "nothing is told of another's click",
 	)
 	for _, bad := range []string{
-		"x", id[:len(id)-1] + "_", f.Ring.Sign(token.PurposeReport, auction(f.Now)),
+		"x", id[:len(id)-1] + "~", f.Ring.Sign(token.PurposeReport, auction(f.Now)),
 		f.Ring.Sign(token.PurposeClick, auction(f.Now)),
 	} {
 		said := ask(owner, conversion(t, bad, map[string]any{"campaign_id": nil}))

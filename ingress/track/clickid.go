@@ -16,7 +16,7 @@ import (
 
 // Reasons why a conversion is not verified: a closed list. [checked] uses them, too.
 const (
-	reasonNoClick     = "no_click_id"  // reported with an auction_id only
+	reasonNoClick     = "no_click_id"
 	reasonBadClick    = "bad_click_id" // the click id cannot be read
 	reasonExpired     = "expired"
 	reasonNotYours    = "not_yours"
@@ -49,8 +49,8 @@ var missingWords = map[string]bool{
 // encodings is how often an id is decoded at most: programs encode a URL within a URL within a URL.
 const encodings = 3
 
-// plain returns a click id without the spaces, quotes and percent-encoding that came with it. A
-// click id itself has none of them.
+// plain returns a click id without the spaces, quotes, percent-encoding and padding of base64 that
+// came with it. A click id itself has none of them.
 func plain(text string) string {
 	text = trimmed(text)
 	for range encodings {
@@ -63,7 +63,7 @@ func plain(text string) string {
 		}
 		text = trimmed(decoded)
 	}
-	return text
+	return strings.TrimRight(text, "=")
 }
 
 func trimmed(text string) string {
@@ -109,24 +109,27 @@ func unreadable(clickID string) string {
 	return "the click id is not from this installation, is too old, or was cut or changed: " + sendAsReceived
 }
 
-// unread returns the rejection of a conversion whose click id cannot be read, if nothing else names
-// a campaign: no account would ever see it.
+// unread returns the rejection of a conversion whose click id is missing or cannot be read, if
+// nothing else names a campaign: no account would ever see it.
 func (t *Tracker) unread(e *event.Event, c *reportedEvent) error {
-	if e.Type != event.Type_CONVERSION || c.clickID == "" {
+	if !c.clicked() {
 		return nil
 	}
 	if _, named := t.deps.Creatives.Creative(uuid.UUID(e.CampaignId)); named {
 		return nil
+	}
+	if c.clickID == "" {
+		return errNoClickID
 	}
 	return errs.New(errs.InvalidRequest, "%s", unreadable(c.clickID)).With("field", "click_id")
 }
 
 func isZero(id []byte) bool { return len(strings.Trim(string(id), "\x00")) == 0 }
 
-// nameCampaign finds the campaign of a conversion whose click id cannot be read: the one that the
-// report states, or the only one of its key, or the one of its auction.
+// nameCampaign finds the campaign of a conversion whose click id is missing or cannot be read: the
+// one that the report states, or the only one of its key, or the one of its auction.
 func (t *Tracker) nameCampaign(e *event.Event, c *reportedEvent) {
-	if e.Type != event.Type_CONVERSION || c.clickID == "" || !isZero(e.CampaignId) {
+	if !c.clicked() || !isZero(e.CampaignId) {
 		return
 	}
 	if c.by.Key != nil && !isZero(c.by.Key.CampaignID[:]) {
@@ -168,7 +171,7 @@ func (t *Tracker) noteUnverified(e *event.Event, c *reportedEvent) {
 
 // defect returns the reason under which an unverified event is counted.
 func defect(e *event.Event, c *reportedEvent) string {
-	if e.Type == event.Type_CONVERSION && c.clickID != "" {
+	if c.clicked() {
 		return traffic.ReasonClickID
 	}
 	return reasonOf(e)

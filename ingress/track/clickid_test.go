@@ -1,16 +1,20 @@
 package track
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"adnet/ingress/httpapi/apitest"
+	"adnet/ingress/ingresstest"
 	"adnet/internal/account"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
@@ -103,6 +107,8 @@ func TestClickIDWithAdditionsIsRead(t *testing.T) {
 		func(id string) string { return id + " " }, func(id string) string { return "\n" + id + "\r\n" },
 		func(id string) string { return id + "\u00a0" }, func(id string) string { return "\ufeff" + id + "\u200b" },
 		func(id string) string { return `"` + id + `"` }, func(id string) string { return id + "%20" },
+		func(id string) string { return id + "=" }, func(id string) string { return id + "==\n" },
+		func(id string) string { return id + "%3D%3d" }, func(id string) string { return `"` + id + `="` },
 		func(id string) string { return id + "%0A" }, func(id string) string { return id + "%250A" },
 		func(id string) string { return strings.ReplaceAll(id, "A", "%41") },
 		func(id string) string {
@@ -181,11 +187,6 @@ func TestRepliesGiveTheReason(t *testing.T) {
 		require.False(t, *taken.Verified, reason)
 		require.EqualValues(t, 1, testutil.ToFloat64(f.tracker.doubtful[reason]))
 		w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+body+`]}`, "Authorization", "Bearer "+c.key)
-		if c.id == nil {
-			require.Empty(t, taken.Reason, "there was nothing to verify")
-			require.NotContains(t, w.Body.String(), "unverified")
-			continue
-		}
 		require.Equal(t, reason, taken.Reason, text)
 		require.NotEmpty(t, taken.Message)
 		require.Contains(t, w.Body.String(), `"unverified":[{"index":0,"reason":"`+reason+`"`)
@@ -223,4 +224,131 @@ func TestValuesOfOtherCurrencies(t *testing.T) {
 		require.Contains(t, text, `"field":"currency"`)
 	}
 	require.Equal(t, event.Type_CONVERSION, f.last().Type)
+}
+
+// The reply to a conversion with an auction_id only has a reason, with any credentials.
+func TestConversionWithoutClickIDHasAReason(t *testing.T) {
+	f := newFixture(t)
+	contract := apitest.Load(t)
+	own := f.login(advertiserID, uuid.New())
+	for name, who := range map[string]string{
+		"conversion key": f.key(account.KindConversion, advertiserID, uuid.Nil), "owner": own,
+		"another": f.login(uuid.New(), uuid.New()), "nobody": "",
+	} {
+		for _, id := range []any{nil, "", " ", jsontext.Value("null")} {
+			body := conversion(t, "", map[string]any{"click_id": id, "auction_id": f.token()})
+			r := ingresstest.Request(http.MethodPost, "/api/track", body)
+			r.Header.Set("Authorization", "Bearer "+who)
+			w := f.Send(t, r)
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+			contract.Check(t, r, w)
+			require.Contains(t, w.Body.String(), `"verified":false,"reason":"no_click_id","message":"`, name)
+		}
+	}
+}
+
+// Unverified conversions of an ad repeat each other as verified ones do: by type and external id.
+func TestUnverifiedGoalsAreDistinct(t *testing.T) {
+	for name, by := range map[string]func(f *fixture) (field, token, key string){
+		"key without click id": func(f *fixture) (string, string, string) {
+			return "auction_id", f.token(), f.key(account.KindConversion, advertiserID, uuid.Nil)
+		},
+		"nobody without click id": func(f *fixture) (string, string, string) { return "auction_id", f.token(), "" },
+		"nobody with click id":    func(f *fixture) (string, string, string) { return "click_id", f.clickID(), "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, key := postbacks(t)
+			field, id, who := by(f)
+			repeated := func(kind, order any) bool {
+				change := map[string]any{"click_id": nil, "conversion_type": kind, "external_id": order}
+				change[field] = id
+				status, taken, text := f.convert(conversion(t, "", change), who)
+				require.Equal(t, http.StatusOK, status, text)
+				require.False(t, *taken.Verified)
+				return taken.Deduped
+			}
+			for i, goal := range [][2]any{
+				{"sale", "o1"}, {"lead", "o2"}, {"lead", nil}, {nil, "o1"}, {nil, nil},
+			} {
+				require.False(t, repeated(goal[0], goal[1]), i)
+				require.True(t, repeated(goal[0], goal[1]), i)
+			}
+			further := 0 // orders of one type share 16 keys, by chance
+			for i := range 8 {
+				if !repeated("sale", fmt.Sprint("further", i)) {
+					further++
+				}
+			}
+			require.Positive(t, further)
+			change := map[string]any{"conversion_type": "sale", "external_id": "o1"}
+			_, taken, _ := f.convert(conversion(t, f.clickID(), change), key)
+			require.True(t, *taken.Verified)
+			require.False(t, taken.Deduped, "the verified one is no repeat")
+		})
+	}
+}
+
+// A missing click id is as one that cannot be read: it is counted where something else names the
+// campaign, also if events without a token are billed.
+func TestMissingClickID(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.Unsigned = UnsignedBill })
+	f.login(advertiserID, uuid.New())
+	key := f.key(account.KindConversion, advertiserID, uuid.Nil)
+	only := f.key(account.KindConversion, advertiserID, campaignID)
+	counted := 0
+	for _, id := range []any{nil, jsontext.Value("null"), "", "  ", "\u00a0\n", `""`, "%20", "="} {
+		for _, c := range []struct {
+			who, campaign any
+			status        int
+		}{
+			{key, campaignID.String(), 200}, {"", campaignID.String(), 200}, {only, nil, 200},
+			{key, nil, 400}, {key, uuid.NewString(), 400}, {key, "c1", 400}, {"", nil, 400},
+		} {
+			body := conversion(t, "", map[string]any{"click_id": id, "campaign_id": c.campaign})
+			status, taken, text := f.convert(body, c.who.(string))
+			require.Equal(t, c.status, status, "%v %v: %s", id, c, text)
+			if status == http.StatusBadRequest {
+				require.Contains(t, text, "click_id is required")
+				require.Contains(t, text, `"field":"click_id"`)
+				continue
+			}
+			counted++
+			require.False(t, *taken.Verified)
+			require.Equal(t, reasonNoClick, taken.Reason)
+			require.NotEmpty(t, taken.Message)
+			require.Equal(t, campaignID.String(), taken.CampaignID)
+		}
+	}
+	for _, id := range []string{"", " "} {
+		fields := postbackOf(key, id)
+		require.Equal(t, http.StatusBadRequest, f.postback(http.MethodGet, fields).Code)
+		fields.Set("campaign_id", campaignID.String())
+		w := f.postback(http.MethodGet, fields)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), `"verified":false,"reason":"no_click_id"`)
+		counted++
+	}
+	require.EqualValues(t, counted, f.counted(traffic.ReasonClickID), "its owner sees it")
+	require.Empty(t, f.Log.Asked(), "nothing is billed")
+	require.Empty(t, f.seen.keys)
+}
+
+// The forms of one type are one conversion, recorded and answered in the normal form.
+func TestConversionTypeIsRecordedInItsNormalForm(t *testing.T) {
+	f, key := postbacks(t)
+	click := f.clickID()
+	for _, who := range []string{key, ""} {
+		for i, kind := range []string{
+			"purchase", "Purchase", "purchase ", "ｐｕｒｃｈａｓｅ", "\u200bPURCHASE" + strings.Repeat(" ", 64),
+		} {
+			status, taken, text := f.convert(conversion(t, click, map[string]any{"conversion_type": kind}), who)
+			require.Equal(t, http.StatusOK, status, text)
+			require.Equal(t, i > 0, taken.Deduped, kind)
+			require.Equal(t, "purchase", taken.ConversionType)
+			require.Equal(t, "purchase", f.last().Conversion.Type)
+		}
+	}
+	status, _, text := f.convert(conversion(t, click, map[string]any{"conversion_type": strings.Repeat("ﷺ", 4)}), key)
+	require.Equal(t, http.StatusBadRequest, status, "the normal form has a length")
+	require.Contains(t, text, `"field":"conversion_type"`)
 }

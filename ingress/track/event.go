@@ -29,6 +29,11 @@ type reportedEvent struct {
 	sandbox    bool // reported with a sandbox key; counts only without a token
 }
 
+// clicked reports whether a conversion depends on its click id, which may be missing.
+func (c *reportedEvent) clicked() bool {
+	return c.kind == event.Type_CONVERSION && (c.clickID != "" || c.auctionID == "")
+}
+
 // eventTypes are the event types by their API names.
 var eventTypes = map[string]event.Type{
 	"impression": event.Type_IMPRESSION, "click": event.Type_CLICK, "close": event.Type_CLOSE,
@@ -60,6 +65,12 @@ func (t *Tracker) eventOf(c reportedEvent, now time.Time) (placed *placedEvent, 
 	if c.auctionID == "" && c.clickID == "" {
 		if err := c.by.mayReport(c.kind, nil); err != nil {
 			return nil, false, err
+		}
+		if c.clicked() { // nothing but the click id proves a conversion
+			e.Proof = event.Proof_UNSIGNED
+			copyReported(e, &c)
+			t.nameCampaign(e, &c)
+			return placed, false, nil
 		}
 		t.unsigned(placed, &c, now)
 		return placed, e.Proof == event.Proof_UNSIGNED_BILLABLE, nil

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/token"
+	"adnet/internal/traffic"
 	"adnet/schemas/event"
 )
 
@@ -137,21 +138,18 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 		).With("field", "event_type")
 	}
 	in.ClickID = plain(in.ClickID)
-	if kind == event.Type_CONVERSION && in.AuctionID == "" && in.ClickID == "" {
-		return reportedEvent{}, errNoClickID
-	}
-	clicked := kind == event.Type_CONVERSION && in.ClickID != ""
-	campaignID, err := httpapi.ParseID("campaign_id", in.CampaignID)
-	if err != nil && !clicked && (in.needsCampaign || in.AuctionID == "") {
-		return reportedEvent{}, err
-	}
 	reported := reportedEvent{
-		kind: kind, auctionID: in.AuctionID, campaignID: campaignID, session: in.Session,
+		kind: kind, auctionID: in.AuctionID, session: in.Session,
 		format: in.Format, method: in.IntegrationMethod, by: in.By, sandbox: in.Sandbox, origin: in.Origin,
 		externalID: in.ExternalID, refused: in.Consent.Read().Refused(),
 	}
-	if clicked {
+	if kind == event.Type_CONVERSION {
 		reported.clickID = in.ClickID
+	}
+	var err error
+	reported.campaignID, err = httpapi.ParseID("campaign_id", in.CampaignID)
+	if err != nil && !reported.clicked() && (in.needsCampaign || in.AuctionID == "") {
+		return reportedEvent{}, err
 	}
 	if reported.developer, err = developerOf(in); err != nil {
 		return reportedEvent{}, err
@@ -257,6 +255,7 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 			return nil, err
 		}
 	}
+	in.ConversionType = traffic.ConversionName(in.ConversionType)
 	switch {
 	case in.Value != nil && *in.Value < 0:
 		return nil, errs.New(errs.InvalidRequest, "value must not be negative").With("field", "value")
@@ -285,14 +284,13 @@ func conversionOf(in *Report) (*event.Conversion, error) {
 	return conversion, nil
 }
 
-// vouched states whether a conversion is verified and its value reported. A conversion without a
-// click id never is, and its reply gives no reason.
+// vouched states whether a conversion is verified, or why not, and whether its value is reported.
 func (taken *Taken) vouched(in *Report, e *event.Event) {
 	reason, message := unverified(e, in.ClickID, &in.By)
 	verified := reason == ""
 	taken.Verified = &verified
 	switch {
-	case !verified && in.ClickID != "":
+	case !verified:
 		taken.Reason, taken.Message = reason, message
 	case verified && in.Value != nil && in.Currency != usd:
 		taken.ValueReported, taken.Message = new(bool), foreignValue(in.Currency)

@@ -45,11 +45,11 @@ func leavesMark(e *event.Event) bool {
 // seenAs returns settlement's key of e's type. Unverified conversions have their own, so that they
 // do not make the real one look repeated.
 func seenAs(e *event.Event) string {
-	switch {
-	case e.Conversion == nil:
+	if e.Conversion == nil {
 		return wireNames[e.Type]
-	case !e.Conversion.Verified:
-		return wireNames[e.Type] + "_unverified"
+	}
+	if !e.Conversion.Verified {
+		return string(ledger.UnverifiedKey(e.Conversion.Type, e.Conversion.ExternalHash))
 	}
 	return string(ledger.ConversionKey(e.Conversion.Type, e.Conversion.ExternalHash))
 }

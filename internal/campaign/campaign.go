@@ -163,8 +163,8 @@ type Campaign struct {
 	Pacing       Pacing   `json:"pacing"`
 	FrequencyCap int      `json:"frequency_cap"` // impressions per session and UTC day; 0 means no cap
 	ClickID      ClickID  `json:"click_id"`
-	// ConversionType is the type of the conversions that a cpa campaign pays for, compared without
-	// case. Empty: the first of a click, whatever its type.
+	// ConversionType is the type of the conversions that a cpa campaign pays for, in the normal
+	// form of [traffic.ConversionName]. Empty: the first of a click, whatever its type.
 	ConversionType string `json:"conversion_type"`
 	// StartAt and EndAt are whole seconds in UTC. Auctions from StartAt until just before EndAt may
 	// choose the campaign. nil sets no bound. Events of auctions before EndAt are charged even

@@ -197,7 +197,9 @@ func (f *Fields) plan(c *Campaign) error {
 	setText(&c.Headline, f.Headline)
 	setText(&c.Subtext, f.Subtext)
 	setText(&c.CTALabel, f.CTALabel)
-	setText(&c.ConversionType, f.ConversionType)
+	if f.ConversionType != nil {
+		c.ConversionType = traffic.ConversionName(*f.ConversionType)
+	}
 	if err := f.applyTargeting(&c.Targeting); err != nil {
 		return err
 	}

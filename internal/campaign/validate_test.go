@@ -246,3 +246,15 @@ func TestEveryOptionalFieldHasADefault(t *testing.T) {
 		require.Equal(t, name != "headline" && name != "cta_url", optional, name)
 	}
 }
+
+func TestConversionTypeIsStoredInItsNormalForm(t *testing.T) {
+	for _, form := range []string{"purchase", "Purchase", " purchase ", "ｐｕｒｃｈａｓｅ", "PUR\u00adCHASE\n"} {
+		c, err := apply(t, `{"conversion_type":`+quoted(t, form)+`}`)
+		require.NoError(t, err, "%q", form)
+		require.Equal(t, "purchase", c.ConversionType)
+	}
+	for _, bad := range []string{strings.Repeat("x", 65), "two\nlines", strings.Repeat("ﷺ", 4)} {
+		_, err := apply(t, `{"conversion_type":`+quoted(t, bad)+`}`)
+		require.ErrorContains(t, err, "conversion_type", "%q", bad)
+	}
+}

@@ -105,10 +105,15 @@ func (s *Signals) stated() (f Flags) {
 	return f
 }
 
-// GPC reports whether a request has Global Privacy Control enabled.
+// GPC reports whether a request has Global Privacy Control enabled: a header Sec-GPC with any value
+// but a no (see [ParseChoice]) or a blank one.
 func GPC(h http.Header) bool {
-	header := h["Sec-Gpc"]
-	return len(header) > 0 && strings.TrimSpace(header[0]) == "1"
+	for _, value := range h["Sec-Gpc"] {
+		if word(strings.ToLower(strings.TrimSpace(value))).Strict() {
+			return true
+		}
+	}
+	return false
 }
 
 // usPrivacy parses a CCPA string of the IAB: version, notice, opt-out of the sale, covered by the

@@ -182,10 +182,15 @@ func TestNoSignalCostsNothing(t *testing.T) {
 }
 
 func TestHeader(t *testing.T) {
-	require.True(t, GPC(http.Header{"Sec-Gpc": {"1"}}))
-	for _, h := range []http.Header{nil, {"Sec-Gpc": {"0"}}, {"Sec-Gpc": {""}}, {"Sec-Gpc": nil}} {
-		require.False(t, GPC(h))
+	for _, values := range [][]string{
+		{"1"}, {" 1 "}, {"true"}, {"TRUE"}, {"yes"}, {"Yes"}, {"on"}, {"?1"}, {"2"}, {"1, 1"}, {"0", "1"}, {"maybe"},
+	} {
+		require.True(t, GPC(http.Header{"Sec-Gpc": values}), values)
 	}
+	for _, values := range [][]string{nil, {"0"}, {""}, {" "}, {" 0 "}, {"false"}, {"False"}, {"no"}, {"0", ""}} {
+		require.False(t, GPC(http.Header{"Sec-Gpc": values}), values)
+	}
+	require.False(t, GPC(nil))
 }
 
 func TestChoicesHaveManyForms(t *testing.T) {

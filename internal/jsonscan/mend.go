@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 )
 
+// ByteOrderMark may precede a text in UTF-8 (RFC 8259, section 8.1).
+const ByteOrderMark = "\uFEFF"
+
 // Mend repairs the strings of a JSON text that a decoder has rejected. Many programs cut texts at a
 // number of bytes, before or after they encode them, or write escapes of their own language:
 //

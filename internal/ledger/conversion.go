@@ -6,12 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
+	"adnet/internal/traffic"
 )
 
 // ConversionHour is the unit in which charged conversions count against the cap: a campaign on one
@@ -58,13 +58,26 @@ type Goal struct {
 const goalHash = 12
 
 // ConversionKey returns the type that deduplicates a verified conversion of an auction: one per
-// type and external id. Both may be empty.
+// type, in its normal form, and external id. Both may be empty. See [UnverifiedKey] for the others.
 func ConversionKey[T ~string | ~[]byte](kind string, external T) EventType {
-	if kind == "" && len(external) == 0 {
+	if kind = traffic.ConversionName(kind); kind == "" && len(external) == 0 {
 		return Conversion
 	}
 	sum := sha256.Sum256(append(append([]byte(kind), 0), external...))
 	return Conversion + ":" + EventType(hex.EncodeToString(sum[:goalHash]))
+}
+
+// unverifiedIDs is the number of external ids that unverified conversions of one auction and type
+// can have: any viewer of the ad can invent ids, and each key is a row.
+const unverifiedIDs = 16
+
+// UnverifiedKey is the same as [ConversionKey] for an unverified conversion, with the external id
+// reduced to one of 16 values.
+func UnverifiedKey[T ~string | ~[]byte](kind string, external T) EventType {
+	if len(external) == 0 {
+		return ConversionKey(kind, "").Unverified()
+	}
+	return ConversionKey(kind, string(rune('0'+external[len(external)-1]%unverifiedIDs))).Unverified()
 }
 
 // ChargedConversion is the type of the mark of a charged conversion. It is no mark of a first event
@@ -77,7 +90,8 @@ func (d *decider) sells(e *Event, book *CampaignBook) bool {
 	if d.converted[e.AuctionID] || d.books.Converted[e.AuctionID] {
 		return false
 	}
-	return book.ConversionType == "" || e.Goal != nil && strings.EqualFold(e.Goal.Type, book.ConversionType)
+	kind := traffic.ConversionName(book.ConversionType)
+	return kind == "" || e.Goal != nil && traffic.ConversionName(e.Goal.Type) == kind
 }
 
 // convertedMarks lists the marks of the charged conversions in a fixed order.

@@ -226,6 +226,42 @@ func TestConversionIsBilledOnlyWithItsClick(t *testing.T) {
 	require.Equal(t, []Outcome{{Verdict: OK}, unverified, {Verdict: Duplicate}, charged, {Verdict: Duplicate}},
 		newModel(plainBooks(), nil).single(t, click, claimed, claimed, conversion, conversion),
 		"each counts once, and apart")
+
+	goal := func(kind, external string) Event {
+		return with(claimed, func(e *Event) { e.Goal = &Goal{Type: kind, External: external} })
+	}
+	require.Equal(t, []Outcome{
+		{Verdict: OK}, unverified, unverified, unverified, unverified, {Verdict: Duplicate}, {Verdict: Duplicate},
+		charged,
+	}, newModel(plainBooks(), nil).single(
+		t, click, goal("sale", "o1"), goal("lead", "o1"), goal("lead", "o2"), claimed, goal("sale", "o1"),
+		goal("lead", "o2"), with(goal("sale", "o1"), func(e *Event) { e.Proof = Signed }),
+	), "each unverified goal counts once, and uses up no verified one")
+}
+
+// The forms of a type are one in deduplication and in charging.
+func TestFormsOfAConversionTypeAreOneType(t *testing.T) {
+	click := with(impression(1), func(e *Event) {
+		e.Type, e.CampaignID, e.BillingModel, e.Price = Click, campaignB, campaign.CPA, 3_000
+	})
+	sale := func(kind, external string) Event {
+		return with(click, func(e *Event) { e.Type, e.Goal = Conversion, &Goal{Type: kind, External: external} })
+	}
+	for _, paid := range []string{"straße", "Strasse ", "ＳＴＲＡＳＳＥ"} {
+		books := plainBooks()
+		book := books[campaignB]
+		book.ConversionType = paid
+		books[campaignB] = book
+		got := newModel(books, nil).single(
+			t, click, sale("lead", "o1"), sale("STRASSE", "o1"), sale(" straße", "o1"), sale("ｓｔｒａｓｓｅ", "o1"),
+			sale("strasse", "o2"),
+		)
+		require.Equal(t, []Outcome{
+			{Verdict: OK}, {Verdict: OK}, {Verdict: OK, Charge: got[2].Charge},
+			{Verdict: Duplicate}, {Verdict: Duplicate}, {Verdict: OK},
+		}, got)
+		require.Positive(t, got[2].Charge, paid)
+	}
 }
 
 // The cap counts charges: conversions that a budget refuses, or above the cap, take no place.

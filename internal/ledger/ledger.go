@@ -142,20 +142,28 @@ type Key struct {
 	Type    EventType
 }
 
-// unverifiedKey is the type in the keys of unverified conversions.
-const unverifiedKey EventType = "conversion_unverified"
+// unverifiedSuffix is the suffix of the key type of an unverified conversion.
+const unverifiedSuffix = "_unverified"
+
+// Unverified returns the type that deduplicates an unverified conversion whose verified one has the
+// key type t.
+func (t EventType) Unverified() EventType { return t + unverifiedSuffix }
 
 // Key returns the event's deduplication key. Keys of invalid traffic and of unverified conversions
 // differ from the valid event's key, so that they never use it up.
 func (e *Event) Key() Key {
 	k := Key{Day: day.OfUUID(e.AuctionID), Auction: e.AuctionID, Type: e.Type}
-	switch {
-	case e.InvalidTraffic != "":
+	if e.InvalidTraffic != "" {
 		k.Type = e.Type.Invalid()
-	case e.Proof == Unverified:
-		k.Type = unverifiedKey
+		return k
+	}
+	switch {
+	case e.Type == Conversion && e.Goal != nil && e.Proof == Unverified:
+		k.Type = UnverifiedKey(e.Goal.Type, e.Goal.External)
 	case e.Type == Conversion && e.Goal != nil:
 		k.Type = ConversionKey(e.Goal.Type, e.Goal.External)
+	case e.Proof == Unverified:
+		k.Type = k.Type.Unverified()
 	}
 	return k
 }

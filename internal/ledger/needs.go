@@ -10,7 +10,7 @@ import (
 )
 
 // deduped reports whether the record is a valid event: verified, and not invalid traffic.
-// Unverified conversions have a separate key, so that each auction counts at most one of them.
+// Unverified conversions have separate keys, so that none uses up that of a verified one.
 func (r *Record) deduped() bool {
 	return r.proven() && r.Event.InvalidTraffic == ""
 }

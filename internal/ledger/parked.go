@@ -45,8 +45,9 @@ type Parked struct {
 
 // ParkedQuery selects parked events, newest first.
 type ParkedQuery struct {
-	Open  bool // only those that wait
-	Limit int  // ≥ 1
+	Open   bool // only those that wait
+	Limit  int  // ≥ 1
+	Offset int  // ≥ 0
 }
 
 // ParkedDecision is the end of a parked event.

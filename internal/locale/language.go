@@ -73,6 +73,11 @@ var (
 type reading struct{ text, tag string }
 
 func readerOf(text string) string {
+	if strings.ContainsAny(text, ",;") { // a header Accept-Language as it came
+		if tags, _, err := language.ParseAcceptLanguage(text); err == nil && len(tags) > 0 {
+			text = tags[0].String()
+		}
+	}
 	tag, _ := Language(text)
 	_, script, found := strings.Cut(tag, "-")
 	if !found || len(script) != 4 || script[0] < 'A' {

@@ -101,7 +101,10 @@ func TestRegionsOfEverySpelling(t *testing.T) {
 		}
 	}
 	for spelling, want := range map[string]string{
-		"United States": "US", "united kingdom": "GB", "Cote d'Ivoire": "CI", "South Korea": "KR", "Viet Nam": "",
+		"United States": "US", "united kingdom": "GB", "Cote d'Ivoire": "CI", "South Korea": "KR", "Viet Nam": "VN",
+		"Schweiz": "CH", "日本": "JP", "Deutschland": "DE", "ESPAÑA": "ES",
+		"Ελλάδα": "GR", "россия": "RU", "Türkiye": "TR",
+		"Österreich": "AT", "Côte d’Ivoire": "CI", "भारत": "IN", "EL": "GR", "ROM": "RO", "XKX": "XK",
 	} {
 		got, _ := locale.Region(spelling)
 		require.Equal(t, want, got, spelling)
@@ -164,6 +167,7 @@ func TestPlainTagsAreCanonical(t *testing.T) {
 
 func TestReaderOfAScriptHasItsRegion(t *testing.T) {
 	for text, want := range map[string]string{
+		"en-US,en;q=0.9": "en-US", "fr;q=0.4, de-CH": "de-CH", "pt;q=0.8,*;q=0.1": "pt", ";;,": "",
 		"zh-Hant": "zh-Hant-TW", "zh_hant": "zh-Hant-TW", "zh-TW": "zh-Hant-TW", "zh-HK": "zh-Hant-HK", "zh": "zh",
 		"sr-Latn": "sr-Latn-RS", "en": "en", "pt-BR": "pt-BR", "yue": "yue", "": "", "xx": "", "German": "de",
 	} {

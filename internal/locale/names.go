@@ -63,13 +63,39 @@ var languageNames = sync.OnceValue(func() map[string]language.Tag {
 	return names
 })
 
-// regionNames returns the countries by their CLDR names in English.
-var regionNames = sync.OnceValue(func() map[string]string {
+// namedRegion returns the country of a name. Most names are English, and the names in all languages
+// take a hundred milliseconds to lay out, so they are laid out when a first name is none in English.
+func namedRegion(name string) (code string, ok bool) {
+	if code, ok = named(englishRegions(), name); !ok {
+		code, ok = named(regionNames(), name)
+	}
+	return code, ok
+}
+
+// englishRegions returns the countries by their CLDR names in English.
+var englishRegions = sync.OnceValue(func() map[string]string { return regionsIn(language.English) })
+
+// regionNames returns the countries by their CLDR names in every language that CLDR has them in.
+var regionNames = sync.OnceValue(func() map[string]string { return regionsIn(display.Supported.Tags()...) })
+
+// regionsIn returns the countries by their names in some languages. A name of two countries is that
+// of the first language.
+func regionsIn(languages ...language.Tag) map[string]string {
 	names := map[string]string{}
-	for i, plain := range plainRegions {
-		if code := string([]byte{'A' + byte(i/26), 'A' + byte(i%26)}); plain {
-			names[nameKey(display.English.Regions().Name(language.MustParseRegion(code)))] = code
+	for _, tag := range languages {
+		in := display.Regions(tag)
+		if in == nil { // CLDR has none in this language
+			continue
+		}
+		for i, plain := range plainRegions {
+			if !plain {
+				continue
+			}
+			code := string([]byte{'A' + byte(i/26), 'A' + byte(i%26)})
+			if key := nameKey(in.Name(language.MustParseRegion(code))); key != "" && names[key] == "" {
+				names[key] = code
+			}
 		}
 	}
 	return names
-})
+}

@@ -8,7 +8,7 @@ import (
 
 // Region returns the canonical code of a country (ISO 3166-1 as two letters) or of a part of one
 // (ISO 3166-2): of a code of two or three letters or three digits in any case, with a hyphen or an
-// underscore before the part ("USA", "840", "deu_by"), or of a country's name in English.
+// underscore before the part ("USA", "840", "deu_by"), or of a country's name in any language.
 //
 // The code is empty if the country is unknown. current is false for a code that is no longer or
 // never was the country's own ("UK").
@@ -22,14 +22,15 @@ func Region(text string) (code string, current bool) {
 	}
 	country, part, parted := strings.Cut(strings.ToUpper(strings.ReplaceAll(text, "_", "-")), "-")
 	if len(country) > 3 || parted && !isPart(part) || !isWord(country) {
-		region, ok := named(regionNames(), text)
-		return region, ok
+		return namedRegion(text)
+	}
+	if usual, is := otherCodes[country]; is {
+		country = usual
 	}
 	parsed, err := language.ParseRegion(country)
 	region := parsed.Canonicalize()
 	if err != nil || !region.IsCountry() {
-		region, ok := named(regionNames(), text)
-		return region, ok
+		return namedRegion(text)
 	}
 	code = region.String()
 	current = code == country || region.ISO3() == country || '0' <= country[0] && country[0] <= '9'
@@ -38,6 +39,10 @@ func Region(text string) (code string, current bool) {
 	}
 	return code, current
 }
+
+// otherCodes holds codes of countries that are in use beside those of ISO 3166-1: of the European
+// Union, of older tables, and of Kosovo.
+var otherCodes = map[string]string{"EL": "GR", "ROM": "RO", "XKX": "XK", "XKS": "XK", "TMP": "TL", "ZAR": "CD"}
 
 // isPlainRegion reports whether a text is canonical at first sight: a current country's two letters
 // in upper case, with or without a part.

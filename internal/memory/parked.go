@@ -73,6 +73,7 @@ func (s *Store) Parked(_ context.Context, q ledger.ParkedQuery) ([]ledger.Parked
 	slices.SortStableFunc(list, func(a, b ledger.Parked) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.EventID, b.EventID))
 	})
+	list = list[min(len(list), max(0, q.Offset)):]
 	return list[:min(len(list), max(1, q.Limit))], nil
 }
 

@@ -195,7 +195,10 @@ func (i *installation) early(s *service) {
 	var owner struct {
 		Token string `json:"token"`
 	}
-	call(s.base+"/api/auth?action=register", "", `{"email":"early@op.example","password":"some words with spaces"}`, &owner)
+	call(
+		s.base+"/api/auth?action=register", "", `{"email":"early@op.example","password":"some words with spaces"}`,
+		&owner,
+	)
 	var publisher struct{ Key string }
 	call(s.base+"/api/keys", owner.Token, `{"kind":"publisher","name":"early"}`, &publisher)
 	var sold struct {
@@ -204,7 +207,10 @@ func (i *installation) early(s *service) {
 			Click      string `json:"click_url"`
 		}
 	}
-	call(s.base+"/v1/ad-request", publisher.Key, `{"context":"How do I cache the dependencies of a monorepo pipeline?"}`, &sold)
+	call(
+		s.base+"/v1/ad-request", publisher.Key,
+		`{"context":"How do I cache the dependencies of a monorepo pipeline?"}`, &sold,
+	)
 	require.NotNil(i.t, sold.Ad)
 	time.Sleep(400 * time.Millisecond) // a sooner click is a machine's
 	before := i.clickCount()
@@ -226,7 +232,9 @@ func (i *installation) clickCount() uint64 {
 	var rows []struct {
 		N uint64 `ch:"n"`
 	}
-	require.NoError(i.t, store.Select(i.t.Context(), &rows, "SELECT count() AS n FROM events WHERE type = 'click'", nil))
+	require.NoError(
+		i.t, store.Select(i.t.Context(), &rows, "SELECT count() AS n FROM events WHERE type = 'click'", nil),
+	)
 	return rows[0].N
 }
 
@@ -344,13 +352,21 @@ func TestParkedEventsAreDecidedByCommand(t *testing.T) {
 	transfer, odd := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	for id, event := range map[uuid.UUID]string{transfer: "evt_transfer", odd: "evt_odd"} {
 		testenv.Exec(t, i.owner, fmt.Sprintf(
-			`INSERT INTO payment_parked (id, provider, event_id, payment_id, event_type, kind, amount, reason, received_at,
-				shared, count) VALUES ('%s', 'stripe', '%s', 'tr_1', 'treasury.new', '', 12340000, 'unknown type', now(),
-				false, 1)`, id, event,
+			`INSERT INTO payment_parked (id, provider, event_id, payment_id, event_type, kind, amount, reason,
+				received_at, shared, count) VALUES ('%s', 'stripe', '%s', 'tr_1', 'treasury.new', '', 12340000,
+				'unknown type', now(), false, 1)`, id, event,
 		))
 	}
 	require.Contains(t, i.must("parked", "list"), "2 parked events")
-	credit := []string{"parked", "credit", transfer.String(), "--account", "payer@op.example", "--reason", "A transfer."}
+	require.Contains(t, i.must("parked", "list", "--limit", "1", "--offset", "1"), "1 parked events")
+	require.Contains(t, i.must("parked", "list", "--offset", "2"), "0 parked events")
+	for _, bad := range [][]string{{"--limit", "0"}, {"--offset", "-1"}} {
+		_, err := i.run(append([]string{"parked", "list"}, bad...)...)
+		require.Error(t, err)
+	}
+	credit := []string{
+		"parked", "credit", transfer.String(), "--account", "payer@op.example", "--reason", "A transfer.",
+	}
 	out, err := i.run(append(credit, "--amount", "0")...)
 	require.Error(t, err)
 	require.Contains(t, out, "--amount must be")

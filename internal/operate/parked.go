@@ -26,9 +26,10 @@ type Parked struct {
 }
 
 type parkedList struct {
-	All   bool `name:"all" help:"Include decided events."`
-	Limit int  `name:"limit" default:"1000" help:"Maximum number of rows."`
-	JSON  bool `name:"json" help:"Print one JSON object per line."`
+	All    bool `name:"all" help:"Include decided events."`
+	Limit  int  `name:"limit" default:"1000" help:"Maximum number of rows."`
+	Offset int  `name:"offset" default:"0" help:"Number of newer rows to leave out."`
+	JSON   bool `name:"json" help:"Print one JSON object per line."`
 }
 
 // shownParked is a parked event in the output of --json.
@@ -51,12 +52,15 @@ type shownParked struct {
 
 // Run lists.
 func (c *parkedList) Run(d *Parked, p cli.Process) error {
+	if c.Limit < 1 || c.Offset < 0 {
+		return errors.New("--limit must be at least 1, and --offset at least 0")
+	}
 	store, err := postgres.Open(p.Ctx, d.Postgres)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	list, err := store.Parked(p.Ctx, ledger.ParkedQuery{Open: !c.All, Limit: c.Limit})
+	list, err := store.Parked(p.Ctx, ledger.ParkedQuery{Open: !c.All, Limit: c.Limit, Offset: c.Offset})
 	if err != nil {
 		return err
 	}

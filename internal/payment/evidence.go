@@ -18,8 +18,9 @@ type Unapplied struct {
 	EventID   string
 	Type      string
 	PaymentID string       // the provider's payment or object, whatever the event names
-	Amount    money.Micros // 0 in another currency than USD
+	Amount    money.Micros // 0 if it cannot be read or is in another currency than USD
 	Currency  string
+	Illegible bool // the amount cannot be read
 	Why       string
 }
 
@@ -31,7 +32,11 @@ func (u Unapplied) Delivery() (Delivery, error) {
 	if !ledger.IsReference(u.PaymentID) {
 		u.PaymentID = ""
 	}
-	if u.Amount == 0 {
+	switch {
+	case u.Illegible:
+		u.Amount = 0
+		u.Why += ", its amount cannot be read"
+	case u.Amount == 0:
 		u.Why += ", the currency is " + plain(u.Currency)
 	}
 	return Delivery{

@@ -1,6 +1,9 @@
 package paypal
 
 import (
+	"cmp"
+	"errors"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -35,10 +38,15 @@ var harmless = setOf(
 	"PAYMENT.REFUND.PENDING",
 	"BILLING.PLAN.ACTIVATED", "BILLING.PLAN.CREATED", "BILLING.PLAN.DEACTIVATED", "BILLING.PLAN.UPDATED",
 	"BILLING.SUBSCRIPTION.ACTIVATED", "BILLING.SUBSCRIPTION.CANCELLED", "BILLING.SUBSCRIPTION.CREATED",
-	"BILLING.SUBSCRIPTION.EXPIRED", "BILLING.SUBSCRIPTION.PAYMENT.FAILED", "BILLING.SUBSCRIPTION.SUSPENDED",
+	"BILLING.SUBSCRIPTION.EXPIRED", "BILLING.SUBSCRIPTION.PAYMENT.FAILED", "BILLING.SUBSCRIPTION.RE-ACTIVATED",
+	"BILLING.SUBSCRIPTION.SUSPENDED",
 	"BILLING.SUBSCRIPTION.UPDATED",
 	"INVOICING.INVOICE.CANCELLED", "INVOICING.INVOICE.CREATED", "INVOICING.INVOICE.SCHEDULED",
 	"INVOICING.INVOICE.UPDATED",
+	// The operator's payouts.
+	"PAYMENT.PAYOUTS-ITEM.BLOCKED", "PAYMENT.PAYOUTS-ITEM.CANCELED", "PAYMENT.PAYOUTS-ITEM.DENIED",
+	"PAYMENT.PAYOUTS-ITEM.FAILED", "PAYMENT.PAYOUTS-ITEM.HELD", "PAYMENT.PAYOUTS-ITEM.REFUNDED",
+	"PAYMENT.PAYOUTS-ITEM.RETURNED", "PAYMENT.PAYOUTS-ITEM.SUCCEEDED", "PAYMENT.PAYOUTS-ITEM.UNCLAIMED",
 	"PAYMENT.PAYOUTSBATCH.DENIED", "PAYMENT.PAYOUTSBATCH.PROCESSING", "PAYMENT.PAYOUTSBATCH.SUCCESS",
 )
 
@@ -70,36 +78,49 @@ func refundKind(state string) ledger.NoticeKind {
 // amounts are the fields with the amount of a resource, in the order of preference.
 var amounts = []string{"amount", "dispute_amount", "gross_amount", "net_amount", "total_amount", "amount_with_breakdown"}
 
-// unhandled returns the delivery of an event that adnet cannot apply: parked if its resource has an
-// amount.
-func unhandled(e *wireEvent, why string) (payment.Delivery, error) {
-	var resource map[string]jsontext.Value
-	if json.Unmarshal(e.Raw, &resource) != nil {
-		return payment.Delivery{Unknown: why}, nil
-	}
-	p := payment.Unapplied{Provider: ledger.PayPal, EventID: e.ID, Type: e.Type, Why: why}
+// errAmount is the error of an amount in another form than PayPal's.
+var errAmount = errors.New("no amount of PayPal's form")
+
+// amountOf returns the first amount of a resource. Version 1 of the API names the parts total and
+// currency.
+func amountOf(resource map[string]jsontext.Value) (value money.Micros, currency string, err error) {
 	for _, field := range amounts {
-		// Version 1 of the API names the parts total and currency.
+		if !payment.IsAmount(resource[field]) {
+			continue
+		}
 		var a struct {
 			wireAmount
 			Total   string `json:"total"`
 			Version string `json:"currency"`
 		}
 		if json.Unmarshal(resource[field], &a) != nil {
-			continue
+			return 0, "", errAmount
 		}
-		value, err := money.Parse(a.Value + a.Total)
-		if err != nil || value == 0 {
-			continue
+		value, err = money.Parse(cmp.Or(a.Value, a.Total))
+		if err != nil || value == 0 || max(value, -value) > money.Max {
+			return 0, "", errAmount
 		}
-		if p.Currency = a.Currency + a.Version; p.Currency == string(ledger.USD) {
-			p.Amount = min(max(value, -value), money.Max)
-		}
-		break
+		return value, cmp.Or(a.Currency, a.Version), nil
 	}
-	if p.Currency == "" {
+	return 0, "", errAmount
+}
+
+// unhandled returns the delivery of an event that adnet cannot apply: parked if its resource has an
+// amount.
+func unhandled(e *wireEvent, why string) (payment.Delivery, error) {
+	var resource map[string]jsontext.Value
+	if !payment.HasAmount(e.Raw) {
 		return payment.Delivery{Unknown: why}, nil
 	}
+	if json.Unmarshal(e.Raw, &resource) != nil { // a list
+		resource = nil
+	}
+	p := payment.Unapplied{Provider: ledger.PayPal, EventID: e.ID, Type: e.Type, Why: why}
+	value, currency, err := amountOf(resource)
+	if p.Currency = currency; currency == string(ledger.USD) {
+		p.Amount = max(value, -value)
+	}
+	p.Illegible = err != nil
 	for _, field := range []string{"sale_id", "capture_id", "dispute_id", "id"} {
 		if json.Unmarshal(resource[field], &p.PaymentID) == nil && p.PaymentID != "" {
 			break

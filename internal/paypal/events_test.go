@@ -87,6 +87,45 @@ func TestPayPalParksEventsThatItCannotApply(t *testing.T) {
 	}
 }
 
+func TestPayPalParksUnknownStates(t *testing.T) {
+	const resource = `{"id":"P-1","status":%q,"amount":{"value":"5.00","currency_code":"USD"}}`
+	for event, why := range map[string]string{
+		"PAYMENT.CAPTURE.COMPLETED": "the status of the capture is not known",
+		"CHECKOUT.ORDER.APPROVED":   "the status of the order is not known",
+		"PAYMENT.CAPTURE.REFUNDED":  "the status of the refund is not known",
+	} {
+		for _, state := range []string{"PARTIALLY_PAID", "completed", "ON_HOLD", " "} {
+			d, err := readEvent(eventOf(event, fmt.Sprintf(resource, state)))
+			require.NoError(t, err)
+			require.Equal(t, payment.Delivery{Type: event, Parked: why, Notice: ledger.Notice{
+				Provider: ledger.PayPal, EventID: "WH-7", PaymentID: "P-1", Amount: 5 * money.USD,
+			}}, d, state)
+		}
+	}
+	for _, state := range []string{"PENDING", "DECLINED", "FAILED"} {
+		d, err := readEvent(eventOf("PAYMENT.CAPTURE.COMPLETED", fmt.Sprintf(resource, state)))
+		require.NoError(t, err)
+		require.Equal(t, "status", d.Ignored)
+	}
+}
+
+func TestPayPalParksIllegibleAmounts(t *testing.T) {
+	for _, resource := range []string{
+		`{"amount":"45.00"}`, `{"amount":12.5}`, `{"amount":{"value":12.5,"currency_code":"USD"}}`,
+		`{"amount":{"value":"1e30","currency_code":"USD"}}`, `{"amount":{"value":"5,00","currency_code":"USD"}}`,
+		`{"total":{"value":"5.00","currency_code":"USD"}}`, `{"transactions":[{"amount":{"total":"5.00"}}]}`,
+		`{"purchase_units":[{"amount":{"value":"0"}},{"amount":{"value":"5.00"}}]}`, `{"amount":{"minor_units":500}}`,
+	} {
+		d, err := readEvent(eventOf("PAYMENT.NEW", resource))
+		require.NoError(t, err)
+		require.Equal(t, payment.UnknownType+", its amount cannot be read", d.Parked, resource)
+		require.Zero(t, d.Notice.Amount)
+	}
+	d, err := readEvent(eventOf("PAYMENT.NEW", `{"amount":{"value":"5.00"}}`))
+	require.NoError(t, err)
+	require.Equal(t, payment.UnknownType+", the currency is not named", d.Parked)
+}
+
 func TestDocumentsListHandledTypes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operate/money.md")
 	require.NoError(t, err)

@@ -416,13 +416,22 @@ func readOrder(e *wireEvent) (payment.Delivery, error) {
 	if e.Resource.ID == "" {
 		return payment.Delivery{}, errs.New(errs.InvalidRequest, "the event names no order")
 	}
+	switch e.Resource.Status {
+	case "", "APPROVED", "COMPLETED", "CREATED", "PAYER_ACTION_REQUIRED", "SAVED", "VOIDED": // see Client.Verify
+	default:
+		return unhandled(e, "the status of the order is not known")
+	}
 	return payment.Delivery{Approved: e.Resource.ID}, nil
 }
 
 func readCapture(e *wireEvent) (payment.Delivery, error) {
 	r := &e.Resource
-	if r.Status != "" && !r.completed() {
+	switch {
+	case r.Status == "" || r.completed(): // PayPal's API decides
+	case r.Status == "PENDING" || r.Status == "DECLINED" || r.Status == "FAILED":
 		return payment.Delivery{Ignored: "status"}, nil
+	default:
+		return unhandled(e, "the status of the capture is not known")
 	}
 	n := ledger.Notice{Provider: ledger.PayPal, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: r.ID}
 	if id, err := uuid.Parse(r.CustomID); err == nil {

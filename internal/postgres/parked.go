@@ -36,7 +36,7 @@ SELECT id, provider, event_id, payment_id, event_type, kind, amount, reason, rec
 FROM payment_parked `
 
 	listParkedSQL = selectParkedSQL + `
-WHERE decision = '' OR NOT $1 ORDER BY received_at DESC, provider, event_id, id LIMIT $2`
+WHERE decision = '' OR NOT $1 ORDER BY received_at DESC, provider, event_id, id LIMIT $2 OFFSET $3`
 
 	oneParkedSQL  = selectParkedSQL + `WHERE id = $1`
 	lockParkedSQL = oneParkedSQL + ` FOR UPDATE`
@@ -77,7 +77,7 @@ func (s *Store) Park(ctx context.Context, p ledger.Parked) error {
 
 // Parked lists parked events, newest first.
 func (s *Store) Parked(ctx context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error) {
-	rows, err := s.pool.Query(ctx, listParkedSQL, q.Open, max(1, q.Limit))
+	rows, err := s.pool.Query(ctx, listParkedSQL, q.Open, max(1, q.Limit), max(0, q.Offset))
 	if err != nil {
 		return nil, failure("list parked events", err)
 	}

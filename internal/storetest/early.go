@@ -376,9 +376,10 @@ func conversionsOfOneClick(t *testing.T, l Ledger) {
 	require.Equal(t, ok, s.settle(partition(0), s.conversion("purchase", "order-1")))
 	require.Equal(t, ok, s.settle(partition(0), s.conversion("purchase", "order-2")))
 	require.Equal(t, repeat, s.settle(partition(0), s.conversion("purchase", "order-1")))
+	require.Equal(t, repeat, s.settle(partition(0), s.conversion("ＰURCHASE ", "order-1")))
 	require.Equal(t, repeat, s.settle(partition(0), s.conversion("signup", "")))
 	require.Equal(t, ok, s.settle(partition(0), s.event(ledger.Conversion)))
-	require.Equal(t, []money.Micros{20_000, 0, 0, 0, 0, 0}, charges(), "the first")
+	require.Equal(t, []money.Micros{20_000, 0, 0, 0, 0, 0, 0}, charges(), "the first")
 
 	named("Purchase")
 	require.Equal(t, ok, s.settle(partition(0), s.conversion("purchase", "order-3")))

@@ -152,6 +152,13 @@ func parkedBounded(t *testing.T, l Ledger) {
 	}
 	list = parked(t, l, ledger.ParkedQuery{Open: true, Limit: 2000})
 	require.LessOrEqual(t, len(list), ledger.MaxParked)
+	require.Greater(t, len(list), 990)
+	var pages []ledger.Parked
+	for range 5 {
+		q := ledger.ParkedQuery{Open: true, Limit: 300, Offset: len(pages)}
+		pages = append(pages, parked(t, l, q)...)
+	}
+	require.Equal(t, list, pages)
 	events := int64(0)
 	for _, p := range list {
 		events += p.Count

@@ -1,6 +1,8 @@
 package stripe
 
 import (
+	"errors"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -66,27 +68,39 @@ var amounts = []string{
 	"total", "amount_due", "amount_remaining", "amount_reversed", "gross_amount",
 }
 
+// errAmount is the error of an amount in another form than a number of cents.
+var errAmount = errors.New("no number of cents")
+
+// centsOf returns the first amount of an object.
+func centsOf(object map[string]jsontext.Value) (cents int64, err error) {
+	for _, field := range amounts {
+		if !payment.IsAmount(object[field]) {
+			continue
+		}
+		if json.Unmarshal(object[field], &cents) != nil {
+			return 0, errAmount
+		}
+		return cents, nil
+	}
+	return 0, errAmount
+}
+
 // unhandled returns the delivery of an event that adnet cannot apply: parked if its object has an
 // amount.
 func unhandled(e event, why string) (payment.Delivery, error) {
 	var object map[string]jsontext.Value
-	if json.Unmarshal(e.Data.Object, &object) != nil {
+	if !payment.HasAmount(e.Data.Object) {
 		return payment.Delivery{Unknown: why}, nil
+	}
+	if json.Unmarshal(e.Data.Object, &object) != nil { // a list
+		object = nil
 	}
 	p := payment.Unapplied{Provider: ledger.Stripe, EventID: e.ID, Type: e.Type, Why: why}
-	cents := int64(0)
-	for _, field := range amounts {
-		if json.Unmarshal(object[field], &cents) == nil && cents != 0 {
-			break
-		}
-		cents = 0
+	cents, err := centsOf(object)
+	if json.Unmarshal(object["currency"], &p.Currency) == nil && p.Currency == "usd" && err == nil {
+		p.Amount, err = micros(max(cents, -cents))
 	}
-	if cents == 0 {
-		return payment.Delivery{Unknown: why}, nil
-	}
-	if json.Unmarshal(object["currency"], &p.Currency) == nil && p.Currency == "usd" {
-		p.Amount, _ = micros(max(cents, -cents))
-	}
+	p.Illegible = err != nil
 	for _, field := range []string{"payment_intent", "charge", "id"} {
 		var id reference
 		if json.Unmarshal(object[field], &id) == nil && id != "" {

@@ -150,3 +150,70 @@ func TestDocumentsListHandledTypes(t *testing.T) {
 		require.Contains(t, string(text), "`"+event+"`")
 	}
 }
+
+// A session's money is a payment in the state paid, and none in two others.
+func TestSessionInUnknownStateIsParked(t *testing.T) {
+	for _, event := range []string{"checkout.session.completed", "checkout.session.async_payment_succeeded"} {
+		for _, state := range []string{
+			`"partially_paid"`, `"requires_capture"`, `"PAID"`, `"paid "`, `"Unpaid"`, `""`, `null`, "",
+		} {
+			status := `"payment_status":` + state + `,`
+			if state == "" {
+				status = ""
+			}
+			d, err := read(body(event, `{"id":"cs_1",`+status+
+				`"payment_intent":"pi_1","amount_total":5000,"currency":"usd"}`))
+			require.NoError(t, err)
+			require.Equal(t, payment.Delivery{
+				Type: event, Parked: "the payment_status of the session is not known", Notice: ledger.Notice{
+					Provider: ledger.Stripe, EventID: "evt_9", PaymentID: "pi_1", Kind: ledger.NoticePaid,
+					Amount: 50 * money.USD,
+				},
+			}, d, state)
+		}
+	}
+	d, err := read(body("checkout.session.completed",
+		`{"id":"cs_1","payment_status":"x","amount_total":5000,"currency":"usd"}`))
+	require.NoError(t, err)
+	require.Equal(t, "cs_1", d.Notice.PaymentID)
+	require.Empty(t, d.Notice.Kind, "no payment that a credit could name")
+}
+
+// An amount in a form that adnet does not read is an amount.
+func TestEventWithIllegibleAmountIsParked(t *testing.T) {
+	for _, object := range []string{
+		`{"id":"x","amount":"45.00","currency":"usd"}`, `{"id":"x","amount":12.5,"currency":"usd"}`,
+		`{"id":"x","amount":1000000000000000000000000000000,"currency":"usd"}`,
+		`{"id":"x","amount":9223372036854775807,"currency":"usd"}`, `{"id":"x","amount":"many"}`,
+		`{"id":"x","total":{"value":500,"currency":"usd"}}`, `{"id":"x","amount":{"monetary":{"value":500}}}`,
+		`{"id":"x","lines":{"data":[{"amount":0},{"amount":500}]}}`, `{"id":"x","lines":[{"amount":"5"}]}`,
+		`{"id":"x","amount":null,"balance":{"net_amount":-1}}`, `{"id":"x","refunded_amount":5,"currency":"usd"}`,
+		`{"id":"x","amount":[5]}`, `{"id":"x","amount":"1e2","amount_paid":700,"currency":"usd"}`,
+		`{"id":"x","totalAmount":7e0}`, `[{"amount":5}]`,
+	} {
+		d, err := read(body("treasury.new", object))
+		require.NoError(t, err)
+		require.Equal(t, payment.UnknownType+", its amount cannot be read", d.Parked, object)
+		require.Zero(t, d.Notice.Amount)
+	}
+	for _, object := range []string{
+		`{"amount":null}`, `{"amount":0,"total":"0.00","net":-0.0e5,"amount_due":{"value":"0","currency":"usd"}}`,
+		`{"amount":"","amounts":[],"total":{},"amount_off":false}`, `{"lines":{"data":[{"amount":0}]}}`,
+		`{"metadata":{"amount":"5"},"plan":{"amount":900},"billing_thresholds":{"amount_gte":5}}`, `7`, `"amount"`,
+	} {
+		d, err := read(body("treasury.new", object))
+		require.NoError(t, err)
+		require.Equal(t, payment.Delivery{Unknown: payment.UnknownType}, d, object)
+	}
+}
+
+func TestEmptyListOfMetadataIsEmpty(t *testing.T) {
+	const object = `{"payment_status":"paid","payment_intent":"pi_1","amount_total":100,"currency":"usd","metadata":%s}`
+	for text, readable := range map[string]bool{
+		`[]`: true, `[ ]`: true, `{}`: true, `null`: true, `[1]`: false, `"x"`: false, `{"a":1}`: false,
+	} {
+		d, err := read(body("checkout.session.completed", fmt.Sprintf(object, text)))
+		require.Equal(t, readable, err == nil, text)
+		require.Equal(t, readable, d.Notice.Amount == money.USD)
+	}
+}

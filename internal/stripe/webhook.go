@@ -111,12 +111,12 @@ func (e *event) sent() time.Time {
 }
 
 type session struct {
-	PaymentStatus     string            `json:"payment_status"`
-	PaymentIntent     reference         `json:"payment_intent"`
-	AmountTotal       int64             `json:"amount_total"`
-	Currency          string            `json:"currency"`
-	ClientReferenceID string            `json:"client_reference_id"`
-	Metadata          map[string]string `json:"metadata"`
+	PaymentStatus     string    `json:"payment_status"`
+	PaymentIntent     reference `json:"payment_intent"`
+	AmountTotal       int64     `json:"amount_total"`
+	Currency          string    `json:"currency"`
+	ClientReferenceID string    `json:"client_reference_id"`
+	Metadata          metadata  `json:"metadata"`
 }
 
 type charge struct {
@@ -166,6 +166,19 @@ func (r *reference) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(r))
 }
 
+// metadata holds the texts that a checkout carried.
+type metadata map[string]string
+
+// UnmarshalJSON reads an object. An empty list is an empty object: some encoders write it so.
+func (m *metadata) UnmarshalJSON(b []byte) error {
+	var list [0]jsontext.Value
+	if len(b) > 0 && b[0] == '[' && json.Unmarshal(b, &list) == nil {
+		*m = nil
+		return nil
+	}
+	return json.Unmarshal(b, (*map[string]string)(m))
+}
+
 // read decodes a verified body.
 func (w *Webhook) read(body []byte) (payment.Delivery, error) {
 	var e event
@@ -195,16 +208,30 @@ func readSession(e event) (payment.Delivery, error) {
 	if err := json.Unmarshal(e.Data.Object, &s); err != nil {
 		return payment.Delivery{}, unreadable(err)
 	}
-	switch {
-	case s.PaymentStatus != "paid": // a bank may still reject it; the async event follows
+	switch s.PaymentStatus {
+	case "unpaid", "no_payment_required": // a bank may still reject it; the async event follows
 		return payment.Delivery{Ignored: "payment_status"}, nil
-	case s.PaymentIntent == "": // a subscription, which our checkouts never are
+	case "paid":
+	default:
+		return unknownSession(e, s.PaymentIntent)
+	}
+	if s.PaymentIntent == "" { // a subscription, which our checkouts never are
 		return unhandled(e, noPayment)
 	}
 	return deliver(ledger.Notice{
 		Provider: ledger.Stripe, EventID: e.ID, Kind: ledger.NoticePaid, PaymentID: string(s.PaymentIntent),
 		Names: named(s.Metadata, s.ClientReferenceID),
 	}, s.AmountTotal, s.Currency)
+}
+
+// unknownSession parks a session in an unknown state as a payment: a credit of it is the credit of
+// the payment, which a later event does not credit again.
+func unknownSession(e event, intent reference) (payment.Delivery, error) {
+	d, err := unhandled(e, "the payment_status of the session is not known")
+	if d.Parked != "" && intent != "" && d.Notice.PaymentID == string(intent) {
+		d.Notice.Kind = ledger.NoticePaid
+	}
+	return d, err
 }
 
 func readCharge(e event) (payment.Delivery, error) {

@@ -181,6 +181,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(paid))
 	f.Add([]byte(refunded))
 	f.Add([]byte(dispute1))
+	f.Add(body("x", `{"amount":[{"a":{"b":{"c":{"d":[1]}}}}],"lines":{"data":[{"total":"1"}]}}`))
 	f.Add([]byte(`{"id":"e","type":"charge.refunded","data":{"object":null}}`))
 	f.Add([]byte(
 		`{"type":"checkout.session.completed","data":{"object":{"payment_status":"paid","currency":"usd","payment_intent":{"id":{}}}}}`,

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,23 +40,4 @@ type Sample struct {
 	Format    string    `json:"format,omitempty"`
 	Method    string    `json:"integration_method,omitempty"`
 	Posted    bool      `json:"posted,omitempty"` // a JSON report, not a pixel
-}
-
-// ConversionType returns kind in a form for grouping. Advertisers name their conversions freely (at
-// most 64 bytes); for other senders the result is a word of a list, or "other".
-func ConversionType(kind string) string {
-	if kind == "" {
-		return ""
-	}
-	if known := listed(strings.ToLower(kind), conversionTypes[:]); known != "" {
-		return known
-	}
-	return "other"
-}
-
-var conversionTypes = [...]string{
-	"purchase", "sale", "order", "signup", "sign_up", "registration", "lead", "install", "app_install", "subscription",
-	"subscribe",
-	"trial", "start_trial", "download", "add_to_cart", "checkout", "contact", "booking", "donation", "page_view",
-	"view_content", "other",
 }

@@ -1,10 +1,6 @@
 package browser_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -13,6 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/stripe/stripetest"
 )
 
 // stripeSecret signs the deliveries of Stripe to the world.
@@ -21,13 +19,10 @@ const stripeSecret = "whsec_of_the_browser_tests"
 // stripe delivers an event as Stripe does.
 func (w *world) stripe(t *testing.T, body string) {
 	t.Helper()
-	at := fmt.Sprint(time.Now().Unix())
-	mac := hmac.New(sha256.New, []byte(stripeSecret))
-	_, _ = io.WriteString(mac, at+"."+body)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+"/api/billing/webhook",
 		strings.NewReader(body))
 	require.NoError(t, err)
-	r.Header.Set("Stripe-Signature", "t="+at+",v1="+hex.EncodeToString(mac.Sum(nil)))
+	r.Header = stripetest.Sign(body, stripeSecret, time.Now())
 	reply, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	text, err := io.ReadAll(reply.Body)
@@ -69,7 +64,9 @@ func TestParkedEventsAreDecided(t *testing.T) {
 
 	require.NoError(t, tab.Do(
 		open, chromedp.SetValue(form+`select`, "dismiss", chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelector('`+form+`select').dispatchEvent(new Event('change', {bubbles: true}))`, nil),
+		chromedp.Evaluate(
+			`document.querySelector('`+form+`select').dispatchEvent(new Event('change', {bubbles: true}))`, nil,
+		),
 		chromedp.SendKeys(form+`[name=note]`, "It moved nothing.", chromedp.ByQuery),
 		chromedp.Click(form+`button`, chromedp.ByQuery),
 	))

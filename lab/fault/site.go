@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"adnet/internal/schedule"
+	"adnet/internal/stripe/stripetest"
 	"adnet/internal/token"
 )
 
@@ -154,12 +153,9 @@ func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
 		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
 		advertiser, amount*100, advertiser)
-	at := t.s.now().Unix()
-	mac := hmac.New(sha256.New, []byte(t.s.paySecret))
-	_, _ = fmt.Fprintf(mac, "%d.%s", at, body) // never fails
 	_, err := t.send(ctx, request{
 		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
-		header: http.Header{"Stripe-Signature": {fmt.Sprintf("t=%d,v1=%x", at, mac.Sum(nil))}},
+		header: stripetest.Sign(body, t.s.paySecret, t.s.now()),
 	})
 	if err != nil {
 		return err

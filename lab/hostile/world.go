@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -24,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
 
+	"adnet/internal/stripe/stripetest"
 	"adnet/internal/token"
 	"adnet/lab/product"
 )
@@ -326,12 +325,9 @@ func (w *world) pay(ctx context.Context, advertiser string, amount int64) error 
 	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
 		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
 		name, amount*100, advertiser)
-	at := time.Now().Unix()
-	mac := hmac.New(sha256.New, []byte(w.paySec))
-	_, _ = fmt.Fprintf(mac, "%d.%s", at, body) // never fails
 	_, err := w.call(ctx, request{
 		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
-		header: http.Header{"Stripe-Signature": {fmt.Sprintf("t=%d,v1=%x", at, mac.Sum(nil))}},
+		header: stripetest.Sign(body, w.paySec, time.Now()),
 	})
 	return err
 }

@@ -100,6 +100,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/rtb"}, run: "TestRestrictingFieldsAreObeyed",
 	},
 	{
+		name: "rtb-object", protects: "restrictions in an unreadable object of a bid request count as not met",
+		file: "ingress/rtb/reader.go",
+		old:  "lost.lose()", new: "_ = lost",
+		tests: []string{"./ingress/rtb"}, run: "TestRestrictionsInUnreadableObjectsAreNotMet",
+	},
+	{
 		name: "rtb-size", protects: "no ad is sold into a place in which it cannot be seen",
 		file: "ingress/rtb/slot.go",
 		old:  "min(w.n, h.n) >= leastSide && ", new: "",
@@ -1435,7 +1441,7 @@ var mutants = []mutant{
 	{
 		name: "conversion-type", protects: "a campaign pays for the type of conversion that it names",
 		file: "internal/ledger/conversion.go",
-		old:  "book.ConversionType == \"\" || ", new: "true || ",
+		old:  "return kind == \"\" || ", new: "return true || ",
 		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
 	},
 	{
@@ -1542,6 +1548,13 @@ var mutants = []mutant{
 		file: "internal/stripe/webhook.go",
 		old:  "return unhandled(e, payment.UnknownType)", new: `return payment.Delivery{Ignored: "type"}, nil`,
 		tests: []string{"./internal/stripe"}, run: "TestParksEventsThatItCannotApply",
+	},
+	{
+		name: "stripe-state", protects: "a checkout session in an unknown state is parked",
+		file:  "internal/stripe/webhook.go",
+		old:   "return unknownSession(e, s.PaymentIntent)",
+		new:   `return payment.Delivery{Ignored: "payment_status"}, nil`,
+		tests: []string{"./internal/stripe"}, run: "TestSessionInUnknownStateIsParked",
 	},
 	{
 		name: "closed-account", protects: "a payment for a closed account is not credited",

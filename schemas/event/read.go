@@ -26,7 +26,8 @@ func (r *Reader) Read(value []byte) (*Event, error) {
 	return &r.event, proto.Unmarshal(value, &r.event)
 }
 
-// readEvent reports false for everything that Unmarshal must decide.
+// readEvent reports false for everything that Unmarshal must decide. Each message has a loop of its
+// own: in a shared one that calls a function, fields escape to the heap (28 allocations an event).
 func (r *Reader) readEvent(value []byte) bool {
 	x := &r.event
 	x.Reset()

@@ -710,6 +710,10 @@ func (h *history) event() happening {
 		e.at = e.at.Add(time.Duration(h.number(-20, 20, "hours")) * time.Hour)
 	}
 	e.byOwner = e.kind == "conversion" && !h.once(4, "without credentials")
+	if e.kind == "conversion" && h.once(2, "goal") {
+		e.goal = rapid.SampledFrom([]string{"sale", "Sale ", "lead"}).Draw(h.T, "type")
+		e.order = rapid.SampledFrom([]string{"", "o1"}).Draw(h.T, "order")
+	}
 	if h.once(12, "invalid") {
 		e.invalid = "bot"
 	}
@@ -763,7 +767,8 @@ func message(e happening) *event.Event {
 		ReceivedAtUs: e.at.UnixMicro(), AuctionId: e.auction[:], CampaignId: e.campaign[:], DeveloperId: e.developer[:],
 		PriceMicros: e.price, BillingModel: event.BillingModel(event.BillingModel_value[strings.ToUpper(e.model)]),
 		Sandbox: e.sandbox, House: e.house,
-		InvalidTraffic: e.invalid, Conversion: &event.Conversion{Verified: e.byOwner},
+		InvalidTraffic: e.invalid,
+		Conversion:     &event.Conversion{Type: e.goal, ExternalHash: []byte(e.order), Verified: e.byOwner},
 	}
 	settletest.Sign(ring, m)
 	return m

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,6 +91,7 @@ type happening struct {
 	sandbox, byOwner bool
 	house            bool // the token is of a house ad
 	invalid          string
+	goal, order      string // type and external id of a conversion
 }
 
 type result struct {
@@ -201,6 +203,9 @@ func (r *reference) event(h happening, refused bool) result {
 		return r.refuse(h, "click_without_impression")
 	}
 	key := h.auction.String() + " " + h.kind
+	if h.goal+h.order != "" {
+		key += " " + strings.ToLower(strings.TrimSpace(h.goal)) + "/" + h.order
+	}
 	unverified := h.kind == "conversion" && h.proof == "signed" &&
 		(!h.byOwner || refused)
 	if unverified {
@@ -229,7 +234,7 @@ func (r *reference) event(h happening, refused bool) result {
 	out := result{verdict: "ok"}
 	if c.paused(h.at) {
 		out.verdict = "paused"
-	} else if price := c.price(h); price > 0 {
+	} else if price := c.price(h); price > 0 && (h.kind != "conversion" || !r.seen[h.auction.String()+" charged"]) {
 		sold := h.campaign.String() + h.developer.String() + h.at.UTC().Format("2006-01-02 15")
 		if h.kind == "conversion" && r.sold[sold] >= r.conversionCap {
 			out.verdict = "conversion_cap"
@@ -237,6 +242,7 @@ func (r *reference) event(h happening, refused bool) result {
 			out.verdict, out.charge = r.take(c, h.at.UTC().Format(time.DateOnly), price)
 			if h.kind == "conversion" && out.charge > 0 {
 				r.sold[sold]++
+				r.seen[h.auction.String()+" charged"] = true
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import { base, count, day, isAdmin, percent, t, usd, user } from '../state';
 import { Bulk, each, useChosen } from '../ui/bulk';
 import { Icon } from '../ui/icons';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Gauge, Page, Status } from '../ui/page';
+import { Gauge, Page, Pages, Status } from '../ui/page';
 import { barred } from '../ui/stopped';
 
 type Campaign = Schemas['Campaign'];
@@ -116,23 +116,14 @@ export default function Campaigns() {
                 onSort={(by) => set({ sort: by, dir: by === sort && down ? 'up' : undefined })}
               />
               {found.length === 0 && <Empty title={t().nothingFound} />}
-              <nav class="pages" aria-label={t().pages}>
-                <button
-                  type="button"
-                  disabled={page <= 1}
-                  onClick={() => set({ page: String(page - 1) })}
-                >
-                  {t().previous}
-                </button>
+              <Pages
+                offset={page - 1}
+                size={1}
+                more={page < pages}
+                onTurn={(to) => set({ page: String(to + 1) })}
+              >
                 <span>{t().pageOf(Math.min(page, pages), pages, count(found.length))}</span>
-                <button
-                  type="button"
-                  disabled={page >= pages}
-                  onClick={() => set({ page: String(page + 1) })}
-                >
-                  {t().next}
-                </button>
-              </nav>
+              </Pages>
             </>
           );
         }}

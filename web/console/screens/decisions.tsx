@@ -5,7 +5,7 @@ import { d } from '../i18n/decisions';
 import { base, count, isAdmin, t, time, user } from '../state';
 import { Ask, type Asked } from '../ui/ask';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Page } from '../ui/page';
+import { Page, Pages } from '../ui/page';
 
 type Decision = Schemas['Decision'];
 const perPage = 20;
@@ -75,14 +75,12 @@ function Statements({ open }: { open?: boolean }) {
                 />
               ))}
               {Number(total) > perPage && (
-                <nav class="pages" aria-label={t().pages}>
-                  <button
-                    type="button"
-                    disabled={offset === 0}
-                    onClick={() => page(Math.max(0, offset - perPage))}
-                  >
-                    {t().previous}
-                  </button>
+                <Pages
+                  offset={offset}
+                  size={perPage}
+                  more={offset + perPage < Number(total)}
+                  onTurn={page}
+                >
                   <span>
                     {t().pageOf(
                       offset / perPage + 1,
@@ -90,14 +88,7 @@ function Statements({ open }: { open?: boolean }) {
                       count(total),
                     )}
                   </span>
-                  <button
-                    type="button"
-                    disabled={offset + perPage >= Number(total)}
-                    onClick={() => page(offset + perPage)}
-                  >
-                    {t().next}
-                  </button>
-                </nav>
+                </Pages>
               )}
             </>
           )

@@ -4,7 +4,7 @@ import { ApiError, api, need, type Schemas } from '../../shared/api';
 import { s } from '../i18n/system';
 import { count, t, time } from '../state';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
-import { Card, Code, Page } from '../ui/page';
+import { Card, Code, Page, Pages } from '../ui/page';
 
 type Letter = Schemas['DeadLetter'];
 const perPage = 50;
@@ -109,22 +109,12 @@ export default function Letters() {
                   </tbody>
                 </table>
               </div>
-              <nav class="pages" aria-label={t().pages}>
-                <button
-                  type="button"
-                  disabled={offset === 0}
-                  onClick={() => set({ offset: String(Math.max(0, offset - perPage)) })}
-                >
-                  {t().previous}
-                </button>
-                <button
-                  type="button"
-                  disabled={!more}
-                  onClick={() => set({ offset: String(offset + perPage) })}
-                >
-                  {t().next}
-                </button>
-              </nav>
+              <Pages
+                offset={offset}
+                size={perPage}
+                more={more}
+                onTurn={(to) => set({ offset: String(to) })}
+              />
             </>
           )
         }

@@ -3,18 +3,24 @@ import { api, need, type Schemas } from '../../shared/api';
 import { a } from '../i18n/admin';
 import { count, time, usd } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
-import { Card } from '../ui/page';
+import { Card, Pages } from '../ui/page';
 
+const perPage = 50;
 type Event = Schemas['ParkedDelivery'];
 type Decision = Schemas['ParkedDecision']['decision'];
 
 /** Events of payment providers that wait for an administrator's decision. */
 export function Parked() {
   const [said, setSaid] = useState('');
+  const [offset, setOffset] = useState(0);
   const of = useLoad(
     () =>
-      need(api.GET('/api/billing/parked', { params: { query: { state: 'open', limit: 500 } } })),
-    [],
+      need(
+        api.GET('/api/billing/parked', {
+          params: { query: { state: 'open', limit: perPage, offset } },
+        }),
+      ),
+    [offset],
   );
   return (
     <Card title={a().parked} wide>
@@ -23,22 +29,25 @@ export function Parked() {
         {said}
       </output>
       <Loaded of={of}>
-        {({ parked }) =>
-          parked.length === 0 ? (
-            <p>{a().noParked}</p>
-          ) : (
-            parked.map((e) => (
+        {({ parked, more }) => (
+          <>
+            {parked.length === 0 && offset === 0 && <p>{a().noParked}</p>}
+            {parked.map((e) => (
               <Row
                 key={e.id}
                 of={e}
                 onDone={() => {
                   setSaid(a().caseDecided);
-                  of.reload();
+                  if (parked.length === 1 && offset > 0) setOffset(offset - perPage);
+                  else of.reload();
                 }}
               />
-            ))
-          )
-        }
+            ))}
+            {(offset > 0 || more) && (
+              <Pages offset={offset} size={perPage} more={more} onTurn={setOffset} />
+            )}
+          </>
+        )}
       </Loaded>
     </Card>
   );

@@ -5,7 +5,7 @@ import { a } from '../i18n/admin';
 import { count, t, time, user } from '../state';
 import { Ask, type Asked } from '../ui/ask';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Page } from '../ui/page';
+import { Page, Pages } from '../ui/page';
 
 type Account = Schemas['Account'];
 const perPage = 50;
@@ -91,14 +91,12 @@ export default function Users() {
           ) : (
             <>
               <Table users={users} names={names} reload={of.reload} />
-              <nav class="pages" aria-label={t().pages}>
-                <button
-                  type="button"
-                  disabled={offset === 0}
-                  onClick={() => set({ offset: String(Math.max(0, offset - perPage)) })}
-                >
-                  {t().previous}
-                </button>
+              <Pages
+                offset={offset}
+                size={perPage}
+                more={offset + perPage < Number(total)}
+                onTurn={(to) => set({ offset: String(to) })}
+              >
                 <span>
                   {t().pageOf(
                     offset / perPage + 1,
@@ -106,14 +104,7 @@ export default function Users() {
                     count(total),
                   )}
                 </span>
-                <button
-                  type="button"
-                  disabled={offset + perPage >= Number(total)}
-                  onClick={() => set({ offset: String(offset + perPage) })}
-                >
-                  {t().next}
-                </button>
-              </nav>
+              </Pages>
             </>
           )
         }

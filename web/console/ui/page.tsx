@@ -103,6 +103,37 @@ export function Card({
   );
 }
 
+/** The buttons between the pages of a list, from offset on in steps of size. */
+export function Pages({
+  offset,
+  size,
+  more,
+  onTurn,
+  children,
+}: {
+  offset: number;
+  size: number;
+  more: boolean;
+  onTurn: (offset: number) => void;
+  children?: ComponentChildren;
+}) {
+  return (
+    <nav class="pages" aria-label={t().pages}>
+      <button
+        type="button"
+        disabled={offset <= 0}
+        onClick={() => onTurn(Math.max(0, offset - size))}
+      >
+        {t().previous}
+      </button>
+      {children}
+      <button type="button" disabled={!more} onClick={() => onTurn(offset + size)}>
+        {t().next}
+      </button>
+    </nav>
+  );
+}
+
 /** One number with its name. */
 export function Figure({
   name,

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-4GD3P2MA.js";import"./chunk-Y5F7NKC5.js";import"./chunk-GCJ2TLJ2.js";import"./chunk-2TWELLBV.js";import"./chunk-F3MVIJYZ.js";import"./chunk-SWI66QLV.js";import"./chunk-HEG4UUZV.js";export{a as default};
