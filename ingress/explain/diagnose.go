@@ -167,7 +167,7 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 	}
 	ofAuctions := ofAuctions(k, d, r.Window, len(own) == 0)
 	if refused := d.Outcomes[string(auction.Budget)]; refused > 0 {
-		own = withBudget(own, refused)
+		own = withBudget(own, refused, a.openOf(k))
 	}
 	if message := waits(k); message != "" && r.Delivers {
 		own = append(own, causeReply{Cause: Unreviewed, Message: message})
@@ -305,14 +305,27 @@ func waits(k *campaign.Campaign) string {
 	return ""
 }
 
+// openOf returns the most that may be reserved at a time for k, 0 for no limit.
+func (a *API) openOf(k *campaign.Campaign) money.Micros {
+	room, _ := a.deps.Catalog.Room(k.ID)
+	return room.Open
+}
+
 // withBudget adds the count of auctions refused for lack of budget to the cause that reports that
-// now, or to the daily budget if there is budget again.
-func withBudget(causes []causeReply, refused int64) []causeReply {
+// now. If there is budget, the cause is open, the most that may be reserved at a time; without such
+// a limit it is the daily budget that was spent.
+func withBudget(causes []causeReply, refused int64, open money.Micros) []causeReply {
 	for i := range causes {
 		if slices.Contains([]Cause{TotalBudgetSpent, DailyBudgetSpent, Unfunded}, causes[i].Cause) {
 			causes[i].Count = &refused
 			return causes
 		}
+	}
+	if open > 0 {
+		return append(causes, causeReply{Unpaid, &refused, fmt.Sprintf(
+			"before a first charged click or conversion its ads that wait for one may be worth %s USD at a time, and "+
+				"they were: wait until they expire, or %s", open, cureOfBound,
+		)})
 	}
 	return append(
 		causes,

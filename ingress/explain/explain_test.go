@@ -118,6 +118,13 @@ func TestDiagnosis(t *testing.T) {
 		"was out of budget": {
 			auctions: candidates("budget", ""), delivers: true, want: []counted{{OK, 1}, {DailyBudgetSpent, 1}},
 		},
+		"all held by ads that wait for a first act": {
+			campaign: func(k *campaign.Campaign) { k.BillingModel = campaign.CPC },
+			world: func(w *world) {
+				w.view.rooms[id] = reserve.Room{Balance: 50 * money.USD, Open: 6 * money.USD}
+			},
+			auctions: candidates("budget", ""), delivers: true, want: []counted{{OK, 1}, {Unpaid, 1}},
+		},
 		"no balance": {
 			world: func(w *world) { w.view.rooms[id] = reserve.Room{Balance: 4999} }, auctions: candidates("budget"),
 			want: []counted{{Unfunded, 1}},
@@ -168,7 +175,7 @@ func TestDiagnosis(t *testing.T) {
 		"unproven": {
 			campaign: func(k *campaign.Campaign) { k.BillingModel = campaign.CPA },
 			books:    func(k *campaign.Campaign) { k.Standing.Bound = campaign.Unproven },
-			want: []counted{{Unpaid, none}},
+			want:     []counted{{Unpaid, none}},
 		},
 		"won before the pause": {
 			campaign: func(k *campaign.Campaign) { k.Status = campaign.Paused }, auctions: candidates("", ""),
