@@ -525,8 +525,8 @@ type Decision struct {
 // Decide records an administrator's review. An approval makes a campaign in review active and lets
 // exactly this version deliver despite any findings except those about unsafe links. A rejection
 // stops it. A live campaign stopped by the policy is reviewed like one in review and keeps its
-// status when approved. It returns errs.InvalidState unless the campaign waits for review,
-// errs.Conflict if it changed since the version that the administrator saw, and errs.Forbidden if
+// status when approved. Any live version that no reviewer approved can be approved. It returns
+// errs.InvalidState for others, errs.Conflict if it changed since the version that the administrator saw, and errs.Forbidden if
 // caller is not an administrator.
 func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, in Decision) (Changed, error) {
 	if !caller.IsAdmin() {
@@ -542,7 +542,9 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 		if err := c.seen(in.Seen); err != nil {
 			return err
 		}
-		if live := c.Status == Active || c.Status == Paused; !s.waits(c) && !(live && in.Reported) {
+		live := c.Status == Active || c.Status == Paused
+		fresh := in.Decision == decisionApproved && c.Unreviewed()
+		if !fresh && !s.waits(c) && !(live && in.Reported) {
 			return wrongState(c.Status, InReview)
 		}
 		s.judge(c, caller, in)
