@@ -138,8 +138,8 @@ func registrable(host string) string {
 }
 
 // shared are the domains of sites where many advertisers have a page: stores, marketplaces, social
-// networks, link shorteners and measurement. Suffixes such as github.io are in the public suffix
-// list, so that each page below them is a domain of its own.
+// networks, link shorteners and measurement, and those that only serve as examples. Suffixes such as
+// github.io are in the public suffix list, so that each page below them is a domain of its own.
 var shared = parse(sharedText)
 
 // Landing returns the registrable domain of a landing page; "" for a site where many advertisers

@@ -60,6 +60,7 @@ func TestLandingDomains(t *testing.T) {
 		"https://bit.ly/3x":                       "",
 		"https://www.amazon.co.uk/dp/1":           "",
 		"https://m.facebook.com/shop":             "",
+		"https://shop.example.com/x":              "",
 		"https://192.0.2.7/x":                     "192.0.2.7",
 		"https://[2001:db8::7]/x":                 "2001:db8::7",
 		"https://co.uk/":                          "",

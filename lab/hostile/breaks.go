@@ -58,6 +58,10 @@ var breaks = map[string]cure{
 		File: "internal/owed/owed.go",
 		Old:  "case t.unproven && (", New: "case t.unproven && c.Impressions < 0 && (",
 	}}},
+	"votes": {breach: "payers lost", without: []product.Replacement{{
+		File: "consumers/standing/standing.go",
+		Old:  "Vote: standing.Rounded(votes[of]), ClickRate", New: "Vote: campaign.FullVote, ClickRate",
+	}}},
 	"hold": {breach: "an honest publisher gets", without: []product.Replacement{{
 		File: "ingress/limits/unseen.go",
 		Old:  "!l.holdPublisher(u, daily, now) {", New: "!l.holdPublisher(u, daily, now) && u.Page {",

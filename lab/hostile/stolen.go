@@ -61,14 +61,9 @@ func (a *attacks) prepareTheft(ctx context.Context) (err error) {
 	if l.victim, err = w.publisher(ctx); err != nil {
 		return err
 	}
-	made, err := w.call(ctx, request{
-		method: "POST", path: "/api/keys", bearer: l.victim.bearer, want: 201,
-		json: object{"kind": "browser", "name": "page", "origins": []string{stolenPage}},
-	})
-	if err != nil {
+	if l.key, err = w.pageKey(ctx, l.victim, stolenPage); err != nil {
 		return err
 	}
-	l.key = made.text("key")
 	owner, err := w.register(ctx)
 	if err != nil {
 		return err

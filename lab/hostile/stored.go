@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,13 +12,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"adnet/internal/schedule"
 )
 
-// stored is the content of PostgreSQL, ClickHouse and Redis.
+// stored is the content of PostgreSQL, ClickHouse, Redis and Kafka.
 type stored struct {
-	rows  map[string]int64 // by table; keys of Redis by kind
+	rows  map[string]int64 // by table; keys of Redis by kind, records of Kafka by topic
 	bytes int64
 }
 
@@ -47,7 +49,9 @@ func (s stored) since(before stored) string {
 func (w *world) stored(ctx context.Context) (now stored, err error) {
 	for until, before := time.Now().Add(patience), int64(-1); ; {
 		now = stored{rows: map[string]int64{}}
-		for _, one := range []func(context.Context, *stored) error{w.inPostgres, w.inClickHouse, w.inRedis} {
+		for _, one := range []func(context.Context, *stored) error{
+			w.inPostgres, w.inClickHouse, w.inRedis, w.inKafka,
+		} {
 			if err := one(ctx, &now); err != nil {
 				return now, err
 			}
@@ -133,4 +137,44 @@ func (w *world) inRedis(ctx context.Context, to *stored) error {
 		to.bytes += size.Val()
 	}
 	return nil
+}
+
+// inKafka counts the records of the topics and their bytes, of one replica.
+func (w *world) inKafka(ctx context.Context, to *stored) error {
+	admin := kadm.NewClient(w.broker)
+	topics, err := admin.ListTopics(ctx)
+	if err != nil {
+		return err
+	}
+	topics.FilterInternal()
+	names := slices.DeleteFunc(topics.Names(), func(name string) bool { return !strings.HasPrefix(name, w.prefix+".") })
+	if len(names) == 0 {
+		return fmt.Errorf("no topic begins with %s", w.prefix)
+	}
+	starts, err := admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return err
+	}
+	ends, err := admin.ListEndOffsets(ctx, names...)
+	if err != nil {
+		return err
+	}
+	ends.Each(func(end kadm.ListedOffset) {
+		start, _ := starts.Lookup(end.Topic, end.Partition)
+		to.rows["kafka "+strings.TrimPrefix(end.Topic, w.prefix+".")] += end.Offset - start.Offset
+	})
+	brokers, err := admin.DescribeAllLogDirs(ctx, topics.TopicsSet())
+	if err != nil {
+		return err
+	}
+	failed := errors.Join(starts.Error(), ends.Error())
+	brokers.Each(func(dir kadm.DescribedLogDir) {
+		failed = errors.Join(failed, dir.Err)
+		dir.Topics.Each(func(p kadm.DescribedLogDirPartition) {
+			if slices.Contains(names, p.Topic) {
+				to.bytes += p.Size
+			}
+		})
+	})
+	return failed
 }

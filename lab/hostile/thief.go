@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,12 +15,15 @@ import (
 	"adnet/internal/schedule"
 )
 
-// thief is an attack by one person with free accounts that pay nothing: it copies the campaign of a
-// paying advertiser, and requests that advertiser's ads without showing them.
+// thief is an attack by one person with free accounts that pay nothing. Half of them copy the
+// campaign of a paying advertiser, the others use its words for ads of their own. They request that
+// advertiser's ads without showing them, and report the ad of another.
 type thief struct {
 	payer, rival, asked string // campaigns of paying advertisers
+	reported            string // one that no person approved; pages show it
 	debtor, creditor    string // a campaign with a balance that nobody clicks, and one that pays for impressions
 	publisher           person // honest
+	page                string // its browser key
 	accounts            []person
 	campaigns           map[string]bool
 	reasons             sync.Map // of the last request without an ad, by context
@@ -29,7 +34,9 @@ type thief struct {
 type thiefReport struct {
 	Accounts  int `json:"accounts"`
 	Campaigns int `json:"campaigns"`
+	Live      int `json:"live_campaigns"`
 	Unshown   int `json:"ads_never_shown"`
+	Reports   int `json:"reports"`
 
 	Won   int   `json:"auctions_won"`
 	Lost  int   `json:"auctions_lost_by_payers"`
@@ -46,9 +53,11 @@ type thiefReport struct {
 // The thief's budget, and what it may leave.
 const (
 	thiefAccounts  = 50
+	thiefCopies    = 25 // of them have one mailbox
 	thiefKeys      = 10
-	thiefCampaigns = 3   // of an account
-	thiefRequests  = 450 // for ads that it does not show
+	thiefCampaigns = 2   // of an account
+	thiefRequests  = 320 // for ads that it does not show
+	thiefReports   = 6
 
 	thiefRows  = 2_000
 	thiefBytes = 5 << 20
@@ -63,29 +72,46 @@ const (
 // Words and page of the advertiser that the thief copies. Its rival says one word of each pair, so
 // the winner of a request with both words depends on their weights.
 const (
-	thiefPage  = "https://kayak.example.com/tours"
-	rivalPage  = "https://canoe.example.com/tours"
-	askedWord  = "zqlanternqz"
-	debtorWord = "zqdebtorqz"
+	thiefOrigin  = "https://paper.example" // of the honest publisher's page and of the thief's
+	thiefPage    = "https://kayak.example/tours"
+	rivalPage    = "https://canoe.example/tours"
+	askedWord    = "zqlanternqz"
+	reportedWord = "zqreportedqz"
+	debtorWord   = "zqdebtorqz"
 )
 
-// probe is a kind of honest requests. Want is the campaign that wins them, or empty for no ad.
+// probe is a kind of honest requests, of a server whose reader is a model, or of a page. Want is the
+// campaign that wins them, or empty for no ad.
 type probe struct {
 	context string
+	page    bool
 	want    func(t *thief) string
 }
 
 // thiefProbes are requests that the thief's campaigns compete for or might change, and others.
 var thiefProbes = []probe{
-	{"where can I book zqkayakqz with zqpaddleqz", func(t *thief) string { return t.payer }},
-	{"zqkayakqz or zqcanoeqz", func(t *thief) string { return t.payer }},
-	{"zqcanoeqz", func(t *thief) string { return t.rival }},
-	{"a " + askedWord + " for the tent", func(t *thief) string { return t.asked }},
-	{"what is the meaning of life", func(*thief) string { return "" }},
+	{"where can I book zqkayakqz with zqpaddleqz", false, payer},
+	{"zqkayakqz or zqcanoeqz", false, payer},
+	{"zqcanoeqz", false, rival},
+	{"what is the best zqcanoeqz for two people and a dog on a long lake", false, rival},
+	{"a " + askedWord + " for the tent", false, asked},
+	{"what is the meaning of life", false, nobody},
+	{"where can I book zqkayakqz with zqpaddleqz", true, payer},
+	{"zqkayakqz or zqcanoeqz", true, payer},
+	{"what is the best zqcanoeqz for two people and a dog on a long lake", true, rival},
+	{"a " + askedWord + " for the tent", true, asked},
+	{reportedWord, true, reported},
+	{"what is the meaning of life", true, nobody},
 }
 
+func payer(t *thief) string    { return t.payer }
+func rival(t *thief) string    { return t.rival }
+func asked(t *thief) string    { return t.asked }
+func reported(t *thief) string { return t.reported }
+func nobody(*thief) string     { return "" }
+
 // sold counts the winners of each probe.
-type sold [5]map[string]int
+type sold []map[string]int
 
 // thieve runs the thief and compares honest requests, rows and bytes before and after it.
 func (s *suite) thieve(ctx context.Context) error {
@@ -105,7 +131,7 @@ func (s *suite) thieve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, act := range []func(context.Context, *world) error{t.register, t.copy, t.hoard} {
+	for _, act := range []func(context.Context, *world) error{t.register, t.advertise, t.hoard, t.report} {
 		if err := act(ctx, s.world); err != nil {
 			return err
 		}
@@ -129,17 +155,20 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 	if t.publisher, err = w.publisher(ctx); err != nil {
 		return err
 	}
+	if t.page, err = w.pageKey(ctx, t.publisher, thiefOrigin); err != nil {
+		return err
+	}
 	for _, c := range []struct {
 		into           *string
 		headline, page string
 		words          []string
 		bid, daily     float64
 	}{
-		{&t.payer, "Light kayak tours", thiefPage, []string{"zqkayakqz", "zqpaddleqz"}, 5.2, 1.5},
+		{&t.payer, "Light kayak tours", thiefPage, []string{"zqkayakqz", "zqpaddleqz"}, 5.2, 1.7},
 		{&t.rival, "Canoe rental", rivalPage, []string{"zqcanoeqz"}, 5, 50},
-		{&t.asked, "Lanterns", "https://lantern.example.com/", []string{askedWord}, 3, 50},
-		{&t.creditor, "Sledges", "https://sledge.example.com/", []string{debtorWord}, 2, 50},
-		{&t.debtor, "Sleds", "https://sled.example.com/", []string{debtorWord}, 0, 50},
+		{&t.asked, "Lanterns", "https://lantern.example/", []string{askedWord}, 3, 50},
+		{&t.creditor, "Sledges", "https://sledge.example/", []string{debtorWord}, 2, 50},
+		{&t.debtor, "Sleds", "https://sled.example/", []string{debtorWord}, 0, 50},
 	} {
 		owner, err := w.register(ctx)
 		if err != nil {
@@ -160,9 +189,16 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 			return err
 		}
 	}
+	if t.reported, err = w.unreviewed(ctx, object{
+		"headline": "Reported hats", "subtext": "Straw hats that a careful hand wove in the south",
+		"cta_url": "https://hats.example/", "billing_model": "cpm", "bid_amount": 5, "daily_budget": 50,
+		"total_budget": 90, "target_intent_tokens": []string{reportedWord},
+	}); err != nil {
+		return err
+	}
 	return w.eventually(ctx, func() (bool, error) {
 		for _, p := range thiefProbes {
-			winner, err := t.ask(ctx, w, p.context)
+			winner, err := t.ask(ctx, w, p)
 			if err != nil || winner != p.want(t) {
 				return false, err
 			}
@@ -192,13 +228,16 @@ func (w *world) eventually(ctx context.Context, holds func() (bool, error)) erro
 
 // ask requests an ad for the honest publisher, which shows it, and returns its campaign; empty
 // without an ad.
-func (t *thief) ask(ctx context.Context, w *world, text string) (winner string, err error) {
-	from := stranger(rand.Uint32())
+func (t *thief) ask(ctx context.Context, w *world, of probe) (winner string, err error) {
+	from, key, headers := stranger(rand.Uint32()), t.publisher.key, http.Header(nil)
+	if of.page {
+		key, headers = t.page, http.Header{"Origin": {thiefOrigin}}
+	}
 	var reply object
 	for range 20 { // a busy machine has no fresh budgets at times
 		if reply, err = w.call(ctx, request{
-			method: "POST", path: "/v1/ad-request", bearer: t.publisher.key, json: object{"context": text}, from: from,
-			want: 200,
+			method: "POST", path: "/v1/ad-request", bearer: key, json: object{"context": of.context}, from: from,
+			header: headers, want: 200,
 		}); err != nil {
 			return "", err
 		}
@@ -209,7 +248,7 @@ func (t *thief) ask(ctx context.Context, w *world, text string) (winner string, 
 	}
 	ad := reply.object("ad")
 	if ad == nil {
-		t.reasons.Store(text, reply.text("reason"))
+		t.reasons.Store(of.context, reply.text("reason"))
 		return "", nil
 	}
 	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
@@ -223,7 +262,7 @@ func (t *thief) lend(ctx context.Context, w *world) error {
 	under.SetLimit(8)
 	for range debtorAds {
 		under.Go(func() error {
-			winner, err := t.ask(ctx, w, debtorWord)
+			winner, err := t.ask(ctx, w, probe{context: debtorWord})
 			mu.Lock()
 			defer mu.Unlock()
 			if winner == t.debtor {
@@ -242,7 +281,7 @@ func (s *suite) judgeDebt(ctx context.Context) error {
 	bound := s.world.eventually(ctx, func() (bool, error) {
 		won := 0
 		for range 12 {
-			winner, err := t.ask(ctx, s.world, debtorWord)
+			winner, err := t.ask(ctx, s.world, probe{context: debtorWord})
 			if err != nil {
 				return false, err
 			}
@@ -254,7 +293,7 @@ func (s *suite) judgeDebt(ctx context.Context) error {
 		return won == 0, nil
 	})
 	for range debtorProbes {
-		winner, err := t.ask(ctx, s.world, debtorWord)
+		winner, err := t.ask(ctx, s.world, probe{context: debtorWord})
 		if err != nil {
 			return err
 		}
@@ -275,10 +314,11 @@ func (s *suite) judgeDebt(ctx context.Context) error {
 
 // probe makes the honest requests and counts their winners.
 func (t *thief) probe(ctx context.Context, w *world) (counts sold, err error) {
+	counts = make(sold, len(thiefProbes))
 	for i, p := range thiefProbes {
 		counts[i] = map[string]int{}
 		for range probes {
-			winner, err := t.ask(ctx, w, p.context)
+			winner, err := t.ask(ctx, w, p)
 			if err != nil {
 				return counts, err
 			}
@@ -291,12 +331,12 @@ func (t *thief) probe(ctx context.Context, w *world) (counts sold, err error) {
 // register creates the accounts: half of one mailbox and network, the others of several domains.
 func (t *thief) register(ctx context.Context, w *world) error {
 	home := stranger(rand.Uint32())
-	var mu sync.Mutex
+	t.accounts = make([]person, thiefAccounts)
 	var under errgroup.Group
 	under.SetLimit(4) // passwords are hashed
 	for n := range thiefAccounts {
 		email, from := fmt.Sprintf("thi.ef+%d@gmail.com", n), home
-		if n >= thiefAccounts/2 {
+		if n >= thiefCopies {
 			email, from = fmt.Sprintf("me@thief%d-%s.example", n, strings.TrimPrefix(w.prefix, "hostile-")), stranger(rand.Uint32())
 		}
 		under.Go(func() error {
@@ -304,9 +344,7 @@ func (t *thief) register(ctx context.Context, w *world) error {
 			if err != nil {
 				return err
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			t.accounts = append(t.accounts, p)
+			t.accounts[n] = p
 			return nil
 		})
 	}
@@ -315,9 +353,22 @@ func (t *thief) register(ctx context.Context, w *world) error {
 	return err
 }
 
-// copy creates campaigns with the payer's words, texts and page that pay per click or conversion,
-// up to the highest bid, and waits until nodes know them.
-func (t *thief) copy(ctx context.Context, w *world) error {
+// thiefWords are the words of its campaigns: the payer's and its rivals', and those of requests that
+// get no ad.
+var thiefWords = [][]string{
+	{"zqkayakqz"}, {"zqcanoeqz", "zqkayakqz"}, {"zqkayakqz", "zqpaddleqz"}, {askedWord, "zqkayakqz"},
+	{reportedWord, "zqcanoeqz"}, {"meaning", "life", "zqkayakqz"},
+}
+
+// thiefGoods are words of its own ads, which are no near copies of each other.
+var thiefGoods = strings.Fields(`apples bread bricks brushes buttons candles carpets chairs cheese clocks coats combs
+	cups curtains dishes doors drums fences flutes forks gates gloves honey jackets jars kettles keys knives
+	ladders lamps maps mirrors needles ovens pillows plates pots ropes shoes spoons tables tiles towels vases`)
+
+// advertise creates campaigns with the payer's words that pay per click or conversion, up to the
+// highest bid, and waits until nodes know them. The accounts of one mailbox have the payer's texts
+// and page as well, the others their own: their first campaigns are live at once.
+func (t *thief) advertise(ctx context.Context, w *world) error {
 	var mu sync.Mutex
 	var under errgroup.Group
 	under.SetLimit(8)
@@ -326,12 +377,15 @@ func (t *thief) copy(ctx context.Context, w *world) error {
 			fields := object{
 				"advertiser_id": p.id, "headline": "Light kayak tours", "cta_url": thiefPage, "daily_budget": 5_000,
 				"subtext": "Guides and gear for a weekend on the river", "total_budget": 9_000, "pacing": "asap",
-				"billing_model": []string{"cpc", "cpa", "cpc", "cpm"}[i],
-				"bid_amount":    []float64{5, 1000, 100, 1000}[i],
-				// Words of the payer, and of its rival.
-				"target_intent_tokens": [][]string{
-					{"zqkayakqz"}, {"zqkayakqz", "zqpaddleqz"}, {"zqkayakqz", "zqcanoeqz"}, {askedWord, "zqkayakqz"},
-				}[(n+i)%4],
+				"billing_model": []string{"cpc", "cpa", "cpc", "cpm"}[(n+i)%4],
+				"bid_amount":    []float64{5, 1000, 100, 1000}[(n+i)%4], "target_intent_tokens": thiefWords[(n+i)%len(thiefWords)],
+			}
+			if n >= thiefCopies {
+				goods := rand.Perm(len(thiefGoods))
+				of := func(i int) string { return thiefGoods[goods[i]] }
+				fields["headline"] = "Offers of " + of(0) + " and " + of(1)
+				fields["subtext"] = fmt.Sprintf("We make %s, %s, %s and %s", of(2), of(3), of(4), of(5))
+				fields["cta_url"] = fmt.Sprintf("https://thief%d-%d-%s.example/", n, i, strings.TrimPrefix(w.prefix, "hostile-"))
 			}
 			under.Go(func() error {
 				reply, err := w.call(ctx, request{
@@ -340,6 +394,9 @@ func (t *thief) copy(ctx context.Context, w *world) error {
 				mu.Lock()
 				defer mu.Unlock()
 				t.campaigns[reply.object("campaign").text("id")] = err == nil
+				if reply.object("campaign").text("status") == "active" {
+					t.loot.Live++
+				}
 				return err
 			})
 		}
@@ -383,6 +440,47 @@ func (t *thief) hoard(ctx context.Context, w *world) error {
 		})
 	}
 	return under.Wait()
+}
+
+// report shows an ad at publishers of different families and reports it, each from a network of its
+// own.
+func (t *thief) report(ctx context.Context, w *world) error {
+	var under errgroup.Group
+	var filed atomic.Int64
+	for _, p := range t.accounts[thiefAccounts-thiefReports:] {
+		under.Go(func() error {
+			key, err := w.pageKey(ctx, p, thiefOrigin)
+			if err != nil {
+				return err
+			}
+			from := stranger(rand.Uint32())
+			reply, err := w.call(ctx, request{
+				method: "POST", path: "/v1/ad-request", bearer: key, json: object{"context": reportedWord}, from: from,
+				header: http.Header{"Origin": {thiefOrigin}}, want: 200,
+			})
+			ad := reply.object("ad")
+			if err != nil || ad.text("ad_id") != t.reported {
+				return err
+			}
+			if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+				return err
+			}
+			if err := schedule.Pause(ctx, 3*time.Second); err != nil { // the impression is settled
+				return err
+			}
+			status, _, _, err := w.send(ctx, request{
+				method: "POST", path: ad.text("receipt_url"), from: from, body: []byte("reason=scam&text=it+took+my+money"),
+				header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+			})
+			if status == http.StatusOK {
+				filed.Add(1)
+			}
+			return err
+		})
+	}
+	err := under.Wait()
+	t.loot.Reports = int(filed.Load())
+	return err
 }
 
 // refused returns the reasons of requests without an ad.
@@ -430,9 +528,12 @@ func (s *suite) judgeThief(before, after sold) {
 		s.breach("a thief without money leaves %d rows and %d bytes, at most %d and %d: %s", t.loot.Rows,
 			t.loot.Bytes, thiefRows, thiefBytes, t.loot.Tables)
 	}
-	if t.loot.Unshown == 0 || t.loot.Campaigns < thiefAccounts*thiefCampaigns {
-		s.breach("a thief without money: it got no ads or campaigns, so this run does not test it")
+	if t.loot.Unshown == 0 || t.loot.Campaigns < thiefAccounts*thiefCampaigns || t.loot.Live < thiefCopies ||
+		t.loot.Reports < thiefReports {
+		s.breach("a thief without money has %d campaigns, %d of them live, %d ads and %d reports, so this run does not test it",
+			t.loot.Campaigns, t.loot.Live, t.loot.Unshown, t.loot.Reports)
 	}
-	s.say("thief: %d accounts, %d campaigns, %d ads never shown; %d auctions won, %d lost by payers, %d rows, %d bytes (%s)",
-		t.loot.Accounts, t.loot.Campaigns, t.loot.Unshown, t.loot.Won, t.loot.Lost, t.loot.Rows, t.loot.Bytes, t.loot.Tables)
+	s.say("thief: %d accounts, %d campaigns, %d live, %d ads never shown, %d reports; %d auctions won, %d lost by payers, "+
+		"%d rows, %d bytes (%s)", t.loot.Accounts, t.loot.Campaigns, t.loot.Live, t.loot.Unshown, t.loot.Reports,
+		t.loot.Won, t.loot.Lost, t.loot.Rows, t.loot.Bytes, t.loot.Tables)
 }

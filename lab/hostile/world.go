@@ -21,6 +21,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"adnet/internal/stripe/stripetest"
 	"adnet/internal/token"
@@ -46,6 +47,7 @@ type world struct {
 	events driver.Conn
 	rows   *pgxpool.Pool
 	cache  *redis.Client
+	broker *kgo.Client
 	undo   []func(context.Context) error
 
 	addr               string // of ingress
@@ -128,6 +130,13 @@ func (w *world) connect(ctx context.Context) error {
 		_, err := w.keys(ctx, func(key string) error { return w.cache.Unlink(ctx, key).Err() })
 		return errors.Join(err, w.cache.Close())
 	})
+	if w.broker, err = kgo.NewClient(kgo.SeedBrokers(servers["ADNET_TEST_KAFKA"])); err != nil {
+		return err
+	}
+	w.undo = append(w.undo, func(context.Context) error {
+		w.broker.Close()
+		return nil
+	})
 	// A separate role, because verify also checks that the processes cannot change the ledger.
 	application, err := url.Parse(os.Getenv("ADNET_POSTGRES_URL"))
 	if err != nil {
@@ -165,6 +174,7 @@ func (w *world) connect(ctx context.Context) error {
 		// Holds of weeks would hide spendable Credits, and hourly work runs every minute here.
 		"ADNET_CREDIT_HOLD=1s", "ADNET_CREDIT_HOLD_CONCENTRATED=1s", "ADNET_CREDIT_EVERY=500ms",
 		"ADNET_QUARANTINE_EVERY=2s", "ADNET_STANDING_EVERY="+standingEvery.String(),
+		"ADNET_REPORTS_PAUSE=on",
 	)
 	return nil
 }
@@ -285,6 +295,32 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 	return made.text("id"), err
 }
 
+// unreviewed creates the first campaign of an advertiser with a balance, which pages show before a
+// person has approved it.
+func (w *world) unreviewed(ctx context.Context, fields object) (id string, err error) {
+	owner, err := w.register(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := w.pay(ctx, owner.id, 100); err != nil {
+		return "", err
+	}
+	fields["advertiser_id"], fields["pacing"] = owner.id, "asap"
+	reply, err := w.call(
+		ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: fields, want: 201},
+	)
+	return reply.object("campaign").text("id"), err
+}
+
+// pageKey creates a browser key for the pages of an origin.
+func (w *world) pageKey(ctx context.Context, owner person, origin string) (key string, err error) {
+	reply, err := w.call(ctx, request{
+		method: "POST", path: "/api/keys", bearer: owner.bearer, want: 201,
+		json: object{"kind": "browser", "name": "page", "origins": []string{origin}},
+	})
+	return reply.text("key"), err
+}
+
 // register creates an account that has nothing in common with others.
 func (w *world) register(ctx context.Context) (person, error) {
 	return w.signUp(ctx, "owner@"+strings.ToLower(rand.Text()[:12])+".example", stranger(w.s.rng.Uint32()))
@@ -392,7 +428,7 @@ func (w *world) send(ctx context.Context, r request) (status int, header http.He
 	if r.agent != "" {
 		made.Header.Set("User-Agent", r.agent)
 	}
-	if r.body != nil {
+	if r.body != nil && made.Header.Get("Content-Type") == "" {
 		made.Header.Set("Content-Type", "application/json")
 	}
 	if r.bearer != "" {

@@ -110,7 +110,7 @@ func (m *month) populate(ctx context.Context) (err error) {
 	}
 	if m.detector, err = quarantine.New(
 		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Network: "on", Readers: 1000},
-		quarantine.Deps{Store: m.store, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
+		quarantine.Deps{Store: m.store, Ads: m.reports, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
 	); err != nil {
 		return err
 	}
