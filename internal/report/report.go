@@ -122,7 +122,7 @@ type Query struct {
 	Since, Until day.Day
 	Breakdown    Breakdown // empty: none
 	// Families, if not empty, selects the events of the advertisers of a family at publishers of
-	// the same family. At most [MaxRelatives] ids.
+	// the same family. An account is in one family. At most [MaxRelatives] ids.
 	Families []Relatives
 }
 
