@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,7 +153,17 @@ func whereOf(q report.Query) string {
 			where += c.condition
 		}
 	}
+	if len(q.Families) > 0 {
+		where += " AND advertiser_id IN {advertiser_relatives:Array(UUID)}" +
+			" AND developer_id IN {developer_relatives:Array(UUID)}" +
+			" AND " + familyOf("advertiser") + " = " + familyOf("developer")
+	}
 	return where
+}
+
+// familyOf returns the expression for the number of the family of an advertiser or developer.
+func familyOf(side string) string {
+	return "{" + side + "_families:Array(Int64)}[indexOf({" + side + "_relatives:Array(UUID)}, " + side + "_id)]"
 }
 
 // lastDay is the last day that a Date of the store can hold, 2149-06-06.
@@ -164,10 +175,30 @@ func bind(q report.Query) (params map[string]string, some bool) {
 	if some = since <= until; !some {
 		since, until = 0, 0
 	}
-	return map[string]string{
+	params = map[string]string{
 		"since": since.String(), "until": until.String(),
 		"advertiser": q.AdvertiserID.String(), "campaign": q.CampaignID.String(), "developer": q.DeveloperID.String(),
-	}, some
+	}
+	if len(q.Families) > 0 {
+		bindFamilies(params, q.Families)
+	}
+	return params, some
+}
+
+// bindFamilies adds the accounts of families, each with the number of its family.
+func bindFamilies(params map[string]string, families []report.Relatives) {
+	of := func(side string, ids func(report.Relatives) []uuid.UUID) {
+		var accounts, numbers []string
+		for n, f := range families {
+			for _, id := range ids(f) {
+				accounts, numbers = append(accounts, "'"+id.String()+"'"), append(numbers, strconv.Itoa(n+1))
+			}
+		}
+		params[side+"_relatives"] = "[" + strings.Join(accounts, ",") + "]"
+		params[side+"_families"] = "[" + strings.Join(numbers, ",") + "]"
+	}
+	of("advertiser", func(f report.Relatives) []uuid.UUID { return f.Advertisers })
+	of("developer", func(f report.Relatives) []uuid.UUID { return f.Developers })
 }
 
 // counted is one row of the counts query.

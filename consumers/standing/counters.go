@@ -29,10 +29,22 @@ const (
 	maxDays     = 100 * 366
 )
 
-// counts are the settled events of a campaign in a span.
+// counts are the settled events of a campaign in a span, without those at publishers of its
+// advertiser's own family: they prove nothing.
 type counts struct {
 	impressions, clicks, conversions, billed int64
 	charged                                  money.Micros
+	spent                                    money.Micros // charged at all publishers
+}
+
+// less returns c without part of it. The part may have been read later than c.
+func (c counts) less(part *report.Counts) counts {
+	c.impressions = max(0, c.impressions-part.Impressions)
+	c.clicks = max(0, c.clicks-part.Clicks)
+	c.conversions = max(0, c.conversions-part.Conversions)
+	c.billed = max(0, c.billed-part.Billed)
+	c.charged = max(0, c.charged-part.Spend)
+	return c
 }
 
 // counters holds the counters of all campaigns by span.
@@ -44,7 +56,7 @@ type counters struct {
 }
 
 // read brings the counters up to date. Errors: those of the source; the next call reads everything.
-func (r *counters) read(ctx context.Context, now time.Time) error {
+func (r *counters) read(ctx context.Context, now time.Time, of relations) error {
 	from := 0
 	if today := day.Of(now); today == r.today && now.Sub(r.restAt) < restEvery && !now.Before(r.restAt) {
 		from = recentSpans
@@ -57,7 +69,7 @@ func (r *counters) read(ctx context.Context, now time.Time) error {
 		if i >= recentSpans && from > 0 {
 			break
 		}
-		all, err := r.readSpan(ctx, s)
+		all, err := r.readSpan(ctx, s, of)
 		if err != nil {
 			return err
 		}
@@ -69,21 +81,50 @@ func (r *counters) read(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (r *counters) readSpan(ctx context.Context, s span) (map[uuid.UUID]counts, error) {
-	result, err := r.source.Stats(ctx, report.Query{
-		Since: max(0, r.today-s.last), Until: r.today - s.first, Breakdown: report.ByCampaign,
-	})
-	if err != nil {
+func (r *counters) readSpan(ctx context.Context, s span, of relations) (map[uuid.UUID]counts, error) {
+	q := report.Query{Since: max(0, r.today-s.last), Until: r.today - s.first, Breakdown: report.ByCampaign}
+	all := map[uuid.UUID]counts{}
+	if err := r.each(ctx, q, func(id uuid.UUID, c *report.Counts) {
+		all[id] = counts{c.Impressions, c.Clicks, c.Conversions, c.Billed, c.Spend, c.Spend}
+	}); err != nil {
 		return nil, err
 	}
-	all := make(map[uuid.UUID]counts, len(result.Groups))
-	for i := range result.Groups {
-		g := &result.Groups[i]
-		if id, err := uuid.Parse(g.Key); err == nil {
-			all[id] = counts{g.Impressions, g.Clicks, g.Conversions, g.Billed, g.Spend}
+	publishers := q
+	publishers.Breakdown = report.ByPublisher
+	families := map[uuid.UUID]*report.Relatives{}
+	if err := r.each(ctx, publishers, func(developer uuid.UUID, _ *report.Counts) {
+		if family, known := of.developers[developer]; known {
+			f := add(families, family)
+			f.Developers = append(f.Developers, developer)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	of.addAdvertisers(families, all)
+	for _, q.Families = range batches(families) {
+		if err := r.each(ctx, q, func(id uuid.UUID, own *report.Counts) {
+			if c, known := all[id]; known {
+				all[id] = c.less(own)
+			}
+		}); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// each calls add with the groups of an answer whose key is an id.
+func (r *counters) each(ctx context.Context, q report.Query, add func(uuid.UUID, *report.Counts)) error {
+	result, err := r.source.Stats(ctx, q)
+	if err != nil {
+		return err
+	}
+	for i := range result.Groups {
+		if id, err := uuid.Parse(result.Groups[i].Key); err == nil {
+			add(id, &result.Groups[i].Counts)
+		}
+	}
+	return nil
 }
 
 // life returns the counters of a campaign over its life, and of its last [standing.Days] days.
@@ -99,6 +140,7 @@ func (r *counters) life(id uuid.UUID, now time.Time) (all counts, month standing
 		all.conversions += c.conversions
 		all.billed += c.billed
 		all.charged = all.charged.AddSaturated(c.charged)
+		all.spent = all.spent.AddSaturated(c.spent)
 		if s.last == maxDays {
 			continue
 		}

@@ -45,6 +45,8 @@ type Config struct {
 // Source returns the settled results; see stats.Reader.
 type Source interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
+	// Delays counts charged conversions by advertiser and the time since their auction.
+	Delays(ctx context.Context, q report.DelayQuery) ([]report.Delay, error)
 }
 
 // Store stores accounts, charges and campaigns.
@@ -68,7 +70,7 @@ type Families interface {
 	Families(ctx context.Context) (map[uuid.UUID]family.Member, error)
 }
 
-// Deps holds the dependencies of [Standings]. All but Every, Families, Judge, Curve, Told and Now are
+// Deps holds the dependencies of [Standings]. All but Every, Families, Judge, Told and Now are
 // required.
 type Deps struct {
 	Every    time.Duration // of Run; less than a second is a minute
@@ -79,8 +81,6 @@ type Deps struct {
 	Families Families // nil: each account is a family with its seats
 	// Judge returns what campaigns are owed; nil for no own rates, ceilings and bounds.
 	Judge func(owed.Input) map[uuid.UUID]owed.Result
-	// Curve returns the delay of the network's conversions; nil for the first curve.
-	Curve func(ctx context.Context) (owed.Curve, error)
 	Told  roster.Told // nil: runs are not reported to administrators
 	Now   func() time.Time
 }
@@ -97,6 +97,7 @@ type Standings struct {
 	campaigns followed
 	counters  counters
 	charges   charges
+	delays    delays
 	highest   map[uuid.UUID]money.Micros
 	highestAt time.Time
 	published map[uuid.UUID]int64 // the stored votes of publishers; nil before the first run
@@ -126,6 +127,7 @@ func New(deps Deps) *Standings {
 		changes:  counter("adnet_standing_changes_total", "Changes of the standing of campaigns."),
 		failed:   counter("adnet_standing_failures_total", "Minutes in which standings could not be computed."),
 		counters: counters{source: deps.Source}, charges: charges{store: deps.Store},
+		delays: delays{source: deps.Source},
 	}
 }
 
@@ -152,11 +154,11 @@ func (s *Standings) Turn(ctx context.Context) error {
 	if err := s.campaigns.follow(ctx, s.deps.Store); err != nil {
 		return err
 	}
-	if err := s.counters.read(ctx, now); err != nil {
-		return err
-	}
 	people, err := s.people(ctx)
 	if err != nil {
+		return err
+	}
+	if err := s.counters.read(ctx, now, people.relations(s.campaigns.all)); err != nil {
 		return err
 	}
 	charged, err := s.charges.read(ctx, now)
@@ -172,7 +174,9 @@ func (s *Standings) Turn(ctx context.Context) error {
 	if err := s.publish(ctx, people, votes.Publishers, now); err != nil {
 		return err
 	}
-	judged, err := s.judge(ctx, people, ballot.Reviewed, now)
+	s.delays.read(ctx, now, s.often)
+	curve := s.delays.curve(people.families, votes.Advertisers)
+	judged, err := s.judge(ctx, people, ballot.Reviewed, curve, now)
 	if err != nil {
 		return err
 	}
@@ -220,7 +224,7 @@ func (s *Standings) addCredits(b *standing.Ballot, now time.Time) {
 	for id, k := range s.campaigns.all {
 		if k.credits > 0 && k.delivers && !b.Funded[k.advertiser] {
 			all, _, _ := s.counters.life(id, now)
-			b.Funded[k.advertiser] = all.charged < k.credits
+			b.Funded[k.advertiser] = all.spent < k.credits
 		}
 	}
 }
@@ -257,18 +261,12 @@ func (s *Standings) publish(ctx context.Context, p *people, votes map[uuid.UUID]
 
 // judge returns what campaigns are owed.
 func (s *Standings) judge(
-	ctx context.Context, p *people, reviewed map[uuid.UUID]bool, now time.Time,
+	ctx context.Context, p *people, reviewed map[uuid.UUID]bool, curve owed.Curve, now time.Time,
 ) (map[uuid.UUID]owed.Result, error) {
 	if s.deps.Judge == nil {
 		return nil, nil
 	}
-	in := owed.Input{Families: map[uuid.UUID]owed.Family{}}
-	if s.deps.Curve != nil {
-		var err error
-		if in.Curve, err = s.deps.Curve(ctx); err != nil {
-			return nil, err
-		}
-	}
+	in := owed.Input{Families: map[uuid.UUID]owed.Family{}, Curve: curve}
 	if err := s.readBids(ctx, now); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package standing
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +23,13 @@ import (
 	"adnet/internal/standing"
 )
 
+// placed are events of a campaign at a publisher.
+type placed struct {
+	at                              day.Day
+	advertiser, campaign, developer uuid.UUID
+	counts                          report.Counts
+}
+
 // world is an in-memory store with charges and counters of its own.
 type world struct {
 	*testing.T
@@ -28,6 +37,10 @@ type world struct {
 	now      time.Time
 	charged  map[day.Day][]standing.Charge
 	days     map[day.Day]map[uuid.UUID]report.Counts
+	places   []placed
+	delays   []report.Delay
+	delaysOf report.DelayQuery
+	failure  error // of Delays
 	funded   map[uuid.UUID]bool
 	families map[uuid.UUID]family.Member
 	judged   owed.Input
@@ -58,9 +71,18 @@ func (w *world) KeepStandings(ctx context.Context, changes []campaign.StandingCh
 	return w.Store.KeepStandings(ctx, changes)
 }
 
+func (w *world) Delays(_ context.Context, q report.DelayQuery) ([]report.Delay, error) {
+	w.readings++
+	w.delaysOf = q
+	return w.delays, w.failure
+}
+
 func (w *world) Stats(_ context.Context, q report.Query) (report.Result, error) {
 	w.readings++
 	sums := map[uuid.UUID]report.Counts{}
+	if q.Breakdown == report.ByPublisher || len(q.Families) > 0 {
+		return w.placed(q)
+	}
 	for d, of := range w.days {
 		for id, counts := range of {
 			if q.Since <= d && d <= q.Until {
@@ -75,6 +97,39 @@ func (w *world) Stats(_ context.Context, q report.Query) (report.Result, error) 
 		result.Groups = append(result.Groups, report.Group{Key: id.String(), Counts: counts})
 	}
 	return result, nil
+}
+
+// placed answers from the events of which the publisher is known.
+func (w *world) placed(q report.Query) (result report.Result, err error) {
+	if err := q.Check(); err != nil {
+		return result, err
+	}
+	for _, e := range w.places {
+		if e.at < q.Since || e.at > q.Until {
+			continue
+		}
+		if q.Breakdown == report.ByPublisher {
+			result.Groups = append(result.Groups, report.Group{Key: e.developer.String(), Counts: e.counts})
+			continue
+		}
+		for _, f := range q.Families {
+			if slices.Contains(f.Advertisers, e.advertiser) && slices.Contains(f.Developers, e.developer) {
+				result.Groups = append(result.Groups, report.Group{Key: e.campaign.String(), Counts: e.counts})
+			}
+		}
+	}
+	return result, nil
+}
+
+// place adds events of a campaign at a publisher on a day.
+func (w *world) place(d day.Day, c campaign.Campaign, publisher account.User, counts report.Counts) {
+	w.places = append(w.places, placed{d, c.AdvertiserID, c.ID, publisher.DeveloperID, counts})
+	if w.days[d] == nil {
+		w.days[d] = map[uuid.UUID]report.Counts{}
+	}
+	sum := w.days[d][c.ID]
+	sum.Add(counts)
+	w.days[d][c.ID] = sum
 }
 
 func (w *world) Families(context.Context) (map[uuid.UUID]family.Member, error) {
@@ -274,7 +329,7 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 
 	readings := w.readings
 	w.turn(s)
-	require.Equal(t, recentSpans, w.readings-readings, "older days are read once an hour")
+	require.Equal(t, 2*recentSpans, w.readings-readings, "older days are read once an hour")
 	// A late event of an old day is counted within the hour, and every event once.
 	w.days[today-300][c.ID] = report.Counts{Impressions: 1001}
 	for range 61 {
@@ -312,4 +367,122 @@ func TestProcessesAgree(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.EqualValues(t, campaign.FullVote, again.Standing.Vote)
+}
+
+// Acts and impressions at publishers of the advertiser's own family prove nothing: neither those of
+// its own account, which are never charged, nor charged ones of another account of the family.
+func TestOwnFamilysPublishersDoNotCount(t *testing.T) {
+	w, s := newWorld(t)
+	thief, other, seat, stranger := w.user(uuid.Nil), w.user(uuid.Nil), account.User{}, w.user(uuid.Nil)
+	seat = w.user(other.ID)
+	w.families[other.ID] = family.Member{Family: thief.ID}
+	byClick := func(c *campaign.Campaign) { c.BillingModel = campaign.CPC }
+	c := w.campaign(thief.ID, byClick)
+	theirs := w.campaign(stranger.ID, byClick)
+	paid := w.campaign(other.ID, nil)
+	today := day.Of(w.now)
+	acts := report.Counts{Impressions: 100, Clicks: 7, Conversions: 2, Billed: 7, Spend: 7 * money.USD}
+	for _, d := range []day.Day{today, today - 1, today - 12, today - 200} {
+		w.place(d, c, thief, report.Counts{Impressions: 30, Clicks: 3, Conversions: 1})
+		w.place(d, c, other, acts)
+		w.place(d, c, seat, acts)
+		w.place(d, c, stranger, report.Counts{Impressions: 1000, Clicks: 2, Billed: 1, Spend: money.USD})
+		w.place(d, theirs, thief, acts)
+		w.place(d, theirs, stranger, report.Counts{Impressions: 5, Clicks: 5})
+		w.place(d, paid, thief, acts)
+	}
+	w.turn(s)
+	byID := map[uuid.UUID]owed.Campaign{}
+	for _, of := range w.judged.Campaigns {
+		byID[of.ID] = of
+	}
+	got := byID[c.ID]
+	require.EqualValues(t, []int64{4000, 8, 0, 4}, []int64{got.Impressions, got.Clicks, got.Conversions, got.Acts})
+	require.Equal(t, 4*money.USD, got.Charged)
+	for _, r := range got.Recent {
+		require.EqualValues(t, 1000, r.Impressions)
+	}
+	require.Len(t, got.Recent, 3)
+	got = byID[theirs.ID]
+	require.EqualValues(t, []int64{400, 28, 28}, []int64{got.Impressions, got.Clicks, got.Acts}, "what strangers show counts")
+	require.Zero(t, byID[paid.ID].Impressions)
+	require.Equal(t, money.USD, w.judged.Median, "the thief's own charges set no price")
+}
+
+// Credits that were charged at the own family's publishers are spent nevertheless.
+func TestOwnFamilysChargesSpendCredits(t *testing.T) {
+	w, s := newWorld(t)
+	owner, other := w.user(uuid.Nil), w.user(uuid.Nil)
+	w.families[other.ID] = family.Member{Family: owner.ID}
+	c := w.campaign(owner.ID, func(c *campaign.Campaign) {
+		c.CreditFunded, c.TotalBudget, c.DailyBudget = true, 10*money.USD, 10*money.USD
+		approve(c)
+	})
+	w.turn(s)
+	require.EqualValues(t, campaign.FullVote, w.standing(c).Vote)
+	w.place(day.Of(w.now), c, other, report.Counts{Impressions: 10, Billed: 10, Spend: 10 * money.USD})
+	w.turn(s)
+	require.Zero(t, w.standing(c).Vote)
+}
+
+func TestLargeFamilyIsReadInParts(t *testing.T) {
+	large, small := &report.Relatives{}, &report.Relatives{}
+	for range report.MaxRelatives + 1 {
+		large.Advertisers, large.Developers = append(large.Advertisers, uuid.New()), append(large.Developers, uuid.New())
+	}
+	small.Advertisers, small.Developers = []uuid.UUID{uuid.New()}, []uuid.UUID{uuid.New(), uuid.New()}
+	families := map[uuid.UUID]*report.Relatives{uuid.New(): large, uuid.New(): small}
+	for range report.MaxRelatives {
+		families[uuid.New()] = small
+	}
+	pairs := map[[2]uuid.UUID]int{}
+	for _, query := range batches(families) {
+		require.NoError(t, (&report.Query{Families: query}).Check())
+		for _, f := range query {
+			if len(f.Developers) > 2 {
+				require.Len(t, query, 1, "an account is in one family of a query")
+			}
+			for _, a := range []uuid.UUID{f.Advertisers[0], f.Advertisers[len(f.Advertisers)-1]} {
+				for _, d := range f.Developers {
+					pairs[[2]uuid.UUID{a, d}]++
+				}
+			}
+		}
+	}
+	last := len(large.Advertisers) - 1
+	for _, d := range large.Developers {
+		require.NotZero(t, pairs[[2]uuid.UUID{large.Advertisers[0], d}])
+		require.NotZero(t, pairs[[2]uuid.UUID{large.Advertisers[last], d}])
+	}
+	require.NotZero(t, pairs[[2]uuid.UUID{small.Advertisers[0], small.Developers[1]}])
+}
+
+func TestCurveIsLearntFromFamiliesThatPay(t *testing.T) {
+	w, s := newWorld(t)
+	payers := make([]account.User, 10)
+	for i := range payers {
+		payers[i] = w.user(uuid.Nil)
+		w.charge(payers[i].ID, uuid.New(), 5*money.USD)
+		w.delays = append(w.delays, report.Delay{AdvertiserID: payers[i].ID, Hours: 2, Conversions: 1000})
+	}
+	for range 50 { // accounts that were charged next to nothing
+		w.delays = append(w.delays, report.Delay{AdvertiserID: w.user(uuid.Nil).ID, Hours: 700, Conversions: 100_000})
+	}
+	w.turn(s)
+	today := day.Of(w.now)
+	require.Equal(t, report.DelayQuery{Since: today - 90, Until: today - 31}, w.delaysOf)
+	require.Less(t, w.judged.Curve.Due(time.Hour), owed.Same/100)
+	require.Greater(t, w.judged.Curve.Due(6*time.Hour), owed.Same*99/100, "most within two hours, and no one else counts")
+
+	learnt := w.judged.Curve
+	w.failure, w.delays = errors.New("unavailable"), nil
+	w.now = w.now.Add(restEvery)
+	w.turn(s)
+	require.Equal(t, learnt, w.judged.Curve, "after an error the last one stays")
+	w.failure = nil
+	w.turn(s)
+	require.Equal(t, learnt, w.judged.Curve, "read once an hour")
+	w.now = w.now.Add(restEvery)
+	w.turn(s)
+	require.Equal(t, owed.FirstCurve, w.judged.Curve)
 }

@@ -30,6 +30,7 @@ type Reports struct {
 	mu        sync.RWMutex
 	days      map[day.Day]map[dimensions]*report.Counts
 	converted map[convertedKey]*report.Converted
+	delays    map[delayKey]int64
 	traffic   map[day.Day]map[trafficKey]*report.Traffic
 	totals    ledger.Totals
 	billable  ledger.Billable
@@ -76,6 +77,7 @@ func NewReports() *Reports {
 	return &Reports{
 		days:      make(map[day.Day]map[dimensions]*report.Counts),
 		converted: make(map[convertedKey]*report.Converted),
+		delays:    make(map[delayKey]int64),
 		traffic:   make(map[day.Day]map[trafficKey]*report.Traffic),
 
 		totals: ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)},
@@ -164,6 +166,9 @@ func (r *Reports) insert(row *report.Row) {
 	before := counts.Conversions
 	if count(counts, row); counts.Conversions > before {
 		r.convert(day.Of(received), row)
+	}
+	if row.Type == ledger.Conversion && row.Charge > 0 {
+		r.delay(row)
 	}
 	if reason := report.TrafficReason(row.Verdict, row.Credit); reason != "" {
 		r.addTraffic(day.Of(received), row, reason)
@@ -456,7 +461,10 @@ func (r *Reports) trafficOf(q report.Query) []report.Traffic {
 func matches(q report.Query, d *dimensions) bool {
 	return (q.AdvertiserID == uuid.Nil || q.AdvertiserID == d.advertiser) &&
 		(q.CampaignID == uuid.Nil || q.CampaignID == d.campaign) &&
-		(q.DeveloperID == uuid.Nil || q.DeveloperID == d.developer)
+		(q.DeveloperID == uuid.Nil || q.DeveloperID == d.developer) &&
+		(len(q.Families) == 0 || slices.ContainsFunc(q.Families, func(f report.Relatives) bool {
+			return slices.Contains(f.Advertisers, d.advertiser) && slices.Contains(f.Developers, d.developer)
+		}))
 }
 
 func addTo(groups map[string]*report.Counts, key string, counts *report.Counts) {

@@ -22,7 +22,7 @@ func (s *Store) Voters(context.Context) (list []standing.Account, err error) {
 	defer s.mu.Unlock()
 	for id, u := range s.users {
 		list = append(list, standing.Account{
-			ID: id, Parent: u.ParentID, Created: u.CreatedAt,
+			ID: id, Parent: u.ParentID, Developer: u.DeveloperID, Created: u.CreatedAt,
 			Funded: s.ledger.balances[side{ledger.AdvertiserCash(id), ledger.USD}] > 0,
 		})
 	}

@@ -2,14 +2,15 @@ package owed
 
 import "time"
 
-// ages are the times after a click at which a [Curve] has its values.
+// ages are the times after an auction at which a [Curve] has its values. A click follows its auction
+// within minutes.
 var ages = [...]time.Duration{
 	time.Hour, 6 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour, 3 * 24 * time.Hour, 7 * 24 * time.Hour,
 	14 * 24 * time.Hour, 30 * 24 * time.Hour,
 }
 
 // Curve is the part of a click's conversions that are reported within 1 and 6 hours and 1, 2, 3, 7,
-// 14 and 30 days of the click, in parts per million. It never decreases and ends at [Same].
+// 14 and 30 days of the auction, in parts per million. It never decreases and ends at [Same].
 type Curve [len(ages)]PPM
 
 // FirstCurve is the curve of a network without history.
@@ -18,8 +19,11 @@ var FirstCurve = Curve{450_000, 600_000, 750_000, 850_000, 900_000, 960_000, 990
 // curveWeight is the weight of [FirstCurve] against reported conversions, in conversions.
 const curveWeight = 30
 
+// mostDelays is the most conversions of one delay that count, so that the sums do not overflow.
+const mostDelays = 1e11
+
 // Bucket returns the place in the delays of [LearnCurve] of a conversion reported so long after its
-// click, and false if no curve reaches that far.
+// auction, and false if no curve reaches that far.
 func Bucket(delay time.Duration) (at int, ok bool) {
 	for at, end := range ages {
 		if delay <= end {
@@ -29,16 +33,54 @@ func Bucket(delay time.Duration) (at int, ok bool) {
 	return 0, false
 }
 
+// Delays are the conversions of a family by [Bucket] of their delay.
+type Delays struct {
+	Weight      PPM // from 0 to [Same]
+	Conversions [len(ages)]int64
+}
+
+// NetworkCurve returns the curve of a network from the delays of its families. Each counts by its
+// weight, and for at most a fifth of all, so that none sets the delay for the others.
+func NetworkCurve(families []Delays) Curve {
+	weighed := func(d *Delays) (sum int64) {
+		for _, n := range d.Conversions {
+			sum = min(limit, sum+mulDiv(n, d.Weight, 1))
+		}
+		return sum
+	}
+	var total int64
+	for i := range families {
+		total = min(limit, total+weighed(&families[i]))
+	}
+	most := total / rateShare
+	var sums [len(ages)]int64
+	for i := range families {
+		d := &families[i]
+		all := weighed(d)
+		for at, n := range d.Conversions {
+			part := mulDiv(n, d.Weight, 1)
+			if all > most {
+				part = mulDiv(part, most, all)
+			}
+			sums[at] = min(limit, sums[at]+part)
+		}
+	}
+	for at := range sums {
+		sums[at] /= Same
+	}
+	return LearnCurve(sums)
+}
+
 // LearnCurve returns the curve of a network from the number of conversions by [Bucket] of their
 // delay. Clicks that conversions may still follow should be left out, as only their fast ones are
 // known.
 func LearnCurve(delays [len(ages)]int64) (c Curve) {
 	all, sum := int64(curveWeight), int64(0)
 	for _, n := range delays {
-		all += max(0, n)
+		all += min(mostDelays, max(0, n))
 	}
 	for i, n := range delays {
-		sum += max(0, n)
+		sum += min(mostDelays, max(0, n))
 		c[i] = mulDiv(sum*Same+curveWeight*FirstCurve[i], 1, all)
 	}
 	return c

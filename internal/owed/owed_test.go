@@ -164,6 +164,23 @@ func TestConversionsAreExpectedWhenTheyAreDue(t *testing.T) {
 	require.False(t, ok)
 }
 
+// One family sets no delay for the others, whatever it reports.
+func TestFamilyMovesTheCurveLittle(t *testing.T) {
+	list := []Delays{}
+	for range 20 {
+		list = append(list, Delays{Same, [len(ages)]int64{100}})
+	}
+	require.Greater(t, NetworkCurve(list)[0], Same*98/100)
+	late := Delays{Same, [len(ages)]int64{7: 1e15}}
+	with := NetworkCurve(append(list, late))
+	require.Less(t, NetworkCurve([]Delays{{Same, list[0].Conversions}, late})[0], Same, "two families")
+	require.InDelta(t, 990_000, LearnCurve([len(ages)]int64{0: 2000})[0], 10_000)
+	require.Greater(t, with[0], Same/100)
+	late.Weight = 0
+	require.Equal(t, NetworkCurve(list), NetworkCurve(append(list, late)))
+	require.Equal(t, FirstCurve, NetworkCurve(nil))
+}
+
 func TestCurveRises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var delays [len(ages)]int64

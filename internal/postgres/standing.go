@@ -14,7 +14,7 @@ import (
 
 const (
 	selectVoters = `SELECT u.id, coalesce(u.parent_id, '00000000-0000-0000-0000-000000000000'),
-		u.created_at,
+		u.developer_id, u.created_at,
 		coalesce(b.amount, 0) > 0
 		FROM app_user u LEFT JOIN balance b ON b.account = 'advertiser:' || u.id::text AND b.asset = 'USD' ORDER BY u.id`
 
@@ -48,7 +48,7 @@ func (s *Store) Voters(ctx context.Context) ([]standing.Account, error) {
 		return nil, failure("read voters", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a standing.Account, err error) {
-		err = row.Scan(&a.ID, &a.Parent, &a.Created, &a.Funded)
+		err = row.Scan(&a.ID, &a.Parent, &a.Developer, &a.Created, &a.Funded)
 		a.Created = a.Created.UTC()
 		return a, err
 	})

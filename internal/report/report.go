@@ -89,6 +89,13 @@ func (q *Query) Check() error {
 			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(Breakdowns, ", "),
 		).With("field", "breakdown")
 	}
+	ids := 0
+	for _, f := range q.Families {
+		ids += len(f.Advertisers) + len(f.Developers)
+	}
+	if ids > MaxRelatives {
+		return errs.New(errs.InvalidRequest, "families must name at most %d accounts", MaxRelatives).With("field", "families")
+	}
 	if q.Breakdown == ByHour && q.Until-q.Since >= MaxHourly {
 		return errs.New(
 			errs.InvalidRequest, "a breakdown by hour covers at most %d days", MaxHourly,
@@ -114,7 +121,16 @@ type Query struct {
 	DeveloperID  uuid.UUID
 	Since, Until day.Day
 	Breakdown    Breakdown // empty: none
+	// Families, if not empty, selects the events of the advertisers of a family at publishers of
+	// the same family. An account is in one family. At most [MaxRelatives] ids.
+	Families []Relatives
 }
+
+// Relatives are accounts of one family: advertisers, and publishers by their developer ids.
+type Relatives struct{ Advertisers, Developers []uuid.UUID }
+
+// MaxRelatives is the maximum number of ids in the families of a query.
+const MaxRelatives = 2000
 
 // MaxConversionValue is the largest value that a conversion may state, 1 million of its currency.
 const MaxConversionValue = 1_000_000 * money.USD

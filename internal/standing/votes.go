@@ -32,10 +32,12 @@ func Since(today day.Day) day.Day { return today - Days + 1 }
 
 // Account is what votes need of an account.
 type Account struct {
-	ID      uuid.UUID // also its advertiser id
-	Parent  uuid.UUID // the owner of a seat; zero for every other account
-	Created time.Time
-	Funded  bool // it has prepaid money
+	ID     uuid.UUID // also its advertiser id
+	Parent uuid.UUID // the owner of a seat; zero for every other account
+	// Developer is its id as a publisher.
+	Developer uuid.UUID
+	Created   time.Time
+	Funded    bool // it has prepaid money
 }
 
 // Charge is the sum that a payer was charged for a publisher's traffic, without what was taken back

@@ -26,6 +26,7 @@ type Reports struct {
 	Reader interface {
 		Stats(ctx context.Context, q report.Query) (report.Result, error)
 		Converted(ctx context.Context, q report.Query) (report.Conversions, error)
+		Delays(ctx context.Context, q report.DelayQuery) ([]report.Delay, error)
 	}
 	Rollup interface {
 		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
@@ -73,6 +74,8 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"UnknownBreakdown", reportsUnknownBreakdown},
 		{"Ranges", reportsRanges},
 		{"Filters", reportsFilters},
+		{"FamiliesSelectTheirOwnTraffic", reportsFamilies},
+		{"DelaysOfChargedConversions", reportsDelays},
 		{"Billable", reportsBillable},
 		{"HighestCharges", reportsHighestCharges},
 		{"RepeatedToken", reportsRepeatedToken},

@@ -135,7 +135,9 @@ func chargesOfVotes(t *testing.T, l Ledger) {
 	for _, v := range voters {
 		funded[v.ID] = v.Funded
 		if v.ID == payer.ID {
-			require.Equal(t, standing.Account{ID: payer.ID, Created: payer.CreatedAt, Funded: true}, v)
+			require.Equal(t, standing.Account{
+				ID: payer.ID, Developer: payer.DeveloperID, Created: payer.CreatedAt, Funded: true,
+			}, v)
 		}
 	}
 	require.Subset(t, funded, map[uuid.UUID]bool{payer.ID: true, other.ID: false})
