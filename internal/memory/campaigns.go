@@ -130,11 +130,13 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 	if !ok {
 		return record, nil
 	}
-	for i, k := range s.owned[of.AdvertiserID] {
-		if i == 0 {
+	for _, k := range s.owned[of.AdvertiserID] {
+		record.Targeting += k.TargetingSize()
+	}
+	for _, k := range s.ofFamily(of.AdvertiserID) {
+		if record.Since.IsZero() || k.CreatedAt.Before(record.Since) {
 			record.Since = k.CreatedAt
 		}
-		record.Targeting += k.TargetingSize()
 		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
 			record.Approved++
 		}
@@ -148,6 +150,17 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 		}
 	}
 	return record, nil
+}
+
+// ofFamily returns the campaigns of an advertiser's family. The caller holds s.mu.
+func (s *Store) ofFamily(advertiser uuid.UUID) (list []*stored) {
+	family := s.publisherFamily(s.users[advertiser].DeveloperID)
+	for owner, campaigns := range s.owned {
+		if s.publisherFamily(s.users[owner].DeveloperID) == family {
+			list = append(list, campaigns...)
+		}
+	}
+	return list
 }
 
 // UpdateCampaign runs edit on a copy and stores the result. Fields that [campaign.Keep] restores

@@ -537,7 +537,7 @@ var mutants = []mutant{
 	{
 		name: "unseen-publisher", protects: "a publisher that shows nothing holds a hundredth of a campaign's day",
 		file: "ingress/limits/unseen.go",
-		old:  "if s.tally(k, of, now).sum() > int64(most) {", new: "if s.tally(k, of, now).sum() > mostUnseen {",
+		old:  "if s.tally(k, of, now).sum() > int64(most) {", new: "if s.tally(k, of, now).sum() > int64(max(most, mostUnseen)) {",
 		tests: []string{"./ingress/limits"}, run: "UnseenAds",
 	},
 	{
@@ -823,7 +823,7 @@ var mutants = []mutant{
 	{
 		name: "votes-trade", protects: "a word that every advertiser uses shows what a request is about",
 		file: "auction/lexicon/table.go",
-		old:  "max(size.rarity(v), least)", new: "size.rarity(v)",
+		old:  "max(size.rarity(v), least)", new: "max(size.rarity(v), min(least, 0))",
 		tests: []string{"./auction"}, run: "TestANetworkOfOneTradeFills",
 	},
 	{
