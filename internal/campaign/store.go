@@ -43,23 +43,22 @@ type Store interface {
 	Campaign(ctx context.Context, id uuid.UUID) (Campaign, error)
 	// Campaigns returns a page, newest first, and the total number of matches.
 	Campaigns(ctx context.Context, f Filter) (page []Campaign, total int, err error)
-	// Record returns the record of the family of a campaign's advertiser, zero for an unknown campaign.
+	// Record returns the record of a campaign's advertiser, zero for an unknown campaign.
 	Record(ctx context.Context, campaignID uuid.UUID) (Record, error)
 	// UpdateCampaign runs edit on the locked campaign and stores the result. If edit fails, nothing
 	// changes. A Review set by edit is also appended to the review history.
 	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*Campaign) error) (Campaign, error)
 }
 
-// Record is the history of an advertiser's family (internal/family), derived from its campaigns and
-// their reviews.
+// Record is an advertiser's history, derived from its campaigns and their reviews.
 type Record struct {
 	Approved int // campaigns approved by a reviewer
-	// Refused is the time of the latest rejection, or of the latest change to a campaign under an
-	// administrator's pause; zero without either.
+	// Refused is the time of the latest rejection of a campaign of its family (internal/family), or
+	// of the latest change to one under an administrator's pause; zero without either.
 	Refused time.Time
 	Since   time.Time // creation of the first campaign, zero without one
 
-	Targeting int // size of the targeting of the advertiser's own campaigns, see [Campaign.TargetingSize]
+	Targeting int // size of the targeting of all campaigns, see [Campaign.TargetingSize]
 }
 
 // The minimum history of an account whose changes may be shown before a review.

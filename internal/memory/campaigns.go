@@ -130,16 +130,16 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 	if !ok {
 		return record, nil
 	}
-	for _, k := range s.owned[of.AdvertiserID] {
-		record.Targeting += k.TargetingSize()
-	}
-	for _, k := range s.ofFamily(of.AdvertiserID) {
-		if record.Since.IsZero() || k.CreatedAt.Before(record.Since) {
+	for i, k := range s.owned[of.AdvertiserID] {
+		if i == 0 {
 			record.Since = k.CreatedAt
 		}
+		record.Targeting += k.TargetingSize()
 		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
 			record.Approved++
 		}
+	}
+	for _, k := range s.ofFamily(of.AdvertiserID) {
 		if k.Stopped() && k.UpdatedAt.After(record.Refused) {
 			record.Refused = k.UpdatedAt
 		}

@@ -35,7 +35,7 @@ func RunFamilies(t *testing.T, newStore func(t *testing.T) (s Families, spend fu
 		"OneMailboxHasOneFirstCampaign": oneMailbox, "NeighboursAreBound": neighbours, "CopiesAreBound": copies,
 		"InstrumentsJoin": instruments, "RulingsPersist": rulings, "ErasedMailboxesAreRemembered": erasedMailbox,
 		"FirstCampaignsInParallel": parallelFirst, "AccountsOfAFamilyAreListed": listFamily,
-		"ReviewsOfAFamilyCountTogether": familyRecord,
+		"RejectionsOfAFamilyCountTogether": familyRecord,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, spend := newStore(t)
@@ -149,7 +149,8 @@ func familyRecord(t *testing.T, w familyWorld) {
 		record, err := w.Record(t.Context(), c.ID)
 		require.NoError(t, err)
 		require.Equal(t, campaign.Record{
-			Approved: 1, Refused: keyTime, Since: ofA.CreatedAt, Targeting: c.TargetingSize(),
+			Approved: map[uuid.UUID]int{ofA.ID: 1}[c.ID], Refused: keyTime, Since: c.CreatedAt,
+			Targeting: c.TargetingSize(),
 		}, record)
 	}
 	record, err := w.Record(t.Context(), ofCopier.ID)
