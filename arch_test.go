@@ -222,7 +222,7 @@ var libraries = map[string][]string{
 	"github.com/wneessen/go-mail":         {"internal/mail"},
 	"github.com/prometheus/client_golang": {
 		"internal/obs", "internal/classifier", "internal/mail", "ingress", "consumers", "analytics", "internal/kafka",
-		"internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench",
+		"internal/postgres", "internal/redis", "cmd", "internal/backends", "lab/bench", "lab/hostile",
 	},
 }
 

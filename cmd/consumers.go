@@ -294,8 +294,8 @@ func (r *consumersRole) learning() error {
 		return nil
 	}
 	learner, err := newLearner(r.cfg.Learn, learn.Deps{
-		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Store: r.Ranking,
-		Told: r.clerk.Of(roster.Train),
+		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Families: r.Books,
+		Store: r.Ranking, Told: r.clerk.Of(roster.Train),
 	})
 	if err != nil {
 		return err

@@ -91,8 +91,9 @@ Durations are written like ` + "`750ms`, `1m30s` or `720h`" + `; lists are separ
 marks what is masked when it is printed, and what can come from a file: ` + "`ADNET_SESSION_KEYS_FILE`" + `
 names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. A value without a
 kind is a text, a number or a duration. *Others* are commands whose ` + "`--help`" + ` lists it. How to
-run the processes is in [operate](operate/README.md). An operator decides the first table. The other tables are
-*advanced*: their defaults serve until a measurement, an alert or a policy asks for another value.
+run the processes is in [operate](operate/README.md). An operator decides the first table. The
+others are *advanced*: their defaults serve until a measurement, an alert or a policy asks for
+another value.
 
 One setting is Go's own: ` + "`GOGC`" + `, the growth of the heap between two collections in percent.
 Without it ingress chooses 25 to 100 by the size of the catalog; set it to trade memory for CPU.

@@ -250,7 +250,7 @@ func healthOfAll(t *testing.T, api client, boss string) {
 		jobs[j["name"].(string)] = j
 		require.NotNil(t, j["next"], j["name"])
 	}
-	require.Len(t, jobs, 5, "goals, retention, rollup, train, verify: %v", jobs)
+	require.Len(t, jobs, 6, "goals, retention, rollup, standing, train, verify: %v", jobs)
 	require.Equal(t, false, jobs["rollup"]["failed"])
 	require.NotNil(t, jobs["rollup"]["ended_at"], "it runs at the start of consumers")
 }

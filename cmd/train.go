@@ -53,7 +53,7 @@ func (c *trainRun) Run(p cli.Process) error {
 		return err
 	}
 	defer books.Close()
-	deps := learn.Deps{Log: p.Log, Metrics: obs.NewRegistry(), Campaigns: deliverable{books}, Store: books}
+	deps := learn.Deps{Log: p.Log, Metrics: obs.NewRegistry(), Campaigns: deliverable{books}, Families: books, Store: books}
 	switch {
 	case c.Explain:
 		return c.explain(p, books)

@@ -45,6 +45,7 @@ func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day ti
 			EventID: uuid.New(), ReceivedAt: a.At, Type: ledger.Impression, Verdict: ledger.OK, AuctionID: a.AuctionID,
 			CampaignID:   a.CampaignID,
 			AdvertiserID: uuid.UUID{8, byte(ad)}, DeveloperID: a.DeveloperID,
+			IntegrationMethod: "js_snippet", // of a page: only these report views that readers had
 		}
 		events = append(events, event)
 		if n/30%3 == 0 { // of each publisher
@@ -91,10 +92,11 @@ func TestTrain(t *testing.T) {
 	)["key"].(string)
 	var campaigns []uuid.UUID
 	for _, subject := range subjects {
-		owner := api.register(subject[0] + "@e2e.example") // its first campaign is live at once
+		// Of a family of its own, so that its first campaign is live at once.
+		owner := api.register(subject[0] + "@" + subject[0] + ".example")
 		made := api.do("POST", "/api/campaigns", owner.token,
-			fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://zoo.example.com/","bid_amount":5}`,
-				owner.id, subject[0]), http.StatusCreated)
+			fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://%s.example/","bid_amount":5}`,
+				owner.id, subject[0], subject[0]), http.StatusCreated)
 		campaigns = append(campaigns, uuid.MustParse(made["campaign"].(map[string]any)["id"].(string)))
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)

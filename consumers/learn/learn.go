@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/auction/ranker"
@@ -67,6 +68,12 @@ type Campaigns interface {
 	Deliverable(ctx context.Context) ([]target.Campaign, error)
 }
 
+// Families finds the families of publishers.
+type Families interface {
+	// FamilyOwners maps developer ids to that of their family's oldest account, unless it is their own.
+	FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error)
+}
+
 // Store stores versions of weights.
 type Store interface {
 	WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error)
@@ -83,6 +90,7 @@ type Deps struct {
 	Metrics   prometheus.Registerer
 	Source    Source
 	Campaigns Campaigns
+	Families  Families
 	Store     Store
 	World     train.World
 	Told      roster.Told // nil: runs are not reported to administrators
@@ -159,8 +167,12 @@ func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
+	owners, err := l.deps.Families.FamilyOwners(ctx)
+	if err != nil {
+		return Done{}, err
+	}
 	t := turn{
-		Learner: l, day: day, state: ranking.StateOf(versions),
+		Learner: l, day: day, state: ranking.StateOf(versions), owners: owners,
 		network: train.Network{Index: target.Build(ranker.Version2(), campaigns)},
 	}
 	if t.state.Stage == ranking.Shadow || t.state.Stage == ranking.Part {
@@ -209,6 +221,7 @@ type turn struct {
 	day     time.Time
 	state   ranking.State
 	network train.Network
+	owners  map[uuid.UUID]uuid.UUID // see [Families]
 }
 
 // table returns the table of a version; 0 is the first day's.
@@ -314,7 +327,7 @@ func (t *turn) task(ctx context.Context) (task train.Task, err error) {
 		if err != nil {
 			return task, err
 		}
-		task.Clicks = append(task.Clicks, samplesOf(rows, -int32(back))...)
+		task.Clicks = append(task.Clicks, t.samplesOf(rows, -int32(back))...)
 	}
 	if task.Views, err = t.views(ctx); err != nil {
 		return task, err
@@ -338,7 +351,7 @@ func (t *turn) views(ctx context.Context) (list []train.Seen, err error) {
 			list = append(
 				list,
 				train.Seen{
-					Publisher: target.ID(r.DeveloperID), Day: -int32(back), Impressions: r.Impressions, Views: r.Views,
+					Publisher: t.publisher(r.DeveloperID), Day: -int32(back), Impressions: r.Impressions, Views: r.Views,
 				},
 			)
 		}
@@ -379,19 +392,28 @@ func (l *Learner) Rollback(ctx context.Context) error {
 	return l.deps.Store.MoveWeights(ctx, l.deps.Now(), ranking.Rollback)
 }
 
-func (l *Learner) samples(ctx context.Context, day time.Time, number int32) ([]train.Sample, error) {
-	rows, err := l.deps.Source.Impressions(ctx, day, mostLearnt)
+func (t *turn) samples(ctx context.Context, day time.Time, number int32) ([]train.Sample, error) {
+	rows, err := t.deps.Source.Impressions(ctx, day, mostLearnt)
 	if err != nil {
 		return nil, err
 	}
-	return samplesOf(rows, number), nil
+	return t.samplesOf(rows, number), nil
 }
 
-func samplesOf(rows []report.Impression, number int32) []train.Sample {
+// publisher returns the publisher that stands for its family: the weight of evidence and the suspicion
+// of a day count families, since accounts cost nothing.
+func (t *turn) publisher(developer uuid.UUID) target.ID {
+	if owner, other := t.owners[developer]; other {
+		return target.ID(owner)
+	}
+	return target.ID(developer)
+}
+
+func (t *turn) samplesOf(rows []report.Impression, number int32) []train.Sample {
 	samples := make([]train.Sample, len(rows))
 	for i, r := range rows {
 		samples[i] = train.Sample{
-			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: target.ID(r.DeveloperID),
+			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: t.publisher(r.DeveloperID),
 			Day: number, Place: r.Place,
 			Terms: r.Terms, Clicked: r.Clicked, Converted: r.Converted, PerConversion: r.PaysCPA,
 			Network: uint32(r.Network), PClick: ranker.PPM(r.PClick), TrialPClick: ranker.PPM(r.TrialPClick),

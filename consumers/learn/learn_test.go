@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,7 @@ type source struct {
 	perDay int
 	rate   float64
 	trial  bool // weights are on trial, which foretell the rates exactly
+	owners map[uuid.UUID]uuid.UUID
 	err    error
 }
 
@@ -96,6 +98,50 @@ func (s *source) Deliverable(context.Context) (list []target.Campaign, err error
 	return list, nil
 }
 
+func (s *source) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) { return s.owners, nil }
+
+// Accounts cost nothing: those of one family are one publisher in all that is learnt, and others are
+// as before.
+func TestFamilyOfPublishersCountsOnce(t *testing.T) {
+	s, owners := &source{perDay: 300}, map[uuid.UUID]uuid.UUID{}
+	for i := 1; i < 20; i++ {
+		owners[id('p', i)] = id('p', 0)
+	}
+	publishers := func(owners map[uuid.UUID]uuid.UUID) (sold, viewed map[target.ID]float64) {
+		turn := turn{Learner: &Learner{deps: Deps{Source: s}}, day: noon, owners: owners}
+		samples, err := turn.samples(t.Context(), noon, 0)
+		require.NoError(t, err)
+		views, err := turn.views(t.Context())
+		require.NoError(t, err)
+		viewed = map[target.ID]float64{}
+		for _, v := range views {
+			viewed[v.Publisher] += float64(v.Impressions)
+		}
+		return train.Weigh(samples), viewed
+	}
+	sold, viewed := publishers(owners)
+	require.Len(t, sold, 11)
+	require.Len(t, viewed, 11)
+	require.Less(t, sold[id('p', 0)], sold[id('p', 25)], "the family is limited as one publisher is")
+	sold, viewed = publishers(nil)
+	require.Len(t, sold, 30)
+	require.Len(t, viewed, 30)
+}
+
+// A turn counts the families of publishers that the store names.
+func TestTurnsReadFamilies(t *testing.T) {
+	s, kept, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
+	first, err := night(t, s, kept, &now).nightly(t.Context(), now.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	s.owners, kept = map[uuid.UUID]uuid.UUID{}, &shelf{}
+	for i := range 15 {
+		s.owners[id('p', i)] = id('p', 15)
+	}
+	other, err := night(t, s, kept, &now).nightly(t.Context(), now.AddDate(0, 0, -1))
+	require.NoError(t, err)
+	require.NotEqual(t, first.Report.LogLoss, other.Report.LogLoss)
+}
+
 // shelf is a store of weights in memory: internal/storetest holds the real ones to their promises.
 type shelf struct{ versions []ranking.Version }
 
@@ -139,7 +185,7 @@ func (s *shelf) MoveWeights(
 // night is a learner at a time.
 func night(t *testing.T, s *source, kept *shelf, now *time.Time) *Learner {
 	l, err := New(Config{At: time.Hour}, Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Store: kept,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Families: s, Store: kept,
 		World: train.World{},
 		Now:   func() time.Time { return *now },
 	})

@@ -112,7 +112,7 @@ type Books struct {
 // CampaignBook holds a campaign's financial data.
 type CampaignBook struct {
 	AdvertiserID uuid.UUID
-	// the publisher side of the advertiser's own account; if a seat advertises, of its owner's
+	// the publisher side of the oldest account of the advertiser's family (internal/family)
 	DeveloperID  uuid.UUID
 	BillingModel campaign.BillingModel
 	Bid          money.Micros

@@ -29,7 +29,7 @@ const (
 const PendingLife = 28 * 24 * time.Hour
 
 // concentrated defines the share of a publisher's day, 1 ÷ concentrated, beyond which the charges
-// of one advertiser release Credits with the long hold.
+// of one family of advertisers release Credits with the long hold.
 const concentrated = 4
 
 // PendingCredits is the CREDIT account of a publisher's Credits that no charge has backed yet.
@@ -53,6 +53,7 @@ type CreditBalance struct {
 // CreditSource is the total that one payer was charged for a publisher's traffic of a day.
 type CreditSource struct {
 	AdvertiserID uuid.UUID
+	Family       uuid.UUID    // of the payer; zero for the payer alone
 	ByCredits    bool         // paid from the advertiser's Credits, not from its cash
 	Charged      money.Micros // impressions, clicks and verified conversions
 	Refunded     money.Micros // refunded by claw-backs
@@ -114,13 +115,13 @@ func (d *CreditDay) Worth() (sum money.Micros) {
 	return sum
 }
 
-// spread returns the part of the cover without the excess of advertisers beyond their share of the
-// day.
+// spread returns the part of the cover without the excess of advertisers' families beyond their
+// share of the day.
 func (d *CreditDay) spread() (sum money.Micros) {
 	share := d.Cover() / concentrated
 	paid := make(map[uuid.UUID]money.Micros, len(d.Sources))
 	for _, s := range d.Sources {
-		paid[s.AdvertiserID] += s.Backed()
+		paid[cmp.Or(s.Family, s.AdvertiserID)] += s.Backed()
 	}
 	for _, amount := range paid {
 		sum += min(amount, share)
@@ -132,7 +133,7 @@ func (d *CreditDay) spread() (sum money.Micros) {
 type CreditRules struct {
 	Value    money.Micros  // of one Credit (ADNET_CREDIT_VALUE_USD), > 0
 	Hold     time.Duration // of released Credits (ADNET_CREDIT_HOLD); 0 for no hold
-	LongHold time.Duration // of Credits for which one advertiser pays beyond a quarter of the day; at least Hold
+	LongHold time.Duration // of Credits for which one family pays beyond a quarter of the day; at least Hold
 	Now      time.Time     // UTC
 }
 

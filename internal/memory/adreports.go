@@ -151,13 +151,7 @@ func (s *Store) Reporters(
 // publisherFamily returns the family of a publisher; its own id if no account has it. The caller
 // holds s.mu.
 func (s *Store) publisherFamily(developer uuid.UUID) uuid.UUID {
-	for id, u := range s.users {
-		if u.DeveloperID != developer {
-			continue
-		}
-		if u.ParentID != uuid.Nil {
-			id = u.ParentID
-		}
+	if id, known := s.publishers[developer]; known {
 		return s.familyOf(id)
 	}
 	return developer

@@ -138,6 +138,8 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
 			record.Approved++
 		}
+	}
+	for _, k := range s.ofFamily(of.AdvertiserID) {
 		if k.Stopped() && k.UpdatedAt.After(record.Refused) {
 			record.Refused = k.UpdatedAt
 		}
@@ -148,6 +150,17 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 		}
 	}
 	return record, nil
+}
+
+// ofFamily returns the campaigns of an advertiser's family. The caller holds s.mu.
+func (s *Store) ofFamily(advertiser uuid.UUID) (list []*stored) {
+	family := s.publisherFamily(s.users[advertiser].DeveloperID)
+	for owner, campaigns := range s.owned {
+		if s.publisherFamily(s.users[owner].DeveloperID) == family {
+			list = append(list, campaigns...)
+		}
+	}
+	return list
 }
 
 // UpdateCampaign runs edit on a copy and stores the result. Fields that [campaign.Keep] restores

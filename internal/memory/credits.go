@@ -85,6 +85,10 @@ func (s *Store) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run led
 		delete(c.due, key)
 		d := c.day(key)
 		d.Frozen = s.ledger.publishers.open(key.developer) != nil
+		for i := range d.Sources {
+			payer := d.Sources[i].AdvertiserID
+			d.Sources[i].Family = s.familyOf(cmp.Or(s.users[payer].ParentID, payer))
+		}
 		moves := r.Move(*d)
 		*d = moves.CreditDay
 		d.Lots = slices.DeleteFunc(d.Lots, func(l ledger.CreditLot) bool { return l.Amount == 0 && l.Left == 0 })

@@ -71,7 +71,7 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 		return err
 	}
 	owner.Seats = append(slices.Clone(owner.Seats), account.Seat{ID: seat.ID, DeveloperID: seat.DeveloperID})
-	s.users[owner.ID], s.seatOwners[seat.DeveloperID] = owner, owner.DeveloperID
+	s.users[owner.ID] = owner
 	if err := s.createKey(ctx, k); err != nil {
 		return err
 	}

@@ -336,7 +336,9 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	}
 	books.Publishers = l.publishers.books(need)
 	for id, book := range books.Publishers {
-		book.Owner = b.store.seatOwners[id]
+		if owner := b.store.familyOwner(id); owner != id {
+			book.Owner = owner
+		}
 		books.Publishers[id] = book
 	}
 	for _, hour := range need.Conversions {
@@ -352,12 +354,8 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 }
 
 func (s *Store) book(k *stored, days []day.Day) *ledger.CampaignBook {
-	payer := s.users[k.AdvertiserID]
-	if payer.ParentID != uuid.Nil {
-		payer = s.users[payer.ParentID]
-	}
 	book := &ledger.CampaignBook{
-		AdvertiserID: k.AdvertiserID, DeveloperID: payer.DeveloperID,
+		AdvertiserID: k.AdvertiserID, DeveloperID: s.familyOwner(s.users[k.AdvertiserID].DeveloperID),
 		BillingModel: k.Billing(), Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
 		ConversionType: k.ConversionType,

@@ -138,16 +138,21 @@ func (s *Store) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) {
 // it is their own. The store's mutex is held.
 func (s *Store) familyOwners() map[uuid.UUID]uuid.UUID {
 	owners := make(map[uuid.UUID]uuid.UUID)
-	for id, u := range s.users {
-		if u.ParentID != uuid.Nil {
-			id = u.ParentID
-		}
-		oldest, is := s.users[s.familyOf(id)]
-		if is && oldest.DeveloperID != u.DeveloperID {
-			owners[u.DeveloperID] = oldest.DeveloperID
+	for developer := range s.publishers {
+		if owner := s.familyOwner(developer); owner != developer {
+			owners[developer] = owner
 		}
 	}
 	return owners
+}
+
+// familyOwner returns the developer id of the oldest account of a publisher's family. The store's
+// mutex is held.
+func (s *Store) familyOwner(developer uuid.UUID) uuid.UUID {
+	if oldest, known := s.users[s.publisherFamily(developer)]; known {
+		return oldest.DeveloperID
+	}
+	return developer
 }
 
 // familyOf returns the family of an account. The store's mutex is held.

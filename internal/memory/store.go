@@ -29,8 +29,8 @@ type Store struct {
 	mu      sync.Mutex // guards everything below
 	users   map[uuid.UUID]account.User
 	byEmail map[string]uuid.UUID // by lower-case e-mail
-	// seatOwners maps the developer id of a seat to that of its owner.
-	seatOwners map[uuid.UUID]uuid.UUID
+	// publishers maps a developer id to its account; that of a seat to the account of its owner.
+	publishers map[uuid.UUID]uuid.UUID
 	networks   map[userNetwork]time.Time // of good logins
 	sessions   map[uuid.UUID]account.Session
 	factors    map[uuid.UUID]account.Factor // by account
@@ -68,7 +68,7 @@ func New(now func() time.Time) *Store {
 		reports:    make(map[uuid.UUID]*keptReport),
 		users:      make(map[uuid.UUID]account.User),
 		byEmail:    make(map[string]uuid.UUID),
-		seatOwners: make(map[uuid.UUID]uuid.UUID),
+		publishers: make(map[uuid.UUID]uuid.UUID),
 		networks:   make(map[userNetwork]time.Time),
 		sessions:   make(map[uuid.UUID]account.Session),
 		factors:    make(map[uuid.UUID]account.Factor), blocks: make(map[uuid.UUID]account.Blocks),

@@ -40,6 +40,7 @@ func (s *Store) createUser(ctx context.Context, u account.User) error {
 	s.placeNew(&u)
 	u.Marks = nil
 	s.users[u.ID], s.byEmail[u.Email] = u, u.ID
+	s.publishers[u.DeveloperID] = cmp.Or(u.ParentID, u.ID)
 	return nil
 }
 

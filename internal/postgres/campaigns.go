@@ -120,13 +120,20 @@ const (
 		FROM unnest(t.target_intent_tokens || t.target_keywords || t.target_active_tools ||
 		t.target_host_apps || t.target_surfaces || t.target_integration_methods || t.target_regions || t.target_languages || t.deal_ids) v)`
 
-	selectRecord = `SELECT count(DISTINCT c.id) FILTER (WHERE r.decision = 'approved'),
+	selectRecord = `WITH own AS (SELECT u.id AS advertiser, coalesce(f.family_id, u.parent_id, u.id) AS family
+			FROM campaign c JOIN app_user u ON u.id = c.advertiser_id
+			LEFT JOIN account_family f ON f.account_id = coalesce(u.parent_id, u.id) WHERE c.id = $1),
+		head AS (SELECT family AS id FROM own
+			UNION SELECT f.account_id FROM own JOIN account_family f ON f.family_id = own.family),
+		member AS (SELECT id FROM head UNION SELECT s.id FROM head JOIN app_user s ON s.parent_id = head.id)
+		SELECT count(DISTINCT c.id) FILTER (WHERE r.decision = 'approved' AND c.advertiser_id = own.advertiser),
 		greatest(max(r.at) FILTER (WHERE r.decision = 'rejected'),
-			max(c.updated_at) FILTER (WHERE c.policy_violations @? '` + stopping + `')), min(c.created_at),
+			max(c.updated_at) FILTER (WHERE c.policy_violations @? '` + stopping + `')),
+		min(c.created_at) FILTER (WHERE c.advertiser_id = own.advertiser),
 		(SELECT coalesce(sum(coalesce(t.targeting_size, ` + targetingSize + `)), 0)::bigint FROM campaign t
 			WHERE t.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1))
-		FROM campaign c LEFT JOIN campaign_review r ON r.campaign_id = c.id
-		WHERE c.advertiser_id = (SELECT advertiser_id FROM campaign WHERE id = $1)`
+		FROM own CROSS JOIN campaign c LEFT JOIN campaign_review r ON r.campaign_id = c.id
+		WHERE c.advertiser_id IN (SELECT id FROM member)`
 
 	insertReview = `INSERT INTO campaign_review (campaign_id, decision, notes, reviewer_id, at) VALUES ($1, $2, $3, $4, $5)`
 
@@ -262,7 +269,8 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 	return " WHERE " + strings.Join(parts, " AND "), args
 }
 
-// Record returns the history of a campaign's advertiser over all its campaigns.
+// Record returns the history of a campaign's advertiser over its campaigns, and the refusals of
+// its family's.
 func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
 	var refused, since *time.Time
 	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(

@@ -46,8 +46,11 @@ JOIN unnest($1::uuid[], $2::integer[]) AS want (developer_id, day) USING (develo
 ORDER BY p.developer_id, p.day FOR UPDATE OF p`
 
 	readSourcesSQL = `
-SELECT developer_id, day, advertiser_id, by_credits, charged, refunded, unbacked FROM credit_source
-JOIN unnest($1::uuid[], $2::integer[]) AS want (developer_id, day) USING (developer_id, day) ORDER BY 1, 2, 3, 4`
+SELECT s.developer_id, s.day, s.advertiser_id, coalesce(f.family_id, u.parent_id, s.advertiser_id), s.by_credits,
+	s.charged, s.refunded, s.unbacked FROM credit_source s
+JOIN unnest($1::uuid[], $2::integer[]) AS want (developer_id, day) USING (developer_id, day)
+LEFT JOIN app_user u ON u.id = s.advertiser_id
+LEFT JOIN account_family f ON f.account_id = coalesce(u.parent_id, s.advertiser_id) ORDER BY 1, 2, 3, 5`
 
 	lockLotsSQL = `
 SELECT l.developer_id, l.day, l.value, CASE WHEN l.until > '-infinity' THEN l.until END, l.long, l.amount,
@@ -306,7 +309,7 @@ func lockDays(ctx context.Context, tx pgx.Tx, due []publisherDay) ([]ledger.Cred
 		var d publisherDay
 		var c ledger.CreditSource
 		_, err := pgx.ForEachRow(rows, []any{
-			&d.developer, &d.day, &c.AdvertiserID, &c.ByCredits, &c.Charged, &c.Refunded, &c.Unbacked,
+			&d.developer, &d.day, &c.AdvertiserID, &c.Family, &c.ByCredits, &c.Charged, &c.Refunded, &c.Unbacked,
 		}, func() error {
 			if i, ok := at[d]; ok {
 				days[i].Sources = append(days[i].Sources, c)

@@ -35,6 +35,7 @@ func RunFamilies(t *testing.T, newStore func(t *testing.T) (s Families, spend fu
 		"OneMailboxHasOneFirstCampaign": oneMailbox, "NeighboursAreBound": neighbours, "CopiesAreBound": copies,
 		"InstrumentsJoin": instruments, "RulingsPersist": rulings, "ErasedMailboxesAreRemembered": erasedMailbox,
 		"FirstCampaignsInParallel": parallelFirst, "AccountsOfAFamilyAreListed": listFamily,
+		"RejectionsOfAFamilyCountTogether": familyRecord,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, spend := newStore(t)
@@ -120,6 +121,42 @@ func oneMailbox(t *testing.T, w familyWorld) {
 	require.NoError(t, err)
 	require.Equal(t, "a@gmail.com", got.Mailbox)
 	require.Nil(t, got.Marks)
+}
+
+// familyRecord: a further account does not leave its family's rejections behind. A stranger who
+// copies the campaign changes nothing.
+func familyRecord(t *testing.T, w familyWorld) {
+	a, b, copier := w.add(t, "a@gmail.com"), w.add(t, "a@gmail.com"), w.add(t, "")
+	ofA, _ := w.create(t, a, "https://a.example", "Warm lamps for cold rooms")
+	ofB, _ := w.create(t, b, "https://b.example", "Fresh bread from our oven")
+	ofCopier, _ := w.create(t, copier, "https://a.example", "Warm lamps for cold rooms")
+	require.NoError(t, family.Regroup(t.Context(), w.Families))
+	for _, r := range []struct {
+		id       uuid.UUID
+		decision string
+	}{{ofA.ID, "approved"}, {ofB.ID, "rejected"}, {ofCopier.ID, "approved"}, {ofCopier.ID, "rejected"}} {
+		_, err := w.UpdateCampaign(t.Context(), r.id, func(c *campaign.Campaign) error {
+			at := keyTime
+			if r.id == ofCopier.ID {
+				at = keyTime.Add(time.Hour)
+			}
+			c.Review = &campaign.Review{Decision: r.decision, ReviewerID: a.ID, At: at, Creative: "digest"}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	for _, c := range []campaign.Campaign{ofA, ofB} {
+		record, err := w.Record(t.Context(), c.ID)
+		require.NoError(t, err)
+		require.Equal(t, campaign.Record{
+			Approved: map[uuid.UUID]int{ofA.ID: 1}[c.ID], Refused: keyTime, Since: c.CreatedAt,
+			Targeting: c.TargetingSize(),
+		}, record)
+	}
+	record, err := w.Record(t.Context(), ofCopier.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, record.Approved)
+	require.Equal(t, keyTime.Add(time.Hour), record.Refused)
 }
 
 func neighbours(t *testing.T, w familyWorld) {

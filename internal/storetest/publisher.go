@@ -46,6 +46,7 @@ var publisherCases = []ledgerCase{
 	{"QuarantineOnce", quarantineOnce},
 	{"QuarantineEndsUnderLoad", quarantineEndsUnderLoad},
 	{"SeatsOfOneOwner", ownersTraffic},
+	{"FamiliesOwnTraffic", familyTraffic},
 	{"SeatQuarantine", seatQuarantine},
 	{"SeatMintCap", seatMintCap},
 	{"DaysOfOneOwner", ownersDays},

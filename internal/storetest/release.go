@@ -28,6 +28,7 @@ type Releaser interface {
 var releaseCases = []ledgerCase{
 	{"CreditsFollowCharges", creditsFollowCharges},
 	{"OneAdvertiserIsHeldLonger", oneAdvertiserIsHeldLonger},
+	{"OneFamilyIsHeldLonger", oneFamilyIsHeldLonger},
 	{"PendingCreditsExpire", pendingCreditsExpire},
 	{"WhatIsTakenBackTakesCredits", takenBack},
 	{"DebtsGoThroughCredits", debtsGoThroughCredits},
@@ -164,6 +165,25 @@ func oneAdvertiserIsHeldLonger(t *testing.T, l Ledger) {
 	after.Now = after.Now.Add(week + time.Hour)
 	release(t, l, after)
 	m.credits(developer, 0, 0, 160)
+	m.clean()
+}
+
+// oneFamilyIsHeldLonger: two accounts of one family, and a seat of theirs, are one advertiser of a
+// publisher's day.
+func oneFamilyIsHeldLonger(t *testing.T, l Ledger) {
+	m := &market{T: t, l: l}
+	developer, oldest := newID(t), AddUser(t, l.Stores)
+	newer := AddUser(t, l.Stores)
+	seat, _ := addSeat(t, l.Stores, newer)
+	require.NoError(t, l.Join(t.Context(), newer.ID, oldest.ID))
+	for _, u := range []account.User{oldest, newer, seat} {
+		m.views(priced(t, l, u, money.USD, money.USD), developer, 40)
+	}
+	release(t, l, production)
+	after := production
+	after.Now = now.Add(week + time.Hour)
+	release(t, l, after)
+	m.credits(developer, 0, 60, 60) // a quarter of the charges of 240
 	m.clean()
 }
 

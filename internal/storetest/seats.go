@@ -177,6 +177,35 @@ func ownersTraffic(t *testing.T, l Ledger) {
 	requireClean(t, l, ledger.VerifyOptions{})
 }
 
+// familyTraffic checks that the ads of a family on its publishers, with their seats, are its own
+// traffic: a further account is no other advertiser. The traffic of others is not.
+func familyTraffic(t *testing.T, l Ledger) {
+	oldest, newer, stranger := AddUser(t, l.Stores), AddUser(t, l.Stores), AddUser(t, l.Stores)
+	seat, _ := addSeat(t, l.Stores, newer)
+	require.NoError(t, l.Join(t.Context(), newer.ID, oldest.ID))
+	ofOldest, ofNewer := priced(t, l, oldest, money.USD, 10*money.USD), priced(t, l, newer, money.USD, 10*money.USD)
+	ofStranger := priced(t, l, stranger, money.USD, 10*money.USD)
+	want := []ledger.Verdict{
+		ledger.SelfServed, ledger.SelfServed, ledger.SelfServed, ledger.SelfServed, ledger.OK, ledger.OK, ledger.OK,
+	}
+	for i, o := range impressions(
+		t, l, oldest.DeveloperID, 0, 0,
+		eventOf(t, ofOldest, newer.DeveloperID, ledger.Impression),
+		eventOf(t, ofNewer, oldest.DeveloperID, ledger.Impression),
+		eventOf(t, ofOldest, seat.DeveloperID, ledger.Impression),
+		eventOf(t, ofNewer, seat.DeveloperID, ledger.Impression),
+		eventOf(t, ofOldest, stranger.DeveloperID, ledger.Impression),
+		eventOf(t, ofStranger, newer.DeveloperID, ledger.Impression),
+		eventOf(t, ofStranger, seat.DeveloperID, ledger.Impression),
+	) {
+		require.Equal(t, want[i], o.Verdict, "record %d", i)
+	}
+	requireCredits(t, l, stranger.DeveloperID, 1)
+	requireCredits(t, l, newer.DeveloperID, 1)
+	requireCredits(t, l, oldest.DeveloperID, 0)
+	requireClean(t, l, ledger.VerifyOptions{})
+}
+
 // ownersDays checks the days of seats and their owner: they come together and name the owner,
 // including those without a day today, which count towards the usual rate of all.
 func ownersDays(t *testing.T, l Ledger) {
