@@ -61,7 +61,7 @@ fault-breaks: ## Build adnet without each of two protections; the fault suite mu
 hostile: ## Attack the real stack, then check the counts (5 minutes; SHORT=1: 90 s). HOSTILE_SEED=n BREAK=cure.
 	@deploy/test.sh --run $(GO) run ./lab/hostile $(if $(SHORT),--short) $(if $(BREAK),--break $(BREAK))
 
-hostile-breaks: ## Build adnet without each of ten protections; the hostile suite must fail each time.
+hostile-breaks: ## Build adnet without each of eleven protections; the hostile suite must fail each time.
 	@deploy/test.sh --run lab/hostile/breaks.sh
 
 clients: ## Generate clients from openapi.json with two generators, type-check and run them against a real server.
@@ -70,9 +70,10 @@ clients: ## Generate clients from openapi.json with two generators, type-check a
 sdks: ## Test the SDKs (npm, Python): shared cases, packages, examples, the code of docs/integrating.md.
 	@deploy/sdks.sh
 
-nightly: ## Run what is too long for CI: all mutants, the full hostile suite and the full fault suite.
+nightly: ## Run what is too long for CI: all mutants, the full hostile suite with its breaks, the full fault suite.
 	@$(MAKE) mutants MUTANTS=all
 	@$(MAKE) hostile
+	@$(MAKE) hostile-breaks
 	@$(MAKE) fault
 
 lint-openapi: ## Lint openapi.json with Redocly and Spectral.

@@ -205,16 +205,20 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	return &s.report, nil
 }
 
-// months plays a month of patient rings: all strategies, or three of them in a short run. A build
-// without a protection plays none, because they run in this process.
+// months plays a month of patient rings: all strategies and three drawn ones, or two and one in a
+// short run. A build without a protection plays none, because they run in this process.
 func (s *suite) months(ctx context.Context) error {
 	if s.cfg.Break != "" {
 		return nil
 	}
 	strategies := ring.Strategies()
 	s.rng.Shuffle(len(strategies), func(i, j int) { strategies[i], strategies[j] = strategies[j], strategies[i] })
+	drawn := 3
 	if s.cfg.Short {
-		strategies = strategies[:3]
+		strategies, drawn = strategies[:2], 1
+	}
+	for range drawn {
+		strategies = append(strategies, ring.Drawn(s.rng))
 	}
 	s.say("a month of %d patient rings", len(strategies))
 	outcomes := make([]ring.Outcome, len(strategies))

@@ -17,6 +17,7 @@ import (
 	"adnet/consumers/credit"
 	"adnet/consumers/quarantine"
 	"adnet/consumers/standing"
+	"adnet/ingress/limits"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/family"
@@ -26,6 +27,7 @@ import (
 	"adnet/internal/owed"
 	"adnet/internal/report"
 	"adnet/internal/stream"
+	"adnet/internal/traffic"
 )
 
 const (
@@ -35,6 +37,7 @@ const (
 	creditValue = 5_000
 	// The usual rates of clicks and of conversions after clicks.
 	clickRate, convertRate = 0.0173, 0.0346
+	viewRate               = 0.6
 	highestPrice           = 5 * money.USD // of 1,000 impressions
 	topics                 = 3             // that honest advertisers compete for
 	ringTopic              = topics
@@ -66,6 +69,7 @@ type month struct {
 	standings *standing.Standings
 	releaser  *credit.Releaser
 	detector  *quarantine.Detector
+	limits    *limits.Limits
 
 	publishers, ring []person // honest publishers, and all accounts of the ring
 	campaigns        []*entry
@@ -114,7 +118,10 @@ func (m *month) populate(ctx context.Context) (err error) {
 	); err != nil {
 		return err
 	}
-	for n := range 9 { // honest advertisers
+	if m.limits, err = limits.New(limits.Config{PostedClickRate: 0.01, PostedViewRate: 0.5}, limits.Deps{Now: clock}); err != nil {
+		return err
+	}
+	for n := range 10 { // honest advertisers; the last one bids little for the ring's topic
 		owner, err := m.account(ctx, fmt.Sprintf("a@shop%d.example", n))
 		if err != nil {
 			return err
@@ -124,6 +131,12 @@ func (m *month) populate(ctx context.Context) (err error) {
 		}
 		billing := []campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA}[n%3]
 		bid := []money.Micros{2 * money.USD, money.USD / 5, 5 * money.USD}[n%3]
+		if m.strategy.Views && billing == campaign.CPM {
+			billing, bid = campaign.VCPM, 3*money.USD
+		}
+		if n/3 == ringTopic {
+			bid = money.USD / 2
+		}
 		if err := m.advertise(ctx, &entry{owner: owner, billing: billing}, bid, n/3, true); err != nil {
 			return err
 		}
@@ -159,10 +172,12 @@ func (m *month) conspire(ctx context.Context) error {
 		if err := m.pay(ctx, who, 200*money.USD); err != nil {
 			return err
 		}
-		billing := campaign.BillingModel(s.Billing)
-		if err := m.advertise(ctx, &entry{owner: who, billing: billing, ring: true}, s.Bid, ringTopic, s.Reviewed); err != nil {
+		if err := m.advertise(ctx, &entry{owner: who, billing: s.Billing, ring: true}, s.Bid, ringTopic, s.Reviewed); err != nil {
 			return err
 		}
+	}
+	if s.Billing.Thousands() { // owes nothing
+		return nil
 	}
 	allowance := owed.Allowance
 	if s.Reviewed {
@@ -209,6 +224,9 @@ func (m *month) advertise(ctx context.Context, e *entry, bid money.Micros, topic
 		Headline: fmt.Sprintf("Offer %s", e.id.String()[30:]), CTAURL: "https://" + e.id.String()[24:] + ".example/",
 		BillingModel: e.billing, BidAmount: bid, DailyBudget: 1_000 * money.USD, TotalBudget: 20_000 * money.USD,
 		Goal: campaign.GoalManual, Targeting: campaign.Targeting{IntentTokens: []string{topicName(topic)}},
+	}
+	if e.billing == campaign.VCPM {
+		c.BillingModel, c.BillingEvent = campaign.CPM, campaign.OnView
 	}
 	if reviewed {
 		c.Review = &campaign.Review{Decision: "approved", ReviewerID: m.id(), At: m.now}
@@ -348,6 +366,7 @@ func (m *month) settle(ctx context.Context) error {
 		return err
 	}
 	rows := make([]report.Row, 0, len(m.batch))
+	method := map[bool]string{true: "js_snippet", false: traffic.MethodREST}
 	for _, applied := range effects.Applied {
 		for i, outcome := range applied.Outcomes {
 			e := &m.batch[applied.First-b.Runs[0].First+int64(i)].Event
@@ -356,7 +375,7 @@ func (m *month) settle(ctx context.Context) error {
 				EventID: m.id(), ReceivedAt: e.ReceivedAt, Type: e.Type, Verdict: outcome.Verdict, Price: e.Price,
 				Charge: outcome.Charge, Minted: outcome.Minted, Credit: outcome.Credit, AuctionID: e.AuctionID,
 				CampaignID: e.CampaignID, AdvertiserID: e.AdvertiserID, DeveloperID: e.DeveloperID,
-				BillingModel: string(e.BillingModel), Format: "native", IntegrationMethod: "js_snippet",
+				BillingModel: string(e.BillingModel), Format: "native", IntegrationMethod: method[!m.strategy.Server || !m.ours(e.DeveloperID)],
 			})
 		}
 	}

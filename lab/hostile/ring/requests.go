@@ -9,7 +9,7 @@ import (
 	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
-	"adnet/internal/money"
+	"adnet/internal/traffic"
 )
 
 // requests plays the requests of a tick, of honest publishers and of the ring's.
@@ -20,7 +20,7 @@ func (m *month) requests() {
 	}
 	for n := range perTick + own {
 		if n < perTick {
-			m.request(m.publishers[m.rng.IntN(len(m.publishers))], m.rng.IntN(topics), false)
+			m.request(m.publishers[m.rng.IntN(len(m.publishers))], (m.rng.IntN(10)+1)%(topics+1), false)
 			continue
 		}
 		topic := ringTopic
@@ -38,24 +38,20 @@ func (m *month) request(site person, topic int, ring bool) {
 	if !ring {
 		m.out.Requests++
 	}
-	request := auction.Request{ID: auction.ID(m.id()), Tokens: []string{topicName(topic)}}
+	request := auction.Request{ID: auction.ID(m.id()), Tokens: []string{topicName(topic)}, Views: true}
 	won := auction.Decide(&request, m.snapshot, m.gate, &m.scratch)
 	if won.Winner == nil {
 		return
 	}
-	c := m.byID[won.Winner.ID]
-	clicks, converts := clickRate, convertRate
+	c, id := m.byID[won.Winner.ID], uuid.UUID(request.ID)
+	clicks, converts, views := clickRate, convertRate, viewRate
 	where := 0
 	switch {
 	case ring:
-		clicks, converts, where = m.strategy.Clicks*clickRate, m.strategy.Clicks*convertRate, 1
+		clicks, converts, views = m.strategy.Clicks*clickRate, m.strategy.Clicks*convertRate, m.strategy.Clicks*viewRate
+		where = 1
 	case c.ring: // the ad is not made to be clicked
 		clicks = 0
-		if won.Winner.Bound != target.BoundNone {
-			m.out.Held++
-		} else {
-			m.out.Shown += won.EffectiveCPM / 1000
-		}
 	}
 	if !c.ring {
 		m.shownAt[where]++
@@ -63,29 +59,91 @@ func (m *month) request(site person, topic int, ring bool) {
 			converts = convertRate // its advertiser reports them
 		}
 	}
-	clicked := m.rng.Float64() < clicks
+	clicked, viewed := m.rng.Float64() < clicks, m.rng.Float64() < views
 	converted := clicked && m.rng.Float64() < converts
-	m.event(ledger.Impression, c, site, uuid.UUID(request.ID), won.Price)
-	if clicked {
-		m.event(ledger.Click, c, site, uuid.UUID(request.ID), won.Price)
+	if c.ring && !ring {
+		m.showElsewhere(c, &won, viewed)
+	}
+	e := ledger.Event{
+		Type: ledger.Impression, Proof: ledger.Signed, AuctionID: id, CampaignID: c.id, AdvertiserID: c.owner.id,
+		DeveloperID: site.developer, Price: won.Price, BillingModel: c.billing,
+	}
+	if ring && m.strategy.Server {
+		viewed, clicked = m.report(&e, viewed, clicked)
+	} else {
+		m.read(&e, viewed, clicked)
 	}
 	if converted {
-		m.event(ledger.Conversion, c, site, uuid.UUID(request.ID), won.Price)
+		e.Type, e.FromReader = ledger.Conversion, false
+		m.event(e)
 	}
 	switch {
-	case c.billing == campaign.CPM:
+	case c.billing == campaign.CPM, viewed && c.billing == campaign.VCPM:
 		c.room -= won.Price / 1000
 	case clicked && c.billing == campaign.CPC, converted && c.billing == campaign.CPA:
 		c.room -= won.Price
 	}
 }
 
-func (m *month) event(of ledger.EventType, c *entry, site person, id uuid.UUID, price money.Micros) {
-	m.batch = append(m.batch, ledger.Record{
-		Written: m.now,
-		Event: ledger.Event{
-			Type: of, Proof: ledger.Signed, ReceivedAt: m.now, AuctionID: id, CampaignID: c.id, AdvertiserID: c.owner.id,
-			DeveloperID: site.developer, Price: price, BillingModel: c.billing, FromReader: of == ledger.Click,
-		},
-	})
+// showElsewhere adds the value of an ad of the ring at an honest publisher.
+func (m *month) showElsewhere(c *entry, won *auction.Outcome, viewed bool) {
+	switch {
+	case won.Winner.Bound != target.BoundNone:
+		m.out.Held++
+	case c.billing == campaign.VCPM && !viewed:
+	case c.billing.Thousands():
+		m.out.Shown += won.Price / 1000
+	default:
+		m.out.Shown += won.EffectiveCPM / 1000
+	}
+}
+
+// read adds the events of a reader's page.
+func (m *month) read(e *ledger.Event, viewed, clicked bool) {
+	m.limits.Viewed(e.AuctionID, false)
+	m.event(*e)
+	if viewed {
+		m.limits.Viewed(e.AuctionID, true)
+		e.Type = ledger.Viewable
+		m.event(*e)
+	}
+	if clicked {
+		m.limits.Followed(e.AuctionID)
+		e.Type, e.FromReader = ledger.Click, true
+		m.event(*e)
+	}
+}
+
+// report adds the events that a server reports. It returns those that are within the network's
+// rates, which alone are charged.
+func (m *month) report(e *ledger.Event, viewed, clicked bool) (views, clicks bool) {
+	m.limits.Sold(e.DeveloperID, m.now)
+	m.event(*e)
+	for _, act := range []struct {
+		done    bool
+		kind    ledger.EventType
+		within  func(publisher, auction uuid.UUID, now time.Time) bool
+		rule    string
+		counted *bool
+	}{
+		{viewed, ledger.Viewable, m.limits.ReportedView, traffic.RulePostedViews, &views},
+		{clicked, ledger.Click, m.limits.Reported, traffic.RulePostedRate, &clicks},
+	} {
+		if !act.done {
+			continue
+		}
+		of := *e
+		of.Type = act.kind
+		if *act.counted = act.within(e.DeveloperID, e.AuctionID, m.now); !*act.counted {
+			of.InvalidTraffic = act.rule
+			m.out.Refused++
+		}
+		m.event(of)
+	}
+	return views, clicks
+}
+
+func (m *month) event(e ledger.Event) {
+	e.ReceivedAt = m.now
+	m.batch = append(m.batch, ledger.Record{Written: m.now, Event: e})
 }

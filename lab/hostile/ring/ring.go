@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 )
@@ -23,8 +24,8 @@ type Strategy struct {
 	Families int
 	// Advertisers and Publishers are its accounts.
 	Advertisers, Publishers int
-	// Billing and Bid are those of its campaigns.
-	Billing string
+	// Billing and Bid are those of its campaigns. vcpm pays for views.
+	Billing campaign.BillingModel
 	Bid     money.Micros
 	// Clicks is the rate of its readers' clicks ÷ the usual one. A conversion follows as often.
 	Clicks float64
@@ -39,6 +40,10 @@ type Strategy struct {
 	Spends bool
 	// Reviewed reports whether a person approved its campaigns.
 	Reviewed bool
+	// Server reports whether the servers of its publishers report clicks and views, not readers.
+	Server bool
+	// Views reports whether the campaigns of others that pay for impressions pay for views.
+	Views bool
 }
 
 // Strategies are those that a run plays.
@@ -49,7 +54,7 @@ func Strategies() []Strategy {
 		},
 		{
 			Name: "is never charged, per conversion, reviewed", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpa",
-			Bid: 400 * money.USD, Reviewed: true,
+			Bid: 100 * money.USD, Reviewed: true,
 		},
 		{
 			Name: "buys from itself", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD, Clicks: 2,
@@ -71,7 +76,42 @@ func Strategies() []Strategy {
 			Name: "also shows others' ads", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD / 2,
 			Clicks: 2, Own: 0.5, Foreign: 0.5, Spends: true, Age: 10,
 		},
+		{
+			Name: "pays for impressions", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpm", Bid: 4 * money.USD,
+			Clicks: 2, Own: 0.5, Foreign: 0.3, Spends: true, Age: 7,
+		},
+		{
+			Name: "pays for views that its servers report", Families: 10, Advertisers: 4, Publishers: 6, Billing: "vcpm",
+			Bid: 6 * money.USD, Clicks: 2, Own: 0.5, Foreign: 0.5, Spends: true, Age: 7, Server: true, Views: true,
+		},
+		{
+			Name: "has 50 accounts", Families: 50, Advertisers: 25, Publishers: 25, Billing: "cpc", Bid: money.USD / 2,
+			Clicks: 2, Own: 0.5, Foreign: 0.2, Spends: true, Age: 7,
+		},
 	}
+}
+
+// Drawn draws a strategy of 5 to 50 accounts.
+func Drawn(rng *rand.Rand) Strategy {
+	accounts := 5 + rng.IntN(46)
+	s := Strategy{
+		Advertisers: 1 + rng.IntN(accounts-1), Families: 1 + rng.IntN(accounts), Clicks: 1 + rng.Float64(),
+		Age: rng.IntN(25), Own: 0.1 + 0.6*rng.Float64(), Spends: rng.IntN(4) > 0, Reviewed: rng.IntN(2) == 0,
+		Server: rng.IntN(2) == 0, Views: rng.IntN(2) == 0,
+	}
+	s.Publishers = accounts - s.Advertisers
+	if rng.IntN(2) == 0 {
+		s.Foreign = rng.Float64()
+	}
+	models := []campaign.BillingModel{campaign.CPC, campaign.CPA, campaign.CPM, campaign.VCPM}
+	s.Billing = models[rng.IntN(len(models))]
+	least := map[campaign.BillingModel]money.Micros{
+		campaign.CPC: money.USD / 4, campaign.CPA: 8 * money.USD, campaign.CPM: 2 * money.USD, campaign.VCPM: 3 * money.USD,
+	}[s.Billing]
+	s.Bid = least + money.Micros(rng.Int64N(int64(5*least)))
+	s.Name = fmt.Sprintf("has %d accounts in %d families, %d of them advertisers with %s", accounts, s.Families,
+		s.Advertisers, s.Billing)
+	return s
 }
 
 // Outcome is the balance of a month, in micro-USD.
@@ -84,8 +124,8 @@ type Outcome struct {
 	Bought money.Micros `json:"bought_with_credits"`
 	// Credits is the value of the Credits that it could spend at the end, or soon.
 	Credits money.Micros `json:"credits"`
-	// Shown is the value of its ads at honest publishers, as auctions valued them, without those of
-	// bound campaigns, whose number is Held.
+	// Shown is the value of its ads at honest publishers: their price where impressions or views are
+	// paid, else as auctions valued them, without those of bound campaigns, whose number is Held.
 	Shown money.Micros `json:"shown_elsewhere"`
 	Held  int          `json:"ads_of_bound_campaigns"`
 	// Others is the sum that other advertisers were charged for its publishers' traffic, and Fair
@@ -95,6 +135,8 @@ type Outcome struct {
 	// Allowance is what its families may show before their first charged act, with the ads of the time
 	// until that is computed.
 	Allowance money.Micros `json:"allowance"`
+	// Refused is the number of clicks and views of its servers above the network's rates.
+	Refused int `json:"acts_above_the_rate"`
 	// Cases is the number of its publishers in quarantine at the end.
 	Cases int `json:"cases"`
 	// Requests is the number of requests of honest publishers.
