@@ -6,30 +6,116 @@ import (
 	"testing"
 )
 
-// countsFamilies lists the rules that count advertisers, publishers or accounts, the file of each,
-// and a text of the line that counts families there. A rule without a text is decided in that file
-// and does not count families yet.
-var countsFamilies = []struct{ rule, file, by string }{
-	{"first campaign that is live at once (PostgreSQL)", "internal/postgres/families.go", "familyHasCampaign"},
-	{"first campaign that is live at once (memory)", "internal/memory/families.go", "of.Family == own.Family"},
-	{"seats of one owner", "internal/family/group.go", "g.accounts[i].Parent"},
-	{"weight of a word, advertisers that share a term", "auction/lexicon/table.go", ""},
-	{"publishers whose reports pause an ad", "internal/adreport/adreport.go", ""},
-	{"sums of quarantine", "internal/traffic/family.go", ""},
-	{"shown ads of sold ones", "internal/traffic/shown.go", "a.family() != last"},
-	{"evidence of a trial, allowance of exploration", "auction/train/gate.go", ""},
-	{"unseen ads of browser keys", "ingress/limits/unseen.go", ""},
-	{"claims against the further accounts of an owner", "internal/ledger/publisher.go", ""},
+// countsFamilies lists the rules that count advertisers, publishers or accounts: the file in which
+// each counts families, a text of that line, and the file and name of a test in which two accounts
+// of one family count once.
+var countsFamilies = []struct{ rule, file, by, tests, test string }{
+	{
+		"first campaign that is live at once (PostgreSQL)", "internal/postgres/families.go", "familyHasCampaign",
+		"internal/storetest/families.go", "oneMailbox",
+	},
+	{
+		"first campaign that is live at once (memory)", "internal/memory/families.go", "of.Family == own.Family",
+		"internal/storetest/families.go", "oneMailbox",
+	},
+	{
+		"seats of one owner", "internal/family/group.go", "g.accounts[i].Parent",
+		"internal/family/group_test.go", "TestSeats",
+	},
+	{
+		"votes by charges", "internal/standing/votes.go", "b.familyOf(c.Payer), b.familyOf(c.Publisher)",
+		"internal/standing/votes_test.go", "TestChargesOfAFamilyAreOneVote",
+	},
+	{
+		"weight of a word, advertisers that share a term", "auction/target/segment.go",
+		"lexicon.Share(campaigns[slot].Vote, of)", "auction/votes_test.go", "TestAFamilyVotesOnce",
+	},
+	{
+		"ties between equal ads", "auction/target/search.go", "tie{advertiser: mixed(seed, c.family())",
+		"auction/families_test.go", "TestCopiesOfAFamilyWinNoMoreTies",
+	},
+	{
+		"publishers whose reports pause an ad (PostgreSQL)", "internal/postgres/adreports.go",
+		"WHERE p.family = m.family", "internal/storetest/adreports.go", "Reporters(",
+	},
+	{
+		"publishers whose reports pause an ad (memory)", "internal/memory/adreports.go",
+		"of := s.publisherFamily(r.DeveloperID)", "internal/storetest/adreports.go", "Reporters(",
+	},
+	{
+		"publishers of reports, without rivals", "internal/adreport/adreport.go", "range families",
+		"internal/adreport/adreport_test.go", "rivals",
+	},
+	{
+		"sums of quarantine, the network's click rate", "internal/traffic/compare.go",
+		"days[n].Family() == days[0].Family()", "internal/storetest/publisher.go", "familyDays",
+	},
+	{
+		"publishers without readers", "internal/traffic/compare.go", "sums[n].Family() == sums[0].Family()",
+		"internal/storetest/publisher.go", "readers",
+	},
+	{
+		"shown ads of sold ones", "internal/traffic/shown.go", "a.family() != last",
+		"consumers/quarantine/quarantine_test.go", "A family that shows nothing",
+	},
+	{
+		"evidence of a trial: weight and suspicion of publishers", "consumers/learn/learn.go", "t.owners[developer]",
+		"consumers/learn/learn_test.go", "TestFamilyOfPublishersCountsOnce",
+	},
+	{
+		"allowance of exploration: impressions", "auction/train/explore.go", "families.of(s.Advertiser)",
+		"auction/train/families_test.go", "TestNewCampaignsOfAFamilyShareTheirExploration",
+	},
+	{
+		"allowance of exploration: auctions", "auction/explore.go", "learnt.Advertisers[c.Owner()]",
+		"auction/families_test.go", "TestAFamilyExploresOnce",
+	},
+	{
+		"the network's conversion rate", "auction/train/convert.go", "own[f.family]",
+		"auction/train/families_test.go", "TestAFamilyHasOneConversionRate",
+	},
+	{
+		"ads without charged acts", "internal/owed/family.go", "j.family(c.Family)",
+		"internal/owed/owed_test.go", "TestFamilyIsUnprovenAfterThreeExpectedActs",
+	},
+	{
+		"room of campaigns without charged acts", "internal/postgres/rooms.go",
+		"SELECT account_id FROM account_family WHERE family_id", "internal/storetest/archive.go", "roomsUnproven",
+	},
+	{
+		"unseen ads of publishers and browser keys", "ingress/offer/unseen.go", "return p.Family",
+		"ingress/offer/families_test.go", "TestAccountsOfAFamilyHoldTogether",
+	},
+	{
+		"claims against the further accounts of an owner: own traffic", "internal/ledger/decide.go",
+		"d.books.ownerOf(e.DeveloperID)", "internal/storetest/seats.go", "familyTraffic",
+	},
+	{
+		"advertisers that pay for a publisher's day", "internal/ledger/credits.go",
+		"cmp.Or(s.Family, s.AdvertiserID)", "internal/storetest/release.go", "oneFamilyIsHeldLonger",
+	},
+	{
+		"rejections that end the trust of an advertiser (PostgreSQL)", "internal/postgres/campaigns.go",
+		"c.advertiser_id IN (SELECT id FROM member)", "internal/storetest/families.go", "familyRecord",
+	},
+	{
+		"rejections that end the trust of an advertiser (memory)", "internal/memory/campaigns.go",
+		"s.ofFamily(of.AdvertiserID)", "internal/storetest/families.go", "familyRecord",
+	},
 }
 
 func TestRulesCountFamilies(t *testing.T) {
 	for _, r := range countsFamilies {
-		text, err := os.ReadFile(r.file)
-		if err != nil {
-			t.Errorf("%s: %v", r.rule, err)
-		}
-		if !strings.Contains(string(text), r.by) {
-			t.Errorf("%s: %s does not have %q", r.rule, r.file, r.by)
+		for _, place := range [][2]string{{r.file, r.by}, {r.tests, r.test}} {
+			text, err := os.ReadFile(place[0])
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", r.rule, err)
+			case place[1] == "":
+				t.Errorf("%s: the list has no text of %s that counts families", r.rule, place[0])
+			case !strings.Contains(string(text), place[1]):
+				t.Errorf("%s: %s does not have %q", r.rule, place[0], place[1])
+			}
 		}
 	}
 }
