@@ -452,8 +452,12 @@ func (s *Search) visit(which uint8) {
 	}
 	w.next = w.lowest()
 	for i := range s.window.open[:end-begin] {
-		if s.window.open[i] != (bits128{}) {
-			at := begin + uint32(i)
+		open, at := &s.window.open[i], begin+uint32(i)
+		switch {
+		case *open == (bits128{}):
+		case open.count() <= several:
+			s.queueFew(which, at, uint32(i), least)
+		default:
 			s.weigh(
 				entry{
 					value: w.seg.blocks[at].most, match: anyMatch, at: at, walk: which, state: unopened, begin: least,
@@ -554,22 +558,43 @@ func (s *Search) release() {
 func (s *Search) weigh(e entry, at uint32) {
 	w := &s.walks[e.walk]
 	open, sums := &s.window.open[at], (*[blockSize]uint32)(s.window.sums[at*blockSize:])
-	few := open.count() <= several
-	if few || e.value >= s.best[0] {
+	if e.value >= s.best[0] {
 		k := &w.seg.blocks[e.at]
 		w.complete(e.at, max(e.begin, s.floor(k.place)), open, sums)
-		if !few {
-			sum, _ := most(open, sums, 0, 0)
-			e.match = ranker.Match(lexicon.Match(sum)) + k.place
-			e.value = k.atMost(&s.table, s.relevance(e.match))
-		}
-		if few || e.value >= s.best[0] {
+		sum, _ := most(open, sums, 0, 0)
+		e.match = ranker.Match(lexicon.Match(sum)) + k.place
+		e.value = k.atMost(&s.table, s.relevance(e.match))
+		if e.value >= s.best[0] {
 			s.pick(&e, open, sums)
 			return
 		}
 	}
 	s.push(e) // for later, perhaps never
 	clear(sums[:])
+	*open = bits128{}
+}
+
+// queueFew queues the groups of a block that has several at most, the place-th of the window. It
+// clears their sums. Those of other groups are the sums of leading terms, which
+// [window.forget] clears.
+func (s *Search) queueFew(which uint8, block, place, begin uint32) {
+	w := &s.walks[which]
+	open, sums := &s.window.open[place], (*[blockSize]uint32)(s.window.sums[place*blockSize:])
+	least, from := max(begin, s.floor(w.seg.blocks[block].place)), block<<blockBits
+	for half, set := range open {
+		for ; set != 0; set &= set - 1 {
+			at := uint32(half*64 + bits.TrailingZeros64(set))
+			sum := w.sum(sums[at], from+at, least)
+			if sums[at] = 0; sum < least {
+				continue
+			}
+			if e, ok := s.score(w, from+at, w.seg.groups[from+at].match(sum)); ok {
+				e.walk = which
+				s.keep(&e)
+				s.push(e)
+			}
+		}
+	}
 	*open = bits128{}
 }
 

@@ -54,6 +54,7 @@ func BenchmarkAdRequest(b *testing.B) {
 			b.ReportAllocs()
 			w := ingresstest.NewWriter()
 			i := 0
+			used := cputime.Start(b)
 			for b.Loop() {
 				clear(w.Fields)
 				h.handler.ServeHTTP(w, post(bodies[i%len(bodies)], key))
@@ -62,6 +63,7 @@ func BenchmarkAdRequest(b *testing.B) {
 				}
 				i++
 			}
+			used.Report()
 		})
 	}
 }
