@@ -412,17 +412,18 @@ func TestOwnFamilysPublishersDoNotCount(t *testing.T) {
 // Credits that were charged at the own family's publishers are spent nevertheless.
 func TestOwnFamilysChargesSpendCredits(t *testing.T) {
 	w, s := newWorld(t)
-	owner, other := w.user(uuid.Nil), w.user(uuid.Nil)
-	w.families[other.ID] = family.Member{Family: owner.ID}
-	c := w.campaign(owner.ID, func(c *campaign.Campaign) {
-		c.CreditFunded, c.TotalBudget, c.DailyBudget = true, 10*money.USD, 10*money.USD
-		approve(c)
-	})
+	owner := w.user(uuid.Nil)
+	c := w.campaign(owner.ID, nil)
+	w.place(day.Of(w.now), c, owner, report.Counts{Impressions: 10, Billed: 10, Spend: 10 * money.USD})
 	w.turn(s)
-	require.EqualValues(t, campaign.FullVote, w.standing(c).Vote)
-	w.place(day.Of(w.now), c, other, report.Counts{Impressions: 10, Billed: 10, Spend: 10 * money.USD})
-	w.turn(s)
-	require.Zero(t, w.standing(c).Vote)
+	for credits, funded := range map[money.Micros]bool{10 * money.USD: false, 11 * money.USD: true} {
+		k := s.campaigns.all[c.ID]
+		k.credits = credits
+		s.campaigns.all[c.ID] = k
+		ballot := standing.Ballot{Funded: map[uuid.UUID]bool{}}
+		s.addCredits(&ballot, w.now)
+		require.Equal(t, funded, ballot.Funded[owner.ID], credits)
+	}
 }
 
 func TestLargeFamilyIsReadInParts(t *testing.T) {

@@ -92,15 +92,9 @@ type stateReply struct {
 	ClickRate      *float64 `json:"click_rate"`
 	ConversionRate *float64 `json:"conversion_rate"`
 	// null if it takes part in all of its auctions
-	Bound         *boundReply `json:"bound"`
-	ConfigVersion int64       `json:"config_version"`
-	NodeVersion   int64       `json:"node_config_version"` // served by the answering node; 0 for none
-}
-
-// boundReply is the reason why a campaign takes part in few of its auctions.
-type boundReply struct {
-	Reason campaign.Bound `json:"reason"`
-	Cure   string         `json:"cure"`
+	Bound         *campaign.DeliveryBound `json:"bound"`
+	ConfigVersion int64                   `json:"config_version"`
+	NodeVersion   int64                   `json:"node_config_version"` // served by the answering node; 0 for none
 }
 
 type diagnosis struct {
@@ -198,9 +192,7 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 	if k.ByConversions() {
 		s.ConversionRate = ownRate(k.Standing.ConvertRate)
 	}
-	if k.Standing.Bound != "" {
-		s.Bound = &boundReply{k.Standing.Bound, cureOfBound}
-	}
+	s.Bound = k.Standing.Bound.Shown()
 	if s.PolicyViolations == nil {
 		s.PolicyViolations = []campaign.Violation{}
 	}
@@ -221,10 +213,6 @@ func ownRate(ppm int64) *float64 {
 	rate := float64(ppm) / float64(ranker.Certain)
 	return &rate
 }
-
-// cureOfBound is the way out of a bound.
-const cureOfBound = "pay per impression, repair the conversion key (reports of conversions that are refused or never " +
-	"sent), or ask for a review"
 
 // bounds are the messages of the bounds.
 var bounds = map[campaign.Bound]string{

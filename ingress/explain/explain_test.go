@@ -245,7 +245,7 @@ func TestTheOwnersRatesAndBound(t *testing.T) {
 		text, err := json.Marshal([]any{state.ClickRate, state.ConversionRate, state.Bound})
 		require.NoError(t, err)
 		want := map[uuid.UUID]string{
-			byClicks: `[1.25,null,null]`, byConversions: `[1.25,0.0003,{"reason":"behind","cure":"` + cureOfBound + `"}]`,
+			byClicks: `[1.25,null,null]`, byConversions: `[1.25,0.0003,{"reason":"behind","cure":"` + campaign.Behind.Shown().Cure + `"}]`,
 			byGoal: `[1.25,0.0003,null]`, byImpressions: `[null,null,null]`, fresh: `[null,null,null]`,
 		}
 		require.Equal(t, want[id], string(text))

@@ -35,6 +35,8 @@ type StatsReader interface {
 	// Converted counts the conversions of an advertiser, a campaign, or all advertisers, by
 	// campaign and type.
 	Converted(ctx context.Context, q report.Query) (report.Conversions, error)
+	// Delays counts charged conversions by advertiser and the time since their auction.
+	Delays(ctx context.Context, q report.DelayQuery) ([]report.Delay, error)
 	// Refusals counts refused requests by publisher and day.
 	Refusals(ctx context.Context, q report.RefusalQuery) ([]report.RefusalDay, error)
 	// Costs counts a publisher's requests that were refused for each sensitive subject, up to a

@@ -203,6 +203,9 @@ type Campaign struct {
 	PagesOnly bool `json:"-"`
 	// Reach is set by [Service] on reads, and never stored.
 	Reach Reach `json:"delivers,omitempty"`
+	// DeliveryBound is the bound of the standing with its cure; nil for none. [Service] sets it on
+	// reads, and it is never stored.
+	DeliveryBound *DeliveryBound `json:"delivery_bound,omitempty"`
 
 	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
 	CreatedAt     time.Time `json:"created_at"`

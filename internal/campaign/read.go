@@ -97,6 +97,11 @@ func (c *Campaign) readOwn(text string) bool {
 	if f.Next("delivers") {
 		c.Reach = Reach(in.Text())
 	}
+	if f.Next("delivery_bound") {
+		b := in.Members()
+		c.DeliveryBound = &DeliveryBound{Bound(b.Value("reason").Text()), b.Value("cure").Text()}
+		b.End()
+	}
 	c.ConfigVersion = f.Value("config_version").Whole()
 	c.CreatedAt = f.time("created_at")
 	c.UpdatedAt = f.time("updated_at")

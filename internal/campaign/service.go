@@ -167,7 +167,7 @@ func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (
 	c := from.Clone()
 	c.Name = copyName(c.Name)
 	c.CreditFunded, c.Review, c.ConfigVersion = false, nil, 0
-	c.Reviewed, c.Approved, c.Reach = false, nil, ""
+	c.Reviewed, c.Approved, c.Reach, c.DeliveryBound = false, nil, "", nil
 	if c.Ended(s.deps.Now()) {
 		c.StartAt, c.EndAt = nil, nil
 	}
@@ -281,9 +281,10 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	return s.reaching(c), nil
 }
 
-// reaching returns c with its reach. The version approved last is left out where the current one
+// reaching returns c with its reach and its bound. The version approved last is left out where the current one
 // delivers everywhere.
 func (s *Service) reaching(c Campaign) Campaign {
+	c.DeliveryBound = c.Standing.Bound.Shown()
 	if s.deps.Unreviewed == "" {
 		return c
 	}

@@ -48,6 +48,24 @@ const (
 	Behind Bound = "behind"
 )
 
+// cureOfBound is the way out of a bound.
+const cureOfBound = "pay per impression, repair the conversion key (reports of conversions that are refused or never " +
+	"sent), or ask for a review"
+
+// DeliveryBound is a bound as owners see it.
+type DeliveryBound struct {
+	Reason Bound  `json:"reason"`
+	Cure   string `json:"cure"`
+}
+
+// Shown returns b with its cure; nil for no bound.
+func (b Bound) Shown() *DeliveryBound {
+	if b == "" {
+		return nil
+	}
+	return &DeliveryBound{b, cureOfBound}
+}
+
 // PaysPerAct reports whether c pays for clicks or conversions, and not for what is shown.
 func (c *Campaign) PaysPerAct() bool { return c.BillingModel == CPC || c.BillingModel == CPA }
 

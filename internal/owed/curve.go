@@ -40,7 +40,8 @@ type Delays struct {
 }
 
 // NetworkCurve returns the curve of a network from the delays of its families. Each counts by its
-// weight, and for at most a fifth of all, so that none sets the delay for the others.
+// weight, and for at most a fifth of all or as [FirstCurve], so that none sets the delay for the
+// others.
 func NetworkCurve(families []Delays) Curve {
 	weighed := func(d *Delays) (sum int64) {
 		for _, n := range d.Conversions {
@@ -52,11 +53,11 @@ func NetworkCurve(families []Delays) Curve {
 	for i := range families {
 		total = min(limit, total+weighed(&families[i]))
 	}
-	most := total / rateShare
 	var sums [len(ages)]int64
 	for i := range families {
 		d := &families[i]
 		all := weighed(d)
+		most := max((total-all)/(rateShare-1), curveWeight*Same)
 		for at, n := range d.Conversions {
 			part := mulDiv(n, d.Weight, 1)
 			if all > most {
