@@ -15,7 +15,7 @@ import (
 )
 
 // manyActs compares the acts of campaigns at young publishers with those elsewhere. Acts that wait
-// for a decision count. It returns no finding about a campaign with [traffic.MaxActCases] open cases.
+// for a decision count.
 func (d *Detector) manyActs(
 	ctx context.Context, rules traffic.QuarantineRules, now time.Time,
 ) ([]traffic.Evidence, error) {
@@ -53,11 +53,7 @@ func (d *Detector) manyActs(
 		return nil, err
 	}
 	everywhere := withHeld(actsOf(sums, models), sumOf(young, held), models)
-	found := rules.ManyActs(day.Of(now), young, everywhere)
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return d.withinCases(ctx, found)
+	return rules.ManyActs(day.Of(now), young, everywhere), nil
 }
 
 // actsOf counts the acts of campaigns that pay for them.
@@ -109,18 +105,27 @@ func sumOf(young []traffic.ActCount, held map[ledger.Acts]int64) map[ledger.Acts
 	return sums
 }
 
-// withinCases leaves out the findings about campaigns with as many open cases as there may be.
-func (d *Detector) withinCases(ctx context.Context, found []traffic.Evidence) ([]traffic.Evidence, error) {
+// openActs opens cases about acts, of each campaign at most [traffic.MaxActCases] at the same time.
+func (d *Detector) openActs(ctx context.Context, found []traffic.Evidence, now time.Time) (opened int, err error) {
+	if len(found) == 0 {
+		return 0, nil
+	}
 	open, err := d.store.OpenActCases(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	opening := make(map[uuid.UUID]int)
-	return slices.DeleteFunc(found, func(e traffic.Evidence) bool {
-		if slices.Contains(open[e.Campaign], e.Today.DeveloperID) {
-			return true
+	for _, e := range found {
+		if len(open[e.Campaign]) >= traffic.MaxActCases || slices.Contains(open[e.Campaign], e.Today.DeveloperID) {
+			continue
 		}
-		opening[e.Campaign]++
-		return len(open[e.Campaign])+opening[e.Campaign] > traffic.MaxActCases
-	}), nil
+		did, err := d.open(ctx, e, now)
+		if err != nil {
+			return opened, err
+		}
+		if did {
+			open[e.Campaign] = append(open[e.Campaign], e.Today.DeveloperID)
+			opened++
+		}
+	}
+	return opened, nil
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -145,7 +144,10 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 	few, failed := d.fewShown(ctx, rules, now)
 	many, err := d.manyActs(ctx, rules, now)
 	failed = errors.Join(failed, err)
-	for _, evidence := range slices.Concat(found, few, many) {
+	if opened, err = d.openActs(ctx, many, now); err != nil {
+		return opened, err
+	}
+	for _, evidence := range append(found, few...) {
 		did, err := d.open(ctx, evidence, now)
 		if err != nil {
 			return opened, err

@@ -184,14 +184,15 @@ func (c *course) release() {
 			}
 		}
 		for _, r := range waiting {
-			switch {
-			case r.held:
+			if r.held {
 				continue
-			case !c.permits(r):
+			}
+			if r.early = false; !c.permits(r) {
+				r.early = true
 				c.waiting = append(c.waiting, r)
 				continue
 			}
-			if r.early = false; !c.holds(r) && r.leads() && !c.click {
+			if !c.holds(r) && r.leads() && !c.click {
 				c.click, again = true, true
 			}
 		}
@@ -200,9 +201,9 @@ func (c *course) release() {
 
 // end refuses the records whose time is over. Conversions of a held click wait as long as it does.
 func (c *course) end() {
-	click := slices.ContainsFunc(c.waiting, func(r *Record) bool { return r.held && r.leads() })
+	click := slices.ContainsFunc(c.waiting, func(r *Record) bool { return r.held && r.Event.Type == Click })
 	for _, r := range c.waiting {
-		if click && r.verified() {
+		if click && r.Event.Type == Conversion {
 			r.held = true
 		}
 		if !r.held && (r.due || r.waited) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -115,7 +116,7 @@ func (n *actNetwork) rate(of *ActCount) (high float64, known bool) {
 	switch {
 	case len(old) >= leastOthers:
 		_, high = odds.Bounds(old)
-		return (own.Events + priorActs) / (own.Of + priorActs/high), true
+		return (own.Events + 3*math.Sqrt(own.Events) + priorActs) / (own.Of + priorActs/high), true
 	case own.Of > 0:
 		_, high = odds.Bounds([]odds.Rate{own})
 		return high, true
@@ -136,10 +137,19 @@ func manyActs(date day.Day, counts []ActCount, elsewhere odds.Rate, high float64
 		families, sources = append(families, counts[:end]), append(sources, sum)
 		counts = counts[end:]
 	}
-	many, _ := odds.Together(sources)
+	// Of many small families some honest ones are over by chance, and their rates differ: those that
+	// only stand out together must do so at twice the rate.
+	var sum odds.Source
+	doubled := make([]odds.Source, len(sources))
+	for i, s := range sources {
+		sum.Count, sum.High = sum.Count+s.Count, sum.High+s.High
+		doubled[i] = odds.Source{Count: s.Count, High: 2 * s.High}
+	}
+	many := odds.Many(sum.Count, sum.High)
+	hidden, _ := odds.Together(doubled)
 	for i, members := range families {
-		alone, _ := odds.Together(sources[i : i+1])
-		if !sources[i].Over() || !many && !alone {
+		alone := odds.Many(sources[i].Count, sources[i].High)
+		if !(sources[i].Over() && (many || alone) || doubled[i].Over() && hidden) {
 			continue
 		}
 		for j := range members {
