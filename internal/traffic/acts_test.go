@@ -114,7 +114,7 @@ func TestHonestYoungPublishersAreNotHeld(t *testing.T) {
 		for range 1 + random.IntN(20) {
 			young = append(young, draw(1+random.IntN(400), rate*(0.5+1.5*random.Float64())))
 		}
-		held += len(manyActs(false, draw(random.IntN(3000), rate), young...))
+		held += len(manyActs(false, draw(1000+random.IntN(3000), rate), young...))
 	}
 	require.Zero(t, held)
 }
