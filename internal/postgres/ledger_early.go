@@ -13,10 +13,10 @@ import (
 
 const (
 	// The table is small: judged rows leave it once they are archived.
-	// Decided cases apply to what follows from older ads.
+	// A claw-back also applies to what follows later from ads before it.
 	anyEarlySQL = `
 SELECT EXISTS (SELECT FROM early_event WHERE judged_offset IS NULL), EXISTS (SELECT FROM quarantine
-	WHERE campaign_id IS NOT NULL AND (decision IS NULL OR decided_at > now() - interval '90 days'))`
+	WHERE campaign_id IS NOT NULL AND decision IS DISTINCT FROM 'release')`
 
 	earlyColumns = `SELECT id, stream, partition, record_offset, auction_id, written_at, value, campaign_id, developer_id,
 	held FROM early_event h

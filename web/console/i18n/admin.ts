@@ -89,6 +89,9 @@ const en = {
   clawback: 'Claw back',
   releaseSure: 'Release the Credits?',
   clawbackSure: 'Claw the Credits back?',
+  releaseActsSure: 'Settle the waiting acts?',
+  rejectActsSure: 'Reject the waiting acts?',
+  rejectActsHelp: 'They become invalid traffic and are never charged. This cannot be undone.',
   clawbackHelp:
     'The Credits of the case are taken back, and its charges are refunded to the advertisers.',
   caseDecided: 'The case is decided.',
@@ -239,6 +242,10 @@ const de: Texts<typeof en> = {
   clawback: 'Zurücknehmen',
   releaseSure: 'Die Credits freigeben?',
   clawbackSure: 'Die Credits zurücknehmen?',
+  releaseActsSure: 'Die wartenden Aktionen abrechnen?',
+  rejectActsSure: 'Die wartenden Aktionen ablehnen?',
+  rejectActsHelp:
+    'Sie gelten als ungültiger Traffic und werden nie berechnet. Das lässt sich nicht rückgängig machen.',
   clawbackHelp:
     'Die Credits des Falls werden zurückgenommen, und die Werbetreibenden erhalten die ' +
     'Belastungen zurück.',
